@@ -14,6 +14,8 @@ namespace {
 constexpr double kPoweredW = 15;
 constexpr double kAboveLimit = 1.5;
 constexpr std::size_t kMostZeros = 3;
+constexpr std::size_t kMostSpikes = 3;  // without a limit; in a long recording 1 %
+constexpr int kMostRounds = 4;
 constexpr double kShortestStuck_s = 4;
 constexpr std::size_t kFewestStuck = 6;
 
@@ -76,63 +78,72 @@ std::vector<std::size_t> suspects_in(std::span<const Sample> samples) {
   return suspects;
 }
 
-// Those that cannot be, by their places.
-std::vector<std::size_t> spikes_in(std::span<const Sample> samples,
-                                   std::span<const std::size_t> suspects,
-                                   std::optional<double> limit_w) {
-  std::vector<std::size_t> peaks;
-  for (const std::size_t i : suspects) {
-    if (is_lone_peak(samples, i)) peaks.push_back(i);
-  }
-  if (peaks.empty()) return {};
+// The watts above which a lone peak is a spike; infinite where readings above them are the load:
+// where they are common. A limit makes them less credible.
+double spike_level_w(std::span<const Sample> samples, std::span<const std::size_t> peaks,
+                     std::optional<double> limit_w) {
   std::vector<double> others_w;
   for (std::size_t i = 0, next = 0; i < samples.size(); ++i) {
     const bool is_peak = next < peaks.size() && peaks[next] == i;
     is_peak ? static_cast<void>(++next) : others_w.push_back(samples[i].watts);
   }
-  const double usual_w = quantile_of(others_w, 0.99);
-  const double highest_w = limit_w ? kAboveLimit * *limit_w : std::max(1.0, 2 * usual_w);
-  std::erase_if(peaks, [&](std::size_t i) { return samples[i].watts <= highest_w; });
-  // Where they are common under load they are the load. A limit makes them less credible.
+  const double usual_w = quantile_of(std::move(others_w), 0.99);
+  const double level_w = limit_w ? kAboveLimit * *limit_w : std::max(1.0, 2 * usual_w);
   const double load_w = std::min(usual_w, limit_w.value_or(usual_w)) / 2;
-  const auto loaded = static_cast<std::size_t>(
-      std::ranges::count_if(others_w, [&](double watts) { return watts > load_w; }));
-  const std::size_t most_often = limit_w ? 3 : 10;
-  if (peaks.size() * most_often > peaks.size() + loaded) return {};
+  std::size_t above = 0;
+  std::size_t loaded = 0;
+  for (const Sample& sample : samples) {
+    above += sample.watts > level_w ? 1 : 0;
+    loaded += sample.watts > load_w ? 1 : 0;
+  }
+  const bool is_common =
+      limit_w ? 3 * above > loaded
+              : 10 * above > loaded || above > std::max(kMostSpikes, samples.size() / 100);
+  return is_common ? HUGE_VAL : level_w;
+}
+
+std::vector<std::size_t> lone_peaks_in(std::span<const Sample> samples) {
+  std::vector<std::size_t> peaks;
+  for (const std::size_t i : suspects_in(samples)) {
+    if (is_lone_peak(samples, i)) peaks.push_back(i);
+  }
   return peaks;
 }
 
-// By their places.
-std::vector<std::size_t> implausible_in(std::span<const Sample> samples,
-                                        std::optional<double> limit_w) {
-  const std::vector<std::size_t> suspects = suspects_in(samples);
-  std::vector<std::size_t> found = spikes_in(samples, suspects, limit_w);
-  for (const std::size_t i : suspects) {
-    if (is_lone_zero(samples, i) || samples[i].watts > kMostBoardWatts) found.push_back(i);
+// Leaves readings out, by their places in order.
+void leave_out(SoundReadings& sound, std::span<const std::size_t> places) {
+  if (places.empty()) return;
+  sound.implausible += places.size();
+  std::vector<Sample> kept;
+  kept.reserve(sound.samples.size() - places.size());
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < sound.samples.size(); ++i) {
+    const bool is_left_out = next < places.size() && places[next] == i;
+    (is_left_out ? sound.left_out : kept).push_back(sound.samples[i]);
+    next += is_left_out ? 1 : 0;
   }
-  std::ranges::sort(found);
-  const auto repeated = std::ranges::unique(found);
-  found.erase(repeated.begin(), repeated.end());
-  return found;
+  sound.kept = std::move(kept);
+  sound.samples = sound.kept;
 }
 
-// Leaves them out. Among several spikes each may hide the others, so those that are left are looked
-// at again.
-void leave_out_implausible(SoundReadings& sound, std::optional<double> limit_w) {
-  for (;;) {
-    const std::vector<std::size_t> implausible = implausible_in(sound.samples, limit_w);
-    if (implausible.empty()) return;
-    sound.implausible += implausible.size();
-    std::vector<Sample> kept;
-    kept.reserve(sound.samples.size() - implausible.size());
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < sound.samples.size(); ++i) {
-      const bool is_left_out = next < implausible.size() && implausible[next] == i;
-      (is_left_out ? sound.left_out : kept).push_back(sound.samples[i]);
-      next += is_left_out ? 1 : 0;
-    }
-    sound.kept = std::move(kept);
-    sound.samples = sound.kept;
+void leave_out_zeros_and_absurd(SoundReadings& sound) {
+  std::vector<std::size_t> places;
+  for (const std::size_t i : suspects_in(sound.samples)) {
+    if (is_lone_zero(sound.samples, i) || sound.samples[i].watts > kMostBoardWatts)
+      places.push_back(i);
+  }
+  leave_out(sound, places);
+}
+
+// Among several spikes each may hide the others, so those that are left are looked at again.
+void leave_out_spikes(SoundReadings& sound, std::optional<double> limit_w) {
+  std::vector<std::size_t> peaks = lone_peaks_in(sound.samples);
+  if (peaks.empty()) return;
+  const double level_w = spike_level_w(sound.samples, peaks, limit_w);
+  for (int round = 0; round < kMostRounds && !peaks.empty(); ++round) {
+    std::erase_if(peaks, [&](std::size_t i) { return sound.samples[i].watts <= level_w; });
+    leave_out(sound, peaks);
+    if (!peaks.empty()) peaks = lone_peaks_in(sound.samples);
   }
 }
 
@@ -221,7 +232,8 @@ std::vector<Repeat> stuck_repeats(std::span<const Sample> samples) {
 SoundReadings sound_readings(std::span<const Sample> samples, std::optional<double> limit_w) {
   SoundReadings sound;
   sound.samples = samples;
-  leave_out_implausible(sound, limit_w);
+  leave_out_zeros_and_absurd(sound);
+  leave_out_spikes(sound, limit_w);
   std::ranges::stable_sort(sound.left_out, {}, &Sample::unix_s);
   const std::vector<Repeat> stuck = stuck_repeats(sound.samples);
   if (stuck.empty()) return sound;

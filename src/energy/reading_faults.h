@@ -27,8 +27,9 @@ struct SoundReadings {
 // Left out are
 // * up to three zeros between readings above 15 W;
 // * single readings above twice what is usual around them and 1.5 times the board's limit, if at
-//   most a third of the readings under load (above half of the 99th percentile of the others) are
-//   such; where no limit is known, above twice that percentile, if at most a tenth are;
+//   most a third of the readings under load are above that; where no limit is known, above twice
+//   the 99th percentile of the others, if at most a tenth of those under load and at most three,
+//   or one in a hundred, are;
 // * readings above what any board draws, beside others that are not;
 // * all but the first of a stretch >= 4 s and >= 6 readings of one value under load (above 40 % of
 //   the 95th percentile), five times longer than any but 2 % of the other repeats under load, if

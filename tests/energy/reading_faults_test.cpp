@@ -80,6 +80,20 @@ TEST(ReadingFaults, DoNotIncludeAShortLoad) {
   EXPECT_EQ(sound_readings(samples, 350).implausible, 0);
 }
 
+// Bursts of a second that come again and again are the load, however rare they are.
+TEST(ReadingFaults, DoNotIncludeRareBursts) {
+  std::vector<Sample> samples = moving(600);
+  for (std::size_t i = 0; i < 600; ++i) samples[i].watts = i % 12 == 0 ? 380 : 150;
+  EXPECT_EQ(sound_readings(samples, {}).implausible, 0);
+}
+
+// A load above the limit that a column states for two readings of three: the limit is wrong.
+TEST(ReadingFaults, DoNotIncludeALoadAboveALimit) {
+  std::vector<Sample> samples = moving(3000);
+  for (std::size_t i = 0; i < 3000; ++i) samples[i].watts = i % 3 == 2 ? 120 : 400;
+  EXPECT_EQ(sound_readings(samples, 250).implausible, 0);
+}
+
 // An H100 that loads a model: 121 W, which one decimal hardly shows to move.
 TEST(ReadingFaults, DoNotIncludeAPowerThatIsAsGoodAsConstant) {
   std::vector<Sample> samples;
