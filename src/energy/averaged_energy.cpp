@@ -173,9 +173,16 @@ void add_changes(const SensedEnergyQuestion& question, const Evidence& evidence,
                  const Mixture& mixture, SensedEnergy& result) {
   const SensorModel& sensor = question.sensor;
   const double timing_s = std::max(1e-3, std::hypot(question.timing_s, sensor.delay_uncertainty_s));
-  Evidence later = evidence;
-  for (PlacedReading& reading : later.readings) reading.end_unix_s += timing_s;
-  result.rate_w = change_j(later, mixture.best, mixture.best_j) / timing_s;
+  // Where a load ends with the window, readings that are later change nothing.
+  const auto changed_by_j = [&](double later_s) {
+    Evidence later = evidence;
+    for (PlacedReading& reading : later.readings) reading.end_unix_s += later_s;
+    return change_j(later, mixture.best, mixture.best_j);
+  };
+  const double later_j = changed_by_j(timing_s);
+  const bool has_edge = evidence.edges.rise || evidence.edges.fall;
+  result.rate_w =
+      (has_edge ? larger_change(later_j, -changed_by_j(-timing_s)) : later_j) / timing_s;
   result.timing_j = std::abs(result.rate_w) * timing_s;
   if (!sensor.is_averaged()) return;
   Evidence longer = evidence;

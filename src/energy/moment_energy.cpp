@@ -107,12 +107,15 @@ SensedEnergy moment_energy(const SensedEnergyQuestion& question) {
       kDrawShare * std::sqrt(unseen * scatter.variance_w2 * scatter.alike / count);
   result.moments_j = draw_w * window.duration_s();
 
-  // What passes the edges if the readings are that much later.
-  const auto passed_j = [&](const EdgeLine& edge, double unix_s) {
-    return PowerLine(edge.samples).energy_j({unix_s - timing_s, unix_s});
+  // What passes the edges if the readings are that much later, and what comes back if earlier.
+  const auto passed_j = [&](const EdgeLine& edge, double from_unix_s) {
+    return PowerLine(edge.samples).energy_j({from_unix_s, from_unix_s + timing_s});
   };
-  result.rate_w =
-      (passed_j(first, window.start_unix_s) - passed_j(last, window.end_unix_s)) / timing_s;
+  const auto change_j = [&](double later_s) {
+    return passed_j(first, window.start_unix_s + later_s) -
+           passed_j(last, window.end_unix_s + later_s);
+  };
+  result.rate_w = larger_change(change_j(-timing_s), change_j(0)) / timing_s;
   result.timing_j = std::abs(result.rate_w) * timing_s;
   // Where each edge is between two readings.
   const double first_w = PowerLine(first.samples).watts_at(window.start_unix_s);

@@ -2,6 +2,7 @@
 // arithmetic.
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <span>
 
@@ -47,8 +48,14 @@ struct SensedEnergy {
   double edges_j = 0;            // correction: what averages blur at the edges
   bool assumes_load_in_window = false;
   std::optional<double> log_evidence;  // of the sensor model; nullopt: unknown
-  double rate_w = 0;  // change of the energy, either way, if the readings were a second later
+  // Change of the energy if the readings were a second later, or its reverse if they were earlier:
+  // whichever is larger for what is not known of their times.
+  double rate_w = 0;
 };
+
+inline double larger_change(double one, double other) {
+  return std::abs(one) < std::abs(other) ? other : one;
+}
 
 // By the posterior of the power.
 SensedEnergy averaged_energy(const SensedEnergyQuestion& question);

@@ -135,6 +135,37 @@ TEST(EnergyEstimate, HoldsARejectedCounterThatMomentsMayHaveMissed) {
   EXPECT_LT(impossible.total.repeatability_high_j(), 1.1 * 400 * 60);
 }
 
+// 600 W over 70 W: a quarter of a second is 132 J at the edge of the load.
+TEST(EnergyEstimate, DoubtsTimesAtTheEndOfALoadAsAtItsStart) {
+  for (const bool starts : {false, true}) {
+    for (const bool averages : {false, true}) {
+      EstimateQuestion question = level_question(1);
+      question.clock_uncertainty_s = 0.25;
+      GpuReadings& gpu = question.gpus[0];
+      gpu.samples.clear();
+      gpu.sensors = {SensorModel{.window_s = averages ? 1 : 0.025}};
+      const Window window = question.window;
+      const Window load = starts ? Window{window.start_unix_s, 2e9} : Window{0, window.end_unix_s};
+      for (double at = window.start_unix_s - 9.7; at < window.end_unix_s + 9;
+           at += averages ? 0.1 : 1) {
+        const double mean = std::clamp(at - load.start_unix_s, 0.0, 1.0) -
+                            std::clamp(at - load.end_unix_s, 0.0, 1.0);
+        const double moment = load.contains(at) ? 1 : 0;
+        const double noise_w = static_cast<double>(gpu.samples.size() % 7);
+        gpu.samples.push_back({at, 70 + noise_w + 530 * (averages ? mean : moment)});
+      }
+      const EnergyEstimate estimate = estimate_energy(question);
+      ASSERT_TRUE(estimate.is_available());
+      const auto& parts = estimate.total.components;
+      const auto timing = std::ranges::find(parts, "timing", &Component::name);
+      ASSERT_NE(timing, parts.end());
+      // Means show where the edge is, within what they allow.
+      EXPECT_GT(timing->joules, averages ? 60 : 120) << starts << averages;
+      EXPECT_LT(timing->joules, 200) << starts << averages;
+    }
+  }
+}
+
 TEST(EnergyEstimate, GivesReasonsInsteadOfNumbers) {
   EstimateQuestion question = level_question(2);
   question.gpus[1].sensors.clear();
