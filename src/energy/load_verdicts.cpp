@@ -25,18 +25,21 @@ double mean_on_line_w(const PowerLine& line, Window window) {
 Verdict steadiness(std::span<const PowerLine> gpus, Window window) {
   const double part_s = window.duration_s() / kParts;
   const double settled_unix_s = window.start_unix_s + std::min(5.0, part_s);
+  // As many as are needed to see all of the settled window: they overlap a little.
+  const double last_from = window.end_unix_s - part_s;
   std::vector<std::pair<double, double>> means;  // middle in seconds, watts
-  for (double from = settled_unix_s; from + 0.999 * part_s <= window.end_unix_s; from += part_s) {
+  for (int i = 0; i < kParts; ++i) {
+    const double from = settled_unix_s + (last_from - settled_unix_s) * i / (kParts - 1);
     double watts = 0;
     for (const PowerLine& line : gpus) watts += mean_on_line_w(line, {from, from + part_s});
     means.emplace_back(from + part_s / 2 - window.start_unix_s, watts);
   }
   double mean_w = 0;
-  double mean_s = 0;
-  for (const auto& [at_s, watts] : means) {
-    mean_w += watts / static_cast<double>(means.size());
-    mean_s += at_s / static_cast<double>(means.size());
+  for (const PowerLine& line : gpus) {
+    mean_w += mean_on_line_w(line, {settled_unix_s, window.end_unix_s});
   }
+  double mean_s = 0;
+  for (const auto& [at_s, watts] : means) mean_s += at_s / kParts;
   double largest = 0;
   double product = 0;
   double squares = 0;

@@ -6,7 +6,7 @@ namespace {
 
 constexpr ExplainedWord kWords[] = {
     {"steady_state",
-     "after the first 5 s (or the first tenth of the window, if that is shorter) every mean over a tenth of the window is within 3 % of the mean of all of them",
+     "after the first 5 s (or the first tenth of the window, if that is shorter) every mean over a tenth of the window, up to its end, is within 3 % of the mean of all that time",
      "nothing: the mean describes the load"},
     {"not_steady",
      "one of these means is further off; the detail has the largest deviation and the trend in % per minute",

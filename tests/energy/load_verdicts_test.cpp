@@ -20,10 +20,16 @@ TEST(LoadVerdicts, TellASteadyLoadFromOthers) {
   const PowerLine not_steady[] = {PowerLine(falling)};
   const Verdict verdict = steadiness(not_steady, kWindow);
   EXPECT_EQ(verdict.code, "not_steady");
-  // Nine tenths from 5 s to 95 s: the mean is 400 W at 50 s, the first and last tenth are 32 W off;
+  // Tenths from 5 s to 100 s: the mean is 398 W at 52.5 s, the first and last tenth are 34 W off;
   // 48 W fewer in a minute.
   EXPECT_EQ(verdict.detail,
-            "a tenth of the window is +8.0 % off the mean; trend -12.0 % per minute");
+            "a tenth of the window is +8.5 % off the mean; trend -12.1 % per minute");
+}
+
+TEST(LoadVerdicts, SeeALoadThatEndsBeforeTheWindow) {
+  const std::vector<Sample> samples = {{-10, 400}, {94, 400}, {95, 100}, {110, 100}};
+  const PowerLine early[] = {PowerLine(samples)};
+  EXPECT_EQ(steadiness(early, kWindow).code, "not_steady");
 }
 
 TEST(LoadVerdicts, KnowPowerAtItsLimit) {
