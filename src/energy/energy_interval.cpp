@@ -54,7 +54,7 @@ constexpr Source kSources[] = {
      'A',
      false},
     {{"time_not_seen",
-      "a load in step with a sensor that looks a part of the time: 1 % (moments: 1.5 %); where a counter was rejected that such a load would explain, also the difference over √3",
+      "a load in step with a sensor that looks a part of the time: 1 % (moments: 1.5 %); where a counter disagrees and such a load would explain it, also the difference over √3",
       "record an energy counter, or the average"},
      true,
      Sharing::sampling,

@@ -145,6 +145,7 @@ struct CountedEnergy {
   double stamps_j = 0;        // when those readings were
   double construction_j = 0;  // what it is made of
   double remaining = 0;       // share of the readings' own error that is left
+  double off_j = 0;           // from the readings between its steps
   bool is_witness = false;    // that the readings miss what they cannot see
 };
 
@@ -152,23 +153,27 @@ struct CountedEnergy {
 // readings of a steady load.
 void mix_in(const CountedEnergy& counted, GpuEnergy& result) {
   Estimate& energy = result.energy;
-  const double readings_j = root_of(energy, true);
-  const double counter_j = std::hypot(std::hypot(counted.steps_j, counted.stamps_j),
-                                      counted.construction_j, counted.remaining * readings_j);
-  const double variances = readings_j * readings_j + counter_j * counter_j;
-  double weight = variances > 0 ? readings_j * readings_j / variances : 0;
+  const double readings_j2 = std::pow(root_of(energy, true), 2);
+  const double counter_j2 = std::pow(counted.steps_j, 2) + std::pow(counted.stamps_j, 2) +
+                            std::pow(counted.construction_j, 2);
+  // What the counter does not replace is in both.
+  const double common = counted.remaining * counted.remaining;
+  const double replaced_j2 = (1 - common) * readings_j2;
+  double weight = replaced_j2 > 0 ? replaced_j2 / (replaced_j2 + counter_j2) : 0;
   if (counted.is_witness) weight = 1;
   result.counter->used = weight > 0.5;
   result.counter_j = weight * (counted.joules - energy.joules);
   energy.joules += result.counter_j;
   for (Component& part : energy.components) {
     if (std::ranges::count(kOfReadings, part.name)) {
-      part.joules *= std::hypot(1 - weight, weight * counted.remaining);
+      part.joules *= std::sqrt((1 - weight) * (1 - weight) * (1 - common) + common);
     }
   }
   widen(energy, "sampling_and_edges", weight * counted.steps_j);
   widen(energy, "stamp_cut", weight * counted.stamps_j);
   add_part(energy, "counter_construction", weight * counted.construction_j);
+  // They disagree, so one of them is wrong: the interval holds both.
+  if (counted.is_witness) widen(energy, "time_not_seen", counted.off_j / std::sqrt(3));
 }
 
 bool stands_still(std::span<const CounterSample> counter, Window window) {
@@ -221,22 +226,22 @@ void use_counter(const GpuEnergyQuestion& question, GpuEnergy& result) {
   // The readings' error in what remains is theirs in the window, without that in between.
   counted.remaining =
       std::sqrt(1 - std::min(1.0, between.duration_s() / question.window.duration_s()));
-  const double off_j = std::abs(span->energy_j - inside.joules);
+  counted.off_j = std::abs(span->energy_j - inside.joules);
   double doubt_j = std::hypot(inside.repeatability_j(), counted.steps_j, counted.stamps_j);
   const SensorModel& sensor = question.gpu.sensors.front();
   const bool misses_time = sensor.is_part_time() || sensor.sees_moments(question.series.period_s());
   if (misses_time) {
-    counted.is_witness = off_j > 3 * doubt_j;
+    counted.is_witness = counted.off_j > 3 * doubt_j;
     doubt_j = std::hypot(doubt_j, kMomentsDoubt * inside.joules);
   }
-  if (off_j > kCounterAgreement * inside.joules && off_j > kCounterSigmas * doubt_j) {
+  if (counted.off_j > kCounterAgreement * inside.joules &&
+      counted.off_j > kCounterSigmas * doubt_j) {
     result.is_counter_rejected = true;
     result.counter_fault = fmt::format("the counter is {:+.1f} % off the readings",
                                        100 * *result.counter->disagreement);
-    // Either the counter is at fault or the readings are in step with the load: the interval
-    // holds both.
+    // Or the readings are in step with the load.
     if (misses_time && has_shown(question.series.samples(), span->energy_j / between.duration_s()))
-      widen(result.energy, "time_not_seen", off_j / std::sqrt(3));
+      widen(result.energy, "time_not_seen", counted.off_j / std::sqrt(3));
     return;
   }
   mix_in(counted, result);

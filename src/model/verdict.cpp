@@ -46,7 +46,7 @@ constexpr ExplainedWord kWords[] = {
      "up to three zeros stand between readings above 15 W, or single readings are above 1.5 times the power limit and at most a third of those under load are, or, without a limit, above twice the 99th percentile of the others and at most a tenth of those under load and three, or 1 %, are; or readings are above 3 kW",
      "use the estimate of --uncertainty, which leaves them out: the published number does not"},
     {"counter_rejected",
-     "the energy counter runs backwards, or does not move, or differs from the power by more than 1.5 % and four standard uncertainties (with another 4 % if the readings are moments)",
+     "the energy counter runs backwards, or does not move, or differs from the power by more than 1.5 % and four standard uncertainties, to which 4 % are added in quadrature if the readings are moments (so by more than 16 %)",
      "compare with another run; the estimate is made from the power alone, and its interval holds the counter, too, if readings that are moments can have missed what it counted"},
     {"clock_offset_suspected",
      "power rises once near the window's start and falls once near its end (within half of its length, at least 5 s and at most 60 s), and is where it cannot be: up more than 0.2 s before the start, or more than 0.4 s after the end; both edges agree on an offset above 0.3 s",
