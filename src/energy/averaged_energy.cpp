@@ -203,8 +203,13 @@ void add_corrections(const SensedEnergyQuestion& question, SensedEnergy& result)
 
 }  // namespace
 
+double in_step_share(const SensorModel& sensor, double period_s) {
+  const double looks_s = std::max({period_s, sensor.refresh_s, 1e-3});
+  return 0.015 * std::max(0.0, 1 - sensor.window_s / looks_s);
+}
+
 double between_windows_share(const SensorModel& sensor, double period_s, double fast_share) {
-  if (2 * period_s <= sensor.window_s) return 0;
+  if (!sensor.is_averaged() || 2 * period_s <= sensor.window_s) return 0;
   const double apart = std::abs(period_s - sensor.window_s) / sensor.window_s;
   const double time_share = std::hypot(apart, uncertainty_of_window(sensor));
   return std::min(1.0, time_share) * std::clamp(2 * fast_share, kHiddenSwing, kMostSwing);
@@ -228,7 +233,9 @@ SensedEnergy averaged_energy(const SensedEnergyQuestion& question) {
         mixture.joules * between_windows_share(sensor, question.series.period_s(), fast_w / mean_w);
   }
   if (question.is_brief) return result;
-  if (sensor.is_part_time()) result.not_seen_j = kPartTimeShare * mixture.joules;
+  if (!sensor.is_averaged()) {
+    result.not_seen_j = in_step_share(sensor, question.series.period_s()) * mixture.joules;
+  }
   add_changes(question, evidence, mixture, result);
   add_corrections(question, result);
   return result;

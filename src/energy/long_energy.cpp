@@ -98,8 +98,8 @@ SensedEnergy long_averaged_energy(const SensedEnergyQuestion& question) {
   result.between_windows_j =
       head.between_windows_j + tail.between_windows_j + block_between_j * times;
   result.window_known_j = head.window_known_j + tail.window_known_j;
-  if (sensor.is_part_time()) {
-    result.not_seen_j = kPartTimeShare * result.joules;
+  if (!sensor.is_averaged()) {
+    result.not_seen_j = in_step_share(sensor, question.series.period_s()) * result.joules;
   }
   // What leaves the edges' stretches enters the middle.
   constexpr double kLater_s = 0.1;

@@ -122,7 +122,7 @@ SensedEnergy moment_energy(const SensedEnergyQuestion& question) {
   const double last_w = PowerLine(last.samples).watts_at(window.end_unix_s);
   const double step_w = std::sqrt(std::max(found.pace.walk_w2_per_s * period_s, 0.0));
   result.sampling_j = std::hypot(step_w * period_s, 0.002 * (first_w + last_w) * period_s);
-  result.not_seen_j = kInStepShare * unseen * result.joules;
+  result.not_seen_j = in_step_share(sensor, period_s) * result.joules;
   result.shift_j = series.line().later_energy_change_j(window, age_s);
   return result;
 }

@@ -12,15 +12,12 @@
 
 namespace aggregate_power {
 
-// Of the energy, for sensors that look at a part of the time: a load in step with one was 13 % off
-// on a real board, but few loads are.
-inline constexpr double kPartTimeShare = 0.01;
-// The same for readings that are moments, times the share of the time that they do not see: a load
-// in step with the recorder shows one of its moments only.
-inline constexpr double kInStepShare = 0.015;
-// Of the energy: averages every `period_s` leave out some time, or count some twice, where a period
-// is not the sensor's window; a load in step with the recorder is then misread by what power swings
-// within averages. `fast_share` is how much of that the readings show, relative to their mean.
+// Of the energy, for a load in step with readings that leave out some time: one was 13 % off on a
+// real board, but few loads are. 1.5 %, times the share of time that is not seen.
+double in_step_share(const SensorModel& sensor, double period_s);
+// The same for averages over a long window, every `period_s`: time is left out, or counted twice,
+// where the period is not the window, and what power swings within averages is misread.
+// `fast_share` is how much of that the readings show, relative to their mean. 0 for other sensors.
 double between_windows_share(const SensorModel& sensor, double period_s, double fast_share);
 
 struct SensedEnergyQuestion {
@@ -43,7 +40,7 @@ struct SensedEnergy {
   double window_known_j = 0;     // length of the sensor's window
   double between_windows_j = 0;  // of averages, of which some time is missing or counted twice
   double moments_j = 0;          // moments stand for means
-  double not_seen_j = 0;         // a load in step with a sensor that looks a part of the time
+  double not_seen_j = 0;         // a load in step with readings that leave out some time
   double shift_j = 0;            // correction: readings are older than their stamps
   double edges_j = 0;            // correction: what averages blur at the edges
   bool assumes_load_in_window = false;

@@ -159,11 +159,10 @@ def test_a_part_time_sensor_that_is_asked_often(folder):
     (folder / "gpu_metrics.csv").write_text("\n".join(["timestamp, index, name, power.draw [W]", *rows]) + "\n")
     found, text = interval_of(folder, "--window-s", "100")
     above = 400 / 488
-    # Power that does not move may still swing in between: by 2 % over 0.1 s, so 4 % over 25 ms, twice that is counted.
-    # A load in step may be off by 1 %.
-    parts = [0.022 * above, 0.029 * above, 4.9 / 488, 0.01, 0.08]
+    # A load in step may be off by 1.5 % of the time that is not seen.
+    parts = [0.022 * above, 0.029 * above, 4.9 / 488, 0.015 * 0.75]
     same(f"{196 * math.sqrt(sum(part ** 2 for part in parts)):.1f}", f"{found}")
-    assert text.endswith("mostly time_between_windows"), text
+    assert "time_between_windows" not in text, text
 
 
 def test_no_interval_is_promised_of_what_nobody_knows(folder):
