@@ -10,6 +10,7 @@
 #include "energy/power_pace.h"
 #include "energy/power_posterior.h"
 #include "energy/sensor_energy.h"
+#include "energy/unseen_power.h"
 #include "energy/window_edges.h"
 
 namespace aggregate_power {
@@ -242,11 +243,16 @@ SensedEnergy averaged_energy(const SensedEnergyQuestion& question) {
 }
 
 SensedEnergy sensor_energy(const SensedEnergyQuestion& question) {
-  if (question.sensor.sees_moments(question.series.period_s())) {
-    return moment_energy(question);
-  }
-  return question.window.duration_s() > kLongWindow_s ? long_averaged_energy(question)
-                                                      : averaged_energy(question);
+  const auto of_sensor = [&] {
+    if (question.sensor.sees_moments(question.series.period_s())) return moment_energy(question);
+    return question.window.duration_s() > kLongWindow_s ? long_averaged_energy(question)
+                                                        : averaged_energy(question);
+  };
+  SensedEnergy result = of_sensor();
+  // A walk knows no trends, and the stretches that stand for a long window have readings.
+  result.sampling_j =
+      std::max(result.sampling_j, unseen_j(question.series, question.sensor, question.window));
+  return result;
 }
 
 }  // namespace aggregate_power

@@ -40,7 +40,7 @@ constexpr Source kSources[] = {
      'B',
      true},
     {{"sampling_and_edges",
-      "what readings leave open, inside and at the edges: wᵀA⁻¹w, and 1.5 % of a sensor's window at each edge",
+      "what readings leave open, inside and at the edges: wᵀA⁻¹w, and 1.5 % of a sensor's window at each edge; at least what gaps leave open",
       "sample more often, measure for longer, or record an energy counter"},
      false,
      Sharing::sampling,

@@ -166,6 +166,29 @@ TEST(EnergyEstimate, DoubtsTimesAtTheEndOfALoadAsAtItsStart) {
   }
 }
 
+// 400 W that swing by 150 W in 220 s; for 176 s, about a peak, the sensor shows one value.
+TEST(EnergyEstimate, KnowsLittleOfAStuckStretchInALongWindow) {
+  EstimateQuestion question = level_question(1);
+  const double start = question.window.start_unix_s;
+  question.window.end_unix_s = start + 1000;
+  const double turn = 2 * std::acos(-1.0) / 220;
+  GpuReadings& gpu = question.gpus[0];
+  gpu.samples.clear();
+  for (int i = -20; i < 1020; ++i) {
+    // A mean over a second, and a digit that moves.
+    const double held = i >= 412 && i < 588 ? 412 : i;
+    gpu.samples.push_back({start + i, 400 - 150 * std::cos(turn * (held - 0.5 - 500)) +
+                                          0.01 * (held == i ? i % 7 : 0)});
+  }
+  const EnergyEstimate estimate = estimate_energy(question);
+  ASSERT_TRUE(estimate.is_available());
+  ASSERT_TRUE(has(estimate, "stuck_sensor"));
+  const double true_j = 400e3 - 150 / turn * 2 * std::sin(turn * 500);
+  EXPECT_GT(std::abs(estimate.total.joules / true_j - 1), 0.02);  // nothing shows what it was
+  EXPECT_LE(estimate.total.repeatability_low_j(), true_j);
+  EXPECT_GE(estimate.total.repeatability_high_j(), true_j);
+}
+
 TEST(EnergyEstimate, GivesReasonsInsteadOfNumbers) {
   EstimateQuestion question = level_question(2);
   question.gpus[1].sensors.clear();
