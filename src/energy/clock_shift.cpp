@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "energy/placed_readings.h"
 #include "energy/quantile.h"
 #include "energy/sensor_energy.h"
 
@@ -20,15 +21,22 @@ constexpr double kEdgeBlur_s = 1.3;   // averages and slow ramps around an edge
 constexpr double kEdgeSide_s = 2.5;   // the levels on both sides of it are means over this long
 constexpr double kIdleOfLevel = 0.6;  // of the load's power: more is another load
 
-// Where the line between two samples crosses a level; nullopt unless it does so exactly once.
-std::optional<double> only_crossing(std::span<const Sample> samples, double level_w, bool up) {
-  std::optional<double> found;
+// Where the line between two samples crosses a level, and the sample above it.
+struct Crossing {
+  double unix_s = 0;
+  double high_unix_s = 0;
+};
+
+// Nullopt unless there is exactly one.
+std::optional<Crossing> only_crossing(std::span<const Sample> samples, double level_w, bool up) {
+  std::optional<Crossing> found;
   for (std::size_t i = 1; i < samples.size(); ++i) {
     const Sample& a = samples[i - 1];
     const Sample& b = samples[i];
     if ((a.watts < level_w) == (b.watts < level_w) || (b.watts >= level_w) != up) continue;
     if (found) return std::nullopt;
-    found = a.unix_s + (level_w - a.watts) / (b.watts - a.watts) * (b.unix_s - a.unix_s);
+    const double share = (level_w - a.watts) / (b.watts - a.watts);
+    found = {a.unix_s + share * (b.unix_s - a.unix_s), up ? b.unix_s : a.unix_s};
   }
   return found;
 }
@@ -59,10 +67,10 @@ std::optional<LoadCrossings> load_crossings(std::span<const Sample> samples) {
       samples.size(), [&](std::size_t i) { return samples[i].watts; }, 0.75);
   if (low_w > kIdleOfLevel * high_w) return std::nullopt;
   const double level_w = (high_w + low_w) / 2;
-  const std::optional<double> up = only_crossing(samples, level_w, true);
-  const std::optional<double> down = up ? only_crossing(samples, level_w, false) : up;
+  const std::optional<Crossing> up = only_crossing(samples, level_w, true);
+  const std::optional<Crossing> down = up ? only_crossing(samples, level_w, false) : up;
   if (!up || !down) return std::nullopt;
-  return LoadCrossings{*up, *down};
+  return LoadCrossings{up->unix_s, down->unix_s, up->high_unix_s, down->high_unix_s};
 }
 
 std::optional<LoadSpan> load_span(std::span<const Sample> samples, const LoadCrossings& crossings,
@@ -76,20 +84,26 @@ std::optional<LoadSpan> load_span(std::span<const Sample> samples, const LoadCro
   const std::optional<double> rise = sharp_edge(samples, crossings.up_unix_s);
   const std::optional<double> fall = sharp_edge(samples, crossings.down_unix_s);
   if (!rise || !fall) return std::nullopt;
-  return LoadSpan{*rise - age_s, *fall - age_s};
+  LoadSpan span = {*rise - age_s, *fall - age_s, *rise - age_s, *fall - age_s};
+  const bool sees_moments = sensor.window_s < 0.9 * median_period_s(samples);
+  if (sees_moments) {
+    span.latest_rise_unix_s = std::max(span.rise_unix_s, crossings.high_from_unix_s - age_s);
+    span.earliest_fall_unix_s = std::min(span.fall_unix_s, crossings.high_until_unix_s - age_s);
+  }
+  return span;
 }
 
 std::optional<double> clock_shift_s(std::span<const LoadSpan> gpus, Window window) {
   if (gpus.empty()) return std::nullopt;
-  std::vector<double> rises;
-  std::vector<double> falls;
-  for (const LoadSpan& gpu : gpus) {
-    rises.push_back(gpu.rise_unix_s - window.start_unix_s);
-    falls.push_back(gpu.fall_unix_s - window.end_unix_s);
-  }
-  const double rise_s = quantile_of(rises, 0.5);
-  const double fall_s = quantile_of(falls, 0.5);
-  const bool is_impossible = rise_s < -0.2 || fall_s > 0.4;
+  const auto median = [&](double LoadSpan::*edge, double window_edge_unix_s) {
+    std::vector<double> offsets_s;
+    for (const LoadSpan& gpu : gpus) offsets_s.push_back(gpu.*edge - window_edge_unix_s);
+    return quantile_of(std::move(offsets_s), 0.5);
+  };
+  const double rise_s = median(&LoadSpan::rise_unix_s, window.start_unix_s);
+  const double fall_s = median(&LoadSpan::fall_unix_s, window.end_unix_s);
+  const bool is_impossible = median(&LoadSpan::latest_rise_unix_s, window.start_unix_s) < -0.2 ||
+                             median(&LoadSpan::earliest_fall_unix_s, window.end_unix_s) > 0.4;
   const double offset_s = (rise_s + fall_s) / 2;
   if (!is_impossible || rise_s * fall_s < 0 || std::abs(rise_s - fall_s) > 0.6 ||
       std::abs(offset_s) <= 0.3) {

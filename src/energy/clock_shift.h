@@ -15,12 +15,18 @@ namespace aggregate_power {
 struct LoadSpan {
   double rise_unix_s = 0;
   double fall_unix_s = 0;
+  // Between two moments nobody sees when: these readings were under load.
+  double latest_rise_unix_s = 0;
+  double earliest_fall_unix_s = 0;
 };
 
 // When power crossed the middle between idle and load. Nullopt: it did not rise once and fall once.
 struct LoadCrossings {
   double up_unix_s = 0;
   double down_unix_s = 0;
+  // The first and the last sample above it.
+  double high_from_unix_s = 0;
+  double high_until_unix_s = 0;
 };
 std::optional<LoadCrossings> load_crossings(std::span<const Sample> samples);
 
@@ -31,8 +37,8 @@ std::optional<LoadSpan> load_span(std::span<const Sample> samples, const LoadCro
                                   const SensorModel& sensor, Window window);
 
 // What must be added to the window's times, from the median GPU: nullopt unless the load is where
-// it cannot be (up more than 0.2 s before the window, or more than 0.4 s after it) and both edges
-// agree on an offset above 0.3 s.
+// it cannot be (up more than 0.2 s before the window, or more than 0.4 s after it, whenever it rose
+// and fell) and both edges agree on an offset above 0.3 s.
 std::optional<double> clock_shift_s(std::span<const LoadSpan> gpus, Window window);
 
 }  // namespace aggregate_power

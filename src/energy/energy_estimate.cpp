@@ -28,7 +28,7 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kFewestReadings = 3;
-constexpr double kShiftUncertainty_s = 0.15;
+constexpr double kLeastShiftUncertainty_s = 0.15;
 
 struct Placed {
   std::vector<GpuReadings> gpus;
@@ -38,6 +38,7 @@ struct Placed {
   StampUncertainty cut;               // of the stamps that are cut
   Window window;
   double shift_s = 0;
+  double shift_uncertainty_s = 0;
 };
 
 void add_verdict(EnergyEstimate& estimate, const std::string& code, std::size_t gpu,
@@ -56,23 +57,33 @@ bool is_cut(const GpuReadings& gpu) { return gpu.stamps == Stamps::whole_seconds
 
 using AllCrossings = std::vector<std::optional<LoadCrossings>>;  // of each GPU
 
+const SensorModel& sensor_of(const GpuReadings& gpu, std::size_t sensor) {
+  return gpu.sensors[std::min(sensor, gpu.sensors.size() - 1)];
+}
+
+// How long a load may have begun before any reading shows it, under one of the sensors that are
+// possible.
+double unseen_edge_s(const Placed& placed, std::size_t sensor) {
+  double unseen_s = 0;
+  for (std::size_t i = 0; i < placed.gpus.size(); ++i) {
+    const SensorModel& model = sensor_of(placed.gpus[i], sensor);
+    unseen_s = std::max(unseen_s, placed.periods_s[i] + model.refresh_s - model.window_s);
+  }
+  return unseen_s;
+}
+
 // What the window must be moved by under one of the sensors that are possible; 0: nothing.
 double shift_under(const Placed& placed, const AllCrossings& crossings, std::size_t sensor) {
   std::vector<LoadSpan> spans;
-  double unseen_s = 0;
   for (std::size_t i = 0; i < placed.gpus.size(); ++i) {
-    const std::vector<SensorModel>& sensors = placed.gpus[i].sensors;
-    const SensorModel& model = sensors[std::min(sensor, sensors.size() - 1)];
+    const SensorModel& model = sensor_of(placed.gpus[i], sensor);
     const auto span = crossings[i]
                           ? load_span(placed.sound[i].samples, *crossings[i], model, placed.window)
                           : std::nullopt;
     if (span) spans.push_back(*span);
-    unseen_s = std::max(unseen_s, placed.periods_s[i] - model.window_s);
   }
   if (2 * spans.size() <= placed.gpus.size()) return 0;
-  // Between two moments nobody sees when the load began.
-  const double shift_s = clock_shift_s(spans, placed.window).value_or(0);
-  return std::abs(shift_s) > unseen_s / 2 ? shift_s : 0;
+  return clock_shift_s(spans, placed.window).value_or(0);
 }
 
 // The smallest, and nothing unless every sensor demands it: a sensor's own delay looks like a clock
@@ -130,6 +141,10 @@ Placed place(EstimateQuestion& question) {
     if (!are_cut) crossings[i] = load_crossings(placed.sound[i].samples);
   });
   if (!are_cut) placed.shift_s = shift_of(placed, crossings);
+  if (placed.shift_s != 0) {
+    placed.shift_uncertainty_s =
+        std::max(kLeastShiftUncertainty_s, unseen_edge_s(placed, 0) / std::sqrt(12));
+  }
   placed.window.start_unix_s += placed.shift_s;
   placed.window.end_unix_s += placed.shift_s;
   return placed;
@@ -287,7 +302,7 @@ GpuEnergyQuestion question_of(const EstimateQuestion& question, const Placed& pl
           placed.window,
           is_shifted ? 0 : question.clock_uncertainty_s,
           is_cut(gpu) ? placed.cut : StampUncertainty(),
-          is_shifted ? kShiftUncertainty_s : 0};
+          placed.shift_uncertainty_s};
 }
 
 AllFindings findings_of(const EstimateQuestion& question, const Placed& placed) {

@@ -49,7 +49,7 @@ constexpr ExplainedWord kWords[] = {
      "the energy counter runs backwards, or does not move, or differs from the power by more than 1.5 % and four standard uncertainties, to which 4 % are added in quadrature if the readings are moments (so by more than 16 %)",
      "compare with another run; the estimate is made from the power alone, and its interval holds the counter, too, if readings that are moments can have missed what it counted"},
     {"clock_offset_suspected",
-     "power rises once near the window's start and falls once near its end (within half of its length, at least 5 s and at most 60 s), and is where it cannot be: up more than 0.2 s before the start, or more than 0.4 s after the end; both edges agree on an offset above 0.3 s",
+     "power rises once near the window's start and falls once near its end (within half of its length, at least 5 s and at most 60 s), and is where it cannot be: up more than 0.2 s before the start, or more than 0.4 s after the end; both edges agree on an offset above 0.3 s; where readings are moments, the first or last of them under load is there",
      "synchronize the clocks of recorder and load generator; the estimate is for the shifted window, the published number is not"},
     {"published_outside_interval", "the published number is outside `low` to `high`",
      "do not quote it; quote the estimate, or measure again"},

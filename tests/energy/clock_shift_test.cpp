@@ -50,9 +50,10 @@ TEST(LoadSpan, IsUnknownIfTheLoadIsElsewhereOrEverywhere) {
 }
 
 TEST(ClockShift, IsWhatBothEdgesAgreeOn) {
-  const LoadSpan early[] = {{999, 1028.8}, {999.1, 1028.9}, {990, 1050}};
+  const LoadSpan early[] = {
+      {999, 1028.8, 999, 1028.8}, {999.1, 1028.9, 999.1, 1028.9}, {990, 1050, 990, 1050}};
   EXPECT_NEAR(clock_shift_s(early, kWindow).value(), (-1.0 - 1.1) / 2, 1e-9);
-  const LoadSpan late[] = {{1000.9, 1030.7}};
+  const LoadSpan late[] = {{1000.9, 1030.7, 1000.9, 1030.7}};
   EXPECT_NEAR(clock_shift_s(late, kWindow).value(), 0.8, 1e-9);
 }
 
@@ -64,12 +65,14 @@ TEST(ClockShift, IsFoundForALoadThatIsFarFromTheWindow) {
 }
 
 TEST(ClockShift, IsNoneForALoadThatIsWhereItMayBe) {
-  const LoadSpan inside[] = {{1000.5, 1029}};  // it began late and ended early
+  const LoadSpan inside[] = {{1000.5, 1029, 1000.5, 1029}};  // it began late and ended early
   EXPECT_FALSE(clock_shift_s(inside, kWindow));
-  const LoadSpan around[] = {{998, 1032}};  // it goes beyond the window
+  const LoadSpan around[] = {{998, 1032, 998, 1032}};  // it goes beyond the window
   EXPECT_FALSE(clock_shift_s(around, kWindow));
-  const LoadSpan later[] = {{1001, 1030.3}};  // the end may be a tail
+  const LoadSpan later[] = {{1001, 1030.3, 1001, 1030.3}};  // the end may be a tail
   EXPECT_FALSE(clock_shift_s(later, kWindow));
+  const LoadSpan unseen[] = {{999.5, 1029.5, 1000.1, 1029.1}};  // it may have begun in the window
+  EXPECT_FALSE(clock_shift_s(unseen, kWindow));
   EXPECT_FALSE(clock_shift_s({}, kWindow));
 }
 
