@@ -10,6 +10,7 @@ namespace {
 
 // An age is known to be in a stretch; the mean over it is taken at so many places.
 constexpr int kAges = 4;
+constexpr std::size_t kSlopesAround = 5;  // on each side of a reading
 // Nothing is known about the level.
 constexpr double kVagueVariance_w2 = 1e8;
 
@@ -21,13 +22,23 @@ double slope_w_per_s(std::span<const PlacedReading> readings, std::size_t i) {
   return span_s > 0 ? (after.watts - before.watts) / span_s : 0;
 }
 
+// The root mean square of those around a reading. With its own, a reading at a peak, where the
+// slope is zero, would count more than others.
+double slope_around_w_per_s(std::span<const PlacedReading> readings, std::size_t i) {
+  const std::size_t first = i - std::min(i, kSlopesAround);
+  const std::size_t end = std::min(i + kSlopesAround + 1, readings.size());
+  double squares = 0;
+  for (std::size_t k = first; k < end; ++k) squares += std::pow(slope_w_per_s(readings, k), 2);
+  return std::sqrt(squares / static_cast<double>(end - first));
+}
+
 // Of a reading, a variance: digits, and the unknown age where power changes.
 double error_of(const PowerQuestion& question, std::size_t i) {
   const PlacedReading& reading = question.readings[i];
   // A window that is longer than known takes in power from elsewhere, about as a later one does.
   const double unknown_s =
       std::hypot(reading.age_s / std::sqrt(12.0), question.window_uncertainty * question.window_s);
-  const double age_w = slope_w_per_s(question.readings, i) * unknown_s;
+  const double age_w = slope_around_w_per_s(question.readings, i) * unknown_s;
   const double floor_w = 0.01 + 2e-4 * reading.watts;
   // The fast part differs between the stretch and its neighbours.
   const double fast_w2 = question.pace.fast_w2_s * std::min(reading.age_s, question.window_s) /

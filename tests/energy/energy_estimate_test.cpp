@@ -189,6 +189,22 @@ TEST(EnergyEstimate, KnowsLittleOfAStuckStretchInALongWindow) {
   EXPECT_GE(estimate.total.repeatability_high_j(), true_j);
 }
 
+// Means over 100 ms, one after the other: their mean is the mean power.
+TEST(EnergyEstimate, CountsPeaksAndSlopesAlike) {
+  for (const auto& pattern : {std::vector{62.0, 62.0, 30.0}, std::vector{30.0, 30.0, 62.0}}) {
+    EstimateQuestion question = level_question(1);
+    GpuReadings& gpu = question.gpus[0];
+    gpu.sensors = {SensorModel{.window_s = 0.1}};
+    gpu.samples.clear();
+    for (std::size_t i = 0; i < 800; ++i) {
+      gpu.samples.push_back(
+          {question.window.start_unix_s - 10 + 0.1 * static_cast<double>(i), pattern[i % 3]});
+    }
+    const double mean_w = (pattern[0] + pattern[1] + pattern[2]) / 3;
+    EXPECT_NEAR(estimate_energy(question).total.joules, mean_w * 60, 0.004 * mean_w * 60);
+  }
+}
+
 TEST(EnergyEstimate, GivesReasonsInsteadOfNumbers) {
   EstimateQuestion question = level_question(2);
   question.gpus[1].sensors.clear();
