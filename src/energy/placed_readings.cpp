@@ -8,6 +8,13 @@
 #include "energy/quantile.h"
 
 namespace aggregate_power {
+namespace {
+
+// A value that is repeated for longer than this share of the refresh is a new one: recorders and
+// sensors are not that punctual.
+constexpr double kSurelyStale = 0.9;
+
+}  // namespace
 
 std::vector<PlacedReading> place_readings(std::span<const Sample> samples,
                                           const SensorModel& sensor) {
@@ -17,7 +24,8 @@ std::vector<PlacedReading> place_readings(std::span<const Sample> samples,
     double age_s = sensor.refresh_s;
     if (i > 0) {
       const bool is_change = samples[i].watts != samples[i - 1].watts;
-      if (!is_change && samples[i].unix_s - newest_unix_s < sensor.refresh_s) continue;
+      if (!is_change && samples[i].unix_s - newest_unix_s < kSurelyStale * sensor.refresh_s)
+        continue;
       // A value that was not there before is younger than the reading before.
       if (is_change) age_s = std::min(age_s, samples[i].unix_s - samples[i - 1].unix_s);
     }

@@ -20,7 +20,7 @@ TEST(PlacedReadings, DropRepeatsWithinARefresh) {
   // refresh.
   const Sample samples[] = {{100, 300},     {100.025, 300}, {100.05, 300},
                             {100.075, 310}, {100.1, 310},   {100.125, 310},
-                            {100.15, 310},  {100.17, 310},  {100.18, 310}};
+                            {100.15, 310},  {100.16, 310},  {100.18, 310}};
   const auto placed = place_readings(samples, kSensor);
   ASSERT_EQ(placed.size(), 3);
   EXPECT_DOUBLE_EQ(placed[1].end_unix_s, 100.075 - 0.015);
