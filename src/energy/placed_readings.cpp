@@ -13,6 +13,9 @@ namespace {
 // A value that is repeated for longer than this share of the refresh is a new one: recorders and
 // sensors are not that punctual.
 constexpr double kSurelyStale = 0.9;
+// Of a window: means that end so close to each other say the same. The work would grow with the
+// cube of the rate.
+constexpr double kSameOfWindow = 0.02;
 
 }  // namespace
 
@@ -22,6 +25,7 @@ std::vector<PlacedReading> place_readings(std::span<const Sample> samples,
   double newest_unix_s = 0;
   for (std::size_t i = 0; i < samples.size(); ++i) {
     double age_s = sensor.refresh_s;
+    if (i > 0 && samples[i].unix_s - newest_unix_s < kSameOfWindow * sensor.window_s) continue;
     if (i > 0) {
       const bool is_change = samples[i].watts != samples[i - 1].watts;
       if (!is_change && samples[i].unix_s - newest_unix_s < kSurelyStale * sensor.refresh_s)

@@ -29,6 +29,15 @@ TEST(PlacedReadings, DropRepeatsWithinARefresh) {
   EXPECT_DOUBLE_EQ(placed[2].age_s, 0.1);
 }
 
+// A thousand readings a second of a mean over a second are as good as fifty.
+TEST(PlacedReadings, AreNotCloserThanAFiftiethOfAWindow) {
+  std::vector<Sample> samples;
+  for (int i = 0; i < 1000; ++i) samples.push_back({100 + 0.001 * i, 300.0 + i});
+  const auto placed = place_readings(samples, {.window_s = 1, .refresh_s = 0.001});
+  EXPECT_LE(placed.size(), 50);
+  EXPECT_GE(placed.size(), 45);
+}
+
 TEST(PlacedReadings, HaveAMedianPeriod) {
   const Sample samples[] = {{0, 1}, {1, 1}, {2, 1}, {7, 1}};
   EXPECT_DOUBLE_EQ(median_period_s(samples), 1);
