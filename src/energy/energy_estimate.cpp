@@ -240,6 +240,24 @@ void judge_idle(const Placed& placed, EnergyEstimate& estimate) {
   }
 }
 
+// Whether published numbers are outside of an interval: that of the sum, and of which GPUs.
+void judge_published(EnergyEstimate& estimate, const std::string& code,
+                     double (Estimate::*low_j)() const, double (Estimate::*high_j)() const) {
+  const auto is_outside = [&](double published_j, const Estimate& energy) {
+    return published_j < (energy.*low_j)() || published_j > (energy.*high_j)();
+  };
+  const bool is_sum = is_outside(estimate.published_j, estimate.total);
+  for (std::size_t i = 0; i < estimate.gpus.size(); ++i) {
+    const GpuEstimate& gpu = estimate.gpus[i];
+    if (!is_outside(gpu.published_j, gpu.energy)) continue;
+    add_verdict(estimate, code, i, is_sum ? "" : "of these GPUs, not of their sum");
+  }
+  if (!is_sum || std::ranges::count(estimate.verdicts, code, &Verdict::code) > 0) return;
+  Verdict of_sum = {code, {}, "of their sum"};
+  for (const GpuEstimate& gpu : estimate.gpus) of_sum.gpus.push_back(gpu.name);
+  estimate.verdicts.push_back(std::move(of_sum));
+}
+
 void judge_total(const Placed& placed, EnergyEstimate& estimate) {
   std::vector<PowerLine> lines;
   std::vector<std::string> names;
@@ -255,14 +273,9 @@ void judge_total(const Placed& placed, EnergyEstimate& estimate) {
         {"clock_offset_suspected", names,
          fmt::format("the load is {:+.2f} s from the window", placed.shift_s)});
   }
-  const Estimate& total = estimate.total;
-  if (estimate.published_j < total.low_j() || estimate.published_j > total.high_j()) {
-    estimate.verdicts.push_back({"published_outside_interval", names, {}});
-  }
-  if (estimate.published_j < total.repeatability_low_j() ||
-      estimate.published_j > total.repeatability_high_j()) {
-    estimate.verdicts.push_back({"published_biased", names, {}});
-  }
+  judge_published(estimate, "published_outside_interval", &Estimate::low_j, &Estimate::high_j);
+  judge_published(estimate, "published_biased", &Estimate::repeatability_low_j,
+                  &Estimate::repeatability_high_j);
   if (std::ranges::any_of(placed.gpus, is_cut)) {
     estimate.assumptions.push_back(assumption("regular_recorder_loop"));
   }

@@ -82,7 +82,7 @@ constexpr Source kSources[] = {
     {{"counter_construction", "whether a counter integrates all the time is not known: 0.15 %",
       "nothing"},
      true,
-     Sharing::each,
+     Sharing::model,
      'B',
      false},
     {{"stamp_cut",
@@ -134,6 +134,13 @@ double joules_of(const Estimate& estimate, std::string_view name) {
     if (part.name == name) return part.joules;
   }
   return 0;
+}
+
+// Below that a component is a rounding error.
+void leave_out_nothing(Estimate& estimate) {
+  std::erase_if(estimate.components, [&](const Component& part) {
+    return part.joules <= 1e-9 * std::abs(estimate.joules);
+  });
 }
 
 double combined_j(const Source& source, std::span<const CombinedGpu> gpus, double correlation) {
@@ -196,6 +203,7 @@ void add_accuracy(Estimate& estimate, const SensorAccuracy& accuracy, double dur
   estimate.components.push_back(component("sensor_gain_shared", accuracy.shared_gain * turned_j));
   estimate.components.push_back(component("sensor_gain_each", accuracy.each_gain * turned_j));
   estimate.components.push_back(component("sensor_offset", accuracy.offset_w * duration_s));
+  leave_out_nothing(estimate);
 }
 
 Estimate combine(std::span<const CombinedGpu> gpus, double correlation) {
@@ -203,8 +211,9 @@ Estimate combine(std::span<const CombinedGpu> gpus, double correlation) {
   for (const CombinedGpu& gpu : gpus) total.joules += gpu.energy->joules;
   for (const Source& source : kSources) {
     const double joules = combined_j(source, gpus, correlation);
-    if (joules > 0) total.components.push_back(component(std::string(source.word.code), joules));
+    total.components.push_back(component(std::string(source.word.code), joules));
   }
+  leave_out_nothing(total);
   return total;
 }
 
