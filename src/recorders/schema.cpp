@@ -216,10 +216,13 @@ const Pattern kNotADraw =
     "|.*pstate.*|.*low[._ ]?power.*|.*clocks_(event|throttle)_reasons.*"
     "|.*(violation|throttle|brake|smoothing|residency).*"
     "|.*(energy|joule|kwh|mwh|totec|accumulator).*|.*_mj"
-    "|.*% ?tdp.*|.*\\(%\\).*";
+    "|.*% ?tdp.*|.*[(\\[] ?% ?[)\\]].*"
+    "|(.*[^a-z0-9])?(pct|percent|percentage|ratio|factor|efficiency|cost|price|saved|savings|target"
+    "|temp|temperature|wh|j|kj)([^a-z0-9].*)?";
 const Pattern kOtherScope =
     "(.*[^a-z0-9])?(cpu|processor|ram|dram|soc|ia|gt|sys|system|node|total|psu|pcie slot|6-pin|rail"
-    "|mvddq|mtbl|ubb|module|board temp)([^a-z0-9].*)?|.*(psu|ubb|mvddq|6-pin|pcie slot).*";
+    "|mvddq|mtbl|ubb|module|board temp|hbm|memory|vram|fans?|rack|chassis|baseboard|sum|all"
+    ")([^a-z0-9].*)?|.*(psu|ubb|mvddq|6-pin|pcie slot).*";
 const Pattern kExtremes = ".*(peak|median|q1|q3|_std).*";
 const Pattern kMeans = ".*(avg|mean).*";
 // Names with "time" in them that are not a timestamp: formats.md 5.2.
