@@ -17,9 +17,12 @@
 #include "base/files/tree.h"
 #include "base/text/json.h"
 #include "results/aggregate_json.h"
+#include "results/idle_json.h"
 #include "results/plan.h"
+#include "results/request_json.h"
 #include "results/run_report.h"
 #include "results/summary.h"
+#include "results/uncertainty_json.h"
 
 namespace aggregate_power {
 namespace {
@@ -133,6 +136,14 @@ std::vector<std::string> refusal(const Result& result, const Reasons& reasons,
   return lines;
 }
 
+// What is known beside the energy.
+void add_texts(const Result& result, bool is_published, std::vector<std::string>& lines) {
+  std::ranges::move(request_texts(result), std::back_inserter(lines));
+  if (!is_published) return;
+  if (auto text = uncertainty_text(result)) lines.push_back(std::move(*text));
+  if (auto text = idle_text(result)) lines.push_back(std::move(*text));
+}
+
 // The lines for people go to stderr then, except those that the object contains.
 void tell_in_json(Result result, const Reasons& reasons, CommandOutput& output) {
   result.reasons = reasons;
@@ -179,6 +190,7 @@ CommandOutput deliver(Result result, WritePlan target, const DeliveryOptions& op
   } else if (reasons.empty()) {
     output.out.push_back(success_line(*delivered, plan.aggregate_path));
   }
+  add_texts(*delivered, reasons.empty(), output.out);
   if (!reasons.empty()) {
     const bool is_recorded =
         !options.dry_run && !reasons.contains(Reason::validation_result_unwritable);

@@ -19,9 +19,7 @@
 #include "loads/request_file.h"
 #include "recorders/recording.h"
 #include "recorders/side_files.h"
-#include "results/idle_json.h"
 #include "results/record.h"
-#include "results/request_json.h"
 #include "runs/assess.h"
 #include "runs/assess_alone.h"
 #include "runs/failed_requests.h"
@@ -274,11 +272,8 @@ CommandOutput aggregate_agentic(const AgenticRequest& request) {
   result.warnings.insert(result.warnings.begin(), files.profile.warnings.begin(),
                          files.profile.warnings.end());
   if (!faults.empty()) refuse_request_energy(request.requests, result);
-  std::vector<std::string> lines = request_texts(result);
-  if (auto text = idle_text(result)) lines.push_back(std::move(*text));
   CommandOutput output =
       deliver(std::move(result), target_of_agents(request, files), request.delivery());
-  if (!request.json) std::ranges::move(lines, std::back_inserter(output.out));
   output.out.insert(output.out.begin(), window.changes.begin(), window.changes.end());
   return output;
 }

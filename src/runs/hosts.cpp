@@ -16,7 +16,6 @@
 #include "energy/metrics.h"
 #include "loads/benchmark_outcome.h"
 #include "loads/load_generator.h"
-#include "results/idle_json.h"
 #include "results/record.h"
 #include "runs/assess_alone.h"
 #include "runs/host.h"
@@ -342,11 +341,7 @@ WritePlan target_of_hosts(const HostsRequest& request) {
 }  // namespace
 
 CommandOutput aggregate_hosts(const HostsRequest& request) {
-  Result result = measured_hosts(request);
-  const auto idle = idle_text(result);
-  CommandOutput output = deliver(std::move(result), target_of_hosts(request), request.delivery());
-  if (idle && !request.json) output.out.push_back(*idle);
-  return output;
+  return deliver(measured_hosts(request), target_of_hosts(request), request.delivery());
 }
 
 }  // namespace aggregate_power

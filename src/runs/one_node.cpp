@@ -14,10 +14,7 @@
 #include "loads/request_file.h"
 #include "recorders/recording.h"
 #include "recorders/side_files.h"
-#include "results/idle_json.h"
 #include "results/record.h"
-#include "results/request_json.h"
-#include "results/uncertainty_json.h"
 #include "runs/assess.h"
 #include "runs/assess_alone.h"
 #include "runs/request_run.h"
@@ -132,13 +129,7 @@ CommandOutput aggregate(const AggregateRequest& request) {
   result.benchmark_result = request.bench_result;
   result.sources.options = unrecorded_options(request);
   add_witnesses(request, result);
-  std::vector<std::string> lines = request_texts(result);
-  if (auto text = uncertainty_text(result)) lines.push_back(std::move(*text));
-  if (auto text = idle_text(result)) lines.push_back(std::move(*text));
-  CommandOutput output =
-      deliver(std::move(result), target_of_node(request, telemetry), request.delivery());
-  if (!request.json) std::ranges::move(lines, std::back_inserter(output.out));
-  return output;
+  return deliver(std::move(result), target_of_node(request, telemetry), request.delivery());
 }
 
 }  // namespace aggregate_power

@@ -74,7 +74,8 @@ class Folder:
         done = subprocess.run([PROGRAM, *arguments], cwd=self.path, capture_output=True, text=True,
                               env=environment)
         assert done.returncode == status, (arguments, done.returncode, done.stderr)
-        return done.stdout + done.stderr
+        self.printed = done.stdout + done.stderr
+        return self.printed
 
     def patch(self, *arguments, record="record.json"):
         """A run of some way; its record."""
@@ -149,6 +150,8 @@ def adds_only_the_object(folder, patch, *more):
     assert "uncertainty" not in plain and "uncertainty" not in plain["computed_from"].get("options", {})
     patched = (folder.path / "agg.json").read_bytes()
     asked, rest = without(patch("--uncertainty", *more))
+    total = asked["total_gpu_energy_j"]
+    assert f"95 % interval {total['low']:.1f} J to {total['high']:.1f} J" in folder.printed, folder.printed
     assert json.dumps(rest) == json.dumps(plain)
     assert (folder.path / "agg.json").read_bytes() == patched
     assert asked["total_gpu_energy_j"]["published"] == sum(plain["per_gpu_energy_j"].values())
