@@ -127,7 +127,7 @@ void add_uncertainty_options(Options& options, RunOptions& run) {
   UncertaintyOptions& wanted = run.uncertainty;
   options.flag(
       "--uncertainty", wanted.is_wanted,
-      "Put an interval on the energy: adds 'uncertainty' to the audit record, and with --extended the bounds to the aggregate; needs schema 2; see 'help uncertainty'");
+      "Put an interval on the energy: adds 'uncertainty' to the audit record; needs schema 2; see 'help uncertainty'");
   options
       .value(
           "--gpu", "NAME", into(wanted.gpu),
@@ -156,7 +156,8 @@ void tie_gpu_to_uncertainty(Options& options) {
 }
 
 void add_outcome_options(Options& options, RunOptions& run, const std::string& extended) {
-  options.flag("--extended", run.extended, extended);
+  options.flag("--extended", run.extended,
+               extended + "; with --uncertainty also the bounds and verdicts");
   options.flag("--json", run.json, "Print the run as one JSON object, as 'measure' does");
   add_require_power(options, run);
   add_compat(options, run);

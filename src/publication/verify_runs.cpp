@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
 #include "base/files/path.h"
@@ -83,6 +84,13 @@ class Runs {
       if (is_verified(aggregate)) continue;
       ++found_.points;
       found_.faults.push_back(lacking(aggregate));
+    }
+    // A gate on the wrong folder must not pass.
+    if (found_.points == 0) {
+      found_.faults.push_back(
+          {.where = fmt::format("{}", fmt::join(request_.places, ", ")),
+           .what = "a run with an audit record; name the folder of its record or aggregate",
+           .verdict = kMissing});
     }
     return std::move(found_);
   }

@@ -16,7 +16,8 @@ struct RunsRequest {
   std::size_t most_threads = 1;
 };
 
-// Changes nothing. An aggregate that claims power and has no record is a fault. Throws FileError
+// Changes nothing. An aggregate that claims power and has no record is a fault, and so
+// are places without any run. Throws FileError
 // if a place cannot be opened.
 Verification verify_runs(const RunsRequest& request);
 

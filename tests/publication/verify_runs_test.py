@@ -143,6 +143,15 @@ def in_checked_part(text, at):
     return not re.search(rb'"(rivals|recorder)"', line)
 
 
+def test_a_folder_without_runs_does_not_hold(folder):
+    """A gate on the wrong folder must not pass."""
+    (folder / "empty").mkdir()
+    text = program(folder, "verify", "empty", status=1)
+    wanted = ("empty: missing: a run with an audit record; name the folder of its record or aggregate\n"
+              "0 runs, 0 files: 1 fault\n")
+    assert text == wanted, text
+
+
 def test_every_kind_holds(_):
     for name, run in RUNS.items():
         with Made(run) as made:
