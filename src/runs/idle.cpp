@@ -23,6 +23,10 @@
 namespace aggregate_power {
 namespace {
 
+// A plateau before the load that is higher than this times the one after it is another load's: a
+// warm-up, or a server that is busy.
+constexpr double kMostAboveAfter = 1.25;
+
 constexpr std::string_view kAutomatic = "auto";
 constexpr std::string_view kPowerNotValid = "power_not_valid";
 
@@ -132,16 +136,21 @@ void set_means(const std::optional<IdleMeans>& means, const std::vector<std::str
 IdlePower found_beside_load(const RunOptions& run, std::span<const SensorReadings> recordings,
                             Window window) {
   const std::vector<IdleGpu> gpus = idle_gpus(recordings, window);
-  IdlePower idle;
-  idle.source = "before_load";
-  idle.stretch = idle_before(gpus, window, run.max_sample_gap_s);
-  if (!idle.stretch) {
-    idle.source = "after_load";
-    idle.stretch = idle_after(gpus, window, run.max_sample_gap_s);
-  }
-  if (!idle.stretch) return {{no_idle("no_plateau")}, {}, {}, {}, {}};
-  set_means(idle_means(gpus, *idle.stretch, run.max_sample_gap_s), names_of(recordings), idle);
-  return idle;
+  const auto idle_in = [&](const char* source, std::optional<Window> stretch) {
+    IdlePower idle;
+    idle.source = source;
+    idle.stretch = stretch;
+    if (stretch) {
+      set_means(idle_means(gpus, *stretch, run.max_sample_gap_s), names_of(recordings), idle);
+    }
+    return idle;
+  };
+  IdlePower before = idle_in("before_load", idle_before(gpus, window, run.max_sample_gap_s));
+  IdlePower after = idle_in("after_load", idle_after(gpus, window, run.max_sample_gap_s));
+  if (!before.stretch && !after.stretch) return {{no_idle("no_plateau")}, {}, {}, {}, {}};
+  const bool is_other_load = before.stretch && after.stretch && after.reasons.empty() &&
+                             before.total.watts > kMostAboveAfter * after.total.watts;
+  return before.stretch && !is_other_load ? before : after;
 }
 
 IdlePower of_given_watts(Power each, const std::vector<std::string>& names) {

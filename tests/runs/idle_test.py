@@ -115,6 +115,14 @@ def test_a_plateau_before_the_load_is_preferred(folder):
     assert "idle 170.00 W together (before_load, 28.0 s); net 43800.00 J above 10200.00 J" in folder.out, folder.out
 
 
+def test_another_load_before_the_load_is_not_idle(folder):
+    """A server that is busy at 200 W each before the load, and idle after it."""
+    folder.recording(load(200, 70))
+    idle = folder.idle("--idle", "auto")
+    same("after_load", idle["source"])
+    check_net(idle, [70, 80], [0, 0])
+
+
 def test_the_uncertainty_is_that_of_block_means(folder):
     # 20 s before the load to 2 s before it: nine blocks of 2 s. A drift of 1 W in 2 s, of both GPUs.
     def watts(s, gpu):
