@@ -47,8 +47,9 @@ std::string nvidia_csv(const SimulatedRun& run) {
   const Board board = board_of(run.sensor);
   const bool named = *board.name != 0;
   const bool counted = !run.question.gpus[0].counter.empty();
-  std::string csv = fmt::format("timestamp, index, {}{}, power.limit [W]{}\n",
-                                named ? "name, " : "", board.column, counted ? ", energy_mj" : "");
+  const bool limited = run.question.gpus[0].conditions.limit_w.has_value();
+  std::string csv = fmt::format("timestamp, index, {}{}{}{}\n", named ? "name, " : "", board.column,
+                                limited ? ", power.limit [W]" : "", counted ? ", energy_mj" : "");
   // In time order: a recorder asks all GPUs in one round. Some rows may be missing.
   std::vector<std::size_t> next(run.question.gpus.size());
   for (;;) {
@@ -64,9 +65,9 @@ std::string nvidia_csv(const SimulatedRun& run) {
     if (first == next.size()) return csv;
     const GpuReadings& gpu = run.question.gpus[first];
     const std::size_t row = next[first]++;
-    csv += fmt::format("{}, {}, {}{}{:.2f} W, {:.2f} W", nvidia_stamp(gpu.samples[row].unix_s),
-                       gpu.name, board.name, named ? ", " : "", gpu.samples[row].watts,
-                       *gpu.conditions.limit_w);
+    csv += fmt::format("{}, {}, {}{}{:.2f} W", nvidia_stamp(gpu.samples[row].unix_s), gpu.name,
+                       board.name, named ? ", " : "", gpu.samples[row].watts);
+    if (limited) csv += fmt::format(", {:.2f} W", *gpu.conditions.limit_w);
     if (row < gpu.counter.size()) csv += fmt::format(", {:.0f}", 1000 * gpu.counter[row].joules);
     csv += '\n';
   }

@@ -231,6 +231,18 @@ std::vector<RunClass> run_classes() {
   }
   classes.push_back(
       {"clock", "clock off", {Shape::edges}, averages, {0.1, 1}, false, Fault::clock});
+  // Beside the goals: what recordings without a limit, and long ones, add.
+  const std::vector<Sensor> any = {Sensor::average_1s, Sensor::full_100ms, Sensor::a100,
+                                   Sensor::v100};
+  for (const auto& [name, fault] :
+       {std::pair("sound", Fault::none), std::pair("spikes", Fault::spikes)}) {
+    classes.push_back({"no limit", name, all, any, {0.1, 1}, false, fault, false});
+  }
+  for (const auto& [name, fault] :
+       {std::pair("sound", Fault::none), std::pair("stuck", Fault::stuck),
+        std::pair("gaps", Fault::gaps)}) {
+    classes.push_back({"long", name, all, averages, {1}, false, fault, true, true});
+  }
   return classes;
 }
 
@@ -258,7 +270,9 @@ SimulatedRun simulate(const RunClass& run_class, std::uint64_t seed) {
   run.shape = pick(run_class.shapes, random);
   run.sensor = pick(run_class.sensors, random);
   run.period_s = pick(run_class.periods_s, random);
-  const double duration_s = std::exp(random.uniform(std::log(10.0), std::log(120.0)));
+  const auto [shortest_s, longest_s] =
+      run_class.is_long ? std::pair(300.0, 1200.0) : std::pair(10.0, 120.0);
+  const double duration_s = std::exp(random.uniform(std::log(shortest_s), std::log(longest_s)));
   const std::size_t gpus = std::size_t{1} << random.below(4);
   const TrueLoad load = make_load(run.shape, duration_s, gpus, kLead_s, random);
   const std::vector<double> times =
@@ -289,14 +303,15 @@ SimulatedRun simulate(const RunClass& run_class, std::uint64_t seed) {
     gpu.name = std::to_string(i);
     gpu.model = "simulated";
     gpu.sensors = known_of(run.sensor);
-    gpu.conditions.limit_w = shown_w(board, load.limit_w);  // the board knows no other watts
+    // The board knows no other watts.
+    if (run_class.has_limit) gpu.conditions.limit_w = shown_w(board, load.limit_w);
     run.question.gpus.push_back(std::move(gpu));
     const double energy_j = power.energy_j(0, duration_s);
     run.true_j.push_back(energy_j);
     run.sensor_j.push_back(shown_w(board, energy_j / duration_s) * duration_s);
   }
   run.is_stuck = run_class.fault == Fault::stuck;
-  run.is_capped = run.shape == Shape::cap;
+  run.is_capped = run.shape == Shape::cap && run_class.has_limit;
   run.is_under_sampled = typical.window_s < run.period_s / 5 && !run_class.counter &&
                          variation(load.gpus[0], duration_s) > 0.08;
   return run;

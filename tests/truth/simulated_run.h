@@ -30,6 +30,8 @@ struct RunClass {
   std::vector<double> periods_s;  // of the recorder
   bool counter = false;
   Fault fault = Fault::none;
+  bool has_limit = true;  // whether the recording states the power limit
+  bool is_long = false;   // windows of 5 to 20 minutes instead of 10 s to 2 minutes
 };
 std::vector<RunClass> run_classes();
 

@@ -141,7 +141,9 @@ TruthTable make_truth_table(std::size_t runs, std::uint64_t first_seed, const st
     }
     auto& group = groups.back().second;
     group.insert(group.end(), judged.begin(), judged.end());
-    if (run_class.group != "clock") all.insert(all.end(), judged.begin(), judged.end());
+    const bool is_of_goals =
+        run_class.group != "clock" && run_class.has_limit && !run_class.is_long;
+    if (is_of_goals) all.insert(all.end(), judged.begin(), judged.end());
   }
   for (const auto& [name, judged] : groups) table.groups.push_back({name, "", figures_of(judged)});
   table.groups.push_back({"all", "", figures_of(all)});

@@ -77,6 +77,14 @@ TEST_F(Truth, IsMetByFaultyReadings) {
   expect_within(table().group("faults"), {0.01, 0.06, 0.85, 0.14, 0.8, 0.8});
 }
 
+TEST_F(Truth, IsMetWithoutALimit) {
+  expect_within(table().group("no limit"), {0.025, 0.18, 0.85, 0.23, 0.83, 0.95});
+}
+
+TEST_F(Truth, IsMetByLongWindows) {
+  expect_within(table().group("long"), {0.005, 0.06, 0.88, 0.135, 0.85, 0.95});
+}
+
 TEST_F(Truth, IsMetByAll) {
   expect_within(table().group("all"), {0.008, 0.06, 0.93, 0.135, 0.9, 0.97});
 }
