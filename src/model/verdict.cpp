@@ -51,9 +51,11 @@ constexpr ExplainedWord kWords[] = {
     {"clock_offset_suspected",
      "power rises once near the window's start and falls once near its end (within half of its length, at least 5 s and at most 60 s), and is where it cannot be: up more than 0.2 s before the start, or more than 0.4 s after the end; both edges agree on an offset above 0.3 s; where readings are moments, the first or last of them under load is there",
      "synchronize the clocks of recorder and load generator; the estimate is for the shifted window, the published number is not"},
-    {"published_outside_interval", "the published number, of all GPUs or of those that are named, is outside `low` to `high`",
+    {"published_outside_interval",
+     "the published number, of all GPUs or of those that are named, is outside `low` to `high`",
      "do not quote it; quote the estimate, or measure again"},
-    {"published_biased", "the published number, of all GPUs or of those that are named, is outside the interval of repeatability",
+    {"published_biased",
+     "the published number, of all GPUs or of those that are named, is outside the interval of repeatability",
      "compare runs by their estimates"},
 };
 
