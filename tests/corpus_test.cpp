@@ -14,7 +14,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace corpus_test {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
@@ -450,5 +450,5 @@ TEST(Corpus, HasTheGoldenEnergyOfTheB200Fragment) {
   EXPECT_EQ(smallest.aggregate.at("joules_per_output_token"), 10.0);  // 100 tokens
 }
 
-}  // namespace
+}  // namespace corpus_test
 }  // namespace aggregate_power

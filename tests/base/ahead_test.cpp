@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace ahead_test {
 
 // 1 to `last`, then the end.
 Ahead<int>::Fill numbers(int last) {
@@ -109,5 +109,5 @@ TEST(Ahead, UsesPiecesAgain) {
   EXPECT_EQ(ahead.next()->data(), first);
 }
 
-}  // namespace
+}  // namespace ahead_test
 }  // namespace aggregate_power

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace parallel_test {
 
 TEST(InParallel, DoesEachPieceOnce) {
   for (const std::size_t threads : {1, 2, 100}) {
@@ -41,5 +41,5 @@ TEST(InParallel, ThrowsWhatAPieceThrewOnceAllHaveEnded) {
   }
 }
 
-}  // namespace
+}  // namespace parallel_test
 }  // namespace aggregate_power

@@ -10,7 +10,7 @@
 #include <vector>
 
 namespace aggregate_power {
-namespace {
+namespace reused_thread_test {
 
 TEST(ReusedThread, WorksElsewhereAndIsWaitedFor) {
   std::thread::id worker;
@@ -61,5 +61,5 @@ TEST(ReusedThread, MayUseOthersInItsWork) {
   EXPECT_EQ(sum, 1);
 }
 
-}  // namespace
+}  // namespace reused_thread_test
 }  // namespace aggregate_power

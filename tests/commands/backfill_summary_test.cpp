@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 namespace aggregate_power {
-namespace {
+namespace backfill_summary_test {
 
 TEST(BackfillSummary, NamesTheFirstRunsOfEachReasonInWhateverOrderTheyCame) {
   BackfillCounts counts;
@@ -72,5 +72,5 @@ TEST(BackfillSummary, SaysThatItWasADryRun) {
   EXPECT_EQ(summary_text({}, true), "runs (dry run)               0\n");
 }
 
-}  // namespace
+}  // namespace backfill_summary_test
 }  // namespace aggregate_power

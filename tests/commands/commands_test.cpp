@@ -10,7 +10,7 @@
 #include "commands/manual.h"
 
 namespace aggregate_power {
-namespace {
+namespace commands_test {
 
 TEST(CommandsTest, AreFoundByNameButForTheProgramItself) {
   EXPECT_EQ(command_rows().front().name, "");
@@ -60,5 +60,5 @@ TEST(CommandsTest, AreInTheUsageTheManualAndTheCompletion) {
   }
 }
 
-}  // namespace
+}  // namespace commands_test
 }  // namespace aggregate_power

@@ -6,7 +6,7 @@
 #include "aggregate_power/error.h"
 
 namespace aggregate_power {
-namespace {
+namespace options_test {
 
 using Words = std::vector<std::string>;
 
@@ -151,5 +151,5 @@ TEST(OptionsTest, AskForHelpAndVersionBeforeWhatIsMissing) {
   EXPECT_EQ(options.parse({"-V"}), Options::Outcome::version);
 }
 
-}  // namespace
+}  // namespace options_test
 }  // namespace aggregate_power

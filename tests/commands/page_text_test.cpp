@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace page_text_test {
 
 std::string text(std::string_view source) { return page_text(markdown::parse(source), 80); }
 std::string roff(std::string_view source) { return page_roff(markdown::parse(source)); }
@@ -72,5 +72,5 @@ TEST(PageRoff, EscapesWhatTroffWouldTakeForItsOwn) {
   EXPECT_EQ(roff(".start"), ".PP\n\\&.start\n");
 }
 
-}  // namespace
+}  // namespace page_text_test
 }  // namespace aggregate_power

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace progress_test {
 
 BackfillProgress after(std::uint64_t patched, std::uint64_t found, bool all_found) {
   BackfillProgress progress;
@@ -42,5 +42,5 @@ TEST(ProgressText, SaysNothingOfARateBeforeThereIsOne) {
             "0/0+ runs, 0.0/s: 0 valid, 0 invalid, 0 skipped, 0 failed");
 }
 
-}  // namespace
+}  // namespace progress_test
 }  // namespace aggregate_power

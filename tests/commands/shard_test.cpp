@@ -8,7 +8,7 @@
 #include "aggregate_power/error.h"
 
 namespace aggregate_power {
-namespace {
+namespace shard_test {
 
 using Set = std::map<std::string, std::string>;
 
@@ -109,5 +109,5 @@ TEST(Shard, IsNotMadeUpWhereNothingIsSet) {
             "and CLOUD_RUN_TASK_COUNT, OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE; give I/N");
 }
 
-}  // namespace
+}  // namespace shard_test
 }  // namespace aggregate_power

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace asof_join_test {
 
 using Found = std::vector<std::optional<std::size_t>>;
 
@@ -30,5 +30,5 @@ TEST(LastBefore, NeedsNoOrderOfTheRows) {
   EXPECT_EQ(found_at({10, 1, 6}, {0, 5}), (Found{1, 0, 1}));
 }
 
-}  // namespace
+}  // namespace asof_join_test
 }  // namespace aggregate_power

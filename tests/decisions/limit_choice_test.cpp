@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace limit_choice_test {
 
 LimitGroup group_of_runs(double limit_w, std::vector<LimitPiece> pieces) {
   return {.limit_w = limit_w, .n = pieces.size(), .pieces = std::move(pieces)};
@@ -72,5 +72,5 @@ TEST(DistinctLimits, JoinsThoseWithinAWattOrHalfAPercent) {
   EXPECT_EQ(limit_index({150, 200}, 200), 1U);
 }
 
-}  // namespace
+}  // namespace limit_choice_test
 }  // namespace aggregate_power

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace pareto_front_test {
 
 // (speed, joules per token); named by their place.
 std::vector<ScalingPoint> points_at(const std::vector<std::pair<double, double>>& places) {
@@ -62,5 +62,5 @@ TEST(MarkFront, HasNoKneeWithoutABend) {
   EXPECT_EQ(knee_of({{1, 1}, {1, 1}, {1, 1}}), "");
 }
 
-}  // namespace
+}  // namespace pareto_front_test
 }  // namespace aggregate_power

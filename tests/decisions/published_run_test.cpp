@@ -10,7 +10,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace published_run_test {
 
 using test::Folder;
 using test::put;
@@ -125,5 +125,5 @@ TEST(PublishedRuns, SaysWhatIsWrongWithANamedFile) {
   EXPECT_THROW(read(folder / "x.json"), Error);
 }
 
-}  // namespace
+}  // namespace published_run_test
 }  // namespace aggregate_power

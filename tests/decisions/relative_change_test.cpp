@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace relative_change_test {
 
 constexpr double kT2 = 4.302652730;  // 97.5 %, two degrees of freedom
 constexpr double kT4 = 2.776445105;
@@ -184,5 +184,5 @@ TEST(RelativeChange, CoversNoChangeInNineteenOfTwentyTrials) {
   }
 }
 
-}  // namespace
+}  // namespace relative_change_test
 }  // namespace aggregate_power

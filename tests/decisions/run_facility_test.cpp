@@ -8,7 +8,7 @@
 #include "results/facility_report.h"
 
 namespace aggregate_power {
-namespace {
+namespace run_facility_test {
 
 constexpr double kSix = 1732946400;  // 2024-11-30T06:00:00Z
 
@@ -92,5 +92,5 @@ TEST(RunFacility, SaysNothingOfARunWithoutEnergy) {
   EXPECT_EQ(facility_of(run, rates).energy_j, std::nullopt);
 }
 
-}  // namespace
+}  // namespace run_facility_test
 }  // namespace aggregate_power

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace student_t_test {
 
 TEST(StudentT, HasTheQuantilesOfPublishedTables) {
   struct {
@@ -61,5 +61,5 @@ TEST(StudentT, TurnsQuantilesIntoTheirProbabilities) {
   }
 }
 
-}  // namespace
+}  // namespace student_t_test
 }  // namespace aggregate_power

@@ -8,7 +8,7 @@
 #include <vector>
 
 namespace aggregate_power {
-namespace {
+namespace axis_test {
 
 std::vector<std::string> labels(const Axis& axis) {
   std::vector<std::string> labels;
@@ -102,5 +102,5 @@ TEST(TimeAxis, ChoosesTheUnit) {
   EXPECT_EQ(time_axis("time", 5, 5, 5).title, "time (s)");
 }
 
-}  // namespace
+}  // namespace axis_test
 }  // namespace aggregate_power

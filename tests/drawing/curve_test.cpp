@@ -8,7 +8,7 @@
 #include <vector>
 
 namespace aggregate_power {
-namespace {
+namespace curve_test {
 
 TEST(MonotoneCurve, IsStraightThroughAStraightLine) {
   const Point points[] = {{0, 0}, {1, 2}, {3, 6}, {4, 8}};
@@ -56,5 +56,5 @@ TEST(MonotoneCurve, NeverLeavesTheRangeOfTwoNeighbours) {
   }
 }
 
-}  // namespace
+}  // namespace curve_test
 }  // namespace aggregate_power

@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace aggregate_power {
-namespace {
+namespace decimate_test {
 
 std::vector<Point> all_points(const Decimator& line) {
   std::vector<Point> all;
@@ -133,5 +133,5 @@ TEST(Decimator, StandsManyPointsAtOneX) {
   EXPECT_TRUE(has_point(line, {5, 0}));
 }
 
-}  // namespace
+}  // namespace decimate_test
 }  // namespace aggregate_power

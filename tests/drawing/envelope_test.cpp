@@ -5,7 +5,7 @@
 #include <vector>
 
 namespace aggregate_power {
-namespace {
+namespace envelope_test {
 
 // Columns of width 1 from 0 to 4. The second line rises from 0 to 4 with x.
 TEST(Envelope, IsFromTheLowestToTheHighestLine) {
@@ -40,5 +40,5 @@ TEST(Envelope, OfNothingIsNothing) {
   EXPECT_EQ(envelope(std::vector<Polyline>{{{5, 7}}}, 10).size(), 1U);
 }
 
-}  // namespace
+}  // namespace envelope_test
 }  // namespace aggregate_power

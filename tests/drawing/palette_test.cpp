@@ -10,7 +10,7 @@
 #include <string>
 
 namespace aggregate_power {
-namespace {
+namespace palette_test {
 
 using Triple = std::array<double, 3>;
 using Matrix = std::array<Triple, 3>;
@@ -92,5 +92,5 @@ TEST(Palette, RepeatsItsColoursWithOtherDashes) {
   for (std::size_t i = 0; i < kColours; ++i) EXPECT_EQ(dashes_of(i), "");
 }
 
-}  // namespace
+}  // namespace palette_test
 }  // namespace aggregate_power

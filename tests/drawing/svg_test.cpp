@@ -9,7 +9,7 @@
 #include "drawing/svg_text.h"
 
 namespace aggregate_power {
-namespace {
+namespace svg_test {
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
@@ -145,5 +145,5 @@ TEST(Svg, OfNothingIsStillAPicture) {
   EXPECT_TRUE(text.ends_with("</svg>\n"));
 }
 
-}  // namespace
+}  // namespace svg_test
 }  // namespace aggregate_power

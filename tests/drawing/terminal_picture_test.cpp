@@ -8,7 +8,7 @@
 #include "base/text/wrap.h"
 
 namespace aggregate_power {
-namespace {
+namespace terminal_picture_test {
 
 Chart diagonal() {
   Chart chart{"power", "", {"metric: watts"}, linear_axis("time (s)", 0, 10, 2)};
@@ -79,5 +79,5 @@ TEST(TerminalPicture, IsColouredOnRequest) {
   EXPECT_EQ(text.find("\x1b[34m") == std::string::npos, text.find("\x1b[0m") == std::string::npos);
 }
 
-}  // namespace
+}  // namespace terminal_picture_test
 }  // namespace aggregate_power

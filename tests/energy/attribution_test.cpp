@@ -10,7 +10,7 @@
 #include "energy/sensor_period.h"
 
 namespace aggregate_power {
-namespace {
+namespace attribution_test {
 
 using Intervals = std::vector<TraceInterval>;
 
@@ -240,5 +240,5 @@ TEST(SensorPeriod, IsTheWholeRecordingIfNothingChanges) {
   EXPECT_DOUBLE_EQ(sensor_period_s(std::vector<Sample>{{5, 30.207}, {6, 30.207}, {9, 30.207}}), 4);
 }
 
-}  // namespace
+}  // namespace attribution_test
 }  // namespace aggregate_power

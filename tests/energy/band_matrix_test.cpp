@@ -8,7 +8,7 @@
 #include <vector>
 
 namespace aggregate_power {
-namespace {
+namespace band_matrix_test {
 
 using Dense = std::vector<std::vector<double>>;
 
@@ -67,5 +67,5 @@ TEST(BandMatrix, KnowsItsDeterminant) {
   EXPECT_NEAR(matrix.log_determinant(), std::log(4 * 3 - 2 * 2), 1e-12);
 }
 
-}  // namespace
+}  // namespace band_matrix_test
 }  // namespace aggregate_power

@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace aggregate_power {
-namespace {
+namespace change_correlation_test {
 
 using Gpus = std::vector<std::vector<Sample>>;
 
@@ -87,5 +87,5 @@ TEST(ChangeCorrelation, ComparesWhatAGpuShowedLastIfItWasAskedAtAnotherTime) {
   EXPECT_NEAR(correlation(gpus, {0, 600}), expected, 1e-12);
 }
 
-}  // namespace
+}  // namespace change_correlation_test
 }  // namespace aggregate_power

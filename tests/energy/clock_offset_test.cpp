@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace clock_offset_test {
 
 constexpr double kStart = 1'800'000'000;
 constexpr Window kWindow = {kStart, kStart + 300};
@@ -101,5 +101,5 @@ TEST(ClockOffset, EdgesThatDisagreeAreUncertain) {
   EXPECT_EQ(offsets[2]->uncertainty_s, 1);
 }
 
-}  // namespace
+}  // namespace clock_offset_test
 }  // namespace aggregate_power

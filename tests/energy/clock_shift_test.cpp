@@ -7,7 +7,7 @@
 #include <vector>
 
 namespace aggregate_power {
-namespace {
+namespace clock_shift_test {
 
 constexpr Window kWindow = {1000, 1030};
 const SensorModel kSensor = {.window_s = 1, .refresh_s = 0, .delay_s = 0};
@@ -76,5 +76,5 @@ TEST(ClockShift, IsNoneForALoadThatIsWhereItMayBe) {
   EXPECT_FALSE(clock_shift_s({}, kWindow));
 }
 
-}  // namespace
+}  // namespace clock_shift_test
 }  // namespace aggregate_power

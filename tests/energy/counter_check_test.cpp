@@ -13,7 +13,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace counter_check_test {
 
 using Kind = Reading::Kind;
 using Names = std::vector<std::string>;
@@ -165,5 +165,5 @@ TEST(CheckAccumulator, WorksWithoutAStream) {
   EXPECT_FALSE(check.within_tolerance);
 }
 
-}  // namespace
+}  // namespace counter_check_test
 }  // namespace aggregate_power

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace counter_steps_test {
 
 const CounterSample kCounter[] = {{0, 0},   {1, 100}, {2, 100}, {3, 300},
                                   {4, 400}, {5, 500}, {6, 600}, {7, 600}};
@@ -28,5 +28,5 @@ TEST(CounterSteps, ThatGoDownAreAFault) {
   EXPECT_TRUE(counter_span(reset, {0, 3}, 0.1)->runs_backwards);
 }
 
-}  // namespace
+}  // namespace counter_steps_test
 }  // namespace aggregate_power

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace counter_trace_test {
 
 using Samples = std::vector<CounterSample>;
 
@@ -201,5 +201,5 @@ TEST(Contradict, IsMoreThanFivePercentAndMoreThanTheSteps) {
   EXPECT_EQ(why_unbelievable(49, 100, 60), "");
 }
 
-}  // namespace
+}  // namespace counter_trace_test
 }  // namespace aggregate_power

@@ -8,7 +8,7 @@
 #include <random>
 
 namespace aggregate_power {
-namespace {
+namespace energy_estimate_test {
 
 bool has(const EnergyEstimate& estimate, const std::string& code) {
   return std::ranges::count(estimate.verdicts, code, &Verdict::code) > 0;
@@ -250,5 +250,5 @@ TEST(EnergyEstimate, IsFiniteWhateverTheReadings) {
   }
 }
 
-}  // namespace
+}  // namespace energy_estimate_test
 }  // namespace aggregate_power

@@ -5,7 +5,7 @@
 #include <cmath>
 
 namespace aggregate_power {
-namespace {
+namespace energy_interval_test {
 
 double part_of(const Estimate& estimate, const std::string& name) {
   for (const Component& part : estimate.components) {
@@ -48,5 +48,5 @@ TEST(EnergyInterval, OfSeveralGpusAddsWhatTheyShare) {
   EXPECT_DOUBLE_EQ(part_of(total, "clock_offset"), 0);
 }
 
-}  // namespace
+}  // namespace energy_interval_test
 }  // namespace aggregate_power

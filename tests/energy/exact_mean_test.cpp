@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace exact_mean_test {
 
 double mean_of(const std::vector<double>& values) {
   ExactMean mean;
@@ -153,5 +153,5 @@ TEST(ExactMean, DoesNotDriftOverManyValues) {
   EXPECT_EQ(mean.mean(), kHuge / 2);
 }
 
-}  // namespace
+}  // namespace exact_mean_test
 }  // namespace aggregate_power

@@ -6,7 +6,7 @@
 #include <string>
 
 namespace aggregate_power {
-namespace {
+namespace expected_interval_test {
 
 double part(const ExpectedInterval& interval, const std::string& name) {
   for (const Component& one : interval.components) {
@@ -84,5 +84,5 @@ TEST(ExpectedInterval, IsOfTheInsideOfALoad) {
   EXPECT_EQ(brief.end_unix_s, 1018);
 }
 
-}  // namespace
+}  // namespace expected_interval_test
 }  // namespace aggregate_power

@@ -8,7 +8,7 @@
 #include "energy/power_trace.h"
 
 namespace aggregate_power {
-namespace {
+namespace facility_energy_test {
 
 constexpr double kSix = 1732946400;  // 2024-11-30T06:00:00Z
 constexpr double kHour = 3600;
@@ -159,5 +159,5 @@ TEST(RatedStretches, ReachTheWindowsEdgesWithEveryFractionOfASecond) {
   EXPECT_EQ(*stretches[1].price_per_kwh, 3);
 }
 
-}  // namespace
+}  // namespace facility_energy_test
 }  // namespace aggregate_power

@@ -16,7 +16,7 @@
 #include "energy/integrate.h"
 
 namespace aggregate_power {
-namespace {
+namespace fleet_power_test {
 
 using Samples = std::vector<Sample>;
 
@@ -237,5 +237,5 @@ TEST(FleetPower, AgreesWithTheSlowWay) {
   }
 }
 
-}  // namespace
+}  // namespace fleet_power_test
 }  // namespace aggregate_power

@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace aggregate_power {
-namespace {
+namespace idle_power_test {
 
 constexpr Window kLoad = {100, 200};
 
@@ -117,5 +117,5 @@ TEST(IdleMeans, NeedTenReadingsAndNoGaps) {
   EXPECT_FALSE(idle_means({}, {0, 20}, 3));
 }
 
-}  // namespace
+}  // namespace idle_power_test
 }  // namespace aggregate_power

@@ -19,7 +19,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace integrate_test {
 
 using Kind = Reading::Kind;
 using Codes = std::vector<std::string>;
@@ -865,5 +865,5 @@ TEST(PowerIntegrator, NoticesRowsOutOfOrderOnlyWithinADevice) {
   EXPECT_FALSE(beyond.out_of_order()) << "outside the band order does not matter";
 }
 
-}  // namespace
+}  // namespace integrate_test
 }  // namespace aggregate_power

@@ -5,7 +5,7 @@
 #include <vector>
 
 namespace aggregate_power {
-namespace {
+namespace load_verdicts_test {
 
 constexpr Window kWindow = {0, 100};
 
@@ -62,5 +62,5 @@ TEST(LoadVerdicts, KnowMomentsOfAVaryingPower) {
   EXPECT_FALSE(is_under_sampled(series, {.window_s = 1}, {0, 49}));  // a mean misses nothing
 }
 
-}  // namespace
+}  // namespace load_verdicts_test
 }  // namespace aggregate_power

@@ -18,7 +18,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace mean_power_test {
 
 using Kind = Reading::Kind;
 using Readings = std::vector<Reading>;
@@ -399,5 +399,5 @@ TEST(MeanPower, KnowsTheMeanOfEachDevice) {
   EXPECT_EQ(gatherer.mean_w(1), 300);
 }
 
-}  // namespace
+}  // namespace mean_power_test
 }  // namespace aggregate_power

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace metrics_test {
 
 Load load(double seconds, std::int64_t completed, std::int64_t input, std::int64_t output) {
   return {{1000, 1000 + seconds}, seconds, completed, input, output};
@@ -157,5 +157,5 @@ TEST(DashboardMetrics, AreLeftOutWhereTheyAreTooLarge) {
   EXPECT_EQ(metrics.back().key, "avg_temp_c");
 }
 
-}  // namespace
+}  // namespace metrics_test
 }  // namespace aggregate_power

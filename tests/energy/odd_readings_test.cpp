@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace odd_readings_test {
 
 // One reading a second, from second 0.
 std::vector<Sample> each_second(const std::vector<double>& watts) {
@@ -49,5 +49,5 @@ TEST(OddReadings, CountOnceInWindowsThatOverlap) {
   EXPECT_EQ(found_in(watts, {{2.5, 3.5}, {4.5, 5.5}, {2, 6}}).absurd_samples, 2);
 }
 
-}  // namespace
+}  // namespace odd_readings_test
 }  // namespace aggregate_power

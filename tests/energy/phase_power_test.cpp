@@ -10,7 +10,7 @@
 #include "truth/random.h"
 
 namespace aggregate_power {
-namespace {
+namespace phase_power_test {
 
 using Texts = std::vector<std::string>;
 
@@ -176,5 +176,5 @@ TEST(PhasePower, AddsReadingsThatWereTakenTogether) {
   EXPECT_TRUE(readings_together({}).empty());
 }
 
-}  // namespace
+}  // namespace phase_power_test
 }  // namespace aggregate_power

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace placed_readings_test {
 
 const SensorModel kSensor = {.window_s = 1, .refresh_s = 0.1, .delay_s = 0.015};
 
@@ -44,5 +44,5 @@ TEST(PlacedReadings, HaveAMedianPeriod) {
   EXPECT_DOUBLE_EQ(median_period_s(std::span(samples, 1)), 0);
 }
 
-}  // namespace
+}  // namespace placed_readings_test
 }  // namespace aggregate_power

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace plausibility_test {
 
 using Size = PowerUnit::Size;
 
@@ -50,5 +50,5 @@ TEST(Plausibility, SaysWhatToPass) {
             "a mean of 3.5e+08 W; --power-unit has no unit that fits");
 }
 
-}  // namespace
+}  // namespace plausibility_test
 }  // namespace aggregate_power

@@ -5,7 +5,7 @@
 #include <vector>
 
 namespace aggregate_power {
-namespace {
+namespace power_line_test {
 
 // Rises by 1 W every second from 0 W: t^2 / 2 until t.
 std::vector<Sample> rising(int seconds) {
@@ -46,5 +46,5 @@ TEST(PowerLine, SaysWhatALaterWindowChanges) {
   EXPECT_DOUBLE_EQ(PowerLine(samples).later_energy_change_j({10, 20}, -2), (9 - 19) * 2);
 }
 
-}  // namespace
+}  // namespace power_line_test
 }  // namespace aggregate_power

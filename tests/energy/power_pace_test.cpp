@@ -5,7 +5,7 @@
 #include <vector>
 
 namespace aggregate_power {
-namespace {
+namespace power_pace_test {
 
 TEST(PowerPace, OfAlternatingReadingsIsFast) {
   // 400 W, give or take 10, every second: half the mean squared difference is 20^2 / 2 at a second,
@@ -37,5 +37,5 @@ TEST(PowerPace, LeavesOutAJumpAndTellsWhereItWas) {
   EXPECT_LT(found.pace.walk_w2_per_s, 10);
 }
 
-}  // namespace
+}  // namespace power_pace_test
 }  // namespace aggregate_power

@@ -7,7 +7,7 @@
 #include <vector>
 
 namespace aggregate_power {
-namespace {
+namespace power_posterior_test {
 
 constexpr PowerPace kPace = {4, 0.5};
 
@@ -76,5 +76,5 @@ TEST(PowerPosterior, FindsTheJumpThatIsThereMoreProbable) {
             PowerPosterior({readings, 1, kPace, wrong, {0, 10}}).log_evidence() + 10);
 }
 
-}  // namespace
+}  // namespace power_posterior_test
 }  // namespace aggregate_power

@@ -10,7 +10,7 @@
 #include <vector>
 
 namespace aggregate_power {
-namespace {
+namespace power_sum_test {
 
 using Knots = std::vector<PowerSum::Knot>;
 
@@ -152,5 +152,5 @@ TEST(PowerSum, AgreesWithASlowSum) {
   }
 }
 
-}  // namespace
+}  // namespace power_sum_test
 }  // namespace aggregate_power

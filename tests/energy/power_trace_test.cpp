@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace power_trace_test {
 
 // 100 W at 10 s, 300 W at 20 s, 300 W at 30 s.
 PowerTrace trace(Interpolation interpolation) {
@@ -104,5 +104,5 @@ TEST(PowerTrace, LosesNothingInALongRecording) {
   EXPECT_NEAR(power.energy_j({0, 31536000}), 31536000 * 700.1, 1e-5);
 }
 
-}  // namespace
+}  // namespace power_trace_test
 }  // namespace aggregate_power

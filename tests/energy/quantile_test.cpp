@@ -7,7 +7,7 @@
 #include <cstddef>
 
 namespace aggregate_power {
-namespace {
+namespace quantile_test {
 
 TEST(Quantile, IsANumberByRank) {
   EXPECT_EQ(quantile_of({}, 0.5), 0);
@@ -61,5 +61,5 @@ TEST(Quantile, OfManyIsNotMisledByNumbersThatRepeat) {
   }
 }
 
-}  // namespace
+}  // namespace quantile_test
 }  // namespace aggregate_power

@@ -5,7 +5,7 @@
 #include <vector>
 
 namespace aggregate_power {
-namespace {
+namespace reading_faults_test {
 
 // A reading a second, which moves by 1 %.
 std::vector<Sample> moving(int count) {
@@ -152,5 +152,5 @@ TEST(ReadingFaults, AreSixReadingsOfOneValueWhereverTheyAre) {
   }
 }
 
-}  // namespace
+}  // namespace reading_faults_test
 }  // namespace aggregate_power

@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace reading_gatherer_test {
 
 constexpr Window kWindow = {100, 200};
 constexpr double kCapped = 0x4;
@@ -189,5 +189,5 @@ TEST(ReadingGatherer, KnowsWhetherAllStampsAreWholeSeconds) {
   EXPECT_FALSE(gathered.at(1).are_whole_seconds);
 }
 
-}  // namespace
+}  // namespace reading_gatherer_test
 }  // namespace aggregate_power

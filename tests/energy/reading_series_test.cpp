@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace aggregate_power {
-namespace {
+namespace reading_series_test {
 
 TEST(ReadingSeries, CountsReadingsWithOneStampOnceAsMoments) {
   const std::vector<Sample> samples = {{0, 100}, {0, 300}, {1, 200}, {1, 400}, {2, 100}};
@@ -31,5 +31,5 @@ TEST(ReadingSeries, TellsTheScatterOfEachStretch) {
   EXPECT_EQ(series.scatter(40, 80).variance_w2, 0);
 }
 
-}  // namespace
+}  // namespace reading_series_test
 }  // namespace aggregate_power

@@ -8,7 +8,7 @@
 #include "truth/random.h"
 
 namespace aggregate_power {
-namespace {
+namespace request_energy_test {
 
 double total_of(const SharedEnergy& energy) {
   return std::accumulate(energy.joules.begin(), energy.joules.end(), energy.unattributed_j);
@@ -90,5 +90,5 @@ TEST(ShareEnergy, ConservesEnergy) {
   }
 }
 
-}  // namespace
+}  // namespace request_energy_test
 }  // namespace aggregate_power

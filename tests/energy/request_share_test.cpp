@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace request_share_test {
 
 // 100 W rising to 300 W over two seconds, then flat for two more: 400 J and 600 J.
 const FleetPower kPower({{0, 100}, {2, 300}, {4, 300}});
@@ -46,5 +46,5 @@ TEST(FailedShare, TakesRequestsOfNoLength) {
   EXPECT_EQ(share.energy_j(kPower), 0);
 }
 
-}  // namespace
+}  // namespace request_share_test
 }  // namespace aggregate_power

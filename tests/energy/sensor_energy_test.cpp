@@ -10,7 +10,7 @@
 #include "energy/placed_readings.h"
 
 namespace aggregate_power {
-namespace {
+namespace sensor_energy_test {
 
 constexpr Window kWindow = {1000, 1020};
 const SensorModel kAverage = {.window_s = 1, .refresh_s = 0.1, .delay_s = 0};
@@ -111,5 +111,5 @@ TEST(AtLeastNear, AreTheNearestWhereFewAreInside) {
   EXPECT_TRUE(at_least_near(all.first(0), {0, 1}, &Sample::unix_s).empty());
 }
 
-}  // namespace
+}  // namespace sensor_energy_test
 }  // namespace aggregate_power

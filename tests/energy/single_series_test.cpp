@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace single_series_test {
 
 std::string doubt(const std::vector<double>& stamps) {
   SingleSeries series;
@@ -79,5 +79,5 @@ TEST(SingleSeries, LooksAtTimesOnly) {
       << series.doubt();
 }
 
-}  // namespace
+}  // namespace single_series_test
 }  // namespace aggregate_power

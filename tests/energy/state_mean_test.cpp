@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace state_mean_test {
 
 const std::vector<std::string> kNames = {"0", "1"};
 
@@ -99,5 +99,5 @@ TEST(StateMean, IsNothingWhereTheRecorderReportsNoStates) {
   EXPECT_FALSE(mean.finish(kNames));
 }
 
-}  // namespace
+}  // namespace state_mean_test
 }  // namespace aggregate_power

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace survey_test {
 
 using Kind = Reading::Kind;
 using Names = std::vector<std::string>;
@@ -159,5 +159,5 @@ TEST(Surveyor, WarnsDeviceByDevice) {
                    "header's unit may be wrong"}));
 }
 
-}  // namespace
+}  // namespace survey_test
 }  // namespace aggregate_power

@@ -16,7 +16,7 @@ static bool operator==(const Reading& a, const Reading& b) {
   return a.unix_s == b.unix_s && a.watts == b.watts && a.device == b.device && a.kind == b.kind;
 }
 
-namespace {
+namespace time_sorter_test {
 
 using Kind = Reading::Kind;
 using Readings = std::vector<Reading>;
@@ -109,5 +109,5 @@ TEST(TimeSorter, DoesWhatAStableSortDoes) {
   }
 }
 
-}  // namespace
+}  // namespace time_sorter_test
 }  // namespace aggregate_power

@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace aggregate_power {
-namespace {
+namespace uncut_stamps_test {
 
 constexpr double kBetweenStamps_s = 0.25;
 
@@ -118,5 +118,5 @@ TEST(UncutStamps, AreHalfASecondLateWithoutALoop) {
   EXPECT_DOUBLE_EQ(stamps.uncertainty().span_s, std::sqrt(2.0) * stamps.uncertainty().place_s);
 }
 
-}  // namespace
+}  // namespace uncut_stamps_test
 }  // namespace aggregate_power

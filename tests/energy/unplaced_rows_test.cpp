@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace unplaced_rows_test {
 
 constexpr Window kBand = {100, 200};
 constexpr std::optional<double> kBad = std::nullopt;
@@ -51,5 +51,5 @@ TEST(UnplacedRows, AreElsewhereBetweenTwoRowsOnOneSideOfTheBand) {
   for (const auto& c : cases) EXPECT_EQ(may_be_inside(c.rows), c.may_be_inside) << c.what;
 }
 
-}  // namespace
+}  // namespace unplaced_rows_test
 }  // namespace aggregate_power

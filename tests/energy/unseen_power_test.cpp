@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace aggregate_power {
-namespace {
+namespace unseen_power_test {
 
 // 2 W more each second, without the readings from 41 s to 49 s.
 std::vector<Sample> ramp_with_gap() {
@@ -51,5 +51,5 @@ TEST(UnseenPower, IsNothingWithoutGaps) {
   EXPECT_EQ(unseen_j(ReadingSeries(samples), kSensor, {0, 100}), 0);
 }
 
-}  // namespace
+}  // namespace unseen_power_test
 }  // namespace aggregate_power

@@ -7,7 +7,7 @@
 #include <vector>
 
 namespace aggregate_power {
-namespace {
+namespace whole_second_stamps_test {
 
 std::vector<double> loop(double first, double round, int count) {
   std::vector<double> times;
@@ -60,5 +60,5 @@ TEST(WholeSecondStamps, ThatAreTooFewOrOfAnotherLoopShowNothing) {
   EXPECT_FALSE(regular_loop(cut(loop(1000.5, 0.5, 60))));
 }
 
-}  // namespace
+}  // namespace whole_second_stamps_test
 }  // namespace aggregate_power

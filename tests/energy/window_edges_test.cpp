@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace aggregate_power {
-namespace {
+namespace window_edges_test {
 
 constexpr Window kWindow = {10, 20};
 
@@ -51,5 +51,5 @@ TEST(WindowEdges, LieInsideTheWindowIfTheReadingsAllowIt) {
   EXPECT_FALSE(fall_inside({20.3, 21.4, -400}, kWindow));
 }
 
-}  // namespace
+}  // namespace window_edges_test
 }  // namespace aggregate_power

@@ -17,7 +17,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace window_placement_test {
 
 using Curve = std::function<double(double)>;  // watts at a time
 
@@ -264,5 +264,5 @@ TEST(Placement, TheIntervalHoldsTheTruth) {
   if (std::getenv("SHOW") != nullptr) std::printf("%s\n", found.c_str());
 }
 
-}  // namespace
+}  // namespace window_placement_test
 }  // namespace aggregate_power

@@ -8,7 +8,7 @@
 #include "aggregate_power/sample.h"
 
 namespace aggregate_power {
-namespace {
+namespace window_room_test {
 
 // After one sample each second.
 std::size_t room_after(std::size_t seconds, double end_unix_s) {
@@ -45,5 +45,5 @@ TEST(WindowRoom, IsForAsManyAsAreComing) {
   EXPECT_EQ(samples.capacity(), 1000U);
 }
 
-}  // namespace
+}  // namespace window_room_test
 }  // namespace aggregate_power

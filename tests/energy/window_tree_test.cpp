@@ -11,7 +11,7 @@
 #include "energy/trace_coverage.h"
 
 namespace aggregate_power {
-namespace {
+namespace window_tree_test {
 
 constexpr std::uint32_t kNone = WindowTree::kNone;
 
@@ -177,5 +177,5 @@ TEST(TraceCoverage, KnowsNoGapsOfARecorderOfChanges) {
   EXPECT_EQ(hold.fault({11, 13}), "the window ends 1.000 s after the last reading");
 }
 
-}  // namespace
+}  // namespace window_tree_test
 }  // namespace aggregate_power

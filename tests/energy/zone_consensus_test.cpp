@@ -11,7 +11,7 @@
 #include "base/text/zone.h"
 
 namespace aggregate_power {
-namespace {
+namespace zone_consensus_test {
 
 constexpr double kWinter = 1'767'225'600;  // 2026-01-01T00:00:00Z
 constexpr double kSummer = 1'783'000'000;  // 2026-07-02
@@ -139,5 +139,5 @@ TEST(ZoneConsensus, KnowsWhatALoadDrawsAtLeast) {
   EXPECT_EQ(consensus.for_run(kWinter, {}).least_load_w, 260);
 }
 
-}  // namespace
+}  // namespace zone_consensus_test
 }  // namespace aggregate_power

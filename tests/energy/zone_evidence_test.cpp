@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace zone_evidence_test {
 
 constexpr double kStart = 1'774'746'900;   // 2026-03-29T01:15:00Z: summer time came 900 s ago
 constexpr double kAutumn = 1'761'440'400;  // 2025-10-26T01:00:00Z: in Berlin 03:00 becomes 02:00
@@ -413,5 +413,5 @@ TEST(ZoneEvidence, RefusesAWindowAmongRowsThatGoBack) {
   EXPECT_EQ(name(700), kTwice);
 }
 
-}  // namespace
+}  // namespace zone_evidence_test
 }  // namespace aggregate_power

@@ -17,7 +17,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace zone_random_test {
 
 constexpr std::uint32_t kSeed = 20260329;
 constexpr int kFew = 40;
@@ -550,5 +550,5 @@ TEST(ZoneOfRandomRecordings, IsNeverWrongAndRightWhereTwoWitnessesAgree) {
   }
 }
 
-}  // namespace
+}  // namespace zone_random_test
 }  // namespace aggregate_power

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace zone_witnesses_test {
 
 using Standing = ZoneCandidate::Standing;
 
@@ -185,5 +185,5 @@ TEST(ZoneWitnesses, DoNotHelpWhereTheClockIsInDoubt) {
   EXPECT_EQ(decided(finding, consensus({"UTC"})), "none: the recording's clock goes back");
 }
 
-}  // namespace
+}  // namespace zone_witnesses_test
 }  // namespace aggregate_power

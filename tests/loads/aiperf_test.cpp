@@ -14,7 +14,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace aiperf_test {
 
 std::string line_of(int input_tokens, int output_tokens, const std::string& error = "null") {
   return fmt::format(
@@ -232,5 +232,5 @@ TEST(CapturedZone, IsWhatDateWrites) {
   }
 }
 
-}  // namespace
+}  // namespace aiperf_test
 }  // namespace aggregate_power

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace benchmark_outcome_test {
 
 std::string failure(const std::string& outcome, const std::string& completed = "null",
                     const std::string& num_prompts = "null") {
@@ -60,5 +60,5 @@ TEST(BenchmarkFailure, IsAnOutcomeThatDoesNotFollowFromItsCounts) {
   }
 }
 
-}  // namespace
+}  // namespace benchmark_outcome_test
 }  // namespace aggregate_power

@@ -13,7 +13,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace benchmark_test {
 
 using Codes = std::vector<std::string>;
 
@@ -330,5 +330,5 @@ TEST(ReadBenchmark, ReadsAHugeResultInPieces) {
   EXPECT_EQ(reading.load->completed, 100);
 }
 
-}  // namespace
+}  // namespace benchmark_test
 }  // namespace aggregate_power

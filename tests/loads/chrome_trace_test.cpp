@@ -8,7 +8,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace chrome_trace_test {
 
 GpuTrace read(const std::string& text, TraceRanges wanted = TraceRanges::none,
               std::size_t most = test::kWhole) {
@@ -166,5 +166,5 @@ TEST(LayerIntervals, SaysWhatIsWrong) {
       "l.csv: it has no column 'layer_name': a profile of kernels has no times; give the trace that it came from");
 }
 
-}  // namespace
+}  // namespace chrome_trace_test
 }  // namespace aggregate_power

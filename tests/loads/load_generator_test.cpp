@@ -9,7 +9,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace load_generator_test {
 
 const std::string kResult =
     R"({"benchmark_start_time_unix": 1000.5, "benchmark_end_time_unix": 1010.5, "duration": 10,)"
@@ -97,5 +97,5 @@ TEST(ReadLoad, RefusesWhatNoRowTakes) {
             "invalid_benchmark_result (run.json: not the result of a known load generator)");
 }
 
-}  // namespace
+}  // namespace load_generator_test
 }  // namespace aggregate_power

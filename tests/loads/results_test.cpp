@@ -15,7 +15,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace results_test {
 
 // ---- The head
 
@@ -232,5 +232,5 @@ TEST(ReadLoads, ABadWindowKeepsTheCountsForAGivenOne) {
             (std::vector<std::string>{"invalid_input_token_count", "invalid_output_token_count"}));
 }
 
-}  // namespace
+}  // namespace results_test
 }  // namespace aggregate_power

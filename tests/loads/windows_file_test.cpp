@@ -10,7 +10,7 @@
 #include "aggregate_power/error.h"
 
 namespace aggregate_power {
-namespace {
+namespace windows_file_test {
 
 constexpr Window kRecorded{1788852000, 1788852100};
 
@@ -139,5 +139,5 @@ TEST(WindowsFile, HasAtLeastOneWindow) {
   }
 }
 
-}  // namespace
+}  // namespace windows_file_test
 }  // namespace aggregate_power

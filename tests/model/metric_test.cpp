@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace metric_test {
 
 // CPython's round().
 TEST(Rounded, IsPythonsRound) {
@@ -67,5 +67,5 @@ TEST(Rounded, LeavesAloneWhatIsNotFinite) {
   EXPECT_TRUE(std::isnan(rounded(std::nan(""), 3)));
 }
 
-}  // namespace
+}  // namespace metric_test
 }  // namespace aggregate_power

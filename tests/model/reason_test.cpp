@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace reason_test {
 
 using Codes = std::vector<std::string>;
 
@@ -67,5 +67,5 @@ TEST(Reasons, KeepTheOrderOfDiscoveryAndTheFirstDetail) {
             "gpu_identity_missing (here), sampling_gap_exceeded (GPU 3: 4.2 s, at most 3 s)");
 }
 
-}  // namespace
+}  // namespace reason_test
 }  // namespace aggregate_power

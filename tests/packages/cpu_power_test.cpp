@@ -20,7 +20,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace cpu_power_test {
 
 using Json = nlohmann::ordered_json;
 using Codes = std::vector<std::string>;
@@ -366,5 +366,5 @@ TEST(CpuPower, IsSummedUpInPowerAudit) {
                 "reason_codes": ["cpu_samples_header_mismatch"]})"));
 }
 
-}  // namespace
+}  // namespace cpu_power_test
 }  // namespace aggregate_power

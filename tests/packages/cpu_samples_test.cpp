@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace cpu_samples_test {
 
 const std::string kV1 =
     "schema_version,timestamp_unix,hostname,source,sensor,socket_id,power_w,total_power_w\n";
@@ -119,5 +119,5 @@ TEST(CpuSamples, TakeNumbersAsPythonDoes) {
   EXPECT_EQ(result.samples[0].power_w, 100);
 }
 
-}  // namespace
+}  // namespace cpu_samples_test
 }  // namespace aggregate_power

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace sample_checks_test {
 
 const PackageDialect& dialect(std::string_view name) {
   for (const PackageDialect& one : package_dialects(Contract::august)) {
@@ -41,5 +41,5 @@ TEST(SampleFaults, IncludeTheSameStampTwiceInThePinnedDialectOnly) {
   EXPECT_TRUE(sample_faults(samples, dialect("current")).list.empty());
 }
 
-}  // namespace
+}  // namespace sample_checks_test
 }  // namespace aggregate_power

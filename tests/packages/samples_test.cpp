@@ -18,7 +18,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace samples_test {
 
 constexpr const char* kHeader =
     "schema_version,timestamp_unix,scrape_seq,hostname,gpu_index,gpu_uuid,power_w\r\n";
@@ -412,5 +412,5 @@ TEST(PackageSamples, AreReadWholeHoweverMany) {
   EXPECT_FALSE(found.samples.malformed.any());
 }
 
-}  // namespace
+}  // namespace samples_test
 }  // namespace aggregate_power

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace topology_test {
 
 using Texts = std::vector<std::string>;
 
@@ -68,5 +68,5 @@ TEST(Topology, HasEachRoleInOneGroupOfItsOwn) {
                    "expected 1 decode GPUs, found 0"}));
 }
 
-}  // namespace
+}  // namespace topology_test
 }  // namespace aggregate_power

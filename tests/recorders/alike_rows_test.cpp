@@ -14,7 +14,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace alike_rows_test {
 
 using Rows = std::vector<std::string>;  // without their line breaks
 
@@ -208,5 +208,5 @@ TEST(AlikeRows, OfWideTablesAreReadAsOneByOne) {
   }
 }
 
-}  // namespace
+}  // namespace alike_rows_test
 }  // namespace aggregate_power

@@ -14,7 +14,7 @@
 #include "recorders/breaking_source.h"
 
 namespace aggregate_power {
-namespace {
+namespace block_dealer_test {
 
 constexpr std::size_t kBuffer = 1000;
 
@@ -133,5 +133,5 @@ TEST(BlockDealer, LetsNoThreadWaitWhenItIsOver) {
   EXPECT_EQ(dealt, 0U);
 }
 
-}  // namespace
+}  // namespace block_dealer_test
 }  // namespace aggregate_power

@@ -24,7 +24,7 @@ static void PrintTo(const Reading& reading, std::ostream* out) {
                       reading.unix_s, reading.watts, reading.device);
 }
 
-namespace {
+namespace csv_telemetry_test {
 
 using namespace std::string_literals;
 using test::kWhole;
@@ -662,5 +662,5 @@ TEST(Skipped, TellsEveryCauseInOrder) {
   EXPECT_EQ(by_cause(skipped), expected);
 }
 
-}  // namespace
+}  // namespace csv_telemetry_test
 }  // namespace aggregate_power

@@ -24,7 +24,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace cut_files_test {
 
 namespace fs = std::filesystem;
 using test::bytes_of;
@@ -166,5 +166,5 @@ TEST(ScribbledWitnesses, AreReadOrRefused) {
   }
 }
 
-}  // namespace
+}  // namespace cut_files_test
 }  // namespace aggregate_power

@@ -13,7 +13,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace device_names_test {
 
 using Names = std::vector<std::string>;
 
@@ -117,5 +117,5 @@ TEST(DeviceNameLess, IsNeverTrueBothWays) {
   EXPECT_FALSE(device_name_less("0", "00")) << "the same number";
 }
 
-}  // namespace
+}  // namespace device_names_test
 }  // namespace aggregate_power

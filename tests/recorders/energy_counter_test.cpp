@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace energy_counter_test {
 
 // "NAME in UNIT", with " times N" for a resolution in column N; empty: none.
 std::string chosen(const std::vector<std::string>& header, const char* schema = "generic") {
@@ -47,5 +47,5 @@ TEST(EnergyCounter, HasJoules) {
   }
 }
 
-}  // namespace
+}  // namespace energy_counter_test
 }  // namespace aggregate_power

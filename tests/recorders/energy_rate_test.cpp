@@ -6,7 +6,7 @@
 #include "aggregate_power/error.h"
 
 namespace aggregate_power {
-namespace {
+namespace energy_rate_test {
 
 constexpr double kSix = 1732946400;  // 2024-11-30T06:00:00Z
 
@@ -121,5 +121,5 @@ TEST(FacilityDoubts, AreAboutUnits) {
   EXPECT_EQ(facility_doubts({.carbon = EnergyRate{.per_kwh = {400000}}}).size(), 1U);
 }
 
-}  // namespace
+}  // namespace energy_rate_test
 }  // namespace aggregate_power

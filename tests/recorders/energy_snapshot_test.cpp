@@ -12,7 +12,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace energy_snapshot_test {
 
 using Joules = std::map<std::string, double>;
 
@@ -79,5 +79,5 @@ TEST(ReadEnergySnapshot, RefusesACellThatIsTooLong) {
   EXPECT_THROW(read("gpu,total_energy_consumption\n\"0,5\n" + std::string(140000, 'x')), CsvError);
 }
 
-}  // namespace
+}  // namespace energy_snapshot_test
 }  // namespace aggregate_power

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace foreign_format_test {
 
 using namespace std::string_literals;
 using Lines = std::vector<std::string>;
@@ -129,5 +129,5 @@ TEST(ForeignFormat, ShowsTheFirstLinesForATerminal) {
   EXPECT_EQ(first_lines(std::string(101, 'x')), Lines{std::string(100, 'x') + "..."});
 }
 
-}  // namespace
+}  // namespace foreign_format_test
 }  // namespace aggregate_power

@@ -9,7 +9,7 @@
 #include "aggregate_power/error.h"
 
 namespace aggregate_power {
-namespace {
+namespace gpu_selection_test {
 
 using Names = std::vector<std::string>;
 
@@ -118,5 +118,5 @@ TEST(GpuSelection, SaysWhichGpuWasNotMeasured) {
   EXPECT_EQ(selection_fault({{"0", "1"}}, devices, {}, kPlain), "");
 }
 
-}  // namespace
+}  // namespace gpu_selection_test
 }  // namespace aggregate_power

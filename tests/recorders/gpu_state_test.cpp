@@ -14,7 +14,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace gpu_state_test {
 
 using Header = std::vector<std::string>;
 
@@ -140,5 +140,5 @@ TEST(GpuState, MayBeTheLimitAlone) {
   EXPECT_TRUE(std::isnan(limits_w[1]));
 }
 
-}  // namespace
+}  // namespace gpu_state_test
 }  // namespace aggregate_power

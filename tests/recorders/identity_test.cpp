@@ -5,7 +5,7 @@
 #include "aggregate_power/error.h"
 
 namespace aggregate_power {
-namespace {
+namespace identity_test {
 
 const GpuIdentity kTwo = {{"0", "GPU-a"}, {"1", "GPU-b"}};
 
@@ -54,5 +54,5 @@ TEST(Identity, WhatNamesNoGpuIsRefused) {
             "it gives GPU 0 two UUIDs");
 }
 
-}  // namespace
+}  // namespace identity_test
 }  // namespace aggregate_power

@@ -12,7 +12,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace lines_test {
 
 using Lines = std::vector<std::pair<std::string, bool>>;  // and whether each is whole
 
@@ -96,5 +96,5 @@ TEST(Lines, HaveAtMostAMebibyte) {
   }
 }
 
-}  // namespace
+}  // namespace lines_test
 }  // namespace aggregate_power

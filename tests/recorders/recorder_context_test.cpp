@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace recorder_context_test {
 
 constexpr double kEpoch_s = 1'788'852'000;
 
@@ -44,5 +44,5 @@ TEST(TiedWindow, RefusesClocksThatDoNotAgree) {
   }
 }
 
-}  // namespace
+}  // namespace recorder_context_test
 }  // namespace aggregate_power

@@ -9,7 +9,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace recorder_test {
 
 std::unique_ptr<ByteSource> bytes(const std::string& text) {
   return std::make_unique<test::StutterSource>(text, test::kWhole);
@@ -123,5 +123,5 @@ TEST(OpenTelemetry, ACellThatIsTooLongIsAFaultOfTheTelemetry) {
   EXPECT_EQ(telemetry.rows(), 2u);
 }
 
-}  // namespace
+}  // namespace recorder_test
 }  // namespace aggregate_power

@@ -19,7 +19,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace recording_test {
 
 namespace fs = std::filesystem;
 using test::Folder;
@@ -330,5 +330,5 @@ TEST(ZoneHint, IsNothingWhereAZoneDoesNotHelp) {
   EXPECT_EQ(hint({kNoon - 8000, kNoon + 8000}, kWindow), std::nullopt) << "it covers the window";
 }
 
-}  // namespace
+}  // namespace recording_test
 }  // namespace aggregate_power

@@ -23,7 +23,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace row_threads_test {
 
 using Kind = Reading::Kind;
 
@@ -288,5 +288,5 @@ TEST(RowThreads, EndWhenTakingThrows) {
   }
 }
 
-}  // namespace
+}  // namespace row_threads_test
 }  // namespace aggregate_power

@@ -11,7 +11,7 @@
 #include "base/text/stamp.h"
 
 namespace aggregate_power {
-namespace {
+namespace schema_test {
 
 using Codes = std::vector<std::string>;
 
@@ -951,5 +951,5 @@ TEST(ChooseColumns, KeepsWhatOtherColumnsCallTheDevices) {
                   .other_names.empty());
 }
 
-}  // namespace
+}  // namespace schema_test
 }  // namespace aggregate_power

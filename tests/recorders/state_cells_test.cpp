@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace state_cells_test {
 
 CsvRow row_of(std::string_view first, std::string_view second) {
   CsvRow row;
@@ -77,5 +77,5 @@ TEST(StateCells, JoinTheColumnsOfClockReasons) {
   EXPECT_TRUE(std::isnan(mask("", "")));
 }
 
-}  // namespace
+}  // namespace state_cells_test
 }  // namespace aggregate_power

@@ -20,7 +20,7 @@
 #include "recorders/recorder.h"
 
 namespace aggregate_power {
-namespace {
+namespace stream_lanes_test {
 
 // All that can be known of a recording.
 struct Found {
@@ -362,5 +362,5 @@ TEST(StreamLanes, EndWhenTakingThrows) {
                std::runtime_error);
 }
 
-}  // namespace
+}  // namespace stream_lanes_test
 }  // namespace aggregate_power

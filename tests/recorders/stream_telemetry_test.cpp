@@ -20,7 +20,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace stream_telemetry_test {
 
 struct Found {
   std::vector<std::array<double, 4>> readings;
@@ -326,5 +326,5 @@ TEST(MatrixPairs, AreReadTheSameWhereverTheyAre) {
   }
 }
 
-}  // namespace
+}  // namespace stream_telemetry_test
 }  // namespace aggregate_power

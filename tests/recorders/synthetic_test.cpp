@@ -21,7 +21,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace synthetic_test {
 
 using Counts = std::map<std::string, std::uint64_t>;
 
@@ -444,5 +444,5 @@ TEST(SyntheticFault, HasANameEach) {
   }
 }
 
-}  // namespace
+}  // namespace synthetic_test
 }  // namespace aggregate_power

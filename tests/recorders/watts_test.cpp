@@ -13,7 +13,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace watts_test {
 
 constexpr PowerUnit kUnstated{};
 constexpr PowerUnit kWatt{PowerUnit::Size::watt, true};
@@ -277,5 +277,5 @@ TEST(UnitSymbol, IsReadBackAsItsUnit) {
   EXPECT_EQ(unit_symbol(Size::milliwatt), "mW");
 }
 
-}  // namespace
+}  // namespace watts_test
 }  // namespace aggregate_power

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace html_text_test {
 
 TEST(Html, EscapesWhatCouldBeMarkup) {
   EXPECT_EQ(html("tp=8 fp8"), "tp=8 fp8");
@@ -66,5 +66,5 @@ TEST(DataLink, HoldsAnyBytes) {
             "data:text/csv;charset=utf-8,a,b%0D%0A1%20%25%22%C2%B5");
 }
 
-}  // namespace
+}  // namespace html_text_test
 }  // namespace aggregate_power

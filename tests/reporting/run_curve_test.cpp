@@ -6,7 +6,7 @@
 #include "reporting/compact_numbers.h"
 
 namespace aggregate_power {
-namespace {
+namespace run_curve_test {
 
 TEST(CompactNumbers, AreCharactersOfLinks) {
   const std::optional<int> levels[] = {0, 25, 26, 51, 52, 61, 62, 63, std::nullopt, -5, 99};
@@ -98,5 +98,5 @@ TEST(CurvePath, IsBrokenWhereNumbersAreMissing) {
   EXPECT_EQ(curve_path("A_gf..__"), "M0 63L0 0L1 31L1 32M3 0L3 0");
 }
 
-}  // namespace
+}  // namespace run_curve_test
 }  // namespace aggregate_power

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace shown_number_test {
 
 TEST(ShownNumber, HasFourDigits) {
   const std::pair<double, const char*> cases[] = {
@@ -33,5 +33,5 @@ TEST(ShownMinute, IsUtc) {
   EXPECT_EQ(shown_minute(1e15), "");
 }
 
-}  // namespace
+}  // namespace shown_number_test
 }  // namespace aggregate_power

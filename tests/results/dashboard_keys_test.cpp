@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 namespace aggregate_power {
-namespace {
+namespace dashboard_keys_test {
 
 using Json = nlohmann::json;
 
@@ -187,5 +187,5 @@ TEST(DashboardKeys, EditsTakeThePlaceOfOthers) {
   EXPECT_EQ(edits[2].key, "power_audit");
 }
 
-}  // namespace
+}  // namespace dashboard_keys_test
 }  // namespace aggregate_power

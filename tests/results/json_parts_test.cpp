@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace json_parts_test {
 
 TEST(JsonObject, KeepsItsMembersInTheirOrder) {
   JsonObject object;
@@ -24,5 +24,5 @@ TEST(JsonObject, KeepsTheLastValueOfAKeyInItsFirstPlace) {
   EXPECT_EQ(std::move(object).take().dump(), R"({"a":3,"b":2})");
 }
 
-}  // namespace
+}  // namespace json_parts_test
 }  // namespace aggregate_power

@@ -9,7 +9,7 @@
 #include "recorders/telemetry.h"
 
 namespace aggregate_power {
-namespace {
+namespace record_test {
 
 Result sound() {
   Result result;
@@ -319,5 +319,5 @@ TEST(RecordText, SpellsNumbersAsTheOriginalDoes) {
   }
 }
 
-}  // namespace
+}  // namespace record_test
 }  // namespace aggregate_power

@@ -21,7 +21,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace transaction_test {
 
 namespace fs = std::filesystem;
 using test::bytes_of;
@@ -650,5 +650,5 @@ TEST(Preview, TellsWhatIsWrong) {
   EXPECT_EQ(preview(what).lines, Names{});
 }
 
-}  // namespace
+}  // namespace transaction_test
 }  // namespace aggregate_power

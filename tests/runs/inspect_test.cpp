@@ -12,7 +12,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace inspect_test {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
@@ -399,5 +399,5 @@ TEST(Inspect, IsJsonWhateverAFileHolds) {
   EXPECT_EQ(reported.at("power_column"), "power_w \"\xEF\xBF\xBD\\\x01");
 }
 
-}  // namespace
+}  // namespace inspect_test
 }  // namespace aggregate_power

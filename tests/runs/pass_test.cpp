@@ -22,7 +22,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace pass_test {
 
 using test::Folder;
 using test::put;
@@ -217,5 +217,5 @@ TEST_F(PassesTest, FindTheSameWithThreads) {
   }
 }
 
-}  // namespace
+}  // namespace pass_test
 }  // namespace aggregate_power

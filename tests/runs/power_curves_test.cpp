@@ -8,7 +8,7 @@
 #include <vector>
 
 namespace aggregate_power {
-namespace {
+namespace power_curves_test {
 
 PowerCurves curves_of(const std::vector<Reading>& readings, PowerCurvesOptions options = {},
                       const std::vector<Window>& pauses = {}) {
@@ -134,5 +134,5 @@ TEST(FewStretches, StayFew) {
   EXPECT_EQ(sorted.back().end_unix_s, 999991);
 }
 
-}  // namespace
+}  // namespace power_curves_test
 }  // namespace aggregate_power

@@ -5,7 +5,7 @@
 #include "aggregate_power/error.h"
 
 namespace aggregate_power {
-namespace {
+namespace roles_test {
 
 const std::vector<std::string> kHosts = {"hostA", "hostB", "7"};
 
@@ -99,5 +99,5 @@ TEST(Roles, OfDevicesNamedByUuidTheIndexIsTheIdentityFiles) {
   EXPECT_EQ(assigned({"prefill=hostA:1", "decode=hostA:0"}, gpus), "pd");
 }
 
-}  // namespace
+}  // namespace roles_test
 }  // namespace aggregate_power

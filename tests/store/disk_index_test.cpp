@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace disk_index_test {
 
 using Found = std::map<std::string, std::vector<std::string>>;
 
@@ -55,5 +55,5 @@ TEST(DiskIndex, GivesAllOfThousandsOfNames) {
   for (const auto& [name, texts] : found) EXPECT_EQ(texts.size(), 2U) << name;
 }
 
-}  // namespace
+}  // namespace disk_index_test
 }  // namespace aggregate_power

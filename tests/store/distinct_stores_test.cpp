@@ -10,7 +10,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace distinct_stores_test {
 
 namespace fs = std::filesystem;
 using test::Folder;
@@ -53,5 +53,5 @@ TEST(DistinctStores, AreKeptWhereTheOuterOnesWalkDoesNotComeByThem) {
             (Names{folder.path(), agentic + "/results", logs}));
 }
 
-}  // namespace
+}  // namespace distinct_stores_test
 }  // namespace aggregate_power

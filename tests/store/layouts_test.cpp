@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace layouts_test {
 
 using Kind = Artifact::Kind;
 
@@ -56,5 +56,5 @@ TEST(LayoutRow, IsFoundByItsLetterAndNamesTheAggregate) {
   }
 }
 
-}  // namespace
+}  // namespace layouts_test
 }  // namespace aggregate_power

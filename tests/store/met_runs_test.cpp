@@ -9,7 +9,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace met_runs_test {
 
 std::map<std::string, MetName> names_of(MetRuns& met) {
   std::map<std::string, MetName> names;
@@ -84,5 +84,5 @@ TEST(MetRuns, KeepOneMorePieceThanMayCount) {
   EXPECT_EQ(names_of(met).at("a").namesakes->pieces[0].size(), kMostCandidates + 1);
 }
 
-}  // namespace
+}  // namespace met_runs_test
 }  // namespace aggregate_power

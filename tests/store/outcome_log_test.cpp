@@ -7,7 +7,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace outcome_log_test {
 
 using test::bytes_of;
 using test::Folder;
@@ -81,5 +81,5 @@ TEST(OutcomeLog, LeavesAloneWhatIsNoReport) {
   EXPECT_EQ(bytes_of(path), "{\"hw\": \"b200\"}");
 }
 
-}  // namespace
+}  // namespace outcome_log_test
 }  // namespace aggregate_power

@@ -9,7 +9,7 @@
 #include "aggregate_power/error.h"
 
 namespace aggregate_power {
-namespace {
+namespace sorted_texts_test {
 
 using Texts = std::vector<std::string>;
 
@@ -69,5 +69,5 @@ TEST(SortedTexts, SaysWhenThereIsNoRoomForThem) {
             "directory; set $TMPDIR to a folder that is writable and has free space");
 }
 
-}  // namespace
+}  // namespace sorted_texts_test
 }  // namespace aggregate_power

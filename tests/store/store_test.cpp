@@ -15,7 +15,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace store_test {
 
 namespace fs = std::filesystem;
 using test::Folder;
@@ -394,5 +394,5 @@ TEST(FindStore, IsNothingForAFileThatIsNoArchive) {
   EXPECT_FALSE(find_store(folder / "absent", ""));
 }
 
-}  // namespace
+}  // namespace store_test
 }  // namespace aggregate_power

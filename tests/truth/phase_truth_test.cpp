@@ -12,7 +12,7 @@
 #endif
 
 namespace truth {
-namespace {
+namespace phase_truth_test {
 
 #ifdef AGGREGATE_POWER_IS_SANITIZED
 constexpr std::size_t kLoads = 1;
@@ -42,5 +42,5 @@ TEST(PhaseTruth, KnowsTheWattsAndHowFarTheyMayBeOff) {
   EXPECT_GE(covered / judged, 0.88);
 }
 
-}  // namespace
+}  // namespace phase_truth_test
 }  // namespace truth

@@ -9,7 +9,7 @@
 #include "truth/truth_table.h"
 
 namespace truth {
-namespace {
+namespace truth_test {
 
 // Sanitizers are slow: a run of each class shows that nothing is undefined, and no figures.
 #if defined(__has_feature)
@@ -138,5 +138,5 @@ TEST(SimulatedRun, IsTheSameForTheSameSeed) {
   EXPECT_NE(as_csv(simulate(any, 5)), as_csv(simulate(any, 6)));
 }
 
-}  // namespace
+}  // namespace truth_test
 }  // namespace truth

@@ -13,7 +13,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace archive_test {
 
 enum class Filter { gzip, zstd };
 
@@ -142,5 +142,5 @@ TEST(Decompressed, PassesOnWhatItsSourceThrows) {
   }
 }
 
-}  // namespace
+}  // namespace archive_test
 }  // namespace aggregate_power

@@ -29,7 +29,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace file_test {
 
 namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
@@ -800,5 +800,5 @@ TEST(FileLock, SaysWhyTheFileIsNotToBeWritten) {
             pipe_path + ": cannot replace a special file: Operation not supported");
 }
 
-}  // namespace
+}  // namespace file_test
 }  // namespace aggregate_power

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace hash_test {
 
 TEST(ContentHash, IsThatOfTheXxhsumProgram) {
   ContentHash hash;
@@ -26,5 +26,5 @@ TEST(TextHash, IsThatOfTheXxhsumProgram) {
   EXPECT_EQ(text_hash("aggregate-power\n"), 0xc1a54e2eeb60603bULL);
 }
 
-}  // namespace
+}  // namespace hash_test
 }  // namespace aggregate_power

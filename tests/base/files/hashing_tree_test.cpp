@@ -11,7 +11,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace hashing_tree_test {
 
 using test::Folder;
 using test::put;
@@ -118,5 +118,5 @@ TEST(HashingTree, MayBeGoneBeforeItsFiles) {
   EXPECT_EQ(read_all(*source), bed.text);
 }
 
-}  // namespace
+}  // namespace hashing_tree_test
 }  // namespace aggregate_power

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace lock_wait_test {
 
 // As Linux writes it. 8:1 is sda1, 253:16 (fd:10) a volume.
 constexpr std::string_view kLocks =
@@ -40,5 +40,5 @@ TEST(LockWaitText, NamesTheHolderWhereItIsKnown) {
             "waiting for agg.json, locked by another process");
 }
 
-}  // namespace
+}  // namespace lock_wait_test
 }  // namespace aggregate_power

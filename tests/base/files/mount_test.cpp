@@ -8,7 +8,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace mount_test {
 
 // The first two and rclone's as Linux wrote them, the others as their programs' pages show them.
 constexpr std::string_view kMounts =
@@ -44,5 +44,5 @@ TEST(ReplacementRisk, IsNoneOnAnOrdinaryDiskOrWithoutAFile) {
   EXPECT_EQ(replacement_risk(folder / "missing"), "");
 }
 
-}  // namespace
+}  // namespace mount_test
 }  // namespace aggregate_power

@@ -6,7 +6,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace near_file_test {
 
 TEST(NearFile, IsTheNearestInTheSameFolder) {
   const test::Folder folder;
@@ -33,5 +33,5 @@ TEST(NearFile, IsNothingForWhatExistsOrCannotBeListed) {
   EXPECT_EQ(missing_file_hint(folder / "run.json"), "");
 }
 
-}  // namespace
+}  // namespace near_file_test
 }  // namespace aggregate_power

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace path_test {
 
 struct Case {
   const char* text;
@@ -130,5 +130,5 @@ TEST(PathBelow, IsNormal) {
   EXPECT_EQ(path_below("", "./b"), "b");
 }
 
-}  // namespace
+}  // namespace path_test
 }  // namespace aggregate_power

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace sha256_test {
 
 // FIPS 180-2, appendix B.
 TEST(Sha256, GivesTheDigestsOfTheStandard) {
@@ -22,5 +22,5 @@ TEST(Sha256, KnowsWhatADigestLooksLike) {
   EXPECT_FALSE(is_sha256("ABC"));
 }
 
-}  // namespace
+}  // namespace sha256_test
 }  // namespace aggregate_power

@@ -24,7 +24,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace tree_test {
 
 namespace fs = std::filesystem;
 
@@ -732,5 +732,5 @@ TEST_F(TreeTest, LeavesNoNameInTheTemporaryFolderWhileItIsUsed) {
   EXPECT_EQ(read_all(*tree->open("top.json").source()), "[]");
 }
 
-}  // namespace
+}  // namespace tree_test
 }  // namespace aggregate_power

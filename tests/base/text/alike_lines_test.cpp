@@ -10,7 +10,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace alike_lines_test {
 
 using Lines = std::vector<std::string>;
 
@@ -116,5 +116,5 @@ TEST(AlikeLines, AreTheSameAsOneByOne) {
   EXPECT_GT(all, 10'000u);
 }
 
-}  // namespace
+}  // namespace alike_lines_test
 }  // namespace aggregate_power

@@ -16,7 +16,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace csv_test {
 
 using namespace std::string_literals;
 using test::kWhole;
@@ -617,5 +617,5 @@ TEST(CsvCell, IsInQuotesWhereAReaderNeedsThem) {
   }
 }
 
-}  // namespace
+}  // namespace csv_test
 }  // namespace aggregate_power

@@ -14,7 +14,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace decimal_cells_test {
 
 TEST(DecimalCells, AreReadAtOnce) {
   const std::string text = "x,400.25,0.5,y,12345678" + std::string(kLineSlack, '9');
@@ -161,5 +161,5 @@ TEST(DecimalCells, AreTheSameWithAvx2) {
 }
 #endif
 
-}  // namespace
+}  // namespace decimal_cells_test
 }  // namespace aggregate_power

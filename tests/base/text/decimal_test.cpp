@@ -12,7 +12,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace decimal_test {
 
 struct Read {
   bool is_read = false;
@@ -129,5 +129,5 @@ TEST(Decimal, EndsWhereItsDigitsEnd) {
   EXPECT_EQ(read("1234", "\xFF\xFF\xFF\xFF\xFF").rest, "\xFF\xFF\xFF\xFF\xFF");
 }
 
-}  // namespace
+}  // namespace decimal_test
 }  // namespace aggregate_power

@@ -9,7 +9,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace encoding_test {
 
 using namespace std::string_literals;
 using test::kWhole;
@@ -96,5 +96,5 @@ TEST(AsUtf8, ReadsTextsLongerThanItsBuffers) {
   EXPECT_EQ(decoded("\xEF\xBB\xBF" + text), text);
 }
 
-}  // namespace
+}  // namespace encoding_test
 }  // namespace aggregate_power

@@ -13,7 +13,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace json_elements_test {
 
 using test::kWhole;
 using test::StutterSource;
@@ -122,5 +122,5 @@ TEST(AlikeElements, AreVisitedTheSameWhateverTheirSizes) {
   }
 }
 
-}  // namespace
+}  // namespace json_elements_test
 }  // namespace aggregate_power

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace json_members_test {
 
 JsonMemberText member(const std::string& text) {
   JsonMemberText value;
@@ -47,5 +47,5 @@ TEST(JsonMemberText, IsTruthyAsATreeIs) {
   EXPECT_FALSE(member("{}").is_truthy());
 }
 
-}  // namespace
+}  // namespace json_members_test
 }  // namespace aggregate_power

@@ -15,7 +15,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace json_paths_test {
 
 using test::kWhole;
 using test::StutterSource;
@@ -519,5 +519,5 @@ TEST(PlainElements, AreNotNestedDeeperThanOthers) {
   EXPECT_EQ(walk.lines, Lines{path + "{"});  // the element begins, and its bracket is one too many
 }
 
-}  // namespace
+}  // namespace json_paths_test
 }  // namespace aggregate_power

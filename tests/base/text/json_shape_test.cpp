@@ -15,7 +15,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace json_shape_test {
 
 using test::kWhole;
 using test::StutterSource;
@@ -234,5 +234,5 @@ TEST(AlikeLines, AreNamedInAFaultAsOthers) {
   EXPECT_TRUE(visited(text, kWhole).ends_with("3:2: expected a key in double quotes after \"b\""));
 }
 
-}  // namespace
+}  // namespace json_shape_test
 }  // namespace aggregate_power

@@ -12,7 +12,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace json_test {
 
 using test::kWhole;
 using test::StutterSource;
@@ -606,5 +606,5 @@ TEST(JsonNumber, IsWrittenAsPythonWritesIt) {
   for (const auto& [value, text] : kNumbers) EXPECT_EQ(json_number(value), text);
 }
 
-}  // namespace
+}  // namespace json_test
 }  // namespace aggregate_power

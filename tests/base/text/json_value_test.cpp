@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace json_value_test {
 
 TEST(ParseJson, ReadsEachKind) {
   const JsonValue value = parse_json(
@@ -308,5 +308,5 @@ TEST(SameJson, IsWhatPythonWouldWriteTheSame) {
   }
 }
 
-}  // namespace
+}  // namespace json_value_test
 }  // namespace aggregate_power

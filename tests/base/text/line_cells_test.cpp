@@ -11,7 +11,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace line_cells_test {
 
 std::vector<std::string> cells_one_by_one(std::string_view line) {
   std::vector<std::string> cells(1);
@@ -73,5 +73,5 @@ TEST(LineCells, AreTheSameAsOneByOne) {
   }
 }
 
-}  // namespace
+}  // namespace line_cells_test
 }  // namespace aggregate_power

@@ -11,7 +11,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace {
+namespace line_parts_test {
 
 std::vector<std::string> words_one_by_one(std::string_view line) {
   std::vector<std::string> words;
@@ -100,5 +100,5 @@ TEST(SameText, IsThatOfAllBytes) {
   }
 }
 
-}  // namespace
+}  // namespace line_parts_test
 }  // namespace aggregate_power

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power::markdown {
-namespace {
+namespace markdown_test {
 
 TEST(Markdown, IsAListOfBlocks) {
   const std::vector<Block> blocks = parse(
@@ -64,5 +64,5 @@ TEST(Markdown, TakesTextApart) {
   EXPECT_EQ(spans[5].target, "e.md#f");
 }
 
-}  // namespace
+}  // namespace markdown_test
 }  // namespace aggregate_power::markdown

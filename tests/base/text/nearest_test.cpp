@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace nearest_test {
 
 TEST(EditDistance, CountsInsertionsDeletionsReplacementsAndSwaps) {
   const struct {
@@ -53,5 +53,5 @@ TEST(Nearest, TakesTheFirstOfSeveral) {
   EXPECT_EQ(did_you_mean("elephant", known), "");
 }
 
-}  // namespace
+}  // namespace nearest_test
 }  // namespace aggregate_power

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace pattern_test {
 
 TEST(Pattern, MatchesAWholeText) {
   const Pattern pattern = "power([ ._-]?draw)?";
@@ -46,5 +46,5 @@ TEST(Pattern, IsCompiledOnceForSeveralThreads) {
   for (std::thread& thread : threads) thread.join();
 }
 
-}  // namespace
+}  // namespace pattern_test
 }  // namespace aggregate_power

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace python_number_test {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -73,5 +73,5 @@ TEST(NearestDouble, IsZeroOrInfiniteBeyondTheRange) {
   }
 }
 
-}  // namespace
+}  // namespace python_number_test
 }  // namespace aggregate_power

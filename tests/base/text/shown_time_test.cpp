@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace shown_time_test {
 
 TEST(UnixAndIso, HasBoth) {
   EXPECT_EQ(unix_and_iso(1788819619.279), "1788819619.279 (2026-09-07T22:20:19.279Z)");
@@ -55,5 +55,5 @@ TEST(WrongUnitText, NamesTheUnitAndTheFactor) {
   EXPECT_EQ(unit_text(60), "");
 }
 
-}  // namespace
+}  // namespace shown_time_test
 }  // namespace aggregate_power

@@ -24,7 +24,7 @@ static std::ostream& operator<<(std::ostream& out, const Stamp& stamp) {
   return out << fmt::format("{}{}", stamp.unix_s, stamp.naive ? " (naive)" : "");
 }
 
-namespace {
+namespace stamp_test {
 
 constexpr double kNoon = 1736942400;  // 2025-01-15T12:00:00Z
 
@@ -462,5 +462,5 @@ TEST(StampParser, SeesEverySecondAroundAJump) {
   }
 }
 
-}  // namespace
+}  // namespace stamp_test
 }  // namespace aggregate_power

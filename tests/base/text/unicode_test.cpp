@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace unicode_test {
 
 TEST(Strip, TakesPythonsWhiteSpaceOffBothEnds) {
   struct Case {
@@ -138,5 +138,5 @@ TEST(ShellWord, IsQuotedOnlyWhereItMustBe) {
   EXPECT_EQ(shell_word(""), "''");
 }
 
-}  // namespace
+}  // namespace unicode_test
 }  // namespace aggregate_power

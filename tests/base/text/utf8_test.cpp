@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace utf8_test {
 
 TEST(FirstCharacter, HasItsCodeOrTheSizeOfTheFault) {
   struct Case {
@@ -42,5 +42,5 @@ TEST(IsUtf8, IsWhetherAllOfATextIsCharacters) {
   EXPECT_FALSE(is_utf8("\xC3\xA9\xC3"));
 }
 
-}  // namespace
+}  // namespace utf8_test
 }  // namespace aggregate_power

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
-namespace {
+namespace wrap_test {
 
 TEST(Wrapped, BreaksAtBlanks) {
   EXPECT_EQ(wrapped("aa bb cc", "", 0, 5), "aa bb\ncc\n");
@@ -26,5 +26,5 @@ TEST(WrappedCommand, IsOneCommandForAShell) {
             "  p in \\\n      --aa 1 \\\n      --bb 2\n");
 }
 
-}  // namespace
+}  // namespace wrap_test
 }  // namespace aggregate_power

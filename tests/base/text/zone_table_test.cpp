@@ -13,7 +13,7 @@
 #include "base/text/zone.h"
 
 namespace aggregate_power {
-namespace {
+namespace zone_table_test {
 
 constexpr std::int64_t k2015 = 1'420'070'400;
 // What is to come may be changed by any government: the machine's database may know better.
@@ -107,5 +107,5 @@ TEST(ZoneTable, HasTheOffsetsInUseOnly) {
   EXPECT_EQ(offsets.size(), 37u);
 }
 
-}  // namespace
+}  // namespace zone_table_test
 }  // namespace aggregate_power

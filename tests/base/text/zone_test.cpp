@@ -13,7 +13,7 @@
 #include "aggregate_power/error.h"
 
 namespace aggregate_power {
-namespace {
+namespace zone_test {
 
 // What a clock shows, as seconds since its own 1970-01-01T00:00:00; of a UTC clock, the Unix time.
 std::int64_t clock_at(int year, unsigned month, unsigned day, int hour, int minute,
@@ -246,5 +246,5 @@ TEST(OffsetText, HasSecondsOnlyWhereThereAreSome) {
   EXPECT_EQ(offset_text(3208), "+00:53:28");
 }
 
-}  // namespace
+}  // namespace zone_test
 }  // namespace aggregate_power
