@@ -174,7 +174,7 @@ inline bool RowReader::read_row(const CsvRow& row, Reading& reading) {
       return false;
     }
     if (counts_.skipped.bad_timestamp++ == 0) note_bad_stamp(row.cells[0]);
-    reading = {0, 0, 0, Reading::Kind::bad_timestamp};
+    reading = {0, 0, kNoDevice, Reading::Kind::bad_timestamp};
     return true;
   }
   ++counts_.stamps;
