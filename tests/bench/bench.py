@@ -1,21 +1,42 @@
 #!/usr/bin/env python3
 """Times the whole program against a newline scan of the same file, interleaved, and prints the ratios.
 
-usage: bench.py PROGRAM TOOLS_FOLDER WORK_FOLDER DISK_FOLDER [--quick]
+usage: bench.py PROGRAM TOOLS_FOLDER WORK_FOLDER DISK_FOLDER [--quick | --ratios]
+--ratios takes less than a minute and prints one line for each ratio that a change to the program must keep.
 WORK_FOLDER should be on tmpfs. No verdict: the figures are for people.
 """
 import json
 import os
+import pathlib
+import platform
 import random
 import statistics
 import subprocess
 import sys
 import time
 
+import backfill_bench
+
 program, tools, work, disk = sys.argv[1:5]
 quick = "--quick" in sys.argv
 environment = {**os.environ, "TZ": "UTC"}
 environment.pop("REQUIRE_POWER", None)
+
+STARTUP_LIMIT_MS = 2
+UNCERTAINTY_LIMIT = 1.6
+SAX_LIMIT = "1/6"
+CHUNK = 512  # requests of a benchmark result that are generated and then repeated
+# For each recording: the limit in newline scans, the number of GPUs and options of `synthesize`.
+SINGLE_RUNS = {
+    "nvidia-20min": (2.6, 8, ("--phase", "60:120", "--phase", "1080:650", "--phase", "60:300")),
+    "nvidia-24h": (2.0, 8, ("--phase", "300:120", "--phase", "85800:650", "--phase", "300:300")),
+    "amd-60MB": (2.0, 8, ("--schema", "amd-smi", "--phase", "60:120", "--phase", "7300:650", "--phase", "60:300")),
+}
+LARGE_RUNS = {
+    "nvidia-72x10Hz-1GB": (2.0, 72, ("--interval", "0.1", "--phase", "60:120", "--phase", "18800:650",
+                                     "--phase", "60:300")),
+    "amd-726MB": (2.0, 8, ("--schema", "amd-smi", "--phase", "60:120", "--phase", "89700:650", "--phase", "60:300")),
+}
 
 
 def run(command, folder):
@@ -24,7 +45,7 @@ def run(command, folder):
     status = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL,
                             stderr=subprocess.DEVNULL).returncode
     if status != 0:
-        sys.exit(f"failed: {' '.join(command)}")
+        sys.exit(f"failed: {' '.join(map(str, command))}")
     return time.perf_counter() - begin
 
 
@@ -35,14 +56,15 @@ def peak_mib(command, folder):
     return int(output.stderr.split()[-1]) / 1024
 
 
-def compare(commands, folder, rounds):
-    """Medians of interleaved runs; the first round warms the cache."""
+def compare(commands, folder, rounds, after_round=lambda: None):
+    """Medians of interleaved runs; the first round warms the cache. `after_round` is not timed."""
     seconds = [[] for _ in commands]
     for turn in range(rounds + 1):
         for i, command in enumerate(commands):
             wall = run(command, folder)
             if turn > 0:
                 seconds[i].append(wall)
+        after_round()
     return [statistics.median(s) for s in seconds]
 
 
@@ -58,12 +80,29 @@ def aggregate(name, *arguments):
             f"agg_{name}.json", *arguments]
 
 
-def telemetry(name, limit, gpus, *arguments):
+def timed_startup():
+    """The size of a tiny recording, which is left for timed_result; seconds of an empty program and of a run on it."""
+    size = synthesize("tiny", "--gpus", "2", "--phase", "5:100", "--phase", "10:500", "--phase", "5:100")
+    return size, compare([[os.path.join(tools, "empty")], aggregate("tiny", "--expected-num-gpus", "2")], work, 201)
+
+
+def startup():
+    _, walls = timed_startup()
+    print(f"start-up: empty program {walls[0] * 1e3:.2f} ms, a run on a tiny file {walls[1] * 1e3:.2f} ms: "
+          f"{(walls[1] - walls[0]) * 1e3:.2f} ms more (at most {STARTUP_LIMIT_MS})", flush=True)
+
+
+def timed_telemetry(name, gpus, arguments):
+    """A recording's size, the number of rounds, our commands (schemas 2 and 1), and seconds of a newline scan and of ours."""
     size = synthesize(name, "--gpus", str(gpus), *arguments)
     rounds = 101 if size < 5e6 else 21 if size < 2e8 else 5
     scan = [os.path.join(tools, "newline_scan"), f"{name}.csv"]
     schemas = [aggregate(name, "--expected-num-gpus", str(gpus)), aggregate(name)]
-    walls = compare([scan, *schemas], work, rounds)
+    return size, rounds, schemas, compare([scan, *schemas], work, rounds)
+
+
+def telemetry(name, limit, gpus, arguments):
+    size, rounds, schemas, walls = timed_telemetry(name, gpus, arguments)
     peak = max(peak_mib(command, work) for command in schemas)
     print(f"{name:<22} {size / 1e6:8.1f} MB  scan {walls[0] * 1e3:8.2f} ms  schema 2 {walls[1] * 1e3:8.2f} ms "
           f"= {walls[1] / walls[0]:.2f}  schema 1 {walls[2] * 1e3:8.2f} ms = {walls[2] / walls[0]:.2f}  "
@@ -79,59 +118,64 @@ def telemetry(name, limit, gpus, *arguments):
 
 
 def big_result(name, megabytes):
-    """A raw result with per-request arrays, as vLLM's benchmark writes it with --save-detailed."""
+    """A raw result with per-request arrays, as vLLM's benchmark writes it with --save-detailed.
+
+    One chunk of requests is generated and repeated: this takes 1 s, and 14 s if every request is generated.
+    """
     generator = random.Random(7)
     path = os.path.join(work, f"{name}.json")
     with open(os.path.join(work, "tiny.json"), encoding="utf-8") as file:
         result = json.load(file)
-    requests = megabytes * 1000000 // 19500
-    result["input_lens"] = [generator.randint(1, 9000) for _ in range(requests)]
-    result["ttfts"] = [generator.random() for _ in range(requests)]
-    result["itls"] = [[generator.random() / 40 for _ in range(700)] for _ in range(requests)]
     words = ["the", "of", "energy", "per", "token", "\n\n", "“quoted”", "データ", "and"]
-    result["generated_texts"] = [" ".join(generator.choices(words, k=750)) for _ in range(requests)]
-    result["errors"] = [""] * requests
+    details = {
+        "input_lens": [generator.randint(1, 9000) for _ in range(CHUNK)],
+        "ttfts": [generator.random() for _ in range(CHUNK)],
+        "itls": [[generator.random() / 40 for _ in range(700)] for _ in range(CHUNK)],
+        "generated_texts": [" ".join(generator.choices(words, k=750)) for _ in range(CHUNK)],
+        "errors": [""] * CHUNK,
+    }
+    chunks = megabytes * 1000000 // 19500 // CHUNK
     with open(path, "w", encoding="utf-8") as file:
-        json.dump(result, file)
+        file.write(json.dumps(result)[:-1])
+        for key, values in details.items():
+            text = json.dumps(values)[1:-1]
+            file.write(f', "{key}": [')
+            file.writelines([text + ", "] * (chunks - 1))
+            file.write(text + "]")
+        file.write("}")
     return os.path.getsize(path)
 
 
-synthesize("tiny", "--gpus", "2", "--phase", "5:100", "--phase", "10:500", "--phase", "5:100")
-walls = compare([[os.path.join(tools, "empty")], aggregate("tiny", "--expected-num-gpus", "2")], work, 201)
-print(f"start-up: empty program {walls[0] * 1e3:.2f} ms, a run on a tiny file {walls[1] * 1e3:.2f} ms: "
-      f"{(walls[1] - walls[0]) * 1e3:.2f} ms more (at most 2)", flush=True)
-
-telemetry("nvidia-20min", 2.5, 8, "--phase", "60:120", "--phase", "1080:650", "--phase", "60:300")
-telemetry("nvidia-24h", 2.5, 8, "--phase", "300:120", "--phase", "85800:650", "--phase", "300:300")
-telemetry("amd-60MB", 2.2, 8, "--schema", "amd-smi", "--phase", "60:120", "--phase", "7300:650", "--phase", "60:300")
-if not quick:
-    telemetry("nvidia-72x10Hz-1GB", 2.5, 72, "--interval", "0.1", "--phase", "60:120", "--phase", "18800:650",
-              "--phase", "60:300")
-    telemetry("amd-726MB", 2.2, 8, "--schema", "amd-smi", "--phase", "60:120", "--phase", "89700:650",
-              "--phase", "60:300")
-
-
-def uncertainty(limit):
-    """A day of 8 GPUs, with the interval and without."""
+def timed_uncertainty():
+    """The size of a day of 8 GPUs, our commands (without the interval, with it) and their seconds."""
     size = synthesize("interval", "--gpus", "8", "--phase", "300:120", "--phase", "85800:650", "--phase", "300:300")
     ours = [aggregate("interval", "--expected-num-gpus", "8", *more) for more in ([], ["--uncertainty"])]
-    walls = compare(ours, work, 21)
+    return size, ours, compare(ours, work, 21)
+
+
+def uncertainty():
+    size, ours, walls = timed_uncertainty()
     peaks = [peak_mib(command, work) for command in ours]
     samples = 8 * 85800
     print(f"--uncertainty          {size / 1e6:8.1f} MB  without {walls[0] * 1e3:.1f} ms  with {walls[1] * 1e3:.1f} ms "
-          f"= {walls[1] / walls[0]:.2f} (at most {limit})  peak {peaks[1]:.1f} MiB "
+          f"= {walls[1] / walls[0]:.2f} (at most {UNCERTAINTY_LIMIT})  peak {peaks[1]:.1f} MiB "
           f"(at most {peaks[0] + 64 * samples / 2**20:.1f})", flush=True)
     os.remove(os.path.join(work, "interval.csv"))
 
 
-uncertainty(1.6)
-size = big_result("big", 20 if quick else 200)
-sax = [os.path.join(tools, "sax_parse"), "big.json"]
-ours = [program, "--csv", "tiny.csv", "--bench-result", "big.json", "--agg-result", "agg_tiny.json",
-        "--expected-num-gpus", "2"]
-walls = compare([sax, ours], work, 5)
-print(f"benchmark result       {size / 1e6:8.1f} MB  nlohmann SAX {walls[0] * 1e3:.0f} ms  ours {walls[1] * 1e3:.0f} ms "
-      f"= 1/{walls[0] / walls[1]:.1f} (at most 1/6)  peak {peak_mib(ours, work):.1f} MiB (at most 16)")
+def timed_result(megabytes, rounds):
+    """A benchmark result's size, our command, and seconds of nlohmann's SAX parser and of ours."""
+    size = big_result("big", megabytes)
+    sax = [os.path.join(tools, "sax_parse"), "big.json"]
+    ours = [program, "--csv", "tiny.csv", "--bench-result", "big.json", "--agg-result", "agg_tiny.json",
+            "--expected-num-gpus", "2"]
+    return size, ours, compare([sax, ours], work, rounds)
+
+
+def benchmark_result(megabytes):
+    size, ours, walls = timed_result(megabytes, 5)
+    print(f"benchmark result       {size / 1e6:8.1f} MB  nlohmann SAX {walls[0] * 1e3:.0f} ms  ours {walls[1] * 1e3:.0f} ms "
+          f"= 1/{walls[0] / walls[1]:.1f} (at most {SAX_LIMIT})  peak {peak_mib(ours, work):.1f} MiB (at most 16)")
 
 
 def repeated(path, head, record, separator, tail, megabytes):
@@ -154,22 +198,23 @@ def form(name, record, prefix="", head="", separator="\n", tail="\n"):
     ours = [program, "inspect", "form"]
     walls = compare([sax, ours], work, 5)
     print(f"{name:<22} {size / 1e6:8.1f} MB  nlohmann SAX {walls[0] * 1e3:.0f} ms  ours {walls[1] * 1e3:.0f} ms "
-          f"= 1/{walls[0] / walls[1]:.1f} (at most 1/6)  peak {peak_mib(ours, work):.1f} MiB (at most 16, and 24 bytes a request)",
+          f"= 1/{walls[0] / walls[1]:.1f} (at most {SAX_LIMIT})  peak {peak_mib(ours, work):.1f} MiB (at most 16, and 24 bytes a request)",
           flush=True)
 
 
-with open(os.path.join(os.path.dirname(__file__), "../../testdata/generators/aiperf_requests.jsonl"), encoding="utf-8") as file:
-    form("AIPerf lines", json.loads(file.readline()))
-stamps = [1788852030150000000 + i * 10000000 for i in range(60)]
-form("Perf Analyzer", {"timestamp": 1788852030100000000, "request_inputs": {"payload": json.dumps({"a": "x " * 200})},
-                       "response_timestamps": stamps, "response_outputs": [{"response": 'data: {"b": 1}'}] * 60},
-     head='{"experiments": [{"experiment": {"mode": "concurrency", "value": 2}, "requests": [', separator=", ",
-     tail="]}]}")
-power = ('{"key": "power_begin", "value": "09-08-2026 07:20:30.000", "namespace": "mlperf::logging"}',
-         '{"key": "power_end", "value": "09-08-2026 07:21:30.000"}')
-form("MLPerf log", {"key": "query", "value": 123456, "time_ms": 123456.5, "namespace": "mlperf::logging",
-                    "event_type": "POINT_IN_TIME"}, prefix=":::MLLOG ",
-     head="".join(f":::MLLOG {line}\n" for line in power))
+def forms():
+    with open(os.path.join(os.path.dirname(__file__), "../../testdata/generators/aiperf_requests.jsonl"), encoding="utf-8") as file:
+        form("AIPerf lines", json.loads(file.readline()))
+    stamps = [1788852030150000000 + i * 10000000 for i in range(60)]
+    form("Perf Analyzer", {"timestamp": 1788852030100000000, "request_inputs": {"payload": json.dumps({"a": "x " * 200})},
+                           "response_timestamps": stamps, "response_outputs": [{"response": 'data: {"b": 1}'}] * 60},
+         head='{"experiments": [{"experiment": {"mode": "concurrency", "value": 2}, "requests": [', separator=", ",
+         tail="]}]}")
+    power = ('{"key": "power_begin", "value": "09-08-2026 07:20:30.000", "namespace": "mlperf::logging"}',
+             '{"key": "power_end", "value": "09-08-2026 07:21:30.000"}')
+    form("MLPerf log", {"key": "query", "value": 123456, "time_ms": 123456.5, "namespace": "mlperf::logging",
+                        "event_type": "POINT_IN_TIME"}, prefix=":::MLLOG ",
+         head="".join(f":::MLLOG {line}\n" for line in power))
 
 
 def windows(count):
@@ -190,9 +235,6 @@ def windows(count):
     peaks = [peak_mib(command, work) for command in ours]
     print(f"windows: 1 over {size / 1e6:.1f} MB of telemetry {walls[0] * 1e3:.0f} ms, peak {peaks[0]:.1f} MiB; "
           f"{count} {walls[1] * 1e3:.0f} ms = {walls[1] / walls[0]:.1f}, peak {peaks[1]:.1f} MiB", flush=True)
-
-
-windows(100_000 if quick else 1_000_000)
 
 
 def profile(path, megabytes):
@@ -221,8 +263,10 @@ def profile(path, megabytes):
     return size, micros / 1e6
 
 
-validate = os.path.join(tools, "rapidjson_validate")
-if os.path.exists(validate):
+def attribution():
+    validate = os.path.join(tools, "rapidjson_validate")
+    if not os.path.exists(validate):
+        return
     size, seconds = profile(os.path.join(work, "trace.json"), 20 if quick else 500)
     with open(os.path.join(work, "power.csv"), "w", encoding="utf-8") as file:
         file.write("timestamp,index,power.draw [W]\n" +
@@ -231,3 +275,63 @@ if os.path.exists(validate):
     walls = compare([[validate, "trace.json"], ours], work, 5)
     print(f"attribute              {size / 1e6:8.1f} MB  RapidJSON SAX {walls[0] * 1e3:.0f} ms  ours {walls[1] * 1e3:.0f} ms "
           f"= {walls[1] / walls[0]:.2f} (at most 1.5)  peak {peak_mib(ours, work):.1f} MiB (at most 64)", flush=True)
+
+
+def timed_backfill(runs, rounds):
+    """The size of a store on a disk, and seconds of reading every byte of it and of a first, durable backfill."""
+    backfill_bench.PROGRAM = program
+    store = pathlib.Path(disk, "store")
+    size = backfill_bench.build(store, runs)
+    reading = [os.path.join(tools, "store_read"), store, "2"]
+    restorer = backfill_bench.Restorer(store)
+    return size, compare([reading, backfill_bench.backfill(store)], disk, rounds, restorer.restore)
+
+
+def ratio_line(name, size, names, walls, ratio, limit):
+    """Prints one line. `names` and `walls` each have the measure first and our program second."""
+    print(f"{name:<22} {size / 1e6:8.1f} MB  {names[0]:<13} {walls[0] * 1e3:8.2f} ms  {names[1]:<12} {walls[1] * 1e3:8.2f} ms"
+          f"  {ratio:>9}  ({limit})", flush=True)
+
+
+def processor():
+    """The processor's model name, or its architecture if the kernel does not state the model."""
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def ratios():
+    print(f"{processor()}, usable cores: {len(os.sched_getaffinity(0))}", flush=True)
+    size, walls = timed_startup()
+    ratio_line("start-up", size, ("empty program", "tiny run"), walls, f"+ {(walls[1] - walls[0]) * 1e3:.2f} ms",
+               f"at most {STARTUP_LIMIT_MS} ms")
+    for name, (limit, gpus, arguments) in SINGLE_RUNS.items():
+        size, _, _, walls = timed_telemetry(name, gpus, arguments)
+        ratio_line(name, size, ("newline scan", "schema 2"), walls, f"= {walls[1] / walls[0]:.2f}", f"at most {limit}")
+    size, _, walls = timed_uncertainty()
+    ratio_line("--uncertainty", size, ("without", "with"), walls, f"= {walls[1] / walls[0]:.2f}",
+               f"at most {UNCERTAINTY_LIMIT}")
+    size, _, walls = timed_result(200, 3)
+    ratio_line("benchmark result", size, ("nlohmann SAX", "ours"), walls, f"= 1/{walls[0] / walls[1]:.1f}",
+               f"at most {SAX_LIMIT}")
+    size, walls = timed_backfill(200, 7)
+    ratio_line("backfill, 200 runs", size, ("store read", "durable run"), walls, f"= {walls[1] / walls[0]:.2f}",
+               f"goal: {backfill_bench.FIRST_RUN_GOAL}")
+
+
+def figures():
+    startup()
+    for name, single in {**SINGLE_RUNS, **({} if quick else LARGE_RUNS)}.items():
+        telemetry(name, *single)
+    uncertainty()
+    benchmark_result(20 if quick else 200)
+    forms()
+    windows(100_000 if quick else 1_000_000)
+    attribution()
+
+
+if __name__ == "__main__":
+    if "--ratios" in sys.argv:
+        ratios()
+    else:
+        figures()
