@@ -944,7 +944,7 @@ class StoreMaker:
             for load in loads:
                 of_load = json.dumps(row | {"conc": load.concurrency}, indent=2)
                 self.files[f"{folder}{name}_conc{load.concurrency}.json"] = of_load.encode()
-        archived = {folder: self.archives and die.random() < 0.4 for folder in {artifact, *folders}}
+        archived = {folder: self.archives and die.random() < 0.4 for folder in dict.fromkeys([artifact, *folders])}
         shown = {folder: self.archive(folder[:-1]) if is_archived else folder
                  for folder, is_archived in archived.items()}
         outcome, reasons = self.AGENTIC_PACKAGE_FAULTS[fault] if fault else ("patched", [])
