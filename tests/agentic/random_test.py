@@ -4,7 +4,7 @@
 What the reference says is the window or the one reason against it, and what failed requests used of a
 constant power. Python's own json, datetime and fractions do the work there.
 
-usage: tests/agentic/random_test.py [RUNS [SEED]]   (default: 400 runs), with
+usage: tests/agentic/random_test.py [RUNS [SEED]]   (default: 400 runs, 100 with QUICK=1), with
        $AGGREGATE_POWER (default: build/aggregate-power)
 """
 import fractions
@@ -21,6 +21,9 @@ import tempfile
 from datetime import datetime, timedelta, timezone
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+from running import size  # noqa: E402  (beside the folders that share it)
+
 PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 START = 1_700_000_000
 WATTS = 450  # of the only GPU, at all times
@@ -288,7 +291,7 @@ def faults(folder, profile):
             yield f"expected {count} and {joules}, got {found}"
 
 
-def main(runs=400, seed=1):
+def main(runs=size(400, 100), seed=1):
     failed = 0
     for run in range(runs):
         profile = random_profile(random.Random(seed * 1_000_003 + run))

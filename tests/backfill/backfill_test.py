@@ -4,7 +4,8 @@
 usage: tests/backfill/backfill_test.py [--runs N] [--kills N] [--seed N] [NAME...]
        with $AGGREGATE_POWER; with $AGGREGATE_POWER_DYNAMIC and $FAULT_SHIM, calls fail one by one
 
---runs of the big store (default: 1000), --kills (default: 15), NAMEs of checks: only these.
+--runs of the big store (default: 1000, 200 with QUICK=1), --kills (default: 15, or 3), NAMEs of checks:
+only these.
 """
 import argparse
 import contextlib
@@ -1270,8 +1271,8 @@ def main():
     # What was started in a shell's background ignores Ctrl-C, and so would all that is started here.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--kills", type=int, default=15)
+    parser.add_argument("--runs", type=int, default=patching.size(1000, 200))
+    parser.add_argument("--kills", type=int, default=patching.size(15, 3))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("names", nargs="*", choices=[*CHECKS, []])
     chosen = parser.parse_args()

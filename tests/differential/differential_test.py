@@ -15,12 +15,14 @@ import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 import random_runs
 import random_stamps
 import reference
+from running import size
 
-RUNS = 400
+RUNS = size(400, 300)
 AUGUST = ["--compat", "august"]  # the rules that the reference knows
 POWER_KEYS = {*reference.METRICS, *reference.ROLE_METRICS, "power_metric_schema_version",
               "power_valid", "power_invalid_reasons"}

@@ -140,7 +140,7 @@ def edits_before_each_call(root, name, checks):
     for editor, command in EDITORS.items():
         faults, left_alone = [], 0
         calls = ground.calls()
-        for at, call in enumerate(calls, 1):
+        for at, call in patching.some_of(enumerate(calls, 1)):
             done = ground.run(FAULT_AT=str(at), FAULT_RUN=command(ground.folder / AGGREGATE))
             faults += [f"before call {at}, {call}: {fault}" for fault in ground.faults(done)]
             left_alone += ground.is_backfill and ground.is_left_alone()

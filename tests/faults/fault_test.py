@@ -2,7 +2,8 @@
 """Every file-system call of a run fails once, in several ways; then the files must be in order.
 
 A fault library (fault_shim.c) writes down the calls of a run below one folder and makes one of them
-go wrong. Each scenario is run once as it is, then once for each call and fault. After each run the
+go wrong. Each scenario is run once as it is, then once for each call and fault; with QUICK=1, for
+every fifth. After each run the
 aggregate is its old bytes, or one of the whole new texts; it never claims power that the audit
 record does not vouch for; the record is absent, old or whole; no temporary is left; the exit status
 and stderr say what became of it.
@@ -236,9 +237,9 @@ def each_call_fails(scenario, log, checks):
     if scenario.after != contents(scenario.folder):
         faults.append("the fault library changed the outcome")
     checks.add(f"{scenario.name}: as it is", faults)
-    for fault, environment in FAULTS.items():
+    for i, (fault, environment) in enumerate(FAULTS.items()):
         faults, runs = [], 0
-        for at, (name, path, rest) in enumerate(calls, 1):
+        for at, (name, path, rest) in patching.some_of(enumerate(calls, 1), i):
             if fault == "a short write" and name != "write":
                 continue
             scenario.reset()
@@ -252,13 +253,13 @@ def each_call_fails(scenario, log, checks):
                        for text in scenario.faults_of(done, fault == "a short write")]
         checks.add(f"{scenario.name}: {fault}", faults, runs)
     faults, runs = [], 0
-    for at, (name, path, _) in enumerate(calls, 1):
-        if name in INTERRUPTIBLE:
-            scenario.reset()
-            done = scenario.run_with({"FAULT_AT": str(at), "FAULT_ERRNO": str(errno.EINTR)})
-            runs += 1
-            faults += [f"call {at}, {name} {pathlib.Path(path).name}: {text}"
-                       for text in scenario.faults_of(done, True)]
+    interruptible = [(at, name, path) for at, (name, path, _) in enumerate(calls, 1) if name in INTERRUPTIBLE]
+    for at, name, path in patching.some_of(interruptible):
+        scenario.reset()
+        done = scenario.run_with({"FAULT_AT": str(at), "FAULT_ERRNO": str(errno.EINTR)})
+        runs += 1
+        faults += [f"call {at}, {name} {pathlib.Path(path).name}: {text}"
+                   for text in scenario.faults_of(done, True)]
     checks.add(f"{scenario.name}: EINTR", faults, runs)
 
 
@@ -275,7 +276,7 @@ def each_limit(scenario, checks):
     faults, runs = [], 0
     for which, word, limits in [(resource.RLIMIT_FSIZE, "bytes", sizes),
                                 (resource.RLIMIT_NOFILE, "files", range(3, 12))]:
-        for limit in limits:
+        for limit in patching.some_of(limits):
             scenario.reset()
             # Python's own children would not ignore SIGXFSZ.
             done = run(scenario.command, scenario.folder, preexec_fn=limited(which, limit),
@@ -430,7 +431,7 @@ def each_kill_then_loss_of_power(scenario, log, checks):
     """A run dies before a call of its; the next one finds what it left and ends the work."""
     faults, runs = [], 0
     count = len(scenario.calls(log))
-    for at in range(1, count + 1):
+    for at in patching.some_of(range(1, count + 1)):
         scenario.reset()
         killed = scenario.run_with({"FAULT_AT": str(at), "FAULT_KILL": "1"}, log)
         runs += 1

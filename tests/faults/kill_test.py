@@ -6,7 +6,7 @@ it claims power only beside a whole and valid audit record, and no other file ch
 valid runs of different watts the aggregate may hold the old ones beside the new record for as long
 as the run after it is not made: two files cannot be replaced in one step.
 
-usage: tests/faults/kill_test.py [N]   random kills (default: 300), with $AGGREGATE_POWER,
+usage: tests/faults/kill_test.py [N]   random kills (default: 300, 30 with QUICK=1), with $AGGREGATE_POWER,
                                        $AGGREGATE_POWER_DYNAMIC and $FAULT_SHIM
 """
 import itertools
@@ -97,7 +97,7 @@ def kill_at_each_call(ground, checks):
     for name, command in COMMANDS.items():
         faults, kills = [], 0
         for start, state in enumerate(states):
-            for at in itertools.count(1):
+            for at in itertools.count(1, patching.size(1, 5)):
                 ground.set(*state)
                 killed = run(command, ground.folder, patching.DYNAMIC, {
                     "FAULT_ROOT": str(ground.folder), "FAULT_AT": str(at), "FAULT_KILL": "1",
@@ -156,4 +156,4 @@ def main(count):
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 300))
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else patching.size(300, 30)))

@@ -8,7 +8,7 @@ the unchanged file and is sometimes scribbled on itself, as are the aggregate, t
 and the zone file. The exit status, the time, the memory, the JSON and the files left must be as
 promised. What breaks something is kept, and named.
 
-usage: tests/faults/mutate_test.py [N [SEED]]   (default: 6 of each file), with
+usage: tests/faults/mutate_test.py [N [SEED]]   (default: 6 of each file, 1 with QUICK=1), with
        $AGGREGATE_POWER_SANITIZED (a build with POWER_DEV=ON), else $AGGREGATE_POWER
 """
 import json
@@ -257,5 +257,5 @@ def main(count, seed):
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 6,
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else patching.size(6, 1),
                   int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(2**32)))

@@ -23,7 +23,10 @@ sys.dont_write_bytecode = True
 import package_model
 from random_packages import RandomPackage
 
-RUNS = 300
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from running import size  # noqa: E402  (beside the folders that share it)
+
+RUNS = size(300, 40)
 KNOWN_CODES = {
     "samples_csv_missing", "samples_csv_header_mismatch", "samples_csv_malformed",
     "duplicate_sample_row", "timestamp_non_monotonic", "expected_device_missing",

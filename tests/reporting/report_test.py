@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Tests 'report' on the real binary, and its pages in a real browser (Debian's chromium).
 
+With QUICK=1 the tests in the browser, marked with @in_browser, are left out.
+
 Expected places and numbers come from the runs that the tests write, by their own arithmetic.
 
 usage: tests/reporting/report_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
@@ -23,7 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 from browser import Picture, browser  # noqa: E402
 from report_store import Run, write_limits, write_store  # noqa: E402
-from running import run_tests  # noqa: E402
+from running import QUICK, run_tests  # noqa: E402
 
 PROGRAM = str(pathlib.Path(os.environ.get("AGGREGATE_POWER", ROOT / "build" / "aggregate-power")).resolve())
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "TZ": "UTC", "LC_ALL": "C.UTF-8"}
@@ -32,6 +34,12 @@ XHTML = "{http://www.w3.org/1999/xhtml}"
 SVG = "{http://www.w3.org/2000/svg}"
 T_OF_2 = 4.302653  # Student's t, 0.975, two degrees of freedom; from tables
 BROWSER = None
+IN_BROWSER = []
+
+
+def in_browser(test):
+    IN_BROWSER.append(test.__name__)
+    return test
 
 
 def report(folder, *arguments, status=0):
@@ -584,6 +592,7 @@ def test_a_recording_that_is_broken_costs_only_its_curve(folder):
     assert "1 of 3 runs have a power curve" in path.read_text()
 
 
+@in_browser
 def test_the_script_draws_many_curves_as_the_program_draws_few(folder):
     runs = [Run(number) for number in range(501)]
     for run in runs:
@@ -614,6 +623,7 @@ def test_the_script_draws_many_curves_as_the_program_draws_few(folder):
 # ---- In a browser
 
 
+@in_browser
 def test_filters_follow_the_address(folder):
     runs = write_store(folder / "store", 100)
     path, _ = page_of(folder, "store")
@@ -642,6 +652,7 @@ def test_filters_follow_the_address(folder):
     assert visible() == count(lambda run: run.members["hw"] == "mi355x")
 
 
+@in_browser
 def test_members_with_names_of_the_page_are_filters_of_their_own(folder):
     for number in range(8):
         Run(number, sort=number % 2, q=number % 4, p="x" if number < 4 else "y", valid=number % 2).write(folder / "store")
@@ -663,6 +674,7 @@ def test_members_with_names_of_the_page_are_filters_of_their_own(folder):
     assert BROWSER.console() == []
 
 
+@in_browser
 def test_menus_change_the_address(folder):
     runs = write_store(folder / "store", 100)
     path, _ = page_of(folder, "store")
@@ -688,6 +700,7 @@ def test_menus_change_the_address(folder):
     assert BROWSER.console() == []
 
 
+@in_browser
 def test_points_follow_the_filters_and_open_their_runs(folder):
     write_store(folder / "store", 75)
     path, _ = page_of(folder, "store")
@@ -710,6 +723,7 @@ def test_points_follow_the_filters_and_open_their_runs(folder):
     assert BROWSER.console() == []
 
 
+@in_browser
 def test_columns_sort_by_their_numbers(folder):
     runs = write_store(folder / "store", 60)
     path, page = page_of(folder, "store")
@@ -728,6 +742,7 @@ def test_columns_sort_by_their_numbers(folder):
     assert BROWSER.run("return location.hash") == "#sort=-joules_per_output_token"
 
 
+@in_browser
 def test_pages_of_one_and_of_many_runs_load_without_errors(folder):
     for count, repeats in ((1, 1), (20, 3), (5000, 1), (5000, 5)):
         store = folder / f"store{count}-{repeats}"
@@ -744,6 +759,7 @@ def test_pages_of_one_and_of_many_runs_load_without_errors(folder):
         assert visible() == sum(row["hw"] == "h100" and row["valid"] == "valid" for row in rows_of_runs(page))
 
 
+@in_browser
 def test_without_scripts_the_page_is_complete(folder):
     write_store(folder / "store", 12, telemetry=True)
     path, page = page_of(folder, "store")
@@ -763,6 +779,7 @@ def test_without_scripts_the_page_is_complete(folder):
     assert hidden
 
 
+@in_browser
 def test_light_dark_and_print(folder):
     write_store(folder / "store", 20)
     path, _ = page_of(folder, "store")
@@ -783,6 +800,7 @@ def test_light_dark_and_print(folder):
     assert pdf.startswith(b"%PDF") and 1 <= len(re.findall(rb"/Type /Page\b", pdf)) <= 6
 
 
+@in_browser
 def test_the_charts_look_as_before(folder):
     """A picture at half its size, against a stored one, with room for another font."""
     write_store(folder / "store", 75)
@@ -808,6 +826,7 @@ def test_the_charts_look_as_before(folder):
     BROWSER.media()
 
 
+@in_browser
 def test_dots_have_the_colour_of_their_hardware(folder):
     write_store(folder / "store", 75)
     path, page = page_of(folder, "store")
@@ -843,7 +862,7 @@ HOSTILE = ['"><script>window.pwned = 1</script>', "<img src=x onerror=window.pwn
            "x" * 10_000, "\ud800", "</title></style><h1>", "=cmd|' /C calc'!A0", "\u00e4\U0001f600" * 50]
 
 
-def test_hostile_names_stay_text(folder):
+def page_of_hostile_names(folder):
     for number, name in enumerate(HOSTILE):
         run = Run(number, joules=1 + number / 10, model=name, reasons=[name] if number % 3 == 2 else [], power_limit_w=500 + number)
         run.members["hw"] = name
@@ -856,7 +875,11 @@ def test_hostile_names_stay_text(folder):
         source = run.write(folder / "made")
         for file in source.iterdir():
             os.rename(os.fsencode(file), os.path.join(place, os.fsencode(file.name)))
-    path, page = page_of(folder, "store", "--title", HOSTILE[0] + HOSTILE[1])
+    return page_of(folder, "store", "--title", HOSTILE[0] + HOSTILE[1])
+
+
+def test_hostile_names_stay_text(folder):
+    path, page = page_of_hostile_names(folder)
     text = path.read_text("utf-8")
     assert len(list(page.iter(XHTML + "script"))) == 1 and not list(page.iter(XHTML + "img"))
     assert len(text) < 400_000 and "x" * 130 not in text
@@ -864,14 +887,6 @@ def test_hostile_names_stay_text(folder):
     for link in table_of_runs(page).iter(XHTML + "a"):
         assert not link.get("href").startswith("javascript:")
         assert os.path.isfile(os.path.join(os.fsencode(folder), urllib.parse.unquote_to_bytes(link.get("href")))), link.get("href")
-    BROWSER.open(path)
-    BROWSER.open(path, "#hw=" + urllib.parse.quote(HOSTILE[0]) + "&q=<img src=x onerror=window.pwned=7>")
-    assert visible() == 0
-    BROWSER.open(path, "#hw=" + urllib.parse.quote(HOSTILE[1]))
-    assert visible() == 1
-    assert BROWSER.run("return [typeof window.pwned, document.scripts.length, document.images.length,"
-                       "document.querySelectorAll('h1').length]") == ["undefined", 1, 0, 1]
-    assert BROWSER.console() == []
     svg = chart(page, "energy-interactivity")
     assert html.unescape("".join(svg.itertext())).count("window.pwned") >= 1  # as text
     for link in page.iter(XHTML + "a"):
@@ -880,6 +895,21 @@ def test_hostile_names_stay_text(folder):
             assert not re.search(r"(?m)(^|,)\"?=cmd", cells) and "'=cmd" in cells or "limits" in link.get("download")
 
 
+@in_browser
+def test_hostile_names_stay_text_in_the_browser(folder):
+    path, _ = page_of_hostile_names(folder)
+    BROWSER.open(path)
+    BROWSER.open(path, "#hw=" + urllib.parse.quote(HOSTILE[0]) + "&q=<img src=x onerror=window.pwned=7>")
+    assert visible() == 0
+    BROWSER.open(path, "#hw=" + urllib.parse.quote(HOSTILE[1]))
+    assert visible() == 1
+    assert BROWSER.run("return [typeof window.pwned, document.scripts.length, document.images.length,"
+                       "document.querySelectorAll('h1').length]") == ["undefined", 1, 0, 1]
+    assert BROWSER.console() == []
+
+
 if __name__ == "__main__":
+    if QUICK:
+        sys.exit(run_tests({name: test for name, test in globals().items() if name not in IN_BROWSER}))
     with browser() as BROWSER:
         sys.exit(run_tests(globals()))
