@@ -7,6 +7,8 @@
 #include <limits>
 #include <random>
 
+#include "test_util.h"
+
 namespace aggregate_power {
 namespace energy_estimate_test {
 
@@ -221,7 +223,7 @@ TEST(EnergyEstimate, GivesReasonsInsteadOfNumbers) {
 TEST(EnergyEstimate, IsFiniteWhateverTheReadings) {
   std::mt19937 random(3);
   const auto draw = [&](double most) { return most * static_cast<double>(random() % 10001) / 1e4; };
-  for (int run = 0; run < 300; ++run) {
+  for (int run = 0; run < test::rounds(300); ++run) {
     EstimateQuestion question;
     question.window = {1788852000, 1788852000 + 0.5 + draw(40)};
     const bool cut = random() % 2 != 0;

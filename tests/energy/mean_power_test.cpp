@@ -278,7 +278,7 @@ std::optional<Plain> mean_plainly(const Readings& readings, bool has_devices, Wi
 TEST(MeanPower, AgreesWithTheContractOnGeneratedTraces) {
   const std::uint64_t seed = test::fresh_seed();
   test::Dice dice(seed);
-  for (int round = 0; round < 5000; ++round) {
+  for (int round = 0; round < test::rounds(5000); ++round) {
     Readings readings;
     const std::size_t gpus = 1 + dice.below(8);
     const bool has_devices = !dice.one_in(4);

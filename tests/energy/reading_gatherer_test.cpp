@@ -13,6 +13,8 @@
 
 #include <gtest/gtest.h>
 
+#include "test_util.h"
+
 namespace aggregate_power {
 namespace reading_gatherer_test {
 
@@ -126,7 +128,7 @@ TEST(ReadingGatherer, KeepsTheOrderOfEqualStamps) {
 TEST(ReadingGatherer, TakesRoundsAndAllElse) {
   std::mt19937 random(7);
   const auto below = [&](std::uint32_t end) { return static_cast<std::uint32_t>(random() % end); };
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < test::rounds(300); ++round) {
     std::vector<GatheredRow> rows;
     const std::uint32_t devices = 1 + below(8);
     const std::uint32_t odd = below(3) == 0 ? 0 : 1 + below(20);  // one row in so many

@@ -16,6 +16,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "test_util.h"
+
 namespace aggregate_power {
 namespace window_placement_test {
 
@@ -227,12 +229,12 @@ class RandomRun {
 };
 
 TEST(Placement, TheIntervalHoldsTheTruth) {
-  constexpr unsigned kRuns = 1000;
+  const auto runs = static_cast<unsigned>(test::rounds(1000));
   int inside = 0;
   int by_power = 0;
   std::vector<double> widths;
   std::vector<double> errors;
-  for (unsigned seed = 0; seed < kRuns; ++seed) {
+  for (unsigned seed = 0; seed < runs; ++seed) {
     const RandomRun run(seed);
     const auto placement =
         place(range_of_end(run.duration_s, run.start_s + run.duration_s + run.lag_s), run.readings);
@@ -251,16 +253,16 @@ TEST(Placement, TheIntervalHoldsTheTruth) {
   }
   std::ranges::sort(widths);
   std::ranges::sort(errors);
-  const double mean_error = std::accumulate(errors.begin(), errors.end(), 0.0) / kRuns;
+  const double mean_error = std::accumulate(errors.begin(), errors.end(), 0.0) / runs;
   const std::string found = fmt::format(
       "{} of {} intervals hold the truth; {} placed by power; error {:.2f} % in the mean, {:.2f} % in "
       "the median; interval {:.2f} % wide in the median",
-      inside, kRuns, by_power, 100 * mean_error, 100 * errors[kRuns / 2], 100 * widths[kRuns / 2]);
+      inside, runs, by_power, 100 * mean_error, 100 * errors[runs / 2], 100 * widths[runs / 2]);
   RecordProperty("found", found);
-  EXPECT_GE(inside, kRuns * 99 / 100) << found;
-  EXPECT_GE(by_power, kRuns * 3 / 4) << found;
+  EXPECT_GE(inside, runs * 99 / 100) << found;
+  EXPECT_GE(by_power, runs * 3 / 4) << found;
   EXPECT_LE(mean_error, 0.04) << found;
-  EXPECT_LE(errors[kRuns / 2], 0.01) << found;
+  EXPECT_LE(errors[runs / 2], 0.01) << found;
   if (std::getenv("SHOW") != nullptr) std::printf("%s\n", found.c_str());
 }
 

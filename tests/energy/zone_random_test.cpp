@@ -16,6 +16,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "test_util.h"
+
 namespace aggregate_power {
 namespace zone_random_test {
 
@@ -444,7 +446,7 @@ void count(const Run& run, const ZoneDecision& decision, Tally& tally, bool must
 
 int runs_of_each() {
   const char* runs = std::getenv("ZONE_RUNS");
-  return runs != nullptr ? std::atoi(runs) : kFew;
+  return runs != nullptr ? std::atoi(runs) : test::rounds(kFew);
 }
 
 struct Found {

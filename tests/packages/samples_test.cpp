@@ -311,7 +311,7 @@ TEST(PackageSamples, AreTheSameHoweverTheyAreSpelled) {
   const auto any_of = [&](std::initializer_list<std::string> texts) {
     return texts.begin()[random() % texts.size()];
   };
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < test::rounds(300); ++round) {
     const bool has_shares = random() % 2 == 0;
     const int odd_in = round % 3 == 0 ? 3 : 40;  // one cell of so many is spelled oddly
     const auto spelled = [&](const std::string& plain, std::initializer_list<std::string> odd) {

@@ -143,7 +143,7 @@ TEST(AlikeRows, OfDmonAreReadAsOneByOneWhateverIsAmongThem) {
       "N/A", "GPU-I",  "CPU", "gpu", "GPX",   "65535", "2147483632", "40..",      "-5",
       "1e3", "\u00A0", "4\v", "4W",  "0",     "99999", "12345678",   "999999999", "12.5",
       "-",   "?",      ".5",  "5.",  "1\x1c", "#1",    "\"3\"",      "1,2",       ""};
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < test::rounds(400); ++i) {
     const int gpus = 1 + static_cast<int>(dice.below(4));
     Rows rows = dice.one_in(3) ? nvidia_rows(30, gpus) : dcgmi_rows(30, gpus, dice.below(1 << 30));
     for (std::size_t k = dice.below(6); k > 0; --k) {

@@ -628,7 +628,7 @@ TEST(CsvTelemetry, NeverFailsOnRubbish) {
   const std::string good =
       "timestamp, index, power.draw [W]\n2026/04/25 12:00:00.000, 0, 60.50 W\n"
       "2026/04/25 12:00:01.000, 1, \"61.25 W\"\n\n2026/04/25 12:00:02.000, 0, [N/A]\n";
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < test::rounds(3000); ++round) {
     std::string text = dice.one_in(6) ? utf16le(good) : good;
     for (std::size_t i = 0; i < 1 + dice.below(10); ++i) {
       const std::size_t at = dice.below(text.size());

@@ -42,10 +42,11 @@ std::vector<fs::path> files_below(const fs::path& folder) {
 
 // Every place in a short file; of a long one some, and all near its end.
 std::vector<std::size_t> places_to_cut(std::size_t bytes) {
-  constexpr std::size_t kShort = 1000;
+  const auto all_of = static_cast<std::size_t>(test::rounds(1000));
+  const auto parts = static_cast<std::size_t>(test::rounds(97));
   constexpr std::size_t kEnd = 60;
   std::vector<std::size_t> places;
-  for (std::size_t i = 0; i < bytes; i += bytes < kShort || i + kEnd > bytes ? 1 : bytes / 97) {
+  for (std::size_t i = 0; i < bytes; i += bytes < all_of || i + kEnd > bytes ? 1 : bytes / parts) {
     places.push_back(i);
   }
   return places;

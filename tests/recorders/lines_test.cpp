@@ -60,7 +60,7 @@ TEST(Lines, MayBeTakenSeveralAtOnce) {
 TEST(Lines, AreTheSameHoweverTheyAreRead) {
   const std::uint64_t seed = test::fresh_seed();
   std::mt19937_64 random(seed);
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < test::rounds(60); ++i) {
     std::string text;
     const std::size_t longest = i % 3 == 0 ? 100'000 : 200;
     while (text.size() < 300'000) {

@@ -595,7 +595,7 @@ TEST_F(TreeTest, NeverGivesOtherBytesWhereThereIsAChecksum) {
   for (const std::string& whole : wholes) {
     const bool is_zip = whole.starts_with("PK");
     const View expected = view_of(*open(whole));
-    for (int i = 0; i < 300; ++i) {
+    for (int i = 0; i < test::rounds(300); ++i) {
       std::string damaged = whole;
       damaged[dice.below(whole.size())] ^= static_cast<char>(1 << dice.below(8));
       if (!refusal(damaged).empty()) continue;

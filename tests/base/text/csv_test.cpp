@@ -454,7 +454,7 @@ std::string generated_text(test::Dice& dice) {
 TEST(CsvReader, AgreesWithSplitCsvOnGeneratedTexts) {
   const std::uint64_t seed = test::fresh_seed();
   test::Dice dice(seed);
-  for (int round = 0; round < 20000; ++round) {
+  for (int round = 0; round < test::rounds(20000); ++round) {
     const std::string text = generated_text(dice);
     Columns columns{{}, dice.below(6)};
     for (std::size_t i = 0; i < dice.below(kMaxWantedColumns + 1); ++i) {

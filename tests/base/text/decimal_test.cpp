@@ -33,7 +33,7 @@ Read read(const std::string& text, const std::string& behind) {
 
 TEST(Decimal, IsTheNearestDouble) {
   std::mt19937_64 random(1);
-  for (int i = 0; i < 400'000; ++i) {
+  for (int i = 0; i < test::rounds(400'000); ++i) {
     const std::uint64_t most_digits = 1 + random() % 10;
     std::uint64_t bound = 1;
     for (std::uint64_t digit = 0; digit < most_digits; ++digit) bound *= 10;
@@ -61,7 +61,7 @@ TEST(Decimal, IsTheNearestDouble) {
 TEST(WholeDecimal, IsTheNearestDoubleOrLeftToOthers) {
   const std::uint64_t seed = test::fresh_seed();
   test::Dice dice(seed);
-  for (int i = 0; i < 500'000; ++i) {
+  for (int i = 0; i < test::rounds(500'000); ++i) {
     std::string text(dice.below(21), '0');
     for (char& c : text) c = static_cast<char>('0' + dice.below(dice.one_in(3) ? 1 : 10));
     if (!text.empty() && dice.one_in(2)) text[dice.below(text.size())] = '.';

@@ -109,7 +109,7 @@ TEST(AlikeElements, HaveTheNearestNumbers) {
 
 TEST(AlikeElements, AreVisitedTheSameWhateverTheirSizes) {
   std::minstd_rand random(20260428);
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < test::rounds(500); ++i) {
     std::string text = "{\"p\":[";
     const unsigned most_places = 1 + random() % 4;
     for (int j = 0; j < 300; ++j) {

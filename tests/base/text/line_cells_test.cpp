@@ -56,7 +56,7 @@ TEST(LineCells, AreTheSameAsOneByOne) {
   const std::uint64_t seed = test::fresh_seed();
   test::Dice dice(seed);
   LineCells cells;
-  for (int i = 0; i < 50'000; ++i) {
+  for (int i = 0; i < test::rounds(50'000); ++i) {
     const std::string characters = i % 2 == 0 ? "ab ,;" : "abcdefghijklmnop\x80\xFF ,";
     std::string line(dice.below(200), ' ');
     for (char& c : line) c = characters[dice.below(characters.size())];

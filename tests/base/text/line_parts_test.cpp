@@ -47,7 +47,7 @@ TEST(LineParts, AreTheSameAsOneByOne) {
   const std::uint64_t seed = test::fresh_seed();
   std::mt19937_64 random(seed);
   LineWords<' ', '\t', ','> words;
-  for (int i = 0; i < 50'000; ++i) {
+  for (int i = 0; i < test::rounds(50'000); ++i) {
     const std::string characters = i % 2 == 0 ? "ab ,\t" : "abcdefghijklmnop\x80\xFF ,";
     std::string line(random() % 200, ' ');
     for (char& c : line) c = characters[random() % characters.size()];
