@@ -32,6 +32,10 @@ same "its output" "1 2" "$(grep -c '^why it failed$' "$work/out") $(grep -c '^1 
 same "what failed stands at the end" "1 passed, 2 failed: $work/bad.sh
 not ok - this one
 3 passed, 2 failed" "$(tail -n 3 "$work/out")"
+echo 'sleep 1.5; echo "1 passed, 0 failed"' >"$work/slow.sh"
+run "$work/good.sh" "$work/slow.sh" "$work/counts.py 9" >/dev/null
+same "seconds, slowest first" "1 passed, 0 failed: $work/slow.sh" "$(sed -n '1s/^ *[0-9.]* s  //p' "$work/out")"
+same "seconds of each" "3" "$(grep -cE '^ +[0-9]+\.[0-9] s  [0-9]+ passed, 0 failed: ' "$work/out")"
 same "one that fails with status 0" "1 1 passed, 1 failed" "$(run "$work/bad_with_status_0.sh")"
 same "one that counts nothing" "1 2 passed, 1 failed" "$(run "$work/silent.sh" "$work/good.sh")"
 same "one that breaks off" "1 5 passed, 1 failed" "$(run "$work/breaks_off.sh")"
