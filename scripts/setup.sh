@@ -1,15 +1,21 @@
 #!/bin/sh
 # Installs what building needs and this machine lacks; nothing else. Debian 12.
 # usage: scripts/setup.sh [--tests | --checks]
+# --tests adds what scripts/test.sh needs (without a browser if QUICK=1), --checks also what scripts/check.sh
+# needs. --checks has git run the hooks in scripts/ too: commit-msg checks the subject of a commit.
 set -eu
-case "${1:-}" in -h | --help) sed -n '2,3s/^# //p' "$0"; exit 0 ;; esac
+case "${1:-}" in -h | --help) sed -n '2,5s/^# //p' "$0"; exit 0 ;; esac
 cd "$(dirname "$0")/.."
+if [ "${1:-}" = --checks ] && git rev-parse --git-dir >/dev/null 2>&1; then
+  git config core.hooksPath scripts
+fi
 
 packages="g++ cmake ninja-build pkg-config python3 tzdata
   nlohmann-json3-dev libcli11-dev libfmt-dev libabsl-dev libre2-dev libgtest-dev
   libarchive-dev nettle-dev liblzma-dev libzstd-dev libbz2-dev zlib1g-dev libxxhash-dev"
 # What reads exports and pages in tests.
-[ -z "${1:-}" ] || packages="$packages python3-prometheus-client chromium chromium-driver"
+[ -z "${1:-}" ] || packages="$packages python3-prometheus-client"
+[ -z "${1:-}" ] || [ "${QUICK:-}" = 1 ] || packages="$packages chromium chromium-driver"
 # Tools that only .ci/run and scripts/check.sh use.
 [ "${1:-}" = --checks ] && packages="$packages clang clang-format clang-tidy libclang-rt-14-dev shellcheck"
 
