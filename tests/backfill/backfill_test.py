@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Backfills of synthetic stores whose every outcome is known beforehand (see stores.py).
 
-usage: tests/backfill/backfill_test.py [--runs N] [--kills N] [--seed N] [NAME...]
+usage: tests/backfill/backfill_test.py [--runs N] [--kills N] [--seed N] [--part I/N] [NAME...]
        with $AGGREGATE_POWER; with $AGGREGATE_POWER_DYNAMIC and $FAULT_SHIM, calls fail one by one
 
 --runs of the big store (default: 1000, 200 with QUICK=1), --kills (default: 15, or 3), NAMEs of checks:
-only these.
+only these. --part: every N-th check, from the I-th on.
 """
 import argparse
 import contextlib
@@ -1274,14 +1274,16 @@ def main():
     parser.add_argument("--runs", type=int, default=patching.size(1000, 200))
     parser.add_argument("--kills", type=int, default=patching.size(15, 3))
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--part", default="1/1", metavar="I/N")
     parser.add_argument("names", nargs="*", choices=[*CHECKS, []])
     chosen = parser.parse_args()
+    part, parts = map(int, chosen.part.split("/"))
     random.seed(chosen.seed)
     print(f"seed {chosen.seed}", flush=True)
     checks = patching.Checks()
     with patching.fresh_folder("backfill") as root:
         ground = Ground(root, chosen.runs, chosen.seed)
-        for name in chosen.names or CHECKS:
+        for name in (chosen.names or list(CHECKS))[part - 1::parts]:
             began = time.monotonic()
             try:
                 if name in ("kills", "interrupts"):

@@ -137,10 +137,11 @@ class Ground:
 
 def edits_before_each_call(root, name, checks):
     ground = Ground(root, name)
-    for editor, command in EDITORS.items():
+    for i, (editor, command) in enumerate(EDITORS.items()):
         faults, left_alone = [], 0
         calls = ground.calls()
-        for at, call in patching.some_of(enumerate(calls, 1)):
+        chosen = patching.some_of(enumerate(calls, 1), i)
+        for at, call in chosen:
             done = ground.run(FAULT_AT=str(at), FAULT_RUN=command(ground.folder / AGGREGATE))
             faults += [f"before call {at}, {call}: {fault}" for fault in ground.faults(done)]
             left_alone += ground.is_backfill and ground.is_left_alone()
@@ -148,7 +149,7 @@ def edits_before_each_call(root, name, checks):
             faults.append("the aggregate was not replaced")
         if ground.is_backfill and left_alone == 0:
             faults.append("no edit kept the backfill from its work")
-        checks.add(f"{name}: edits {editor}", faults, len(calls))
+        checks.add(f"{name}: edits {editor}", faults, len(chosen))
 
 
 def edits_of_some_calls(ground, edit, which):

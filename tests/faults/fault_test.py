@@ -239,9 +239,9 @@ def each_call_fails(scenario, log, checks):
     checks.add(f"{scenario.name}: as it is", faults)
     for i, (fault, environment) in enumerate(FAULTS.items()):
         faults, runs = [], 0
-        for at, (name, path, rest) in patching.some_of(enumerate(calls, 1), i):
-            if fault == "a short write" and name != "write":
-                continue
+        eligible = [(at, call) for at, call in enumerate(calls, 1)
+                    if fault != "a short write" or call[0] == "write"]
+        for at, (name, path, rest) in patching.some_of(eligible, i):
             scenario.reset()
             done = scenario.run_with(environment | {"FAULT_AT": str(at)})
             runs += 1

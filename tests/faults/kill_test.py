@@ -97,7 +97,7 @@ def kill_at_each_call(ground, checks):
     for name, command in COMMANDS.items():
         faults, kills = [], 0
         for start, state in enumerate(states):
-            for at in itertools.count(1, patching.size(1, 5)):
+            for at in itertools.count(1 + start % patching.size(1, 5), patching.size(1, 5)):
                 ground.set(*state)
                 killed = run(command, ground.folder, patching.DYNAMIC, {
                     "FAULT_ROOT": str(ground.folder), "FAULT_AT": str(at), "FAULT_KILL": "1",
