@@ -12,8 +12,10 @@ An output is a command, its exit status, what it printed, and the files that it 
   random     300 runs of tests/differential, from a fixed seed
   packages   200 packages of several nodes, of every dialect
   store      a store of 200 runs: backfilled, verified, compared, reported, exported
+  simulated  a simulated run of each class of tests/truth, with its interval
 
-FILE has one line for each output, "SHA-256 NAME", and one with a character of a digest for each of its lines. --compare shows the lines that differ: next to what they were if build/outputs still has the text
+FILE has two lines for each output: "SHA-256 NAME", and a character of a digest for each of its lines.
+--compare shows the lines that differ: next to what they were if build/outputs still has the text
 that FILE describes (the last comparison without a difference leaves it there), otherwise alone.
 Exit status: 0 the same; 1 not the same.
 """
@@ -44,9 +46,10 @@ from judging import contents  # noqa: E402
 
 DATA = ROOT / "testdata"
 TEXTS = ROOT / "build" / "outputs"
-WRITTEN = 1788000000  # when every input was, for all that looks at the times of files
+TRUTH = os.environ.get("ENERGY_TRUTH", str(ROOT / "build" / "tests" / "energy_truth"))
+WRITTEN = 1788000000  # the time of change of every input
 MOST_SHOWN, MOST_LINES = 12, 24  # outputs that are shown, and lines of each
-CLOCK = re.compile(rb'("seconds": ?)[-+.e\d]+')  # how long a run of a backfill took
+CLOCK = re.compile(rb'("seconds": ?)[-+.e\d]+')  # in the report of a backfill
 
 
 # ---- Outputs
@@ -56,14 +59,14 @@ def text_of(data):
     if data is None:
         return "removed"
     try:
-        return CLOCK.sub(rb"\1...", data).decode()
+        return data.decode()
     except UnicodeDecodeError:
         return f"{len(data)} bytes, sha256 {hashlib.sha256(data).hexdigest()}"
 
 
 def in_order(data):
-    """Lines of a backfill: its runs come in the order in which the file system lists them."""
-    return b"".join(sorted(data.splitlines(keepends=True)))
+    """Lines of a backfill, whose runs come as the file system lists them, without the time that each took."""
+    return b"".join(sorted(CLOCK.sub(rb"\1...", data).splitlines(keepends=True)))
 
 
 class Folder:
@@ -215,9 +218,12 @@ def recordings(root):
             yield folder.output([*run, "--expected-num-gpus", str(gpus), "--extended", "--uncertainty"], "schema 2")
             yield folder.output(["measure", "run.json", path.name, *utc], "measure")
             yield folder.output(["measure", "--json", path.name, "load.csv", *utc], "measured as a result, --json")
-            yield folder.output(["windows", "--telemetry", path.name, "--windows", "all.csv", *utc], "windows")
-            yield folder.output(["plot", path.name, "--format", "json", *utc], "plot")
-            yield folder.output(["doctor", path.name, "--json", *utc], "doctor")
+            for form in ([], ["--json"]):
+                yield folder.output(["windows", "--telemetry", path.name, "--windows", "all.csv", *form, *utc],
+                                    " ".join(["windows", *form]))
+                yield folder.output(["doctor", path.name, *form, *utc], " ".join(["doctor", *form]))
+            yield folder.output(["plot", path.name, "--format", "json", *utc], "plot --json")
+            yield folder.output(["plot", path.name, "--term", *utc], "plot")
             folder.end()
         return make
     return [one(path) for path in paths]
@@ -314,7 +320,25 @@ def split_files(name, text):
         yield f"{name}/{file.splitlines()[0].removeprefix('--- file ')}", file
 
 
-GROUPS = {"store": store, "cases": cases, "help": help_texts, "examples": examples, "files": recordings,
+def simulated_runs(root):
+    """A simulated recording of each class, with faults and without, and the interval of its energy."""
+    folder = Folder(root, "simulated")
+    subprocess.run([TRUTH, "--write", folder.path, "1"], check=True)
+
+    def one(path):
+        def make():
+            run = Folder(root, f"simulated/{path.relative_to(folder.path)}")
+            shutil.copytree(path, run.path, dirs_exist_ok=True)
+            gpus = len(json.loads((path / "truth.json").read_text())["true_j"])
+            yield run.settle().output(["--csv", "gpu_metrics.csv", "--bench-result", "run.json", "--agg-result",
+                                       "agg_run.json", "--timezone", "UTC", "--expected-num-gpus", str(gpus),
+                                       "--max-sample-gap", "60", "--uncertainty"])
+            run.end()
+        return make
+    return [one(path.parent) for path in sorted(folder.path.rglob("gpu_metrics.csv"))]
+
+
+GROUPS = {"simulated": simulated_runs, "store": store, "cases": cases, "help": help_texts, "examples": examples, "files": recordings,
           "random": random_single_runs, "packages": random_packages_of_nodes, "synthetic": synthetic_packages}
 
 
@@ -344,7 +368,7 @@ def sha256(text):
 
 
 def line_digests(lines):
-    """One character for each line, of 64: enough to find the lines that changed, but for one in 64."""
+    """One of 64 characters for each line: 63 of 64 changed lines are found by it."""
     return "".join(base64.b64encode(hashlib.sha256(encoded(line)).digest()[:1]).decode()[0] for line in lines)
 
 
