@@ -7,7 +7,8 @@ set -eu
 case "${1:-}" in -h | --help) sed -n '2,5s/^# //p' "$0"; exit 0 ;; esac
 cd "$(dirname "$0")/.."
 if [ "${1:-}" = --checks ] && git rev-parse --git-dir >/dev/null 2>&1; then
-  git config core.hooksPath scripts
+  git config --get core.hooksPath >/dev/null || git config core.hooksPath scripts ||
+    echo "setup.sh: the hooks in scripts/ could not be installed" >&2
 fi
 
 packages="g++ cmake ninja-build pkg-config python3 tzdata

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds for 64-bit Arm into build-aarch64/ and runs the tests under emulation. By hand, not in CI.
+# Builds for 64-bit Arm into build-aarch64/ and runs the tests under emulation. scripts/check.sh --long runs it.
 # usage: scripts/test-aarch64.sh
 # Debian: g++-aarch64-linux-gnu and qemu-user-static are installed; the arm64 libraries are only unpacked.
 set -eu
