@@ -77,9 +77,14 @@ def git(*words):
 def default_base():
     """Returns None if there is nothing to compare with: no git, no repository, or no commit."""
     try:
+        if git("rev-parse", "--is-shallow-repository").strip() == "true":
+            print("english.py: this clone is shallow: only what is not committed is checked", file=sys.stderr)
+            return git("rev-parse", "--verify", "HEAD").strip()
         added = git("log", "--diff-filter=A", "--format=%H", "--", THIS).split()
         return added[-1] if added else git("rev-parse", "--verify", "HEAD").strip()
-    except (OSError, ValueError):
+    except (OSError, ValueError) as error:
+        if "any commits" not in str(error) and pathlib.Path(".git").exists():
+            print(f"english.py: not checked: {error}", file=sys.stderr)
         return None
 
 

@@ -114,6 +114,7 @@ while read -r step limit goal figure; do
     lines) now=$(lines) ;;
     *) now=$(printf '%s\n' "$facts" | awk -F ': ' -v figure="$figure" '$1 == figure { print $2 }') ;;
   esac
+  [ -n "$now" ] || { echo "house.sh: nothing measures '$figure'" >&2; exit 2; }
   if [ -z "$check" ]; then
     show "$step" "$figure" "$now" "$limit" "$goal"
   elif [ "$limit" != - ] && [ "$now" != - ] && [ "$now" -gt "$limit" ]; then

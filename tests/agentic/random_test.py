@@ -22,7 +22,7 @@ from datetime import datetime, timedelta, timezone
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
-from running import size  # noqa: E402  (beside the folders that share it)
+from running import size  # noqa: E402
 
 PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 START = 1_700_000_000

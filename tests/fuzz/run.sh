@@ -1,11 +1,11 @@
 #!/bin/sh
 # Seeds the fuzz targets from testdata and runs each for a while.
 # usage: tests/fuzz/run.sh [SECONDS [FOLDER]]
-# SECONDS for each of the four (default: 10), as many at a time as there are processors. FOLDER keeps the corpora, so that a later run goes on
-# from there (default: a fresh one, removed afterwards). CORPUS names a folder of further telemetry
-# files. What breaks a target is kept as FOLDER/NAME.found-*, and its path shown. Ends with
-# "N passed, N failed", and with status 1 after a finding. The targets are those of build-dev/,
-# what scripts/check.sh builds with clang.
+# SECONDS for each of the four (default: 10), as many at a time as there are processors. FOLDER keeps the
+# corpora, so that a later run goes on from there (default: a fresh one, removed afterwards). CORPUS names
+# a folder of further telemetry files. What breaks a target is kept as FOLDER/NAME.found-*, and its path
+# shown. Ends with "N passed, N failed", and with status 1 after a finding. scripts/check.sh builds the
+# targets, in build-dev/, with clang.
 set -eu
 case "${1:-}" in -h | --help) sed -n '2,8s/^# //p' "$0"; exit 0 ;; esac
 source=$(cd "$(dirname "$0")/../.." && pwd)

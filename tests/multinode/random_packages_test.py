@@ -24,7 +24,7 @@ import package_model
 from random_packages import RandomPackage
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import size  # noqa: E402  (beside the folders that share it)
+from running import size  # noqa: E402
 
 RUNS = size(300, 40)
 KNOWN_CODES = {
