@@ -13,6 +13,10 @@ case "${1:-}:$#" in
   *) usage >&2; exit 2 ;;
 esac
 case $2 in /*) list=$2 ;; *) list=$PWD/$2 ;; esac
+if [ "$1" = --compare ] && [ ! -r "$list" ]; then
+  echo "outputs.sh: cannot read '$2'; the list that is kept is tests/outputs/outputs.list" >&2
+  exit 2
+fi
 cd "$(dirname "$0")/.."
 scripts/setup.sh
 log=$(mktemp)
