@@ -103,7 +103,7 @@ dev=$PWD/build-dev
 sanitized() {  # the options of the build, and its folder
   build=$1
   shift
-  cmake -S . -B "$build" -G Ninja -DPOWER_DEV=ON -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ "$@" >"$log" 2>&1 &&
+  cmake -S . -B "$build" -G Ninja -DPOWER_DEV=ON -DPOWER_DEV_QUICK="${QUICK:-0}" -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ "$@" >"$log" 2>&1 &&
     cmake --build "$build" >"$log" 2>&1 && return
   grep -E 'error|warning|Error' "$log" >&2 || cat "$log" >&2
   fail "does not build without warnings"

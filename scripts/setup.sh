@@ -18,7 +18,7 @@ packages="g++ cmake ninja-build pkg-config python3 tzdata
 [ -z "${1:-}" ] || packages="$packages python3-prometheus-client"
 [ -z "${1:-}" ] || [ "${QUICK:-}" = 1 ] || packages="$packages chromium chromium-driver"
 # Tools that only .ci/run and scripts/check.sh use.
-[ "${1:-}" = --checks ] && packages="$packages clang clang-format clang-tidy libclang-rt-14-dev shellcheck"
+[ "${1:-}" = --checks ] && packages="$packages clang lld clang-format clang-tidy libclang-rt-14-dev shellcheck"
 
 missing=
 for package in $packages; do
