@@ -1,11 +1,12 @@
 #!/bin/sh
-# Runs programs of tests, as many at a time as there are processors, and adds up what they count.
+# Runs programs of tests, one more at a time than there are processors, since some only wait for a while,
+# and adds up what they count.
 # usage: tests/run_tests.sh 'PROGRAM [ARGUMENT...]'...
 # A program prints "N passed, N failed" at its end, or what GoogleTest does. Shows the output of those
 # that failed, then the seconds of each, slowest first, then the lines of the output that name a failure,
 # which a cut log still holds. The last line is "N passed, N failed"; the exit status is 0 when none failed.
 set -eu
-case "${1:-}" in -h | --help) sed -n '2,6s/^# //p' "$0"; exit 0 ;; esac
+case "${1:-}" in -h | --help) sed -n '2,7s/^# //p' "$0"; exit 0 ;; esac
 
 if [ "${1:-}" = --one ]; then
   results=$2
@@ -35,7 +36,7 @@ fi
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 : >"$results/counts"
-printf '%s\0' "$@" | xargs -0 -P "$(nproc)" -I '{}' sh "$0" --one "$results" '{}' || :
+printf '%s\0' "$@" | xargs -0 -P "$(($(nproc) + 1))" -I '{}' sh "$0" --one "$results" '{}' || :
 sort -k 3nr "$results/counts" | awk '{ good = $1; bad = $2; took = $3; sub(/^[^ ]+ [^ ]+ [^ ]+ /, "")
   printf "%7.1f s  %s passed, %s failed: %s\n", took / 1e9, good, bad, $0 }'
 cat "$results"/*.failed 2>/dev/null || :

@@ -29,10 +29,10 @@
 
 namespace aggregate_power::test {
 
-// How many random cases a test tries: of `full`, a tenth with QUICK=1, as on each push.
+// How many random cases a test tries: of `full`, a twentieth with QUICK=1, as on each push.
 inline int rounds(int full) {
   const char* const quick = std::getenv("QUICK");
-  return quick != nullptr && std::string_view(quick) == "1" ? std::max(1, full / 10) : full;
+  return quick != nullptr && std::string_view(quick) == "1" ? std::max(1, full / 20) : full;
 }
 
 // Bytes in memory, given out at most `most` at a time.
