@@ -54,16 +54,17 @@ drawing base
 model base
 recorders base model
 loads base model
-energy base model
-packages base model recorders loads energy
-results base model recorders loads energy
-runs base drawing model recorders loads energy packages results
-store base model recorders loads energy packages results runs
-publication base model recorders loads energy packages results runs store
-decisions base model recorders loads energy packages results runs store publication
-exports base model recorders loads energy packages results runs store publication decisions
-reporting base drawing model recorders loads energy packages results runs store publication decisions
-commands base drawing model recorders loads energy packages results runs store publication decisions exports reporting
+core base model
+energy base model core
+packages base model core recorders loads energy
+results base model core recorders loads energy
+runs base drawing model core recorders loads energy packages results
+store base model core recorders loads energy packages results runs
+publication base model core recorders loads energy packages results runs store
+decisions base model core recorders loads energy packages results runs store publication
+exports base model core recorders loads energy packages results runs store publication decisions
+reporting base drawing model core recorders loads energy packages results runs store publication decisions
+commands base drawing model core recorders loads energy packages results runs store publication decisions exports reporting
 AREAS
 if grep -nE '#include "' -r include | grep -vE '#include "aggregate_power/[a-z_]+\.h"'; then
   fail "a noun includes more than nouns"

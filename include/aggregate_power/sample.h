@@ -41,6 +41,12 @@ struct Window {
   bool contains(double unix_s) const { return start_unix_s <= unix_s && unix_s <= end_unix_s; }
 };
 
+// Any time.
+inline constexpr Window kAlways = {-std::numeric_limits<double>::infinity(),
+                                   std::numeric_limits<double>::infinity()};
+
+inline constexpr Window kNever = {0, -1};
+
 // Stands for a device's number in a row that names no device.
 inline constexpr std::uint32_t kNoDevice = 0xFFFFFFFF;
 
@@ -114,6 +120,13 @@ struct RowStates {
   bool empty() const { return of_rows.empty(); }
   std::size_t size() const { return of_rows.size(); }
   const GpuState& operator[](std::size_t row) const { return states[of_rows[row]]; }
+};
+
+// Consecutive rows of a recording. `states` is empty unless states are wanted; then states[i]
+// belongs to readings[i].
+struct Batch {
+  std::span<const Reading> readings;
+  RowStates states = {};
 };
 
 }  // namespace aggregate_power

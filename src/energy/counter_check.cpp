@@ -4,55 +4,48 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "aggregate_power/gpu.h"
 
 namespace aggregate_power {
 
-void StreamEnergy::take(std::span<const Reading> readings) {
-  for (const Reading& reading : readings) {
-    if (reading.kind != Reading::Kind::power && reading.kind != Reading::Kind::negative_power) {
-      continue;
+namespace {
+
+// Readings with one stamp count as sorted by power: the steps between them have no width.
+StreamEnergy stream_energy(std::vector<Sample> samples) {
+  if (samples.empty()) return {};
+  std::ranges::sort(samples, [](const Sample& a, const Sample& b) {
+    return std::tie(a.unix_s, a.watts) < std::tie(b.unix_s, b.watts);
+  });
+  StreamEnergy stream{true, samples.front().unix_s, samples.back().unix_s, 0};
+  for (std::size_t i = 1; i < samples.size(); ++i) {
+    stream.energy_j += (samples[i].unix_s - samples[i - 1].unix_s) *
+                       (samples[i - 1].watts + samples[i].watts) / 2.0;
+  }
+  return stream;
+}
+
+}  // namespace
+
+std::vector<StreamEnergy> stream_energies(const Samples& power, const Samples& negative) {
+  std::vector<StreamEnergy> streams(std::max(power.devices().size(), negative.devices().size()));
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    std::vector<Sample> samples;
+    for (const Samples* some : {&power, &negative}) {
+      if (i >= some->devices().size()) continue;
+      samples.insert(samples.end(), some->devices()[i].begin(), some->devices()[i].end());
     }
-    if (reading.device >= devices_.size()) devices_.resize(reading.device + 1);
-    add(devices_[reading.device], reading.unix_s, reading.watts);
+    streams[i] = stream_energy(std::move(samples));
   }
-}
-
-void StreamEnergy::add(Device& device, double unix_s, double watts) {
-  if (device.seen && unix_s == device.last_unix_s) {
-    device.lowest_watts = std::min(device.lowest_watts, watts);
-    device.highest_watts = std::max(device.highest_watts, watts);
-    return;
-  }
-  if (device.seen && unix_s < device.last_unix_s) out_of_order_ = true;
-  if (device.seen) {
-    close_stamp(device);
-  } else {
-    device.first_unix_s = device.stamp_before_unix_s = unix_s;
-  }
-  device.seen = true;
-  device.last_unix_s = unix_s;
-  device.lowest_watts = device.highest_watts = watts;
-}
-
-// Adds the trapezoid that ends at the device's newest stamp; the first stamp ends none.
-void StreamEnergy::close_stamp(Device& device) {
-  device.energy_j += (device.last_unix_s - device.stamp_before_unix_s) *
-                     (device.highest_watts_before + device.lowest_watts) / 2.0;
-  device.stamp_before_unix_s = device.last_unix_s;
-  device.highest_watts_before = device.highest_watts;
-}
-
-void StreamEnergy::finish() {
-  for (Device& device : devices_) {
-    if (device.seen) close_stamp(device);
-  }
+  return streams;
 }
 
 CounterCheck check_counters(const EnergySnapshot& start, const EnergySnapshot& end,
-                            const StreamEnergy& stream, std::span<const std::string> names) {
+                            std::span<const StreamEnergy> streams,
+                            std::span<const std::string> names) {
   CounterCheck check;
   for (const auto& [id, joules] : start) {
     const auto later = end.find(id);
@@ -77,8 +70,8 @@ CounterCheck check_counters(const EnergySnapshot& start, const EnergySnapshot& e
     check.accumulator_delta_j += delta_j;
     if (delta_j < 0) check.negative_delta_gpus.push_back(id);
     const auto number = numbers.find(id);
-    if (number == numbers.end() || number->second >= stream.devices().size()) continue;
-    const StreamEnergy::Device& device = stream.devices()[number->second];
+    if (number == numbers.end() || number->second >= streams.size()) continue;
+    const StreamEnergy& device = streams[number->second];
     if (!device.seen) continue;
     const bool is_first = check.integrated_gpu_ids.empty();
     check.integrated_gpu_ids.push_back(id);

@@ -67,19 +67,30 @@ void DeviceIntegrator::note_odd(Sample sample) {
   zeros_ = 0;
 }
 
-std::optional<DeviceIntegrator::Steady> DeviceIntegrator::lend_steady() {
-  if (!is_steady_ || same_stamp_ || zeros_ > 0 || is_odd(stamp_.watts)) return std::nullopt;
-  is_steady_ = false;
-  return Steady{before_, stamp_, result_.energy_j, result_.max_sample_gap_s};
-}
-
-void DeviceIntegrator::give_back(const Steady& steady, std::uint64_t samples) {
-  before_ = steady.before;
-  stamp_ = steady.stamp;
-  result_.energy_j = steady.energy_j;
-  result_.max_sample_gap_s = steady.max_gap_s;
-  result_.samples += samples;
-  is_steady_ = true;
+// Adds those at the front that are later than the one before, inside the window behind a sample
+// that is, and not odd: what changes with each of them stays in registers. Returns their number.
+std::size_t DeviceIntegrator::add_steady(std::span<const Sample> samples) {
+  if (!is_steady_ || same_stamp_ || zeros_ > 0 || is_odd(stamp_.watts)) return 0;
+  Sample before = before_;
+  Sample stamp = stamp_;
+  double energy_j = result_.energy_j;
+  double max_gap_s = result_.max_sample_gap_s;
+  std::size_t count = 0;
+  for (const Sample& sample : samples) {
+    if (!(sample.unix_s > stamp.unix_s) || sample.unix_s >= window_.end_unix_s) break;
+    if (is_odd(sample.watts)) break;
+    max_gap_s = std::max(max_gap_s, stamp.unix_s - before.unix_s);
+    energy_j += trapezoid_j(before, stamp);
+    before = stamp;
+    stamp = sample;
+    ++count;
+  }
+  before_ = before;
+  stamp_ = stamp;
+  result_.energy_j = energy_j;
+  result_.max_sample_gap_s = max_gap_s;
+  result_.samples += count;
+  return count;
 }
 
 DeviceEnergy DeviceIntegrator::finish() {

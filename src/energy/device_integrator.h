@@ -3,9 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
+#include <span>
 
 #include "aggregate_power/gpu.h"
 #include "aggregate_power/sample.h"
@@ -21,49 +22,40 @@ class DeviceIntegrator {
  public:
   explicit DeviceIntegrator(Window window) : window_(window) {}
 
-  // Returns false if the stamp is earlier than the previous one: then start over with sorted
-  // samples.
-  bool add(double unix_s, double watts) {
-    if (has_stamp_ && unix_s <= stamp_.unix_s) {
-      if (unix_s < stamp_.unix_s) return false;
+  // The next sample, not before the one added last.
+  void add(double unix_s, double watts) {
+    if (has_stamp_ && unix_s == stamp_.unix_s) {
       if (!same_stamp_) {
         same_stamp_ = std::make_unique<ExactMean>();
         same_stamp_->add(stamp_.watts);
       }
       same_stamp_->add(watts);
-      return true;
+      return;
     }
     if (has_stamp_) take(same_stamp_ ? finished_stamp() : stamp_);
     stamp_ = {unix_s, watts};
     has_stamp_ = true;
-    return true;
   }
+
+  // The same for many, with the same result.
+  void add(std::span<const Sample> samples) {
+    while (!samples.empty()) {
+      samples = samples.subspan(add_steady(samples));
+      if (samples.empty()) return;
+      add(samples.front().unix_s, samples.front().watts);
+      samples = samples.subspan(1);
+    }
+  }
+  // Whether a sample of this time is too late to be added.
+  bool is_behind(double unix_s) const { return has_stamp_ && unix_s < stamp_.unix_s; }
 
   // Such samples are most likely a sensor's fault.
   static bool is_odd(double watts) { return watts > kMostBoardWatts || watts == 0; }
-  // What samples change that are steady: later than the one before, inside the window behind a
-  // sample that is, and not odd.
-  struct Steady {
-    Sample before;
-    Sample stamp;  // the newest one, not integrated yet
-    double energy_j = 0;
-    double max_gap_s = 0;
-
-    void add(Sample sample) {
-      max_gap_s = std::max(max_gap_s, stamp.unix_s - before.unix_s);
-      energy_j += trapezoid_j(before, stamp);
-      before = stamp;
-      stamp = sample;
-    }
-  };
-  // Lends it, until it is given back along with the number of samples that were added. Lends
-  // nothing if it is lent already, or if the next sample cannot be a steady one.
-  std::optional<Steady> lend_steady();
-  void give_back(const Steady& steady, std::uint64_t samples);
 
   DeviceEnergy finish();
 
  private:
+  std::size_t add_steady(std::span<const Sample> samples);
   Sample finished_stamp();
   void take(Sample sample) {
     if (is_steady_ && sample.unix_s < window_.end_unix_s) {

@@ -10,7 +10,6 @@
 
 #include "aggregate_power/fleet_power.h"
 #include "aggregate_power/sample.h"
-#include "energy/analysis.h"
 
 namespace aggregate_power {
 
@@ -28,13 +27,13 @@ FleetPower sum_of(std::vector<FleetPower> curves, Window window);
 // highest power near it, however many samples there are. Time grows with samples x log(samples).
 // Memory is 16 to 32 bytes per sample, and up to 37 while the last pair is added; when finished, 16
 // per knot.
-class FleetPowerGatherer final : public Analysis {
+class FleetPowerGatherer {
  public:
   // Readings up to `margin_s` before and after the window count.
   FleetPowerGatherer(Window window, double margin_s) : window_(window), margin_s_(margin_s) {}
 
   // Only readings with power count; outside the window only those above 0 W.
-  void take(std::span<const Reading> readings) override;
+  void take(std::span<const Reading> readings);
   void add(std::uint32_t device, Sample sample);
 
   // Number of distinct stamps of all devices from the window's start to its end, both included.

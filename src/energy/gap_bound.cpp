@@ -8,21 +8,9 @@
 
 namespace aggregate_power {
 
-void GapBound::take(std::span<const Reading> readings) {
-  for (const Reading& reading : readings) {
-    if (reading.kind == Reading::Kind::power) add(reading.device, {reading.unix_s, reading.watts});
-  }
-}
-
-void GapBound::start_over() {
-  devices_.clear();
-  out_of_order_ = false;
-}
-
 void GapBound::add(std::uint32_t device, Sample sample) {
   if (device >= devices_.size()) devices_.resize(device + 1);
   Device& of = devices_[device];
-  if (sample.unix_s < of.last.unix_s) out_of_order_ = true;
   if (sample.unix_s - of.last.unix_s > kDefaultMaxSampleGapS) note_gap(of.last, sample, of);
   of.last = sample;
   of.lowest_w = std::min(of.lowest_w, sample.watts);

@@ -9,7 +9,6 @@
 
 #include "aggregate_power/provenance.h"
 #include "aggregate_power/sample.h"
-#include "energy/analysis.h"
 
 namespace aggregate_power {
 
@@ -17,15 +16,9 @@ namespace aggregate_power {
 // the energy is off by at most the gap's length inside the window, times the larger distance from
 // its mean to those two. Lowest and highest are those of all samples of the GPU: its own limits are
 // not known. Gaps up to kDefaultMaxSampleGapS are not counted.
-class GapBound final : public Analysis {
+class GapBound {
  public:
   explicit GapBound(Window window) : window_(window) {}
-
-  Wants wants() const override { return {.order = Order::by_time}; }
-  // Only readings with power count.
-  void take(std::span<const Reading> readings) override;
-  bool out_of_order() const override { return out_of_order_; }
-  void start_over() override;
 
   // Takes a sample of a device, in time order.
   void add(std::uint32_t device, Sample sample);
@@ -47,7 +40,6 @@ class GapBound final : public Analysis {
 
   Window window_;
   std::vector<Device> devices_;  // by number
-  bool out_of_order_ = false;
 };
 
 }  // namespace aggregate_power

@@ -2,8 +2,7 @@
 #include "energy/integrate.h"
 
 #include <algorithm>
-#include <limits>
-#include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -13,18 +12,37 @@
 
 namespace aggregate_power {
 
-PowerIntegrator::PowerIntegrator(const IntegrationOptions& options)
-    : options_(options),
-      band_{options.window.start_unix_s - options.max_sample_gap_s,
-            options.window.end_unix_s + options.max_sample_gap_s},
-      rounds_(options.window),
-      unplaced_rows_(band_) {
+namespace {
+
+// Of the readings that count.
+Window band_of(const IntegrationOptions& options) {
+  return {options.window.start_unix_s - options.max_sample_gap_s,
+          options.window.end_unix_s + options.max_sample_gap_s};
+}
+
+bool counts(const IntegrationOptions& options, Sample sample) {
+  return !options.is_power || sample.watts > 0 || options.window.contains(sample.unix_s);
+}
+
+Integration unfinished(const IntegrationOptions& options, const WindowRows& rows, bool is_end,
+                       std::span<const std::string> names) {
+  Integration result;
+  result.expected_num_gpus = options.expected_num_gpus;
+  result.reasons = rows.reasons(is_end);
+  result.boundary_degenerate_rows = rows.boundary_rows().by_name(names);
+  return result;
+}
+
+}  // namespace
+
+WindowRows::WindowRows(const IntegrationOptions& options)
+    : options_(options), band_(band_of(options)), unplaced_rows_(band_) {
   if (options.expected_num_gpus && *options.expected_num_gpus <= 0) {
     reasons_.add(Reason::invalid_expected_gpu_count, fmt::format("{}", *options.expected_num_gpus));
   }
 }
 
-void PowerIntegrator::take_bad_stamp() {
+void WindowRows::take_bad_stamp() {
   if (options_.contract == Contract::august) {
     reasons_.add(Reason::invalid_timestamp_sample);
   } else {
@@ -32,119 +50,91 @@ void PowerIntegrator::take_bad_stamp() {
   }
 }
 
-void PowerIntegrator::meet(std::uint32_t device) {
-  if (device >= integrators_.size()) integrators_.resize(device + 1);
-  integrators_[device].emplace(options_.window);
-  met_.push_back(device);
-}
-
-inline void PowerIntegrator::take_power(const Reading& reading) {
-  const std::uint32_t device = reading.device;
-  if (device >= integrators_.size() || !integrators_[device]) meet(device);
-  if (!integrators_[device]->add(reading.unix_s, reading.watts)) out_of_order_ = true;
-}
-
 // A row near the window that states no device's power.
-void PowerIntegrator::take_no_power(const Reading& reading) {
+void WindowRows::take_no_power(const Reading& reading) {
   if (states_power(reading, options_.window)) {
     missing_identity_ = true;
   } else if (!options_.window.contains(reading.unix_s)) {
-    if (!is_second_pass_) boundary_rows_.add(reading.device);
+    boundary_rows_.add(reading.device);
   } else if (!reasons_.contains(Reason::invalid_power_sample)) {
     reasons_.add(Reason::invalid_power_sample, "the first at " + unix_and_iso(reading.unix_s));
   }
 }
 
-void PowerIntegrator::note_place(const Reading& reading) {
-  if (!is_second_pass_ && unplaced_rows_.add(reading.unix_s)) {
-    reasons_.add(Reason::invalid_timestamp_sample);
+inline void WindowRows::take_row(const Reading& reading) {
+  if (unplaced_rows_.add(reading.unix_s)) reasons_.add(Reason::invalid_timestamp_sample);
+  if (!band_.contains(reading.unix_s)) return;
+  if (reading.kind != Reading::Kind::power || !counts(options_, {reading.unix_s, reading.watts})) {
+    return take_no_power(reading);
   }
+  const std::uint32_t device = reading.device;
+  if (device < is_met_.size() && is_met_[device] != 0) return;
+  if (device >= is_met_.size()) is_met_.resize(device + 1);
+  is_met_[device] = 1;
+  met_.push_back(device);
 }
 
-// Returns whether it is a power inside the window.
-inline bool PowerIntegrator::take_one(const Reading& reading) {
-  if (reading.kind == Reading::Kind::bad_timestamp) {
-    take_bad_stamp();
-    return false;
-  }
-  note_place(reading);
-  if (reading.unix_s < band_.start_unix_s || reading.unix_s > band_.end_unix_s) return false;
-  if (reading.kind != Reading::Kind::power ||
-      (options_.is_power && !states_power(reading, options_.window))) {
-    take_no_power(reading);
-    return false;
-  }
-  take_power(reading);
-  return options_.window.contains(reading.unix_s);
-}
-
-// Returns how many were taken from the front. They are in order of time: the first and the last one
-// say where all are.
-std::size_t PowerIntegrator::take_rounds(std::span<const Reading> readings) {
-  const std::size_t count = rounds_.add(readings, integrators_);
-  if (count == 0) return 0;
-  note_place(readings.front());
-  note_place(readings[count - 1]);
-  return count;
-}
-
-void PowerIntegrator::take_singly(std::span<const Reading> readings) {
-  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  double inside_unix_s = kNone;  // the time of the reading before, if that was inside the window
+// Most rows are the power of a device that was met, inside the window.
+void WindowRows::take(std::span<const Reading> readings) {
+  const Window window = options_.window;
   for (const Reading& reading : readings) {
-    if (reading.kind == Reading::Kind::power && reading.unix_s == inside_unix_s) {
-      take_power(reading);
+    const bool is_plain = reading.kind == Reading::Kind::power && window.contains(reading.unix_s) &&
+                          reading.device < is_met_.size() && is_met_[reading.device] != 0;
+    if (is_plain && unplaced_rows_.add_inside(reading.unix_s)) continue;
+    if (reading.kind == Reading::Kind::bad_timestamp) {
+      take_bad_stamp();
     } else {
-      inside_unix_s = take_one(reading) ? reading.unix_s : kNone;
+      take_row(reading);
     }
   }
 }
 
-void PowerIntegrator::take(std::span<const Reading> readings) {
-  constexpr std::size_t kSingly = 64;  // before rounds are looked for again
-  while (!readings.empty()) {
-    std::size_t count = take_rounds(readings);
-    if (count == 0) {
-      count = std::min(kSingly, readings.size());
-      take_singly(readings.first(count));
-    }
-    readings = readings.subspan(count);
-  }
+Reasons WindowRows::reasons(bool is_end) const {
+  Reasons reasons = reasons_;
+  if (unplaced_rows_.may_be_inside()) reasons.add(Reason::invalid_timestamp_sample);
+  if (is_end && missing_identity_) reasons.add(Reason::gpu_identity_missing);
+  return reasons;
 }
 
-void PowerIntegrator::start_over() {
-  for (const std::uint32_t device : met_) integrators_[device].emplace(options_.window);
-  out_of_order_ = false;
-  is_second_pass_ = true;
-}
-
-Integration PowerIntegrator::unfinished(std::span<const std::string> devices) const {
-  Integration result;
-  result.expected_num_gpus = options_.expected_num_gpus;
-  result.reasons = reasons_;
-  if (unplaced_rows_.may_be_inside()) result.reasons.add(Reason::invalid_timestamp_sample);
-  result.boundary_degenerate_rows = boundary_rows_.by_name(devices);
-  return result;
-}
-
-Integration PowerIntegrator::abandon(Reason reason, std::string detail,
-                                     std::span<const std::string> devices) const {
-  Integration result = unfinished(devices);
+Integration abandoned(const IntegrationOptions& options, const WindowRows& rows, Reason reason,
+                      std::string detail, std::span<const std::string> names) {
+  Integration result = unfinished(options, rows, false, names);
   result.reasons.add(reason, std::move(detail));
   return result;
 }
 
-Integration PowerIntegrator::finish(std::span<const std::string> devices) {
-  Integration result = unfinished(devices);
-  if (missing_identity_) result.reasons.add(Reason::gpu_identity_missing);
+void PowerIntegrator::take(const Samples& samples) {
+  while (integrators_.size() < samples.devices().size()) {
+    integrators_.emplace_back(options_.window);
+  }
+  for (std::size_t i = 0; i < samples.devices().size(); ++i) {
+    DeviceIntegrator& integrator = integrators_[i];
+    const std::span<const Sample> near = samples_in(samples.devices()[i], band_of(options_));
+    if (near.empty()) continue;
+    is_out_of_order_ = is_out_of_order_ || integrator.is_behind(near.front().unix_s);
+    if (is_out_of_order_) return;
+    const std::span<const Sample> inside = samples_in(near, options_.window);
+    const auto begin = inside.empty() ? near.end() : near.begin() + (inside.data() - near.data());
+    const auto add_outside = [&](auto from, auto to) {
+      for (; from != to; ++from) {
+        if (counts(options_, *from)) integrator.add(from->unix_s, from->watts);
+      }
+    };
+    add_outside(near.begin(), begin);
+    integrator.add(inside);
+    add_outside(begin + std::ssize(inside), near.end());
+  }
+}
 
-  std::vector<std::uint32_t> order = met_;
+Integration PowerIntegrator::finish(const WindowRows& rows, std::span<const std::string> names) {
+  Integration result = unfinished(options_, rows, true, names);
+  std::vector<std::uint32_t> order(rows.met().begin(), rows.met().end());
   if (order.empty()) {
     result.reasons.add(Reason::no_usable_power_samples);
     return result;
   }
   std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) {
-    return device_name_less(devices[a], devices[b]);
+    return device_name_less(names[a], names[b]);
   });
   const auto expected = options_.expected_num_gpus;
   if (expected && *expected > 0 && static_cast<std::int64_t>(order.size()) != *expected) {
@@ -155,10 +145,10 @@ Integration PowerIntegrator::finish(std::span<const std::string> devices) {
   double total_j = 0;
   bool complete = true;
   for (const std::uint32_t i : order) {
-    const DeviceEnergy gpu = integrators_[i]->finish();
+    const DeviceEnergy gpu = integrators_[i].finish();
     std::optional<Reason> issue;
     std::string detail;
-    const std::string name = printable(devices[i]);
+    const std::string name = printable(names[i]);
     if (gpu.samples < 2) {
       issue = Reason::insufficient_power_samples;
       detail = fmt::format("GPU {}: 1 sample", name);
@@ -169,8 +159,8 @@ Integration PowerIntegrator::finish(std::span<const std::string> devices) {
       detail = late_s > 0
                    ? fmt::format("GPU {}: first sample {:.3f} s after the start", name, late_s)
                    : fmt::format("GPU {}: last sample {:.3f} s before the end", name, early_s);
-      if (const std::uint64_t rows = boundary_rows_.of(i)) {
-        detail += fmt::format("; rows outside it without power above 0 W: {}", rows);
+      if (const std::uint64_t outside = rows.boundary_rows().of(i)) {
+        detail += fmt::format("; rows outside it without power above 0 W: {}", outside);
       }
     } else if (gpu.max_sample_gap_s > options_.max_sample_gap_s) {
       issue = Reason::sampling_gap_exceeded;
@@ -180,7 +170,7 @@ Integration PowerIntegrator::finish(std::span<const std::string> devices) {
     if (issue) result.reasons.add(*issue, detail);
     if (gpu.bracketed) total_j += gpu.energy_j;
     complete = complete && gpu.bracketed;
-    result.gpu_ids.push_back(devices[i]);
+    result.gpu_ids.push_back(names[i]);
     result.gpus.push_back(gpu);
     result.issues.push_back(issue);
   }

@@ -13,10 +13,9 @@
 #include "aggregate_power/provenance.h"
 #include "aggregate_power/reason.h"
 #include "aggregate_power/sample.h"
-#include "energy/analysis.h"
+#include "core/telemetry/samples.h"
 #include "energy/boundary_rows.h"
 #include "energy/device_integrator.h"
-#include "energy/steady_rounds.h"
 #include "energy/unplaced_rows.h"
 
 namespace aggregate_power {
@@ -42,47 +41,59 @@ struct Integration {
   std::optional<double> avg_power_w;  // per GPU
 };
 
-// All devices of one telemetry file. Only readings up to `max_sample_gap_s` before and after the
-// window count, outside the window only those above 0 W. A bad stamp counts unless it is clearly
-// elsewhere; in August it counts wherever it is.
-class PowerIntegrator final : public Analysis {
+// What the rows of a recording say beside the power, as far as it concerns a window. A bad stamp
+// counts unless it is clearly elsewhere; in August it counts wherever it is.
+class WindowRows {
  public:
-  explicit PowerIntegrator(const IntegrationOptions& options);
+  explicit WindowRows(const IntegrationOptions& options);
 
-  Wants wants() const override { return {.order = Order::by_time, .window = band_}; }
-  void take(std::span<const Reading> readings) override;
-  // A device's stamps went backwards, so its energy is not right. After start_over(), which keeps
-  // the other findings, take the readings of the band again, sorted.
-  bool out_of_order() const override { return out_of_order_; }
-  void start_over() override;
-  // For a reading that broke off: what was found until then, and why it ended.
-  Integration abandon(Reason reason, std::string detail,
-                      std::span<const std::string> devices) const;
-  // Sorts the devices by name and judges them. `devices` are the names by Reading::device.
-  Integration finish(std::span<const std::string> devices);
+  // The next rows, in the file's order.
+  void take(std::span<const Reading> readings);
+
+  // Devices, in the order of their first sample that counts.
+  std::span<const std::uint32_t> met() const { return met_; }
+  const BoundaryRows& boundary_rows() const { return boundary_rows_; }
+  // Of the rows that were taken. Once there are no more, `is_end` adds what they leave open.
+  Reasons reasons(bool is_end) const;
 
  private:
-  bool take_one(const Reading& reading);
-  std::size_t take_rounds(std::span<const Reading> readings);
-  void take_singly(std::span<const Reading> readings);
-  void note_place(const Reading& reading);
   void take_bad_stamp();
-  void take_power(const Reading& reading);
-  void meet(std::uint32_t device);
+  void take_row(const Reading& reading);
   void take_no_power(const Reading& reading);
-  Integration unfinished(std::span<const std::string> devices) const;
 
   IntegrationOptions options_;
   Window band_;
-  std::vector<std::optional<DeviceIntegrator>> integrators_;  // by device
-  SteadyRounds rounds_;
-  std::vector<std::uint32_t> met_;  // devices, in the order of their first sample in the file
+  std::vector<char> is_met_;  // by device
+  std::vector<std::uint32_t> met_;
   BoundaryRows boundary_rows_;
   UnplacedRows unplaced_rows_;
   Reasons reasons_;
   bool missing_identity_ = false;
-  bool out_of_order_ = false;
-  bool is_second_pass_ = false;
 };
+
+// Integrates all devices of a recording. Only samples up to `max_sample_gap_s` before and after the
+// window count, outside the window only those above 0 W.
+class PowerIntegrator {
+ public:
+  explicit PowerIntegrator(const IntegrationOptions& options) : options_(options) {}
+
+  // The next samples, in time order.
+  void take(const Samples& samples);
+  // Samples were earlier than those taken before, so nothing here is right. After start_over(),
+  // take them again in time order.
+  bool is_out_of_order() const { return is_out_of_order_; }
+  void start_over() { *this = PowerIntegrator(options_); }
+  // Sorts the devices by name and judges them. `names` are those of the devices.
+  Integration finish(const WindowRows& rows, std::span<const std::string> names);
+
+ private:
+  IntegrationOptions options_;
+  std::vector<DeviceIntegrator> integrators_;  // by device
+  bool is_out_of_order_ = false;
+};
+
+// For a recording that breaks off: what was found until then, and why it ended.
+Integration abandoned(const IntegrationOptions& options, const WindowRows& rows, Reason reason,
+                      std::string detail, std::span<const std::string> names);
 
 }  // namespace aggregate_power

@@ -11,9 +11,7 @@ namespace {
 
 // Rows of one tick may be out of order between devices by some milliseconds.
 constexpr std::int64_t kOpenMs = 2000;
-constexpr std::uint32_t kNoRepeat = std::numeric_limits<std::uint32_t>::max();
-// In a bucket of at most this many, a share may be searched for.
-constexpr std::size_t kFewShares = 1024;
+constexpr std::size_t kNoRepeat = std::numeric_limits<std::size_t>::max();
 
 }  // namespace
 
@@ -39,135 +37,117 @@ std::int64_t rounded_ms(double unix_s) {
   return digits[0] == '-' ? -value : value;
 }
 
-MeanPowerGatherer::MeanPowerGatherer(Window window, bool has_devices)
-    : window_(window),
-      has_devices_(has_devices),
-      closed_to_ms_(std::numeric_limits<std::int64_t>::min()),
-      newest_unix_s_(std::numeric_limits<double>::quiet_NaN()) {}
-
-inline void MeanPowerGatherer::add(Bucket& bucket, std::uint32_t device, double watts) {
-  ++bucket.rows;
+void MeanPowerBuckets::add(std::uint32_t device, double watts) {
+  ++rows_;
   if (device != kNoDevice) {
     if (device >= places_.size()) places_.resize(device + 1);
     Place& place = places_[device];
-    place.watts += watts;
-    ++place.rows;
-    if (place.bucket >= bucket.number) return add_late(bucket, device, watts);
-    place.bucket = bucket.number;
-    place.share = bucket.shares.size();
+    if (place.bucket == closed_ + 1) return repeat(shares_[place.share], watts);
+    place = {closed_ + 1, shares_.size()};
+    ++devices_;
   }
-  bucket.shares.push_back({device, kNoRepeat, watts});
+  shares_.push_back({watts, kNoRepeat});
 }
 
-// The device already has a share in this bucket, or has been in a newer one since.
-void MeanPowerGatherer::add_late(Bucket& bucket, std::uint32_t device, double watts) {
-  std::size_t share = places_[device].share;
-  if (places_[device].bucket != bucket.number) {
-    // Sorted readings never get here, and need no search.
-    if (bucket.shares.size() > kFewShares) out_of_order_ = true;
-    if (out_of_order_) return;
-    const auto found = std::ranges::find(bucket.shares, device, &Share::device);
-    if (found == bucket.shares.end()) {
-      bucket.shares.push_back({device, kNoRepeat, watts});
-      return;
-    }
-    share = static_cast<std::size_t>(found - bucket.shares.begin());
+void MeanPowerBuckets::repeat(Share& first, double watts) {
+  if (first.repeats == kNoRepeat) {
+    first.repeats = repeats_.size();
+    repeats_.emplace_back().add(first.watts);
   }
-  Share& first = bucket.shares[share];
-  if (first.repeat == kNoRepeat) {
-    first.repeat = static_cast<std::uint32_t>(bucket.repeats.size());
-    bucket.repeats.emplace_back().add(first.watts);
-  }
-  bucket.repeats[first.repeat].add(watts);
+  repeats_[first.repeats].add(watts);
 }
 
-void MeanPowerGatherer::take(std::span<const Reading> readings) {
-  if (out_of_order_) return;
-  for (const Reading& reading : readings) {
-    const bool named = reading.kind == Reading::Kind::power;
-    if (!named && reading.kind != Reading::Kind::no_device) continue;
-    if (reading.unix_s < window_.start_unix_s || reading.unix_s > window_.end_unix_s) continue;
-    const std::uint32_t device = named && has_devices_ ? reading.device : kNoDevice;
-    if (reading.unix_s != newest_unix_s_) {
-      newest_unix_s_ = reading.unix_s;
-      newest_ = find_bucket(rounded_ms(reading.unix_s));
-    }
-    if (newest_ == nullptr) {
-      out_of_order_ = true;
-    } else {
-      add(*newest_, device, reading.watts);
-    }
-  }
-}
-
-// The bucket of that millisecond. Returns nullptr if it was closed, or would be by now.
-MeanPowerGatherer::Bucket* MeanPowerGatherer::find_bucket(std::int64_t stamp_ms) {
-  if (stamp_ms <= closed_to_ms_) return nullptr;
-  if (!open_.empty() && stamp_ms < open_.back().stamp_ms - kOpenMs) return nullptr;
-  auto at = open_.end();
-  while (at != open_.begin() && std::prev(at)->stamp_ms >= stamp_ms) --at;
-  if (at != open_.end() && at->stamp_ms == stamp_ms) return &*at;
-  while (!open_.empty() && at == open_.end() && open_.front().stamp_ms < stamp_ms - kOpenMs) {
-    close_oldest();
-    at = open_.end();
-  }
-  Bucket bucket;
-  if (!spare_.empty()) {
-    bucket = std::move(spare_.back());
-    spare_.pop_back();
-  }
-  bucket.stamp_ms = stamp_ms;
-  bucket.number = ++begun_;
-  return &*open_.insert(at, std::move(bucket));
-}
-
-void MeanPowerGatherer::close_oldest() {
-  Bucket& bucket = open_.front();
+void MeanPowerBuckets::close() {
   double watts = 0;
-  std::size_t devices = 0;
-  for (const Share& share : bucket.shares) {
-    watts += share.repeat == kNoRepeat ? share.watts : bucket.repeats[share.repeat].mean();
-    devices += share.device != kNoDevice ? 1 : 0;
+  for (const Share& share : shares_) {
+    watts += share.repeats == kNoRepeat ? share.watts : repeats_[share.repeats].mean();
   }
   if (!std::isfinite(watts)) {
     overflowed_ = true;
     watts = 0;
   }
-  by_device_.add(watts / static_cast<double>(std::max<std::size_t>(devices, 1)));
-  by_row_.add(watts / static_cast<double>(bucket.rows));
-  most_rows_ = std::max(most_rows_, bucket.rows);
-  closed_to_ms_ = bucket.stamp_ms;
-  if (!first_ms_) first_ms_ = bucket.stamp_ms;
-  bucket.rows = 0;
-  bucket.shares.clear();
-  bucket.repeats.clear();
-  spare_.push_back(std::move(bucket));
-  open_.pop_front();
+  by_device_.add(watts / static_cast<double>(std::max<std::size_t>(devices_, 1)));
+  by_row_.add(watts / static_cast<double>(rows_));
+  most_rows_ = std::max(most_rows_, rows_);
+  ++closed_;
+  rows_ = devices_ = 0;
+  shares_.clear();
+  repeats_.clear();
 }
+
+void MeanPowerBuckets::give(std::size_t gpus, MeanPower& mean) const {
+  mean.avg_power_w = gpus > 0 ? by_device_.mean() : by_row_.mean();
+  mean.gpus = gpus > 0 ? gpus : most_rows_;
+  if (!overflowed_) return;
+  mean.avg_power_w = std::numeric_limits<double>::infinity();
+  mean.gpus = gpus;
+}
+
+void MeanPowerGatherer::take(std::span<const Reading> readings) {
+  for (const Reading& reading : readings) {
+    const bool is_named = reading.kind == Reading::Kind::power;
+    if (!is_named && reading.kind != Reading::Kind::no_device) continue;
+    if (!window_.contains(reading.unix_s) || !part_.contains(reading.unix_s)) continue;
+    const std::uint32_t device = is_named && has_devices_ ? reading.device : kNoDevice;
+    is_sorted_ = is_sorted_ && (rows_.empty() || rows_.back().unix_s <= reading.unix_s);
+    rows_.push_back({reading.unix_s, reading.watts, device});
+    if (device == kNoDevice) continue;
+    if (device >= seen_.size()) seen_.resize(device + 1);
+    seen_[device].watts += reading.watts;
+    ++seen_[device].rows;
+  }
+}
+
+// Closes the buckets of the rows up to one that is `open_ms` before the last one.
+void MeanPowerGatherer::average(std::int64_t open_ms) {
+  if (rows_.empty()) return;
+  const auto stamp_ms = [](const Row& row) { return rounded_ms(row.unix_s); };
+  if (!is_sorted_) std::ranges::stable_sort(rows_, {}, stamp_ms);
+  is_sorted_ = true;
+  const std::int64_t first_ms = stamp_ms(rows_.front());
+  const std::int64_t last_ms = stamp_ms(rows_.back()) - open_ms;
+  is_out_of_order_ = is_out_of_order_ || (last_ms_ && first_ms <= *last_ms_);
+  if (is_out_of_order_) return rows_.clear();
+  if (first_ms > last_ms) return;  // all are open
+  if (!first_ms_) first_ms_ = first_ms;
+  std::int64_t bucket_ms = first_ms;
+  double unix_s = rows_.front().unix_s;
+  auto row = rows_.begin();
+  for (; row != rows_.end(); ++row) {
+    if (row->unix_s != unix_s) {
+      unix_s = row->unix_s;
+      const std::int64_t row_ms = stamp_ms(*row);
+      if (row_ms > last_ms) break;
+      if (row_ms != bucket_ms) buckets_.close();
+      bucket_ms = row_ms;
+    }
+    buckets_.add(row->device, row->watts);
+  }
+  buckets_.close();
+  last_ms_ = bucket_ms;
+  rows_.erase(rows_.begin(), row);
+}
+
+void MeanPowerGatherer::average() { average(kOpenMs); }
+
+void MeanPowerGatherer::start_over() { *this = MeanPowerGatherer(window_, has_devices_); }
 
 std::vector<std::uint32_t> MeanPowerGatherer::devices() const {
   std::vector<std::uint32_t> devices;
-  for (std::uint32_t i = 0; i < places_.size(); ++i) {
-    if (places_[i].bucket > 0) devices.push_back(i);
+  for (std::uint32_t i = 0; i < seen_.size(); ++i) {
+    if (seen_[i].rows > 0) devices.push_back(i);
   }
   return devices;
 }
 
 std::optional<MeanPower> MeanPowerGatherer::finish() {
-  while (!open_.empty()) close_oldest();
-  if (by_device_.count() == 0) return std::nullopt;
-  const std::size_t gpus = devices().size();
-  MeanPower result{by_device_.mean(), gpus, static_cast<double>(*first_ms_) / 1e3,
-                   static_cast<double>(closed_to_ms_) / 1e3};
-  if (gpus == 0) {
-    result.avg_power_w = by_row_.mean();
-    result.gpus = most_rows_;
-  }
-  if (overflowed_) {
-    result.avg_power_w = std::numeric_limits<double>::infinity();
-    result.gpus = gpus;
-  }
-  return result;
+  average(0);
+  if (!last_ms_) return std::nullopt;
+  MeanPower mean;
+  buckets_.give(devices().size(), mean);
+  mean.first_unix_s = static_cast<double>(*first_ms_) / 1e3;
+  mean.last_unix_s = static_cast<double>(*last_ms_) / 1e3;
+  return mean;
 }
 
 }  // namespace aggregate_power

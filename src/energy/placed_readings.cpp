@@ -39,12 +39,6 @@ std::vector<PlacedReading> place_readings(std::span<const Sample> samples,
   return placed;
 }
 
-std::span<const Sample> samples_in(std::span<const Sample> samples, Window window) {
-  const auto first = std::ranges::lower_bound(samples, window.start_unix_s, {}, &Sample::unix_s);
-  const auto end = std::ranges::upper_bound(samples, window.end_unix_s, {}, &Sample::unix_s);
-  return first < end ? std::span<const Sample>(first, end) : std::span<const Sample>();
-}
-
 double median_period_s(std::span<const Sample> samples) {
   if (samples.size() < 2) return 0;
   const auto gap_s = [&](std::size_t i) { return samples[i + 1].unix_s - samples[i].unix_s; };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aggregate_power/sample.h"
+#include "core/telemetry/samples.h"
 #include "energy/sensor_model.h"
 
 namespace aggregate_power {
@@ -25,9 +26,6 @@ struct PlacedReading {
 // without a change.
 std::vector<PlacedReading> place_readings(std::span<const Sample> samples,
                                           const SensorModel& sensor);
-
-// Those inside a window, of samples in time order.
-std::span<const Sample> samples_in(std::span<const Sample> samples, Window window);
 
 // Those inside a window, of readings in order of `time`; where there are only a few, the nearest
 // ones too.

@@ -2,119 +2,130 @@
 #include "energy/power_sum.h"
 
 #include <algorithm>
-#include <limits>
+#include <cstddef>
+#include <optional>
+#include <queue>
 #include <utility>
+#include <vector>
 
 namespace aggregate_power {
 namespace {
 
-// So many samples wait for a device that lags behind, and no more.
-constexpr std::size_t kMostWaiting = 1 << 18;
+class SumSweep {
+ public:
+  SumSweep(const PowerSumOptions& options, std::span<const std::span<const Sample>> devices)
+      : options_(options) {
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      devices_.push_back({devices[i]});
+      next_.emplace(devices[i].front().unix_s, i);
+    }
+  }
+
+  bool is_done() const { return next_.empty(); }
+
+  // The next knot; nullopt: not every device is known there.
+  std::optional<PowerKnot> pass() {
+    if (passed_++ % kSumAgain == 0) sum_again();
+    const double unix_s = next_.top().first;
+    const bool is_connected = known_ == devices_.size();
+    here_.clear();
+    for (; !next_.empty() && next_.top().first == unix_s; next_.pop()) {
+      here_.push_back(next_.top().second);
+    }
+    sum_w_ += slope_ * (unix_s - now_s_);
+    now_s_ = unix_s;
+    double together_w = 0;
+    for (const std::size_t i : here_) together_w += arrive(devices_[i]);
+    if (known_ == 0) {
+      sum_w_ = together_w;
+      slope_ = 0;
+    }
+    std::optional<PowerKnot> knot;
+    if (known_ + here_.size() == devices_.size()) knot = {unix_s, sum_w_, is_connected};
+    for (const std::size_t i : here_) leave(i);
+    return knot;
+  }
+
+ private:
+  static constexpr std::size_t kSumAgain = 1024;
+  struct Device {
+    std::span<const Sample> samples = {};
+    std::size_t passed = 0;  // samples
+    bool is_known = false;   // in the stretch after the last one of them
+    double slope = 0;        // watts a second, in that stretch
+  };
+
+  bool is_held() const { return options_.interpolation == Interpolation::hold; }
+
+  // Rounding errors must not add up over the recording.
+  void sum_again() {
+    sum_w_ = slope_ = 0;
+    for (const Device& device : devices_) {
+      if (!device.is_known) continue;
+      const Sample& last = device.samples[device.passed - 1];
+      sum_w_ += last.watts + device.slope * (now_s_ - last.unix_s);
+      slope_ += device.slope;
+    }
+  }
+
+  // At the device's next sample; returns its watts.
+  double arrive(const Device& device) {
+    const double watts = device.samples[device.passed].watts;
+    if (!device.is_known) {
+      sum_w_ += watts;
+      return watts;
+    }
+    if (is_held()) sum_w_ += watts - device.samples[device.passed - 1].watts;
+    slope_ -= device.slope;
+    --known_;
+    return watts;
+  }
+
+  // From there to the one after it.
+  void leave(std::size_t i) {
+    Device& device = devices_[i];
+    const Sample sample = device.samples[device.passed++];
+    const Sample* const next =
+        device.passed < device.samples.size() ? &device.samples[device.passed] : nullptr;
+    if (next != nullptr) next_.emplace(next->unix_s, i);
+    device.slope = 0;
+    device.is_known = is_held() || (next != nullptr && are_connected(options_, sample, *next));
+    if (!device.is_known) {
+      sum_w_ -= sample.watts;
+      return;
+    }
+    ++known_;
+    if (!is_held()) device.slope = (next->watts - sample.watts) / (next->unix_s - sample.unix_s);
+    slope_ += device.slope;
+  }
+
+  const PowerSumOptions& options_;
+  std::vector<Device> devices_;
+  using Next = std::pair<double, std::size_t>;  // the time of a device's next sample
+  std::priority_queue<Next, std::vector<Next>, std::greater<>> next_;
+  std::vector<std::size_t> here_;  // devices with a sample at this time, by number
+  std::size_t passed_ = 0;         // knots
+  // Of the devices that are known.
+  double now_s_ = 0;
+  double sum_w_ = 0;
+  double slope_ = 0;
+  std::size_t known_ = 0;
+};
 
 }  // namespace
 
-void PowerSum::begin_device(std::uint32_t device, Sample first) {
-  if (device >= devices_.size()) devices_.resize(device + 1);
-  devices_[device].is_seen = true;
-  devices_[device].newest_s = first.unix_s;
-  ++seen_;
-  restarts_ = true;
+bool are_connected(const PowerSumOptions& options, Sample before, Sample after) {
+  return options.interpolation == Interpolation::hold ||
+         after.unix_s - before.unix_s <= options.max_gap_s;
 }
 
-double PowerSum::frontier_s() const {
-  double frontier_s = newest_s_;
-  if (is_held_ || waiting_.size() > kMostWaiting) return frontier_s;
-  for (const Device& device : devices_) {
-    const bool is_awaited = device.is_seen && newest_s_ - device.newest_s <= max_gap_s_;
-    if (is_awaited) frontier_s = std::min(frontier_s, device.newest_s);
+void sum_powers(const PowerSumOptions& options, std::span<const std::span<const Sample>> devices,
+                const std::function<void(const PowerKnot&)>& take) {
+  if (devices.empty()) return;
+  SumSweep sweep(options, devices);
+  while (!sweep.is_done()) {
+    if (const auto knot = sweep.pass()) take(*knot);
   }
-  return frontier_s;
-}
-
-void PowerSum::find_next() {
-  for (Device& device : devices_) device.next = kNone;
-  next_.resize(waiting_.size());
-  for (std::size_t i = waiting_.size(); i-- > 0;) {
-    Device& device = devices_[waiting_[i].device];
-    next_[i] = device.next;
-    device.next = i;
-  }
-}
-
-// Rounding errors must not add up over the recording.
-void PowerSum::sum_again() {
-  sum_w_ = slope_ = 0;
-  for (const Device& device : devices_) {
-    if (!device.is_known) continue;
-    sum_w_ += device.last.watts + device.slope * (now_s_ - device.last.unix_s);
-    slope_ += device.slope;
-  }
-}
-
-// From the knot `at` to the device's next one.
-void PowerSum::leave(std::size_t at) {
-  const Waiting& knot = waiting_[at];
-  Device& device = devices_[knot.device];
-  device.last = {knot.unix_s, knot.watts};
-  device.slope = 0;
-  const Waiting* const next = next_[at] == kNone ? nullptr : &waiting_[next_[at]];
-  device.is_known = is_held_ || (next != nullptr && next->is_connected);
-  if (!device.is_known) {
-    sum_w_ -= knot.watts;
-    return;
-  }
-  ++known_;
-  if (!is_held_) device.slope = (next->watts - knot.watts) / (next->unix_s - knot.unix_s);
-  slope_ += device.slope;
-}
-
-// The knots of one time.
-void PowerSum::pass(std::size_t begin, std::size_t end) {
-  const double unix_s = waiting_[begin].unix_s;
-  const bool is_connected = known_ == seen_;
-  sum_w_ += slope_ * (unix_s - now_s_);
-  now_s_ = unix_s;
-  double together_w = 0;
-  for (std::size_t i = begin; i < end; ++i) {
-    Device& device = devices_[waiting_[i].device];
-    together_w += waiting_[i].watts;
-    if (!device.is_known) {
-      sum_w_ += waiting_[i].watts;
-      continue;
-    }
-    if (is_held_) sum_w_ += waiting_[i].watts - device.last.watts;
-    slope_ -= device.slope;
-    --known_;
-  }
-  if (known_ == 0) {
-    sum_w_ = together_w;
-    slope_ = 0;
-  }
-  if (known_ + (end - begin) == seen_) knots_.push_back({unix_s, sum_w_, is_connected});
-  for (std::size_t i = begin; i < end; ++i) leave(i);
-}
-
-PowerSum::Given PowerSum::give_until(double end_s) {
-  knots_.clear();
-  if (!is_sorted_) std::ranges::stable_sort(waiting_, {}, &Waiting::unix_s);
-  is_sorted_ = true;
-  find_next();
-  sum_again();
-  std::size_t begin = 0;
-  while (begin < waiting_.size() && waiting_[begin].unix_s < end_s) {
-    std::size_t end = begin + 1;
-    while (end < waiting_.size() && waiting_[end].unix_s == waiting_[begin].unix_s) ++end;
-    pass(begin, end);
-    begin = end;
-  }
-  waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(begin));
-  room_ = std::max(kLeastRoom, 2 * waiting_.size());
-  done_until_s_ = std::max(done_until_s_, end_s);
-  return {knots_, std::exchange(restarts_, false)};
-}
-
-PowerSum::Given PowerSum::give_rest() {
-  return give_until(std::numeric_limits<double>::infinity());
 }
 
 }  // namespace aggregate_power

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "energy/analysis.h"
+#include "aggregate_power/sample.h"
 
 namespace aggregate_power {
 
@@ -15,9 +15,10 @@ namespace aggregate_power {
 // alike. Rows of several GPUs repeat their times, come one GPU after the other, or come in groups:
 // short intervals within a group, and a long one to the next. Or their power is that of some number
 // of rows before, and not that of the row before: each GPU has its own.
-class SingleSeries final : public Analysis {
+class SingleSeries {
  public:
-  void take(std::span<const Reading> readings) override;
+  // The next rows, in the file's order.
+  void take(std::span<const Reading> readings);
   // What speaks against a single GPU; empty: nothing.
   std::string doubt() const;
 

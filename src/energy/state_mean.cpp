@@ -6,27 +6,27 @@
 
 namespace aggregate_power {
 
-Analysis::Wants StateMean::wants() const {
-  Wants wants = integrator_.wants();
-  wants.states = quantity_set({quantity_});
-  return wants;
-}
-
-std::span<const Reading> StateMean::select(const Batch& batch) {
-  selected_ = readings_of(quantity_, batch.readings, batch.states, window_);
-  return selected_;
+void StateMean::take(const Batch& batch) {
+  take(readings_of(quantity_, batch.readings, batch.states, options_.window));
 }
 
 void StateMean::take(std::span<const Reading> readings) {
-  integrator_.take(readings);
+  rows_.take(readings);
+  samples_.take(readings);
   for (const Reading& reading : readings) {
-    if (reading.unix_s < window_.start_unix_s || reading.unix_s > window_.end_unix_s) continue;
-    peak_ = std::max(peak_, reading.watts);
+    if (options_.window.contains(reading.unix_s)) peak_ = std::max(peak_, reading.watts);
   }
 }
 
+void StateMean::integrate() {
+  samples_.sort();
+  integrator_.take(samples_);
+  samples_.clear();
+}
+
 std::optional<StateSummary> StateMean::finish(std::span<const std::string> devices) {
-  const Integration integration = integrator_.finish(devices);
+  integrate();
+  const Integration integration = integrator_.finish(rows_, devices);
   if (!integration.reasons.empty()) return std::nullopt;
   return StateSummary{*integration.avg_power_w, peak_, integration.gpus.size()};
 }

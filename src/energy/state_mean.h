@@ -9,27 +9,32 @@
 #include <vector>
 
 #include "aggregate_power/sample.h"
-#include "energy/analysis.h"
+#include "core/telemetry/samples.h"
 #include "energy/integrate.h"
 
 namespace aggregate_power {
 
 // One quantity, linear from sample to sample like power. Readings carry its value in place of the
 // watts.
-class StateMean final : public Analysis {
+class StateMean {
  public:
   // Readings up to `max_sample_gap_s` before and after the window count.
   StateMean(GpuQuantity quantity, Window window, double max_sample_gap_s)
       : quantity_(quantity),
-        window_(window),
-        integrator_({window, std::nullopt, max_sample_gap_s, Contract::october, false}) {}
+        options_{window, std::nullopt, max_sample_gap_s, Contract::october, false},
+        rows_(options_),
+        integrator_(options_),
+        samples_({window.start_unix_s - max_sample_gap_s, window.end_unix_s + max_sample_gap_s}) {}
 
-  // As in PowerIntegrator.
-  Wants wants() const override;
-  std::span<const Reading> select(const Batch& batch) override;
-  void take(std::span<const Reading> readings) override;
-  bool out_of_order() const override { return integrator_.out_of_order(); }
-  void start_over() override { integrator_.start_over(); }
+  // The next rows of the recording, with their states.
+  void take(const Batch& batch);
+  // The next readings that carry the value.
+  void take(std::span<const Reading> readings);
+  std::size_t size() const { return samples_.size(); }  // that were not integrated yet
+  // Integrates those that were taken. is_out_of_order() and start_over() are PowerIntegrator's.
+  void integrate();
+  bool is_out_of_order() const { return integrator_.is_out_of_order(); }
+  void start_over() { integrator_.start_over(); }
 
   // Returns nullopt unless each GPU that has the quantity has it throughout the window. `devices`
   // are the names by Reading::device.
@@ -37,9 +42,10 @@ class StateMean final : public Analysis {
 
  private:
   GpuQuantity quantity_;
-  Window window_;
+  IntegrationOptions options_;
+  WindowRows rows_;
   PowerIntegrator integrator_;
-  std::vector<Reading> selected_;
+  Samples samples_;
   double peak_ = -std::numeric_limits<double>::infinity();
 };
 

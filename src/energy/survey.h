@@ -9,7 +9,6 @@
 
 #include "aggregate_power/power_unit.h"
 #include "aggregate_power/sample.h"
-#include "energy/analysis.h"
 #include "energy/exact_mean.h"
 
 namespace aggregate_power {
@@ -27,9 +26,10 @@ struct DeviceSurvey {
   double max_w = 0;
 };
 
-class Surveyor final : public Analysis {
+class Surveyor {
  public:
-  void take(std::span<const Reading> readings) override;
+  // The next readings, in the file's order.
+  void take(std::span<const Reading> readings);
 
   // Devices with at least one reading, sorted as GPU ids are. `names` by Reading::device. To be
   // called exactly once, after all readings: the stamps are sorted in place.

@@ -28,6 +28,12 @@ class UnplacedRows {
     last_unix_s_ = unix_s;
     return may_be_inside;
   }
+  // The same, quickly, for a row in the band; returns whether it was added.
+  bool add_inside(double unix_s) {
+    if (waiting_ || unix_s < latest_unix_s_) return false;
+    latest_unix_s_ = last_unix_s_ = unix_s;
+    return true;
+  }
   // Once the file has ended: whether rows about which nothing was said so far may be of the window.
   bool may_be_inside() const { return waiting_ || (are_any_ && !is_ordered_); }
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "aggregate_power/sample.h"
-#include "energy/analysis.h"
 
 namespace aggregate_power {
 
@@ -33,11 +32,11 @@ struct Placement {
 // much, because sensors average and samples are apart; and those that take in another load, such as
 // a warm-up, because either may be the one that is meant. Otherwise all placements in the range
 // remain.
-class PlacementFinder : public Analysis {
+class PlacementFinder {
  public:
   explicit PlacementFinder(PlacementRange range) : range_(range) {}
 
-  void take(std::span<const Reading> readings) override;
+  void take(std::span<const Reading> readings);
 
   bool has_samples() const { return !devices_.empty(); }
   // Returns nullopt if no placement is covered by every device, or if one that is not may be right.

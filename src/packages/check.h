@@ -10,7 +10,7 @@
 #include "aggregate_power/contract.h"
 #include "aggregate_power/result.h"
 #include "base/files/file.h"
-#include "energy/reading_gatherer.h"
+#include "energy/gather.h"
 #include "packages/shared_samples.h"
 #include "packages/topology.h"
 #include "packages/windows.h"

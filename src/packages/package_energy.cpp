@@ -160,7 +160,9 @@ void PackageMeter::begin(Window window) {
   power_.begin(window);
   gaps_ = GapBound(window);
   stale_.begin(window);
-  if (wants_.readings) gatherer_.emplace(window);
+  if (wants_.readings) {
+    around_.emplace(Around{window, Samples(gathered_around(window)), StateNotes(window)});
+  }
 }
 
 void PackageMeter::take(std::span<const PackageSample> samples) {
@@ -170,7 +172,7 @@ void PackageMeter::take(std::span<const PackageSample> samples) {
   }
   stale_.take(samples);
   constexpr std::size_t kAtOnce = 1024;  // one call may bring a whole file
-  for (; gatherer_ && !samples.empty();
+  for (; around_ && !samples.empty();
        samples = samples.subspan(std::min(kAtOnce, samples.size()))) {
     gather(samples.first(std::min(kAtOnce, samples.size())));
   }
@@ -186,12 +188,13 @@ void PackageMeter::gather(std::span<const PackageSample> samples) {
     states.emplace_back().values[static_cast<std::size_t>(GpuQuantity::utilization_pct)] =
         sample.gpu_util_pct;
   }
-  gatherer_->take(gatherer_->select({readings, {states, states_of_rows}}));
+  around_->samples.take(readings);
+  around_->notes.take({readings, {states, states_of_rows}});
 }
 
 std::vector<GatheredReadings> PackageMeter::readings(const PackageContent& content,
                                                      const Package& package) {
-  if (!gatherer_) return {};
+  if (!around_) return {};
   const Labels labels = labels_of(package.observed);
   std::map<std::string, std::string> names;  // of the GPUs that count
   for (const ExpectedDevice& device : content.devices) {
@@ -199,8 +202,10 @@ std::vector<GatheredReadings> PackageMeter::readings(const PackageContent& conte
   }
   std::vector<std::string> devices;
   for (const SeenDevice& device : package.samples.devices) devices.push_back(device.key.text());
-  std::vector<GatheredReadings> gathered = gatherer_->finish(devices);
-  gatherer_.reset();
+  around_->samples.sort();
+  std::vector<GatheredReadings> gathered = aggregate_power::gather(
+      around_->window, std::move(around_->samples), around_->notes, devices);
+  around_.reset();
   std::erase_if(gathered, [&](const GatheredReadings& gpu) { return !names.contains(gpu.gpu); });
   for (GatheredReadings& gpu : gathered) gpu.gpu = names.at(gpu.gpu);
   return gathered;

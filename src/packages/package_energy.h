@@ -10,7 +10,7 @@
 
 #include "aggregate_power/result.h"
 #include "energy/gap_bound.h"
-#include "energy/reading_gatherer.h"
+#include "energy/gather.h"
 #include "packages/findings.h"
 #include "packages/package.h"
 #include "packages/stale_readings.h"
@@ -59,7 +59,13 @@ class PackageMeter {
 
   Wants wants_;
   WindowPower power_;
-  std::optional<ReadingGatherer> gatherer_;
+  // Of `readings`, while they are wanted.
+  struct Around {
+    Window window;
+    Samples samples;
+    StateNotes notes;
+  };
+  std::optional<Around> around_;
   GapBound gaps_{{}};
   StaleReadings stale_;
   bool has_samples_ = true;

@@ -74,6 +74,7 @@ void WindowPower::take_states(std::span<const PackageSample> samples) {
       readings_.push_back({sample.unix_s, sample.*quantity, sample.device});
     }
     mean.take(readings_);
+    mean.integrate();
   };
   take(&PackageSample::gpu_util_pct, *utilization_);
   take(&PackageSample::temperature_c, *temperature_);

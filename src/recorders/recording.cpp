@@ -16,6 +16,7 @@
 #include "base/files/archive.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
+#include "base/parallel.h"
 #include "base/text/json_value.h"
 #include "base/text/shown_time.h"
 #include "base/text/unicode.h"
@@ -359,6 +360,26 @@ std::optional<std::string> zone_hint(const Zone& zone, Span span, Window window)
   return fmt::format(
       "the recording would cover the window if its timestamps were in {}: pass --timezone {}",
       fmt::join(zones, " or "), zones.front());
+}
+
+bool gains_by_threads(const Recording& recording) {
+  // Below this size, starting threads takes longer than they save.
+  constexpr std::uint64_t kManyBytes = 8'000'000;
+  return recording.bytes() > kManyBytes && usable_processors() > 1;
+}
+
+void read_rows(const Recording& recording, Telemetry& telemetry, bool may_use_threads,
+               GpuQuantitySet states, const std::function<void(const Batch&)>& take) {
+  if (may_use_threads && gains_by_threads(recording)) telemetry.use_threads();
+  if (states.none()) {
+    telemetry.read([&](std::span<const Reading> readings) { take(Batch{readings}); });
+    return;
+  }
+  telemetry.read_with_states(
+      [&](std::span<const Reading> readings, const RowStates& of_rows) {
+        take(Batch{readings, of_rows});
+      },
+      states);
 }
 
 }  // namespace aggregate_power

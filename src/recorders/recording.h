@@ -128,6 +128,18 @@ class Recording {
   Reasons faults_;
 };
 
+// Whether several threads read the recording faster than one.
+bool gains_by_threads(const Recording& recording);
+
+// Passes all rows to `take`, in the file's order, with the states that are wanted if the recorder
+// is known. `telemetry` is what recording.open() returned, not yet read, with times and power.
+// `may_use_threads` lets several threads read a large recording if there is more than one
+// processor; `take` is called by this one, and gets the same rows. It is not meant for callers that
+// read several recordings at a time. Throws TelemetryError and what the source throws, after the
+// rows before the fault.
+void read_rows(const Recording& recording, Telemetry& telemetry, bool may_use_threads,
+               GpuQuantitySet states, const std::function<void(const Batch&)>& take);
+
 // The first and last stamp of a recording.
 struct Span {
   double first_unix_s = 0;

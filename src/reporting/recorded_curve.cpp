@@ -1,7 +1,6 @@
 // Gathers the sum of the GPUs around the window.
 #include "reporting/recorded_curve.h"
 
-#include "runs/pass.h"
 #include "runs/power_curves.h"
 
 namespace aggregate_power {
@@ -25,13 +24,17 @@ std::optional<RecordedCurve> recorded_curve(const Recording& recording, Window w
   Telemetry telemetry = recording.open();
   const SeriesFacts& facts = telemetry.facts();
   if (!facts.has_times() || !facts.has_power()) return std::nullopt;
-  Passes passes(false);
-  PowerCurveGatherer& gatherer =
-      passes.add(PowerCurveGatherer({.window = window,
-                                     .interpolation = facts.interpolation,
-                                     .with_limits = facts.has_power_limit}));
-  passes.read(recording, telemetry);
-  const PowerCurves curves = gatherer.finish(telemetry.devices(), telemetry.pauses());
+  const PowerCurvesOptions options{
+      .window = window, .interpolation = facts.interpolation, .with_limits = facts.has_power_limit};
+  CurveRows rows(options);
+  Samples samples(kAlways);
+  read_rows(recording, telemetry, false, rows.states(), [&](const Batch& batch) {
+    rows.take(batch);
+    samples.take(batch.readings);
+  });
+  samples.sort();
+  const PowerCurves curves =
+      power_curves(options, samples, rows, telemetry.devices(), telemetry.pauses());
   RecordedCurve recorded{run_curve(curves.sum, curves.devices.size(), window), only_limit(curves)};
   if (!(recorded.curve.peak_w > 0)) return std::nullopt;
   return recorded;

@@ -15,8 +15,8 @@ struct RecordedCurve {
   std::optional<double> limit_w = {};
 };
 
-// Nullopt: the recording has no power at the window. Reads it once, or twice if its rows are out of
-// order; memory does not depend on its length. Throws FileError and TelemetryError.
+// Nullopt: the recording has no power at the window. Reads it once. Throws FileError and
+// TelemetryError.
 std::optional<RecordedCurve> recorded_curve(const Recording& recording, Window window);
 
 }  // namespace aggregate_power

@@ -10,17 +10,16 @@
 #include "base/text/shown_time.h"
 #include "base/text/unicode.h"
 #include "energy/expected_interval.h"
+#include "energy/gather.h"
 #include "energy/load_verdicts.h"
 #include "energy/placed_readings.h"
 #include "energy/reading_faults.h"
-#include "energy/reading_gatherer.h"
 #include "energy/recorded_load.h"
 #include "energy/sensor_period.h"
 #include "energy/survey.h"
 #include "model/beyond_measure.h"
 #include "recorders/recording.h"
 #include "runs/checkup.h"
-#include "runs/pass.h"
 #include "runs/sensor_readings.h"
 #include "runs/understood_sensor.h"
 
@@ -58,18 +57,16 @@ Seen see(const CheckupRequest& request) {
     seen.fault = seen.series.reasons.text();
     return seen;
   }
-  Passes passes(true);
-  Surveyor& surveyor = passes.add(Surveyor());
-  ReadingGatherer& gatherer = passes.add(ReadingGatherer(Analysis::kAlways));
+  Surveyor surveyor;
   try {
-    passes.read(recording, telemetry);
+    seen.gpus = gather_all(recording, telemetry,
+                           [&](const Batch& batch) { surveyor.take(batch.readings); });
   } catch (const TelemetryError& error) {
     seen.fault = error.what();
     return seen;
   }
   seen.series.counter = telemetry.counter();
   seen.devices = surveyor.devices(telemetry.devices());
-  seen.gpus = gatherer.finish(telemetry.devices());
   seen.zone = telemetry.zone().name();
   seen.zone_source = recording.zone_source();
   seen.zone_doubt = recording.zone_doubt(telemetry);

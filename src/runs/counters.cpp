@@ -11,8 +11,6 @@
 #include "base/parallel.h"
 #include "base/text/unicode.h"
 #include "energy/counter_trace.h"
-#include "energy/window_room.h"
-#include "runs/pass.h"
 
 namespace aggregate_power {
 namespace {
@@ -30,7 +28,6 @@ void take_counters(std::span<const Reading> readings, Window window,
     if (reading.kind != Reading::Kind::power || !window.contains(reading.unix_s)) continue;
     if (reading.device >= gathered.size()) gathered.resize(reading.device + 1);
     GatheredCounter& counter = gathered[reading.device];
-    make_window_room(counter.samples, window.end_unix_s);
     counter.is_sorted = counter.is_sorted && counter.last_unix_s <= reading.unix_s;
     counter.last_unix_s = reading.unix_s;
     counter.samples.push_back({reading.unix_s, reading.watts});

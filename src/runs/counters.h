@@ -8,7 +8,6 @@
 
 #include "aggregate_power/result.h"
 #include "aggregate_power/sample.h"
-#include "energy/analysis.h"
 #include "energy/integrate.h"
 #include "recorders/recording.h"
 
@@ -23,8 +22,7 @@ struct DeviceCounter {
 
 // Reads the recording once more. Only readings in `within` are kept. Returns nothing if it has no
 // counter. Throws TelemetryError, and what the source throws.
-std::vector<DeviceCounter> read_counters(const Recording& recording,
-                                         Window within = Analysis::kAlways);
+std::vector<DeviceCounter> read_counters(const Recording& recording, Window within = kAlways);
 
 // All counters of a recording.
 struct CountersRead {
@@ -59,7 +57,7 @@ class CounterGatherer {
 
 // The counters of the GPUs of `integration` inside the window: those in `read`, or else those of
 // the recording. Returns nullopt if there are none; never throws because of the recording.
-// `may_use_threads` as for Passes.
+// `may_use_threads` as for read_rows().
 std::optional<RecordedCounters> counters_in(const Recording& recording, Window window,
                                             const Integration& integration, double max_sample_gap_s,
                                             bool may_use_threads,

@@ -1,39 +1,14 @@
-// Explains failures of a recording by reading it once more.
+// Explains failures of a recording by what was seen while it was read.
 #include "runs/explain.h"
 
 #include <algorithm>
-#include <limits>
-#include <span>
 
 #include <fmt/format.h>
 
 #include "base/text/shown_time.h"
-#include "energy/analysis.h"
-#include "runs/pass.h"
 
 namespace aggregate_power {
 namespace {
-
-// The first and the last stamp of all readings.
-class Extent final : public Analysis {
- public:
-  void take(std::span<const Reading> readings) override {
-    for (const Reading& reading : readings) {
-      if (reading.kind == Reading::Kind::bad_timestamp) continue;
-      has_power_ = has_power_ || reading.kind == Reading::Kind::power;
-      span_.first_unix_s = std::min(span_.first_unix_s, reading.unix_s);
-      span_.last_unix_s = std::max(span_.last_unix_s, reading.unix_s);
-    }
-  }
-
-  // The last is before the first if no reading has a stamp.
-  Span span() const { return span_; }
-  bool has_power() const { return has_power_; }
-
- private:
-  Span span_{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
-  bool has_power_ = false;
-};
 
 // "the recording goes from A to B, the window from C to D, 9 h later".
 std::string apart_text(Span span, Window window) {
@@ -49,9 +24,9 @@ std::string apart_text(Span span, Window window) {
                                    difference_in_words(span.first_unix_s - window.end_unix_s));
 }
 
-NoSamples why_none(const Extent& extent, const Telemetry& telemetry, Window window) {
+NoSamples why_none(const RowExtent& extent, const Telemetry& telemetry, Window window) {
   const Span span = extent.span();
-  if (span.last_unix_s < span.first_unix_s) return {};  // changed meanwhile
+  if (span.last_unix_s < span.first_unix_s) return {};
   if (span.last_unix_s < kFirstAbsoluteUnixS) {
     return {"its times are seconds from some start, not absolute", {}};
   }
@@ -70,18 +45,26 @@ std::string bad_stamps_text(const Telemetry& telemetry) {
                      telemetry.rows(), telemetry.first_bad_stamp());
 }
 
+void RowExtent::take(std::span<const Reading> readings) {
+  for (const Reading& reading : readings) {
+    if (reading.kind == Reading::Kind::bad_timestamp) continue;
+    has_power_ = has_power_ || reading.kind == Reading::Kind::power;
+    span_.first_unix_s = std::min(span_.first_unix_s, reading.unix_s);
+    span_.last_unix_s = std::max(span_.last_unix_s, reading.unix_s);
+  }
+}
+
 std::optional<Span> extent_of(const Recording& recording) {
   Telemetry telemetry = recording.open();
   if (!telemetry.facts().has_times() || !telemetry.facts().has_power()) return std::nullopt;
-  Passes passes(true);
-  const Extent& extent = passes.add(Extent());
-  passes.read(recording, telemetry);
+  RowExtent extent;
+  read_rows(recording, telemetry, true, {},
+            [&](const Batch& batch) { extent.take(batch.readings); });
   const Span span = extent.span();
   return span.last_unix_s < span.first_unix_s ? std::nullopt : std::optional(span);
 }
 
-NoSamples explain_no_samples(const Recording& recording, const Telemetry& telemetry, Window window,
-                             bool may_use_threads) {
+NoSamples explain_no_samples(const RowExtent& extent, const Telemetry& telemetry, Window window) {
   if (telemetry.rows() == 0) return {"the file has no rows after the header", {}};
   if (telemetry.facts().time_of_day) return {"its times have no date", {}};
   if (telemetry.stamps() == 0) {
@@ -90,11 +73,6 @@ NoSamples explain_no_samples(const Recording& recording, const Telemetry& teleme
                 : "no row has a readable time: " + telemetry.first_bad_stamp(),
             {}};
   }
-  Telemetry again = recording.open();
-  if (!again.facts().has_times() || !again.facts().has_power()) return {};  // changed meanwhile
-  Passes passes(may_use_threads);
-  const Extent& extent = passes.add(Extent());
-  passes.read(recording, again);
   return why_none(extent, telemetry, window);
 }
 

@@ -1,7 +1,9 @@
 // Explains why a recording gave no result, if the reason's code does not say enough.
 #pragma once
 
+#include <limits>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "aggregate_power/sample.h"
@@ -17,15 +19,26 @@ std::string bad_stamps_text(const Telemetry& telemetry);
 // reading throws.
 std::optional<Span> extent_of(const Recording& recording);
 
+// The first and the last stamp of the rows of a recording.
+class RowExtent {
+ public:
+  void take(std::span<const Reading> readings);
+  // The last is before the first if no row has a stamp.
+  Span span() const { return span_; }
+  bool has_power() const { return has_power_; }
+
+ private:
+  Span span_{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
+  bool has_power_ = false;
+};
+
 // Why a recording has no usable power samples in a window.
 struct NoSamples {
   std::string detail;                    // empty: nothing more can be said
   std::optional<std::string> zone_hint;  // zone_hint()'s
 };
 
-// `telemetry` was read to its end. Usually reads the whole recording once more, for its first and
-// last stamp; `may_use_threads` is passed to Passes. Throws what reading throws.
-NoSamples explain_no_samples(const Recording& recording, const Telemetry& telemetry, Window window,
-                             bool may_use_threads);
+// `telemetry` was read to its end, and `extent` took all its rows.
+NoSamples explain_no_samples(const RowExtent& extent, const Telemetry& telemetry, Window window);
 
 }  // namespace aggregate_power

@@ -24,7 +24,6 @@
 #include "runs/inspect_result.h"
 #include "runs/inspect_sensors.h"
 #include "runs/inspect_windows.h"
-#include "runs/pass.h"
 
 namespace aggregate_power {
 namespace {
@@ -141,11 +140,11 @@ void read_recording(const Recording& recording, Findings& findings) {
     findings.skipped = telemetry.skipped();
     return;
   }
-  Passes passes(true);
-  Surveyor& surveyor = passes.add(Surveyor());
+  Surveyor surveyor;
   std::optional<std::string> fault;
   try {
-    passes.read(recording, telemetry);
+    read_rows(recording, telemetry, true, {},
+              [&](const Batch& batch) { surveyor.take(batch.readings); });
   } catch (const TelemetryError& error) {
     fault = fmt::format("{}: {}", recording.path(), error.what());
   }

@@ -13,11 +13,10 @@
 #include <fmt/ranges.h>
 
 #include "base/text/unicode.h"
+#include "energy/gather.h"
 #include "energy/placed_readings.h"
 #include "energy/quantile.h"
 #include "energy/reading_faults.h"
-#include "energy/reading_gatherer.h"
-#include "runs/pass.h"
 #include "runs/sensor_readings.h"
 #include "runs/understood_sensor.h"
 
@@ -93,13 +92,10 @@ Shown shown_by(const GatheredReadings& gpu, const std::vector<DeviceCounter>& co
 
 SensorReadings read_all(const Recording& recording) {
   Telemetry telemetry = recording.open();
-  Passes passes(true);
-  ReadingGatherer& gatherer = passes.add(ReadingGatherer(Analysis::kAlways));
-  passes.read(recording, telemetry);
+  std::vector<GatheredReadings> gathered = gather_all(recording, telemetry);
   SeriesFacts series = telemetry.facts();
   series.counter = telemetry.counter();
-  return sensor_readings(recording, Analysis::kAlways, gatherer.finish(telemetry.devices()),
-                         Integration(), series);
+  return sensor_readings(recording, kAlways, std::move(gathered), Integration(), series);
 }
 
 Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }

@@ -1,7 +1,8 @@
-// Runs the analyses of a recording and collects their findings.
+// Reads a recording once and collects what it says of a window.
 #include "runs/measurement.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstddef>
 #include <exception>
@@ -12,7 +13,6 @@
 
 #include "base/files/file.h"
 #include "base/text/unicode.h"
-#include "energy/analysis.h"
 #include "energy/gap_bound.h"
 #include "energy/plausibility.h"
 #include "energy/single_series.h"
@@ -20,7 +20,6 @@
 #include "recorders/energy_snapshot.h"
 #include "recorders/gpu_selection.h"
 #include "runs/explain.h"
-#include "runs/pass.h"
 
 namespace aggregate_power {
 namespace {
@@ -161,13 +160,6 @@ void conclude_mean_power(MeanPowerGatherer& gatherer, const Telemetry& telemetry
   }
 }
 
-CounterCheck check_stream(const Question& question, StreamEnergy& stream,
-                          const Telemetry& telemetry) {
-  stream.finish();
-  return check_counters(question.snapshots->start, question.snapshots->end, stream,
-                        telemetry.devices());
-}
-
 IntegrationOptions integration_options(const Question& question) {
   return {*question.window, question.request.expected_num_gpus, question.request.max_sample_gap_s,
           question.request.contract};
@@ -183,85 +175,238 @@ void conclude_single_series(const Question& question, const SingleSeries& series
   found.integration.reasons.add(Reason::gpu_identity_column_missing, std::move(doubt));
 }
 
-// Passes all readings on, in the order of the file.
-class Onlooker final : public Analysis {
- public:
-  explicit Onlooker(const std::function<void(std::span<const Reading>)>& look) : look_(look) {}
-  void take(std::span<const Reading> readings) override { look_(readings); }
-
- private:
-  const std::function<void(std::span<const Reading>)>& look_;
-};
-
-void add_fleet(const Question& question, Passes& passes, FleetMeasurement& found) {
-  const Window window = *question.window;
-  const double max_gap_s = question.request.max_sample_gap_s;
-  passes.add(FleetPowerGatherer(window, max_gap_s),
-             [&found](FleetPowerGatherer& gatherer, const Telemetry&) {
-               found.power = gatherer.finish();
-               found.samples_in_window = gatherer.samples_in_window();
-             });
-  for (std::size_t i = 0; i < kReportedQuantities; ++i) {
-    passes.add(StateMean(static_cast<GpuQuantity>(i), window, max_gap_s),
-               [&state = found.states[i]](StateMean& mean, const Telemetry& telemetry) {
-                 state = mean.finish(telemetry.devices());
-               });
-  }
-}
-
-GapEnergyBound bound_of(const GapBound& gaps, std::span<const std::string> devices) {
+GapEnergyBound bound_of(Window window, const Samples& samples, std::span<const std::string> names) {
+  GapBound gaps(window);
   GapEnergyBound bound;
-  for (std::uint32_t i = 0; i < devices.size(); ++i) {
-    bound.per_gpu_j.emplace_back(devices[i], gaps.bound_j(i));
+  for (std::uint32_t i = 0; i < names.size(); ++i) {
+    if (i < samples.devices().size()) {
+      for (const Sample& sample : samples.devices()[i]) gaps.add(i, sample);
+    }
+    bound.per_gpu_j.emplace_back(names[i], gaps.bound_j(i));
     bound.total_j += bound.per_gpu_j.back().second;
   }
   return bound;
 }
 
-// Adds everything that is asked of a recording's readings; the recording may have no device column.
-// The findings go to `found`. Returns the integrator if one is needed.
-const PowerIntegrator* add_analyses(const Question& question, const SeriesFacts& facts,
-                                    Passes& passes, Measurement& found) {
+// Takes the rows of a recording that may have no device column.
+class RunRows {
+ public:
+  RunRows(const Question& question, const SeriesFacts& facts);
+
+  GpuQuantitySet states() const;
+  // The next rows, in the file's order.
+  void take(const Batch& batch);
+  void end() { integrate(); }
+  // Rows were so much out of order that they must be taken again, for each of parts() those in it:
+  //
+  //   begin(part); take_again(batch)...; end();
+  bool is_out_of_order() const;
+  // Stretches of time one after the other, each with as many rows as fit into memory. `bytes`: of
+  // the file.
+  std::vector<Window> parts(std::uint64_t bytes) const;
+  void begin(Window part);
+  void take_again(const Batch& batch) { take_samples(batch); }
+  // What they say.
+  void conclude(const Telemetry& telemetry, Measurement& found);
+  // What of them concerns the window, if it was integrated.
+  const WindowRows* window_rows() const { return window_rows_ ? &*window_rows_ : nullptr; }
+  const RowExtent& extent() const { return extent_; }
+
+ private:
+  bool bounds_gaps() const;
+  bool needs_samples() const;
+  Window kept() const;
+  void take_samples(const Batch& batch);
+  void integrate();
+  void conclude_fleet(const Telemetry& telemetry, FleetMeasurement& fleet);
+  void conclude_integration(const Telemetry& telemetry, Measurement& found);
+
+  const Question& question_;
+  Onlooker onlooker_;
+  Samples samples_;
+  Samples negative_{kAlways, Reading::Kind::negative_power};
+  RowExtent extent_;
+  std::uint64_t rows_ = 0;
+  std::optional<MeanPowerGatherer> mean_;
+  std::optional<WindowRows> window_rows_;
+  std::optional<PowerIntegrator> integrator_;
+  std::optional<StateNotes> notes_;
+  std::optional<SingleSeries> series_;
+  std::vector<StateMean> states_;
+};
+
+RunRows::RunRows(const Question& question, const SeriesFacts& facts)
+    : question_(question),
+      onlooker_(question.request.beside ? question.request.beside(facts) : Onlooker()),
+      samples_(kept()) {
   const MeasurementRequest& request = question.request;
-  if (request.also) passes.add(Onlooker(request.also));
-  if (request.beside) request.beside(passes, facts);
-  if (question.snapshots != nullptr) {
-    passes.add(StreamEnergy(), [&](StreamEnergy& stream, const Telemetry& telemetry) {
-      found.counter_check = check_stream(question, stream, telemetry);
-    });
+  if (!question.window) return;
+  const Window window = *question.window;
+  for (std::size_t i = 0; request.extended && i < kReportedQuantities; ++i) {
+    states_.emplace_back(static_cast<GpuQuantity>(i), window, request.max_sample_gap_s);
   }
-  if (!question.window) return nullptr;
-  if (request.extended) add_fleet(question, passes, found.fleet);
   if (request.schema_version == 1) {
-    passes.add(MeanPowerGatherer(*question.window, facts.has_devices()),
-               [&](MeanPowerGatherer& gatherer, const Telemetry& telemetry) {
-                 conclude_mean_power(gatherer, telemetry, found);
-               });
-    return nullptr;
+    mean_.emplace(window, facts.has_devices());
+    return;
   }
-  const PowerIntegrator& integrator =
-      passes.add(PowerIntegrator(integration_options(question)),
-                 [&](PowerIntegrator& added, const Telemetry& telemetry) {
-                   found.integration = added.finish(telemetry.devices());
-                   refuse_impossible(found.integration, *question.window, telemetry.facts().unit);
-                 });
-  if (request.max_sample_gap_s > kDefaultMaxSampleGapS && request.contract != Contract::august) {
-    passes.add(GapBound(*question.window), [&](GapBound& gaps, const Telemetry& telemetry) {
-      found.gap_bound = bound_of(gaps, telemetry.devices());
-    });
+  window_rows_.emplace(integration_options(question));
+  integrator_.emplace(integration_options(question));
+  if (request.uncertainty.is_wanted || !request.idle.empty()) notes_.emplace(window);
+  if (is_of_only_gpu(facts, request)) series_.emplace();
+}
+
+bool RunRows::bounds_gaps() const {
+  const MeasurementRequest& request = question_.request;
+  return question_.window && request.schema_version == 2 &&
+         request.max_sample_gap_s > kDefaultMaxSampleGapS && request.contract != Contract::august;
+}
+
+// Whether something looks at all samples together. Else they are integrated while they come, and
+// forgotten.
+bool RunRows::needs_samples() const {
+  const MeasurementRequest& request = question_.request;
+  return question_.snapshots != nullptr || onlooker_.conclude || bounds_gaps() ||
+         request.extended || request.uncertainty.is_wanted || !request.idle.empty();
+}
+
+// The stretch whose samples are needed.
+Window RunRows::kept() const {
+  const MeasurementRequest& request = question_.request;
+  const bool needs_all = question_.snapshots != nullptr || onlooker_.conclude || bounds_gaps();
+  if (!question_.window || needs_all || !std::isfinite(request.max_sample_gap_s)) return kAlways;
+  if (request.schema_version == 1 && !request.extended) return kNever;
+  const double around_s = std::max(request.max_sample_gap_s, kGatheredAroundS);
+  return {question_.window->start_unix_s - around_s, question_.window->end_unix_s + around_s};
+}
+
+GpuQuantitySet RunRows::states() const {
+  GpuQuantitySet states = onlooker_.states;
+  if (notes_) states |= StateNotes::wanted();
+  for (std::size_t i = 0; i < states_.size(); ++i) states.set(i);
+  return states;
+}
+
+void RunRows::take(const Batch& batch) {
+  if (question_.request.also) question_.request.also(batch.readings);
+  if (onlooker_.take) onlooker_.take(batch);
+  if (question_.snapshots != nullptr) negative_.take(batch.readings);
+  if (question_.window) {
+    rows_ += batch.readings.size();
+    extent_.take(batch.readings);
+    if (window_rows_) window_rows_->take(batch.readings);
+    if (notes_) notes_->take(batch);
+    if (series_) series_->take(batch.readings);
   }
-  if (request.uncertainty.is_wanted || !request.idle.empty()) {
-    passes.add(ReadingGatherer(*question.window),
-               [&](ReadingGatherer& gatherer, const Telemetry& telemetry) {
-                 found.gathered = gatherer.finish(telemetry.devices());
-               });
+  take_samples(batch);
+  for (StateMean& state : states_) {
+    if (state.size() >= Samples::kMany) state.integrate();
   }
-  if (is_of_only_gpu(facts, request)) {
-    passes.add(SingleSeries(), [&](SingleSeries& series, const Telemetry&) {
-      conclude_single_series(question, series, found);
-    });
+  const std::size_t waiting = std::max(samples_.size(), mean_ ? mean_->size() : 0);
+  if (waiting >= Samples::kMany && !needs_samples()) integrate();
+}
+
+void RunRows::take_samples(const Batch& batch) {
+  samples_.take(batch.readings);
+  if (mean_) mean_->take(batch.readings);
+  for (StateMean& state : states_) state.take(batch);
+}
+
+void RunRows::integrate() {
+  samples_.sort();
+  if (integrator_) integrator_->take(samples_);
+  if (!needs_samples()) samples_.clear();
+  if (mean_) mean_->average();
+  for (StateMean& state : states_) state.integrate();
+}
+
+bool RunRows::is_out_of_order() const {
+  return (integrator_ && integrator_->is_out_of_order()) || (mean_ && mean_->is_out_of_order()) ||
+         std::ranges::any_of(states_, &StateMean::is_out_of_order);
+}
+
+std::vector<Window> RunRows::parts(std::uint64_t bytes) const {
+  constexpr std::uint64_t kLeastBytes = 20 << 20;
+  constexpr std::uint64_t kBytesPerRow = 36;  // while they are sorted
+  const std::uint64_t room = std::max(kLeastBytes, bytes / 5);
+  const std::uint64_t count = needs_samples() ? 1 : rows_ * kBytesPerRow / room + 1;
+  const Span span = extent_.span();
+  const double part_s = (span.last_unix_s - span.first_unix_s) / static_cast<double>(count);
+  std::vector<Window> parts;
+  double from = kAlways.start_unix_s;
+  for (std::uint64_t i = 1; i <= count; ++i) {
+    const double to =
+        i < count ? span.first_unix_s + part_s * static_cast<double>(i) : kAlways.end_unix_s;
+    parts.push_back({from, to});
+    from = std::nextafter(to, kAlways.end_unix_s);
   }
-  return &integrator;
+  return parts;
+}
+
+void RunRows::begin(Window part) {
+  const Window kept = this->kept();
+  if (part.start_unix_s == kAlways.start_unix_s) {  // the first one
+    if (integrator_) integrator_->start_over();
+    if (mean_) mean_->start_over();
+    for (StateMean& state : states_) state.start_over();
+  }
+  samples_.clear(
+      {std::max(part.start_unix_s, kept.start_unix_s), std::min(part.end_unix_s, kept.end_unix_s)});
+  if (mean_) mean_->begin(part);
+}
+
+void RunRows::conclude_fleet(const Telemetry& telemetry, FleetMeasurement& fleet) {
+  const Window window = *question_.window;
+  FleetPowerGatherer gatherer(window, question_.request.max_sample_gap_s);
+  for (std::uint32_t i = 0; i < samples_.devices().size(); ++i) {
+    for (const Sample& sample : samples_.devices()[i]) {
+      if (sample.watts > 0 || window.contains(sample.unix_s)) gatherer.add(i, sample);
+    }
+  }
+  fleet.power = gatherer.finish();
+  fleet.samples_in_window = gatherer.samples_in_window();
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    fleet.states[i] = states_[i].finish(telemetry.devices());
+  }
+}
+
+void RunRows::conclude_integration(const Telemetry& telemetry, Measurement& found) {
+  found.integration = integrator_->finish(*window_rows_, telemetry.devices());
+  refuse_impossible(found.integration, *question_.window, telemetry.facts().unit);
+  if (bounds_gaps()) {
+    found.gap_bound = bound_of(*question_.window, samples_, telemetry.devices());
+  }
+  if (notes_) {
+    found.gathered = gather(*question_.window, std::move(samples_), *notes_, telemetry.devices());
+  }
+  if (series_) conclude_single_series(question_, *series_, found);
+}
+
+void RunRows::conclude(const Telemetry& telemetry, Measurement& found) {
+  if (onlooker_.conclude) onlooker_.conclude(samples_, telemetry);
+  if (question_.snapshots != nullptr) {
+    negative_.sort();
+    found.counter_check = check_counters(question_.snapshots->start, question_.snapshots->end,
+                                         stream_energies(samples_, negative_), telemetry.devices());
+  }
+  if (!question_.window) return;
+  if (question_.request.extended) conclude_fleet(telemetry, found.fleet);
+  if (mean_) conclude_mean_power(*mean_, telemetry, found);
+  if (window_rows_) conclude_integration(telemetry, found);
+}
+
+// Takes the rows again that are out of order, in stretches of time that fit into memory.
+void take_in_order(const Recording& recording, const Telemetry& first, RunRows& rows) {
+  for (const Window& part : rows.parts(recording.bytes())) {
+    Telemetry again = recording.open();
+    rows.begin(part);
+    read_rows(recording, again, false, rows.states(),
+              [&](const Batch& batch) { rows.take_again(batch); });
+    if (again.rows() != first.rows() || again.stamps() != first.stamps() ||
+        again.skipped() != first.skipped() || again.devices() != first.devices()) {
+      throw FileError(recording.path(), "read it twice: it was changed in between", EBUSY);
+    }
+    rows.end();
+  }
 }
 
 // The findings for a recording that lacks columns.
@@ -278,27 +423,24 @@ Measurement without_columns(const Question& question, const Telemetry& telemetry
     }
   }
   if (question.snapshots != nullptr) {
-    StreamEnergy nothing;
-    found.counter_check = check_stream(question, nothing, telemetry);
+    found.counter_check =
+        check_counters(question.snapshots->start, question.snapshots->end, {}, telemetry.devices());
   }
   return found;
 }
 
 // The findings for a recording that could not be read to its end, or whose time zone is unknown.
-// `integrator`, if given, has taken all readings that count.
+// `rows`, if given, has taken all that count.
 Measurement broken_off(const Question& question, const Recording::ZoneFault& fault,
-                       const PowerIntegrator* integrator, const Telemetry* telemetry) {
+                       const WindowRows* rows, const Telemetry* telemetry) {
   Measurement found;
   found.could_not_read = fault.is_of_system;
   if (!question.window) return found;
   const std::vector<std::string> devices =
       telemetry != nullptr ? telemetry->devices() : std::vector<std::string>();
-  const auto abandon = [&](const PowerIntegrator& with) {
-    return with.abandon(Reason::telemetry_file_unreadable, fault.text, devices);
-  };
-  found.integration = integrator != nullptr
-                          ? abandon(*integrator)
-                          : abandon(PowerIntegrator(integration_options(question)));
+  const IntegrationOptions options = integration_options(question);
+  found.integration = abandoned(options, rows != nullptr ? *rows : WindowRows(options),
+                                Reason::telemetry_file_unreadable, fault.text, devices);
   return found;
 }
 
@@ -331,7 +473,8 @@ void check_selection(const Question& question, const Telemetry& telemetry, Measu
 }
 
 // Adds details to reasons that do not explain themselves.
-void explain_reasons(const Question& question, const Telemetry& telemetry, Measurement& found) {
+void explain_reasons(const Question& question, const Telemetry& telemetry, const RowExtent& extent,
+                     Measurement& found) {
   Reasons& reasons = found.integration.reasons;
   if (std::string text = bad_stamps_text(telemetry); !text.empty()) {
     reasons.explain(Reason::invalid_timestamp_sample, std::move(text));
@@ -340,21 +483,16 @@ void explain_reasons(const Question& question, const Telemetry& telemetry, Measu
     reasons.explain(Reason::no_usable_power_samples, telemetry.facts().foreign);
   }
   if (!reasons.contains(Reason::no_usable_power_samples) || !question.request.explains) return;
-  try {
-    NoSamples why = explain_no_samples(question.recording, telemetry, *question.window,
-                                       question.request.may_use_threads);
-    if (why.detail.empty()) return;
-    reasons.explain(Reason::no_usable_power_samples, std::move(why.detail));
-    found.zone_hint = std::move(why.zone_hint);
-  } catch (const std::exception&) {  // changed meanwhile: no more details
-  }
+  NoSamples why = explain_no_samples(extent, telemetry, *question.window);
+  if (why.detail.empty()) return;
+  reasons.explain(Reason::no_usable_power_samples, std::move(why.detail));
+  found.zone_hint = std::move(why.zone_hint);
 }
 
 // What the readings of `telemetry` say; if it cannot be opened, only `fault` is known.
 Measurement read(const Question& question, std::optional<Telemetry>& telemetry) {
   Measurement found;
-  Passes passes(question.request.may_use_threads);
-  const PowerIntegrator* integrator = nullptr;
+  std::optional<RunRows> rows;
   std::optional<CounterGatherer> counters;
   std::optional<Recording::ZoneFault> fault;
   try {
@@ -368,29 +506,33 @@ Measurement read(const Question& question, std::optional<Telemetry>& telemetry) 
                   "it is the power of whole machines at the wall, and of no GPU");
     }
     if (!missing.empty()) return without_columns(question, *telemetry, missing);
-    integrator = add_analyses(question, telemetry->facts(), passes, found);
-    if (integrator != nullptr && telemetry->facts().counter) {
+    rows.emplace(question, telemetry->facts());
+    if (rows->window_rows() != nullptr && telemetry->facts().counter) {
       telemetry->read_counters_too(counters.emplace(*question.window).stream());
     }
-    passes.read(question.recording, *telemetry);
+    read_rows(question.recording, *telemetry, question.request.may_use_threads, rows->states(),
+              [&](const Batch& batch) { rows->take(batch); });
+    rows->end();
+    if (rows->is_out_of_order()) take_in_order(question.recording, *telemetry, *rows);
   } catch (const TelemetryError& error) {
     fault = {fmt::format("{}: {}", question.recording.path(), error.what()), false};
   } catch (const FileError& error) {
     fault = {error.what(), true};
   }
+  const WindowRows* window_rows = rows ? rows->window_rows() : nullptr;
   if (telemetry) {
     if (const auto* const zone_fault = question.recording.needed_zone_fault(*telemetry)) {
       const bool is_of_system = fault && fault->is_of_system;
       fault = {zone_fault->text, zone_fault->is_of_system || is_of_system};
-      integrator = nullptr;  // everything found depends on the times of the rows
+      window_rows = nullptr;  // everything found depends on the times of the rows
     }
   }
-  if (fault) return broken_off(question, *fault, integrator, telemetry ? &*telemetry : nullptr);
-  passes.conclude(*telemetry);
+  if (fault) return broken_off(question, *fault, window_rows, telemetry ? &*telemetry : nullptr);
+  rows->conclude(*telemetry, found);
   if (counters) found.counters = counters->finish();
   refuse_pauses(question, *telemetry, found);
   check_selection(question, *telemetry, found);
-  explain_reasons(question, *telemetry, found);
+  explain_reasons(question, *telemetry, rows->extent(), found);
   return found;
 }
 

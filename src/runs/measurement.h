@@ -14,9 +14,9 @@
 #include "aggregate_power/result.h"
 #include "energy/counter_check.h"
 #include "energy/fleet_power.h"
+#include "energy/gather.h"
 #include "energy/integrate.h"
 #include "energy/mean_power.h"
-#include "energy/reading_gatherer.h"
 #include "energy/state_mean.h"
 #include "recorders/recording.h"
 #include "results/record.h"
@@ -25,19 +25,27 @@
 
 namespace aggregate_power {
 
-class Passes;
 struct SensorReadings;
+
+// Looks at the rows of a recording while it is measured.
+struct Onlooker {
+  GpuQuantitySet states = {};                   // that it wants to see
+  std::function<void(const Batch&)> take = {};  // all rows, in the file's order
+  // All samples of power, in time order, after the last row; not called for a recording that breaks
+  // off.
+  std::function<void(const Samples&, const Telemetry&)> conclude = {};
+};
 
 // `extended` requests the total power of all GPUs, and their states.
 struct MeasurementRequest : RunOptions {
   bool with_snapshots = false;    // compare with the energy snapshots beside the recording
-  bool explains = true;           // reads the recording once more if its reasons need explaining
-  bool may_use_threads = false;   // for Passes; only if no other recording is read meanwhile
+  bool explains = true;           // says more about its reasons where it can
+  bool may_use_threads = false;   // for read_rows(); only if no other recording is read meanwhile
   double place_half_width_s = 0;  // of a window whose place is an estimate
   // Also receives all readings, in the file's order.
   std::function<void(std::span<const Reading>)> also = {};
-  // Called before each reading of the recording: adds analyses of the caller's own to it.
-  std::function<void(Passes&, const SeriesFacts&)> beside = {};
+  // Called before each reading of the recording.
+  std::function<Onlooker(const SeriesFacts&)> beside = {};
   // If an uncertainty or idle power is wanted: receives what assess() read of a run.
   SensorReadings* readings = nullptr;
 };

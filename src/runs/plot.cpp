@@ -20,7 +20,6 @@
 #include "runs/assess_alone.h"
 #include "runs/idle.h"
 #include "runs/one_node.h"
-#include "runs/pass.h"
 #include "runs/repeated_recordings.h"
 #include "runs/several_recordings.h"
 #include "runs/window.h"
@@ -53,17 +52,18 @@ class CurveReader {
       : request_(request), recordings_(recordings), window_(window) {}
 
   // Of a reading of the recording that begins.
-  PowerCurveGatherer& add_to(Passes& passes, const SeriesFacts& facts) {
+  Onlooker look(const SeriesFacts& facts) {
     recording_.facts = facts;
-    PowerCurvesOptions options{.window = window_,
-                               .max_gap_s = request_.max_sample_gap_s,
-                               .interpolation = facts.interpolation,
-                               .with_limits = facts.has_power_limit,
-                               .recordings = recordings_};
-    return passes.add(PowerCurveGatherer(options),
-                      [this](PowerCurveGatherer& gatherer, const Telemetry& telemetry) {
-                        conclude(gatherer, telemetry);
-                      });
+    options_ = {.window = window_,
+                .max_gap_s = request_.max_sample_gap_s,
+                .interpolation = facts.interpolation,
+                .with_limits = facts.has_power_limit,
+                .recordings = recordings_};
+    rows_.emplace(options_);
+    return {rows_->states(), [this](const Batch& batch) { rows_->take(batch); },
+            [this](const Samples& samples, const Telemetry& telemetry) {
+              conclude(samples, telemetry);
+            }};
   }
 
   // Reads what no measurement has read to its end, as far as it can be read.
@@ -75,27 +75,39 @@ class CurveReader {
       reasons_.add(telemetry.facts().reasons);
       return;
     }
-    Passes passes(true);
-    PowerCurveGatherer& gatherer = add_to(passes, telemetry.facts());
-    if (!telemetry.facts().has_devices()) refuse_unnamed_series(passes);
+    const Onlooker onlooker = look(telemetry.facts());
+    const bool is_unnamed = !telemetry.facts().has_devices();
+    Samples samples(kAlways);
+    SingleSeries series;
+    if (is_unnamed) refuse_unnamed_series();
+    std::string fault;
     try {
-      passes.read(recording, telemetry);
-      passes.conclude(telemetry);
+      read_rows(recording, telemetry, true, onlooker.states, [&](const Batch& batch) {
+        onlooker.take(batch);
+        samples.take(batch.readings);
+        if (is_unnamed) series.take(batch.readings);
+      });
     } catch (const TelemetryError& error) {
-      conclude(gatherer, telemetry);
-      reasons_.add(Reason::telemetry_file_unreadable,
-                   fmt::format("{}: {}", recording.path(), error.what()));
+      fault = fmt::format("{}: {}", recording.path(), error.what());
     }
-    if (const auto* const fault = recording.needed_zone_fault(telemetry)) {
+    samples.sort();
+    onlooker.conclude(samples, telemetry);
+    if (!fault.empty()) {
+      reasons_.add(Reason::telemetry_file_unreadable, std::move(fault));
+    } else if (is_unnamed && is_of_one_gpu()) {
+      std::string doubt = series.doubt();
+      if (!doubt.empty()) reasons_.add(Reason::gpu_identity_column_missing, std::move(doubt));
+    }
+    if (const auto* const zone_fault = recording.needed_zone_fault(telemetry)) {
       recording_.has_times = false;
-      reasons_.add(Reason::telemetry_file_unreadable, fault->text);
+      reasons_.add(Reason::telemetry_file_unreadable, zone_fault->text);
     }
     if (request_.gpus.is_given()) {
       std::vector<std::string> measured;
       for (const DeviceCurve& device : recording_.curves.devices) measured.push_back(device.name);
-      std::string fault =
+      std::string missing =
           selection_fault(request_.gpus, telemetry.devices(), measured, telemetry.facts());
-      if (!fault.empty()) reasons_.add(Reason::selected_gpu_missing, std::move(fault));
+      if (!missing.empty()) reasons_.add(Reason::selected_gpu_missing, std::move(missing));
     }
   }
 
@@ -105,21 +117,17 @@ class CurveReader {
 
  private:
   // Rows of several GPUs would be averaged as if they were of one.
-  void refuse_unnamed_series(Passes& passes) {
-    if (request_.expected_num_gpus != 1) {
-      reasons_.add(
-          Reason::gpu_identity_column_missing,
-          "if all rows are those of one GPU, say so with --expected-num-gpus 1; else name what tells the GPUs apart with --device-column");
-      return;
-    }
-    passes.add(SingleSeries(), [this](SingleSeries& series, const Telemetry&) {
-      std::string doubt = series.doubt();
-      if (!doubt.empty()) reasons_.add(Reason::gpu_identity_column_missing, std::move(doubt));
-    });
+  void refuse_unnamed_series() {
+    if (is_of_one_gpu()) return;
+    reasons_.add(
+        Reason::gpu_identity_column_missing,
+        "if all rows are those of one GPU, say so with --expected-num-gpus 1; else name what tells the GPUs apart with --device-column");
   }
+  bool is_of_one_gpu() const { return request_.expected_num_gpus == 1; }
 
-  void conclude(PowerCurveGatherer& gatherer, const Telemetry& telemetry) {
-    recording_.curves = gatherer.finish(telemetry.devices(), telemetry.pauses());
+  void conclude(const Samples& samples, const Telemetry& telemetry) {
+    recording_.curves =
+        power_curves(options_, samples, *rows_, telemetry.devices(), telemetry.pauses());
     const bool has_offsets = telemetry.stamps() > 0 && telemetry.naive_stamps() == 0;
     recording_.zone = has_offsets ? Zone::parse("UTC") : telemetry.zone();
     recording_.has_times = !recording_.curves.devices.empty() &&
@@ -130,6 +138,8 @@ class CurveReader {
   const PlotRequest& request_;
   std::size_t recordings_;
   std::optional<Window> window_;
+  PowerCurvesOptions options_ = {};
+  std::optional<CurveRows> rows_ = {};
   PicturedRecording recording_;
   Reasons reasons_;
   bool is_read_ = false;
@@ -190,7 +200,7 @@ Result measured_recording_of_plot(const PlotRequest& request, const LoadReading&
   MeasurementRequest wanted{request};
   wanted.schema_version = 2;
   wanted.may_use_threads = true;
-  wanted.beside = [&](Passes& passes, const SeriesFacts& facts) { reader.add_to(passes, facts); };
+  wanted.beside = [&](const SeriesFacts& facts) { return reader.look(facts); };
   if (request.telemetry.size() > 1) {  // the number is that of all recordings
     wanted.expected_num_gpus.reset();
     wanted.finds_gpus = false;

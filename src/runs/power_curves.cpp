@@ -1,4 +1,4 @@
-// Decimates lines while they are read.
+// Decimates the lines of devices, and of their sum.
 #include "runs/power_curves.h"
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "energy/idle_power.h"
+#include "energy/power_sum.h"
 
 namespace aggregate_power {
 namespace {
@@ -93,193 +94,206 @@ std::vector<Window> FewStretches::sorted() const {
   return sorted;
 }
 
-std::size_t PowerCurveGatherer::columns_of_line() const {
-  const std::size_t shared = kColumnsOfLine / std::max<std::size_t>(options_.recordings, 1);
-  return std::max(shared, kColumnsOfVeryMany);
-}
-
-PowerCurveGatherer::PowerCurveGatherer(const PowerCurvesOptions& options)
-    : options_(options),
-      columns_(columns_of_line()),
-      sum_of_all_(options.interpolation, options.max_gap_s),
-      sum_(columns_),
-      gaps_(0),
-      invalid_(options.max_gap_s) {}
-
-PowerCurveGatherer::Device& PowerCurveGatherer::device(std::uint32_t number) {
-  if (number >= devices_.size()) devices_.resize(number + 1);
-  if (devices_[number]) return *devices_[number];
-  ++met_;
-  const std::size_t most = met_ <= kFewDevices    ? kColumnsOfLine
-                           : met_ <= kManyDevices ? kColumnsOfMany
-                                                  : kColumnsOfVeryMany;
-  const std::size_t columns = std::min(most, columns_of_line());
-  if (columns < columns_) {
-    for (auto& other : devices_) {
-      if (other) other->line.limit(columns);
-    }
-  }
-  columns_ = columns;
-  return devices_[number].emplace(Device{.line = Decimator(columns_)});
-}
-
-bool PowerCurveGatherer::is_beside(double unix_s) const {
-  const Window& window = *options_.window;
-  return !window.contains(unix_s) && unix_s >= window.start_unix_s - kIdleWithinS &&
-         unix_s <= window.end_unix_s + kIdleWithinS;
-}
-
-// A reading of 0 W outside of the window is of a GPU that is set up or torn down.
-inline void PowerCurveGatherer::take_power(const Reading& reading) {
-  if (options_.window) {
-    if (!states_power(reading, *options_.window)) return;
-    if (is_beside(reading.unix_s)) {
-      device(reading.device).beside.push_back({reading.unix_s, reading.watts});
-    }
-  }
-  Device& of = reading.device < devices_.size() && devices_[reading.device]
-                   ? *devices_[reading.device]
-                   : device(reading.device);
-  if (of.count > 0 && reading.unix_s == of.unix_s) {
-    of.watts_sum += reading.watts;
-    ++of.count;
-    return;
-  }
-  if (of.count > 0) {
-    if (reading.unix_s < of.unix_s) is_out_of_order_ = true;
-    if (is_out_of_order_) return;
-    end_stamp(reading.device, of);
-  }
-  of.unix_s = reading.unix_s;
-  of.watts_sum = reading.watts;
-  of.count = 1;
-}
-
-void PowerCurveGatherer::end_stamp(std::uint32_t number, Device& of) {
-  const Sample sample{of.unix_s,
-                      of.count == 1 ? of.watts_sum : of.watts_sum / static_cast<double>(of.count)};
-  bool is_connected = false;
-  if (of.samples++ == 0) {
-    of.first_unix_s = sample.unix_s;
-  } else {
-    const double gap_s = sample.unix_s - of.before.unix_s;
-    const bool is_held = options_.interpolation == Interpolation::hold;
-    is_connected = is_held || gap_s <= options_.max_gap_s;
-    of.longest_gap_s = std::max(of.longest_gap_s, is_held ? 0 : gap_s);
-    of.energy_j += gap_s * (is_held ? of.before.watts : (of.before.watts + sample.watts) / 2);
-    if (!is_connected) gaps_.add({of.before.unix_s, sample.unix_s});
-  }
-  of.before = sample;
-  of.highest_w = std::max(of.highest_w, sample.watts);
-  of.line.add(sample.unix_s, sample.watts, is_connected);
-  sum_of_all_.add(number, sample, is_connected);
-}
-
-void PowerCurveGatherer::take_other(const Reading& reading) {
-  if (is_second_pass_) return;  // they were counted
-  switch (reading.kind) {
-    case Reading::Kind::no_device:
-      ++unnamed_rows_;
-      break;
-    case Reading::Kind::bad_timestamp:
-      ++unplaced_rows_;
-      break;
-    default:
-      invalid_.add({reading.unix_s, reading.unix_s});
-  }
-}
-
-std::span<const Reading> PowerCurveGatherer::select(const Batch& batch) {
+void CurveRows::take_limits(const Batch& batch) {
   for (std::size_t i = 0; i < batch.states.size(); ++i) {
     const double limit_w = batch.states[i][GpuQuantity::power_limit_w];
     const std::uint32_t number = batch.readings[i].device;
     if (!(limit_w > 0) || number == kNoDevice) continue;
     if (number < newest_limits_w_.size() && newest_limits_w_[number] == limit_w) continue;
-    if (number >= newest_limits_w_.size()) newest_limits_w_.resize(number + 1);
+    if (number >= newest_limits_w_.size()) {
+      newest_limits_w_.resize(number + 1);
+      limits_w_.resize(number + 1);
+    }
     newest_limits_w_[number] = limit_w;
-    std::vector<double>& limits_w = device(number).limits_w;
+    std::vector<double>& limits_w = limits_w_[number];
     const bool is_new = std::ranges::find(limits_w, limit_w) == limits_w.end();
     if (is_new && limits_w.size() < kMostLimits) limits_w.push_back(limit_w);
   }
-  return batch.readings;
 }
 
-void PowerCurveGatherer::take(std::span<const Reading> readings) {
-  for (const Reading& reading : readings) {
-    if (reading.kind == Reading::Kind::power) {
-      take_power(reading);
-    } else {
-      take_other(reading);
+void CurveRows::take(const Batch& batch) {
+  if (with_limits_) take_limits(batch);
+  for (const Reading& reading : batch.readings) {
+    switch (reading.kind) {
+      case Reading::Kind::power:
+        break;
+      case Reading::Kind::no_device:
+        ++unnamed_rows_;
+        break;
+      case Reading::Kind::bad_timestamp:
+        ++unplaced_rows_;
+        break;
+      default:
+        invalid_.add({reading.unix_s, reading.unix_s});
     }
   }
-  if (sum_of_all_.is_ready() && !out_of_order()) take_sum(sum_of_all_.give());
 }
 
-void PowerCurveGatherer::take_sum(const PowerSum::Given& given) {
-  if (given.restarts) sum_ = Decimator(columns_of_line());
-  for (const PowerSum::Knot& knot : given.knots) {
-    if (std::isfinite(knot.watts)) {
-      sum_.add(knot.unix_s, knot.watts, knot.is_connected && sum_is_finite_);
-    }
-    sum_is_finite_ = std::isfinite(knot.watts);
-  }
+std::span<const double> CurveRows::limits_w(std::uint32_t device) const {
+  return device < limits_w_.size() ? std::span<const double>(limits_w_[device])
+                                   : std::span<const double>();
 }
 
-void PowerCurveGatherer::start_over() {
-  for (auto& of : devices_) {
-    if (!of) continue;
-    of.emplace(Device{.line = Decimator(columns_), .limits_w = std::move(of->limits_w)});
-  }
-  sum_of_all_ = PowerSum(options_.interpolation, options_.max_gap_s);
-  sum_ = Decimator(columns_of_line());
-  gaps_ = FewStretches(0);
-  is_out_of_order_ = false;
-  is_second_pass_ = true;
-}
-
-// What of the window lies before a device's first sample or after its last one.
-void PowerCurveGatherer::add_uncovered(const Device& of) {
-  if (!options_.window || of.samples == 0) return;
-  const Window& window = *options_.window;
-  if (of.first_unix_s > window.start_unix_s && of.first_unix_s < window.end_unix_s) {
-    gaps_.add({window.start_unix_s, of.first_unix_s});
-  }
-  if (of.before.unix_s < window.end_unix_s && of.before.unix_s > window.start_unix_s) {
-    gaps_.add({of.before.unix_s, window.end_unix_s});
-  }
-}
-
-PowerCurves PowerCurveGatherer::finish(std::span<const std::string> devices,
-                                       std::span<const Window> pauses) {
-  PowerCurves curves;
-  // A picture of few lines has finer ones.
-  const std::size_t most_columns = kColumnsOfPicture / (std::max<std::size_t>(met_, 1) + 1);
-  const bool is_held = options_.interpolation == Interpolation::hold;
-  const auto lines_of = [&](const Decimator& line) {
-    std::vector<Polyline> lines = broken_at(pauses, line.lines());
-    return is_held ? as_steps(std::move(lines)) : lines;
-  };
-  for (std::uint32_t i = 0; i < devices_.size(); ++i) {
-    if (!devices_[i]) continue;
-    Device& of = *devices_[i];
-    if (of.count > 0) end_stamp(i, of);
-    of.line.coarsen(most_columns);
-    add_uncovered(of);
-    if (of.samples == 0) continue;
-    curves.devices.push_back({i < devices.size() ? devices[i] : std::string(), lines_of(of.line),
-                              of.samples, of.first_unix_s, of.before.unix_s, of.energy_j,
-                              of.longest_gap_s, of.highest_w, std::move(of.limits_w)});
-    curves.beside.push_back({curves.devices.back().name, std::move(of.beside), {}});
-  }
-  take_sum(sum_of_all_.give_rest());
-  curves.sum = lines_of(sum_);
-  for (const Window& pause : pauses) gaps_.add(pause);
-  curves.gaps = gaps_.sorted();
-  curves.gap_count = gaps_.count();
+void CurveRows::give(PowerCurves& curves) const {
   curves.invalid = invalid_.sorted();
   curves.invalid_rows = invalid_.count();
   curves.unnamed_rows = unnamed_rows_;
   curves.unplaced_rows = unplaced_rows_;
+}
+
+namespace {
+
+// A device's samples that count, one for each stamp.
+struct CountedSamples {
+  std::uint32_t device = 0;
+  std::vector<Sample> samples = {};
+  std::vector<Sample> beside = {};  // the window
+};
+
+// A reading of 0 W outside of the window is of a GPU that is set up or torn down.
+CountedSamples counted(std::uint32_t device, std::span<const Sample> samples,
+                       const std::optional<Window>& window) {
+  CountedSamples found{.device = device};
+  std::uint64_t same = 0;  // readings with the newest stamp, whose sum is the newest sample
+  const auto end_stamp = [&] {
+    if (same > 1) found.samples.back().watts /= static_cast<double>(same);
+  };
+  for (const Sample& sample : samples) {
+    if (window && !window->contains(sample.unix_s)) {
+      if (!(sample.watts > 0)) continue;
+      const bool is_near = sample.unix_s >= window->start_unix_s - kIdleWithinS &&
+                           sample.unix_s <= window->end_unix_s + kIdleWithinS;
+      if (is_near) found.beside.push_back(sample);
+    }
+    if (same > 0 && sample.unix_s == found.samples.back().unix_s) {
+      found.samples.back().watts += sample.watts;
+      ++same;
+      continue;
+    }
+    end_stamp();
+    found.samples.push_back(sample);
+    same = 1;
+  }
+  end_stamp();
+  return found;
+}
+
+// Draws the lines of a recording.
+class CurveDrawing {
+ public:
+  CurveDrawing(const PowerCurvesOptions& options, std::span<const Window> pauses,
+               std::size_t devices)
+      : options_(options), pauses_(pauses), devices_(devices) {}
+
+  DeviceCurve device_curve(const CountedSamples& of, std::string name,
+                           std::span<const double> limits_w) {
+    DeviceCurve curve{.name = std::move(name),
+                      .lines = {},
+                      .samples = of.samples.size(),
+                      .first_unix_s = of.samples.front().unix_s,
+                      .last_unix_s = of.samples.back().unix_s,
+                      .limits_w = {limits_w.begin(), limits_w.end()}};
+    Decimator line(columns_of_device());
+    for (std::size_t i = 0; i < of.samples.size(); ++i) {
+      const Sample& sample = of.samples[i];
+      const bool is_connected = i > 0 && are_connected(rules_, of.samples[i - 1], sample);
+      if (i > 0) add_stretch(of.samples[i - 1], sample, is_connected, curve);
+      curve.highest_w = std::max(curve.highest_w, sample.watts);
+      line.add(sample.unix_s, sample.watts, is_connected);
+    }
+    // A picture of few lines has finer ones.
+    line.coarsen(kColumnsOfPicture / (std::max<std::size_t>(devices_, 1) + 1));
+    add_uncovered(curve);
+    curve.lines = lines_of(line);
+    return curve;
+  }
+
+  // Where the power of every device is known.
+  std::vector<Polyline> sum(const std::vector<CountedSamples>& all) const {
+    std::vector<std::span<const Sample>> devices;
+    for (const CountedSamples& of : all) devices.emplace_back(of.samples);
+    Decimator sum(columns_of_line());
+    bool is_finite = true;  // up to the last knot
+    sum_powers(rules_, devices, [&](const PowerKnot& knot) {
+      if (std::isfinite(knot.watts)) {
+        sum.add(knot.unix_s, knot.watts, knot.is_connected && is_finite);
+      }
+      is_finite = std::isfinite(knot.watts);
+    });
+    return lines_of(sum);
+  }
+
+  void give_gaps(PowerCurves& curves) {
+    for (const Window& pause : pauses_) gaps_.add(pause);
+    curves.gaps = gaps_.sorted();
+    curves.gap_count = gaps_.count();
+  }
+
+ private:
+  bool is_held() const { return options_.interpolation == Interpolation::hold; }
+
+  void add_stretch(Sample before, Sample sample, bool is_connected, DeviceCurve& curve) {
+    const double gap_s = sample.unix_s - before.unix_s;
+    if (!is_held()) curve.longest_gap_s = std::max(curve.longest_gap_s, gap_s);
+    curve.energy_j += gap_s * (is_held() ? before.watts : (before.watts + sample.watts) / 2);
+    if (!is_connected) gaps_.add({before.unix_s, sample.unix_s});
+  }
+
+  // What of the window lies before a device's first sample or after its last one.
+  void add_uncovered(const DeviceCurve& curve) {
+    if (!options_.window) return;
+    const Window& window = *options_.window;
+    const auto is_inside = [&](double unix_s) {
+      return unix_s > window.start_unix_s && unix_s < window.end_unix_s;
+    };
+    if (is_inside(curve.first_unix_s)) gaps_.add({window.start_unix_s, curve.first_unix_s});
+    if (is_inside(curve.last_unix_s)) gaps_.add({curve.last_unix_s, window.end_unix_s});
+  }
+
+  std::size_t columns_of_line() const {
+    const std::size_t shared = kColumnsOfLine / std::max<std::size_t>(options_.recordings, 1);
+    return std::max(shared, kColumnsOfVeryMany);
+  }
+
+  std::size_t columns_of_device() const {
+    const std::size_t most = devices_ <= kFewDevices    ? kColumnsOfLine
+                             : devices_ <= kManyDevices ? kColumnsOfMany
+                                                        : kColumnsOfVeryMany;
+    return std::min(most, columns_of_line());
+  }
+
+  std::vector<Polyline> lines_of(const Decimator& line) const {
+    std::vector<Polyline> lines = broken_at(pauses_, line.lines());
+    return is_held() ? as_steps(std::move(lines)) : lines;
+  }
+
+  const PowerCurvesOptions& options_;
+  PowerSumOptions rules_{options_.interpolation, options_.max_gap_s};
+  std::span<const Window> pauses_;
+  std::size_t devices_;
+  FewStretches gaps_{0};
+};
+
+}  // namespace
+
+PowerCurves power_curves(const PowerCurvesOptions& options, const Samples& samples,
+                         const CurveRows& rows, std::span<const std::string> devices,
+                         std::span<const Window> pauses) {
+  std::vector<CountedSamples> all;
+  for (std::uint32_t i = 0; i < samples.devices().size(); ++i) {
+    all.push_back(counted(i, samples.devices()[i], options.window));
+  }
+  std::erase_if(all, [](const CountedSamples& of) { return of.samples.empty(); });
+  CurveDrawing drawing(options, pauses, all.size());
+  PowerCurves curves;
+  for (CountedSamples& of : all) {
+    const std::string name = of.device < devices.size() ? devices[of.device] : std::string();
+    curves.devices.push_back(drawing.device_curve(of, name, rows.limits_w(of.device)));
+    curves.beside.push_back({name, std::move(of.beside), {}});
+  }
+  curves.sum = drawing.sum(all);
+  drawing.give_gaps(curves);
+  rows.give(curves);
   return curves;
 }
 

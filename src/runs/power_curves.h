@@ -1,5 +1,4 @@
-// Gathers the power of each device and of all together, as much of it as a picture shows, in one
-// pass and in bounded memory.
+// The power of each device and of all together, as much of it as a picture shows.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +8,9 @@
 #include <vector>
 
 #include "aggregate_power/sample.h"
+#include "core/telemetry/samples.h"
 #include "drawing/decimate.h"
-#include "energy/analysis.h"
-#include "energy/power_sum.h"
-#include "energy/reading_gatherer.h"
+#include "energy/gather.h"
 
 namespace aggregate_power {
 
@@ -64,62 +62,36 @@ class FewStretches {
   std::uint64_t count_ = 0;
 };
 
-class PowerCurveGatherer final : public Analysis {
+// What the rows of a recording say that is shown beside the lines.
+class CurveRows {
  public:
-  explicit PowerCurveGatherer(const PowerCurvesOptions& options);
+  explicit CurveRows(const PowerCurvesOptions& options)
+      : with_limits_(options.with_limits), invalid_(options.max_gap_s) {}
 
-  Wants wants() const override {
-    return {.order = Order::by_time,
-            .states = options_.with_limits ? quantity_set({GpuQuantity::power_limit_w})
-                                           : GpuQuantitySet()};
+  GpuQuantitySet states() const {
+    return with_limits_ ? quantity_set({GpuQuantity::power_limit_w}) : GpuQuantitySet();
   }
-  std::span<const Reading> select(const Batch& batch) override;
-  void take(std::span<const Reading> readings) override;
-  bool out_of_order() const override { return is_out_of_order_ || sum_of_all_.is_late(); }
-  void start_over() override;
-
-  // Call it once. `pauses`: stretches without a recorder.
-  PowerCurves finish(std::span<const std::string> devices, std::span<const Window> pauses);
+  // The next rows, in the file's order.
+  void take(const Batch& batch);
+  std::span<const double> limits_w(std::uint32_t device) const;
+  // Sets what is about the rows.
+  void give(PowerCurves& curves) const;
 
  private:
-  struct Device {
-    // The newest stamp, whose readings are averaged; count 0: none.
-    double unix_s = 0;
-    double watts_sum = 0;
-    std::uint64_t count = 0;
-    Sample before = {};  // the stamp before it
-    std::uint64_t samples = 0;
-    double first_unix_s = 0;
-    double energy_j = 0;
-    double longest_gap_s = 0;
-    double highest_w = 0;
-    Decimator line;
-    std::vector<double> limits_w = {};
-    std::vector<Sample> beside = {};
-  };
-  std::size_t columns_of_line() const;
-  Device& device(std::uint32_t number);
-  void take_power(const Reading& reading);
-  void take_other(const Reading& reading);
-  void end_stamp(std::uint32_t number, Device& device);
-  void take_sum(const PowerSum::Given& given);
-  bool is_beside(double unix_s) const;
-  void add_uncovered(const Device& device);
+  void take_limits(const Batch& batch);
 
-  PowerCurvesOptions options_;
-  std::vector<std::optional<Device>> devices_;  // by number
-  std::vector<double> newest_limits_w_;         // the same
-  std::size_t columns_;                         // of each device's line
-  std::size_t met_ = 0;
-  PowerSum sum_of_all_;
-  Decimator sum_;
-  bool sum_is_finite_ = true;  // up to its last knot
-  FewStretches gaps_;
+  bool with_limits_;
+  std::vector<double> newest_limits_w_;        // by device
+  std::vector<std::vector<double>> limits_w_;  // the same
   FewStretches invalid_;
   std::uint64_t unnamed_rows_ = 0;
   std::uint64_t unplaced_rows_ = 0;
-  bool is_out_of_order_ = false;
-  bool is_second_pass_ = false;
 };
+
+// `samples` are all of the recording, in time order, and `rows` took all its rows. `pauses`:
+// stretches without a recorder.
+PowerCurves power_curves(const PowerCurvesOptions& options, const Samples& samples,
+                         const CurveRows& rows, std::span<const std::string> devices,
+                         std::span<const Window> pauses);
 
 }  // namespace aggregate_power

@@ -44,8 +44,7 @@ std::vector<std::string> models_beside(const Recording& recording) {
 
 std::vector<DeviceCounter> counters_around(const Recording& recording, Window window) {
   try {
-    return read_counters(recording, {window.start_unix_s - ReadingGatherer::kAroundS,
-                                     window.end_unix_s + ReadingGatherer::kAroundS});
+    return read_counters(recording, gathered_around(window));
   } catch (const std::exception&) {  // it changed, or its end is broken: the run's record says so
     return {};
   }
@@ -75,6 +74,19 @@ std::vector<std::string> models_in(const std::string& text) {
   std::vector<std::string> models = gpu_models_in(text);
   if (models.empty()) add_models_of_cells(text, models);
   return models;
+}
+
+std::vector<GatheredReadings> gather_all(const Recording& recording, Telemetry& telemetry,
+                                         const std::function<void(const Batch&)>& also) {
+  Samples samples(kAlways);
+  StateNotes notes(kAlways);
+  read_rows(recording, telemetry, true, StateNotes::wanted(), [&](const Batch& batch) {
+    samples.take(batch.readings);
+    notes.take(batch);
+    if (also) also(batch);
+  });
+  samples.sort();
+  return gather(kAlways, std::move(samples), notes, telemetry.devices());
 }
 
 Stamps stamps_of(std::span<const GatheredReadings> gpus, const SeriesFacts& series) {

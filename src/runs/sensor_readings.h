@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -9,8 +10,8 @@
 
 #include "aggregate_power/provenance.h"
 #include "aggregate_power/sample.h"
+#include "energy/gather.h"
 #include "energy/integrate.h"
-#include "energy/reading_gatherer.h"
 #include "energy/sensor_model.h"
 #include "recorders/recording.h"
 #include "runs/counters.h"
@@ -56,6 +57,11 @@ SensorReadings wanted_readings(const RunOptions& run, const Recording& recording
 
 // The models that a file beside a recording names.
 std::vector<std::string> models_in(const std::string& text);
+
+// The readings of a whole recording, with what its rows say of the GPUs. `also` sees the rows too.
+// Throws what reading throws.
+std::vector<GatheredReadings> gather_all(const Recording& recording, Telemetry& telemetry,
+                                         const std::function<void(const Batch&)>& also = {});
 
 // Whether all stamps are cut to whole seconds. Those of scrapes and queries are exact.
 Stamps stamps_of(std::span<const GatheredReadings> gpus, const SeriesFacts& series);

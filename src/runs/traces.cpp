@@ -18,7 +18,6 @@
 #include "energy/plausibility.h"
 #include "recorders/device_names.h"
 #include "recorders/recording.h"
-#include "runs/pass.h"
 #include "runs/repeated_recordings.h"
 
 namespace aggregate_power {
@@ -32,9 +31,9 @@ constexpr std::uint64_t kFewTimes = 3;
 constexpr double kMostW = 1e15;
 
 // Keeps the samples of each device.
-class SampleKeeper final : public Analysis {
+class SampleKeeper {
  public:
-  void take(std::span<const Reading> readings) override {
+  void take(std::span<const Reading> readings) {
     for (const Reading& reading : readings) {
       if (reading.kind == Reading::Kind::no_device) ++unnamed_;
       if (reading.device == kNoDevice) {
@@ -197,10 +196,12 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
   if (!series.has_times() || (!series.has_power() && read.counters.empty())) {
     refuse(path, series.reasons);
   }
-  Passes passes(true);
-  SampleKeeper& keeper = passes.add(SampleKeeper());
+  SampleKeeper keeper;
   try {
-    if (series.has_power()) passes.read(recording, telemetry);
+    if (series.has_power()) {
+      read_rows(recording, telemetry, true, {},
+                [&](const Batch& batch) { keeper.take(batch.readings); });
+    }
   } catch (const TelemetryError& error) {
     throw Error(fmt::format("{}: {}", printable_path(path), error.what()));
   }

@@ -12,7 +12,6 @@
 #include "loads/benchmark_outcome.h"
 #include "recorders/recorder_context.h"
 #include "runs/explain.h"
-#include "runs/pass.h"
 
 namespace aggregate_power {
 namespace {
@@ -194,9 +193,9 @@ struct WindowSearch {
     Placement uncovered;
     uncovered.window = {wanted->likely_start_s, wanted->likely_start_s + wanted->duration_s};
     if (!telemetry.facts().has_times() || !telemetry.facts().has_power()) return uncovered;
-    Passes passes(true);
-    PlacementFinder& finder = passes.add(PlacementFinder(*wanted));
-    passes.read(recording, telemetry);
+    PlacementFinder finder(*wanted);
+    read_rows(recording, telemetry, true, {},
+              [&](const Batch& batch) { finder.take(batch.readings); });
     if (auto placement = finder.find()) return placement;
     if (!finder.has_samples()) return uncovered;
     fault =

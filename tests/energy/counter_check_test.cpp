@@ -20,16 +20,17 @@ using Names = std::vector<std::string>;
 using Readings = std::vector<Reading>;
 using Deltas = std::vector<std::pair<std::string, double>>;
 
-StreamEnergy stream_of(const Readings& readings) {
-  StreamEnergy stream;
-  stream.take(std::span(readings).first(readings.size() / 2));
-  stream.take(std::span(readings).subspan(readings.size() / 2));
-  EXPECT_FALSE(stream.out_of_order());
-  stream.finish();
-  return stream;
+std::vector<StreamEnergy> stream_of(const Readings& readings) {
+  Samples power(kAlways);
+  Samples negative(kAlways, Kind::negative_power);
+  for (Samples* const some : {&power, &negative}) {
+    some->take(readings);
+    some->sort();
+  }
+  return stream_energies(power, negative);
 }
 
-double energy_of(const Readings& readings) { return stream_of(readings).devices()[0].energy_j; }
+double energy_of(const Readings& readings) { return stream_of(readings)[0].energy_j; }
 
 TEST(StreamEnergy, IsTheTrapezoidOverEveryReading) {
   // 100 to 300 W over 2 s, then 300 W for 5 s.
@@ -58,22 +59,15 @@ TEST(StreamEnergy, SortsReadingsOfOneStampByPower) {
   EXPECT_DOUBLE_EQ(energy_of({{0, 300}, {0, 100}, {1, 500}, {1, 700}}), (300 + 500) / 2.0);
 }
 
-TEST(StreamEnergy, SaysWhenStampsGoBack) {
-  StreamEnergy stream;
-  stream.take(Readings{{0, 1, 0}, {5, 1, 1}, {1, 1, 0}});
-  EXPECT_FALSE(stream.out_of_order()) << "devices are apart";
-  stream.take(Readings{{0.5, 1, 0}});
-  EXPECT_TRUE(stream.out_of_order());
-}
-
 TEST(StreamEnergy, KeepsDevicesApart) {
-  const StreamEnergy stream = stream_of({{0, 100, 2}, {0, 50, 0}, {4, 100, 2}, {3, 50, 0}});
-  ASSERT_EQ(stream.devices().size(), 3u);
-  EXPECT_DOUBLE_EQ(stream.devices()[0].energy_j, 150);
-  EXPECT_FALSE(stream.devices()[1].seen);
-  EXPECT_DOUBLE_EQ(stream.devices()[2].energy_j, 400);
-  EXPECT_EQ(stream.devices()[2].first_unix_s, 0);
-  EXPECT_EQ(stream.devices()[2].last_unix_s, 4);
+  const std::vector<StreamEnergy> stream =
+      stream_of({{0, 100, 2}, {0, 50, 0}, {4, 100, 2}, {3, 50, 0}});
+  ASSERT_EQ(stream.size(), 3u);
+  EXPECT_DOUBLE_EQ(stream[0].energy_j, 150);
+  EXPECT_FALSE(stream[1].seen);
+  EXPECT_DOUBLE_EQ(stream[2].energy_j, 400);
+  EXPECT_EQ(stream[2].first_unix_s, 0);
+  EXPECT_EQ(stream[2].last_unix_s, 4);
 }
 
 // GPUs 0 and 1 at 100 W from 10 to 20 and from 12 to 22: 1000 J each.

@@ -32,9 +32,11 @@ std::optional<MeanPower> mean_of(Readings readings, bool has_devices = true, boo
   }
   MeanPowerGatherer gatherer(window, has_devices);
   gatherer.take(std::span(readings).first(readings.size() / 2));
+  gatherer.average();
   gatherer.take(std::span(readings).subspan(readings.size() / 2));
-  EXPECT_FALSE(gatherer.out_of_order());
-  return gatherer.finish();
+  auto mean = gatherer.finish();
+  EXPECT_FALSE(gatherer.is_out_of_order());
+  return mean;
 }
 
 Reading of_device(double unix_s, std::uint32_t device, double watts) {
@@ -215,8 +217,11 @@ TEST(MeanPower, SaysWhenRowsAreTooFarOutOfOrder) {
   MeanPowerGatherer gatherer(kWindow, true);
   Readings readings = {of_device(101, 0, 1), of_device(107, 0, 1), of_device(109, 0, 1),
                        of_device(101, 1, 1)};
-  gatherer.take(readings);
-  EXPECT_TRUE(gatherer.out_of_order());
+  gatherer.take(std::span(readings).first(3));
+  gatherer.average();
+  gatherer.take(std::span(readings).subspan(3));
+  gatherer.average();
+  EXPECT_TRUE(gatherer.is_out_of_order());
   const auto mean = mean_of(readings, true, true);
   EXPECT_EQ(mean->avg_power_w, 1);
   EXPECT_EQ(mean->gpus, 2u);
@@ -307,17 +312,37 @@ TEST(MeanPower, AgreesWithTheContractOnGeneratedTraces) {
   }
 }
 
-// Whoever finds rows out of order stops at once: a reversed file of many stamps takes no time.
 TEST(MeanPower, NoticesStampsThatGoBack) {
-  MeanPowerGatherer gatherer({0, 1e6}, true);
-  Readings readings;
-  for (int i = 0; i < 300000; ++i) readings.push_back(of_device(300 - i * 0.001, 0, 5));
-  gatherer.take(readings);
-  EXPECT_TRUE(gatherer.out_of_order());
+  const auto is_out_of_order = [](double later_s) {
+    MeanPowerGatherer gatherer({0, 1e6}, true);
+    gatherer.take(Readings{of_device(290, 0, 5), of_device(300, 0, 5)});
+    gatherer.average();
+    gatherer.take(Readings{of_device(300 + later_s, 1, 7)});
+    gatherer.average();
+    gatherer.finish();
+    return gatherer.is_out_of_order();
+  };
+  EXPECT_TRUE(is_out_of_order(-10));
+  EXPECT_FALSE(is_out_of_order(-1.5)) << "devices may be two seconds apart";
+}
 
-  MeanPowerGatherer a_moment({0, 1e6}, true);
-  a_moment.take(Readings{of_device(300, 0, 5), of_device(298.5, 1, 7)});
-  EXPECT_FALSE(a_moment.out_of_order()) << "devices may be two seconds apart";
+// Taken in parts of the time, one after the other, rows in any order have the same mean.
+TEST(MeanPower, OfPartsIsThatOfTheWhole) {
+  Readings readings;
+  for (int i = 0; i < 100; ++i) readings.push_back(of_device(100 + i * 0.1, i % 3, 100 + i));
+  const auto mean = mean_of(readings);
+  std::ranges::reverse(readings);
+  MeanPowerGatherer gatherer(kWindow, true);
+  for (const Window part : {Window{0, 103}, Window{std::nextafter(103.0, 200.0), 200}}) {
+    gatherer.begin(part);
+    gatherer.take(readings);
+    gatherer.average();
+  }
+  const auto again = gatherer.finish();
+  ASSERT_TRUE(mean && again && !gatherer.is_out_of_order());
+  EXPECT_EQ(again->avg_power_w, mean->avg_power_w);
+  EXPECT_EQ(again->first_unix_s, mean->first_unix_s);
+  EXPECT_EQ(again->last_unix_s, mean->last_unix_s);
 }
 
 TEST(MeanPower, TakesManyDevicesThatRepeat) {

@@ -12,34 +12,22 @@
 namespace aggregate_power {
 namespace power_sum_test {
 
-using Knots = std::vector<PowerSum::Knot>;
+using Knots = std::vector<PowerKnot>;
 
 struct Row {
   std::uint32_t device;
   Sample sample;
 };
 
-// As the recording's pass does it: a sample is connected if the one before it is near enough.
 Knots sum_of_rows(const std::vector<Row>& rows, double max_gap_s = 3,
                   Interpolation interpolation = Interpolation::linear) {
-  PowerSum sum(interpolation, max_gap_s);
+  std::map<std::uint32_t, std::vector<Sample>> devices;
+  for (const Row& row : rows) devices[row.device].push_back(row.sample);
+  std::vector<std::span<const Sample>> spans;
+  for (const auto& [device, samples] : devices) spans.emplace_back(samples);
   Knots knots;
-  const auto take = [&](const PowerSum::Given& given) {
-    if (given.restarts) knots.clear();
-    knots.insert(knots.end(), given.knots.begin(), given.knots.end());
-  };
-  std::map<std::uint32_t, double> last_s;
-  for (const Row& row : rows) {
-    const bool is_first = !last_s.contains(row.device);
-    const bool is_held = interpolation == Interpolation::hold;
-    const bool is_connected =
-        !is_first && (is_held || row.sample.unix_s - last_s[row.device] <= max_gap_s);
-    sum.add(row.device, row.sample, is_connected);
-    last_s[row.device] = row.sample.unix_s;
-    if (sum.is_ready()) take(sum.give());
-  }
-  EXPECT_FALSE(sum.is_late());
-  take(sum.give_rest());
+  sum_powers({interpolation, max_gap_s}, spans,
+             [&](const PowerKnot& knot) { knots.push_back(knot); });
   return knots;
 }
 
@@ -87,15 +75,6 @@ TEST(PowerSum, HoldsPowersThatAreHeld) {
   expect_knots({{1, 30, false}, {4, 50, true}, {9, 35, true}},
                sum_of_rows({{0, {0, 10}}, {1, {1, 20}}, {1, {4, 40}}, {0, {9, -5}}}, 3,
                            Interpolation::hold));
-}
-
-TEST(PowerSum, NoticesSamplesThatComeTooLate) {
-  PowerSum sum(Interpolation::linear, 3);
-  for (int i = 0; i < 10; ++i) sum.add(0, {double(i), 1}, i > 0);
-  std::ignore = sum.give();
-  EXPECT_FALSE(sum.is_late());
-  sum.add(1, {2, 1}, false);
-  EXPECT_TRUE(sum.is_late());
 }
 
 // What each device draws at an instant; nullopt: it is not known.

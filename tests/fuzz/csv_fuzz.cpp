@@ -16,7 +16,6 @@
 #include "energy/integrate.h"
 #include "energy/mean_power.h"
 #include "energy/survey.h"
-#include "energy/time_sorter.h"
 #include "recorders/recorder.h"
 
 namespace {
@@ -176,31 +175,52 @@ std::optional<Window> window_within(const Recording& recording) {
   return Window{std::min(first, last), std::max(first, last)};
 }
 
-// What needs time order gets it, from a sorter that can hold a few readings at a time.
-void analyse_in_order(const Recording& recording) {
+// Rows in any order, in blocks, then again in two parts of the time, as a run takes them.
+void integrate_in_order(const Recording& recording) {
   const std::optional<Window> window = window_within(recording);
   if (!window) return;
-  PowerIntegrator integrator({*window, 1, 1e6});
-  integrator.take(recording.readings);
-  integrator.start_over();
+  constexpr std::size_t kBlock = 16;
+  const IntegrationOptions options{*window, 1, 1e6};
+  const std::span<const Reading> all = recording.readings;
+  WindowRows rows(options);
+  PowerIntegrator integrator(options);
   MeanPowerGatherer gatherer(*window, recording.has_devices);
-  StreamEnergy stream;
-  const Window band = integrator.wants().window;
-  TimeSorter sorter(band.start_unix_s, band.end_unix_s, 16, [](double unix_s) { return unix_s; });
-  bool wants_more = true;
-  while (wants_more) {
-    sorter.take(recording.readings);
-    wants_more = sorter.give([&](std::span<const Reading> readings) {
-      require(std::ranges::is_sorted(readings, {}, &Reading::unix_s));
-      integrator.take(readings);
-      gatherer.take(readings);
-      stream.take(readings);
-    });
+  Samples samples(kAlways);
+  const auto integrate = [&] {
+    samples.sort();
+    integrator.take(samples);
+    samples.clear();
+    gatherer.average();
+  };
+  for (std::size_t i = 0; i < all.size(); i += kBlock) {
+    const auto block = all.subspan(i, std::min(kBlock, all.size() - i));
+    rows.take(block);
+    samples.take(block);
+    gatherer.take(block);
+    integrate();
   }
-  require(!integrator.out_of_order() && !gatherer.out_of_order() && !stream.out_of_order());
-  std::ignore = integrator.finish(recording.devices);
+  const double middle = (window->start_unix_s + window->end_unix_s) / 2;
+  integrator.start_over();
+  gatherer.start_over();
+  for (const Window part :
+       {Window{kAlways.start_unix_s, middle},
+        Window{std::nextafter(middle, kAlways.end_unix_s), kAlways.end_unix_s}}) {
+    samples.clear(part);
+    gatherer.begin(part);
+    samples.take(all);
+    gatherer.take(all);
+    integrate();
+  }
+  require(!integrator.is_out_of_order() && !gatherer.is_out_of_order());
+  std::ignore = integrator.finish(rows, recording.devices);
   std::ignore = gatherer.finish();
-  stream.finish();
+  Samples negative(kAlways, Reading::Kind::negative_power);
+  samples.clear(kAlways);
+  for (Samples* const some : {&samples, &negative}) {
+    some->take(all);
+    some->sort();
+  }
+  std::ignore = stream_energies(samples, negative);
 }
 
 void analyse(const Recording& recording) {
@@ -210,7 +230,7 @@ void analyse(const Recording& recording) {
     require(device.samples > 0 && device.min_w <= device.max_w);
   }
   std::ignore = surveyor.warnings(recording.devices);
-  analyse_in_order(recording);
+  integrate_in_order(recording);
 }
 
 }  // namespace

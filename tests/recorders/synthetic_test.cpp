@@ -172,9 +172,15 @@ TEST(Synthetic, HasTheEnergyOfItsBenchmarkPhase) {
       EXPECT_EQ(window.start_unix_s, kNewYear + 10);
       EXPECT_EQ(window.end_unix_s, kNewYear + 30);
       const ReadBack result = read_back(options);
-      PowerIntegrator integrator({window, 3, 3.0});
-      integrator.take(result.readings);
-      const Integration integration = integrator.finish(result.devices);
+      const IntegrationOptions wanted{window, 3, 3.0};
+      WindowRows rows(wanted);
+      rows.take(result.readings);
+      Samples samples(kAlways);
+      samples.take(result.readings);
+      samples.sort();
+      PowerIntegrator integrator(wanted);
+      integrator.take(samples);
+      const Integration integration = integrator.finish(rows, result.devices);
       EXPECT_TRUE(integration.reasons.empty()) << integration.reasons.text();
       ASSERT_TRUE(integration.total_gpu_energy_j);
       EXPECT_NEAR(*integration.total_gpu_energy_j, 3 * 600.0 * 20, 1e-6) << interval_s;

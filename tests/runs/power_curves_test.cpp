@@ -1,4 +1,4 @@
-// What a picture's one pass gathers from readings made by hand.
+// The lines of a picture, from readings made by hand.
 #include "runs/power_curves.h"
 
 #include <gtest/gtest.h>
@@ -12,11 +12,13 @@ namespace power_curves_test {
 
 PowerCurves curves_of(const std::vector<Reading>& readings, PowerCurvesOptions options = {},
                       const std::vector<Window>& pauses = {}) {
-  PowerCurveGatherer gatherer(options);
-  gatherer.take(readings);
-  EXPECT_FALSE(gatherer.out_of_order());
+  CurveRows rows(options);
+  rows.take(Batch{readings});
+  Samples samples(kAlways);
+  samples.take(readings);
+  samples.sort();
   const std::vector<std::string> names = {"0", "1", "2"};
-  return gatherer.finish(names, pauses);
+  return power_curves(options, samples, rows, names, pauses);
 }
 
 // 1 s apart: (100 + 200) / 2 + (200 + 300) / 2 = 400 J.
@@ -98,18 +100,8 @@ TEST(PowerCurves, CountRowsWithoutAPower) {
   EXPECT_EQ(curves.devices[0].samples, 2U);
 }
 
-TEST(PowerCurves, StartOverWhenRowsAreOutOfOrder) {
-  PowerCurveGatherer gatherer({});
-  const std::vector<Reading> rows = {{5, 50}, {4, 40}, {6, 60}};
-  gatherer.take(rows);
-  ASSERT_TRUE(gatherer.out_of_order());
-  gatherer.start_over();
-  std::vector<Reading> sorted = rows;
-  std::ranges::sort(sorted, {}, &Reading::unix_s);
-  gatherer.take(sorted);
-  EXPECT_FALSE(gatherer.out_of_order());
-  const std::vector<std::string> names = {"0"};
-  EXPECT_EQ(gatherer.finish(names, {}).devices[0].lines,
+TEST(PowerCurves, AreInTheOrderOfTime) {
+  EXPECT_EQ(curves_of({{5, 50}, {4, 40}, {6, 60}}).devices[0].lines,
             (std::vector<Polyline>{{{4, 40}, {5, 50}, {6, 60}}}));
 }
 

@@ -1,5 +1,5 @@
-// Readings gathered in rounds, and one by one.
-#include "energy/reading_gatherer.h"
+// Samples around a window, and what rows say, against counting row by row.
+#include "energy/gather.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +16,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace reading_gatherer_test {
+namespace gather_test {
 
 constexpr Window kWindow = {100, 200};
 constexpr double kCapped = 0x4;
@@ -35,9 +35,10 @@ GpuState state_of(double limit_w, double reasons, double utilization_pct) {
   return state;
 }
 
-std::vector<GatheredReadings> gather(std::span<const GatheredRow> rows, std::size_t batch) {
+std::vector<GatheredReadings> gathered_from(std::span<const GatheredRow> rows, std::size_t batch) {
   static const std::vector<std::string> kNames = {"0", "1", "2", "3", "4", "5", "6", "7"};
-  ReadingGatherer gatherer(kWindow);
+  Samples samples(kAlways);
+  StateNotes notes(kWindow);
   for (; !rows.empty(); rows = rows.subspan(std::min(batch, rows.size()))) {
     std::vector<Reading> readings;
     std::vector<GpuState> states;
@@ -48,9 +49,11 @@ std::vector<GatheredReadings> gather(std::span<const GatheredRow> rows, std::siz
       if (states.empty() || states.back().values != row.state.values) states.push_back(row.state);
       states_of_rows.push_back(static_cast<std::uint32_t>(states.size() - 1));
     }
-    gatherer.take(gatherer.select({readings, {states, states_of_rows}}));
+    samples.take(readings);
+    notes.take({readings, {states, states_of_rows}});
   }
-  return gatherer.finish(kNames);
+  samples.sort();
+  return gather(kWindow, std::move(samples), notes, kNames);
 }
 
 // What is expected of one GPU, found row by row.
@@ -96,7 +99,7 @@ std::map<std::string, Expected> expected_of(std::span<const GatheredRow> rows) {
 void expect_gathered(std::span<const GatheredRow> rows) {
   const auto expected = expected_of(rows);
   for (const std::size_t batch : {std::size_t{1}, std::size_t{7}, rows.size()}) {
-    const std::vector<GatheredReadings> gathered = gather(rows, batch);
+    const std::vector<GatheredReadings> gathered = gathered_from(rows, batch);
     ASSERT_EQ(gathered.size(), expected.size());
     for (const GatheredReadings& gpu : gathered) {
       const Expected& own = expected.at(gpu.gpu);
@@ -115,7 +118,7 @@ void expect_gathered(std::span<const GatheredRow> rows) {
   }
 }
 
-TEST(ReadingGatherer, KeepsTheOrderOfEqualStamps) {
+TEST(Gather, KeepsTheOrderOfEqualStamps) {
   // GPU 1 comes twice in a round, and two rounds have one stamp.
   std::vector<GatheredRow> rows;
   double watts = 0;
@@ -125,7 +128,7 @@ TEST(ReadingGatherer, KeepsTheOrderOfEqualStamps) {
   expect_gathered(rows);
 }
 
-TEST(ReadingGatherer, TakesRoundsAndAllElse) {
+TEST(Gather, TakesRoundsAndAllElse) {
   std::mt19937 random(7);
   const auto below = [&](std::uint32_t end) { return static_cast<std::uint32_t>(random() % end); };
   for (int round = 0; round < test::rounds(300); ++round) {
@@ -155,7 +158,7 @@ TEST(ReadingGatherer, TakesRoundsAndAllElse) {
   }
 }
 
-TEST(ReadingGatherer, CountsWhatRowsInsideTheWindowSay) {
+TEST(Gather, CountsWhatRowsInsideTheWindowSay) {
   std::vector<GatheredRow> rows;
   for (std::uint32_t second = 0; second < 100; ++second) {
     const double unix_s = 101 + 2 * second;  // half of them are inside
@@ -164,7 +167,7 @@ TEST(ReadingGatherer, CountsWhatRowsInsideTheWindowSay) {
     rows.push_back({{unix_s, 300, 2}, {}});
   }
   for (const std::size_t batch : {1, 10, 300}) {
-    const std::vector<GatheredReadings> gathered = gather(rows, batch);
+    const std::vector<GatheredReadings> gathered = gathered_from(rows, batch);
     ASSERT_EQ(gathered.size(), 3U);
     EXPECT_EQ(gathered[0].conditions.limit_w, 700);
     EXPECT_EQ(gathered[0].conditions.capped_share, 20.0 / 50);
@@ -180,16 +183,16 @@ TEST(ReadingGatherer, CountsWhatRowsInsideTheWindowSay) {
   }
 }
 
-TEST(ReadingGatherer, KnowsWhetherAllStampsAreWholeSeconds) {
+TEST(Gather, KnowsWhetherAllStampsAreWholeSeconds) {
   std::vector<GatheredRow> rows;
   for (std::uint32_t i = 0; i < 40; ++i) {
     rows.push_back({{110. + i, 300, 0}, {}});
     rows.push_back({{110. + i + (i == 20 ? 0.5 : 0), 300, 1}, {}});
   }
-  const std::vector<GatheredReadings> gathered = gather(rows, 32);
+  const std::vector<GatheredReadings> gathered = gathered_from(rows, 32);
   EXPECT_TRUE(gathered.at(0).are_whole_seconds);
   EXPECT_FALSE(gathered.at(1).are_whole_seconds);
 }
 
-}  // namespace reading_gatherer_test
+}  // namespace gather_test
 }  // namespace aggregate_power

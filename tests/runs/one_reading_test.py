@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""A recording is opened once in a run, and each of its bytes is read once; a second time only where rows are
+far out of order, and nothing keeps them all.
+
+usage: tests/runs/one_reading_test.py [TEST...]   with $AGGREGATE_POWER_DYNAMIC and $FAULT_SHIM
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from running import run_tests  # noqa: E402  (beside the folders that share it)
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("AGGREGATE_POWER_DYNAMIC", str(ROOT / "build" / "tests" / "aggregate-power-dynamic"))
+SHIM = os.environ.get("FAULT_SHIM", str(ROOT / "build" / "tests" / "fault_shim.so"))
+START, SECONDS = 1777118400, 4000
+RUN = ["--csv", "t.csv", "--bench-result", "run.json", "--agg-result", "agg.json", "--require-power"]
+OF_GPUS = [*RUN, "--expected-num-gpus", "2"]
+MEASURE = ["measure", "run.json", "--telemetry", "t.csv"]
+ROWS = [f"{START + second},{gpu},{300 + (7 * second + gpu) % 100}\n" for second in range(SECONDS) for gpu in range(2)]
+EARLY_LAST = ROWS[200:] + ROWS[:200]  # the first minutes at the end
+
+
+def readings(path, rows, *arguments):
+    """How often the recording was opened, and how often its bytes were read."""
+    with tempfile.TemporaryDirectory(dir=path) as name:
+        folder = pathlib.Path(os.path.realpath(name))
+        recording = folder / "t.csv"
+        recording.write_text("timestamp,gpu,power_w\n" + "".join(rows))
+        (folder / "run.json").write_text(json.dumps(
+            {"benchmark_start_time_unix": START + 10.5, "benchmark_end_time_unix": START + SECONDS - 10.5,
+             "duration": SECONDS - 21.0, "completed": 5, "total_input_tokens": 10, "total_output_tokens": 10}))
+        (folder / "agg.json").write_text("{}")
+        (folder / "windows.csv").write_text("name,start,end\na,+10,+20\nb,+1000,+2000\n")
+        log = folder / "log"
+        subprocess.run([PROGRAM, *arguments], cwd=folder, check=True, capture_output=True, env={
+            "PATH": os.environ["PATH"], "TZ": "UTC", "LD_PRELOAD": SHIM, "FAULT_ROOT": str(recording), "FAULT_LOG": str(log)})
+        calls = log.read_text()
+        read = sum(int(count) for count in re.findall(r" pread \S+ (\d+) at \d+", calls))
+        return len(re.findall(r" open \S+ \S*O_NOCTTY", calls)), read / recording.stat().st_size
+
+
+def once(path, *arguments, rows=ROWS):
+    opened, read = readings(path, rows, *arguments)
+    assert opened == 1, f"{arguments}: opened {opened} times"
+    # The last block asks for more than there is.
+    assert 1 <= read < 1.9, f"{arguments}: read {read:.2f} times"
+
+
+def test_a_run_reads_once(path):
+    once(path, *RUN)
+    once(path, *OF_GPUS)
+    for more in (["--extended"], ["--uncertainty"], ["--idle", "auto"], ["--uncertainty", "--idle", "auto", "--extended"]):
+        once(path, *OF_GPUS, *more)
+
+
+def test_other_commands_read_once(path):
+    once(path, *MEASURE)
+    once(path, "windows", "--telemetry", "t.csv", "--windows", "windows.csv")
+    once(path, "plot", "--bench-result", "run.json", "--telemetry", "t.csv", "--out", "p.svg")
+    once(path, "plot", "--telemetry", "t.csv", "--out", "p.svg")
+    once(path, "inspect", "t.csv")
+
+
+def test_rows_out_of_order_are_sorted_where_all_are_kept(path):
+    once(path, *OF_GPUS, "--uncertainty", rows=EARLY_LAST)
+    once(path, "windows", "--telemetry", "t.csv", "--windows", "windows.csv", rows=EARLY_LAST)
+    once(path, "plot", "--telemetry", "t.csv", "--out", "p.svg", rows=EARLY_LAST)
+
+
+def test_rows_far_out_of_order_are_read_again(path):
+    for arguments in (RUN, OF_GPUS):
+        opened, read = readings(path, EARLY_LAST, *arguments)
+        assert opened == 1 and 2 <= read < 3, f"opened {opened} times, read {read:.2f} times"
+
+
+def test_a_row_without_a_time_changes_nothing(path):
+    once(path, *RUN, rows=["yesterday,0,5\n", *ROWS])
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(globals()))
