@@ -1,4 +1,4 @@
-// The samples of a window and its surroundings, and what was said of the GPUs meanwhile.
+// The samples of a window and its surroundings, and what was said about the GPUs meanwhile.
 #pragma once
 
 #include <cstddef>

@@ -83,7 +83,7 @@ class PowerIntegrator {
   // take them again in time order.
   bool is_out_of_order() const { return is_out_of_order_; }
   void start_over() { *this = PowerIntegrator(options_); }
-  // Sorts the devices by name and judges them. `names` are those of the devices.
+  // Sorts the devices by name and judges them. `names`: by Reading::device.
   Integration finish(const WindowRows& rows, std::span<const std::string> names);
 
  private:

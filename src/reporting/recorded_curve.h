@@ -15,7 +15,7 @@ struct RecordedCurve {
   std::optional<double> limit_w = {};
 };
 
-// Nullopt: the recording has no power at the window. Reads it once. Throws FileError and
+// Returns nullopt if the recording has no power at the window. Reads it once. Throws FileError and
 // TelemetryError.
 std::optional<RecordedCurve> recorded_curve(const Recording& recording, Window window);
 

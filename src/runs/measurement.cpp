@@ -1,4 +1,4 @@
-// Reads a recording once and collects what it says of a window.
+// Reads a recording once and collects what it says about a window.
 #include "runs/measurement.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Sorts samples, and finds those of a window.
+// Sorts samples, and finds the samples of a window.
 #include "core/telemetry/samples.h"
 
 #include <algorithm>

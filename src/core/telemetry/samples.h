@@ -19,8 +19,8 @@ class Samples {
 
   // The next readings of the recording, in any order.
   void take(std::span<const Reading> readings);
-  // Puts those of each device in the order of time, and those of one stamp in the order in which
-  // they came.
+  // Puts the samples of each device in the order of time; where several have one stamp, they stay
+  // in the order in which they came.
   void sort();
   // Forgets them, and takes those in `within` from now on.
   void clear(Window within);
