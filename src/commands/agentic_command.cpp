@@ -12,14 +12,14 @@
 namespace aggregate_power {
 namespace {
 
-int run_agentic(const AgenticRequest& request) {
+int run_agentic(const RunSpec& request) {
   const bool is_on_one_node = request.power_dir.empty() && !request.lacks_contract;
   return report(request.require_power, [&] {
     return is_on_one_node ? aggregate_agentic(request) : aggregate_agentic_nodes(request);
   });
 }
 
-void add_profile_timezone(Options& options, AgenticRequest& request) {
+void add_profile_timezone(Options& options, RunSpec& request) {
   const auto take = [&request](const std::string& text) {
     request.profile_zone = text.empty() ? std::nullopt : std::optional(Zone::parse(text));
     return true;
@@ -51,7 +51,7 @@ void group_by_way(Options& options) {
 }  // namespace
 
 Command agentic_command() {
-  const auto request = std::make_shared<AgenticRequest>();
+  const auto request = std::make_shared<RunSpec>();
   Command command;
   command.forms = {"--result-dir FOLDER --agg-result FILE [OPTIONS]",
                    "--result-dir FOLDER --agg-result FILE --power-dir FOLDER [OPTIONS]"};

@@ -27,9 +27,8 @@ namespace {
 
 // A run is measured by a package, of either kind, or by a recording of each host.
 struct Parsed {
-  MultinodeRequest package;
+  RunSpec run;
   bool is_native = false;
-  HostsRequest hosts;
   std::string nodes;
   std::vector<std::string> host_files;
   std::vector<std::string> roles;
@@ -83,7 +82,7 @@ std::map<std::string, double> parse_clock_offsets(const std::vector<std::string>
 }
 
 // What is there to be read: named host by host, or found in a folder.
-void add_hosts(HostsRequest& request, const Parsed& parsed) {
+void add_hosts(RunSpec& request, const Parsed& parsed) {
   if (parsed.nodes.empty()) {
     request.hosts = parse_hosts(parsed.host_files);
     for (const HostFile& file : request.hosts) {
@@ -102,7 +101,7 @@ void add_hosts(HostsRequest& request, const Parsed& parsed) {
 }
 
 void settle_hosts(Parsed& parsed) {
-  HostsRequest& request = parsed.hosts;
+  RunSpec& request = parsed.run;
   refuse_idle_stretch(request.idle, "is of one recording, and each host has its own");
   add_hosts(request, parsed);
   std::vector<std::string> names;
@@ -129,13 +128,11 @@ void settle_package(Parsed& parsed, const Options& options) {
     throw Error(
         "give --host HOST=FILE for each host, or --nodes FOLDER; or, for a package, --prefill-gpus N and --decode-gpus N, or --aggregate-gpus N");
   }
-  parsed.is_native = is_native_package({disk_tree(), parsed.package.power_dir});
+  parsed.is_native = is_native_package({disk_tree(), parsed.run.power_dir});
   if (parsed.is_native) refuse_for_native(options);
   if (!options.is_given("--expected-cpu-source")) {
-    parsed.package.expected_cpu_source = expected_cpu_source_in_environment(parsed.hosts.contract);
+    parsed.run.expected_cpu_source = expected_cpu_source_in_environment(parsed.run.contract);
   }
-  static_cast<RunOptions&>(parsed.package) = parsed.hosts;
-  static_cast<RunFiles&>(parsed.package) = parsed.hosts;
 }
 
 // Options that only one of the two ways takes.
@@ -173,9 +170,9 @@ void settle_multinode(Parsed& parsed, const Options& options) {
 }
 
 int run_multinode(const Parsed& parsed) {
-  return report(parsed.hosts.require_power, [&] {
-    if (parsed.is_of_hosts()) return aggregate_hosts(parsed.hosts);
-    return parsed.is_native ? multinode_native(parsed.package) : multinode(parsed.package);
+  return report(parsed.run.require_power, [&] {
+    if (parsed.is_of_hosts()) return aggregate_hosts(parsed.run);
+    return parsed.is_native ? multinode_native(parsed.run) : multinode(parsed.run);
   });
 }
 
@@ -188,17 +185,18 @@ void add_gpu_count(Options& options, const std::string& name, std::int64_t& coun
   options.value(name, "N", take, help).check(whole_number());
 }
 
-void add_options_of_packages(Options& options, MultinodeRequest& request) {
+void add_options_of_packages(Options& options, RunSpec& request) {
   request.power_dir = normal_path(from_environment("POWER_ARTIFACT_DIR", "LOGS/power"));
   options
       .value(
           "--power-dir", "FOLDER", into_path(request.power_dir),
           "Folder of a dcgm-power package (manifest.json, samples.csv, windows, optionally cpu), or of a native package (node-0, node-1 ...) (default: $POWER_ARTIFACT_DIR, else LOGS/power)")
       .check(not_empty());
-  add_gpu_count(options, "--prefill-gpus", request.gpus.prefill,
+  add_gpu_count(options, "--prefill-gpus", request.role_gpus.prefill,
                 "GPUs of prefill workers; 0: none");
-  add_gpu_count(options, "--decode-gpus", request.gpus.decode, "GPUs of decode workers; 0: none");
-  add_gpu_count(options, "--aggregate-gpus", request.gpus.aggregate,
+  add_gpu_count(options, "--decode-gpus", request.role_gpus.decode,
+                "GPUs of decode workers; 0: none");
+  add_gpu_count(options, "--aggregate-gpus", request.role_gpus.aggregate,
                 "GPUs of workers that do both; instead of the two options above");
   add_package_options(options, request,
                       "Folder below which the package's windows name their original results");
@@ -238,9 +236,9 @@ Command multinode_command() {
       "--prefill-gpus",      "--decode-gpus",  "--aggregate-gpus", "--expected-producer-sha",
       "--validation-result", "--require-power"};
   Options& options = command.options;
-  add_options_of_packages(options, parsed->package);
+  add_options_of_packages(options, parsed->run);
   add_host_options(options, *parsed);
-  HostsRequest& request = parsed->hosts;
+  RunSpec& request = parsed->run;
   add_bench_result(options, request);
   add_agg_result(options, request.agg_result);
   add_validation_result(options, request, "power_validation_STEM.json beside the benchmark result");

@@ -359,7 +359,7 @@ Option& add_compat(Options& options, RunOptions& run) {
       .one_of({"august", "october"});
 }
 
-Option& add_bench_result(Options& options, RunFiles& files) {
+Option& add_bench_result(Options& options, RunSpec& files) {
   return options
       .value("--bench-result", "FILE", into_path(files.bench_result),
              "Raw benchmark result: the window and the token counts")
@@ -372,7 +372,7 @@ Option& add_agg_result(Options& options, std::string& path) {
       .required();
 }
 
-Option& add_validation_result(Options& options, RunFiles& files, const std::string& otherwise) {
+Option& add_validation_result(Options& options, RunSpec& files, const std::string& otherwise) {
   return options.value("--validation-result", "FILE", into_optional_path(files.validation_result),
                        fmt::format("Audit record (default: {})", otherwise));
 }
@@ -410,12 +410,12 @@ void add_package_options(Options& options, PackageOptions& package, const std::s
       "Source that CPU power of the package must come from, such as acpi; without this option, CPU power may be missing");
 }
 
-Option& add_expected_producer_sha(Options& options, PackageRules& package) {
+Option& add_expected_producer_sha(Options& options, PackageOptions& package) {
   return options.value("--expected-producer-sha", "SHA", into(package.expected_producer_sha),
                        "Commit of the package's recorder to trust (default: $POWER_PRODUCER_SHA)");
 }
 
-Option& add_salvage(Options& options, PackageRules& package) {
+Option& add_salvage(Options& options, PackageOptions& package) {
   return options.flag(
       "--salvage", package.salvage,
       "Faults in other windows of the package, or in rows far from this window, do not invalidate this window; the record counts them");

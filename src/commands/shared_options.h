@@ -58,9 +58,9 @@ Option& add_compat(Options& options, RunOptions& run);
 void add_load_choice(Options& options, RunOptions& run);
 Option& add_window(Options& options, RunOptions& run, const std::string& help);
 
-Option& add_bench_result(Options& options, RunFiles& files);
+Option& add_bench_result(Options& options, RunSpec& files);
 Option& add_agg_result(Options& options, std::string& path);
-Option& add_validation_result(Options& options, RunFiles& files, const std::string& otherwise);
+Option& add_validation_result(Options& options, RunSpec& files, const std::string& otherwise);
 
 // What commands need to know about a dcgm-power package; `root` says what is below the logs root.
 // Missing values are taken from the environment.
@@ -69,8 +69,8 @@ void add_package_options(Options& options, PackageOptions& package, const std::s
 void read_package_environment(PackageOptions& package);
 // For packages of benchmarks: $POWER_EXPECTED_CPU_SOURCE. August did not read it.
 std::optional<std::string> expected_cpu_source_in_environment(Contract contract);
-Option& add_expected_producer_sha(Options& options, PackageRules& package);
-Option& add_salvage(Options& options, PackageRules& package);
+Option& add_expected_producer_sha(Options& options, PackageOptions& package);
+Option& add_salvage(Options& options, PackageOptions& package);
 
 // The variable's value, or `otherwise` if that is empty.
 std::string from_environment(const char* variable, const char* otherwise);

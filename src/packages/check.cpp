@@ -287,7 +287,7 @@ void measure_window(const PackageQuestion& question, const LoadReading& reading,
                     const PackageContent& content, const Package& package, PackageMeter& meter,
                     Findings& findings, Result& result) {
   PackageFacts& facts = *result.package;
-  const RoleCounts asked = with_known_role(question.gpus, package.topology);
+  const RoleCounts asked = with_known_role(question.role_gpus, package.topology);
   const Findings topology = check_topology(asked, content.devices, package.topology);
   findings.add(topology);
   const auto window = match_window({question.place, package.scan, question.result,
@@ -377,7 +377,7 @@ Result check_package(const PackageQuestion& question) {
       question.contract == Contract::october && question.expected_cpu_source.has_value();
   result.expected_gpus = 0;
   PackageFacts& facts = result.package.emplace();
-  facts.asked_gpus = gpus_asked_for(question.gpus);
+  facts.asked_gpus = gpus_asked_for(question.role_gpus);
   facts.expected_producer_sha = question.expected_producer_sha;
   facts.is_pin_of_package = question.is_pin_of_package;
   facts.salvage = question.salvage;

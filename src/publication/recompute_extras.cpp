@@ -8,10 +8,11 @@
 #include <fmt/format.h>
 
 #include "publication/compare_records.h"
+#include "publication/run_record.h"
 #include "results/idle_json.h"
 #include "results/interval_json.h"
 #include "results/uncertainty_json.h"
-#include "runs/run_sources.h"
+#include "runs/option_codec.h"
 
 namespace aggregate_power {
 namespace {
@@ -38,12 +39,8 @@ void compare_extra(const Json& computed, const std::string& key, const PointEvid
 }  // namespace
 
 RunOptions recorded_extras(const JsonValue& record) {
-  NamedOptions options;
-  for (const auto& [name, value] : record.at("computed_from").at("options").members) {
-    options.emplace_back(name, value.text);
-  }
-  RunOptions given;
-  set_unrecorded_options(options, given);
+  RunSpec given;
+  set_recorded_options(recorded_options(record), given);
   RunOptions extras;
   extras.uncertainty = given.uncertainty;
   extras.uncertainty.is_wanted = record.find("uncertainty") != nullptr;

@@ -262,7 +262,7 @@ void recompute_whole_package(const Evidence& evidence, const RequiredPoint& requ
   question.place = {disk_tree(), evidence.full(found.place), evidence.full(logs_root)};
   question.result_name = raw;
   question.result = evidence.tree().open(evidence.full(raw));
-  question.gpus = roles_of(required, found);
+  question.role_gpus = roles_of(required, found);
   question.contract = recorded_contract(record);
   question.expected_producer_sha = record.at("producer").at("expected_producer_git_commit").text;
   question.salvage = record.at("computed_from").find("salvaged") != nullptr;

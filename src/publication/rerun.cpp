@@ -17,8 +17,8 @@
 #include "runs/measure.h"
 #include "runs/native_run.h"
 #include "runs/one_node.h"
+#include "runs/option_codec.h"
 #include "runs/package.h"
-#include "runs/run_sources.h"
 #include "store/recompute.h"
 
 namespace aggregate_power {
@@ -33,14 +33,6 @@ std::string disk_path(const StorePath& place) {
 std::string found_path(const RunRecord& record, const std::string& name) {
   const auto place = record.find(name);
   return place ? disk_path(*place) : name;
-}
-
-NamedOptions recorded_options(const RunRecord& record) {
-  NamedOptions options;
-  for (const auto& [name, value] : record.from().at("options").members) {
-    options.emplace_back(name, value.text);
-  }
-  return options;
 }
 
 // The zone in which stamps without an offset were read, unless a file beside them says it.
@@ -62,7 +54,7 @@ bool is_extended(const RunRecord& record, const JsonValue& aggregate) {
          aggregate.find("power_audit") != nullptr;
 }
 
-void set_run_options(const RunRecord& record, const JsonValue& aggregate, RunOptions& run) {
+void set_run_options(const RunRecord& record, const JsonValue& aggregate, RunSpec& run) {
   const JsonValue& content = record.content;
   const JsonValue& from = record.from();
   run.contract =
@@ -73,45 +65,18 @@ void set_run_options(const RunRecord& record, const JsonValue& aggregate, RunOpt
   if (!run.finds_gpus) run.expected_num_gpus = content.at("expected_gpu_count").as_integer();
   for (const JsonValue& gpu : content.at("selected_gpus").items) run.gpus.names.push_back(gpu.text);
   for (const JsonValue& column : from.at("columns").items) run.columns.all.push_back(column.text);
-  run.zone = zone_in_record(from);
   run.extended = is_extended(record, aggregate);
   for (const JsonValue& witness : content.at("witnesses").items) {
     run.witnesses.push_back(found_path(record, witness.at("file").text));
   }
-  set_unrecorded_options(recorded_options(record), run);
-  std::string& requests = run.requests.file;
-  if (!requests.empty()) requests = found_path(record, requests);
-  std::string& lines = run.requests.per_request;
-  if (!lines.empty()) lines = found_path(record, lines);
-}
-
-// What a command would have written.
-template <typename Request>
-Rerun taken(Request request, CommandOutput (*run)(const Request&)) {
-  Rerun rerun{.fault = "it was not computed"};
-  request.dry_run = true;
-  request.requests.take_lines = [&](const std::string& text) { rerun.request_lines = text; };
-  request.take_plan = [&](const WritePlan& plan) {
-    rerun.fault.clear();
-    rerun.edits = plan.edits;
-    rerun.record = parse_json(plan.record({}, {}));
-  };
-  run(request);
-  return rerun;
+  set_recorded_options(recorded_options(record.content), run);
+  run.zone = zone_in_record(from);
+  for (std::string* const path : {&run.requests.file, &run.requests.per_request}) {
+    if (!path->empty()) *path = found_path(record, *path);
+  }
 }
 
 // ---- Runs that are not in a store
-
-Rerun rerun_one_node(const RunRecord& record, const StorePath& aggregate,
-                     const JsonValue& content) {
-  AggregateRequest request;
-  set_run_options(record, content, request);
-  request.csv = found_path(record, record.telemetry());
-  request.bench_result = found_path(record, record.benchmark());
-  request.agg_result = disk_path(aggregate);
-  request.validation_result = record.place.path;
-  return taken(request, aggregate_power::aggregate);
-}
 
 // The files of several recordings; those of one may have a comma in their name.
 std::vector<std::string> recorded_telemetry(const RunRecord& record) {
@@ -124,39 +89,6 @@ std::vector<std::string> recorded_telemetry(const RunRecord& record) {
     begin = end + 2;
   }
   return paths;
-}
-
-Rerun rerun_measure(const RunRecord& record, const StorePath& aggregate, const JsonValue& content) {
-  MeasureRequest request;
-  set_run_options(record, content, request);
-  request.telemetry = recorded_telemetry(record);
-  if (!record.benchmark().empty()) request.result = found_path(record, record.benchmark());
-  request.out = disk_path(aggregate);
-  return taken(
-      request, +[](const MeasureRequest& asked) {
-        std::ignore = measure_run(asked);
-        return CommandOutput();
-      });
-}
-
-std::optional<Zone> profile_zone_of(const NamedOptions& options) {
-  const auto zone = std::ranges::find(options, "profile_timezone", [](const auto& option) {
-    return std::string_view(option.first);
-  });
-  return zone == options.end() ? std::nullopt : std::optional(Zone::parse(zone->second));
-}
-
-Rerun rerun_agentic(const RunRecord& record, const StorePath& aggregate, const JsonValue& content) {
-  AgenticRequest request;
-  set_run_options(record, content, request);
-  const NamedOptions options = recorded_options(record);
-  request.result_dir = disk_path(*record.place.folder);
-  request.agg_result = disk_path(aggregate);
-  request.profile_zone = profile_zone_of(options);
-  for (const auto& [name, value] : options) {
-    if (name == "artifact_dir") request.artifact_dir = found_path(record, value);
-  }
-  return taken(request, aggregate_agentic);
 }
 
 Role role_named(const std::string& name) {
@@ -175,60 +107,90 @@ std::vector<RoleShare> recorded_roles(const RunRecord& record) {
   return are_all_agg ? std::vector<RoleShare>() : roles;
 }
 
-Rerun rerun_hosts(const RunRecord& record, const StorePath& aggregate, const JsonValue& content) {
-  HostsRequest request;
-  set_run_options(record, content, request);
+void set_hosts(const RunRecord& record, RunSpec& run) {
   for (const auto& [host, read] : record.from().at("hosts").members) {
-    request.hosts.push_back({host, found_path(record, read.at("telemetry").text), {}});
-    request.clock_offsets_s[host] = read.at("clock_offset_s").as_double();
-    if (!request.zone) request.zone = zone_in_record(read);
-    if (!request.columns.all.empty()) continue;
+    run.hosts.push_back({host, found_path(record, read.at("telemetry").text), {}});
+    run.clock_offsets_s[host] = read.at("clock_offset_s").as_double();
+    if (!run.zone) run.zone = zone_in_record(read);
+    if (!run.columns.all.empty()) continue;
     for (const JsonValue& column : read.at("columns").items) {
-      request.columns.all.push_back(column.text);
+      run.columns.all.push_back(column.text);
     }
   }
-  request.roles = recorded_roles(record);
-  request.bench_result = found_path(record, record.benchmark());
-  request.agg_result = disk_path(aggregate);
-  request.validation_result = record.place.path;
-  return taken(request, aggregate_hosts);
+  run.roles = recorded_roles(record);
 }
 
-void set_package(const RunRecord& record, PackageOptions& package, RoleCounts& gpus,
-                 std::string& power_dir) {
-  set_unrecorded_options(recorded_options(record), package, gpus);
-  power_dir = found_path(record, record.telemetry());
-  package.logs_root = found_path(record, package.logs_root);
-}
-
-Rerun rerun_package(const RunRecord& record, const StorePath& aggregate, const JsonValue& content) {
-  MultinodeRequest request;
-  set_run_options(record, content, request);
-  request.finds_gpus = false;
-  set_package(record, request, request.gpus, request.power_dir);
-  request.bench_result = found_path(record, record.benchmark());
-  request.agg_result = disk_path(aggregate);
-  request.validation_result = record.place.path;
-  const bool is_native = record.content.find("telemetry_kind") != nullptr;
-  return taken(request, is_native ? multinode_native : multinode);
-}
-
-Rerun rerun_agentic_package(const RunRecord& record, const StorePath& aggregate,
-                            const JsonValue& content) {
-  AgenticRequest request;
-  set_run_options(record, content, request);
-  request.finds_gpus = false;
-  request.expected_num_gpus.reset();
-  RoleCounts none;
-  set_package(record, request, none, request.power_dir);
-  for (const auto& [name, value] : recorded_options(record)) {
-    if (name != "expected_num_gpus") continue;
-    request.finds_gpus = value == "auto";
-    if (!request.finds_gpus) request.expected_num_gpus = std::stoll(value);
+bool is_of_agents(const RunRecord& record) {
+  for (const JsonValue& source :
+       {record.from().at("window_source"), record.content.at("window_source")}) {
+    if (source.text == kProfileWindowSource || source.text == kFormalWindowSource) return true;
   }
-  request.result_dir = disk_path(*record.place.folder);
-  request.agg_result = disk_path(aggregate);
-  return taken(request, aggregate_agentic_nodes);
+  return false;
+}
+
+bool is_native(const RunRecord& record) { return record.content.find("telemetry_kind") != nullptr; }
+
+bool is_of_package(const RunRecord& record) {
+  return is_native(record) || record.content.find("selected_window") != nullptr;
+}
+
+CommandOutput measured(const RunSpec& run) {
+  std::ignore = measure_run(run);
+  return {};
+}
+
+// The command that wrote the record; sets where its power is.
+using RunCommand = CommandOutput (*)(const RunSpec& run);
+RunCommand command_of(const RunRecord& record, const JsonValue& aggregate, RunSpec& run) {
+  if (!aggregate.members.empty() && aggregate.members[0].first == kMeasuredKey) {
+    run.telemetry = recorded_telemetry(record);
+    return measured;
+  }
+  if (is_of_package(record)) run.power_dir = found_path(record, record.telemetry());
+  if (is_of_agents(record)) run.result_dir = disk_path(*record.place.folder);
+  if (is_of_package(record) && is_of_agents(record)) {
+    const bool has_count = record.from().at("options").find("expected_num_gpus") != nullptr;
+    if (!has_count) run.expected_num_gpus.reset();
+    run.finds_gpus = run.finds_gpus && has_count;
+    return aggregate_agentic_nodes;
+  }
+  if (is_of_package(record)) {
+    run.finds_gpus = false;
+    return is_native(record) ? multinode_native : multinode;
+  }
+  if (record.from().find("hosts") != nullptr) {
+    set_hosts(record, run);
+    return aggregate_hosts;
+  }
+  if (is_of_agents(record)) return aggregate_agentic;
+  run.telemetry = {found_path(record, record.telemetry())};
+  return aggregate_power::aggregate;
+}
+
+// What the command would have written.
+Rerun rerun_single(const RunRecord& record, const StorePath& aggregate) {
+  const JsonValue content =
+      json_object_of(read_all(*aggregate.tree->open(aggregate.path).source()), aggregate.display);
+  RunSpec run;
+  set_run_options(record, content, run);
+  run.bench_result = record.benchmark();
+  const RunCommand command = command_of(record, content, run);
+  for (std::string* const path : {&run.logs_root, &run.bench_result}) {
+    if (!path->empty()) *path = found_path(record, *path);
+  }
+  run.agg_result = run.out = disk_path(aggregate);
+  if (!run.artifact_dir.empty()) run.artifact_dir = found_path(record, run.artifact_dir);
+  run.validation_result = record.place.path;
+  Rerun rerun{.fault = "it was not computed"};
+  run.dry_run = true;
+  run.requests.take_lines = [&](const std::string& text) { rerun.request_lines = text; };
+  run.take_plan = [&](const WritePlan& plan) {
+    rerun.fault.clear();
+    rerun.edits = plan.edits;
+    rerun.record = parse_json(plan.record({}, {}));
+  };
+  command(run);
+  return rerun;
 }
 
 // ---- Runs in a store
@@ -240,19 +202,10 @@ Candidates only(StorePath place) {
 }
 
 RecomputeOptions store_options(const RunRecord& record) {
-  const JsonValue& from = record.from();
-  const JsonValue& given = from.at("options");
   RecomputeOptions options;
   set_run_options(record, JsonValue::object(), options);
   options.extended = false;
   options.finds_gpus = false;
-  options.expected_num_gpus = python_int(given.at("expected_num_gpus").text);
-  options.schema_version = static_cast<int>(given.at("schema_version").as_integer().value_or(2));
-  if (given.at("columns").is_string()) {
-    options.columns.all = parse_column_names(given.at("columns").text);
-  }
-  options.expected_producer_sha = given.at("expected_producer_sha").text;
-  options.salvage = given.at("salvage").is_true();
   options.force = true;
   return options;
 }
@@ -261,14 +214,6 @@ std::string run_name(const RunRecord& record) {
   constexpr std::string_view kBegin = "power_validation_";
   std::string name = path_stem(last_name(record.place.path));
   return name.starts_with(kBegin) ? name.substr(kBegin.size()) : name;
-}
-
-bool is_of_agents(const RunRecord& record) {
-  for (const JsonValue& source :
-       {record.from().at("window_source"), record.content.at("window_source")}) {
-    if (source.text == kProfileWindowSource || source.text == kFormalWindowSource) return true;
-  }
-  return false;
 }
 
 // Nullopt, if a piece is gone.
@@ -303,14 +248,13 @@ Rerun rerun_stored(const RunRecord& record, const StorePath& aggregate) {
 }  // namespace
 
 std::optional<RecordedPackage> recorded_package(const RunRecord& record) {
-  const bool is_native = record.content.find("telemetry_kind") != nullptr;
-  if (!is_native && record.content.find("selected_window") == nullptr) return std::nullopt;
+  if (!is_of_package(record)) return std::nullopt;
   auto power = record.find(record.telemetry());
   auto benchmark = record.find(record.benchmark());
   if (!power || !benchmark || !power->folder) return std::nullopt;
   MultinodeLogs logs;
   logs.logs = *power->folder;
-  logs.is_native = is_native;
+  logs.is_native = is_native(record);
   logs.power = std::move(power);
   if (is_of_agents(record)) {
     logs.agentic = folder_in(logs.power->folder, "agentic");
@@ -320,19 +264,7 @@ std::optional<RecordedPackage> recorded_package(const RunRecord& record) {
 }
 
 Rerun rerun(const RunRecord& record, const StorePath& aggregate) {
-  if (record.is_of_store()) return rerun_stored(record, aggregate);
-  const JsonValue content =
-      json_object_of(read_all(*aggregate.tree->open(aggregate.path).source()), aggregate.display);
-  const bool is_package = record.content.find("telemetry_kind") != nullptr ||
-                          record.content.find("selected_window") != nullptr;
-  const bool is_measured = !content.members.empty() && content.members[0].first == kMeasuredKey;
-  const auto run = is_measured                              ? rerun_measure
-                   : is_package && is_of_agents(record)     ? rerun_agentic_package
-                   : is_package                             ? rerun_package
-                   : record.from().find("hosts") != nullptr ? rerun_hosts
-                   : is_of_agents(record)                   ? rerun_agentic
-                                                            : rerun_one_node;
-  return run(record, aggregate, content);
+  return record.is_of_store() ? rerun_stored(record, aggregate) : rerun_single(record, aggregate);
 }
 
 }  // namespace aggregate_power

@@ -164,6 +164,14 @@ ColumnNames recorded_columns(const JsonValue& record) {
   return columns;
 }
 
+std::vector<std::pair<std::string, std::string>> recorded_options(const JsonValue& record) {
+  std::vector<std::pair<std::string, std::string>> options;
+  for (const auto& [name, value] : record.at("computed_from").at("options").members) {
+    options.emplace_back(name, value.text);
+  }
+  return options;
+}
+
 bool is_run_record(const JsonValue& content) {
   return content.at("power_valid").kind == JsonKind::boolean && content.at("reasons").is_array() &&
          (content.find("computed_from") != nullptr || content.find("window_source") != nullptr ||

@@ -13,12 +13,13 @@
 #include "packages/agentic_checks.h"
 #include "results/record.h"
 #include "runs/failed_requests.h"
+#include "runs/option_codec.h"
 #include "runs/package_run.h"
 
 namespace aggregate_power {
 namespace {
 
-AgenticChecks gates_of(const AgenticRequest& request) {
+AgenticChecks gates_of(const RunSpec& request) {
   if (request.lacks_contract) {
     AgenticChecks checks;
     checks.reasons.add(Reason::multinode_power_contract_missing);
@@ -69,7 +70,7 @@ std::vector<std::string> inputs_in(const std::string& result_dir) {
 }
 
 // The record as power_audit names it: below the folder that is called LOGS, wherever that is.
-std::string audit_source(const AgenticRequest& request, const std::string& record) {
+std::string audit_source(const RunSpec& request, const std::string& record) {
   const auto tree = disk_tree();
   const std::string folder = tree->resolved(request.result_dir);
   const std::string root = tree->resolved(request.logs_root);
@@ -87,29 +88,18 @@ void count_failed_requests(const std::string& result_dir, PackageRun& run) {
 
 }  // namespace
 
-CommandOutput aggregate_agentic_nodes(const AgenticRequest& request) {
+CommandOutput aggregate_agentic_nodes(const RunSpec& request) {
   const AgenticChecks checks = gates_of(request);
   PackageRun run;
   PackageQuestion& question = run.question;
-  question.place = {disk_tree(), request.power_dir, request.logs_root};
+  question = package_question(request);
   question.result_name = checks.formal_result.empty() ? request.result_dir : checks.formal_result;
-  question.gpus = checks.gpus;
+  question.role_gpus = checks.gpus;
   question.refusal = checks.reasons;
   question.window_file = checks.window_file;
-  question.expected_producer_sha = request.expected_producer_sha;
-  question.expected_cpu_source = request.expected_cpu_source;
-  question.salvage = request.salvage;
-  question.consumer_gaps = request.consumer_gaps;
-  question.contract = request.contract;
-  question.extended = request.extended;
   if (checks.reasons.empty()) count_failed_requests(request.result_dir, run);
   run.window_source = kFormalWindowSource;
-  run.options = unrecorded_options(request, request, {});
-  if (request.expected_num_gpus) {
-    run.options.emplace_back("expected_num_gpus", std::to_string(*request.expected_num_gpus));
-  } else if (request.finds_gpus) {
-    run.options.emplace_back("expected_num_gpus", "auto");
-  }
+  run.options = options_for_record(request, RunKind::agents_package);
   WritePlan& target = run.target;
   target.aggregate_path = request.agg_result;
   target.record_path = path_below(request.result_dir, "power_validation.json");

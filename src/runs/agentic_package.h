@@ -8,6 +8,6 @@
 namespace aggregate_power {
 
 // Ends with a report whatever the inputs are; the status is 1 only if power is required.
-CommandOutput aggregate_agentic_nodes(const AgenticRequest& request);
+CommandOutput aggregate_agentic_nodes(const RunSpec& request);
 
 }  // namespace aggregate_power

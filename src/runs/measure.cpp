@@ -28,9 +28,9 @@
 #include "runs/facility_run.h"
 #include "runs/idle.h"
 #include "runs/one_node.h"
+#include "runs/option_codec.h"
 #include "runs/repeated_recordings.h"
 #include "runs/request_run.h"
-#include "runs/run_sources.h"
 #include "runs/sensor_readings.h"
 #include "runs/several_recordings.h"
 #include "runs/uncertainty.h"
@@ -43,19 +43,19 @@ constexpr Reason kCountFaults[] = {Reason::invalid_successful_query_count,
                                    Reason::invalid_input_token_count,
                                    Reason::invalid_output_token_count};
 
-std::vector<std::string> telemetry_of(const MeasureRequest& request) {
+std::vector<std::string> telemetry_of(const RunSpec& request) {
   if (!request.telemetry.empty()) return request.telemetry;
   const char* const named = std::getenv("GPU_METRICS_CSV");
   const bool is_named = named != nullptr && *named != '\0';
-  if (!is_named && !request.result.empty()) {
-    std::string near = beside(request.result, "gpu_metrics.csv");
+  if (!is_named && !request.bench_result.empty()) {
+    std::string near = beside(request.bench_result, "gpu_metrics.csv");
     if (is_regular_file(near)) return {std::move(near)};
   }
   return {find_telemetry()};
 }
 
-RequestRun requests_of_measure(const MeasureRequest& request) {
-  RequestRun run{request.requests, request.result, request.max_sample_gap_s,
+RequestRun requests_of_measure(const RunSpec& request) {
+  RequestRun run{request.requests, request.bench_result, request.max_sample_gap_s,
                  static_cast<bool>(request.take_plan)};
   for (const std::string& telemetry : telemetry_of(request)) {
     std::ranges::move(with_side_files(telemetry), std::back_inserter(run.inputs));
@@ -67,7 +67,7 @@ RequestRun requests_of_measure(const MeasureRequest& request) {
 }
 
 // The requests are those of one load, seen by one recording.
-void check_requests(const MeasureRequest& request, std::size_t benchmarks) {
+void check_requests(const RunSpec& request, std::size_t benchmarks) {
   if (!request.requests.is_asked()) return;
   constexpr const char* kOptions = "--requests, --per-request and --phases";
   if (request.telemetry.size() > 1) {
@@ -77,7 +77,7 @@ void check_requests(const MeasureRequest& request, std::size_t benchmarks) {
   if (benchmarks > 1) {
     throw Error(fmt::format("{}: take one benchmark; choose it with --select", kOptions));
   }
-  if (request.result.empty() && request.requests.file.empty()) {
+  if (request.bench_result.empty() && request.requests.file.empty()) {
     throw Error("--per-request and --phases: expected --requests FILE, which lists the requests");
   }
   check_request_files(requests_of_measure(request));
@@ -108,7 +108,7 @@ void warn_of_idle(Result& result) {
 }
 
 // The expected number of GPUs is that of all recordings together.
-void check_count(const MeasureRequest& request, const LoadReading& load, Result& result) {
+void check_count(const RunSpec& request, const LoadReading& load, Result& result) {
   const auto expected = request.finds_gpus ? load.gpus : request.expected_num_gpus;
   const auto observed = static_cast<std::int64_t>(result.observed_gpus);
   if (!expected || *expected == observed) return;
@@ -118,11 +118,11 @@ void check_count(const MeasureRequest& request, const LoadReading& load, Result&
 }
 
 // Whether the caller says which GPUs count, or how many.
-bool names_gpus(const MeasureRequest& request) {
+bool names_gpus(const RunSpec& request) {
   return request.expected_num_gpus || request.finds_gpus || request.gpus.is_given();
 }
 
-Result measured_recording(const MeasureRequest& request, const std::string& path,
+Result measured_recording(const RunSpec& request, const std::string& path,
                           const LoadReading& reading, Recording& recording,
                           SensorReadings& readings) {
   MeasurementRequest wanted{request};
@@ -132,10 +132,10 @@ Result measured_recording(const MeasureRequest& request, const std::string& path
     wanted.expected_num_gpus.reset();
     wanted.finds_gpus = false;
   }
-  Result result = assess_alone(wanted, recording, reading, {request.result, ""});
+  Result result = assess_alone(wanted, recording, reading, {request.bench_result, ""});
   if (!names_gpus(request) && !reading.gpus) warn_of_idle(result);
   result.telemetry_source = path;
-  result.benchmark_result = request.result;
+  result.benchmark_result = request.bench_result;
   return result;
 }
 
@@ -153,7 +153,7 @@ void name_recordings(const std::vector<std::string>& paths,
 }
 
 // All recordings, of which the first is open; the others are opened.
-Result measured_together(const MeasureRequest& request, const PlacedLoad& placed,
+Result measured_together(const RunSpec& request, const PlacedLoad& placed,
                          std::list<Recording>& recordings) {
   const std::vector<std::string> paths = telemetry_of(request);
   const LoadReading& load = placed.reading;
@@ -174,7 +174,7 @@ Result measured_together(const MeasureRequest& request, const PlacedLoad& placed
   return result;
 }
 
-RunReport measured_benchmark(const MeasureRequest& request, const FacilityRates& rates,
+RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
                              LoadReading reading) {
   const std::vector<std::string> paths = telemetry_of(request);
   std::list<Recording> recordings;
@@ -217,9 +217,9 @@ RunReport measured_benchmark(const MeasureRequest& request, const FacilityRates&
   return run;
 }
 
-std::vector<LoadReading> benchmarks_of(const MeasureRequest& request) {
-  if (request.result.empty()) return {LoadReading()};
-  const LoadFiles files = load_file(request.result);
+std::vector<LoadReading> benchmarks_of(const RunSpec& request) {
+  if (request.bench_result.empty()) return {LoadReading()};
+  const LoadFiles files = load_file(request.bench_result);
   std::vector<LoadReading> loads = read_loads(files);
   if (files.other) loads.front().generator = "AIPerf";
   return loads;
@@ -227,7 +227,7 @@ std::vector<LoadReading> benchmarks_of(const MeasureRequest& request) {
 
 // Why --out must not claim the run's energy, by the rules of the commands that patch an aggregate;
 // empty: it may.
-std::string why_not_published(const MeasureRequest& request, const RunReport& run) {
+std::string why_not_published(const RunSpec& request, const RunReport& run) {
   using enum RunOptions::Accepted;
   const std::string& source = run.result.window_source;
   const bool is_estimate = source == "estimated" && request.accepted_window != estimated;
@@ -249,7 +249,7 @@ std::string window_class(const Result& result) {
 }
 
 // Writes a new aggregate with an audit record beside it.
-void write_new(const MeasureRequest& request, const RunReport& run, MeasureReport& report) {
+void write_new(const RunSpec& request, const RunReport& run, MeasureReport& report) {
   const std::string begin = fmt::format("{{\n  \"{}\": \"", kMeasuredKey);
   if (is_regular_file(request.out) && !read_file(request.out).starts_with(begin)) {
     throw Error(fmt::format(
@@ -261,7 +261,7 @@ void write_new(const MeasureRequest& request, const RunReport& run, MeasureRepor
   target.aggregate_text = fmt::format("{}{}\"\n}}\n", begin, window_class(run.result));
   target.record_path = record_beside(request.out);
   target.inputs = telemetry_of(request);
-  if (!request.result.empty()) target.inputs.push_back(request.result);
+  if (!request.bench_result.empty()) target.inputs.push_back(request.bench_result);
   if (!request.requests.file.empty()) target.inputs.push_back(requests_path(request.requests.file));
   if (request.uncertainty.is_wanted) {
     for (const std::string& telemetry : telemetry_of(request)) {
@@ -269,7 +269,7 @@ void write_new(const MeasureRequest& request, const RunReport& run, MeasureRepor
     }
   }
   Result result = run.result;
-  result.sources.options = unrecorded_options(request);
+  result.sources.options = options_for_record(request, RunKind::recording);
   if (std::string why = why_not_published(request, run); !why.empty()) {
     result.reasons.add(Reason::window_not_exact, std::move(why));
   }
@@ -287,7 +287,7 @@ void write_new(const MeasureRequest& request, const RunReport& run, MeasureRepor
 
 }  // namespace
 
-MeasureReport measure_run(const MeasureRequest& request) {
+MeasureReport measure_run(const RunSpec& request) {
   MeasureReport report;
   std::vector<RunReport> runs;
   refuse_repeated_recordings(request.telemetry);
@@ -300,7 +300,7 @@ MeasureReport measure_run(const MeasureRequest& request) {
     SelectedLoads selected =
         select_loads(benchmarks_of(request), request.select.empty() ? "all" : request.select);
     if (!selected.fault.empty()) {
-      throw Error(fmt::format("{} {}", printable_path(request.result), selected.fault));
+      throw Error(fmt::format("{} {}", printable_path(request.bench_result), selected.fault));
     }
     if (!request.out.empty() && selected.loads.size() > 1) {
       throw Error("--out: takes one benchmark; choose it with --select");
@@ -319,7 +319,7 @@ MeasureReport measure_run(const MeasureRequest& request) {
     }
     if (!request.out.empty()) write_new(request, runs.front(), report);
   } catch (const FileError& error) {
-    const std::string near = missing_file_hint(request.result);
+    const std::string near = missing_file_hint(request.bench_result);
     report.err.emplace_back(near.empty() ? error.what() : near);
     report.exit_status = 2;
     return report;

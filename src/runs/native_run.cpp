@@ -7,7 +7,7 @@
 #include "results/record.h"
 #include "runs/assess_alone.h"
 #include "runs/native.h"
-#include "runs/run_sources.h"
+#include "runs/option_codec.h"
 #include "runs/uncertainty.h"
 
 namespace aggregate_power {
@@ -28,7 +28,7 @@ Result checked_native(const NativeQuestion& question) {
   }
 }
 
-WritePlan target_of_native(const MultinodeRequest& request, const NativePlace& place) {
+WritePlan target_of_native(const RunSpec& request, const NativePlace& place) {
   WritePlan target;
   target.aggregate_path = request.agg_result;
   target.make_record_folder = !request.validation_result.empty();
@@ -44,11 +44,11 @@ WritePlan target_of_native(const MultinodeRequest& request, const NativePlace& p
 
 }  // namespace
 
-CommandOutput multinode_native(const MultinodeRequest& request) {
+CommandOutput multinode_native(const RunSpec& request) {
   NativeQuestion question;
   question.place = {disk_tree(), request.power_dir};
   question.result_name = request.bench_result;
-  question.gpus = request.gpus;
+  question.gpus = request.role_gpus;
   question.contract = request.contract;
   question.extended = request.extended;
   question.uncertainty = request.uncertainty;
@@ -59,7 +59,7 @@ CommandOutput multinode_native(const MultinodeRequest& request) {
     question.result_fault = error.what();
   }
   Result result = checked_native(question);
-  result.sources.options = unrecorded_options(request, request, request.gpus);
+  result.sources.options = options_for_record(request, RunKind::package);
   return deliver(std::move(result), target_of_native(request, question.place), request.delivery());
 }
 

@@ -9,6 +9,6 @@ namespace aggregate_power {
 
 // `request.power_dir` is a native package. Ends with a report whatever the inputs are; the status
 // is 1 only if power is required.
-CommandOutput multinode_native(const MultinodeRequest& request);
+CommandOutput multinode_native(const RunSpec& request);
 
 }  // namespace aggregate_power

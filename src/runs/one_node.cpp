@@ -17,8 +17,8 @@
 #include "results/record.h"
 #include "runs/assess.h"
 #include "runs/assess_alone.h"
+#include "runs/option_codec.h"
 #include "runs/request_run.h"
-#include "runs/run_sources.h"
 #include "runs/sensor_readings.h"
 #include "runs/window.h"
 #include "runs/witnesses.h"
@@ -26,13 +26,13 @@
 namespace aggregate_power {
 namespace {
 
-std::string record_path(const AggregateRequest& request) {
+std::string record_path(const RunSpec& request) {
   if (!request.validation_result.empty()) return request.validation_result;
   return request.schema_version == 2 ? record_beside(request.bench_result) : std::string();
 }
 
 // The load of the run, with its window as far as it can be found.
-PlacedLoad placed_load(const AggregateRequest& request, const Recording& recording) {
+PlacedLoad placed_load(const RunSpec& request, const Recording& recording) {
   const LoadRules rules = request.schema_version == 2 ? LoadRules::schema_2 : LoadRules::schema_1;
   LoadReading reading;
   try {
@@ -47,7 +47,7 @@ PlacedLoad placed_load(const AggregateRequest& request, const Recording& recordi
   return {std::move(reading), {}, {}};
 }
 
-WritePlan target_of_node(const AggregateRequest& request, const std::string& telemetry) {
+WritePlan target_of_node(const RunSpec& request, const std::string& telemetry) {
   WritePlan target;
   target.aggregate_path = request.agg_result;
   target.record_path = record_path(request);
@@ -63,7 +63,7 @@ WritePlan target_of_node(const AggregateRequest& request, const std::string& tel
   return target;
 }
 
-RequestRun requests_of_node(const AggregateRequest& request, const std::string& telemetry) {
+RequestRun requests_of_node(const RunSpec& request, const std::string& telemetry) {
   RequestRun run{request.requests, request.bench_result, request.max_sample_gap_s, request.dry_run,
                  target_of_node(request, telemetry).inputs};
   run.others.push_back(record_path(request));
@@ -83,7 +83,7 @@ void add_optional_requests(const RequestRun& run, const Recording& recording, Re
   }
 }
 
-Result measured_node(const AggregateRequest& request, const std::string& telemetry) {
+Result measured_node(const RunSpec& request, const std::string& telemetry) {
   MeasurementRequest wanted{request};
   wanted.with_snapshots = !record_path(request).empty();
   wanted.may_use_threads = true;
@@ -121,13 +121,17 @@ std::string find_telemetry() {
   return "gpu_metrics.csv";
 }
 
-CommandOutput aggregate(const AggregateRequest& request) {
-  const std::string telemetry = request.csv.empty() ? find_telemetry() : request.csv;
+std::vector<std::string> recordings_of(const RunSpec& run) {
+  return run.telemetry.empty() ? std::vector{find_telemetry()} : run.telemetry;
+}
+
+CommandOutput aggregate(const RunSpec& request) {
+  const std::string telemetry = recordings_of(request).front();
   check_request_files(requests_of_node(request, telemetry));
   Result result = measured_node(request, telemetry);
   result.telemetry_source = telemetry;
   result.benchmark_result = request.bench_result;
-  result.sources.options = unrecorded_options(request);
+  result.sources.options = options_for_record(request, RunKind::recording);
   add_witnesses(request, result);
   return deliver(std::move(result), target_of_node(request, telemetry), request.delivery());
 }

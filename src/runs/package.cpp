@@ -5,26 +5,20 @@
 
 #include "results/record.h"
 #include "runs/assess_alone.h"
+#include "runs/option_codec.h"
 #include "runs/package_run.h"
 
 namespace aggregate_power {
 
-CommandOutput multinode(const MultinodeRequest& request) {
-  PackageRun run;
-  PackageQuestion& question = run.question;
-  question.place = {disk_tree(), request.power_dir, request.logs_root};
-  question.result_name = request.bench_result;
-  question.gpus = request.gpus;
+CommandOutput multinode(const RunSpec& request) {
+  RunSpec spec = request;
   if (request.finds_gpus) {
-    question.gpus.aggregate = gpus_in_aggregate(request.agg_result).value_or(0);
+    spec.role_gpus.aggregate = gpus_in_aggregate(request.agg_result).value_or(0);
   }
-  question.expected_producer_sha = request.expected_producer_sha;
-  question.expected_cpu_source = request.expected_cpu_source;
-  question.salvage = request.salvage;
-  question.consumer_gaps = request.consumer_gaps;
-  question.contract = request.contract;
-  question.extended = request.extended;
-  run.options = unrecorded_options(request, request, question.gpus);
+  PackageRun run;
+  run.question = package_question(spec);
+  run.question.result_name = request.bench_result;
+  run.options = options_for_record(spec, RunKind::package);
   WritePlan& target = run.target;
   target.aggregate_path = request.agg_result;
   target.make_record_folder = !request.validation_result.empty();

@@ -10,12 +10,7 @@
 
 namespace aggregate_power {
 
-struct MultinodeRequest : RunOptions, RunFiles, PackageOptions {
-  std::string power_dir;  // normal path
-  RoleCounts gpus;        // of a run on one node also `finds_gpus`: as many as the aggregate says
-};
-
 // Ends with a report whatever the inputs are; the status is 1 only if power is required.
-CommandOutput multinode(const MultinodeRequest& request);
+CommandOutput multinode(const RunSpec& request);
 
 }  // namespace aggregate_power

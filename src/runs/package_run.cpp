@@ -61,6 +61,15 @@ std::vector<std::string> doubts_of(const std::string& power_dir, const Result& r
 
 }  // namespace
 
+PackageQuestion package_question(const RunSpec& run) {
+  PackageQuestion question;
+  static_cast<PackageOptions&>(question) = run;
+  question.place = {disk_tree(), run.power_dir, run.logs_root};
+  question.contract = run.contract;
+  question.extended = run.extended;
+  return question;
+}
+
 CommandOutput deliver_package(PackageRun run) {
   PackageQuestion& question = run.question;
   try {

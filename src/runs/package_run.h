@@ -8,7 +8,7 @@
 #include "packages/check.h"
 #include "results/deliver.h"
 #include "runs/failed_requests.h"
-#include "runs/run_sources.h"
+#include "runs/run_options.h"
 
 namespace aggregate_power {
 
@@ -20,11 +20,14 @@ struct PackageRun {
   std::string audit_source;                              // for power_audit; empty: the record
   // Where the two files go, and inputs other than the package and the result.
   WritePlan target;
-  NamedOptions options;  // unrecorded_options()
+  std::vector<RecordedOption> options;
   UncertaintyOptions uncertainty;
   std::vector<std::string> warnings;
   DeliveryOptions delivery;
 };
+
+// The question that the options ask, without the result.
+PackageQuestion package_question(const RunSpec& run);
 
 // Ends with a report whatever the inputs are; the status is 1 only if power is required.
 CommandOutput deliver_package(PackageRun run);

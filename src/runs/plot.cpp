@@ -28,11 +28,7 @@
 namespace aggregate_power {
 namespace {
 
-std::vector<std::string> plot_telemetry(const PlotRequest& request) {
-  return request.telemetry.empty() ? std::vector{find_telemetry()} : request.telemetry;
-}
-
-void check_plot_output(const PlotRequest& request, const std::vector<std::string>& telemetry) {
+void check_plot_output(const RunSpec& request, const std::vector<std::string>& telemetry) {
   if (request.out.empty()) return;
   std::vector<std::string> inputs;
   for (const std::string& path : telemetry) {
@@ -49,7 +45,7 @@ void check_plot_output(const PlotRequest& request, const std::vector<std::string
 // Reads one recording's curves, along with its measurement or alone.
 class CurveReader {
  public:
-  CurveReader(const PlotRequest& request, std::size_t recordings, std::optional<Window> window)
+  CurveReader(const RunSpec& request, std::size_t recordings, std::optional<Window> window)
       : request_(request), recordings_(recordings), window_(window) {}
 
   // Of a reading of the recording that begins.
@@ -127,7 +123,7 @@ class CurveReader {
     is_read_ = true;
   }
 
-  const PlotRequest& request_;
+  const RunSpec& request_;
   std::size_t recordings_;
   std::optional<Window> window_;
   PicturedRecording recording_;
@@ -135,7 +131,7 @@ class CurveReader {
   bool is_read_ = false;
 };
 
-PlacedLoad plot_load(const PlotRequest& request, const Recording& recording) {
+PlacedLoad plot_load(const RunSpec& request, const Recording& recording) {
   LoadReading reading;
   if (!request.bench_result.empty()) {
     reading =
@@ -185,7 +181,7 @@ void take_result(const Result& result, PlottedRun& run) {
   }
 }
 
-Result measured_recording_of_plot(const PlotRequest& request, const LoadReading& load,
+Result measured_recording_of_plot(const RunSpec& request, const LoadReading& load,
                                   Recording& recording, CurveReader& reader) {
   MeasurementRequest wanted{request};
   wanted.schema_version = 2;
@@ -202,7 +198,7 @@ Result measured_recording_of_plot(const PlotRequest& request, const LoadReading&
 }
 
 // The number that is expected of all recordings together.
-void check_plot_count(const PlotRequest& request, const LoadReading& load, PowerPicture& picture) {
+void check_plot_count(const RunSpec& request, const LoadReading& load, PowerPicture& picture) {
   const auto expected = request.finds_gpus ? load.gpus : request.expected_num_gpus;
   const auto observed = static_cast<std::int64_t>(picture.gpus());
   if (!expected || *expected == observed) return;
@@ -210,7 +206,7 @@ void check_plot_count(const PlotRequest& request, const LoadReading& load, Power
                       fmt::format("{} observed, {} expected", observed, *expected));
 }
 
-std::optional<IdlePower> idle_of(const PlotRequest& request, const Recording& recording,
+std::optional<IdlePower> idle_of(const RunSpec& request, const Recording& recording,
                                  const PowerCurves& curves, const Result& result) {
   RunOptions options = request;
   options.idle = "auto";
@@ -231,8 +227,7 @@ void forget_energy(PowerPicture& picture) {
   picture.idle.reset();
 }
 
-void plot_window(const PlotRequest& request, const std::vector<std::string>& paths,
-                 PlottedRun& run) {
+void plot_window(const RunSpec& request, const std::vector<std::string>& paths, PlottedRun& run) {
   PowerPicture& picture = run.picture;
   PlacedLoad placed;
   std::optional<Recording> first;
@@ -295,8 +290,7 @@ void judge_whole(const PicturedRecording& recording, const RunOptions& run, Reas
   }
 }
 
-void plot_whole(const PlotRequest& request, const std::vector<std::string>& paths,
-                PlottedRun& run) {
+void plot_whole(const RunSpec& request, const std::vector<std::string>& paths, PlottedRun& run) {
   PowerPicture& picture = run.picture;
   std::optional<Recording> first;
   double total_j = 0;
@@ -331,8 +325,8 @@ void plot_whole(const PlotRequest& request, const std::vector<std::string>& path
 
 }  // namespace
 
-PlottedRun plotted_run(const PlotRequest& request) {
-  const std::vector<std::string> paths = plot_telemetry(request);
+PlottedRun plotted_run(const RunSpec& request) {
+  const std::vector<std::string> paths = recordings_of(request);
   check_plot_output(request, paths);
   refuse_repeated_recordings(paths);
   PlottedRun run;

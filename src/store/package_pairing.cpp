@@ -16,6 +16,7 @@
 #include "runs/failed_requests.h"
 #include "runs/idle.h"
 #include "runs/native.h"
+#include "runs/package_run.h"
 #include "runs/package_uncertainty.h"
 #include "store/artifact_names.h"
 #include "store/package_files.h"
@@ -138,7 +139,7 @@ std::optional<FailedRequestsRequest> ask_of_agents(const StorePath& benchmark, c
                           .expected_producer_sha = question.expected_producer_sha,
                           .finds_gpus_of_node = question.contract != Contract::august,
                           .aggregate_name = run.aggregate.display});
-  question.gpus = checks.gpus;
+  question.role_gpus = checks.gpus;
   question.window_file = std::move(checks.window_file);
   question.refusal = std::move(checks.reasons);
   if (!question.refusal.empty()) return std::nullopt;
@@ -150,20 +151,17 @@ std::optional<FailedRequestsRequest> ask_of_agents(const StorePath& benchmark, c
 Result checked(const MultinodeLogs& package, const StorePath& benchmark, const StoredRun& run,
                std::string_view aggregate, const RecomputeOptions& options) {
   std::vector<std::string> warnings;
-  PackageQuestion question;
+  PackageQuestion question = package_question(options);
   question.place = package_place(package);
   question.result_name = benchmark.display;
   question.result = benchmark.tree->open(benchmark.path);
   question.is_pin_of_package = options.expected_producer_sha.empty();
-  question.expected_producer_sha =
-      question.is_pin_of_package ? pin_of(package) : options.expected_producer_sha;
-  question.salvage = options.salvage;
-  question.contract = options.contract;
+  if (question.is_pin_of_package) question.expected_producer_sha = pin_of(package);
   std::optional<FailedRequestsRequest> failed;
   if (package.agentic) {
     failed = ask_of_agents(benchmark, run, aggregate, question, warnings);
   } else {
-    question.gpus = counts_of(run.name, aggregate);
+    question.role_gpus = counts_of(run.name, aggregate);
     if (auto doubt = doubt_about_gpus(run.name, aggregate)) warnings.push_back(std::move(*doubt));
   }
   const std::string hardware = options.uncertainty.is_wanted ? hardware_of(aggregate) : "";
@@ -213,14 +211,14 @@ PackagePairing try_package(const MultinodeLogs& package, const StorePath& benchm
 }
 
 bool package_is_as_read(const MultinodeLogs& package, const StorePath& benchmark,
-                        const Origin& origin, std::int64_t record_ns, bool verify) {
+                        const Sources& sources, std::int64_t record_ns, bool verify) {
   const PackageFiles files = package_files(package, benchmark);
   const auto listings = package_listings(package, files);
   // The aggregate is also among the inputs.
-  if (origin.inputs.size() != files.size() + listings.size() + 1) return false;
+  if (sources.inputs.size() != files.size() + listings.size() + 1) return false;
   const auto recorded = [&](const std::string& role) {
-    const auto found = std::ranges::find(origin.inputs, role, &InputFile::role);
-    return found == origin.inputs.end() ? nullptr : &*found;
+    const auto found = std::ranges::find(sources.inputs, role, &InputFile::role);
+    return found == sources.inputs.end() ? nullptr : &*found;
   };
   const auto is_as_listed = [&](const InputFile& listing) {
     const InputFile* const input = recorded(listing.role);

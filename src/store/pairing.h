@@ -11,7 +11,7 @@
 #include "base/files/file.h"
 #include "energy/zone_witnesses.h"
 #include "runs/assess.h"
-#include "store/recompute_options.h"
+#include "store/recompute.h"
 #include "store/store_path.h"
 
 namespace aggregate_power {

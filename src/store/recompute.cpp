@@ -12,7 +12,6 @@
 #include "results/withdrawal.h"
 #include "store/layouts.h"
 #include "store/missing_pieces.h"
-#include "store/recompute_kinds.h"
 #include "store/run_zone.h"
 
 namespace aggregate_power {
