@@ -21,7 +21,7 @@
 #include "recorders/side_files.h"
 #include "results/record.h"
 #include "runs/assess.h"
-#include "runs/assess_alone.h"
+#include "runs/evaluate.h"
 #include "runs/failed_requests.h"
 #include "runs/option_codec.h"
 #include "runs/request_run.h"
@@ -214,10 +214,11 @@ RequestRun requests_of_agents(const RunSpec& request, const Files& files) {
 
 Result measured_agents(const MeasurementRequest& wanted, const RunSpec& request, const Files& files,
                        const LoadReading& reading) {
-  Recording recording(files.telemetry, request.zone, request.columns, request.gpus);
+  RunRecordings recordings({files.telemetry}, request);
+  Recording& recording = recordings.open.front();
   recording.hash_while_read();
-  Result result =
-      assess_alone(wanted, recording, {.load = reading.load}, {files.records, request.agg_result});
+  Result result = evaluate(wanted, recordings, {.reading = {.load = reading.load}},
+                           {files.records, request.agg_result});
   FailedRequestsRequest failed;
   failed.count = reading.failed_requests;
   failed.max_sample_gap_s = request.max_sample_gap_s;

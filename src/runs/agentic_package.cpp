@@ -108,8 +108,7 @@ CommandOutput aggregate_agentic_nodes(const RunSpec& request) {
   if (request.contract != Contract::august) {
     run.audit_source = audit_source(request, target.record_path);
   }
-  run.uncertainty = request.uncertainty;
-  run.delivery = request.delivery();
+  run.asked = request;
   return deliver_package(std::move(run));
 }
 

@@ -17,12 +17,11 @@
 #include "loads/benchmark_outcome.h"
 #include "loads/load_generator.h"
 #include "results/record.h"
-#include "runs/assess_alone.h"
+#include "runs/evaluate.h"
+#include "runs/extras.h"
 #include "runs/host.h"
-#include "runs/idle.h"
 #include "runs/node_fleets.h"
 #include "runs/option_codec.h"
-#include "runs/uncertainty.h"
 
 namespace aggregate_power {
 namespace {
@@ -295,8 +294,7 @@ Result measured_hosts(const RunSpec& request) {
   result.benchmark_result = request.bench_result;
   result.sources.options = options_for_record(request, RunKind::recording);
   if (request.extended) result.fleet.emplace();
-  refuse_uncertainty(request.uncertainty, result);
-  refuse_idle(request, result);
+  refuse_extras(request, result);
   if (!result.load || !is_request_good(request, result.reasons)) return result;
   Hosts hosts;
   hosts.readings = read_hosts(request, *result.load, result.reasons);
@@ -316,9 +314,7 @@ Result measured_hosts(const RunSpec& request) {
   }
   if (result.is_valid()) add_metrics(hosts, result);
   add_gpus(hosts, result);
-  std::vector<SensorReadings> sensors = sensors_of(hosts);
-  add_idle(request, nullptr, sensors, result);
-  add_uncertainty(request.uncertainty, std::move(sensors), hardware_in(request.agg_result), result);
+  add_extras({request, sensors_of(hosts), hardware_in(request.agg_result)}, result);
   for (HostReading& host : hosts.readings) result.hosts.push_back(std::move(host.host));
   return result;
 }

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <list>
-#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -24,7 +22,7 @@
 #include "results/deliver.h"
 #include "results/record.h"
 #include "results/run_report.h"
-#include "runs/assess_alone.h"
+#include "runs/evaluate.h"
 #include "runs/facility_run.h"
 #include "runs/idle.h"
 #include "runs/one_node.h"
@@ -32,8 +30,6 @@
 #include "runs/repeated_recordings.h"
 #include "runs/request_run.h"
 #include "runs/sensor_readings.h"
-#include "runs/several_recordings.h"
-#include "runs/uncertainty.h"
 #include "runs/window.h"
 
 namespace aggregate_power {
@@ -107,85 +103,19 @@ void warn_of_idle(Result& result) {
   if (auto idle = idle_text(names, means_w)) result.warnings.push_back(std::move(*idle));
 }
 
-// The expected number of GPUs is that of all recordings together.
-void check_count(const RunSpec& request, const LoadReading& load, Result& result) {
-  const auto expected = request.finds_gpus ? load.gpus : request.expected_num_gpus;
-  const auto observed = static_cast<std::int64_t>(result.observed_gpus);
-  if (!expected || *expected == observed) return;
-  result.reasons.add(Reason::expected_gpu_count_mismatch,
-                     fmt::format("{} observed, {} expected", observed, *expected));
-  result.metrics.clear();
-}
-
 // Whether the caller says which GPUs count, or how many.
 bool names_gpus(const RunSpec& request) {
   return request.expected_num_gpus || request.finds_gpus || request.gpus.is_given();
 }
 
-Result measured_recording(const RunSpec& request, const std::string& path,
-                          const LoadReading& reading, Recording& recording,
-                          SensorReadings& readings) {
-  MeasurementRequest wanted{request};
-  wanted.may_use_threads = true;
-  wanted.readings = &readings;
-  if (request.telemetry.size() > 1) {  // the number is that of all recordings
-    wanted.expected_num_gpus.reset();
-    wanted.finds_gpus = false;
-  }
-  Result result = assess_alone(wanted, recording, reading, {request.bench_result, ""});
-  if (!names_gpus(request) && !reading.gpus) warn_of_idle(result);
-  result.telemetry_source = path;
-  result.benchmark_result = request.bench_result;
-  return result;
-}
-
-// GPUs of several recordings may have the same names.
-void name_recordings(const std::vector<std::string>& paths,
-                     std::vector<SensorReadings>& recordings) {
-  if (paths.size() == 1) return;
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    std::map<std::string, std::string> names;
-    for (const auto& [gpu, joules] : recordings[i].published_j) {
-      names[gpu] = printable_path(paths[i]) + "/" + gpu;
-    }
-    rename_gpus(names, recordings[i]);
-  }
-}
-
-// All recordings, of which the first is open; the others are opened.
-Result measured_together(const RunSpec& request, const PlacedLoad& placed,
-                         std::list<Recording>& recordings) {
-  const std::vector<std::string> paths = telemetry_of(request);
-  const LoadReading& load = placed.reading;
-  Recording& recording = recordings.front();
-  std::vector<SensorReadings> readings(paths.size());
-  Result result = measured_recording(request, paths[0], load, recording, readings[0]);
-  for (std::size_t i = 1; i < paths.size(); ++i) {
-    Recording& other =
-        recordings.emplace_back(paths[i], request.zone, request.columns, request.gpus);
-    refuse_copy(recording, other);
-    add_recording(result, measured_recording(request, paths[i], load, other, readings[i]));
-  }
-  if (paths.size() > 1) check_count(request, load, result);
-  if (result.is_valid()) name_recordings(paths, readings);
-  if (placed.placement) result.window_half_width_s = placed.placement->half_width_s;
-  add_idle(request, paths.size() == 1 ? &recording : nullptr, readings, result);
-  add_uncertainty(request.uncertainty, std::move(readings), {}, result);
-  return result;
-}
-
 RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
                              LoadReading reading) {
   const std::vector<std::string> paths = telemetry_of(request);
-  std::list<Recording> recordings;
-  Recording& recording =
-      recordings.emplace_back(paths[0], request.zone, request.columns, request.gpus);
+  RunRecordings recordings(paths, request);
+  Recording& recording = recordings.open.front();
   WindowOptions options = kAnyWindow;
   options.given = request.given;
-  PlacedLoad placed{.reading = std::move(reading)};
-  if (recording.faults().empty()) {
-    placed = place_load(std::move(placed.reading), recording, options);
-  }
+  PlacedLoad placed = placed_load(std::move(reading), recording, options);
   RunReport run;
   std::vector<std::string> warnings;
   excuse_counts(placed.reading, warnings);
@@ -202,7 +132,13 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
   if (!load.load && load.reasons.empty()) {
     placed.reading.reasons.add(Reason::invalid_benchmark_window, load.no_window);
   }
-  run.result = measured_together(request, placed, recordings);
+  MeasurementRequest wanted{request};
+  wanted.may_use_threads = true;
+  recordings.after = [&](std::size_t, const Recording&, Result& result) {
+    if (!names_gpus(request) && !load.gpus) warn_of_idle(result);
+  };
+  run.result = evaluate(wanted, recordings, placed, {request.bench_result, ""});
+  run.result.benchmark_result = request.bench_result;
   if (paths.size() > 1) placed.placement.reset();  // its energies are those of the first
   const auto counted = static_cast<std::int64_t>(run.result.observed_gpus);
   if (load.gpus && counted > 0 && *load.gpus != counted && !names_gpus(request)) {
@@ -213,7 +149,7 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
   std::ranges::move(warnings, std::back_inserter(run.result.warnings));
   add_window_facts(placed, load, run.result);
   add_request_energy(requests_of_measure(request), recording, run.result);
-  if (rates.is_asked()) add_facility(rates, recordings, request.max_sample_gap_s, run);
+  if (rates.is_asked()) add_facility(rates, recordings.open, request.max_sample_gap_s, run);
   return run;
 }
 

@@ -30,10 +30,9 @@ struct SensorReadings;
 
 // `extended` requests the total power of all GPUs, and their states.
 struct MeasurementRequest : RunOptions {
-  bool with_snapshots = false;    // compare with the energy snapshots beside the recording
-  bool explains = true;           // reads the recording once more if its reasons need explaining
-  bool may_use_threads = false;   // for Passes; only if no other recording is read meanwhile
-  double place_half_width_s = 0;  // of a window whose place is an estimate
+  bool with_snapshots = false;   // compare with the energy snapshots beside the recording
+  bool explains = true;          // reads the recording once more if its reasons need explaining
+  bool may_use_threads = false;  // for Passes; only if no other recording is read meanwhile
   // Also receives all readings, in the file's order.
   std::function<void(std::span<const Reading>)> also = {};
   // Called before each reading of the recording: adds analyses of the caller's own to it.

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "results/record.h"
-#include "runs/assess_alone.h"
+#include "runs/evaluate.h"
+#include "runs/extras.h"
 #include "runs/native.h"
 #include "runs/option_codec.h"
-#include "runs/uncertainty.h"
 
 namespace aggregate_power {
 namespace {
@@ -23,7 +23,7 @@ Result checked_native(const NativeQuestion& question) {
     result.telemetry_source = question.place.power_dir;
     result.benchmark_result = question.result_name;
     result.reasons.add(Reason::native_node_invalid, error.what());
-    refuse_uncertainty(question.uncertainty, result);
+    refuse_extras(question.run, result);
     return result;
   }
 }
@@ -49,9 +49,7 @@ CommandOutput multinode_native(const RunSpec& request) {
   question.place = {disk_tree(), request.power_dir};
   question.result_name = request.bench_result;
   question.gpus = request.role_gpus;
-  question.contract = request.contract;
-  question.extended = request.extended;
-  question.uncertainty = request.uncertainty;
+  question.run = request;
   if (request.uncertainty.is_wanted) question.hardware = hardware_in(request.agg_result);
   try {
     question.result = question.place.tree->open(question.result_name);

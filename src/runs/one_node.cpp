@@ -8,6 +8,8 @@
 #include <iterator>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "loads/load_generator.h"
@@ -16,7 +18,7 @@
 #include "recorders/side_files.h"
 #include "results/record.h"
 #include "runs/assess.h"
-#include "runs/assess_alone.h"
+#include "runs/evaluate.h"
 #include "runs/option_codec.h"
 #include "runs/request_run.h"
 #include "runs/sensor_readings.h"
@@ -32,7 +34,7 @@ std::string record_path(const RunSpec& request) {
 }
 
 // The load of the run, with its window as far as it can be found.
-PlacedLoad placed_load(const RunSpec& request, const Recording& recording) {
+PlacedLoad load_of_node(const RunSpec& request, const Recording& recording) {
   const LoadRules rules = request.schema_version == 2 ? LoadRules::schema_2 : LoadRules::schema_1;
   LoadReading reading;
   try {
@@ -40,11 +42,7 @@ PlacedLoad placed_load(const RunSpec& request, const Recording& recording) {
   } catch (const FileError& error) {
     reading.reasons.add(Reason::invalid_benchmark_result, error.what());
   }
-  if (recording.faults().empty()) {
-    return place_load(std::move(reading), recording, window_options(request));
-  }
-  if (!reading.load && !reading.no_window.empty()) reading.reasons.add(recording.faults());
-  return {std::move(reading), {}, {}};
+  return placed_load(std::move(reading), recording, window_options(request));
 }
 
 WritePlan target_of_node(const RunSpec& request, const std::string& telemetry) {
@@ -89,13 +87,13 @@ Result measured_node(const RunSpec& request, const std::string& telemetry) {
   wanted.may_use_threads = true;
   LoadReading reading;
   try {
-    Recording recording(telemetry, request.zone, request.columns, request.gpus);
+    RunRecordings recordings({telemetry}, request);
+    Recording& recording = recordings.open.front();
     if (wanted.with_snapshots) recording.hash_while_read();
-    PlacedLoad placed = placed_load(request, recording);
-    reading = std::move(placed.reading);
-    if (placed.placement) wanted.place_half_width_s = placed.placement->half_width_s;
+    const PlacedLoad placed = load_of_node(request, recording);
+    reading = placed.reading;
     Result result =
-        assess_alone(wanted, recording, reading, {request.bench_result, request.agg_result});
+        evaluate(wanted, recordings, placed, {request.bench_result, request.agg_result});
     add_window_facts(placed, reading, result);
     result.benchmark_result = request.bench_result;
     add_optional_requests(requests_of_node(request, telemetry), recording, result);

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "results/record.h"
-#include "runs/assess_alone.h"
+#include "runs/evaluate.h"
 #include "runs/option_codec.h"
 #include "runs/package_run.h"
 
@@ -25,8 +25,7 @@ CommandOutput multinode(const RunSpec& request) {
   target.record_path = request.validation_result.empty() ? record_beside(request.bench_result)
                                                          : request.validation_result;
   target.record_advice = kOtherValidationResult;
-  run.uncertainty = request.uncertainty;
-  run.delivery = request.delivery();
+  run.asked = request;
   return deliver_package(std::move(run));
 }
 

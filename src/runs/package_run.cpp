@@ -9,9 +9,9 @@
 
 #include "energy/plausibility.h"
 #include "packages/inputs.h"
-#include "runs/assess_alone.h"
+#include "runs/evaluate.h"
+#include "runs/extras.h"
 #include "runs/package_uncertainty.h"
-#include "runs/uncertainty.h"
 
 namespace aggregate_power {
 namespace {
@@ -19,9 +19,9 @@ namespace {
 Result checked(const PackageRun& run) {
   const PackageQuestion& question = run.question;
   try {
-    const bool is_wanted = run.uncertainty.is_wanted;
-    return check_package_with(run.uncertainty,
-                              is_wanted ? hardware_in(run.target.aggregate_path) : "", question);
+    const bool is_wanted = run.asked.uncertainty.is_wanted;
+    return evaluate_package(run.asked, is_wanted ? hardware_in(run.target.aggregate_path) : "",
+                            question);
   } catch (const std::exception& error) {  // out of memory: an old claim must not stay
     Result result;
     result.way = Way::package;
@@ -31,7 +31,7 @@ Result checked(const PackageRun& run) {
     facts.salvage = question.salvage;
     result.reasons.add(Reason::package_recompute_invalid, error.what());
     result.failures.emplace_back(error.what());
-    refuse_uncertainty(run.uncertainty, result);
+    refuse_extras(run.asked, result);
     return result;
   }
 }
@@ -93,7 +93,7 @@ CommandOutput deliver_package(PackageRun run) {
                       std::back_inserter(result.warnings));
   }
   add_inputs(question, run.target);
-  return deliver(std::move(result), std::move(run.target), run.delivery);
+  return deliver(std::move(result), std::move(run.target), run.asked.delivery());
 }
 
 }  // namespace aggregate_power

@@ -21,9 +21,8 @@ struct PackageRun {
   // Where the two files go, and inputs other than the package and the result.
   WritePlan target;
   std::vector<RecordedOption> options;
-  UncertaintyOptions uncertainty;
+  RunOptions asked;
   std::vector<std::string> warnings;
-  DeliveryOptions delivery;
 };
 
 // The question that the options ask, without the result.

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "recorders/metric_labels.h"
+#include "runs/extras.h"
 #include "runs/sensor_readings.h"
-#include "runs/uncertainty.h"
 
 namespace aggregate_power {
 namespace {
@@ -31,19 +31,21 @@ Sensor sensor_of(const PackageFacts& package) {
 
 }  // namespace
 
-Result check_package_with(const UncertaintyOptions& options, const std::string& hardware,
-                          PackageQuestion question) {
+Result evaluate_package(const RunOptions& run, const std::string& hardware,
+                        PackageQuestion question) {
   SensorReadings readings;
-  if (options.is_wanted) question.readings = &readings.gpus;
+  if (run.uncertainty.is_wanted) question.readings = &readings.gpus;
   Result result = check_package(question);
-  if (!options.is_wanted) return result;
   for (const GpuResult& gpu : result.gpus) readings.published_j[gpu.name] = gpu.energy.energy_j;
   readings.series.schema = "srt-slurm samples";
   readings.series.sensor = sensor_of(*result.package);
   readings.hosts = hosts_of(readings.gpus);
   std::vector<SensorReadings> recordings;
   recordings.push_back(std::move(readings));
-  add_uncertainty(options, std::move(recordings), hardware, result);
+  RunOptions without_idle = run;
+  without_idle.idle.clear();
+  add_extras({without_idle, std::move(recordings), hardware}, result);
+  refuse_idle_of_package(run, result);
   return result;
 }
 

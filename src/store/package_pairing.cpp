@@ -14,7 +14,6 @@
 #include "packages/agentic_checks.h"
 #include "results/aggregate_json.h"
 #include "runs/failed_requests.h"
-#include "runs/idle.h"
 #include "runs/native.h"
 #include "runs/package_run.h"
 #include "runs/package_uncertainty.h"
@@ -165,8 +164,7 @@ Result checked(const MultinodeLogs& package, const StorePath& benchmark, const S
     if (auto doubt = doubt_about_gpus(run.name, aggregate)) warnings.push_back(std::move(*doubt));
   }
   const std::string hardware = options.uncertainty.is_wanted ? hardware_of(aggregate) : "";
-  Result result = check_package_with(options.uncertainty, hardware, std::move(question));
-  refuse_idle(options, result, kNotForPackages);
+  Result result = evaluate_package(options, hardware, std::move(question));
   if (failed) result.failed_requests = failed_requests(*failed, result);
   std::ranges::move(warnings, std::back_inserter(result.warnings));
   return result;
@@ -180,11 +178,9 @@ Result checked_native(const MultinodeLogs& package, const StorePath& benchmark,
   question.result_name = benchmark.display;
   question.result = benchmark.tree->open(benchmark.path);
   question.gpus = counts_of(run.name, aggregate);
-  question.contract = options.contract;
-  question.uncertainty = options.uncertainty;
+  question.run = options;
   if (options.uncertainty.is_wanted) question.hardware = hardware_of(aggregate);
   Result result = check_native(question);
-  refuse_idle(options, result, kNotForPackages);
   if (auto doubt = doubt_about_gpus(run.name, aggregate)) {
     result.warnings.push_back(std::move(*doubt));
   }
