@@ -131,7 +131,7 @@ done <<'TABLE'
 3 0 0 files '\b(Origin|kUnrecorded|unrecorded_options)\b'
 3 5 2 files '"(--)?select"'
 3 24 6 files 'Contract::august'
-3 4 0 files of step 3 still there
+3 0 0 files of step 3 still there
 4 14 4 files '"(power_valid|computed_from)"'
 4 17 0 files of step 4 still there
 5 19 2 files '\{[a-z_]*:[<>]'

@@ -6,18 +6,10 @@
 #include "commands/command.h"
 #include "commands/output.h"
 #include "commands/shared_options.h"
-#include "runs/agentic.h"
-#include "runs/agentic_package.h"
+#include "runs/run_kinds.h"
 
 namespace aggregate_power {
 namespace {
-
-int run_agentic(const RunSpec& request) {
-  const bool is_on_one_node = request.power_dir.empty() && !request.lacks_contract;
-  return report(request.require_power, [&] {
-    return is_on_one_node ? aggregate_agentic(request) : aggregate_agentic_nodes(request);
-  });
-}
 
 void add_profile_timezone(Options& options, RunSpec& request) {
   const auto take = [&request](const std::string& text) {
@@ -116,7 +108,9 @@ Command agentic_command() {
     settle_request_options(parsed, *request);
     if (parsed.text("--agg-result") == "-") throw Error("--agg-result: expected a file");
   };
-  command.run = [request] { return run_agentic(*request); };
+  command.run = [request] {
+    return report(request->require_power, [&] { return deliver_run(*request); });
+  };
   return command;
 }
 

@@ -12,10 +12,7 @@
 #include "commands/given_load.h"
 #include "commands/output.h"
 #include "commands/shared_options.h"
-#include "packages/native_place.h"
-#include "runs/native_run.h"
-#include "runs/one_node.h"
-#include "runs/package.h"
+#include "runs/run_kinds.h"
 
 namespace aggregate_power {
 namespace {
@@ -54,11 +51,6 @@ void expect_gpus(RunSpec& package) {
   }
   package.finds_gpus = !package.expected_num_gpus;
   package.role_gpus.aggregate = package.expected_num_gpus.value_or(0);
-}
-
-CommandOutput of_package(const RunSpec& request) {
-  return is_native_package({disk_tree(), request.power_dir}) ? multinode_native(request)
-                                                             : multinode(request);
 }
 
 void settle_handed_package(RunSpec& package, const Options& options) {
@@ -157,9 +149,7 @@ Command aggregate_command() {
       "Reason codes, each with what to do: 'man aggregate-power', or 'aggregate-power help reasons'.";
   command.settle = [request](const Options& given) { settle_aggregate(*request, given); };
   command.run = [request] {
-    return report(request->require_power, [&] {
-      return request->power_dir.empty() ? aggregate(*request) : of_package(*request);
-    });
+    return report(request->require_power, [&] { return deliver_run(*request); });
   };
   return command;
 }

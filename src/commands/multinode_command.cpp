@@ -17,10 +17,8 @@
 #include "commands/output.h"
 #include "commands/shared_options.h"
 #include "packages/native_place.h"
-#include "runs/hosts.h"
 #include "runs/idle.h"
-#include "runs/native_run.h"
-#include "runs/package.h"
+#include "runs/run_kinds.h"
 
 namespace aggregate_power {
 namespace {
@@ -28,7 +26,6 @@ namespace {
 // A run is measured by a package, of either kind, or by a recording of each host.
 struct Parsed {
   RunSpec run;
-  bool is_native = false;
   std::string nodes;
   std::vector<std::string> host_files;
   std::vector<std::string> roles;
@@ -128,8 +125,7 @@ void settle_package(Parsed& parsed, const Options& options) {
     throw Error(
         "give --host HOST=FILE for each host, or --nodes FOLDER; or, for a package, --prefill-gpus N and --decode-gpus N, or --aggregate-gpus N");
   }
-  parsed.is_native = is_native_package({disk_tree(), parsed.run.power_dir});
-  if (parsed.is_native) refuse_for_native(options);
+  if (is_native_package({disk_tree(), parsed.run.power_dir})) refuse_for_native(options);
   if (!options.is_given("--expected-cpu-source")) {
     parsed.run.expected_cpu_source = expected_cpu_source_in_environment(parsed.run.contract);
   }
@@ -167,13 +163,6 @@ void settle_multinode(Parsed& parsed, const Options& options) {
   } else {
     settle_package(parsed, options);
   }
-}
-
-int run_multinode(const Parsed& parsed) {
-  return report(parsed.run.require_power, [&] {
-    if (parsed.is_of_hosts()) return aggregate_hosts(parsed.run);
-    return parsed.is_native ? multinode_native(parsed.run) : multinode(parsed.run);
-  });
 }
 
 void add_gpu_count(Options& options, const std::string& name, std::int64_t& count,
@@ -260,7 +249,9 @@ Command multinode_command() {
   command.exit_statuses =
       "0 done, also when the telemetry could not be used (the reason is recorded); 1 when power is required and not valid; 2 for wrong options";
   command.settle = [parsed](const Options& given) { settle_multinode(*parsed, given); };
-  command.run = [parsed] { return run_multinode(*parsed); };
+  command.run = [parsed] {
+    return report(parsed->run.require_power, [&] { return deliver_run(parsed->run); });
+  };
   return command;
 }
 

@@ -1,6 +1,4 @@
 // Finds, checks and measures one agentic run on one node.
-#include "runs/agentic.h"
-
 #include <algorithm>
 #include <iterator>
 #include <string_view>
@@ -25,6 +23,7 @@
 #include "runs/failed_requests.h"
 #include "runs/option_codec.h"
 #include "runs/request_run.h"
+#include "runs/run_kinds.h"
 #include "runs/sensor_readings.h"
 
 namespace aggregate_power {
@@ -231,16 +230,13 @@ Result measured_agents(const MeasurementRequest& wanted, const RunSpec& request,
 }
 
 WritePlan target_of_agents(const RunSpec& request, const Files& files) {
-  WritePlan target;
-  target.aggregate_path = request.agg_result;
-  target.record_path = path_below(request.result_dir, "power_validation.json");
+  WritePlan target = target_of(request);
   target.inputs = inputs_of(files, request.agg_result);
   target.inputs.push_back(files.window);
   if (request.uncertainty.is_wanted || request.requests.is_asked()) {
     std::ranges::move(model_files_beside(files.telemetry), std::back_inserter(target.inputs));
   }
   if (!request.requests.file.empty()) target.inputs.push_back(requests_path(request.requests.file));
-  target.record_advice = kNameIsTaken;
   return target;
 }
 

@@ -1,6 +1,4 @@
 // Finds, checks and measures one load of agents on several nodes.
-#include "runs/agentic_package.h"
-
 #include <exception>
 #include <new>
 #include <utility>
@@ -15,6 +13,7 @@
 #include "runs/failed_requests.h"
 #include "runs/option_codec.h"
 #include "runs/package_run.h"
+#include "runs/run_kinds.h"
 
 namespace aggregate_power {
 namespace {
@@ -100,13 +99,10 @@ CommandOutput aggregate_agentic_nodes(const RunSpec& request) {
   if (checks.reasons.empty()) count_failed_requests(request.result_dir, run);
   run.window_source = kFormalWindowSource;
   run.options = options_for_record(request, RunKind::agents_package);
-  WritePlan& target = run.target;
-  target.aggregate_path = request.agg_result;
-  target.record_path = path_below(request.result_dir, "power_validation.json");
-  target.record_advice = kNameIsTaken;
-  target.inputs = inputs_in(request.result_dir);
+  run.target = target_of(request);
+  run.target.inputs = inputs_in(request.result_dir);
   if (request.contract != Contract::august) {
-    run.audit_source = audit_source(request, target.record_path);
+    run.audit_source = audit_source(request, run.target.record_path);
   }
   run.asked = request;
   return deliver_package(std::move(run));

@@ -1,6 +1,4 @@
 // Reads all hosts, checks them together and combines their results.
-#include "runs/hosts.h"
-
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -22,6 +20,7 @@
 #include "runs/host.h"
 #include "runs/node_fleets.h"
 #include "runs/option_codec.h"
+#include "runs/run_kinds.h"
 
 namespace aggregate_power {
 namespace {
@@ -320,16 +319,11 @@ Result measured_hosts(const RunSpec& request) {
 }
 
 WritePlan target_of_hosts(const RunSpec& request) {
-  WritePlan target;
-  target.aggregate_path = request.agg_result;
-  target.record_path = request.validation_result.empty() ? record_beside(request.bench_result)
-                                                         : request.validation_result;
-  target.make_record_folder = !request.validation_result.empty();
+  WritePlan target = target_of(request);
   target.inputs = {request.bench_result, request.agg_result};
   for (const HostFile& file : request.hosts) {
     std::ranges::copy(files_of_host(file), std::back_inserter(target.inputs));
   }
-  target.record_advice = kOtherValidationResult;
   return target;
 }
 

@@ -25,10 +25,10 @@
 #include "runs/evaluate.h"
 #include "runs/facility_run.h"
 #include "runs/idle.h"
-#include "runs/one_node.h"
 #include "runs/option_codec.h"
 #include "runs/repeated_recordings.h"
 #include "runs/request_run.h"
+#include "runs/run_kinds.h"
 #include "runs/sensor_readings.h"
 #include "runs/window.h"
 

@@ -1,10 +1,5 @@
 // Finds, checks and measures one run on one node.
-#include "runs/one_node.h"
-
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <iterator>
 #include <utility>
 
@@ -21,17 +16,13 @@
 #include "runs/evaluate.h"
 #include "runs/option_codec.h"
 #include "runs/request_run.h"
+#include "runs/run_kinds.h"
 #include "runs/sensor_readings.h"
 #include "runs/window.h"
 #include "runs/witnesses.h"
 
 namespace aggregate_power {
 namespace {
-
-std::string record_path(const RunSpec& request) {
-  if (!request.validation_result.empty()) return request.validation_result;
-  return request.schema_version == 2 ? record_beside(request.bench_result) : std::string();
-}
 
 // The load of the run, with its window as far as it can be found.
 PlacedLoad load_of_node(const RunSpec& request, const Recording& recording) {
@@ -46,10 +37,7 @@ PlacedLoad load_of_node(const RunSpec& request, const Recording& recording) {
 }
 
 WritePlan target_of_node(const RunSpec& request, const std::string& telemetry) {
-  WritePlan target;
-  target.aggregate_path = request.agg_result;
-  target.record_path = record_path(request);
-  target.make_record_folder = !request.validation_result.empty();
+  WritePlan target = target_of(request);
   target.inputs = with_side_files(telemetry);
   target.inputs.insert(target.inputs.end(), {request.bench_result, request.agg_result});
   target.inputs.insert(target.inputs.end(), request.witnesses.begin(), request.witnesses.end());
@@ -57,14 +45,13 @@ WritePlan target_of_node(const RunSpec& request, const std::string& telemetry) {
     std::ranges::move(model_files_beside(telemetry), std::back_inserter(target.inputs));
   }
   if (!request.requests.file.empty()) target.inputs.push_back(requests_path(request.requests.file));
-  target.record_advice = kOtherValidationResult;
   return target;
 }
 
 RequestRun requests_of_node(const RunSpec& request, const std::string& telemetry) {
   RequestRun run{request.requests, request.bench_result, request.max_sample_gap_s, request.dry_run,
                  target_of_node(request, telemetry).inputs};
-  run.others.push_back(record_path(request));
+  run.others.push_back(target_of(request).record_path);
   run.dry_run |= static_cast<bool>(request.take_plan);
   run.gpu = request.uncertainty.gpu;
   if (request.requests.is_asked()) run.hardware = hardware_in(request.agg_result);
@@ -83,7 +70,7 @@ void add_optional_requests(const RequestRun& run, const Recording& recording, Re
 
 Result measured_node(const RunSpec& request, const std::string& telemetry) {
   MeasurementRequest wanted{request};
-  wanted.with_snapshots = !record_path(request).empty();
+  wanted.with_snapshots = !target_of(request).record_path.empty();
   wanted.may_use_threads = true;
   LoadReading reading;
   try {
@@ -108,20 +95,6 @@ Result measured_node(const RunSpec& request, const std::string& telemetry) {
 }
 
 }  // namespace
-
-std::string find_telemetry() {
-  const char* const named = std::getenv("GPU_METRICS_CSV");
-  if (named != nullptr && *named != '\0') return normal_path(named);
-  struct stat status {};
-  for (const char* path : {"gpu_metrics.csv", "/workspace/gpu_metrics.csv"}) {
-    if (::stat(path, &status) == 0) return path;
-  }
-  return "gpu_metrics.csv";
-}
-
-std::vector<std::string> recordings_of(const RunSpec& run) {
-  return run.telemetry.empty() ? std::vector{find_telemetry()} : run.telemetry;
-}
 
 CommandOutput aggregate(const RunSpec& request) {
   const std::string telemetry = recordings_of(request).front();

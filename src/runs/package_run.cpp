@@ -1,4 +1,4 @@
-// Checks a package and delivers its result.
+// Checks a package, of either kind, and delivers its result.
 #include "runs/package_run.h"
 
 #include <exception>
@@ -11,7 +11,10 @@
 #include "packages/inputs.h"
 #include "runs/evaluate.h"
 #include "runs/extras.h"
+#include "runs/native.h"
+#include "runs/option_codec.h"
 #include "runs/package_uncertainty.h"
+#include "runs/run_kinds.h"
 
 namespace aggregate_power {
 namespace {
@@ -59,6 +62,21 @@ std::vector<std::string> doubts_of(const std::string& power_dir, const Result& r
   return warnings;
 }
 
+Result checked_native(const NativeQuestion& question) {
+  try {
+    return check_native(question);
+  } catch (const std::exception& error) {  // out of memory: an old claim must not stay
+    Result result;
+    result.way = Way::native;
+    result.native.emplace();
+    result.telemetry_source = question.place.power_dir;
+    result.benchmark_result = question.result_name;
+    result.reasons.add(Reason::native_node_invalid, error.what());
+    refuse_extras(question.run, result);
+    return result;
+  }
+}
+
 }  // namespace
 
 PackageQuestion package_question(const RunSpec& run) {
@@ -94,6 +112,41 @@ CommandOutput deliver_package(PackageRun run) {
   }
   add_inputs(question, run.target);
   return deliver(std::move(result), std::move(run.target), run.asked.delivery());
+}
+
+CommandOutput multinode(const RunSpec& request) {
+  RunSpec spec = request;
+  if (request.finds_gpus) {
+    spec.role_gpus.aggregate = gpus_in_aggregate(request.agg_result).value_or(0);
+  }
+  PackageRun run;
+  run.question = package_question(spec);
+  run.question.result_name = request.bench_result;
+  run.options = options_for_record(spec, RunKind::package);
+  run.target = target_of(request);
+  run.asked = request;
+  return deliver_package(std::move(run));
+}
+
+CommandOutput multinode_native(const RunSpec& request) {
+  NativeQuestion question;
+  question.place = {disk_tree(), request.power_dir};
+  question.result_name = request.bench_result;
+  question.gpus = request.role_gpus;
+  question.run = request;
+  if (request.uncertainty.is_wanted) question.hardware = hardware_in(request.agg_result);
+  try {
+    question.result = question.place.tree->open(question.result_name);
+  } catch (const FileError& error) {
+    question.result_fault = error.what();
+  }
+  Result result = checked_native(question);
+  result.sources.options = options_for_record(request, RunKind::package);
+  WritePlan target = target_of(request);
+  target.inputs = native_files(question.place);
+  target.inputs.insert(target.inputs.end(), {request.bench_result, request.agg_result});
+  target.input_folders = {request.power_dir};
+  return deliver(std::move(result), std::move(target), request.delivery());
 }
 
 }  // namespace aggregate_power

@@ -19,9 +19,9 @@
 #include "recorders/side_files.h"
 #include "runs/evaluate.h"
 #include "runs/extras.h"
-#include "runs/one_node.h"
 #include "runs/pass.h"
 #include "runs/repeated_recordings.h"
+#include "runs/run_kinds.h"
 #include "runs/window.h"
 
 namespace aggregate_power {

@@ -1,5 +1,5 @@
 // One request for each kind of run.
-#include "publication/rerun.h"
+#include "publication/recompute_run.h"
 
 #include <algorithm>
 #include <tuple>
@@ -12,13 +12,9 @@
 #include "base/text/python_number.h"
 #include "publication/evidence.h"
 #include "results/record.h"
-#include "runs/agentic_package.h"
-#include "runs/hosts.h"
 #include "runs/measure.h"
-#include "runs/native_run.h"
-#include "runs/one_node.h"
 #include "runs/option_codec.h"
-#include "runs/package.h"
+#include "runs/run_kinds.h"
 #include "store/recompute.h"
 
 namespace aggregate_power {
@@ -134,63 +130,55 @@ bool is_of_package(const RunRecord& record) {
   return is_native(record) || record.content.find("selected_window") != nullptr;
 }
 
-CommandOutput measured(const RunSpec& run) {
-  std::ignore = measure_run(run);
-  return {};
-}
-
-// The command that wrote the record; sets where its power is.
-using RunCommand = CommandOutput (*)(const RunSpec& run);
-RunCommand command_of(const RunRecord& record, const JsonValue& aggregate, RunSpec& run) {
-  if (!aggregate.members.empty() && aggregate.members[0].first == kMeasuredKey) {
+// Where the power of the run is.
+void set_telemetry(const RunRecord& record, bool is_measured, RunSpec& run) {
+  if (is_measured) {
     run.telemetry = recorded_telemetry(record);
-    return measured;
+    return;
   }
   if (is_of_package(record)) run.power_dir = found_path(record, record.telemetry());
   if (is_of_agents(record)) run.result_dir = disk_path(*record.place.folder);
-  if (is_of_package(record) && is_of_agents(record)) {
+  if (is_of_package(record)) {
     const bool has_count = record.from().at("options").find("expected_num_gpus") != nullptr;
     if (!has_count) run.expected_num_gpus.reset();
     run.finds_gpus = run.finds_gpus && has_count;
-    return aggregate_agentic_nodes;
-  }
-  if (is_of_package(record)) {
-    run.finds_gpus = false;
-    return is_native(record) ? multinode_native : multinode;
-  }
-  if (record.from().find("hosts") != nullptr) {
+  } else if (record.from().find("hosts") != nullptr) {
+    run.no_hosts = record.telemetry();
     set_hosts(record, run);
-    return aggregate_hosts;
+  } else if (!is_of_agents(record)) {
+    run.telemetry = {found_path(record, record.telemetry())};
   }
-  if (is_of_agents(record)) return aggregate_agentic;
-  run.telemetry = {found_path(record, record.telemetry())};
-  return aggregate_power::aggregate;
 }
 
 // What the command would have written.
-Rerun rerun_single(const RunRecord& record, const StorePath& aggregate) {
+RecomputedRun recompute_single(const RunRecord& record, const StorePath& aggregate) {
   const JsonValue content =
       json_object_of(read_all(*aggregate.tree->open(aggregate.path).source()), aggregate.display);
   RunSpec run;
   set_run_options(record, content, run);
   run.bench_result = record.benchmark();
-  const RunCommand command = command_of(record, content, run);
+  const bool is_measured = !content.members.empty() && content.members[0].first == kMeasuredKey;
+  set_telemetry(record, is_measured, run);
   for (std::string* const path : {&run.logs_root, &run.bench_result}) {
     if (!path->empty()) *path = found_path(record, *path);
   }
   run.agg_result = run.out = disk_path(aggregate);
   if (!run.artifact_dir.empty()) run.artifact_dir = found_path(record, run.artifact_dir);
   run.validation_result = record.place.path;
-  Rerun rerun{.fault = "it was not computed"};
+  RecomputedRun now{.fault = "it was not computed"};
   run.dry_run = true;
-  run.requests.take_lines = [&](const std::string& text) { rerun.request_lines = text; };
+  run.requests.take_lines = [&](const std::string& text) { now.request_lines = text; };
   run.take_plan = [&](const WritePlan& plan) {
-    rerun.fault.clear();
-    rerun.edits = plan.edits;
-    rerun.record = parse_json(plan.record({}, {}));
+    now.fault.clear();
+    now.edits = plan.edits;
+    now.record = parse_json(plan.record({}, {}));
   };
-  command(run);
-  return rerun;
+  if (is_measured) {
+    std::ignore = measure_run(run);
+  } else {
+    std::ignore = deliver_run(run);
+  }
+  return now;
 }
 
 // ---- Runs in a store
@@ -232,7 +220,7 @@ std::optional<RunPieces> recorded_pieces(const RunRecord& record) {
                        is_of_agents(record)};
 }
 
-Rerun rerun_stored(const RunRecord& record, const StorePath& aggregate) {
+RecomputedRun recompute_stored(const RunRecord& record, const StorePath& aggregate) {
   const auto pieces = recorded_pieces(record);
   if (!pieces) return {.fault = "its telemetry or its benchmark result is gone"};
   StoredRun run;
@@ -263,8 +251,9 @@ std::optional<RecordedPackage> recorded_package(const RunRecord& record) {
   return RecordedPackage{std::move(logs), std::move(*benchmark)};
 }
 
-Rerun rerun(const RunRecord& record, const StorePath& aggregate) {
-  return record.is_of_store() ? rerun_stored(record, aggregate) : rerun_single(record, aggregate);
+RecomputedRun recompute_run(const RunRecord& record, const StorePath& aggregate) {
+  return record.is_of_store() ? recompute_stored(record, aggregate)
+                              : recompute_single(record, aggregate);
 }
 
 }  // namespace aggregate_power
