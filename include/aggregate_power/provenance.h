@@ -119,7 +119,7 @@ struct PackageOptions {
   bool consumer_gaps = false;              // gaps are judged as the original's reader does
   std::string logs_root = {};              // normal path
   std::optional<std::string> expected_cpu_source = {};
-  // Those of a run on one node are, with RunOptions::finds_gpus, as many as the aggregate says.
+  // With RunOptions::finds_gpus a run on one node has as many as the aggregate says.
   RoleCounts role_gpus = {};
 };
 

@@ -17,7 +17,7 @@
 #include "commands/output.h"
 #include "commands/shared_options.h"
 #include "packages/native_place.h"
-#include "runs/idle.h"
+#include "runs/extras.h"
 #include "runs/run_kinds.h"
 
 namespace aggregate_power {

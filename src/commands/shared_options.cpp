@@ -15,7 +15,7 @@
 #include "base/text/python_number.h"
 #include "base/text/unicode.h"
 #include "loads/selection.h"
-#include "runs/idle.h"
+#include "runs/extras.h"
 
 namespace aggregate_power {
 namespace {

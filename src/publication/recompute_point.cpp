@@ -24,7 +24,7 @@
 #include "runs/evaluate.h"
 #include "runs/native.h"
 #include "runs/option_codec.h"
-#include "runs/package_uncertainty.h"
+#include "runs/package_run.h"
 #include "runs/window.h"
 
 namespace aggregate_power {
@@ -66,12 +66,12 @@ RunOptions recorded_extras(const JsonValue& record) {
   return extras;
 }
 
-// What cannot be computed again, of a point of which too little is retained.
+// What cannot be computed again where too little of a point is retained.
 void note_lost_extras(const PointEvidence& found, RecomputedPoint& result) {
   for (const char* const key : kExtras) compare_extra({}, key, found, result);
 }
 
-// Each value of these that differs from that of `run` is a fault.
+// Each of these values that `run` has otherwise is a fault.
 void compare_extras(const Result& run, const PointEvidence& found, RecomputedPoint& result) {
   if (!run.is_valid()) return;  // that is a fault of its own
   const bool has_intervals = std::ranges::any_of(

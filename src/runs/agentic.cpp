@@ -18,7 +18,6 @@
 #include "recorders/recording.h"
 #include "recorders/side_files.h"
 #include "results/record.h"
-#include "runs/assess.h"
 #include "runs/evaluate.h"
 #include "runs/failed_requests.h"
 #include "runs/option_codec.h"

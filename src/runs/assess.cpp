@@ -1,5 +1,5 @@
 // Measures a recording and computes the result.
-#include "runs/assess.h"
+#include "runs/evaluate.h"
 
 #include <algorithm>
 #include <iterator>

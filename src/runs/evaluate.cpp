@@ -15,8 +15,6 @@
 #include "base/text/json.h"
 #include "energy/metrics.h"
 #include "results/aggregate_json.h"
-#include "runs/assess.h"
-#include "runs/assess_by_evidence.h"
 #include "runs/extras.h"
 
 namespace aggregate_power {

@@ -1,5 +1,4 @@
 // Reads what --idle says, and finds the readings that it is about.
-#include "runs/idle.h"
 
 #include <algorithm>
 #include <cmath>

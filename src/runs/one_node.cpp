@@ -12,7 +12,6 @@
 #include "recorders/recording.h"
 #include "recorders/side_files.h"
 #include "results/record.h"
-#include "runs/assess.h"
 #include "runs/evaluate.h"
 #include "runs/option_codec.h"
 #include "runs/request_run.h"

@@ -16,7 +16,7 @@ namespace aggregate_power {
 namespace {
 
 using Accepted = RunOptions::Accepted;
-using Value = std::optional<decltype(RecordedOption::value)>;  // nullopt: the option is not written
+using Value = std::optional<decltype(RecordedOption::value)>;  // absent: it is not written
 
 constexpr unsigned bit(RunKind kind) { return 1U << static_cast<unsigned>(kind); }
 constexpr unsigned kAgents = bit(RunKind::agents_package);

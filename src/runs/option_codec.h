@@ -10,8 +10,8 @@
 
 namespace aggregate_power {
 
-// Each kind of run has its own options. Those of a run in a store have the type of their value,
-// others are texts.
+// Each kind of run has its own options. A run in a store has them in the type of their value,
+// another one as texts.
 enum class RunKind { recording, package, agents_package, stored_recording, stored_package };
 
 // What is given: an option with its default is left out, unless the record of that kind always has

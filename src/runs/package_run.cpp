@@ -3,21 +3,39 @@
 
 #include <exception>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "energy/plausibility.h"
 #include "packages/inputs.h"
+#include "recorders/metric_labels.h"
 #include "runs/evaluate.h"
 #include "runs/extras.h"
 #include "runs/native.h"
 #include "runs/option_codec.h"
-#include "runs/package_uncertainty.h"
 #include "runs/run_kinds.h"
 
 namespace aggregate_power {
 namespace {
+
+// Each GPU's name begins with its host.
+std::size_t hosts_of(const std::vector<GatheredReadings>& gpus) {
+  std::set<std::string> hosts;
+  for (const GatheredReadings& gpu : gpus) hosts.insert(gpu.gpu.substr(0, gpu.gpu.find('/')));
+  return hosts.size();
+}
+
+// DCGM's unless the manifest names another exporter's metric.
+Sensor sensor_of(const PackageFacts& package) {
+  Sensor sensor = sensor_of_metric(package.source_metric.value_or("DCGM_FI_DEV_POWER_USAGE"));
+  const std::string scope = package.power_scope.value_or("");
+  for (const char* const larger : {"module", "node", "wall", "rail"}) {
+    if (scope.find(larger) != std::string::npos) sensor.scope = larger;
+  }
+  return sensor;
+}
 
 Result checked(const PackageRun& run) {
   const PackageQuestion& question = run.question;
@@ -78,6 +96,24 @@ Result checked_native(const NativeQuestion& question) {
 }
 
 }  // namespace
+
+Result evaluate_package(const RunOptions& run, const std::string& hardware,
+                        PackageQuestion question) {
+  SensorReadings readings;
+  if (run.uncertainty.is_wanted) question.readings = &readings.gpus;
+  Result result = check_package(question);
+  for (const GpuResult& gpu : result.gpus) readings.published_j[gpu.name] = gpu.energy.energy_j;
+  readings.series.schema = "srt-slurm samples";
+  readings.series.sensor = sensor_of(*result.package);
+  readings.hosts = hosts_of(readings.gpus);
+  std::vector<SensorReadings> recordings;
+  recordings.push_back(std::move(readings));
+  RunOptions without_idle = run;
+  without_idle.idle.clear();
+  add_extras({without_idle, std::move(recordings), hardware}, result);
+  refuse_idle_of_package(run, result);
+  return result;
+}
 
 PackageQuestion package_question(const RunSpec& run) {
   PackageQuestion question;

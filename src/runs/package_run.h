@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "aggregate_power/result.h"
 #include "packages/check.h"
 #include "results/deliver.h"
 #include "runs/failed_requests.h"
@@ -24,6 +25,11 @@ struct PackageRun {
   RunOptions asked;
   std::vector<std::string> warnings;
 };
+
+// Evaluates the run of a package: checks it, and adds the extras. `hardware` is what the aggregate
+// calls the GPUs; empty: nothing.
+Result evaluate_package(const RunOptions& run, const std::string& hardware,
+                        PackageQuestion question);
 
 // The question that the options ask, without the result.
 PackageQuestion package_question(const RunSpec& run);

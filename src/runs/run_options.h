@@ -99,7 +99,7 @@ struct RunSpec : RunOptions, PackageOptions {
   // Of agents.
   std::string result_dir = {};
   std::string artifact_dir = {};          // empty: found in result_dir
-  std::optional<Zone> profile_zone = {};  // nullopt: as the requests show it
+  std::optional<Zone> profile_zone = {};  // absent: as the requests show it
 
   // Of several hosts.
   std::vector<HostFile> hosts = {};   // in the order in which they are read and recorded

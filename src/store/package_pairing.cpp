@@ -16,7 +16,6 @@
 #include "runs/failed_requests.h"
 #include "runs/native.h"
 #include "runs/package_run.h"
-#include "runs/package_uncertainty.h"
 #include "store/artifact_names.h"
 #include "store/package_files.h"
 

@@ -10,7 +10,7 @@
 #include "aggregate_power/result.h"
 #include "base/files/file.h"
 #include "energy/zone_witnesses.h"
-#include "runs/assess.h"
+#include "runs/evaluate.h"
 #include "store/recompute.h"
 #include "store/store_path.h"
 

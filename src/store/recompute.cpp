@@ -13,6 +13,7 @@
 #include "store/layouts.h"
 #include "store/missing_pieces.h"
 #include "store/run_zone.h"
+#include "store/stored_aggregate.h"
 
 namespace aggregate_power {
 namespace {
