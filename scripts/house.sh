@@ -129,7 +129,7 @@ done <<'TABLE'
 1 15 0 files of step 1 still there
 3 12 12 hits '\b(add_idle|add_uncertainty|place_load|refuse_idle|refuse_uncertainty)\('
 3 0 0 files '\b(Origin|kUnrecorded|unrecorded_options)\b'
-3 5 2 files '"(--)?select"'
+3 2 2 files '"(--)?select"'
 3 24 6 files 'Contract::august'
 3 0 0 files of step 3 still there
 4 14 4 files '"(power_valid|computed_from)"'

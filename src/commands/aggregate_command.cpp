@@ -25,21 +25,6 @@ std::string handed_package(const RunSpec& request, const Options& options) {
   return folder.empty() ? std::string() : normal_path(folder);
 }
 
-void refuse_options_of_recordings(const Options& options) {
-  for (const char* const name :
-       {"--columns",       "--timestamp-column", "--power-column", "--device-column",
-        "--power-unit",    "--timezone",         "--witness",      "--max-sample-gap",
-        "--gpus",          "--select",           "--window",       "--start",
-        "--end",           "--duration",         "--requests",     "--input-tokens",
-        "--output-tokens", "--per-request",      "--share",        "--phases",
-        "--idle"}) {
-    if (!options.is_given(name)) continue;
-    throw Error(fmt::format(
-        "{}: is for a recording, and $POWER_ARTIFACT_DIR names a package: give --csv, or unset the variable",
-        name));
-  }
-}
-
 // Without a number, the aggregate says how many GPUs there were.
 void expect_gpus(RunSpec& package) {
   const std::string count = from_environment("GPU_COUNT", "");
@@ -54,7 +39,9 @@ void expect_gpus(RunSpec& package) {
 }
 
 void settle_handed_package(RunSpec& package, const Options& options) {
-  refuse_options_of_recordings(options);
+  refuse_options(
+      options, options_of_recordings(),
+      "is for a recording, and $POWER_ARTIFACT_DIR names a package: give --csv, or unset the variable");
   read_package_environment(package);
   package.expected_cpu_source = expected_cpu_source_in_environment(package.contract);
   expect_gpus(package);

@@ -66,11 +66,10 @@ Command measure_command() {
       "Recordings of the run, one for each host (default: $GPU_METRICS_CSV, else gpu_metrics.csv beside RESULT, here or in /workspace)");
   options.list("--telemetry", "FILE", into_paths(request->telemetry),
                "A recording; may be repeated");
-  options
-      .value(
-          "--select", "WHICH", into(request->select),
-          "Which benchmarks of a result with several: a number from 1, last, all, or KEY=VALUE such as max_concurrency=8 (default: all)")
-      .check(expecting("a number, 'last', 'all' or KEY=VALUE", is_selection));
+  Option& select = add_select(options, *request);
+  select.help =
+      "Which benchmarks of a result with several: a number from 1, last, all, or KEY=VALUE such as max_concurrency=8 (default: all)";
+  select.checks = {expecting("a number, 'last', 'all' or KEY=VALUE", is_selection)};
   add_given_load(options, request->given);
   options.flag("--json", request->json, "Print one JSON object");
   options.value(

@@ -111,11 +111,9 @@ void settle_hosts(Parsed& parsed) {
 
 // Options whose checks a native package has no evidence for.
 void refuse_for_native(const Options& options) {
-  for (const char* const name :
-       {"--expected-producer-sha", "--salvage", "--gap-policy", "--expected-cpu-source"}) {
-    if (!options.is_given(name)) continue;
-    throw Error(fmt::format("{}: is for a dcgm-power package, not for a native one", name));
-  }
+  constexpr const char* kNames[] = {"--expected-producer-sha", "--salvage", "--gap-policy",
+                                    "--expected-cpu-source"};
+  refuse_options(options, kNames, "is for a dcgm-power package, not for a native one");
 }
 
 void settle_package(Parsed& parsed, const Options& options) {
@@ -141,15 +139,10 @@ void refuse_mixture(const Options& options, bool of_hosts) {
                                       "--max-sample-gap", "--columns",       "--timestamp-column",
                                       "--power-column",   "--device-column", "--power-unit",
                                       "--timezone",       "--idle"};
-  const auto refuse = [&](std::span<const char* const> names, const char* why) {
-    for (const char* const name : names) {
-      if (options.is_given(name)) throw Error(fmt::format("{}: {}", name, why));
-    }
-  };
   if (of_hosts) {
-    refuse(kOfPackage, "is for a dcgm-power package, not for --host or --nodes");
+    refuse_options(options, kOfPackage, "is for a dcgm-power package, not for --host or --nodes");
   } else {
-    refuse(kOfHosts, "is for --host or --nodes, not for a dcgm-power package");
+    refuse_options(options, kOfHosts, "is for --host or --nodes, not for a dcgm-power package");
   }
 }
 

@@ -91,11 +91,8 @@ void settle_plot(PlotOptions& plot, const Options& options) {
       !(request.given.start_unix_s && request.given.end_unix_s) && !request.given.duration_s) {
     throw Error("plot: expected --end or --duration beside --start");
   }
-  for (const char* const name :
-       {"--select", "--window", "--output-tokens", "--input-tokens", "--requests"}) {
-    if (options.is_given(name) && request.bench_result.empty()) {
-      throw Error(fmt::format("{}: expected --bench-result beside it", name));
-    }
+  if (request.bench_result.empty()) {
+    refuse_options(options, options_of_loads(), "expected --bench-result beside it");
   }
 }
 

@@ -277,17 +277,45 @@ Option& add_max_sample_gap(Options& options, RunOptions& run) {
       .check(seconds());
 }
 
-void add_load_choice(Options& options, RunOptions& run) {
-  options
+Option& add_select(Options& options, RunOptions& run) {
+  return options
       .value(
           "--select", "WHICH", into(run.select),
           "Which benchmark of a result with several: a number from 1, last, or KEY=VALUE such as max_concurrency=8")
       .check(expecting("a number, 'last' or KEY=VALUE", [](const std::string& text) {
         return text != "all" && is_selection(text);
       }));
+}
+
+void add_load_choice(Options& options, RunOptions& run) {
+  add_select(options, run);
   add_window(
       options, run,
       "Accept a window that the result does not state: placed by the power, or the whole command that the recorder ran (default: exact)");
+}
+
+void refuse_options(const Options& options, std::span<const char* const> names,
+                    const std::string& why) {
+  for (const char* const name : names) {
+    if (options.is_given(name)) throw Error(fmt::format("{}: {}", name, why));
+  }
+}
+
+std::span<const char* const> options_of_loads() {
+  static constexpr const char* kNames[] = {"--select", "--window", "--output-tokens",
+                                           "--input-tokens", "--requests"};
+  return kNames;
+}
+
+std::span<const char* const> options_of_recordings() {
+  static constexpr const char* kNames[] = {
+      "--columns",       "--timestamp-column", "--power-column", "--device-column",
+      "--power-unit",    "--timezone",         "--witness",      "--max-sample-gap",
+      "--gpus",          "--select",           "--window",       "--start",
+      "--end",           "--duration",         "--requests",     "--input-tokens",
+      "--output-tokens", "--per-request",      "--share",        "--phases",
+      "--idle"};
+  return kNames;
 }
 
 Option& add_window(Options& options, RunOptions& run, const std::string& help) {

@@ -2,6 +2,7 @@
 // one differently changes the returned option, or Options::at().
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "commands/options.h"
@@ -50,12 +51,20 @@ void add_rate_options(Options& options, FacilityOptions& facility);
 // Throws Error if any of them was given: `what` has no form for them.
 void refuse_facility_options(const FacilityOptions& facility, const std::string& what);
 
+// Throws Error, with the reason, for the first of these options that was given.
+void refuse_options(const Options& options, std::span<const char* const> names,
+                    const std::string& why);
+// Those about a load that a result states, and those about a run of a recording.
+std::span<const char* const> options_of_loads();
+std::span<const char* const> options_of_recordings();
+
 // Which version of the original judges.
 Option& add_compat(Options& options, RunOptions& run);
 
 // The files of a run.
 // Which benchmark of a result, and which windows are accepted: --select, --window.
 void add_load_choice(Options& options, RunOptions& run);
+Option& add_select(Options& options, RunOptions& run);
 Option& add_window(Options& options, RunOptions& run, const std::string& help);
 
 Option& add_bench_result(Options& options, RunSpec& files);
