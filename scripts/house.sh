@@ -130,7 +130,7 @@ done <<'TABLE'
 3 12 12 hits '\b(add_idle|add_uncertainty|place_load|refuse_idle|refuse_uncertainty)\('
 3 0 0 files '\b(Origin|kUnrecorded|unrecorded_options)\b'
 3 2 2 files '"(--)?select"'
-3 24 6 files 'Contract::august'
+3 2 6 files 'Contract::august'
 3 0 0 files of step 3 still there
 4 14 4 files '"(power_valid|computed_from)"'
 4 17 0 files of step 4 still there

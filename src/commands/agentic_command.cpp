@@ -101,7 +101,7 @@ Command agentic_command() {
   command.exit_statuses =
       "0 done, also when power is not valid (the reason is recorded); 1 when power is required and not valid; 2 for wrong options";
   command.settle = [request](const Options& parsed) {
-    if (request->contract == Contract::august && parsed.is_given("--power-dir") &&
+    if (!rules_of(request->contract).finds_gpus_of_node && parsed.is_given("--power-dir") &&
         parsed.is_given("--expected-num-gpus")) {
       throw Error("--expected-num-gpus excludes --power-dir under --compat august");
     }

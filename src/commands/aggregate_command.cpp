@@ -20,7 +20,7 @@ namespace {
 // Empty: there is none, or it is not asked for.
 std::string handed_package(const RunSpec& request, const Options& options) {
   const bool is_of_recording = options.is_given("--csv") || options.text("--schema-version") == "1";
-  if (is_of_recording || request.contract == Contract::august) return {};
+  if (is_of_recording || !rules_of(request.contract).reads_environment) return {};
   const std::string folder = from_environment("POWER_ARTIFACT_DIR", "");
   return folder.empty() ? std::string() : normal_path(folder);
 }

@@ -377,7 +377,7 @@ void refuse_facility_options(const FacilityOptions& facility, const std::string&
 
 Option& add_compat(Options& options, RunOptions& run) {
   const auto take = [&run](const std::string& text) {
-    run.contract = text == name(Contract::august) ? Contract::august : Contract::october;
+    run.contract = contract_named(text);
     return true;
   };
   return options
@@ -412,7 +412,7 @@ void read_package_environment(PackageOptions& package) {
 
 std::optional<std::string> expected_cpu_source_in_environment(Contract contract) {
   std::string source = from_environment("POWER_EXPECTED_CPU_SOURCE", "");
-  if (contract == Contract::august || source.empty()) return std::nullopt;
+  if (!rules_of(contract).reads_environment || source.empty()) return std::nullopt;
   return source;
 }
 

@@ -25,10 +25,10 @@ PowerIntegrator::PowerIntegrator(const IntegrationOptions& options)
 }
 
 void PowerIntegrator::take_bad_stamp() {
-  if (options_.contract == Contract::august) {
-    reasons_.add(Reason::invalid_timestamp_sample);
-  } else {
+  if (rules_of(options_.contract).allows_rows_without_time) {
     unplaced_rows_.add();
+  } else {
+    reasons_.add(Reason::invalid_timestamp_sample);
   }
 }
 

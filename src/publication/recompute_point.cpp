@@ -165,8 +165,7 @@ PlacedLoad load_of(const Evidence& evidence, const PointEvidence& found, Recompu
 }
 
 Contract recorded_contract(const JsonValue& record) {
-  const bool is_august = record.at("computed_from").at("contract").text == name(Contract::august);
-  return is_august ? Contract::august : Contract::october;
+  return contract_named(record.at("computed_from").at("contract").text);
 }
 
 bool has_dashboard_metrics(const JsonValue& record) {

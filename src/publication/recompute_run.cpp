@@ -53,8 +53,7 @@ bool is_extended(const RunRecord& record, const JsonValue& aggregate) {
 void set_run_options(const RunRecord& record, const JsonValue& aggregate, RunSpec& run) {
   const JsonValue& content = record.content;
   const JsonValue& from = record.from();
-  run.contract =
-      from.at("contract").text == name(Contract::august) ? Contract::august : Contract::october;
+  run.contract = contract_named(from.at("contract").text);
   const bool is_mean = content.at("integration_method").text == "mean_of_sample_buckets";
   run.schema_version = is_mean ? 1 : 2;
   run.finds_gpus = from.find("expected_gpu_count_source") != nullptr;

@@ -55,8 +55,8 @@ std::optional<PastRecord> parse_record(std::string_view text) {
       past.sources.inputs.back().role = role;
     }
     past.patched = file(from.at("patched"));
-    past.contract =
-        from.at("contract") == name(Contract::august) ? Contract::august : Contract::october;
+    const Json& contract = from.at("contract");
+    past.contract = contract_named(contract.is_string() ? contract.get<std::string>() : "");
     for (const auto& [name, value] : from.at("options").items()) {
       past.sources.options.push_back(option_in(name, value));
     }

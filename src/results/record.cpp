@@ -514,7 +514,7 @@ bool says_window_source(const Written& written) {
 // a store says all, because that is how a run is known to be up to date.
 bool is_left_out(std::string_view key, const Result& result) {
   if (!result.package || !result.package->is_refused) return false;
-  if (result.contract == Contract::august || result.sources.is_of_store) return false;
+  if (!rules_of(result.contract).hides_refused_package || result.sources.is_of_store) return false;
   return key != "power_valid" && key != "reasons" && key != "window_source";
 }
 

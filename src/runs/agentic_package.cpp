@@ -101,7 +101,7 @@ CommandOutput aggregate_agentic_nodes(const RunSpec& request) {
   run.options = options_for_record(request, RunKind::agents_package);
   run.target = target_of(request);
   run.target.inputs = inputs_in(request.result_dir);
-  if (request.contract != Contract::august) {
+  if (rules_of(request.contract).names_audit_by_logs) {
     run.audit_source = audit_source(request, run.target.record_path);
   }
   run.asked = request;

@@ -124,7 +124,7 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
   run.has_approximate_counts = load.has_approximate_counts;
   run.failed_requests = load.failed_requests;
   run.includes_set_up = placed.includes_set_up;
-  if (request.contract != Contract::august && !load.failure.empty()) {
+  if (rules_of(request.contract).refuses_failed_benchmark && !load.failure.empty()) {
     run.benchmark_failure = load.failure;
     warnings.push_back(fmt::format("the benchmark failed: {}", load.failure));
   }

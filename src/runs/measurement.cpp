@@ -245,7 +245,8 @@ const PowerIntegrator* add_analyses(const Question& question, const SeriesFacts&
                    found.integration = added.finish(telemetry.devices());
                    refuse_impossible(found.integration, *question.window, telemetry.facts().unit);
                  });
-  if (request.max_sample_gap_s > kDefaultMaxSampleGapS && request.contract != Contract::august) {
+  if (request.max_sample_gap_s > kDefaultMaxSampleGapS &&
+      rules_of(request.contract).bounds_gap_energy) {
     passes.add(GapBound(*question.window), [&](GapBound& gaps, const Telemetry& telemetry) {
       found.gap_bound = bound_of(gaps, telemetry.devices());
     });

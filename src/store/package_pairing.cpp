@@ -135,7 +135,7 @@ std::optional<FailedRequestsRequest> ask_of_agents(const StorePath& benchmark, c
                           .aggregate = std::string(aggregate),
                           .aggregate_fault = {},
                           .expected_producer_sha = question.expected_producer_sha,
-                          .finds_gpus_of_node = question.contract != Contract::august,
+                          .finds_gpus_of_node = rules_of(question.contract).finds_gpus_of_node,
                           .aggregate_name = run.aggregate.display});
   question.role_gpus = checks.gpus;
   question.window_file = std::move(checks.window_file);

@@ -135,7 +135,7 @@ Recomputed planned(Recomputed run, Result result, const InputFile& others,
                    const RecomputeContext& context) {
   MemorySource aggregate(context.aggregate.text);
   std::string failure = benchmark_failure_in(aggregate);
-  if (result.contract != Contract::august && !failure.empty()) {
+  if (rules_of(result.contract).refuses_failed_benchmark && !failure.empty()) {
     result.reasons.add(Reason::benchmark_failed, std::move(failure));
     run.reasons = result.reasons;
   }

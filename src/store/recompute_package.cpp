@@ -114,7 +114,7 @@ Recomputed recompute_kind(Recomputed begun, const PackagePieces& pieces,
   }
   PackagePairing pairing =
       try_package(*pieces.package(), results[0], begun.run, aggregate.text, options);
-  if (options.contract != Contract::august && !pieces.of_agents) {
+  if (rules_of(options.contract).checks_run_name && !pieces.of_agents) {
     if (std::string why = contradiction(begun.run.name, results[0], pairing.result); !why.empty()) {
       return ambiguous(std::move(why));
     }
