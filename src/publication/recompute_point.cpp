@@ -203,7 +203,7 @@ void recompute_one_node(const Evidence& evidence, const PointEvidence& found,
                         RecomputedPoint& result) {
   const JsonValue& record = found.record;
   MeasurementRequest request{recorded_extras(record)};
-  request.zone = recorded_zone(record);
+  request.zone = recorded_zone(record.at("computed_from"));
   request.columns = recorded_columns(record);
   for (const JsonValue& name : record.at("selected_gpus").items) {
     request.gpus.names.push_back(name.text);

@@ -33,16 +33,8 @@ std::string found_path(const RunRecord& record, const std::string& name) {
 
 // The zone in which stamps without an offset were read, unless a file beside them says it.
 std::optional<Zone> zone_in_record(const JsonValue& facts) {
-  const JsonValue& name = facts.at("timezone");
-  const JsonValue& offset = facts.at("utc_offset");
   const std::string& source = facts.at("timezone_source").text;
-  if (!name.is_string() || source == "file" || source == "stamps") return std::nullopt;
-  try {
-    // "local" was the zone of another machine.
-    if (name.text != "local") return Zone::parse(name.text);
-  } catch (const Error&) {  // what only people can read
-  }
-  return offset.is_string() ? std::optional(Zone::parse(offset.text)) : std::nullopt;
+  return source == "file" || source == "stamps" ? std::nullopt : recorded_zone(facts);
 }
 
 bool is_extended(const RunRecord& record, const JsonValue& aggregate) {

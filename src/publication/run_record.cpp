@@ -143,10 +143,9 @@ std::optional<StorePath> RunRecord::find_aggregate() const {
   return std::nullopt;
 }
 
-std::optional<Zone> recorded_zone(const JsonValue& record) {
-  const JsonValue& from = record.at("computed_from");
-  const JsonValue& name = from.at("timezone");
-  const JsonValue& offset = from.at("utc_offset");
+std::optional<Zone> recorded_zone(const JsonValue& facts) {
+  const JsonValue& name = facts.at("timezone");
+  const JsonValue& offset = facts.at("utc_offset");
   try {
     // "local" was the zone of another machine.
     if (name.text == "local" && offset.is_string()) return Zone::parse(offset.text);

@@ -49,7 +49,8 @@ struct RunRecord {
 };
 
 // The zone in which the run's stamps without an offset were read; nullopt: the record does not say.
-std::optional<Zone> recorded_zone(const JsonValue& record);
+// `facts` are the record's computed_from, or the part of a host in it.
+std::optional<Zone> recorded_zone(const JsonValue& facts);
 // The names that were given to the columns of a recording without a header.
 ColumnNames recorded_columns(const JsonValue& record);
 

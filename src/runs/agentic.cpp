@@ -201,13 +201,8 @@ WrittenWindow write_window(const RunSpec& request, const Files& files, const Loa
 }
 
 RequestRun requests_of_agents(const RunSpec& request, const Files& files) {
-  RequestRun run{request.requests, files.records, request.max_sample_gap_s, request.dry_run,
-                 inputs_of(files, request.agg_result)};
-  run.others = {files.window, path_below(request.result_dir, "power_validation.json")};
-  run.dry_run |= static_cast<bool>(request.take_plan);
-  run.gpu = request.uncertainty.gpu;
-  if (request.requests.is_asked()) run.hardware = hardware_in(request.agg_result);
-  return run;
+  return requests_of(request, files.records, inputs_of(files, request.agg_result),
+                     {files.window, target_of(request).record_path});
 }
 
 Result measured_agents(const MeasurementRequest& wanted, const RunSpec& request, const Files& files,

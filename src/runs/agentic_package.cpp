@@ -77,14 +77,6 @@ std::string audit_source(const RunSpec& request, const std::string& record) {
   return fmt::format("LOGS{}/{}", folder.substr(root.size()), last_name(record));
 }
 
-void count_failed_requests(const std::string& result_dir, PackageRun& run) {
-  try {
-    run.failed_requests = failed_requests_in(disk_tree(), result_dir);
-  } catch (const std::exception& error) {
-    run.warnings.push_back(fmt::format("failed requests are not known: {}", error.what()));
-  }
-}
-
 }  // namespace
 
 CommandOutput aggregate_agentic_nodes(const RunSpec& request) {
@@ -96,7 +88,9 @@ CommandOutput aggregate_agentic_nodes(const RunSpec& request) {
   question.role_gpus = checks.gpus;
   question.refusal = checks.reasons;
   question.window_file = checks.window_file;
-  if (checks.reasons.empty()) count_failed_requests(request.result_dir, run);
+  if (checks.reasons.empty()) {
+    run.failed_requests = failed_requests_in(disk_tree(), request.result_dir, run.warnings);
+  }
   run.window_source = kFormalWindowSource;
   run.options = options_for_record(request, RunKind::agents_package);
   run.target = target_of(request);

@@ -51,15 +51,14 @@ std::vector<std::string> telemetry_of(const RunSpec& request) {
 }
 
 RequestRun requests_of_measure(const RunSpec& request) {
-  RequestRun run{request.requests, request.bench_result, request.max_sample_gap_s,
-                 static_cast<bool>(request.take_plan)};
+  std::vector<std::string> inputs;
   for (const std::string& telemetry : telemetry_of(request)) {
-    std::ranges::move(with_side_files(telemetry), std::back_inserter(run.inputs));
-    std::ranges::move(model_files_beside(telemetry), std::back_inserter(run.inputs));
+    std::ranges::move(with_side_files(telemetry), std::back_inserter(inputs));
+    std::ranges::move(model_files_beside(telemetry), std::back_inserter(inputs));
   }
-  if (!request.out.empty()) run.others = {request.out, record_beside(request.out)};
-  run.gpu = request.uncertainty.gpu;
-  return run;
+  std::vector<std::string> others;
+  if (!request.out.empty()) others = {request.out, record_beside(request.out)};
+  return requests_of(request, request.bench_result, std::move(inputs), std::move(others));
 }
 
 // The requests are those of one load, seen by one recording.

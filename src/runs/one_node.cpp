@@ -48,13 +48,8 @@ WritePlan target_of_node(const RunSpec& request, const std::string& telemetry) {
 }
 
 RequestRun requests_of_node(const RunSpec& request, const std::string& telemetry) {
-  RequestRun run{request.requests, request.bench_result, request.max_sample_gap_s, request.dry_run,
-                 target_of_node(request, telemetry).inputs};
-  run.others.push_back(target_of(request).record_path);
-  run.dry_run |= static_cast<bool>(request.take_plan);
-  run.gpu = request.uncertainty.gpu;
-  if (request.requests.is_asked()) run.hardware = hardware_in(request.agg_result);
-  return run;
+  const WritePlan target = target_of_node(request, telemetry);
+  return requests_of(request, request.bench_result, target.inputs, {target.record_path});
 }
 
 // What is wrong with the list of requests is no fault of the telemetry.

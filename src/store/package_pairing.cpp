@@ -59,16 +59,6 @@ std::optional<std::string> doubt_about_gpus(const std::string& run, std::string_
       *reported.prefill, *reported.decode);
 }
 
-std::optional<FailedRequestsRequest> failed_requests_of(const StorePath& benchmark,
-                                                        std::vector<std::string>& warnings) {
-  try {
-    return failed_requests_in(benchmark.tree, benchmark.folder->path);
-  } catch (const std::exception& error) {
-    warnings.push_back(fmt::format("failed requests are not known: {}", error.what()));
-    return std::nullopt;
-  }
-}
-
 std::string pin_of(const MultinodeLogs& package) {
   constexpr std::size_t kMostBytes = 4096;
   const auto place = file_below(*package.power, kPinFile);
@@ -141,7 +131,7 @@ std::optional<FailedRequestsRequest> ask_of_agents(const StorePath& benchmark, c
   question.window_file = std::move(checks.window_file);
   question.refusal = std::move(checks.reasons);
   if (!question.refusal.empty()) return std::nullopt;
-  auto failed = failed_requests_of(benchmark, warnings);
+  auto failed = failed_requests_in(benchmark.tree, benchmark.folder->path, warnings);
   question.with_power = failed && failed->count > 0;
   return failed;
 }
