@@ -127,11 +127,11 @@ done <<'TABLE'
 1 19 2 hits '(recording_?|Recording\(.*\))\.open\(\)'
 1 10 3 hits '^(class|struct) (DeviceIntegrator|PowerLine|PowerTrace|PowerSum|PowerCurve|CurveSums|ReadingSeries|RunCurve|WindowPower|PlacementFinder|(FleetPower|PowerCurve)Gatherer)\b'
 1 5 0 files of step 1 still there
-3 40 12 hits '\b(add_idle|add_uncertainty|place_load|refuse_idle|refuse_uncertainty)\('
-3 24 0 files '\b(Origin|kUnrecorded|unrecorded_options)\b'
-3 8 2 files '"(--)?select"'
-3 24 6 files 'Contract::august'
-3 9 0 files of step 3 still there
+3 12 12 hits '\b(add_idle|add_uncertainty|place_load|refuse_idle|refuse_uncertainty)\('
+3 0 0 files '\b(Origin|kUnrecorded|unrecorded_options)\b'
+3 2 2 files '"(--)?select"'
+3 2 6 files 'Contract::august'
+3 0 0 files of step 3 still there
 4 14 4 files '"(power_valid|computed_from)"'
 4 17 0 files of step 4 still there
 5 19 2 files '\{[a-z_]*:[<>]'

@@ -16,6 +16,16 @@ enum class Role { prefill, decode, agg };
 std::string_view role_name(Role role);
 std::optional<Role> role_of(std::string_view name);
 
+// The expected number of GPUs of each role.
+struct RoleCounts {
+  std::int64_t prefill = 0;
+  std::int64_t decode = 0;
+  std::int64_t aggregate = 0;  // workers that do both
+  // GPUs of one role, whichever the package has: aggregate workers, else prefill. Replaces the
+  // others.
+  std::int64_t any = 0;
+};
+
 // A GPU in a run on several hosts.
 struct RecordedGpu {
   std::string host;

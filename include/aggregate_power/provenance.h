@@ -6,9 +6,11 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "aggregate_power/contract.h"
+#include "aggregate_power/gpu.h"
 #include "aggregate_power/power_unit.h"
 #include "aggregate_power/reason.h"
 #include "aggregate_power/sample.h"
@@ -110,30 +112,32 @@ struct UncertaintyOptions {
   bool operator==(const UncertaintyOptions&) const = default;
 };
 
-// Files and options of a run in a store.
-struct Origin {
-  std::vector<InputFile> inputs;
-  InputFile patched;                      // the aggregate as it was left
-  Contract contract = Contract::october;  // this and the rest: the options as given
-  int schema_version = 2;
-  std::string expected_num_gpus;  // "auto", "8"
-  std::string timezone;           // "auto", "evidence", "UTC"
-  double max_sample_gap_s = kDefaultMaxSampleGapS;
-  std::string expected_producer_sha;  // packages only
-  bool salvage = false;               // packages only
-  std::string power_unit;             // "mW"; empty: none was given
-  std::string columns;                // "timestamp,,power"; empty: none were given
-  std::string select;                 // "last"; empty: none was given
-  std::string window;                 // "estimated"; empty: only exact ones
-  std::string idle;                   // "auto", "85"; empty: none was asked for
-  UncertaintyOptions uncertainty;
+// What is accepted of a package, and where its files are.
+struct PackageOptions {
+  std::string expected_producer_sha = {};  // the trusted recorder; empty: none was named
+  bool salvage = false;                    // faults elsewhere in a package do not invalidate a run
+  bool consumer_gaps = false;              // gaps are judged as the original's reader does
+  std::string logs_root = {};              // normal path
+  std::optional<std::string> expected_cpu_source = {};
+  // With RunOptions::finds_gpus a run on one node has as many as the aggregate says.
+  RoleCounts role_gpus = {};
 };
 
-// The same of a run that is not in a store; only options that its record does not say elsewhere.
+// An option as a record shows it.
+struct RecordedOption {
+  std::string name;
+  std::variant<std::string, double, std::int64_t, bool> value;
+
+  bool operator==(const RecordedOption&) const = default;
+};
+
+// The files and options that a run was computed from. Of a run that is not in a store, only the
+// options that its record does not say elsewhere, all as texts.
 struct Sources {
-  std::string aggregate;          // the path that was given, as of the inputs
-  std::vector<InputFile> inputs;  // except the aggregate
-  std::vector<std::pair<std::string, std::string>> options;  // "select": "last"
+  bool is_of_store = false;
+  std::string aggregate;          // the path that was given, as of the inputs; not of a store
+  std::vector<InputFile> inputs;  // of a run that is not in a store, without the aggregate
+  std::vector<RecordedOption> options;
 };
 
 // How the zone of a run in a store was found.

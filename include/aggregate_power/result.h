@@ -260,7 +260,6 @@ struct Result {
   std::optional<PackageFacts> package;
   std::optional<NativeFacts> native;
   std::optional<ZoneEvidenceRecord> zone_evidence;
-  std::optional<Origin> origin;  // of a run in a store
   Sources sources;               // of any other run
   std::string telemetry_source;  // as named in the record
   std::string benchmark_result;

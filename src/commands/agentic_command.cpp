@@ -6,20 +6,12 @@
 #include "commands/command.h"
 #include "commands/output.h"
 #include "commands/shared_options.h"
-#include "runs/agentic.h"
-#include "runs/agentic_package.h"
+#include "runs/run_kinds.h"
 
 namespace aggregate_power {
 namespace {
 
-int run_agentic(const AgenticRequest& request) {
-  const bool is_on_one_node = request.power_dir.empty() && !request.lacks_contract;
-  return report(request.require_power, [&] {
-    return is_on_one_node ? aggregate_agentic(request) : aggregate_agentic_nodes(request);
-  });
-}
-
-void add_profile_timezone(Options& options, AgenticRequest& request) {
+void add_profile_timezone(Options& options, RunSpec& request) {
   const auto take = [&request](const std::string& text) {
     request.profile_zone = text.empty() ? std::nullopt : std::optional(Zone::parse(text));
     return true;
@@ -51,7 +43,7 @@ void group_by_way(Options& options) {
 }  // namespace
 
 Command agentic_command() {
-  const auto request = std::make_shared<AgenticRequest>();
+  const auto request = std::make_shared<RunSpec>();
   Command command;
   command.forms = {"--result-dir FOLDER --agg-result FILE [OPTIONS]",
                    "--result-dir FOLDER --agg-result FILE --power-dir FOLDER [OPTIONS]"};
@@ -109,14 +101,16 @@ Command agentic_command() {
   command.exit_statuses =
       "0 done, also when power is not valid (the reason is recorded); 1 when power is required and not valid; 2 for wrong options";
   command.settle = [request](const Options& parsed) {
-    if (request->contract == Contract::august && parsed.is_given("--power-dir") &&
+    if (!rules_of(request->contract).finds_gpus_of_node && parsed.is_given("--power-dir") &&
         parsed.is_given("--expected-num-gpus")) {
       throw Error("--expected-num-gpus excludes --power-dir under --compat august");
     }
     settle_request_options(parsed, *request);
     if (parsed.text("--agg-result") == "-") throw Error("--agg-result: expected a file");
   };
-  command.run = [request] { return run_agentic(*request); };
+  command.run = [request] {
+    return report(request->require_power, [&] { return deliver_run(*request); });
+  };
   return command;
 }
 

@@ -12,47 +12,21 @@
 #include "commands/given_load.h"
 #include "commands/output.h"
 #include "commands/shared_options.h"
-#include "packages/native_place.h"
-#include "runs/native_run.h"
-#include "runs/one_node.h"
-#include "runs/package.h"
+#include "runs/run_kinds.h"
 
 namespace aggregate_power {
 namespace {
 
-// A run is measured by a recording, or by a package that the environment hands over.
-struct OneRun {
-  AggregateRequest recording;
-  MultinodeRequest package;
-
-  bool is_of_package() const { return !package.power_dir.empty(); }
-};
-
 // Empty: there is none, or it is not asked for.
-std::string handed_package(const AggregateRequest& request, const Options& options) {
+std::string handed_package(const RunSpec& request, const Options& options) {
   const bool is_of_recording = options.is_given("--csv") || options.text("--schema-version") == "1";
-  if (is_of_recording || request.contract == Contract::august) return {};
+  if (is_of_recording || !rules_of(request.contract).reads_environment) return {};
   const std::string folder = from_environment("POWER_ARTIFACT_DIR", "");
   return folder.empty() ? std::string() : normal_path(folder);
 }
 
-void refuse_options_of_recordings(const Options& options) {
-  for (const char* const name :
-       {"--columns",       "--timestamp-column", "--power-column", "--device-column",
-        "--power-unit",    "--timezone",         "--witness",      "--max-sample-gap",
-        "--gpus",          "--select",           "--window",       "--start",
-        "--end",           "--duration",         "--requests",     "--input-tokens",
-        "--output-tokens", "--per-request",      "--share",        "--phases",
-        "--idle"}) {
-    if (!options.is_given(name)) continue;
-    throw Error(fmt::format(
-        "{}: is for a recording, and $POWER_ARTIFACT_DIR names a package: give --csv, or unset the variable",
-        name));
-  }
-}
-
 // Without a number, the aggregate says how many GPUs there were.
-void expect_gpus(MultinodeRequest& package) {
+void expect_gpus(RunSpec& package) {
   const std::string count = from_environment("GPU_COUNT", "");
   if (!package.expected_num_gpus && !package.finds_gpus && !count.empty()) {
     package.expected_num_gpus = python_int(count);
@@ -61,25 +35,19 @@ void expect_gpus(MultinodeRequest& package) {
     }
   }
   package.finds_gpus = !package.expected_num_gpus;
-  package.gpus.aggregate = package.expected_num_gpus.value_or(0);
+  package.role_gpus.aggregate = package.expected_num_gpus.value_or(0);
 }
 
-CommandOutput of_package(const MultinodeRequest& request) {
-  return is_native_package({disk_tree(), request.power_dir}) ? multinode_native(request)
-                                                             : multinode(request);
-}
-
-void settle_handed_package(OneRun& parsed, const Options& options) {
-  refuse_options_of_recordings(options);
-  MultinodeRequest& package = parsed.package;
-  static_cast<RunOptions&>(package) = parsed.recording;
-  static_cast<RunFiles&>(package) = parsed.recording;
+void settle_handed_package(RunSpec& package, const Options& options) {
+  refuse_options(
+      options, options_of_recordings(),
+      "is for a recording, and $POWER_ARTIFACT_DIR names a package: give --csv, or unset the variable");
   read_package_environment(package);
   package.expected_cpu_source = expected_cpu_source_in_environment(package.contract);
   expect_gpus(package);
 }
 
-void settle_recording(AggregateRequest& request, const Options& options) {
+void settle_recording(RunSpec& request, const Options& options) {
   const bool expects_gpus = request.expected_num_gpus || request.finds_gpus;
   if (!options.is_given("--schema-version") && !expects_gpus) {
     request.schema_version = 1;
@@ -103,31 +71,35 @@ void settle_recording(AggregateRequest& request, const Options& options) {
   settle_given_load(options, request.given);
 }
 
-void settle_aggregate(OneRun& parsed, const Options& options) {
+void settle_aggregate(RunSpec& request, const Options& options) {
   if (options.text("--bench-result") == "-" || options.text("--agg-result") == "-") {
     throw Error(
         "--bench-result and --agg-result: expected a file; only --csv reads standard input");
   }
-  parsed.package.power_dir = handed_package(parsed.recording, options);
-  if (parsed.is_of_package()) {
-    settle_handed_package(parsed, options);
+  request.power_dir = handed_package(request, options);
+  if (request.power_dir.empty()) {
+    settle_recording(request, options);
   } else {
-    settle_recording(parsed.recording, options);
+    settle_handed_package(request, options);
   }
 }
 
 }  // namespace
 
 Command aggregate_command() {
-  const auto parsed = std::make_shared<OneRun>();
-  AggregateRequest* const request = &parsed->recording;
+  const auto request = std::make_shared<RunSpec>();
   Command command;
   command.first_choice = {"--csv",           "--bench-result",
                           "--agg-result",    "--expected-num-gpus",
                           "--require-power", "--validation-result"};
   Options& options = command.options;
+  const auto take_csv = [request = request.get()](const std::string& text) {
+    request->telemetry.clear();
+    if (!text.empty()) request->telemetry.push_back(normal_path(text));
+    return true;
+  };
   options.value(
-      "--csv", "FILE", into_path(request->csv),
+      "--csv", "FILE", take_csv,
       "Telemetry CSV; - is standard input (default: the package in $POWER_ARTIFACT_DIR if that is set, else $GPU_METRICS_CSV, else the first of gpu_metrics.csv and /workspace/gpu_metrics.csv that exists)");
   add_bench_result(options, *request);
   add_load_choice(options, *request);
@@ -162,11 +134,9 @@ Command aggregate_command() {
       "0 done, also when the telemetry could not be used (the reason is recorded); 1 when power is required and not valid; 2 for wrong options";
   command.notes =
       "Reason codes, each with what to do: 'man aggregate-power', or 'aggregate-power help reasons'.";
-  command.settle = [parsed](const Options& given) { settle_aggregate(*parsed, given); };
-  command.run = [parsed] {
-    return report(parsed->recording.require_power, [&] {
-      return parsed->is_of_package() ? of_package(parsed->package) : aggregate(parsed->recording);
-    });
+  command.settle = [request](const Options& given) { settle_aggregate(*request, given); };
+  command.run = [request] {
+    return report(request->require_power, [&] { return deliver_run(*request); });
   };
   return command;
 }

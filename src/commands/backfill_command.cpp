@@ -24,7 +24,7 @@
 #include "commands/stop_signals.h"
 #include "commands/sweep_manifest_option.h"
 #include "commands/undo_option.h"
-#include "runs/idle.h"
+#include "runs/extras.h"
 #include "store/backfill.h"
 
 namespace aggregate_power {

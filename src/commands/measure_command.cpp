@@ -17,7 +17,7 @@
 namespace aggregate_power {
 namespace {
 
-int run_measure(const MeasureRequest& request) {
+int run_measure(const RunSpec& request) {
   const MeasureReport report = measure_run(request);
   request.json ? print(stdout, report.out) : print_result(report.out);
   for (const std::string& line : report.err) print_message(line);
@@ -28,23 +28,23 @@ int run_measure(const MeasureRequest& request) {
 }
 
 // Without a result, the first file is a recording too.
-void settle_measure(MeasureRequest& request, const Options& options) {
+void settle_measure(RunSpec& request, const Options& options) {
   settle_given_load(options, request.given);
   settle_request_options(options, request);
   const GivenLoad& given = request.given;
-  const bool is_csv = request.result.find(".csv") != std::string::npos;
+  const bool is_csv = request.bench_result.find(".csv") != std::string::npos;
   if (is_csv && given.start_unix_s && (given.end_unix_s || given.duration_s)) {
-    request.telemetry.insert(request.telemetry.begin(), std::exchange(request.result, {}));
+    request.telemetry.insert(request.telemetry.begin(), std::exchange(request.bench_result, {}));
   } else if (is_csv) {
     throw Error(fmt::format(
         "measure: {} looks like a recording: name the load generator's result before it, or give --start and --end",
-        printable(request.result, 200)));
+        printable(request.bench_result, 200)));
   }
-  if (request.result.empty() && !request.given.has_window()) {
+  if (request.bench_result.empty() && !request.given.has_window()) {
     throw Error(
         "measure: expected a benchmark result, or --start and --end; see 'aggregate-power measure --help'");
   }
-  if (request.result.empty() && !(request.given.start_unix_s && request.given.end_unix_s) &&
+  if (request.bench_result.empty() && !(request.given.start_unix_s && request.given.end_unix_s) &&
       !request.given.duration_s) {
     throw Error("measure: expected --end or --duration beside --start");
   }
@@ -53,24 +53,23 @@ void settle_measure(MeasureRequest& request, const Options& options) {
 }  // namespace
 
 Command measure_command() {
-  const auto request = std::make_shared<MeasureRequest>();
+  const auto request = std::make_shared<RunSpec>();
   Command command;
   command.called_here = {{"--csv", "--telemetry"},
                          {"--bench-result", "RESULT without an option's name"},
                          {"--agg-result", "--out"}};
   Options& options = command.options;
-  options.positional("RESULT", into_optional_path(request->result),
+  options.positional("RESULT", into_optional_path(request->bench_result),
                      "What the load generator wrote; without it give --start and --end");
   options.positionals(
       "TELEMETRY", into_paths(request->telemetry),
       "Recordings of the run, one for each host (default: $GPU_METRICS_CSV, else gpu_metrics.csv beside RESULT, here or in /workspace)");
   options.list("--telemetry", "FILE", into_paths(request->telemetry),
                "A recording; may be repeated");
-  options
-      .value(
-          "--select", "WHICH", into(request->select),
-          "Which benchmarks of a result with several: a number from 1, last, all, or KEY=VALUE such as max_concurrency=8 (default: all)")
-      .check(expecting("a number, 'last', 'all' or KEY=VALUE", is_selection));
+  Option& select = add_select(options, *request);
+  select.help =
+      "Which benchmarks of a result with several: a number from 1, last, all, or KEY=VALUE such as max_concurrency=8 (default: all)";
+  select.checks = {expecting("a number, 'last', 'all' or KEY=VALUE", is_selection)};
   add_given_load(options, request->given);
   options.flag("--json", request->json, "Print one JSON object");
   options.value(

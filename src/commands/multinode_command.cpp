@@ -17,19 +17,15 @@
 #include "commands/output.h"
 #include "commands/shared_options.h"
 #include "packages/native_place.h"
-#include "runs/hosts.h"
-#include "runs/idle.h"
-#include "runs/native_run.h"
-#include "runs/package.h"
+#include "runs/extras.h"
+#include "runs/run_kinds.h"
 
 namespace aggregate_power {
 namespace {
 
 // A run is measured by a package, of either kind, or by a recording of each host.
 struct Parsed {
-  MultinodeRequest package;
-  bool is_native = false;
-  HostsRequest hosts;
+  RunSpec run;
   std::string nodes;
   std::vector<std::string> host_files;
   std::vector<std::string> roles;
@@ -83,7 +79,7 @@ std::map<std::string, double> parse_clock_offsets(const std::vector<std::string>
 }
 
 // What is there to be read: named host by host, or found in a folder.
-void add_hosts(HostsRequest& request, const Parsed& parsed) {
+void add_hosts(RunSpec& request, const Parsed& parsed) {
   if (parsed.nodes.empty()) {
     request.hosts = parse_hosts(parsed.host_files);
     for (const HostFile& file : request.hosts) {
@@ -102,7 +98,7 @@ void add_hosts(HostsRequest& request, const Parsed& parsed) {
 }
 
 void settle_hosts(Parsed& parsed) {
-  HostsRequest& request = parsed.hosts;
+  RunSpec& request = parsed.run;
   refuse_idle_stretch(request.idle, "is of one recording, and each host has its own");
   add_hosts(request, parsed);
   std::vector<std::string> names;
@@ -115,11 +111,9 @@ void settle_hosts(Parsed& parsed) {
 
 // Options whose checks a native package has no evidence for.
 void refuse_for_native(const Options& options) {
-  for (const char* const name :
-       {"--expected-producer-sha", "--salvage", "--gap-policy", "--expected-cpu-source"}) {
-    if (!options.is_given(name)) continue;
-    throw Error(fmt::format("{}: is for a dcgm-power package, not for a native one", name));
-  }
+  constexpr const char* kNames[] = {"--expected-producer-sha", "--salvage", "--gap-policy",
+                                    "--expected-cpu-source"};
+  refuse_options(options, kNames, "is for a dcgm-power package, not for a native one");
 }
 
 void settle_package(Parsed& parsed, const Options& options) {
@@ -129,13 +123,10 @@ void settle_package(Parsed& parsed, const Options& options) {
     throw Error(
         "give --host HOST=FILE for each host, or --nodes FOLDER; or, for a package, --prefill-gpus N and --decode-gpus N, or --aggregate-gpus N");
   }
-  parsed.is_native = is_native_package({disk_tree(), parsed.package.power_dir});
-  if (parsed.is_native) refuse_for_native(options);
+  if (is_native_package({disk_tree(), parsed.run.power_dir})) refuse_for_native(options);
   if (!options.is_given("--expected-cpu-source")) {
-    parsed.package.expected_cpu_source = expected_cpu_source_in_environment(parsed.hosts.contract);
+    parsed.run.expected_cpu_source = expected_cpu_source_in_environment(parsed.run.contract);
   }
-  static_cast<RunOptions&>(parsed.package) = parsed.hosts;
-  static_cast<RunFiles&>(parsed.package) = parsed.hosts;
 }
 
 // Options that only one of the two ways takes.
@@ -148,15 +139,10 @@ void refuse_mixture(const Options& options, bool of_hosts) {
                                       "--max-sample-gap", "--columns",       "--timestamp-column",
                                       "--power-column",   "--device-column", "--power-unit",
                                       "--timezone",       "--idle"};
-  const auto refuse = [&](std::span<const char* const> names, const char* why) {
-    for (const char* const name : names) {
-      if (options.is_given(name)) throw Error(fmt::format("{}: {}", name, why));
-    }
-  };
   if (of_hosts) {
-    refuse(kOfPackage, "is for a dcgm-power package, not for --host or --nodes");
+    refuse_options(options, kOfPackage, "is for a dcgm-power package, not for --host or --nodes");
   } else {
-    refuse(kOfHosts, "is for --host or --nodes, not for a dcgm-power package");
+    refuse_options(options, kOfHosts, "is for --host or --nodes, not for a dcgm-power package");
   }
 }
 
@@ -172,13 +158,6 @@ void settle_multinode(Parsed& parsed, const Options& options) {
   }
 }
 
-int run_multinode(const Parsed& parsed) {
-  return report(parsed.hosts.require_power, [&] {
-    if (parsed.is_of_hosts()) return aggregate_hosts(parsed.hosts);
-    return parsed.is_native ? multinode_native(parsed.package) : multinode(parsed.package);
-  });
-}
-
 void add_gpu_count(Options& options, const std::string& name, std::int64_t& count,
                    const std::string& help) {
   const auto take = [&count](const std::string& text) {
@@ -188,17 +167,18 @@ void add_gpu_count(Options& options, const std::string& name, std::int64_t& coun
   options.value(name, "N", take, help).check(whole_number());
 }
 
-void add_options_of_packages(Options& options, MultinodeRequest& request) {
+void add_options_of_packages(Options& options, RunSpec& request) {
   request.power_dir = normal_path(from_environment("POWER_ARTIFACT_DIR", "LOGS/power"));
   options
       .value(
           "--power-dir", "FOLDER", into_path(request.power_dir),
           "Folder of a dcgm-power package (manifest.json, samples.csv, windows, optionally cpu), or of a native package (node-0, node-1 ...) (default: $POWER_ARTIFACT_DIR, else LOGS/power)")
       .check(not_empty());
-  add_gpu_count(options, "--prefill-gpus", request.gpus.prefill,
+  add_gpu_count(options, "--prefill-gpus", request.role_gpus.prefill,
                 "GPUs of prefill workers; 0: none");
-  add_gpu_count(options, "--decode-gpus", request.gpus.decode, "GPUs of decode workers; 0: none");
-  add_gpu_count(options, "--aggregate-gpus", request.gpus.aggregate,
+  add_gpu_count(options, "--decode-gpus", request.role_gpus.decode,
+                "GPUs of decode workers; 0: none");
+  add_gpu_count(options, "--aggregate-gpus", request.role_gpus.aggregate,
                 "GPUs of workers that do both; instead of the two options above");
   add_package_options(options, request,
                       "Folder below which the package's windows name their original results");
@@ -238,9 +218,9 @@ Command multinode_command() {
       "--prefill-gpus",      "--decode-gpus",  "--aggregate-gpus", "--expected-producer-sha",
       "--validation-result", "--require-power"};
   Options& options = command.options;
-  add_options_of_packages(options, parsed->package);
+  add_options_of_packages(options, parsed->run);
   add_host_options(options, *parsed);
-  HostsRequest& request = parsed->hosts;
+  RunSpec& request = parsed->run;
   add_bench_result(options, request);
   add_agg_result(options, request.agg_result);
   add_validation_result(options, request, "power_validation_STEM.json beside the benchmark result");
@@ -262,7 +242,9 @@ Command multinode_command() {
   command.exit_statuses =
       "0 done, also when the telemetry could not be used (the reason is recorded); 1 when power is required and not valid; 2 for wrong options";
   command.settle = [parsed](const Options& given) { settle_multinode(*parsed, given); };
-  command.run = [parsed] { return run_multinode(*parsed); };
+  command.run = [parsed] {
+    return report(parsed->run.require_power, [&] { return deliver_run(parsed->run); });
+  };
   return command;
 }
 

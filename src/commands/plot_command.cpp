@@ -27,7 +27,7 @@ constexpr const char* kPlotFormats[] = {"svg", "csv", "json"};
 constexpr const char* kStandardOutput = "-";
 
 struct PlotOptions {
-  PlotRequest request;
+  RunSpec request;
   std::optional<PlotFormat> format;  // nullopt: by the output
   bool in_terminal = false;
   std::string out;  // "-": standard output
@@ -64,7 +64,7 @@ std::string drawn(const PlotOptions& options, const PowerPicture& picture) {
 }
 
 int run_plot(const PlotOptions& options) {
-  PlotRequest request = options.request;
+  RunSpec request = options.request;
   if (options.is_to_file()) request.out = options.out;
   try {
     const PlottedRun run = plotted_run(request);
@@ -85,17 +85,14 @@ int run_plot(const PlotOptions& options) {
 }
 
 void settle_plot(PlotOptions& plot, const Options& options) {
-  PlotRequest& request = plot.request;
+  RunSpec& request = plot.request;
   settle_given_load(options, request.given);
   if (request.bench_result.empty() && request.given.has_window() &&
       !(request.given.start_unix_s && request.given.end_unix_s) && !request.given.duration_s) {
     throw Error("plot: expected --end or --duration beside --start");
   }
-  for (const char* const name :
-       {"--select", "--window", "--output-tokens", "--input-tokens", "--requests"}) {
-    if (options.is_given(name) && request.bench_result.empty()) {
-      throw Error(fmt::format("{}: expected --bench-result beside it", name));
-    }
+  if (request.bench_result.empty()) {
+    refuse_options(options, options_of_loads(), "expected --bench-result beside it");
   }
 }
 
@@ -123,7 +120,7 @@ void add_output(Options& options, PlotOptions& plot) {
 
 Command plot_command() {
   const auto plot = std::make_shared<PlotOptions>();
-  PlotRequest* const request = &plot->request;
+  RunSpec* const request = &plot->request;
   Command command;
   command.called_here = {{"--csv", "--telemetry"}, {"--windows", "--start and --end"}};
   Options& options = command.options;

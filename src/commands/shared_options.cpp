@@ -15,7 +15,7 @@
 #include "base/text/python_number.h"
 #include "base/text/unicode.h"
 #include "loads/selection.h"
-#include "runs/idle.h"
+#include "runs/extras.h"
 
 namespace aggregate_power {
 namespace {
@@ -277,17 +277,45 @@ Option& add_max_sample_gap(Options& options, RunOptions& run) {
       .check(seconds());
 }
 
-void add_load_choice(Options& options, RunOptions& run) {
-  options
+Option& add_select(Options& options, RunOptions& run) {
+  return options
       .value(
           "--select", "WHICH", into(run.select),
           "Which benchmark of a result with several: a number from 1, last, or KEY=VALUE such as max_concurrency=8")
       .check(expecting("a number, 'last' or KEY=VALUE", [](const std::string& text) {
         return text != "all" && is_selection(text);
       }));
+}
+
+void add_load_choice(Options& options, RunOptions& run) {
+  add_select(options, run);
   add_window(
       options, run,
       "Accept a window that the result does not state: placed by the power, or the whole command that the recorder ran (default: exact)");
+}
+
+void refuse_options(const Options& options, std::span<const char* const> names,
+                    const std::string& why) {
+  for (const char* const name : names) {
+    if (options.is_given(name)) throw Error(fmt::format("{}: {}", name, why));
+  }
+}
+
+std::span<const char* const> options_of_loads() {
+  static constexpr const char* kNames[] = {"--select", "--window", "--output-tokens",
+                                           "--input-tokens", "--requests"};
+  return kNames;
+}
+
+std::span<const char* const> options_of_recordings() {
+  static constexpr const char* kNames[] = {
+      "--columns",       "--timestamp-column", "--power-column", "--device-column",
+      "--power-unit",    "--timezone",         "--witness",      "--max-sample-gap",
+      "--gpus",          "--select",           "--window",       "--start",
+      "--end",           "--duration",         "--requests",     "--input-tokens",
+      "--output-tokens", "--per-request",      "--share",        "--phases",
+      "--idle"};
+  return kNames;
 }
 
 Option& add_window(Options& options, RunOptions& run, const std::string& help) {
@@ -349,7 +377,7 @@ void refuse_facility_options(const FacilityOptions& facility, const std::string&
 
 Option& add_compat(Options& options, RunOptions& run) {
   const auto take = [&run](const std::string& text) {
-    run.contract = text == name(Contract::august) ? Contract::august : Contract::october;
+    run.contract = contract_named(text);
     return true;
   };
   return options
@@ -359,7 +387,7 @@ Option& add_compat(Options& options, RunOptions& run) {
       .one_of({"august", "october"});
 }
 
-Option& add_bench_result(Options& options, RunFiles& files) {
+Option& add_bench_result(Options& options, RunSpec& files) {
   return options
       .value("--bench-result", "FILE", into_path(files.bench_result),
              "Raw benchmark result: the window and the token counts")
@@ -372,7 +400,7 @@ Option& add_agg_result(Options& options, std::string& path) {
       .required();
 }
 
-Option& add_validation_result(Options& options, RunFiles& files, const std::string& otherwise) {
+Option& add_validation_result(Options& options, RunSpec& files, const std::string& otherwise) {
   return options.value("--validation-result", "FILE", into_optional_path(files.validation_result),
                        fmt::format("Audit record (default: {})", otherwise));
 }
@@ -384,7 +412,7 @@ void read_package_environment(PackageOptions& package) {
 
 std::optional<std::string> expected_cpu_source_in_environment(Contract contract) {
   std::string source = from_environment("POWER_EXPECTED_CPU_SOURCE", "");
-  if (contract == Contract::august || source.empty()) return std::nullopt;
+  if (!rules_of(contract).reads_environment || source.empty()) return std::nullopt;
   return source;
 }
 
@@ -410,12 +438,12 @@ void add_package_options(Options& options, PackageOptions& package, const std::s
       "Source that CPU power of the package must come from, such as acpi; without this option, CPU power may be missing");
 }
 
-Option& add_expected_producer_sha(Options& options, PackageRules& package) {
+Option& add_expected_producer_sha(Options& options, PackageOptions& package) {
   return options.value("--expected-producer-sha", "SHA", into(package.expected_producer_sha),
                        "Commit of the package's recorder to trust (default: $POWER_PRODUCER_SHA)");
 }
 
-Option& add_salvage(Options& options, PackageRules& package) {
+Option& add_salvage(Options& options, PackageOptions& package) {
   return options.flag(
       "--salvage", package.salvage,
       "Faults in other windows of the package, or in rows far from this window, do not invalidate this window; the record counts them");

@@ -2,6 +2,7 @@
 // one differently changes the returned option, or Options::at().
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "commands/options.h"
@@ -50,17 +51,25 @@ void add_rate_options(Options& options, FacilityOptions& facility);
 // Throws Error if any of them was given: `what` has no form for them.
 void refuse_facility_options(const FacilityOptions& facility, const std::string& what);
 
+// Throws Error, with the reason, for the first of these options that was given.
+void refuse_options(const Options& options, std::span<const char* const> names,
+                    const std::string& why);
+// Those about a load that a result states, and those about a run of a recording.
+std::span<const char* const> options_of_loads();
+std::span<const char* const> options_of_recordings();
+
 // Which version of the original judges.
 Option& add_compat(Options& options, RunOptions& run);
 
 // The files of a run.
 // Which benchmark of a result, and which windows are accepted: --select, --window.
 void add_load_choice(Options& options, RunOptions& run);
+Option& add_select(Options& options, RunOptions& run);
 Option& add_window(Options& options, RunOptions& run, const std::string& help);
 
-Option& add_bench_result(Options& options, RunFiles& files);
+Option& add_bench_result(Options& options, RunSpec& files);
 Option& add_agg_result(Options& options, std::string& path);
-Option& add_validation_result(Options& options, RunFiles& files, const std::string& otherwise);
+Option& add_validation_result(Options& options, RunSpec& files, const std::string& otherwise);
 
 // What commands need to know about a dcgm-power package; `root` says what is below the logs root.
 // Missing values are taken from the environment.
@@ -69,8 +78,8 @@ void add_package_options(Options& options, PackageOptions& package, const std::s
 void read_package_environment(PackageOptions& package);
 // For packages of benchmarks: $POWER_EXPECTED_CPU_SOURCE. August did not read it.
 std::optional<std::string> expected_cpu_source_in_environment(Contract contract);
-Option& add_expected_producer_sha(Options& options, PackageRules& package);
-Option& add_salvage(Options& options, PackageRules& package);
+Option& add_expected_producer_sha(Options& options, PackageOptions& package);
+Option& add_salvage(Options& options, PackageOptions& package);
 
 // The variable's value, or `otherwise` if that is empty.
 std::string from_environment(const char* variable, const char* otherwise);

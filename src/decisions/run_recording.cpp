@@ -14,7 +14,7 @@ std::unique_ptr<Recording> recording_of_run(const StorePath& telemetry, const Js
   };
   return std::make_unique<Recording>(
       telemetry.display, std::make_unique<OpenedFile>(telemetry.tree->open(telemetry.path)), beside,
-      recorded_zone(record), recorded_columns(record));
+      recorded_zone(record.at("computed_from")), recorded_columns(record));
 }
 
 }  // namespace aggregate_power

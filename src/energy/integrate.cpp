@@ -43,10 +43,10 @@ WindowRows::WindowRows(const IntegrationOptions& options)
 }
 
 void WindowRows::take_bad_stamp() {
-  if (options_.contract == Contract::august) {
-    reasons_.add(Reason::invalid_timestamp_sample);
-  } else {
+  if (rules_of(options_.contract).allows_rows_without_time) {
     unplaced_rows_.add();
+  } else {
+    reasons_.add(Reason::invalid_timestamp_sample);
   }
 }
 

@@ -163,7 +163,8 @@ Metrics energy_metrics(const MeasuredEnergy& energy) {
     // The dashboard's metrics are extras: one that is too large for a double invalidates nothing.
     const bool is_wanted = value && (row.whom == For::every_run || std::isfinite(*value));
     if (!is_wanted) continue;
-    const bool is_last = energy.contract == Contract::august && row.whom == For::dashboard;
+    const bool is_last =
+        !rules_of(energy.contract).keeps_order_of_metrics && row.whom == For::dashboard;
     (is_last ? of_dashboard : metrics).push_back({row.key, row.decimals, *value});
   }
   std::ranges::move(of_dashboard, std::back_inserter(metrics));

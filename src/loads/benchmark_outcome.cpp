@@ -82,7 +82,7 @@ std::string benchmark_failure(const JsonValue& outcome, const JsonValue& complet
 }
 
 void refuse_failed(Contract contract, LoadReading& reading) {
-  if (contract == Contract::august || reading.failure.empty()) return;
+  if (!rules_of(contract).refuses_failed_benchmark || reading.failure.empty()) return;
   reading.reasons.add(Reason::benchmark_failed, reading.failure);
 }
 

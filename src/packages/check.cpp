@@ -209,7 +209,7 @@ bool is_covered(const PackageFacts& facts) {
 bool is_usable_for_cpus(const PackageFacts& facts, Contract contract) {
   constexpr std::string_view kOfGpus[] = {"measurement_window_not_bracketed", "sample_gap_exceeded",
                                           "sample_loss_exceeded", "gpu_uuid_changed"};
-  if (contract == Contract::august) return true;
+  if (!rules_of(contract).judges_own_window) return true;
   const WindowFinding* const own = own_window(facts);
   return own != nullptr && std::ranges::all_of(own->codes, [&](const std::string& code) {
            return std::ranges::find(kOfGpus, code) != std::end(kOfGpus);
@@ -276,7 +276,7 @@ bool is_measurable(const PackageQuestion& question, const Package& package,
                    const Findings& findings, const Findings& topology, const Result& result,
                    const std::optional<PackageWindow>& window) {
   if (!window || !is_integrated(*window, package)) return false;
-  if (question.contract == Contract::august) return findings.reasons.empty();
+  if (!rules_of(question.contract).judges_own_window) return findings.reasons.empty();
   const PackageFacts& facts = *result.package;
   return (facts.is_integral || facts.has_unproven_clocks) && topology.reasons.empty() &&
          is_covered(facts);
@@ -287,7 +287,7 @@ void measure_window(const PackageQuestion& question, const LoadReading& reading,
                     const PackageContent& content, const Package& package, PackageMeter& meter,
                     Findings& findings, Result& result) {
   PackageFacts& facts = *result.package;
-  const RoleCounts asked = with_known_role(question.gpus, package.topology);
+  const RoleCounts asked = with_known_role(question.role_gpus, package.topology);
   const Findings topology = check_topology(asked, content.devices, package.topology);
   findings.add(topology);
   const auto window = match_window({question.place, package.scan, question.result,
@@ -311,7 +311,7 @@ void measure_window(const PackageQuestion& question, const LoadReading& reading,
   }
   if (question.with_power && !result.metrics.empty()) result.curve = fleet.power;
   if (question.extended) result.fleet = std::move(fleet);
-  if (question.contract == Contract::august || !findings.reasons.empty()) return;
+  if (!rules_of(question.contract).warns_of_packages || !findings.reasons.empty()) return;
   if (auto doubt = meter.doubt(package, facts.source_metric)) {
     result.warnings.push_back(std::move(*doubt));
   }
@@ -377,7 +377,7 @@ Result check_package(const PackageQuestion& question) {
       question.contract == Contract::october && question.expected_cpu_source.has_value();
   result.expected_gpus = 0;
   PackageFacts& facts = result.package.emplace();
-  facts.asked_gpus = gpus_asked_for(question.gpus);
+  facts.asked_gpus = gpus_asked_for(question.role_gpus);
   facts.expected_producer_sha = question.expected_producer_sha;
   facts.is_pin_of_package = question.is_pin_of_package;
   facts.salvage = question.salvage;

@@ -17,23 +17,17 @@
 
 namespace aggregate_power {
 
-struct PackageQuestion {
+struct PackageQuestion : PackageOptions {
   PackagePlace place;
   std::string result_name;           // the processed benchmark result's name, for messages
   std::optional<OpenedFile> result;  // nullopt: it cannot be opened
   std::string result_fault;          // why it cannot be opened
-  RoleCounts gpus;
   Contract contract = Contract::october;
-  std::string expected_producer_sha;  // empty: none was named
-  bool is_pin_of_package = false;     // it comes from the package itself, not from the caller
-  bool salvage = false;               // faults that concern only other windows do not invalidate
-                                      // this one
-  bool extended = false;              // compute everything for --extended
-  bool with_power = false;            // compute the total power of all GPUs at every instant
-  std::optional<std::string> expected_cpu_source;
-  bool consumer_gaps = false;    // gaps are judged as the original's reader does
-  Reasons refusal;               // why the package is not read; empty: it is
-  std::string window_file = {};  // the only window that may be the result's; empty: any
+  bool is_pin_of_package = false;  // it comes from the package itself, not from the caller
+  bool extended = false;           // compute everything for --extended
+  bool with_power = false;         // compute the total power of all GPUs at every instant
+  Reasons refusal;                 // why the package is not read; empty: it is
+  std::string window_file = {};    // the only window that may be the result's; empty: any
   // For questions about several windows of one package: its samples are then read once, but how
   // far gaps may put the energy off, and whether readings are stale, is not computed.
   SharedSamples* shared_samples = nullptr;

@@ -74,7 +74,8 @@ JsonValue faults_json(const std::vector<ArtifactFault>& faults) {
 
 // Whether a stored row says what was found.
 bool is_same_row(const JsonValue& stored, const JsonValue& found, Contract contract) {
-  if (contract == Contract::august || !stored.is_object()) return equal_in_python(stored, found);
+  if (!rules_of(contract).trusts_package_evidence || !stored.is_object())
+    return equal_in_python(stored, found);
   return std::ranges::all_of(found.members, [&](const auto& member) {
     const JsonValue* const other = stored.find(member.first);
     return other != nullptr && equal_in_python(*other, member.second);
@@ -92,7 +93,7 @@ bool is_same_validation(const JsonValue& stored, const WindowValidation& validat
                         Contract contract) {
   using enum FaultyWindowGaps;
   return is_same_row(stored, validation_json(validation, kept), contract) ||
-         (contract == Contract::october &&
+         (rules_of(contract).trusts_package_evidence &&
           is_same_row(stored, validation_json(validation, omitted), contract));
 }
 
@@ -209,7 +210,8 @@ PackageFaults repetition_faults(const PackageContent& content,
 // The recorder ran while the samples were taken. Not judged in August.
 PackageFaults recorded_time_faults(const JsonValue& manifest, const PackageEvidence& evidence) {
   PackageFaults faults;
-  if (evidence.contract == Contract::august || evidence.observed.empty()) return faults;
+  if (!rules_of(evidence.contract).trusts_package_evidence || evidence.observed.empty())
+    return faults;
   const auto first = std::ranges::min_element(evidence.observed, {}, &SeenDevice::first_unix_s);
   const auto last = std::ranges::max_element(evidence.observed, {}, &SeenDevice::last_unix_s);
   for (std::string& fault : lifecycle_faults(manifest, first->first_unix_s, last->last_unix_s)) {

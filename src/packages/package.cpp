@@ -123,16 +123,16 @@ std::map<DeviceKey, double> longest_gaps(const PackageWindow& window, const Pack
 // october.md 2.11.
 void judge_windows(const PackageContent& content, const std::vector<CheckedWindow>& windows,
                    const PackageRequest& request, Package& package) {
-  const bool is_august = request.contract == Contract::august;
+  const bool has_evidence = rules_of(request.contract).trusts_package_evidence;
   const auto judge = [&](const GapRule& rule) {
     package.gap_rule = rule.name;
     package.validations =
         judged(windows, {rule, pace_of(content.manifest),
-                         is_august && package.dialect.omits_gaps_of_faulty_windows});
+                         !has_evidence && package.dialect.omits_gaps_of_faulty_windows});
   };
   const JsonValue& stored = content.manifest.at("window_validations");
   const bool may_be_stored = stored.items.size() == windows.size();
-  if (!is_august && !request.consumer_gaps && may_be_stored) {
+  if (has_evidence && !request.consumer_gaps && may_be_stored) {
     for (const GapRule& rule : gap_rules()) {
       judge(rule);
       if (is_as_stored(stored, package.validations, request.contract)) return;
@@ -178,11 +178,12 @@ PackageFaults faults_of(const PackageContent& content, const Package& package,
   faults.add(device_faults(content.devices, package.topology, package.observed));
   if (package.validations.empty()) faults.add("no expected measurement window");
   const PackageFaults of_windows = window_faults(package.validations, wanted);
-  if (contract == Contract::august) faults.add(of_windows);
+  const bool has_evidence = rules_of(contract).trusts_package_evidence;
+  if (!has_evidence) faults.add(of_windows);
   faults.add(artifact_faults(package.scan, wanted));
   faults.add(evidence_faults(
       content, {samples, package.observed, package.scan, package.validations, contract, wanted}));
-  if (contract == Contract::october) {
+  if (has_evidence) {
     faults.add(of_bytes);
     faults.add(of_windows);
   }
@@ -225,7 +226,7 @@ bool has_fault_here(const Package& package) {
 bool fits_better(const Package& other, const Package& package, const PackageRequest& request) {
   if (other.faults.empty()) return true;
   const bool is_more_integral =
-      request.contract == Contract::october && !package.is_integral() && other.is_integral();
+      rules_of(request.contract).judges_own_window && !package.is_integral() && other.is_integral();
   const bool is_sounder = request.salvage && has_fault_here(package) && !has_fault_here(other);
   return is_more_integral || is_sounder;
 }
@@ -233,7 +234,7 @@ bool fits_better(const Package& other, const Package& package, const PackageRequ
 std::vector<std::string> warnings_of(const PackageContent& content, const PackageSamples& samples,
                                      Contract contract) {
   std::vector<std::string> warnings;
-  if (contract == Contract::august) return warnings;
+  if (!rules_of(contract).warns_of_packages) return warnings;
   constexpr std::size_t kMostNamed = 10;
   const std::vector<std::string> unknown = unknown_members(content.manifest);
   for (std::size_t i = 0; i < std::min(unknown.size(), kMostNamed); ++i) {
@@ -262,7 +263,7 @@ Package recompute_package(const PackagePlace& place, const PackageContent& conte
   ScannedWindows windows = scan_by_each_dialect(place, request);
   PackageSamples samples = read_samples(place, content, windows, request);
   const PackageFaults of_bytes =
-      request.contract == Contract::october
+      rules_of(request.contract).trusts_package_evidence
           ? digest_faults(place, content.manifest, request.samples_sha256)
           : PackageFaults();
   // The version of the samples limits how old the producer can be. Beyond that it is the oldest

@@ -26,7 +26,7 @@ struct Measured {
 // Gathers the workers' energies.
 class Workers {
  public:
-  explicit Workers(Contract contract) : contract_(contract) {}
+  explicit Workers(Contract contract) : by_host_(rules_of(contract).groups_workers_by_host) {}
 
   void add(const ExpectedDevice& device, const std::string& role, double energy_j) {
     const std::string& host = device.key.hostname;
@@ -35,8 +35,7 @@ class Workers {
       return assignment.worker_index != index;
     });
     // Since October the GPUs of a role on one host count as one worker.
-    Worker& worker =
-        contract_ == Contract::august ? workers_[{role, "", index}] : workers_[{role, host, 0}];
+    Worker& worker = by_host_ ? workers_[{role, host, 0}] : workers_[{role, "", index}];
     worker.role = role;
     worker.worker_idx = index;
     ++worker.num_gpus;
@@ -47,10 +46,10 @@ class Workers {
   // Turns the energies into powers; returns none if it is unknown which worker drew what.
   std::vector<Worker> finish(double window_s) && {
     std::vector<Worker> all;
-    if (contract_ == Contract::august && are_shared_) return all;
+    if (!by_host_ && are_shared_) return all;
     for (auto& [key, worker] : workers_) {
       worker.avg_power_w /= window_s * static_cast<double>(worker.num_gpus);
-      if (contract_ == Contract::october) {
+      if (by_host_) {
         const bool is_same_role = !all.empty() && all.back().role == worker.role;
         worker.worker_idx = is_same_role ? all.back().worker_idx + 1 : 0;
       }
@@ -60,7 +59,7 @@ class Workers {
   }
 
  private:
-  Contract contract_;
+  bool by_host_;
   std::map<std::tuple<std::string, std::string, std::int64_t>, Worker> workers_;
   bool are_shared_ = false;  // several workers share a GPU
 };

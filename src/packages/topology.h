@@ -8,21 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "aggregate_power/gpu.h"
 #include "packages/faults.h"
 #include "packages/manifest.h"
 #include "packages/samples.h"
 
 namespace aggregate_power {
-
-// The expected number of GPUs of each role.
-struct RoleCounts {
-  std::int64_t prefill = 0;
-  std::int64_t decode = 0;
-  std::int64_t aggregate = 0;  // workers that do both
-  // GPUs of one role, whichever the package has: aggregate workers, else prefill. Replaces the
-  // others.
-  std::int64_t any = 0;
-};
 
 struct Topology {
   std::map<DeviceKey, std::string> roles;                         // empty if some GPU has two

@@ -15,19 +15,75 @@
 #include "packages/check.h"
 #include "packages/package.h"
 #include "packages/window_power.h"
-#include "publication/recompute_extras.h"
+#include "publication/compare_records.h"
 #include "publication/run_record.h"
 #include "recorders/recording.h"
-#include "runs/assess.h"
-#include "runs/idle.h"
+#include "results/idle_json.h"
+#include "results/interval_json.h"
+#include "results/uncertainty_json.h"
+#include "runs/evaluate.h"
 #include "runs/native.h"
-#include "runs/package_uncertainty.h"
-#include "runs/sensor_readings.h"
-#include "runs/uncertainty.h"
+#include "runs/option_codec.h"
+#include "runs/package_run.h"
 #include "runs/window.h"
 
 namespace aggregate_power {
 namespace {
+
+// ---- What the record says beside its metrics, if it was asked for
+
+constexpr const char* kExtras[] = {"uncertainty", "idle", "metric_intervals"};
+
+// `computed` is null if the run has none.
+void compare_extra(const Json& computed, const std::string& key, const PointEvidence& found,
+                   RecomputedPoint& result) {
+  const JsonValue* const recorded = found.record.find(key);
+  if (computed.is_null() && recorded != nullptr) {
+    result.notes.push_back(
+        fmt::format("{}: '{}' could not be computed again", found.record_path, key));
+  }
+  if (computed.is_null()) return;
+  const JsonValue expected = parse_json(computed.dump());
+  for (const RecordDifference& difference : compare_values(&expected, recorded, key)) {
+    result.faults.push_back(
+        {fmt::format("'{}' of the audit record, against its telemetry", difference.key),
+         difference.expected, difference.found});
+  }
+}
+
+// Of the options that the record says were given, as far as it has what they ask for:
+// --uncertainty with its own, --idle, --window, and what was given of the load.
+RunOptions recorded_extras(const JsonValue& record) {
+  RunSpec given;
+  set_recorded_options(recorded_options(record), given);
+  RunOptions extras;
+  extras.uncertainty = given.uncertainty;
+  extras.uncertainty.is_wanted = record.find("uncertainty") != nullptr;
+  if (record.find("idle") != nullptr) extras.idle = given.idle;
+  extras.accepted_window = given.accepted_window;
+  extras.given = given.given;
+  extras.select = given.select;
+  return extras;
+}
+
+// What cannot be computed again where too little of a point is retained.
+void note_lost_extras(const PointEvidence& found, RecomputedPoint& result) {
+  for (const char* const key : kExtras) compare_extra({}, key, found, result);
+}
+
+// Each of these values that `run` has otherwise is a fault.
+void compare_extras(const Result& run, const PointEvidence& found, RecomputedPoint& result) {
+  if (!run.is_valid()) return;  // that is a fault of its own
+  const bool has_intervals = std::ranges::any_of(
+      run.metrics, [](const Metric& metric) { return metric.interval.has_value(); });
+  compare_extra(run.uncertainty ? uncertainty_json(run, true) : Json(), "uncertainty", found,
+                result);
+  compare_extra(run.idle ? idle_json(run, true) : Json(), "idle", found, result);
+  compare_extra(has_intervals ? metric_intervals_json(run.metrics) : Json(), "metric_intervals",
+                found, result);
+}
+
+// ---- The load
 
 std::int64_t count_of(const JsonValue& value) { return value.as_integer().value_or(0); }
 
@@ -109,8 +165,7 @@ PlacedLoad load_of(const Evidence& evidence, const PointEvidence& found, Recompu
 }
 
 Contract recorded_contract(const JsonValue& record) {
-  const bool is_august = record.at("computed_from").at("contract").text == name(Contract::august);
-  return is_august ? Contract::august : Contract::october;
+  return contract_named(record.at("computed_from").at("contract").text);
 }
 
 bool has_dashboard_metrics(const JsonValue& record) {
@@ -147,37 +202,29 @@ void take_result(const Result& run, RecomputedPoint& result) {
 void recompute_one_node(const Evidence& evidence, const PointEvidence& found,
                         RecomputedPoint& result) {
   const JsonValue& record = found.record;
-  GpuSelection gpus;
-  for (const JsonValue& name : record.at("selected_gpus").items) gpus.names.push_back(name.text);
-  Recording recording(evidence.full(found.place), recorded_zone(record), recorded_columns(record),
-                      gpus);
-  // As the dashboard reads it; never in the zone of this machine.
-  if (recording.lacks_zone()) recording.use_zone(Zone::fixed(0), "default");
-  MeasurementRequest request;
+  MeasurementRequest request{recorded_extras(record)};
+  request.zone = recorded_zone(record.at("computed_from"));
+  request.columns = recorded_columns(record);
+  for (const JsonValue& name : record.at("selected_gpus").items) {
+    request.gpus.names.push_back(name.text);
+  }
   request.contract = recorded_contract(record);
-  request.gpus = gpus;
   request.expected_num_gpus = record.at("expected_gpu_count").as_integer();
   request.extended = has_dashboard_metrics(record);
   const JsonValue& gap = record.at("computed_from").at("options").at("max_sample_gap_s");
   if (is_positive(gap)) request.max_sample_gap_s = gap.as_double();
-  const RunOptions extras = recorded_extras(record);
-  request.uncertainty = extras.uncertainty;
-  request.idle = extras.idle;
-  request.accepted_window = extras.accepted_window;
-  request.given = extras.given;
-  std::vector<SensorReadings> readings(1);
-  request.readings = readings.data();
+  RunRecordings recordings({evidence.full(found.place)}, request);
+  Recording& recording = recordings.open.front();
+  // As the dashboard reads it; never in the zone of this machine.
+  if (recording.lacks_zone()) recording.use_zone(Zone::fixed(0), "default");
   const auto place = [&](const std::string& raw) {
-    return place_load(read_selected_load(load_file(raw, LoadRules::schema_2), extras.select),
-                      recording, window_options(request));
+    return placed_load(read_selected_load(load_file(raw, LoadRules::schema_2), request.select),
+                       recording, window_options(request));
   };
-  const bool is_estimated = extras.accepted_window == RunOptions::Accepted::estimated;
+  const bool is_estimated = request.accepted_window == RunOptions::Accepted::estimated;
   const PlacedLoad placed =
       load_of(evidence, found, result, is_estimated ? PlaceLoad(place) : nullptr);
-  Result run = assess(request, recording, placed.reading);
-  add_idle(request, &recording, readings, run);
-  if (placed.placement) run.window_half_width_s = placed.placement->half_width_s;
-  add_uncertainty(request.uncertainty, std::move(readings), hardware_of(found), run);
+  Result run = evaluate(request, recordings, placed, {"", evidence.full(found.aggregate_path)});
   add_window_facts(placed, placed.reading, run);
   compare_extras(run, found, result);
   take_result(run, result);
@@ -227,13 +274,11 @@ void recompute_native(const Evidence& evidence, const RequiredPoint& required,
   question.place = {disk_tree(), evidence.full(found.place)};
   question.load = load_of(evidence, found, result).reading;
   question.gpus = roles_of(required, found);
-  question.contract = recorded_contract(found.record);
-  question.extended = has_dashboard_metrics(found.record);
-  const RunOptions extras = recorded_extras(found.record);
-  question.uncertainty = extras.uncertainty;
+  question.run = recorded_extras(found.record);
+  question.run.contract = recorded_contract(found.record);
+  question.run.extended = has_dashboard_metrics(found.record);
   question.hardware = hardware_of(found);
-  Result run = check_native(question);
-  refuse_idle(extras, run, kNotForPackages);
+  const Result run = check_native(question);
   compare_extras(run, found, result);
   take_result(run, result);
   compare_nodes(*run.native, found.record, result);
@@ -262,7 +307,7 @@ void recompute_whole_package(const Evidence& evidence, const RequiredPoint& requ
   question.place = {disk_tree(), evidence.full(found.place), evidence.full(logs_root)};
   question.result_name = raw;
   question.result = evidence.tree().open(evidence.full(raw));
-  question.gpus = roles_of(required, found);
+  question.role_gpus = roles_of(required, found);
   question.contract = recorded_contract(record);
   question.expected_producer_sha = record.at("producer").at("expected_producer_git_commit").text;
   question.salvage = record.at("computed_from").find("salvaged") != nullptr;
@@ -270,9 +315,8 @@ void recompute_whole_package(const Evidence& evidence, const RequiredPoint& requ
   question.window_file = record.at("selected_window").at("window_file").text;
   question.shared_samples = &shared;
   question.samples_sha256 = evidence.sha256(join_path(found.place, "samples.csv"));
-  const RunOptions extras = recorded_extras(record);
-  Result run = check_package_with(extras.uncertainty, hardware_of(found), std::move(question));
-  refuse_idle(extras, run, kNotForPackages);
+  const Result run =
+      evaluate_package(recorded_extras(record), hardware_of(found), std::move(question));
   compare_extras(run, found, result);
   if (run.load) compare_load(*run.load, recorded_load(record), result);
   take_result(run, result);

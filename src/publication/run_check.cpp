@@ -19,7 +19,7 @@
 #include "publication/compare_records.h"
 #include "publication/evidence.h"
 #include "publication/point_metrics.h"
-#include "publication/rerun.h"
+#include "publication/recompute_run.h"
 #include "publication/run_record.h"
 #include "recorders/side_files.h"
 #include "results/aggregate_json.h"
@@ -127,7 +127,7 @@ class RunCheck {
     if (names_files) check_inputs();
     if (aggregate_text_.empty() || !is_aggregate_good()) return;
     if (record_.content.at("retracted").is_object()) return check_retracted();
-    if (names_files && is_intact_) compare_rerun();
+    if (names_files && is_intact_) compare_recomputed();
     if (!is_aggregate_compared_) compare_with_record();
     check_others();
   }
@@ -214,8 +214,8 @@ class RunCheck {
     return record_.from().at("tool_version").text == AGGREGATE_POWER_VERSION;
   }
 
-  void compare_rerun() {
-    const Rerun now = rerun(record_, *aggregate_);
+  void compare_recomputed() {
+    const RecomputedRun now = recompute_run(record_, *aggregate_);
     if (!now.fault.empty()) {
       fault(is_of_this_version() ? kChanged : kNotReproducible, name(), now.fault);
       return;
@@ -278,7 +278,7 @@ class RunCheck {
   }
 
   // The file that --per-request wrote, line by line.
-  void compare_request_lines(const Rerun& now) {
+  void compare_request_lines(const RecomputedRun& now) {
     if (!now.request_lines) return;
     const std::string named = record_.from().at("options").at("per_request").text;
     const auto place = record_.find(named);

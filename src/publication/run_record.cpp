@@ -143,10 +143,9 @@ std::optional<StorePath> RunRecord::find_aggregate() const {
   return std::nullopt;
 }
 
-std::optional<Zone> recorded_zone(const JsonValue& record) {
-  const JsonValue& from = record.at("computed_from");
-  const JsonValue& name = from.at("timezone");
-  const JsonValue& offset = from.at("utc_offset");
+std::optional<Zone> recorded_zone(const JsonValue& facts) {
+  const JsonValue& name = facts.at("timezone");
+  const JsonValue& offset = facts.at("utc_offset");
   try {
     // "local" was the zone of another machine.
     if (name.text == "local" && offset.is_string()) return Zone::parse(offset.text);
@@ -162,6 +161,14 @@ ColumnNames recorded_columns(const JsonValue& record) {
   ColumnNames columns;
   for (const JsonValue& name : from.at("columns").items) columns.all.push_back(name.text);
   return columns;
+}
+
+std::vector<std::pair<std::string, std::string>> recorded_options(const JsonValue& record) {
+  std::vector<std::pair<std::string, std::string>> options;
+  for (const auto& [name, value] : record.at("computed_from").at("options").members) {
+    options.emplace_back(name, value.text);
+  }
+  return options;
 }
 
 bool is_run_record(const JsonValue& content) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "aggregate_power/column_names.h"
@@ -48,9 +49,13 @@ struct RunRecord {
 };
 
 // The zone in which the run's stamps without an offset were read; nullopt: the record does not say.
-std::optional<Zone> recorded_zone(const JsonValue& record);
+// `facts` are the record's computed_from, or the part of a host in it.
+std::optional<Zone> recorded_zone(const JsonValue& facts);
 // The names that were given to the columns of a recording without a header.
 ColumnNames recorded_columns(const JsonValue& record);
+
+// The options that the record says were given, each value as its spelling.
+std::vector<std::pair<std::string, std::string>> recorded_options(const JsonValue& record);
 
 // Whether a JSON object is an audit record.
 bool is_run_record(const JsonValue& content);

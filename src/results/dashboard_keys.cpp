@@ -123,7 +123,7 @@ std::optional<double> max_sample_gap_s(const Result& result) {
 // The samples of the fleet near the window; in August, those in the window. A package's samples are
 // not counted by GPU.
 std::optional<std::uint64_t> sample_count(const Result& result) {
-  if (result.contract == Contract::august) {
+  if (!rules_of(result.contract).has_full_audit) {
     return result.fleet ? std::optional(result.fleet->samples_in_window) : std::nullopt;
   }
   if (result.package || result.gpus.empty()) return std::nullopt;
@@ -134,7 +134,7 @@ std::optional<std::uint64_t> sample_count(const Result& result) {
 
 Json ids_json(const Result& result) {
   std::vector<std::string> ids = result.observed_gpu_ids;
-  if (result.package && result.contract != Contract::august) {
+  if (result.package && rules_of(result.contract).has_full_audit) {
     ids.clear();
     for (const auto& [gpu, role] : result.roles) ids.push_back(gpu);
   }
@@ -150,10 +150,10 @@ Json ids_json(const Result& result) {
 
 // What is known about a run, valid or not; unknown values are left out.
 Json audit_json(const Result& result, const std::string& record_name) {
-  const bool is_august = result.contract == Contract::august;
+  const bool is_full = rules_of(result.contract).has_full_audit;
   Members members;
   if (is_relative_source(record_name)) members.json["source"] = record_name;
-  if (result.package && result.package->is_refused && !is_august) return std::move(members.json);
+  if (result.package && result.package->is_refused && is_full) return std::move(members.json);
   if (result.load) {
     const Window& window = result.load->window;
     if (window.start_unix_s >= 0) members.add("window_start_unix", window.start_unix_s);
@@ -162,7 +162,7 @@ Json audit_json(const Result& result, const std::string& record_name) {
   if (const auto expected = expected_gpus(result); expected && *expected >= 0) {
     members.add_count("expected_gpu_count", static_cast<std::uint64_t>(*expected));
   }
-  if (result.fleet || !is_august) members.add_count("observed_gpu_count", result.observed_gpus);
+  if (result.fleet || is_full) members.add_count("observed_gpu_count", result.observed_gpus);
   members.add_count("sample_count", sample_count(result));
   members.add("max_sample_gap_s", max_sample_gap_s(result));
   if (result.package) {
@@ -172,7 +172,7 @@ Json audit_json(const Result& result, const std::string& record_name) {
   if (result.native) members.add_text("producer_sha", result.native->revision());
   if (Json ids = ids_json(result); !ids.empty()) members.json["observed_gpu_ids"] = std::move(ids);
   if (result.cpu) {
-    members.json["cpu"] = is_august ? august_cpu_json(*result.cpu) : cpu_json(*result.cpu);
+    members.json["cpu"] = is_full ? cpu_json(*result.cpu) : august_cpu_json(*result.cpu);
   }
   return std::move(members.json);
 }
@@ -200,7 +200,7 @@ void add_dashboard_keys(std::vector<JsonEdit>& edits, const Result& result,
     edits.push_back({key, text_of(value)});
   };
   const Json reasons = first_reasons(result.reasons);
-  if (!reasons.empty() || result.contract != Contract::august) {
+  if (!reasons.empty() || rules_of(result.contract).has_full_audit) {
     set("power_invalid_reasons", reasons);
   }
   set("power_audit", audit_json(result, record_name));

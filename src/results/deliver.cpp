@@ -30,7 +30,7 @@ namespace {
 // A pipeline may note in the aggregate that the benchmark failed. An aggregate that cannot be read
 // is reported when it is patched.
 void judge_benchmark(const std::string& aggregate_path, Result& result) {
-  if (result.contract == Contract::august) return;
+  if (!rules_of(result.contract).refuses_failed_benchmark) return;
   try {
     std::string failure = benchmark_failure_in(*disk_tree()->open(aggregate_path).source());
     if (failure.empty()) return;

@@ -8,10 +8,20 @@
 #include "base/files/byte_source.h"
 #include "base/text/json.h"
 #include "results/json_parts.h"
-#include "results/uncertainty_json.h"
 #include "results/zone_evidence_json.h"
 
 namespace aggregate_power {
+
+namespace {
+
+RecordedOption option_in(const std::string& name, const Json& value) {
+  if (value.is_boolean()) return {name, value.get<bool>()};
+  if (value.is_number_integer()) return {name, value.get<std::int64_t>()};
+  if (value.is_number()) return {name, value.get<double>()};
+  return {name, value.get<std::string>()};
+}
+
+}  // namespace
 
 std::optional<PastRecord> parse_record(std::string_view text) {
   const auto file = [](const Json& json) {
@@ -39,26 +49,17 @@ std::optional<PastRecord> parse_record(std::string_view text) {
     past.timezone = from.at("timezone").is_string() ? from.at("timezone") : Json("");
     past.zone_evidence = zone_evidence_in(record["benchmark_window"], from, past.valid);
     past.tool_version = from.at("tool_version");
+    past.sources.is_of_store = true;
     for (const auto& [role, input] : from.at("inputs").items()) {
-      past.origin.inputs.push_back(file(input));
-      past.origin.inputs.back().role = role;
+      past.sources.inputs.push_back(file(input));
+      past.sources.inputs.back().role = role;
     }
-    past.origin.patched = file(from.at("patched"));
-    const Json& options = from.at("options");
-    past.origin.contract =
-        from.at("contract") == name(Contract::august) ? Contract::august : Contract::october;
-    past.origin.schema_version = options.at("schema_version");
-    past.origin.expected_num_gpus = options.at("expected_num_gpus");
-    past.origin.timezone = options.at("timezone");
-    past.origin.max_sample_gap_s = options.at("max_sample_gap_s");
-    past.origin.expected_producer_sha = options.value("expected_producer_sha", "");
-    past.origin.salvage = options.value("salvage", false);
-    past.origin.power_unit = options.value("power_unit", "");
-    past.origin.columns = options.value("columns", "");
-    past.origin.select = options.value("select", "");
-    past.origin.window = options.value("window", "");
-    past.origin.idle = options.value("idle", "");
-    past.origin.uncertainty = uncertainty_options_in(options);
+    past.patched = file(from.at("patched"));
+    const Json& contract = from.at("contract");
+    past.contract = contract_named(contract.is_string() ? contract.get<std::string>() : "");
+    for (const auto& [name, value] : from.at("options").items()) {
+      past.sources.options.push_back(option_in(name, value));
+    }
     return past;
   } catch (const std::exception&) {  // JsonError, Json::exception, std::out_of_range
     return std::nullopt;

@@ -18,7 +18,9 @@ struct PastRecord {
   std::string timezone;
   std::optional<ZoneEvidenceRecord> zone_evidence;
   std::string tool_version;
-  Origin origin;
+  Contract contract = Contract::october;
+  Sources sources;
+  InputFile patched;  // the aggregate as it was left
 };
 
 // Returns nullopt if `text` is not the record of a run in a store.

@@ -23,7 +23,7 @@ WritePlan plan(std::shared_ptr<const Result> result, WritePlan target, std::stri
   plan.record = [result = std::move(result), before = std::move(before)](
                     const Reasons& aggregate_reasons, std::string_view aggregate) {
     InputFile patched;
-    if (result->origin) patched = hashed_text(aggregate.empty() ? before : aggregate);
+    if (result->sources.is_of_store) patched = hashed_text(aggregate.empty() ? before : aggregate);
     return record_text(*result, aggregate_reasons, patched);
   };
   return plan;

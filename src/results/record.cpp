@@ -433,35 +433,18 @@ void add_native_facts(Json& json, const Written& written) {
 
 Json file_json(const InputFile& file) { return {{"bytes", file.bytes}, {"xxh3_128", file.hash}}; }
 
-void add_origin(Json& json, const Origin& origin, const InputFile& patched) {
-  Json inputs = Json::object();
-  for (const InputFile& input : origin.inputs) inputs[input.role] = file_json(input);
-  json["inputs"] = std::move(inputs);
-  json["options"] = {{"schema_version", origin.schema_version},
-                     {"expected_num_gpus", origin.expected_num_gpus},
-                     {"timezone", origin.timezone},
-                     {"max_sample_gap_s", origin.max_sample_gap_s}};
-  if (!origin.expected_producer_sha.empty()) {
-    json["options"]["expected_producer_sha"] = origin.expected_producer_sha;
-  }
-  if (origin.salvage) json["options"]["salvage"] = true;
-  if (!origin.power_unit.empty()) json["options"]["power_unit"] = origin.power_unit;
-  if (!origin.columns.empty()) json["options"]["columns"] = origin.columns;
-  if (!origin.select.empty()) json["options"]["select"] = origin.select;
-  if (!origin.window.empty()) json["options"]["window"] = origin.window;
-  if (!origin.idle.empty()) json["options"]["idle"] = origin.idle;
-  add_uncertainty_options(origin.uncertainty, json["options"]);
-  json["patched"] = file_json(patched);
-}
-
 // A run that is not in a store is the caller's: what others do to its aggregate is their business.
-void add_sources(Json& json, const Sources& sources) {
-  json["aggregate"] = printable_path(sources.aggregate);
+void add_sources(Json& json, const Sources& sources, const InputFile& patched) {
+  if (!sources.is_of_store) json["aggregate"] = printable_path(sources.aggregate);
   JsonObject inputs;
-  for (const InputFile& input : sources.inputs)
-    inputs.set(printable_path(input.role), file_json(input));
+  for (const InputFile& input : sources.inputs) {
+    inputs.set(sources.is_of_store ? input.role : printable_path(input.role), file_json(input));
+  }
   json["inputs"] = std::move(inputs).take();
-  for (const auto& [name, value] : sources.options) json["options"][name] = value;
+  for (const auto& [name, value] : sources.options) {
+    std::visit([&](const auto& given) { json["options"][name] = given; }, value);
+  }
+  if (sources.is_of_store) json["patched"] = file_json(patched);
 }
 
 Json computed_from(const Written& written) {
@@ -481,11 +464,7 @@ Json computed_from(const Written& written) {
   }
   if (!result.window_source.empty()) json["window_source"] = result.window_source;
   if (result.zone_evidence) json["timezone_evidence"] = zone_evidence_json(*result.zone_evidence);
-  if (result.origin) {
-    add_origin(json, *result.origin, written.patched);
-  } else {
-    add_sources(json, result.sources);
-  }
+  add_sources(json, result.sources, written.patched);
   return json;
 }
 
@@ -535,7 +514,7 @@ bool says_window_source(const Written& written) {
 // a store says all, because that is how a run is known to be up to date.
 bool is_left_out(std::string_view key, const Result& result) {
   if (!result.package || !result.package->is_refused) return false;
-  if (result.contract == Contract::august || result.origin) return false;
+  if (!rules_of(result.contract).hides_refused_package || result.sources.is_of_store) return false;
   return key != "power_valid" && key != "reasons" && key != "window_source";
 }
 

@@ -21,7 +21,7 @@ inline constexpr const char* kOtherValidationResult = "give another --validation
 inline constexpr const char* kNameIsTaken = "move it away: the audit record needs its name";
 
 // `aggregate_reasons` say what is wrong with the aggregate. `patched` is the aggregate as it was
-// left; only the record of a run in a store (Result::origin) contains it.
+// left; only the record of a run in a store (Sources::is_of_store) contains it.
 std::string record_text(const Result& result, const Reasons& aggregate_reasons = {},
                         const InputFile& patched = {});
 

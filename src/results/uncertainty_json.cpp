@@ -173,23 +173,6 @@ Json uncertainty_json(const Result& result, bool is_valid) {
   return json;
 }
 
-void add_uncertainty_options(const UncertaintyOptions& asked, Json& options) {
-  if (!asked.is_wanted) return;
-  options["uncertainty"] = true;
-  if (!asked.gpu.empty()) options["gpu"] = asked.gpu;
-  if (asked.sensor_accuracy) options["sensor_accuracy"] = *asked.sensor_accuracy;
-  if (asked.clock_uncertainty_s) options["clock_uncertainty_s"] = *asked.clock_uncertainty_s;
-}
-
-UncertaintyOptions uncertainty_options_in(const Json& options) {
-  const auto number = [&](const char* key) {
-    const auto found = options.find(key);
-    return found == options.end() ? std::nullopt : std::optional(found->get<double>());
-  };
-  return {options.value("uncertainty", false), options.value("gpu", ""), number("sensor_accuracy"),
-          number("clock_uncertainty_s")};
-}
-
 std::optional<std::string> uncertainty_text(const Result& result) {
   if (!result.uncertainty || !result.is_valid()) return std::nullopt;
   const EnergyEstimate& energy = result.uncertainty->energy;

@@ -16,10 +16,6 @@ namespace aggregate_power {
 // aggregate into account.
 Json uncertainty_json(const Result& result, bool is_valid);
 
-// What was asked, as members of `options`; and back.
-void add_uncertainty_options(const UncertaintyOptions& asked, Json& options);
-UncertaintyOptions uncertainty_options_in(const Json& options);
-
 // A line for people; nullopt: no uncertainty was asked for, or the run is not valid.
 std::optional<std::string> uncertainty_text(const Result& result);
 

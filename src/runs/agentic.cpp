@@ -1,6 +1,4 @@
 // Finds, checks and measures one agentic run on one node.
-#include "runs/agentic.h"
-
 #include <algorithm>
 #include <iterator>
 #include <string_view>
@@ -20,11 +18,11 @@
 #include "recorders/recording.h"
 #include "recorders/side_files.h"
 #include "results/record.h"
-#include "runs/assess.h"
-#include "runs/assess_alone.h"
+#include "runs/evaluate.h"
 #include "runs/failed_requests.h"
+#include "runs/option_codec.h"
 #include "runs/request_run.h"
-#include "runs/run_sources.h"
+#include "runs/run_kinds.h"
 #include "runs/sensor_readings.h"
 
 namespace aggregate_power {
@@ -82,7 +80,7 @@ ProfilePlace only_profile(std::vector<std::string> candidates, const std::string
   return {otherwise, std::move(candidates), {}};
 }
 
-ProfilePlace find_profile(const AgenticRequest& request) {
+ProfilePlace find_profile(const RunSpec& request) {
   if (!request.artifact_dir.empty()) {
     std::vector<std::string> named = profiles_in(request.artifact_dir);
     if (!named.empty() && named[0] == request.artifact_dir) named.resize(1);
@@ -109,7 +107,7 @@ struct Files {
   ProfilePlace profile;
 };
 
-Files files_of(const AgenticRequest& request) {
+Files files_of(const RunSpec& request) {
   const std::string& result_dir = request.result_dir;
   Files files;
   files.telemetry = find_file(result_dir, "gpu_metrics.csv");
@@ -149,7 +147,7 @@ LoadFile other_file(const Files& files, std::string_view role) {
   }
 }
 
-LoadReading read_profile_of(const AgenticRequest& request, const Files& files) {
+LoadReading read_profile_of(const RunSpec& request, const Files& files) {
   LoadReading none;
   if (const auto& candidates = files.profile.candidates; !candidates.empty()) {
     none.reasons.add(Reason::profile_artifacts_ambiguous,
@@ -179,7 +177,7 @@ struct WrittenWindow {
   std::vector<std::string> changes;
 };
 
-WrittenWindow write_window(const AgenticRequest& request, const Files& files, const Load& load) {
+WrittenWindow write_window(const RunSpec& request, const Files& files, const Load& load) {
   WrittenWindow written;
   const std::string& path = files.window;
   const std::string text = benchmark_text(load);
@@ -202,22 +200,18 @@ WrittenWindow write_window(const AgenticRequest& request, const Files& files, co
   return written;
 }
 
-RequestRun requests_of_agents(const AgenticRequest& request, const Files& files) {
-  RequestRun run{request.requests, files.records, request.max_sample_gap_s, request.dry_run,
-                 inputs_of(files, request.agg_result)};
-  run.others = {files.window, path_below(request.result_dir, "power_validation.json")};
-  run.dry_run |= static_cast<bool>(request.take_plan);
-  run.gpu = request.uncertainty.gpu;
-  if (request.requests.is_asked()) run.hardware = hardware_in(request.agg_result);
-  return run;
+RequestRun requests_of_agents(const RunSpec& request, const Files& files) {
+  return requests_of(request, files.records, inputs_of(files, request.agg_result),
+                     {files.window, target_of(request).record_path});
 }
 
-Result measured_agents(const MeasurementRequest& wanted, const AgenticRequest& request,
-                       const Files& files, const LoadReading& reading) {
-  Recording recording(files.telemetry, request.zone, request.columns, request.gpus);
+Result measured_agents(const MeasurementRequest& wanted, const RunSpec& request, const Files& files,
+                       const LoadReading& reading) {
+  RunRecordings recordings({files.telemetry}, request);
+  Recording& recording = recordings.open.front();
   recording.hash_while_read();
-  Result result =
-      assess_alone(wanted, recording, {.load = reading.load}, {files.records, request.agg_result});
+  Result result = evaluate(wanted, recordings, {.reading = {.load = reading.load}},
+                           {files.records, request.agg_result});
   FailedRequestsRequest failed;
   failed.count = reading.failed_requests;
   failed.max_sample_gap_s = request.max_sample_gap_s;
@@ -229,30 +223,20 @@ Result measured_agents(const MeasurementRequest& wanted, const AgenticRequest& r
   return result;
 }
 
-NamedOptions options_of_agents(const AgenticRequest& request) {
-  NamedOptions options = unrecorded_options(request);
-  if (!request.artifact_dir.empty()) options.emplace_back("artifact_dir", request.artifact_dir);
-  if (request.profile_zone) options.emplace_back("profile_timezone", request.profile_zone->name());
-  return options;
-}
-
-WritePlan target_of_agents(const AgenticRequest& request, const Files& files) {
-  WritePlan target;
-  target.aggregate_path = request.agg_result;
-  target.record_path = path_below(request.result_dir, "power_validation.json");
+WritePlan target_of_agents(const RunSpec& request, const Files& files) {
+  WritePlan target = target_of(request);
   target.inputs = inputs_of(files, request.agg_result);
   target.inputs.push_back(files.window);
   if (request.uncertainty.is_wanted || request.requests.is_asked()) {
     std::ranges::move(model_files_beside(files.telemetry), std::back_inserter(target.inputs));
   }
   if (!request.requests.file.empty()) target.inputs.push_back(requests_path(request.requests.file));
-  target.record_advice = kNameIsTaken;
   return target;
 }
 
 }  // namespace
 
-CommandOutput aggregate_agentic(const AgenticRequest& request) {
+CommandOutput aggregate_agentic(const RunSpec& request) {
   const Files files = files_of(request);
   MeasurementRequest wanted{request};
   wanted.with_snapshots = true;
@@ -268,7 +252,7 @@ CommandOutput aggregate_agentic(const AgenticRequest& request) {
   result.telemetry_source = files.telemetry;
   result.benchmark_result = files.window;
   result.window_source = kProfileWindowSource;
-  result.sources.options = options_of_agents(request);
+  result.sources.options = options_for_record(request, RunKind::recording);
   result.warnings.insert(result.warnings.begin(), files.profile.warnings.begin(),
                          files.profile.warnings.end());
   if (!faults.empty()) refuse_request_energy(request.requests, result);

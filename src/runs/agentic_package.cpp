@@ -1,6 +1,4 @@
 // Finds, checks and measures one load of agents on several nodes.
-#include "runs/agentic_package.h"
-
 #include <exception>
 #include <new>
 #include <utility>
@@ -13,12 +11,14 @@
 #include "packages/agentic_checks.h"
 #include "results/record.h"
 #include "runs/failed_requests.h"
+#include "runs/option_codec.h"
 #include "runs/package_run.h"
+#include "runs/run_kinds.h"
 
 namespace aggregate_power {
 namespace {
 
-AgenticChecks gates_of(const AgenticRequest& request) {
+AgenticChecks gates_of(const RunSpec& request) {
   if (request.lacks_contract) {
     AgenticChecks checks;
     checks.reasons.add(Reason::multinode_power_contract_missing);
@@ -69,7 +69,7 @@ std::vector<std::string> inputs_in(const std::string& result_dir) {
 }
 
 // The record as power_audit names it: below the folder that is called LOGS, wherever that is.
-std::string audit_source(const AgenticRequest& request, const std::string& record) {
+std::string audit_source(const RunSpec& request, const std::string& record) {
   const auto tree = disk_tree();
   const std::string folder = tree->resolved(request.result_dir);
   const std::string root = tree->resolved(request.logs_root);
@@ -77,49 +77,28 @@ std::string audit_source(const AgenticRequest& request, const std::string& recor
   return fmt::format("LOGS{}/{}", folder.substr(root.size()), last_name(record));
 }
 
-void count_failed_requests(const std::string& result_dir, PackageRun& run) {
-  try {
-    run.failed_requests = failed_requests_in(disk_tree(), result_dir);
-  } catch (const std::exception& error) {
-    run.warnings.push_back(fmt::format("failed requests are not known: {}", error.what()));
-  }
-}
-
 }  // namespace
 
-CommandOutput aggregate_agentic_nodes(const AgenticRequest& request) {
+CommandOutput aggregate_agentic_nodes(const RunSpec& request) {
   const AgenticChecks checks = gates_of(request);
   PackageRun run;
   PackageQuestion& question = run.question;
-  question.place = {disk_tree(), request.power_dir, request.logs_root};
+  question = package_question(request);
   question.result_name = checks.formal_result.empty() ? request.result_dir : checks.formal_result;
-  question.gpus = checks.gpus;
+  question.role_gpus = checks.gpus;
   question.refusal = checks.reasons;
   question.window_file = checks.window_file;
-  question.expected_producer_sha = request.expected_producer_sha;
-  question.expected_cpu_source = request.expected_cpu_source;
-  question.salvage = request.salvage;
-  question.consumer_gaps = request.consumer_gaps;
-  question.contract = request.contract;
-  question.extended = request.extended;
-  if (checks.reasons.empty()) count_failed_requests(request.result_dir, run);
+  if (checks.reasons.empty()) {
+    run.failed_requests = failed_requests_in(disk_tree(), request.result_dir, run.warnings);
+  }
   run.window_source = kFormalWindowSource;
-  run.options = unrecorded_options(request, request, {});
-  if (request.expected_num_gpus) {
-    run.options.emplace_back("expected_num_gpus", std::to_string(*request.expected_num_gpus));
-  } else if (request.finds_gpus) {
-    run.options.emplace_back("expected_num_gpus", "auto");
+  run.options = options_for_record(request, RunKind::agents_package);
+  run.target = target_of(request);
+  run.target.inputs = inputs_in(request.result_dir);
+  if (rules_of(request.contract).names_audit_by_logs) {
+    run.audit_source = audit_source(request, run.target.record_path);
   }
-  WritePlan& target = run.target;
-  target.aggregate_path = request.agg_result;
-  target.record_path = path_below(request.result_dir, "power_validation.json");
-  target.record_advice = kNameIsTaken;
-  target.inputs = inputs_in(request.result_dir);
-  if (request.contract != Contract::august) {
-    run.audit_source = audit_source(request, target.record_path);
-  }
-  run.uncertainty = request.uncertainty;
-  run.delivery = request.delivery();
+  run.asked = request;
   return deliver_package(std::move(run));
 }
 

@@ -1,5 +1,5 @@
 // Measures a recording and computes the result.
-#include "runs/assess.h"
+#include "runs/evaluate.h"
 
 #include <algorithm>
 #include <iterator>
@@ -11,9 +11,8 @@
 #include "energy/metrics.h"
 #include "energy/plausibility.h"
 #include "runs/counters.h"
-#include "runs/idle.h"
+#include "runs/extras.h"
 #include "runs/sensor_readings.h"
-#include "runs/uncertainty.h"
 
 namespace aggregate_power {
 namespace {
@@ -96,8 +95,7 @@ Result unmeasured(const MeasurementRequest& request, const std::optional<Load>& 
   result.contract = request.contract;
   result.extended = request.extended;
   if (request.extended) result.fleet.emplace();
-  refuse_uncertainty(request.uncertainty, result);
-  refuse_idle(request, result);
+  refuse_extras(request, result);
   return result;
 }
 

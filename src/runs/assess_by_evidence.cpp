@@ -1,5 +1,5 @@
 // Assumes a zone, reads the recording, and repeats that in the zone it shows.
-#include "runs/assess_by_evidence.h"
+#include "runs/evaluate.h"
 
 #include <algorithm>
 #include <cmath>

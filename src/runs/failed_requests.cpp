@@ -6,6 +6,8 @@
 #include <optional>
 #include <span>
 
+#include <fmt/format.h>
+
 #include "base/files/archive.h"
 #include "base/files/path.h"
 #include "energy/fleet_power.h"
@@ -67,6 +69,17 @@ std::optional<FailedRequestsRequest> failed_requests_in(const std::shared_ptr<co
     request.count += record.is_profiling && record.failed ? 1 : 0;
   });
   return request;
+}
+
+std::optional<FailedRequestsRequest> failed_requests_in(const std::shared_ptr<const Tree>& tree,
+                                                        const std::string& result_dir,
+                                                        std::vector<std::string>& warnings) {
+  try {
+    return failed_requests_in(tree, result_dir);
+  } catch (const std::exception& error) {
+    warnings.push_back(fmt::format("failed requests are not known: {}", error.what()));
+    return std::nullopt;
+  }
 }
 
 FailedRequests failed_requests(const FailedRequestsRequest& request, const Recording& recording,

@@ -28,6 +28,11 @@ struct FailedRequestsRequest {
 std::optional<FailedRequestsRequest> failed_requests_in(const std::shared_ptr<const Tree>& tree,
                                                         const std::string& result_dir);
 
+// The same; if they cannot be read, that is a warning.
+std::optional<FailedRequestsRequest> failed_requests_in(const std::shared_ptr<const Tree>& tree,
+                                                        const std::string& result_dir,
+                                                        std::vector<std::string>& warnings);
+
 // For a run that was already measured. If it is valid and some requests failed, telemetry and
 // records are read a second time; usually no request failed. The share is unknown if that reading
 // fails, or if some record does not say when it was in flight.

@@ -1,6 +1,4 @@
 // Reads all hosts, checks them together and combines their results.
-#include "runs/hosts.h"
-
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -17,12 +15,12 @@
 #include "loads/benchmark_outcome.h"
 #include "loads/load_generator.h"
 #include "results/record.h"
-#include "runs/assess_alone.h"
+#include "runs/evaluate.h"
+#include "runs/extras.h"
 #include "runs/host.h"
-#include "runs/idle.h"
 #include "runs/node_fleets.h"
-#include "runs/run_sources.h"
-#include "runs/uncertainty.h"
+#include "runs/option_codec.h"
+#include "runs/run_kinds.h"
 
 namespace aggregate_power {
 namespace {
@@ -42,7 +40,7 @@ void add_of_host(const std::string& host, const Reasons& found, Reasons& reasons
 }
 
 // Whether the hosts can be read; what is wrong with the request is added to `reasons`.
-bool is_request_good(const HostsRequest& request, Reasons& reasons) {
+bool is_request_good(const RunSpec& request, Reasons& reasons) {
   if (!std::isfinite(request.max_sample_gap_s) || request.max_sample_gap_s <= 0) {
     reasons.add(Reason::invalid_max_sample_gap, fmt::format("{}", request.max_sample_gap_s));
     return false;
@@ -54,14 +52,13 @@ bool is_request_good(const HostsRequest& request, Reasons& reasons) {
   return true;
 }
 
-HostReadingOptions options_for(const HostsRequest& request, const std::string& host) {
+HostReadingOptions options_for(const RunSpec& request, const std::string& host) {
   const auto offset = request.clock_offsets_s.find(host);
   const bool has_offset = offset != request.clock_offsets_s.end();
   return {request, has_offset ? offset->second : 0};
 }
 
-std::vector<HostReading> read_hosts(const HostsRequest& request, const Load& load,
-                                    Reasons& reasons) {
+std::vector<HostReading> read_hosts(const RunSpec& request, const Load& load, Reasons& reasons) {
   std::vector<HostReading> readings(request.hosts.size());
   in_parallel(readings.size(), kMostThreads, [&](std::size_t i) {
     const HostFile& file = request.hosts[i];
@@ -110,7 +107,7 @@ Reasons check_uuids(std::span<const RecordedGpu> gpus) {
 }
 
 // Sets the GPUs' roles.
-Reasons check_together(const HostsRequest& request, Hosts& hosts) {
+Reasons check_together(const RunSpec& request, Hosts& hosts) {
   std::vector<RecordedGpu> gpus;
   bool any_unknown = hosts.readings.empty();
   for (const HostReading& reading : hosts.readings) {
@@ -282,7 +279,7 @@ void add_metrics(const Hosts& hosts, Result& result) {
   if (result.is_valid()) result.workers = workers_of(hosts, load.window.duration_s());
 }
 
-Result measured_hosts(const HostsRequest& request) {
+Result measured_hosts(const RunSpec& request) {
   LoadReading reading = read_load_file(request.bench_result);
   refuse_failed(request.contract, reading);
   Result result;
@@ -294,10 +291,9 @@ Result measured_hosts(const HostsRequest& request) {
   result.extended = request.extended;
   result.telemetry_source = request.telemetry_source;
   result.benchmark_result = request.bench_result;
-  result.sources.options = unrecorded_options(request);
+  result.sources.options = options_for_record(request, RunKind::recording);
   if (request.extended) result.fleet.emplace();
-  refuse_uncertainty(request.uncertainty, result);
-  refuse_idle(request, result);
+  refuse_extras(request, result);
   if (!result.load || !is_request_good(request, result.reasons)) return result;
   Hosts hosts;
   hosts.readings = read_hosts(request, *result.load, result.reasons);
@@ -317,30 +313,23 @@ Result measured_hosts(const HostsRequest& request) {
   }
   if (result.is_valid()) add_metrics(hosts, result);
   add_gpus(hosts, result);
-  std::vector<SensorReadings> sensors = sensors_of(hosts);
-  add_idle(request, nullptr, sensors, result);
-  add_uncertainty(request.uncertainty, std::move(sensors), hardware_in(request.agg_result), result);
+  add_extras({request, sensors_of(hosts), hardware_in(request.agg_result)}, result);
   for (HostReading& host : hosts.readings) result.hosts.push_back(std::move(host.host));
   return result;
 }
 
-WritePlan target_of_hosts(const HostsRequest& request) {
-  WritePlan target;
-  target.aggregate_path = request.agg_result;
-  target.record_path = request.validation_result.empty() ? record_beside(request.bench_result)
-                                                         : request.validation_result;
-  target.make_record_folder = !request.validation_result.empty();
+WritePlan target_of_hosts(const RunSpec& request) {
+  WritePlan target = target_of(request);
   target.inputs = {request.bench_result, request.agg_result};
   for (const HostFile& file : request.hosts) {
     std::ranges::copy(files_of_host(file), std::back_inserter(target.inputs));
   }
-  target.record_advice = kOtherValidationResult;
   return target;
 }
 
 }  // namespace
 
-CommandOutput aggregate_hosts(const HostsRequest& request) {
+CommandOutput aggregate_hosts(const RunSpec& request) {
   return deliver(measured_hosts(request), target_of_hosts(request), request.delivery());
 }
 

@@ -1,5 +1,4 @@
 // Reads what --idle says, and finds the readings that it is about.
-#include "runs/idle.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,6 +18,7 @@
 #include "energy/idle_power.h"
 #include "loads/windows_file.h"
 #include "runs/explain.h"
+#include "runs/extras.h"
 
 namespace aggregate_power {
 namespace {
@@ -28,7 +28,7 @@ namespace {
 constexpr double kMostAboveAfter = 1.25;
 
 constexpr std::string_view kAutomatic = "auto";
-constexpr std::string_view kPowerNotValid = "power_not_valid";
+constexpr const char* kPowerNotValid = "power_not_valid";
 
 std::optional<double> finite_number(std::string_view text) {
   const auto number = python_float(text);
@@ -213,17 +213,21 @@ void refuse_idle_stretch(const std::string& text, const std::string& why) {
       printable(text)));
 }
 
-void refuse_idle(const RunOptions& run, Result& result, const std::string& reason) {
-  if (!run.idle.empty()) set_refusal(reason, result);
+void refuse_idle(const RunOptions& run, Result& result) {
+  if (!run.idle.empty()) set_refusal(kPowerNotValid, result);
 }
 
-void add_idle(const RunOptions& run, const Recording* recording,
-              std::span<const SensorReadings> recordings, Result& result) {
-  refuse_idle(run, result);
-  if (run.idle.empty() || !result.is_valid() || !result.load) return;
+void refuse_idle_of_package(const RunOptions& run, Result& result) {
+  if (!run.idle.empty()) set_refusal("not_for_packages", result);
+}
+
+void add_idle(ExtraInput& input, Result& result) {
+  if (input.run.idle.empty()) return;
+  set_refusal(kPowerNotValid, result);
+  if (!result.is_valid() || !result.load) return;
   IdlePower idle;
   try {
-    idle = idle_power(run, recording, recordings, result.load->window);
+    idle = idle_power(input.run, input.recording, input.recordings, result.load->window);
   } catch (const std::exception&) {  // it has changed since it was measured
     idle.reasons = {no_idle("recording_changed")};
   }

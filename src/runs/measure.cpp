@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <list>
-#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -24,16 +22,14 @@
 #include "results/deliver.h"
 #include "results/record.h"
 #include "results/run_report.h"
-#include "runs/assess_alone.h"
+#include "runs/evaluate.h"
+#include "runs/extras.h"
 #include "runs/facility_run.h"
-#include "runs/idle.h"
-#include "runs/one_node.h"
+#include "runs/option_codec.h"
 #include "runs/repeated_recordings.h"
 #include "runs/request_run.h"
-#include "runs/run_sources.h"
+#include "runs/run_kinds.h"
 #include "runs/sensor_readings.h"
-#include "runs/several_recordings.h"
-#include "runs/uncertainty.h"
 #include "runs/window.h"
 
 namespace aggregate_power {
@@ -43,31 +39,30 @@ constexpr Reason kCountFaults[] = {Reason::invalid_successful_query_count,
                                    Reason::invalid_input_token_count,
                                    Reason::invalid_output_token_count};
 
-std::vector<std::string> telemetry_of(const MeasureRequest& request) {
+std::vector<std::string> telemetry_of(const RunSpec& request) {
   if (!request.telemetry.empty()) return request.telemetry;
   const char* const named = std::getenv("GPU_METRICS_CSV");
   const bool is_named = named != nullptr && *named != '\0';
-  if (!is_named && !request.result.empty()) {
-    std::string near = beside(request.result, "gpu_metrics.csv");
+  if (!is_named && !request.bench_result.empty()) {
+    std::string near = beside(request.bench_result, "gpu_metrics.csv");
     if (is_regular_file(near)) return {std::move(near)};
   }
   return {find_telemetry()};
 }
 
-RequestRun requests_of_measure(const MeasureRequest& request) {
-  RequestRun run{request.requests, request.result, request.max_sample_gap_s,
-                 static_cast<bool>(request.take_plan)};
+RequestRun requests_of_measure(const RunSpec& request) {
+  std::vector<std::string> inputs;
   for (const std::string& telemetry : telemetry_of(request)) {
-    std::ranges::move(with_side_files(telemetry), std::back_inserter(run.inputs));
-    std::ranges::move(model_files_beside(telemetry), std::back_inserter(run.inputs));
+    std::ranges::move(with_side_files(telemetry), std::back_inserter(inputs));
+    std::ranges::move(model_files_beside(telemetry), std::back_inserter(inputs));
   }
-  if (!request.out.empty()) run.others = {request.out, record_beside(request.out)};
-  run.gpu = request.uncertainty.gpu;
-  return run;
+  std::vector<std::string> others;
+  if (!request.out.empty()) others = {request.out, record_beside(request.out)};
+  return requests_of(request, request.bench_result, std::move(inputs), std::move(others));
 }
 
 // The requests are those of one load, seen by one recording.
-void check_requests(const MeasureRequest& request, std::size_t benchmarks) {
+void check_requests(const RunSpec& request, std::size_t benchmarks) {
   if (!request.requests.is_asked()) return;
   constexpr const char* kOptions = "--requests, --per-request and --phases";
   if (request.telemetry.size() > 1) {
@@ -77,7 +72,7 @@ void check_requests(const MeasureRequest& request, std::size_t benchmarks) {
   if (benchmarks > 1) {
     throw Error(fmt::format("{}: take one benchmark; choose it with --select", kOptions));
   }
-  if (request.result.empty() && request.requests.file.empty()) {
+  if (request.bench_result.empty() && request.requests.file.empty()) {
     throw Error("--per-request and --phases: expected --requests FILE, which lists the requests");
   }
   check_request_files(requests_of_measure(request));
@@ -107,85 +102,19 @@ void warn_of_idle(Result& result) {
   if (auto idle = idle_text(names, means_w)) result.warnings.push_back(std::move(*idle));
 }
 
-// The expected number of GPUs is that of all recordings together.
-void check_count(const MeasureRequest& request, const LoadReading& load, Result& result) {
-  const auto expected = request.finds_gpus ? load.gpus : request.expected_num_gpus;
-  const auto observed = static_cast<std::int64_t>(result.observed_gpus);
-  if (!expected || *expected == observed) return;
-  result.reasons.add(Reason::expected_gpu_count_mismatch,
-                     fmt::format("{} observed, {} expected", observed, *expected));
-  result.metrics.clear();
-}
-
 // Whether the caller says which GPUs count, or how many.
-bool names_gpus(const MeasureRequest& request) {
+bool names_gpus(const RunSpec& request) {
   return request.expected_num_gpus || request.finds_gpus || request.gpus.is_given();
 }
 
-Result measured_recording(const MeasureRequest& request, const std::string& path,
-                          const LoadReading& reading, Recording& recording,
-                          SensorReadings& readings) {
-  MeasurementRequest wanted{request};
-  wanted.may_use_threads = true;
-  wanted.readings = &readings;
-  if (request.telemetry.size() > 1) {  // the number is that of all recordings
-    wanted.expected_num_gpus.reset();
-    wanted.finds_gpus = false;
-  }
-  Result result = assess_alone(wanted, recording, reading, {request.result, ""});
-  if (!names_gpus(request) && !reading.gpus) warn_of_idle(result);
-  result.telemetry_source = path;
-  result.benchmark_result = request.result;
-  return result;
-}
-
-// GPUs of several recordings may have the same names.
-void name_recordings(const std::vector<std::string>& paths,
-                     std::vector<SensorReadings>& recordings) {
-  if (paths.size() == 1) return;
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    std::map<std::string, std::string> names;
-    for (const auto& [gpu, joules] : recordings[i].published_j) {
-      names[gpu] = printable_path(paths[i]) + "/" + gpu;
-    }
-    rename_gpus(names, recordings[i]);
-  }
-}
-
-// All recordings, of which the first is open; the others are opened.
-Result measured_together(const MeasureRequest& request, const PlacedLoad& placed,
-                         std::list<Recording>& recordings) {
-  const std::vector<std::string> paths = telemetry_of(request);
-  const LoadReading& load = placed.reading;
-  Recording& recording = recordings.front();
-  std::vector<SensorReadings> readings(paths.size());
-  Result result = measured_recording(request, paths[0], load, recording, readings[0]);
-  for (std::size_t i = 1; i < paths.size(); ++i) {
-    Recording& other =
-        recordings.emplace_back(paths[i], request.zone, request.columns, request.gpus);
-    refuse_copy(recording, other);
-    add_recording(result, measured_recording(request, paths[i], load, other, readings[i]));
-  }
-  if (paths.size() > 1) check_count(request, load, result);
-  if (result.is_valid()) name_recordings(paths, readings);
-  if (placed.placement) result.window_half_width_s = placed.placement->half_width_s;
-  add_idle(request, paths.size() == 1 ? &recording : nullptr, readings, result);
-  add_uncertainty(request.uncertainty, std::move(readings), {}, result);
-  return result;
-}
-
-RunReport measured_benchmark(const MeasureRequest& request, const FacilityRates& rates,
+RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
                              LoadReading reading) {
   const std::vector<std::string> paths = telemetry_of(request);
-  std::list<Recording> recordings;
-  Recording& recording =
-      recordings.emplace_back(paths[0], request.zone, request.columns, request.gpus);
+  RunRecordings recordings(paths, request);
+  Recording& recording = recordings.open.front();
   WindowOptions options = kAnyWindow;
   options.given = request.given;
-  PlacedLoad placed{.reading = std::move(reading)};
-  if (recording.faults().empty()) {
-    placed = place_load(std::move(placed.reading), recording, options);
-  }
+  PlacedLoad placed = placed_load(std::move(reading), recording, options);
   RunReport run;
   std::vector<std::string> warnings;
   excuse_counts(placed.reading, warnings);
@@ -194,7 +123,7 @@ RunReport measured_benchmark(const MeasureRequest& request, const FacilityRates&
   run.has_approximate_counts = load.has_approximate_counts;
   run.failed_requests = load.failed_requests;
   run.includes_set_up = placed.includes_set_up;
-  if (request.contract != Contract::august && !load.failure.empty()) {
+  if (rules_of(request.contract).refuses_failed_benchmark && !load.failure.empty()) {
     run.benchmark_failure = load.failure;
     warnings.push_back(fmt::format("the benchmark failed: {}", load.failure));
   }
@@ -202,7 +131,13 @@ RunReport measured_benchmark(const MeasureRequest& request, const FacilityRates&
   if (!load.load && load.reasons.empty()) {
     placed.reading.reasons.add(Reason::invalid_benchmark_window, load.no_window);
   }
-  run.result = measured_together(request, placed, recordings);
+  MeasurementRequest wanted{request};
+  wanted.may_use_threads = true;
+  recordings.after = [&](std::size_t, const Recording&, Result& result) {
+    if (!names_gpus(request) && !load.gpus) warn_of_idle(result);
+  };
+  run.result = evaluate(wanted, recordings, placed, {request.bench_result, ""});
+  run.result.benchmark_result = request.bench_result;
   if (paths.size() > 1) placed.placement.reset();  // its energies are those of the first
   const auto counted = static_cast<std::int64_t>(run.result.observed_gpus);
   if (load.gpus && counted > 0 && *load.gpus != counted && !names_gpus(request)) {
@@ -213,13 +148,13 @@ RunReport measured_benchmark(const MeasureRequest& request, const FacilityRates&
   std::ranges::move(warnings, std::back_inserter(run.result.warnings));
   add_window_facts(placed, load, run.result);
   add_request_energy(requests_of_measure(request), recording, run.result);
-  if (rates.is_asked()) add_facility(rates, recordings, request.max_sample_gap_s, run);
+  if (rates.is_asked()) add_facility(rates, recordings.open, request.max_sample_gap_s, run);
   return run;
 }
 
-std::vector<LoadReading> benchmarks_of(const MeasureRequest& request) {
-  if (request.result.empty()) return {LoadReading()};
-  const LoadFiles files = load_file(request.result);
+std::vector<LoadReading> benchmarks_of(const RunSpec& request) {
+  if (request.bench_result.empty()) return {LoadReading()};
+  const LoadFiles files = load_file(request.bench_result);
   std::vector<LoadReading> loads = read_loads(files);
   if (files.other) loads.front().generator = "AIPerf";
   return loads;
@@ -227,7 +162,7 @@ std::vector<LoadReading> benchmarks_of(const MeasureRequest& request) {
 
 // Why --out must not claim the run's energy, by the rules of the commands that patch an aggregate;
 // empty: it may.
-std::string why_not_published(const MeasureRequest& request, const RunReport& run) {
+std::string why_not_published(const RunSpec& request, const RunReport& run) {
   using enum RunOptions::Accepted;
   const std::string& source = run.result.window_source;
   const bool is_estimate = source == "estimated" && request.accepted_window != estimated;
@@ -249,7 +184,7 @@ std::string window_class(const Result& result) {
 }
 
 // Writes a new aggregate with an audit record beside it.
-void write_new(const MeasureRequest& request, const RunReport& run, MeasureReport& report) {
+void write_new(const RunSpec& request, const RunReport& run, MeasureReport& report) {
   const std::string begin = fmt::format("{{\n  \"{}\": \"", kMeasuredKey);
   if (is_regular_file(request.out) && !read_file(request.out).starts_with(begin)) {
     throw Error(fmt::format(
@@ -261,7 +196,7 @@ void write_new(const MeasureRequest& request, const RunReport& run, MeasureRepor
   target.aggregate_text = fmt::format("{}{}\"\n}}\n", begin, window_class(run.result));
   target.record_path = record_beside(request.out);
   target.inputs = telemetry_of(request);
-  if (!request.result.empty()) target.inputs.push_back(request.result);
+  if (!request.bench_result.empty()) target.inputs.push_back(request.bench_result);
   if (!request.requests.file.empty()) target.inputs.push_back(requests_path(request.requests.file));
   if (request.uncertainty.is_wanted) {
     for (const std::string& telemetry : telemetry_of(request)) {
@@ -269,7 +204,7 @@ void write_new(const MeasureRequest& request, const RunReport& run, MeasureRepor
     }
   }
   Result result = run.result;
-  result.sources.options = unrecorded_options(request);
+  result.sources.options = options_for_record(request, RunKind::recording);
   if (std::string why = why_not_published(request, run); !why.empty()) {
     result.reasons.add(Reason::window_not_exact, std::move(why));
   }
@@ -287,7 +222,7 @@ void write_new(const MeasureRequest& request, const RunReport& run, MeasureRepor
 
 }  // namespace
 
-MeasureReport measure_run(const MeasureRequest& request) {
+MeasureReport measure_run(const RunSpec& request) {
   MeasureReport report;
   std::vector<RunReport> runs;
   refuse_repeated_recordings(request.telemetry);
@@ -300,7 +235,7 @@ MeasureReport measure_run(const MeasureRequest& request) {
     SelectedLoads selected =
         select_loads(benchmarks_of(request), request.select.empty() ? "all" : request.select);
     if (!selected.fault.empty()) {
-      throw Error(fmt::format("{} {}", printable_path(request.result), selected.fault));
+      throw Error(fmt::format("{} {}", printable_path(request.bench_result), selected.fault));
     }
     if (!request.out.empty() && selected.loads.size() > 1) {
       throw Error("--out: takes one benchmark; choose it with --select");
@@ -319,7 +254,7 @@ MeasureReport measure_run(const MeasureRequest& request) {
     }
     if (!request.out.empty()) write_new(request, runs.front(), report);
   } catch (const FileError& error) {
-    const std::string near = missing_file_hint(request.result);
+    const std::string near = missing_file_hint(request.bench_result);
     report.err.emplace_back(near.empty() ? error.what() : near);
     report.exit_status = 2;
     return report;

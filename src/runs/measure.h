@@ -8,13 +8,6 @@
 
 namespace aggregate_power {
 
-struct MeasureRequest : RunOptions {
-  std::string result;                  // normal path; empty: everything is given
-  std::vector<std::string> telemetry;  // normal paths; empty: found as for a single run, or beside
-                                       // the result
-  std::string out;                     // a new file for the aggregate's keys; empty: none
-};
-
 // The first member of what `out` names, by which it is known to be of this command.
 inline constexpr const char* kMeasuredKey = "window_source";
 
@@ -25,6 +18,6 @@ struct MeasureReport {
   std::vector<std::string> refusals;  // why runs are not valid, which `out` says too
 };
 
-MeasureReport measure_run(const MeasureRequest& request);
+MeasureReport measure_run(const RunSpec& request);
 
 }  // namespace aggregate_power

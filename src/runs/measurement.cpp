@@ -258,7 +258,8 @@ RunRows::RunRows(const Question& question, const SeriesFacts& facts)
 bool RunRows::bounds_gaps() const {
   const MeasurementRequest& request = question_.request;
   return question_.window && request.schema_version == 2 &&
-         request.max_sample_gap_s > kDefaultMaxSampleGapS && request.contract != Contract::august;
+         request.max_sample_gap_s > kDefaultMaxSampleGapS &&
+         rules_of(request.contract).bounds_gap_energy;
 }
 
 // Whether something looks at all samples together. Else they are integrated while they come, and

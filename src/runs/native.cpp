@@ -16,9 +16,9 @@
 #include "loads/benchmark_outcome.h"
 #include "loads/load_generator.h"
 #include "packages/native_topology.h"
+#include "runs/extras.h"
 #include "runs/native_nodes.h"
 #include "runs/node_fleets.h"
-#include "runs/uncertainty.h"
 
 namespace aggregate_power {
 namespace {
@@ -38,7 +38,7 @@ LoadReading read_native_load(const NativeQuestion& question, NativeFacts& facts)
     reading = read_load({.name = question.result_name, .open = [&] {
                            return decompressed(question.result->source(), question.result_name);
                          }});
-    refuse_failed(question.contract, reading);
+    refuse_failed(question.run.contract, reading);
     return reading;
   } catch (const FileError& error) {
     return unreadable(error.what());
@@ -208,8 +208,8 @@ void add_node_facts(NativeReadings& readings, Result& result) {
 Result check_native(const NativeQuestion& question) {
   Result result;
   result.way = Way::native;
-  result.contract = question.contract;
-  result.extended = question.extended;
+  result.contract = question.run.contract;
+  result.extended = question.run.extended;
   result.native.emplace();
   result.telemetry_source = question.place.power_dir;
   result.benchmark_result = question.result_name;
@@ -217,8 +217,8 @@ Result check_native(const NativeQuestion& question) {
   result.load = load.load;
   result.reasons = load.reasons;
 
-  NativeReadings readings = read_native_nodes(question.place, result.load,
-                                              {question.extended, question.uncertainty.is_wanted});
+  NativeReadings readings = read_native_nodes(
+      question.place, result.load, {question.run.extended, question.run.uncertainty.is_wanted});
   std::vector<NativeNode> nodes;
   for (const NativeReading& reading : readings) nodes.push_back(reading.node);
   const RoleCounts gpus = with_role(question.gpus, readings);
@@ -228,13 +228,16 @@ Result check_native(const NativeQuestion& question) {
   const std::vector<MeasuredGpu> measured = gpus_of_all(readings, result.reasons);
   result.reasons.add(check_native_nodes(nodes, gpus));
   if (result.load) result.reasons.add(check_power(readings, measured, total_of(gpus)));
-  if (result.load && question.extended) add_native_fleet(readings, result);
+  if (result.load && question.run.extended) add_native_fleet(readings, result);
   if (result.is_valid()) add_native_metrics(measured, result);
   add_native_gpus(readings, measured, result);
   std::vector<SensorReadings> sensors;
   for (NativeReading& reading : readings) sensors.push_back(std::move(reading.sensors));
-  add_uncertainty(question.uncertainty, std::move(sensors), question.hardware, result);
+  RunOptions without_idle = question.run;
+  without_idle.idle.clear();
+  add_extras({without_idle, std::move(sensors), question.hardware}, result);
   add_node_facts(readings, result);
+  refuse_idle_of_package(question.run, result);
   return result;
 }
 

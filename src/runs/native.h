@@ -5,13 +5,13 @@
 #include <optional>
 #include <string>
 
-#include "aggregate_power/contract.h"
 #include "aggregate_power/load.h"
 #include "aggregate_power/result.h"
 #include "base/files/file.h"
 #include "loads/load_files.h"
 #include "packages/check.h"
 #include "packages/native_place.h"
+#include "runs/run_options.h"
 
 namespace aggregate_power {
 
@@ -22,9 +22,7 @@ struct NativeQuestion {
   std::string result_fault;          // why it cannot be opened
   std::optional<LoadReading> load;   // known already: the result is not read
   RoleCounts gpus;
-  Contract contract = Contract::october;  // for the record
-  bool extended = false;                  // compute everything for --extended
-  UncertaintyOptions uncertainty = {};
+  RunOptions run = {};        // contract, extended, and the extras
   std::string hardware = {};  // what the aggregate calls the GPUs; empty: nothing
 };
 

@@ -1,12 +1,9 @@
 // Finds, checks and measures one run on one node.
-#include "runs/one_node.h"
-
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <iterator>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "base/files/file.h"
 #include "base/files/path.h"
@@ -15,10 +12,10 @@
 #include "recorders/recording.h"
 #include "recorders/side_files.h"
 #include "results/record.h"
-#include "runs/assess.h"
-#include "runs/assess_alone.h"
+#include "runs/evaluate.h"
+#include "runs/option_codec.h"
 #include "runs/request_run.h"
-#include "runs/run_sources.h"
+#include "runs/run_kinds.h"
 #include "runs/sensor_readings.h"
 #include "runs/window.h"
 #include "runs/witnesses.h"
@@ -26,13 +23,8 @@
 namespace aggregate_power {
 namespace {
 
-std::string record_path(const AggregateRequest& request) {
-  if (!request.validation_result.empty()) return request.validation_result;
-  return request.schema_version == 2 ? record_beside(request.bench_result) : std::string();
-}
-
 // The load of the run, with its window as far as it can be found.
-PlacedLoad placed_load(const AggregateRequest& request, const Recording& recording) {
+PlacedLoad load_of_node(const RunSpec& request, const Recording& recording) {
   const LoadRules rules = request.schema_version == 2 ? LoadRules::schema_2 : LoadRules::schema_1;
   LoadReading reading;
   try {
@@ -40,18 +32,11 @@ PlacedLoad placed_load(const AggregateRequest& request, const Recording& recordi
   } catch (const FileError& error) {
     reading.reasons.add(Reason::invalid_benchmark_result, error.what());
   }
-  if (recording.faults().empty()) {
-    return place_load(std::move(reading), recording, window_options(request));
-  }
-  if (!reading.load && !reading.no_window.empty()) reading.reasons.add(recording.faults());
-  return {std::move(reading), {}, {}};
+  return placed_load(std::move(reading), recording, window_options(request));
 }
 
-WritePlan target_of_node(const AggregateRequest& request, const std::string& telemetry) {
-  WritePlan target;
-  target.aggregate_path = request.agg_result;
-  target.record_path = record_path(request);
-  target.make_record_folder = !request.validation_result.empty();
+WritePlan target_of_node(const RunSpec& request, const std::string& telemetry) {
+  WritePlan target = target_of(request);
   target.inputs = with_side_files(telemetry);
   target.inputs.insert(target.inputs.end(), {request.bench_result, request.agg_result});
   target.inputs.insert(target.inputs.end(), request.witnesses.begin(), request.witnesses.end());
@@ -59,18 +44,12 @@ WritePlan target_of_node(const AggregateRequest& request, const std::string& tel
     std::ranges::move(model_files_beside(telemetry), std::back_inserter(target.inputs));
   }
   if (!request.requests.file.empty()) target.inputs.push_back(requests_path(request.requests.file));
-  target.record_advice = kOtherValidationResult;
   return target;
 }
 
-RequestRun requests_of_node(const AggregateRequest& request, const std::string& telemetry) {
-  RequestRun run{request.requests, request.bench_result, request.max_sample_gap_s, request.dry_run,
-                 target_of_node(request, telemetry).inputs};
-  run.others.push_back(record_path(request));
-  run.dry_run |= static_cast<bool>(request.take_plan);
-  run.gpu = request.uncertainty.gpu;
-  if (request.requests.is_asked()) run.hardware = hardware_in(request.agg_result);
-  return run;
+RequestRun requests_of_node(const RunSpec& request, const std::string& telemetry) {
+  const WritePlan target = target_of_node(request, telemetry);
+  return requests_of(request, request.bench_result, target.inputs, {target.record_path});
 }
 
 // What is wrong with the list of requests is no fault of the telemetry.
@@ -83,19 +62,19 @@ void add_optional_requests(const RequestRun& run, const Recording& recording, Re
   }
 }
 
-Result measured_node(const AggregateRequest& request, const std::string& telemetry) {
+Result measured_node(const RunSpec& request, const std::string& telemetry) {
   MeasurementRequest wanted{request};
-  wanted.with_snapshots = !record_path(request).empty();
+  wanted.with_snapshots = !target_of(request).record_path.empty();
   wanted.may_use_threads = true;
   LoadReading reading;
   try {
-    Recording recording(telemetry, request.zone, request.columns, request.gpus);
+    RunRecordings recordings({telemetry}, request);
+    Recording& recording = recordings.open.front();
     if (wanted.with_snapshots) recording.hash_while_read();
-    PlacedLoad placed = placed_load(request, recording);
-    reading = std::move(placed.reading);
-    if (placed.placement) wanted.place_half_width_s = placed.placement->half_width_s;
+    const PlacedLoad placed = load_of_node(request, recording);
+    reading = placed.reading;
     Result result =
-        assess_alone(wanted, recording, reading, {request.bench_result, request.agg_result});
+        evaluate(wanted, recordings, placed, {request.bench_result, request.agg_result});
     add_window_facts(placed, reading, result);
     result.benchmark_result = request.bench_result;
     add_optional_requests(requests_of_node(request, telemetry), recording, result);
@@ -111,23 +90,13 @@ Result measured_node(const AggregateRequest& request, const std::string& telemet
 
 }  // namespace
 
-std::string find_telemetry() {
-  const char* const named = std::getenv("GPU_METRICS_CSV");
-  if (named != nullptr && *named != '\0') return normal_path(named);
-  struct stat status {};
-  for (const char* path : {"gpu_metrics.csv", "/workspace/gpu_metrics.csv"}) {
-    if (::stat(path, &status) == 0) return path;
-  }
-  return "gpu_metrics.csv";
-}
-
-CommandOutput aggregate(const AggregateRequest& request) {
-  const std::string telemetry = request.csv.empty() ? find_telemetry() : request.csv;
+CommandOutput aggregate(const RunSpec& request) {
+  const std::string telemetry = recordings_of(request).front();
   check_request_files(requests_of_node(request, telemetry));
   Result result = measured_node(request, telemetry);
   result.telemetry_source = telemetry;
   result.benchmark_result = request.bench_result;
-  result.sources.options = unrecorded_options(request);
+  result.sources.options = options_for_record(request, RunKind::recording);
   add_witnesses(request, result);
   return deliver(std::move(result), target_of_node(request, telemetry), request.delivery());
 }

@@ -1,27 +1,48 @@
-// Checks a package and delivers its result.
+// Checks a package, of either kind, and delivers its result.
 #include "runs/package_run.h"
 
 #include <exception>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "energy/plausibility.h"
 #include "packages/inputs.h"
-#include "runs/assess_alone.h"
-#include "runs/package_uncertainty.h"
-#include "runs/uncertainty.h"
+#include "recorders/metric_labels.h"
+#include "runs/evaluate.h"
+#include "runs/extras.h"
+#include "runs/native.h"
+#include "runs/option_codec.h"
+#include "runs/run_kinds.h"
 
 namespace aggregate_power {
 namespace {
 
+// Each GPU's name begins with its host.
+std::size_t hosts_of(const std::vector<GatheredReadings>& gpus) {
+  std::set<std::string> hosts;
+  for (const GatheredReadings& gpu : gpus) hosts.insert(gpu.gpu.substr(0, gpu.gpu.find('/')));
+  return hosts.size();
+}
+
+// DCGM's unless the manifest names another exporter's metric.
+Sensor sensor_of(const PackageFacts& package) {
+  Sensor sensor = sensor_of_metric(package.source_metric.value_or("DCGM_FI_DEV_POWER_USAGE"));
+  const std::string scope = package.power_scope.value_or("");
+  for (const char* const larger : {"module", "node", "wall", "rail"}) {
+    if (scope.find(larger) != std::string::npos) sensor.scope = larger;
+  }
+  return sensor;
+}
+
 Result checked(const PackageRun& run) {
   const PackageQuestion& question = run.question;
   try {
-    const bool is_wanted = run.uncertainty.is_wanted;
-    return check_package_with(run.uncertainty,
-                              is_wanted ? hardware_in(run.target.aggregate_path) : "", question);
+    const bool is_wanted = run.asked.uncertainty.is_wanted;
+    return evaluate_package(run.asked, is_wanted ? hardware_in(run.target.aggregate_path) : "",
+                            question);
   } catch (const std::exception& error) {  // out of memory: an old claim must not stay
     Result result;
     result.way = Way::package;
@@ -31,7 +52,7 @@ Result checked(const PackageRun& run) {
     facts.salvage = question.salvage;
     result.reasons.add(Reason::package_recompute_invalid, error.what());
     result.failures.emplace_back(error.what());
-    refuse_uncertainty(run.uncertainty, result);
+    refuse_extras(run.asked, result);
     return result;
   }
 }
@@ -59,7 +80,49 @@ std::vector<std::string> doubts_of(const std::string& power_dir, const Result& r
   return warnings;
 }
 
+Result checked_native(const NativeQuestion& question) {
+  try {
+    return check_native(question);
+  } catch (const std::exception& error) {  // out of memory: an old claim must not stay
+    Result result;
+    result.way = Way::native;
+    result.native.emplace();
+    result.telemetry_source = question.place.power_dir;
+    result.benchmark_result = question.result_name;
+    result.reasons.add(Reason::native_node_invalid, error.what());
+    refuse_extras(question.run, result);
+    return result;
+  }
+}
+
 }  // namespace
+
+Result evaluate_package(const RunOptions& run, const std::string& hardware,
+                        PackageQuestion question) {
+  SensorReadings readings;
+  if (run.uncertainty.is_wanted) question.readings = &readings.gpus;
+  Result result = check_package(question);
+  for (const GpuResult& gpu : result.gpus) readings.published_j[gpu.name] = gpu.energy.energy_j;
+  readings.series.schema = "srt-slurm samples";
+  readings.series.sensor = sensor_of(*result.package);
+  readings.hosts = hosts_of(readings.gpus);
+  std::vector<SensorReadings> recordings;
+  recordings.push_back(std::move(readings));
+  RunOptions without_idle = run;
+  without_idle.idle.clear();
+  add_extras({without_idle, std::move(recordings), hardware}, result);
+  refuse_idle_of_package(run, result);
+  return result;
+}
+
+PackageQuestion package_question(const RunSpec& run) {
+  PackageQuestion question;
+  static_cast<PackageOptions&>(question) = run;
+  question.place = {disk_tree(), run.power_dir, run.logs_root};
+  question.contract = run.contract;
+  question.extended = run.extended;
+  return question;
+}
 
 CommandOutput deliver_package(PackageRun run) {
   PackageQuestion& question = run.question;
@@ -84,7 +147,42 @@ CommandOutput deliver_package(PackageRun run) {
                       std::back_inserter(result.warnings));
   }
   add_inputs(question, run.target);
-  return deliver(std::move(result), std::move(run.target), run.delivery);
+  return deliver(std::move(result), std::move(run.target), run.asked.delivery());
+}
+
+CommandOutput multinode(const RunSpec& request) {
+  RunSpec spec = request;
+  if (request.finds_gpus) {
+    spec.role_gpus.aggregate = gpus_in_aggregate(request.agg_result).value_or(0);
+  }
+  PackageRun run;
+  run.question = package_question(spec);
+  run.question.result_name = request.bench_result;
+  run.options = options_for_record(spec, RunKind::package);
+  run.target = target_of(request);
+  run.asked = request;
+  return deliver_package(std::move(run));
+}
+
+CommandOutput multinode_native(const RunSpec& request) {
+  NativeQuestion question;
+  question.place = {disk_tree(), request.power_dir};
+  question.result_name = request.bench_result;
+  question.gpus = request.role_gpus;
+  question.run = request;
+  if (request.uncertainty.is_wanted) question.hardware = hardware_in(request.agg_result);
+  try {
+    question.result = question.place.tree->open(question.result_name);
+  } catch (const FileError& error) {
+    question.result_fault = error.what();
+  }
+  Result result = checked_native(question);
+  result.sources.options = options_for_record(request, RunKind::package);
+  WritePlan target = target_of(request);
+  target.inputs = native_files(question.place);
+  target.inputs.insert(target.inputs.end(), {request.bench_result, request.agg_result});
+  target.input_folders = {request.power_dir};
+  return deliver(std::move(result), std::move(target), request.delivery());
 }
 
 }  // namespace aggregate_power

@@ -5,10 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "aggregate_power/result.h"
 #include "packages/check.h"
 #include "results/deliver.h"
 #include "runs/failed_requests.h"
-#include "runs/run_sources.h"
+#include "runs/run_options.h"
 
 namespace aggregate_power {
 
@@ -20,11 +21,18 @@ struct PackageRun {
   std::string audit_source;                              // for power_audit; empty: the record
   // Where the two files go, and inputs other than the package and the result.
   WritePlan target;
-  NamedOptions options;  // unrecorded_options()
-  UncertaintyOptions uncertainty;
+  std::vector<RecordedOption> options;
+  RunOptions asked;
   std::vector<std::string> warnings;
-  DeliveryOptions delivery;
 };
+
+// Evaluates the run of a package: checks it, and adds the extras. `hardware` is what the aggregate
+// calls the GPUs; empty: nothing.
+Result evaluate_package(const RunOptions& run, const std::string& hardware,
+                        PackageQuestion question);
+
+// The question that the options ask, without the result.
+PackageQuestion package_question(const RunSpec& run);
 
 // Ends with a report whatever the inputs are; the status is 1 only if power is required.
 CommandOutput deliver_package(PackageRun run);

@@ -17,21 +17,16 @@
 #include "energy/single_series.h"
 #include "loads/load_generator.h"
 #include "recorders/side_files.h"
-#include "runs/assess_alone.h"
-#include "runs/idle.h"
-#include "runs/one_node.h"
+#include "runs/evaluate.h"
+#include "runs/extras.h"
 #include "runs/repeated_recordings.h"
-#include "runs/several_recordings.h"
+#include "runs/run_kinds.h"
 #include "runs/window.h"
 
 namespace aggregate_power {
 namespace {
 
-std::vector<std::string> plot_telemetry(const PlotRequest& request) {
-  return request.telemetry.empty() ? std::vector{find_telemetry()} : request.telemetry;
-}
-
-void check_plot_output(const PlotRequest& request, const std::vector<std::string>& telemetry) {
+void check_plot_output(const RunSpec& request, const std::vector<std::string>& telemetry) {
   if (request.out.empty()) return;
   std::vector<std::string> inputs;
   for (const std::string& path : telemetry) {
@@ -48,7 +43,7 @@ void check_plot_output(const PlotRequest& request, const std::vector<std::string
 // Reads one recording's curves, along with its measurement or alone.
 class CurveReader {
  public:
-  CurveReader(const PlotRequest& request, std::size_t recordings, std::optional<Window> window)
+  CurveReader(const RunSpec& request, std::size_t recordings, std::optional<Window> window)
       : request_(request), recordings_(recordings), window_(window) {}
 
   // Of a reading of the recording that begins.
@@ -135,7 +130,7 @@ class CurveReader {
     is_read_ = true;
   }
 
-  const PlotRequest& request_;
+  const RunSpec& request_;
   std::size_t recordings_;
   std::optional<Window> window_;
   PowerCurvesOptions options_ = {};
@@ -145,17 +140,13 @@ class CurveReader {
   bool is_read_ = false;
 };
 
-PlacedLoad plot_load(const PlotRequest& request, const Recording& recording) {
+PlacedLoad plot_load(const RunSpec& request, const Recording& recording) {
   LoadReading reading;
   if (!request.bench_result.empty()) {
     reading =
         read_selected_load(load_file(request.bench_result, LoadRules::schema_2), request.select);
   }
-  if (recording.faults().empty()) {
-    return place_load(std::move(reading), recording, window_options(request));
-  }
-  if (!reading.load && !reading.no_window.empty()) reading.reasons.add(recording.faults());
-  return {std::move(reading), {}, {}};
+  return placed_load(std::move(reading), recording, window_options(request));
 }
 
 void refuse_missing(const Recording& recording) {
@@ -195,24 +186,8 @@ void take_result(const Result& result, PlottedRun& run) {
   }
 }
 
-Result measured_recording_of_plot(const PlotRequest& request, const LoadReading& load,
-                                  Recording& recording, CurveReader& reader) {
-  MeasurementRequest wanted{request};
-  wanted.schema_version = 2;
-  wanted.may_use_threads = true;
-  wanted.beside = [&](const SeriesFacts& facts) { return reader.look(facts); };
-  if (request.telemetry.size() > 1) {  // the number is that of all recordings
-    wanted.expected_num_gpus.reset();
-    wanted.finds_gpus = false;
-  }
-  Result result = assess_alone(wanted, recording, load, {request.bench_result, ""});
-  reader.read_alone(recording);
-  if (result.telemetry && result.telemetry->timezone.empty()) reader.recording().has_times = false;
-  return result;
-}
-
 // The number that is expected of all recordings together.
-void check_plot_count(const PlotRequest& request, const LoadReading& load, PowerPicture& picture) {
+void check_plot_count(const RunSpec& request, const LoadReading& load, PowerPicture& picture) {
   const auto expected = request.finds_gpus ? load.gpus : request.expected_num_gpus;
   const auto observed = static_cast<std::int64_t>(picture.gpus());
   if (!expected || *expected == observed) return;
@@ -220,7 +195,7 @@ void check_plot_count(const PlotRequest& request, const LoadReading& load, Power
                       fmt::format("{} observed, {} expected", observed, *expected));
 }
 
-std::optional<IdlePower> idle_of(const PlotRequest& request, const Recording& recording,
+std::optional<IdlePower> idle_of(const RunSpec& request, const Recording& recording,
                                  const PowerCurves& curves, const Result& result) {
   RunOptions options = request;
   options.idle = "auto";
@@ -231,7 +206,7 @@ std::optional<IdlePower> idle_of(const PlotRequest& request, const Recording& re
   SensorReadings readings;
   readings.gpus = curves.beside;
   for (const GpuResult& gpu : result.gpus) readings.published_j[gpu.name] = gpu.energy.energy_j;
-  add_idle(options, &recording, {&readings, 1}, copy);
+  add_extras({options, {std::move(readings)}, {}, &recording}, copy);
   return copy.idle && copy.idle->is_available() ? std::move(copy.idle) : std::nullopt;
 }
 
@@ -241,41 +216,46 @@ void forget_energy(PowerPicture& picture) {
   picture.idle.reset();
 }
 
-void plot_window(const PlotRequest& request, const std::vector<std::string>& paths,
-                 PlottedRun& run) {
+void plot_window(const RunSpec& request, const std::vector<std::string>& paths, PlottedRun& run) {
   PowerPicture& picture = run.picture;
-  PlacedLoad placed;
-  std::optional<Recording> first;
-  Result sum;
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    Recording recording(paths[i], request.zone, request.columns, request.gpus);
+  RunRecordings recordings(paths, request);
+  refuse_missing(recordings.open.front());
+  PlacedLoad placed = plot_load(request, recordings.open.front());
+  const LoadReading& load = placed.reading;
+  MeasurementRequest wanted{request};
+  wanted.schema_version = 2;
+  wanted.may_use_threads = true;
+  if (paths.size() > 1) {  // the number is checked of all that is drawn
+    wanted.expected_num_gpus.reset();
+    wanted.finds_gpus = false;
+    placed.placement.reset();
+  }
+  std::optional<CurveReader> reader;
+  recordings.before = [&](std::size_t, const Recording& recording, MeasurementRequest& of_one) {
     refuse_missing(recording);
-    if (i == 0) placed = plot_load(request, recording);
-    const LoadReading& load = placed.reading;
-    CurveReader reader(request, paths.size(),
-                       load.load ? std::optional(load.load->window) : std::nullopt);
-    Result result = measured_recording_of_plot(request, load, recording, reader);
+    reader.emplace(request, paths.size(),
+                   load.load ? std::optional(load.load->window) : std::nullopt);
+    of_one.beside = [&](const SeriesFacts& facts) { return reader->look(facts); };
+  };
+  recordings.after = [&](std::size_t i, const Recording& recording, Result& result) {
+    reader->read_alone(recording);
+    if (result.telemetry && result.telemetry->timezone.empty()) {
+      reader->recording().has_times = false;
+    }
     for (const GpuResult& gpu : result.gpus) {
       picture.energies_j[{i, gpu.name}] = gpu.energy.energy_j;
     }
-    reader.recording().path = paths[i];
-    picture.recordings.push_back(std::move(reader.recording()));
+    reader->recording().path = paths[i];
+    picture.recordings.push_back(std::move(reader->recording()));
     refuse_other_scope(picture);
-    if (i == 0) {
-      if (paths.size() == 1 && result.is_valid()) {
-        picture.idle = idle_of(request, recording, picture.recordings[0].curves, result);
-      }
-      sum = std::move(result);
-      first.emplace(std::move(recording));
-    } else {
-      refuse_copy(*first, recording);
-      add_recording(sum, std::move(result));
+    if (paths.size() == 1 && result.is_valid()) {
+      picture.idle = idle_of(request, recording, picture.recordings[0].curves, result);
     }
-  }
-  if (paths.size() > 1) placed.placement.reset();
-  add_window_facts(placed, placed.reading, sum);
-  take_result(sum, run);
-  if (paths.size() > 1) check_plot_count(request, placed.reading, picture);
+  };
+  Result result = evaluate(wanted, recordings, placed, {request.bench_result, ""});
+  add_window_facts(placed, load, result);
+  take_result(result, run);
+  if (paths.size() > 1) check_plot_count(request, load, picture);
 }
 
 void judge_whole(const PicturedRecording& recording, const RunOptions& run, Reasons& reasons) {
@@ -305,8 +285,7 @@ void judge_whole(const PicturedRecording& recording, const RunOptions& run, Reas
   }
 }
 
-void plot_whole(const PlotRequest& request, const std::vector<std::string>& paths,
-                PlottedRun& run) {
+void plot_whole(const RunSpec& request, const std::vector<std::string>& paths, PlottedRun& run) {
   PowerPicture& picture = run.picture;
   std::optional<Recording> first;
   double total_j = 0;
@@ -341,8 +320,8 @@ void plot_whole(const PlotRequest& request, const std::vector<std::string>& path
 
 }  // namespace
 
-PlottedRun plotted_run(const PlotRequest& request) {
-  const std::vector<std::string> paths = plot_telemetry(request);
+PlottedRun plotted_run(const RunSpec& request) {
+  const std::vector<std::string> paths = recordings_of(request);
   check_plot_output(request, paths);
   refuse_repeated_recordings(paths);
   PlottedRun run;

@@ -19,6 +19,7 @@
 #include "energy/request_energy.h"
 #include "loads/request_file.h"
 #include "results/request_json.h"
+#include "runs/evaluate.h"
 #include "runs/understood_sensor.h"
 
 namespace aggregate_power {
@@ -239,6 +240,15 @@ RequestEnergy counted(const RequestRun& run, const PlacedRequests& placed, Windo
 }
 
 }  // namespace
+
+RequestRun requests_of(const RunSpec& run, const std::string& load_file,
+                       std::vector<std::string> inputs, std::vector<std::string> others) {
+  RequestRun requests{
+      run.requests,      load_file,         run.max_sample_gap_s, run.dry_run || run.take_plan,
+      std::move(inputs), std::move(others), run.uncertainty.gpu};
+  if (run.requests.is_asked()) requests.hardware = hardware_in(run.agg_result);
+  return requests;
+}
 
 void check_request_files(const RequestRun& run) {
   const std::string& out = run.options.per_request;

@@ -21,6 +21,10 @@ struct RequestRun {
   std::string hardware = {};             // what the aggregate calls them; empty: nothing
 };
 
+// What the run asks about the requests of a load.
+RequestRun requests_of(const RunSpec& run, const std::string& load_file,
+                       std::vector<std::string> inputs, std::vector<std::string> others);
+
 // Throws Error if the new file is one of the others, which must be known before any is written.
 void check_request_files(const RequestRun& run);
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,8 @@
 #include "energy/integrate.h"
 #include "recorders/gpu_selection.h"
 #include "results/deliver.h"
+#include "runs/host_folders.h"
+#include "runs/roles.h"
 
 namespace aggregate_power {
 
@@ -82,23 +85,30 @@ struct RunOptions : RecordingOptions {
   DeliveryOptions delivery() const { return {require_power, dry_run, json, take_plan}; }
 };
 
-// Which dcgm-power packages are accepted.
-struct PackageRules {
-  std::string expected_producer_sha = {};  // the trusted recorder; empty: none was named
-  bool salvage = false;                    // faults elsewhere in a package do not invalidate a run
-  bool consumer_gaps = false;              // gaps are judged as the original's reader does
-};
-
-struct PackageOptions : PackageRules {
-  std::string logs_root = {};  // normal path
-  std::optional<std::string> expected_cpu_source = {};
-};
-
-// Files of one run; normal paths.
-struct RunFiles {
+// One run: its files by role, as normal paths, and its options. A command uses those that it has;
+// an empty one is found, or there is none.
+struct RunSpec : RunOptions, PackageOptions {
+  std::vector<std::string> telemetry = {};  // recordings; "-": standard input
+  std::string power_dir = {};               // a package instead
+  bool lacks_contract = false;              // there was no place for a package's windows
   std::string bench_result = {};
   std::string agg_result = {};
   std::string validation_result = {};  // empty: the usual path, if the run has an audit record
+  std::string out = {};                // a new file: the aggregate of `measure`, a picture
+
+  // Of agents.
+  std::string result_dir = {};
+  std::string artifact_dir = {};          // empty: found in result_dir
+  std::optional<Zone> profile_zone = {};  // absent: as the requests show it
+
+  // Of several hosts.
+  std::vector<HostFile> hosts = {};   // in the order in which they are read and recorded
+  std::string no_hosts = {};          // why there are none
+  std::string telemetry_source = {};  // as named in the audit record
+  std::vector<RoleShare> roles = {};  // none: one whole deployment
+  std::map<std::string, double> clock_offsets_s = {};  // by host; added to its stamps
+
+  bool has_window() const { return !bench_result.empty() || given.has_window(); }
 };
 
 }  // namespace aggregate_power

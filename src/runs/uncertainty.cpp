@@ -1,6 +1,4 @@
 // Finds the sensor of each GPU, and asks for the estimate.
-#include "runs/uncertainty.h"
-
 #include <algorithm>
 #include <iterator>
 #include <span>
@@ -16,6 +14,7 @@
 #include "base/text/unicode.h"
 #include "energy/energy_estimate.h"
 #include "energy/gpu_sensors.h"
+#include "runs/extras.h"
 #include "runs/understood_sensor.h"
 
 namespace aggregate_power {
@@ -181,31 +180,35 @@ std::size_t threads_for(std::span<const GpuReadings> gpus, bool may_use_threads)
   return may_use_threads && readings > kManyReadings ? usable_processors() : 1;
 }
 
-}  // namespace
-
-void refuse_uncertainty(const UncertaintyOptions& options, Result& result) {
-  if (!options.is_wanted) return;
+void set_no_power(Result& result) {
   result.uncertainty.emplace();
   result.uncertainty->energy.reasons = {no_interval("power_not_valid")};
 }
 
-void add_uncertainty(const UncertaintyOptions& options, std::vector<SensorReadings> recordings,
-                     const std::string& hardware, Result& result, bool may_use_threads) {
+}  // namespace
+
+void refuse_uncertainty(const RunOptions& run, Result& result) {
+  if (run.uncertainty.is_wanted) set_no_power(result);
+}
+
+void add_uncertainty(ExtraInput& input, Result& result) {
+  const UncertaintyOptions& options = input.run.uncertainty;
+  std::vector<SensorReadings>& recordings = input.recordings;
   if (!options.is_wanted) return;
-  refuse_uncertainty(options, result);
   if (!result.is_valid() || !result.load) {
+    set_no_power(result);
     result.uncertainty->advice =
         result.load ? advice_on_zeros(recordings, result.load->window) : std::vector<std::string>();
     for (const std::string& advice : result.uncertainty->advice) result.hints.push_back(advice);
     return;
   }
-  Building building{options, hardware, {}, {}, {}, {}};
+  Building building{options, input.hardware, {}, {}, {}, {}};
   building.question.window = result.load->window;
   building.question.accuracy = accuracy_of(options);
   building.question.place_half_width_s = result.window_half_width_s.value_or(0);
   building.question.clock_uncertainty_s = clock_uncertainty_s(options, recordings);
   for (SensorReadings& recording : recordings) add_sensors_of(recording, building);
-  building.question.most_threads = threads_for(building.question.gpus, may_use_threads);
+  building.question.most_threads = threads_for(building.question.gpus, input.may_use_threads);
   Uncertainty& uncertainty = building.uncertainty;
   if (uncertainty.energy.is_available() && building.question.gpus.empty()) {
     uncertainty.energy.reasons = {no_interval("too_few_readings")};

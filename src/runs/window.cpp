@@ -423,4 +423,11 @@ PlacedLoad place_load(LoadReading reading, const Recording& recording,
   return placed;
 }
 
+PlacedLoad placed_load(LoadReading reading, const Recording& recording,
+                       const WindowOptions& options) {
+  if (recording.faults().empty()) return place_load(std::move(reading), recording, options);
+  if (!reading.load && !reading.no_window.empty()) reading.reasons.add(recording.faults());
+  return {std::move(reading), {}, {}};
+}
+
 }  // namespace aggregate_power

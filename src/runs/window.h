@@ -42,6 +42,11 @@ struct PlacedLoad {
 PlacedLoad place_load(LoadReading reading, const Recording& recording,
                       const WindowOptions& options);
 
+// The same of a recording that may have faults; a load that needs it then has these. Reads nothing
+// of such a recording.
+PlacedLoad placed_load(LoadReading reading, const Recording& recording,
+                       const WindowOptions& options);
+
 // Adds to the result of such a load where its window comes from and, if it is an estimate, what
 // that means for each metric.
 void add_window_facts(const PlacedLoad& placed, const LoadReading& reading, Result& result);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "store/recompute_options.h"
+#include "store/recompute.h"
 #include "store/recomputed.h"
 
 namespace aggregate_power {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "aggregate_power/reason.h"
-#include "store/recompute_options.h"
+#include "store/recompute.h"
 #include "store/run_pieces.h"
 #include "store/stored_run.h"
 

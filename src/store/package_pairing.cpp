@@ -14,9 +14,8 @@
 #include "packages/agentic_checks.h"
 #include "results/aggregate_json.h"
 #include "runs/failed_requests.h"
-#include "runs/idle.h"
 #include "runs/native.h"
-#include "runs/package_uncertainty.h"
+#include "runs/package_run.h"
 #include "store/artifact_names.h"
 #include "store/package_files.h"
 
@@ -58,16 +57,6 @@ std::optional<std::string> doubt_about_gpus(const std::string& run, std::string_
           ? fmt::format(", {} for prefill and {} for decode", *named->prefill, *named->decode)
           : "",
       *reported.prefill, *reported.decode);
-}
-
-std::optional<FailedRequestsRequest> failed_requests_of(const StorePath& benchmark,
-                                                        std::vector<std::string>& warnings) {
-  try {
-    return failed_requests_in(benchmark.tree, benchmark.folder->path);
-  } catch (const std::exception& error) {
-    warnings.push_back(fmt::format("failed requests are not known: {}", error.what()));
-    return std::nullopt;
-  }
 }
 
 std::string pin_of(const MultinodeLogs& package) {
@@ -136,13 +125,13 @@ std::optional<FailedRequestsRequest> ask_of_agents(const StorePath& benchmark, c
                           .aggregate = std::string(aggregate),
                           .aggregate_fault = {},
                           .expected_producer_sha = question.expected_producer_sha,
-                          .finds_gpus_of_node = question.contract != Contract::august,
+                          .finds_gpus_of_node = rules_of(question.contract).finds_gpus_of_node,
                           .aggregate_name = run.aggregate.display});
-  question.gpus = checks.gpus;
+  question.role_gpus = checks.gpus;
   question.window_file = std::move(checks.window_file);
   question.refusal = std::move(checks.reasons);
   if (!question.refusal.empty()) return std::nullopt;
-  auto failed = failed_requests_of(benchmark, warnings);
+  auto failed = failed_requests_in(benchmark.tree, benchmark.folder->path, warnings);
   question.with_power = failed && failed->count > 0;
   return failed;
 }
@@ -150,25 +139,21 @@ std::optional<FailedRequestsRequest> ask_of_agents(const StorePath& benchmark, c
 Result checked(const MultinodeLogs& package, const StorePath& benchmark, const StoredRun& run,
                std::string_view aggregate, const RecomputeOptions& options) {
   std::vector<std::string> warnings;
-  PackageQuestion question;
+  PackageQuestion question = package_question(options);
   question.place = package_place(package);
   question.result_name = benchmark.display;
   question.result = benchmark.tree->open(benchmark.path);
   question.is_pin_of_package = options.expected_producer_sha.empty();
-  question.expected_producer_sha =
-      question.is_pin_of_package ? pin_of(package) : options.expected_producer_sha;
-  question.salvage = options.salvage;
-  question.contract = options.contract;
+  if (question.is_pin_of_package) question.expected_producer_sha = pin_of(package);
   std::optional<FailedRequestsRequest> failed;
   if (package.agentic) {
     failed = ask_of_agents(benchmark, run, aggregate, question, warnings);
   } else {
-    question.gpus = counts_of(run.name, aggregate);
+    question.role_gpus = counts_of(run.name, aggregate);
     if (auto doubt = doubt_about_gpus(run.name, aggregate)) warnings.push_back(std::move(*doubt));
   }
   const std::string hardware = options.uncertainty.is_wanted ? hardware_of(aggregate) : "";
-  Result result = check_package_with(options.uncertainty, hardware, std::move(question));
-  refuse_idle(options, result, kNotForPackages);
+  Result result = evaluate_package(options, hardware, std::move(question));
   if (failed) result.failed_requests = failed_requests(*failed, result);
   std::ranges::move(warnings, std::back_inserter(result.warnings));
   return result;
@@ -182,11 +167,9 @@ Result checked_native(const MultinodeLogs& package, const StorePath& benchmark,
   question.result_name = benchmark.display;
   question.result = benchmark.tree->open(benchmark.path);
   question.gpus = counts_of(run.name, aggregate);
-  question.contract = options.contract;
-  question.uncertainty = options.uncertainty;
+  question.run = options;
   if (options.uncertainty.is_wanted) question.hardware = hardware_of(aggregate);
   Result result = check_native(question);
-  refuse_idle(options, result, kNotForPackages);
   if (auto doubt = doubt_about_gpus(run.name, aggregate)) {
     result.warnings.push_back(std::move(*doubt));
   }
@@ -213,14 +196,14 @@ PackagePairing try_package(const MultinodeLogs& package, const StorePath& benchm
 }
 
 bool package_is_as_read(const MultinodeLogs& package, const StorePath& benchmark,
-                        const Origin& origin, std::int64_t record_ns, bool verify) {
+                        const Sources& sources, std::int64_t record_ns, bool verify) {
   const PackageFiles files = package_files(package, benchmark);
   const auto listings = package_listings(package, files);
   // The aggregate is also among the inputs.
-  if (origin.inputs.size() != files.size() + listings.size() + 1) return false;
+  if (sources.inputs.size() != files.size() + listings.size() + 1) return false;
   const auto recorded = [&](const std::string& role) {
-    const auto found = std::ranges::find(origin.inputs, role, &InputFile::role);
-    return found == origin.inputs.end() ? nullptr : &*found;
+    const auto found = std::ranges::find(sources.inputs, role, &InputFile::role);
+    return found == sources.inputs.end() ? nullptr : &*found;
   };
   const auto is_as_listed = [&](const InputFile& listing) {
     const InputFile* const input = recorded(listing.role);

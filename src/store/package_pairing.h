@@ -12,7 +12,7 @@
 #include "packages/check.h"
 #include "results/record.h"
 #include "store/multinode_logs.h"
-#include "store/recompute_options.h"
+#include "store/recompute.h"
 
 namespace aggregate_power {
 
@@ -33,7 +33,7 @@ PackagePairing try_package(const MultinodeLogs& package, const StorePath& benchm
 // Whether exactly its files exist, with their recorded sizes, and none was modified at `record_ns`
 // or later; or, with `verify`, with their recorded contents. May throw FileError.
 bool package_is_as_read(const MultinodeLogs& package, const StorePath& benchmark,
-                        const Origin& origin, std::int64_t record_ns, bool verify);
+                        const Sources& sources, std::int64_t record_ns, bool verify);
 
 // Whether two packages of a run give the same result, by the contents of everything that a verdict
 // depends on. They share the benchmark result, except that agents' packages have one each. Throws

@@ -12,12 +12,10 @@
 #include "loads/benchmark_outcome.h"
 #include "recorders/recording.h"
 #include "recorders/side_files.h"
-#include "runs/assess.h"
-#include "runs/assess_by_evidence.h"
+#include "runs/evaluate.h"
+#include "runs/extras.h"
 #include "runs/failed_requests.h"
-#include "runs/idle.h"
 #include "runs/sensor_readings.h"
-#include "runs/uncertainty.h"
 #include "runs/window.h"
 #include "store/pair_inputs.h"
 #include "store/stored_load.h"
@@ -101,11 +99,8 @@ ZonedResult assess_pair(const PairRequest& request, const PlacedLoad& placed, Re
   };
   ZonedResult zoned = assess_zoned(wanted, window, recording, assess_now, request.witnesses);
   if (request.hardware && zoned.has_zone) {
-    std::vector<SensorReadings> recordings;
-    recordings.push_back(std::move(readings));
-    add_idle(wanted, nullptr, recordings, zoned.result);
     if (placed.placement) zoned.result.window_half_width_s = placed.placement->half_width_s;
-    add_uncertainty(wanted.uncertainty, std::move(recordings), *request.hardware, zoned.result);
+    add_extras({wanted, {std::move(readings)}, *request.hardware}, zoned.result);
   }
   return zoned;
 }

@@ -10,8 +10,8 @@
 #include "aggregate_power/result.h"
 #include "base/files/file.h"
 #include "energy/zone_witnesses.h"
-#include "runs/assess.h"
-#include "store/recompute_options.h"
+#include "runs/evaluate.h"
+#include "store/recompute.h"
 #include "store/store_path.h"
 
 namespace aggregate_power {

@@ -2,7 +2,6 @@
 #include "store/past_run.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "base/files/path.h"
 #include "results/aggregate_json.h"
@@ -10,24 +9,14 @@
 namespace aggregate_power {
 namespace {
 
-bool same_options(const Origin& a, const Origin& b) {
-  const auto options = [](const Origin& origin) {
-    return std::tie(origin.contract, origin.schema_version, origin.expected_num_gpus,
-                    origin.timezone, origin.max_sample_gap_s, origin.expected_producer_sha,
-                    origin.salvage, origin.power_unit, origin.columns, origin.select, origin.window,
-                    origin.idle, origin.uncertainty);
-  };
-  return options(a) == options(b);
-}
-
-bool is_as_left(const StoredAggregate& aggregate, const Origin& origin) {
+bool is_as_left(const StoredAggregate& aggregate, const PastRecord& past) {
   const auto is_patched = [&](std::string_view text) {
-    return text.size() == origin.patched.bytes && hashed_text(text).hash == origin.patched.hash;
+    return text.size() == past.patched.bytes && hashed_text(text).hash == past.patched.hash;
   };
   const RunTarget& target = aggregate.target;
   if (!target.is_elsewhere) return is_patched(aggregate.text);
-  const auto others = std::ranges::find(origin.inputs, "aggregate_result", &InputFile::role);
-  return others != origin.inputs.end() && disk_tree()->find_file(target.aggregate) &&
+  const auto others = std::ranges::find(past.sources.inputs, "aggregate_result", &InputFile::role);
+  return others != past.sources.inputs.end() && disk_tree()->find_file(target.aggregate) &&
          is_patched(read_file(target.aggregate)) &&
          hashed_others(aggregate.text).hash == others->hash;
 }
@@ -44,11 +33,11 @@ std::optional<PastRecord> past_run(const StoredRun& run, const StoredAggregate& 
   const auto is_of = [&](const std::string& recorded, const std::string& now) {
     return recorded == printable_path(relative_path(run.folder.below, now));
   };
-  const bool is_done = same_options(record->origin, question.wanted) &&
-                       is_of(record->telemetry_source, question.telemetry) &&
-                       is_of(record->benchmark_result, question.benchmark) &&
-                       is_as_left(aggregate, record->origin) &&
-                       question.is_as_read(record->origin, facts->modified_ns);
+  const bool is_done =
+      record->contract == question.contract && record->sources.options == question.options &&
+      is_of(record->telemetry_source, question.telemetry) &&
+      is_of(record->benchmark_result, question.benchmark) && is_as_left(aggregate, *record) &&
+      question.is_as_read(record->sources, facts->modified_ns);
   return is_done ? std::move(record) : std::nullopt;
 }
 

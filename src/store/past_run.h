@@ -15,11 +15,12 @@ namespace aggregate_power {
 
 // What would be done now. The paths are relative to the store.
 struct PastRunQuestion {
-  Origin wanted;  // the options
+  Contract contract;
+  std::vector<RecordedOption> options;
   std::string telemetry;
   std::string benchmark;
   // Whether the inputs are as they were when the record was written. May throw FileError.
-  std::function<bool(const Origin& origin, std::int64_t record_ns)> is_as_read;
+  std::function<bool(const Sources& sources, std::int64_t record_ns)> is_as_read;
 };
 
 // The record of the same run, written by this version with the same options, from inputs and an

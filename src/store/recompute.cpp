@@ -12,8 +12,8 @@
 #include "results/withdrawal.h"
 #include "store/layouts.h"
 #include "store/missing_pieces.h"
-#include "store/recompute_kinds.h"
 #include "store/run_zone.h"
+#include "store/stored_aggregate.h"
 
 namespace aggregate_power {
 namespace {
@@ -135,7 +135,7 @@ Recomputed planned(Recomputed run, Result result, const InputFile& others,
                    const RecomputeContext& context) {
   MemorySource aggregate(context.aggregate.text);
   std::string failure = benchmark_failure_in(aggregate);
-  if (result.contract != Contract::august && !failure.empty()) {
+  if (rules_of(result.contract).refuses_failed_benchmark && !failure.empty()) {
     result.reasons.add(Reason::benchmark_failed, std::move(failure));
     run.reasons = result.reasons;
   }

@@ -7,9 +7,10 @@
 
 #include "results/aggregate_json.h"
 #include "results/record.h"
+#include "runs/option_codec.h"
 #include "store/choose_pair.h"
 #include "store/past_run.h"
-#include "store/recompute_kinds.h"
+#include "store/recompute.h"
 #include "store/run_zone.h"
 #include "store/up_to_date.h"
 
@@ -22,13 +23,15 @@ std::optional<PastRecord> past_pair(const StoredRun& run, const OneNodePieces& p
   const std::vector<StorePath>& loads = pieces.loads.places;
   const RecomputeOptions& options = context.options;
   if (options.force || telemetry.size() != 1 || loads.size() != 1) return std::nullopt;
-  const auto is_as_read = [&](const Origin& origin, std::int64_t record_ns) {
-    const PastInputs inputs{telemetry[0], loads[0], !options.zone.has_value()};
-    return options.verify ? have_the_hashes(inputs, origin)
-                          : have_the_sizes(inputs, origin, record_ns);
+  const auto is_as_read = [&](const Sources& sources, std::int64_t record_ns) {
+    const PastInputs inputs{telemetry[0], loads[0], !options.zone.has_value(),
+                            options.uncertainty.is_wanted};
+    return options.verify ? have_the_hashes(inputs, sources)
+                          : have_the_sizes(inputs, sources, record_ns);
   };
   return past_run(run, context.aggregate,
-                  {one_node_origin(options), telemetry[0].below, loads[0].below, is_as_read});
+                  {options.contract, options_for_record(options, RunKind::stored_recording),
+                   telemetry[0].below, loads[0].below, is_as_read});
 }
 
 // A run that has to wait for the others of its recorder.
@@ -52,8 +55,8 @@ Result completed(const Recomputed& run, bool of_agents, Pairing pairing,
                             run.zone_case ? run.zone_case->vote : std::nullopt};
   }
   if (of_agents) result.window_source = kProfileWindowSource;
-  result.origin = one_node_origin(options);
-  result.origin->inputs = std::move(pairing.inputs);
+  result.sources = {true, "", std::move(pairing.inputs),
+                    options_for_record(options, RunKind::stored_recording)};
   return result;
 }
 

@@ -6,14 +6,24 @@
 
 #include "results/aggregate_json.h"
 #include "results/record.h"
+#include "runs/option_codec.h"
 #include "store/artifact_names.h"
 #include "store/choose_pair.h"
 #include "store/package_pairing.h"
 #include "store/past_run.h"
-#include "store/recompute_kinds.h"
+#include "store/recompute.h"
 
 namespace aggregate_power {
 namespace {
+
+// Packages have no other options.
+std::vector<RecordedOption> package_options(const RecomputeOptions& options) {
+  RunSpec of_package;
+  static_cast<PackageOptions&>(of_package) = options;
+  of_package.idle = options.idle;
+  of_package.uncertainty = options.uncertainty;
+  return options_for_record(of_package, RunKind::stored_package);
+}
 
 std::optional<PastRecord> past_package(const StoredRun& run, const PackagePieces& pieces,
                                        const RecomputeContext& context) {
@@ -22,11 +32,12 @@ std::optional<PastRecord> past_package(const StoredRun& run, const PackagePieces
   if (options.force || results.size() != 1 || pieces.logs.size() != 1) return std::nullopt;
   const MultinodeLogs& package = *pieces.package();
   if (package.has_both) return std::nullopt;
-  const auto is_as_read = [&](const Origin& origin, std::int64_t record_ns) {
-    return package_is_as_read(package, results[0], origin, record_ns, options.verify);
+  const auto is_as_read = [&](const Sources& sources, std::int64_t record_ns) {
+    return package_is_as_read(package, results[0], sources, record_ns, options.verify);
   };
   return past_run(run, context.aggregate,
-                  {package_origin(options), package.power->below, results[0].below, is_as_read});
+                  {options.contract, package_options(options), package.power->below,
+                   results[0].below, is_as_read});
 }
 
 // Logs with packages of both kinds do not say which is the run's. Empty: there are none.
@@ -75,8 +86,7 @@ Recomputed concluded_package(Recomputed run, const PackagePieces& pieces,
   result.telemetry_source = relative_path(folder, pieces.package()->power->below);
   result.benchmark_result = relative_path(folder, benchmark.below);
   if (pieces.of_agents) result.window_source = kFormalWindowSource;
-  result.origin = package_origin(context.options);
-  result.origin->inputs = std::move(pairing.inputs);
+  result.sources = {true, "", std::move(pairing.inputs), package_options(context.options)};
   return planned(std::move(run), std::move(result), others, context);
 }
 
@@ -104,7 +114,7 @@ Recomputed recompute_kind(Recomputed begun, const PackagePieces& pieces,
   }
   PackagePairing pairing =
       try_package(*pieces.package(), results[0], begun.run, aggregate.text, options);
-  if (options.contract != Contract::august && !pieces.of_agents) {
+  if (rules_of(options.contract).checks_run_name && !pieces.of_agents) {
     if (std::string why = contradiction(begun.run.name, results[0], pairing.result); !why.empty()) {
       return ambiguous(std::move(why));
     }

@@ -72,7 +72,7 @@ std::unique_ptr<WritePlan> plan_of(const StoredRun& run, const StoredAggregate& 
                                    const InputFile& others,
                                    const std::vector<std::pair<std::string, FileFacts>>& inputs,
                                    const RecomputeOptions& options, Result result) {
-  result.origin->inputs.push_back(others);
+  result.sources.inputs.push_back(others);
   WritePlan target;
   target.aggregate_path = aggregate.target.aggregate;
   target.record_path = aggregate.target.record;

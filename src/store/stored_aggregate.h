@@ -10,7 +10,7 @@
 
 #include "aggregate_power/result.h"
 #include "results/transaction.h"
-#include "store/recompute_options.h"
+#include "store/recompute.h"
 #include "store/stored_run.h"
 
 namespace aggregate_power {

@@ -6,7 +6,7 @@
 #include "loads/load_files.h"
 #include "runs/failed_requests.h"
 #include "store/pair_inputs.h"
-#include "store/recompute_options.h"
+#include "store/recompute.h"
 
 namespace aggregate_power {
 

@@ -15,29 +15,29 @@ namespace {
 
 using IsSame = std::function<bool(const StorePath&, const InputFile&)>;
 
-const InputFile* recorded(const Origin& origin, std::string_view role) {
-  const auto found = std::ranges::find(origin.inputs, role, &InputFile::role);
-  return found == origin.inputs.end() ? nullptr : &*found;
+const InputFile* recorded(const Sources& sources, std::string_view role) {
+  const auto found = std::ranges::find(sources.inputs, role, &InputFile::role);
+  return found == sources.inputs.end() ? nullptr : &*found;
 }
 
 // The second zone file is read if the first one was missing.
-bool counts(const SideFile& side, const PastInputs& inputs, const Origin& origin) {
+bool counts(const SideFile& side, const PastInputs& inputs, const Sources& sources) {
   const bool is_of_zone = std::string_view(side.role).starts_with("timezone");
   if (is_of_zone && !inputs.zone_files_count) return false;
   const bool is_second = is_of_zone && *side.name != '\0';
-  return !is_second || recorded(origin, "timezone_file") == nullptr;
+  return !is_second || recorded(sources, "timezone_file") == nullptr;
 }
 
-bool are_as_read(const PastInputs& inputs, const Origin& origin, const IsSame& is_same) {
+bool are_as_read(const PastInputs& inputs, const Sources& sources, const IsSame& is_same) {
   const auto is_input = [&](const StorePath& place, std::string_view role) {
-    const InputFile* const input = recorded(origin, role);
+    const InputFile* const input = recorded(sources, role);
     return input != nullptr && is_same(place, *input);
   };
   if (!is_input(inputs.telemetry, "telemetry") || !is_input(inputs.benchmark, "benchmark_result")) {
     return false;
   }
   const auto is_as_it_was = [&](const std::optional<StorePath>& place, std::string_view role) {
-    return place ? is_input(*place, role) : recorded(origin, role) == nullptr;
+    return place ? is_input(*place, role) : recorded(sources, role) == nullptr;
   };
   if (const auto profile = profile_files(inputs.benchmark)) {
     if (!is_as_it_was(profile->summary, "profile_summary")) return false;
@@ -47,11 +47,11 @@ bool are_as_read(const PastInputs& inputs, const Origin& origin, const IsSame& i
     const std::string name = plain_stem(inputs.telemetry.path) + file.end;
     return is_as_it_was(find_beside(inputs.telemetry, name), file.role);
   };
-  if (origin.uncertainty.is_wanted && !std::ranges::all_of(kModelFiles, is_model_as_it_was)) {
+  if (inputs.model_files_count && !std::ranges::all_of(kModelFiles, is_model_as_it_was)) {
     return false;
   }
   return std::ranges::all_of(kSideFiles, [&](const SideFile& side) {
-    return !counts(side, inputs, origin) ||
+    return !counts(side, inputs, sources) ||
            is_as_it_was(find_beside(inputs.telemetry, side_name(side, inputs.telemetry.path)),
                         side.role);
   });
@@ -59,15 +59,15 @@ bool are_as_read(const PastInputs& inputs, const Origin& origin, const IsSame& i
 
 }  // namespace
 
-bool have_the_sizes(const PastInputs& inputs, const Origin& origin, std::int64_t record_ns) {
-  return are_as_read(inputs, origin, [&](const StorePath& place, const InputFile& input) {
+bool have_the_sizes(const PastInputs& inputs, const Sources& sources, std::int64_t record_ns) {
+  return are_as_read(inputs, sources, [&](const StorePath& place, const InputFile& input) {
     const auto facts = place.facts ? place.facts : place.tree->find_file(place.path);
     return facts && facts->bytes == input.bytes && facts->modified_ns < record_ns;
   });
 }
 
-bool have_the_hashes(const PastInputs& inputs, const Origin& origin) {
-  return are_as_read(inputs, origin, [](const StorePath& place, const InputFile& input) {
+bool have_the_hashes(const PastInputs& inputs, const Sources& sources) {
+  return are_as_read(inputs, sources, [](const StorePath& place, const InputFile& input) {
     const OpenedFile file = place.tree->open(place.path);
     return file.size() == input.bytes && hash_of(file) == input.hash;
   });

@@ -1,4 +1,4 @@
-// Computes a run again from the files that its audit record names.
+// Recomputes a run from the files that its audit record names.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace aggregate_power {
 
-struct Rerun {
+struct RecomputedRun {
   std::string fault = {};                         // why it could not be done; empty: it was
   JsonValue record = {};                          // as it would be written now
   std::vector<JsonEdit> edits = {};               // of the aggregate
@@ -21,7 +21,7 @@ struct Rerun {
 
 // Runs the code of the command that wrote the record, with the options that the record states, and
 // writes nothing. May throw FileError and Error.
-Rerun rerun(const RunRecord& record, const StorePath& aggregate);
+RecomputedRun recompute_run(const RunRecord& record, const StorePath& aggregate);
 
 // The stored package of a record; nullopt: its run has no package, or it is gone.
 struct RecordedPackage {
