@@ -224,7 +224,8 @@ void recompute_one_node(const Evidence& evidence, const PointEvidence& found,
   const bool is_estimated = request.accepted_window == RunOptions::Accepted::estimated;
   const PlacedLoad placed =
       load_of(evidence, found, result, is_estimated ? PlaceLoad(place) : nullptr);
-  Result run = evaluate(request, recordings, placed, {"", evidence.full(found.aggregate_path)});
+  Result run =
+      evaluate(request, recordings, placed, {"", evidence.full(found.aggregate_path)}).result;
   add_window_facts(placed, placed.reading, run);
   compare_extras(run, found, result);
   take_result(run, result);

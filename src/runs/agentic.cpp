@@ -211,7 +211,8 @@ Result measured_agents(const MeasurementRequest& wanted, const RunSpec& request,
   Recording& recording = recordings.open.front();
   recording.hash_while_read();
   Result result = evaluate(wanted, recordings, {.reading = {.load = reading.load}},
-                           {files.records, request.agg_result});
+                           {files.records, request.agg_result})
+                      .result;
   FailedRequestsRequest failed;
   failed.count = reading.failed_requests;
   failed.max_sample_gap_s = request.max_sample_gap_s;

@@ -140,7 +140,7 @@ ZonedResult assess_zoned(const MeasurementRequest& request, const std::optional<
   } else {
     zoned.result = assess(request);
   }
-  if (auto stated = stated_zone(zoned.result)) zoned.report = std::move(stated);
+  if (auto stated = stated_zone(zoned.result)) zoned.zone_report = std::move(stated);
   return zoned;
 }
 

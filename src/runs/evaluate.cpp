@@ -20,6 +20,17 @@
 namespace aggregate_power {
 namespace {
 
+// Nothing, if the aggregate cannot be read.
+template <typename Read>
+auto said_by(const std::string& aggregate, Read read) -> decltype(read(aggregate)) {
+  try {
+    return read(read_file(aggregate));
+  } catch (const FileError&) {
+  } catch (const JsonError&) {
+  }
+  return {};
+}
+
 // Returns the input that names the GPUs; empty: none does.
 std::string find_gpus(MeasurementRequest& request, const LoadReading& reading,
                       const FilesBeside& files) {
@@ -63,29 +74,31 @@ Result without_zone(const MeasurementRequest& request, const LoadReading& readin
   return refused;
 }
 
-Result assess_in_found_zone(const MeasurementRequest& request, Recording& recording,
-                            const LoadReading& reading, const FilesBeside& files) {
+ZonedResult evaluate_one(MeasurementRequest request, Recording& recording,
+                         const LoadReading& reading, const FilesBeside& files) {
   const auto window = reading.load ? std::optional(reading.load->window) : std::nullopt;
-  const OtherWitnesses witnesses = witnesses_of(recording, files);
-  ZonedResult zoned = assess_zoned(
-      request, window, recording,
-      [&](const MeasurementRequest& now) { return assess(now, recording, reading); }, &witnesses);
-  if (!zoned.has_zone) return without_zone(request, reading, std::move(zoned.result));
-  if (zoned.report) zoned.result.zone_evidence = ZoneEvidenceRecord{*zoned.report, {}, {}};
-  return std::move(zoned.result);
-}
-
-Result evaluate_one(MeasurementRequest request, Recording& recording, const LoadReading& reading,
-                    const FilesBeside& files) {
+  if (const StorePair* const pair = files.pair) {
+    return assess_zoned(request, window, recording, pair->assess, pair->witnesses);
+  }
   std::string source;
   if (request.finds_gpus && request.schema_version == 2) {
     source = find_gpus(request, reading, files);
-    if (source.empty()) return unmeasured(request, reading.load, no_count(reading, files));
+    if (source.empty()) return {unmeasured(request, reading.load, no_count(reading, files))};
   }
-  Result result = request.finds_zone ? assess_in_found_zone(request, recording, reading, files)
-                                     : assess(request, recording, reading);
-  result.expected_gpus_source = std::move(source);
-  return result;
+  ZonedResult zoned;
+  if (request.finds_zone) {
+    const OtherWitnesses witnesses = witnesses_of(recording, files);
+    zoned = assess_zoned(
+        request, window, recording,
+        [&](const MeasurementRequest& now) { return assess(now, recording, reading); }, &witnesses);
+    if (!zoned.has_zone) zoned = {without_zone(request, reading, std::move(zoned.result))};
+    if (zoned.zone_report)
+      zoned.result.zone_evidence = ZoneEvidenceRecord{*zoned.zone_report, {}, {}};
+  } else {
+    zoned.result = assess(request, recording, reading);
+  }
+  zoned.result.expected_gpus_source = std::move(source);
+  return zoned;
 }
 
 // ---- Several recordings
@@ -142,32 +155,22 @@ void name_recordings(const std::vector<std::string>& paths,
 }  // namespace
 
 std::optional<std::int64_t> gpus_in_aggregate(const std::string& aggregate) {
-  try {
-    return gpus_of(read_file(aggregate));
-  } catch (const FileError&) {
-    return std::nullopt;
-  } catch (const JsonError&) {
-    return std::nullopt;
-  }
+  return said_by(aggregate, [](std::string_view text) { return gpus_of(text); });
 }
 
-std::string hardware_in(const std::string& aggregate) {
-  try {
-    return hardware_of(read_file(aggregate));
-  } catch (const FileError&) {
-    return {};
-  } catch (const JsonError&) {
-    return {};
-  }
-}
+std::string hardware_in(const std::string& aggregate) { return said_by(aggregate, hardware_of); }
 
 RunRecordings::RunRecordings(std::vector<std::string> all, const RunOptions& run)
     : paths(std::move(all)) {
   open.emplace_back(paths.front(), run.zone, run.columns, run.gpus);
 }
 
-Result evaluate(const MeasurementRequest& request, RunRecordings& recordings,
-                const PlacedLoad& placed, const FilesBeside& files) {
+RunRecordings::RunRecordings(Recording only) : paths{only.path()} {
+  open.push_back(std::move(only));
+}
+
+ZonedResult evaluate(const MeasurementRequest& request, RunRecordings& recordings,
+                     const PlacedLoad& placed, const FilesBeside& files) {
   const std::vector<std::string>& paths = recordings.paths;
   const bool is_only = paths.size() == 1;
   MeasurementRequest wanted = request;
@@ -176,30 +179,35 @@ Result evaluate(const MeasurementRequest& request, RunRecordings& recordings,
     wanted.finds_gpus = false;
   }
   std::vector<SensorReadings> readings(paths.size());
-  Result result;
+  ZonedResult zoned;
+  Result& result = zoned.result;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     if (i > 0) recordings.open.emplace_back(paths[i], request.zone, request.columns, request.gpus);
     Recording& recording = recordings.open.back();
     wanted.readings = &readings[i];
     if (recordings.before) recordings.before(i, recording, wanted);
     if (i > 0) refuse_copy(recordings.open.front(), recording);
-    Result one = evaluate_one(wanted, recording, placed.reading, files);
-    one.telemetry_source = paths[i];
-    if (recordings.after) recordings.after(i, recording, one);
+    ZonedResult one = evaluate_one(wanted, recording, placed.reading, files);
+    one.result.telemetry_source = paths[i];
+    if (recordings.after) recordings.after(i, recording, one.result);
     if (i == 0) {
-      result = std::move(one);
+      zoned = std::move(one);
     } else {
-      add_recording(result, std::move(one));
+      add_recording(result, std::move(one.result));
     }
   }
+  if (files.pair && !(files.pair->hardware && zoned.has_zone)) return zoned;
   if (!is_only) check_count(request, placed.reading, result);
   if (!is_only && result.is_valid()) name_recordings(paths, readings);
   if (placed.placement) result.window_half_width_s = placed.placement->half_width_s;
-  add_extras({request, std::move(readings),
-              request.uncertainty.is_wanted ? hardware_in(files.aggregate) : std::string(),
-              is_only ? &recordings.open.front() : nullptr, request.may_use_threads},
+  std::string hardware;
+  if (request.uncertainty.is_wanted) {
+    hardware = files.pair ? *files.pair->hardware : hardware_in(files.aggregate);
+  }
+  add_extras({request, std::move(readings), hardware, is_only ? &recordings.open.front() : nullptr,
+              request.may_use_threads},
              result);
-  return result;
+  return zoned;
 }
 
 void refuse_copy(const Recording& first, const Recording& other) {

@@ -28,12 +28,32 @@ struct RunRecordings {
   std::function<void(std::size_t i, const Recording& recording, Result& result)> after = {};
 
   RunRecordings(std::vector<std::string> all, const RunOptions& run);
+  explicit RunRecordings(Recording only);
+};
+
+struct ZonedResult {
+  Result result;
+  // What the recording says about its zone; nullopt if its zone does not matter.
+  std::optional<ZoneFinding> zone_finding = {};
+  std::optional<ZoneReport> zone_report = {};  // about the zone that was decided
+  bool has_zone = true;                        // false: the reason is timezone_ambiguous
+};
+
+// Reads the recording again, in the zone that it has at that time.
+using Assess = std::function<Result(const MeasurementRequest& request)>;
+
+// A run in a store, whose zone may have to wait for the other runs of its recorder.
+struct StorePair {
+  const OtherWitnesses* witnesses;      // besides the recording; null: they are not known yet
+  std::optional<std::string> hardware;  // that its aggregate names; absent: no extras are wanted
+  Assess assess;                        // instead of assess()
 };
 
 // The files of the run besides its recordings; normal paths.
 struct FilesBeside {
   std::string load;
   std::string aggregate;
+  const StorePair* pair = nullptr;  // instead of both
 };
 
 // How many GPUs the aggregate says that the run used; nullopt: it does not, or cannot be read,
@@ -44,11 +64,12 @@ std::optional<std::int64_t> gpus_in_aggregate(const std::string& aggregate);
 std::string hardware_in(const std::string& aggregate);
 
 // As assess(), but finds the number of GPUs and the zone first, if the request says so, adds the
-// energies of several recordings, and then the extras. A GPU that is in two recordings by a name
-// that is unique is a reason. Throws Error if a recording is a copy of the first, and FileError if
-// one of several cannot be opened.
-Result evaluate(const MeasurementRequest& request, RunRecordings& recordings,
-                const PlacedLoad& placed, const FilesBeside& files);
+// energies of several recordings, and then the extras. Only a run of a store may be left without a
+// zone; others are refused. A GPU that is in two recordings by a name that is unique is a reason.
+// Throws Error if a recording is a copy of the first, and FileError if one of several cannot be
+// opened.
+ZonedResult evaluate(const MeasurementRequest& request, RunRecordings& recordings,
+                     const PlacedLoad& placed, const FilesBeside& files);
 
 // ---- One recording and one load
 
@@ -62,17 +83,6 @@ Result unmeasured(const MeasurementRequest& request, const std::optional<Load>& 
                   const Reasons& reasons);
 
 // ---- In the zone that is stated, else in the one that evidence supports
-
-struct ZonedResult {
-  Result result;
-  // What the recording says about its zone; nullopt if its zone does not matter.
-  std::optional<ZoneFinding> finding = {};
-  std::optional<ZoneReport> report = {};  // about the zone that was decided
-  bool has_zone = true;                   // false: the reason is timezone_ambiguous
-};
-
-// Reads the recording again, in the zone that it has at that time.
-using Assess = std::function<Result(const MeasurementRequest& request)>;
 
 // `witnesses` are those besides the recording; without them, a zone that nothing states is not
 // decided. `window` is the load's; without one, there is nothing to find a zone by.

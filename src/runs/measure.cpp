@@ -136,7 +136,7 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
   recordings.after = [&](std::size_t, const Recording&, Result& result) {
     if (!names_gpus(request) && !load.gpus) warn_of_idle(result);
   };
-  run.result = evaluate(wanted, recordings, placed, {request.bench_result, ""});
+  run.result = evaluate(wanted, recordings, placed, {request.bench_result, ""}).result;
   run.result.benchmark_result = request.bench_result;
   if (paths.size() > 1) placed.placement.reset();  // its energies are those of the first
   const auto counted = static_cast<std::int64_t>(run.result.observed_gpus);

@@ -74,7 +74,7 @@ Result measured_node(const RunSpec& request, const std::string& telemetry) {
     const PlacedLoad placed = load_of_node(request, recording);
     reading = placed.reading;
     Result result =
-        evaluate(wanted, recordings, placed, {request.bench_result, request.agg_result});
+        evaluate(wanted, recordings, placed, {request.bench_result, request.agg_result}).result;
     add_window_facts(placed, reading, result);
     result.benchmark_result = request.bench_result;
     add_optional_requests(requests_of_node(request, telemetry), recording, result);

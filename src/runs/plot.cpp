@@ -252,7 +252,7 @@ void plot_window(const RunSpec& request, const std::vector<std::string>& paths, 
       picture.idle = idle_of(request, recording, picture.recordings[0].curves, result);
     }
   };
-  Result result = evaluate(wanted, recordings, placed, {request.bench_result, ""});
+  Result result = evaluate(wanted, recordings, placed, {request.bench_result, ""}).result;
   add_window_facts(placed, load, result);
   take_result(result, run);
   if (paths.size() > 1) check_plot_count(request, load, picture);

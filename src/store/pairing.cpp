@@ -13,7 +13,6 @@
 #include "recorders/recording.h"
 #include "recorders/side_files.h"
 #include "runs/evaluate.h"
-#include "runs/extras.h"
 #include "runs/failed_requests.h"
 #include "runs/sensor_readings.h"
 #include "runs/window.h"
@@ -80,29 +79,15 @@ void note_model_files(const StorePath& telemetry, PairInputs& inputs) {
   }
 }
 
-ZonedResult assess_pair(const PairRequest& request, const PlacedLoad& placed, Recording& recording,
-                        PairInputs& inputs) {
-  const LoadReading& reading = placed.reading;
+MeasurementRequest measured_for(const PairRequest& request) {
   MeasurementRequest wanted{request.options};
-  SensorReadings readings;
-  if (request.hardware) {
-    wanted.readings = &readings;
-  } else {
+  wanted.expected_num_gpus = request.expected_num_gpus;
+  wanted.with_snapshots = true;
+  if (!request.hardware) {
     wanted.uncertainty.is_wanted = false;
     wanted.idle.clear();
   }
-  wanted.expected_num_gpus = request.expected_num_gpus;
-  wanted.with_snapshots = true;
-  const auto window = reading.load ? std::optional(reading.load->window) : std::nullopt;
-  const auto assess_now = [&](const MeasurementRequest& now) {
-    return assess_readable(now, recording, reading, inputs);
-  };
-  ZonedResult zoned = assess_zoned(wanted, window, recording, assess_now, request.witnesses);
-  if (request.hardware && zoned.has_zone) {
-    if (placed.placement) zoned.result.window_half_width_s = placed.placement->half_width_s;
-    add_extras({wanted, {std::move(readings)}, *request.hardware}, zoned.result);
-  }
-  return zoned;
+  return wanted;
 }
 
 }  // namespace
@@ -127,15 +112,16 @@ Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
   }
   pairing.has_window = placed.reading.has_window;
   if (pairing.has_window) {
-    Recording& recording = *opened;
+    RunRecordings recordings(std::move(*opened));
+    const Recording& recording = recordings.open.front();
     pairing.written_ns = own_time_ns(telemetry.tree->written_ns(telemetry.path),
                                      benchmark.tree->written_ns(benchmark.path));
-    ZonedResult zoned = assess_pair(request, placed, recording, inputs);
-    pairing.result = std::move(zoned.result);
+    const StorePair pair{request.witnesses, request.hardware, [&](const MeasurementRequest& now) {
+                           return assess_readable(now, recording, placed.reading, inputs);
+                         }};
+    static_cast<ZonedResult&>(pairing) =
+        evaluate(measured_for(request), recordings, placed, {"", "", &pair});
     if (!load.reading.generator.empty()) add_window_facts(placed, placed.reading, pairing.result);
-    pairing.zone_report = std::move(zoned.report);
-    pairing.zone_finding = std::move(zoned.finding);
-    pairing.has_zone = zoned.has_zone;
     pairing.host = only_host(pairing.result);
     if (load.failed_requests && request.options.schema_version == 2) {
       pairing.result.failed_requests =

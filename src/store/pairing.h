@@ -16,21 +16,16 @@
 
 namespace aggregate_power {
 
-struct Pairing {
+// The result has its inputs, except the other files of its run.
+struct Pairing : ZonedResult {
   StorePath telemetry;
   StorePath benchmark;
-  Result result;  // with its inputs, except the other files of its run
-  std::optional<ZoneReport> zone_report;
-  // What the recording says about its zone, if nothing states it; has_zone is false if too few
-  // witnesses are known.
-  std::optional<ZoneFinding> zone_finding;
   std::optional<std::int64_t> written_ns;  // when the recording was written; nullopt: copied, or
                                            // unknown
   std::string host;                        // if the recording names exactly one
   std::vector<InputFile> inputs;
   std::vector<std::pair<std::string, FileFacts>> opened;  // on disk, as they were then
   bool has_window = false;  // the load has one; otherwise there is no verdict
-  bool has_zone = true;     // false: the reason is timezone_ambiguous
 };
 
 struct PairRequest {
