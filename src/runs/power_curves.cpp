@@ -151,8 +151,8 @@ struct CountedSamples {
 };
 
 // A reading of 0 W outside of the window is of a GPU that is set up or torn down.
-CountedSamples counted(std::uint32_t device, std::span<const Sample> samples,
-                       const std::optional<Window>& window) {
+CountedSamples counted_samples(std::uint32_t device, std::span<const Sample> samples,
+                               const std::optional<Window>& window) {
   CountedSamples found{.device = device};
   std::uint64_t same = 0;  // readings with the newest stamp, whose sum is the newest sample
   const auto end_stamp = [&] {
@@ -281,7 +281,7 @@ PowerCurves power_curves(const PowerCurvesOptions& options, const Samples& sampl
                          std::span<const Window> pauses) {
   std::vector<CountedSamples> all;
   for (std::uint32_t i = 0; i < samples.devices().size(); ++i) {
-    all.push_back(counted(i, samples.devices()[i], options.window));
+    all.push_back(counted_samples(i, samples.devices()[i], options.window));
   }
   std::erase_if(all, [](const CountedSamples& of) { return of.samples.empty(); });
   CurveDrawing drawing(options, pauses, all.size());
