@@ -12,9 +12,7 @@
 
 #include "base/interruption.h"
 #include "store/backfill_places.h"
-#include "store/backfill_state.h"
 #include "store/commit_batch.h"
-#include "store/waiting_runs.h"
 #include "store/walking.h"
 #include "store/working.h"
 

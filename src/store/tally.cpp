@@ -100,9 +100,9 @@ std::string hash_of_record(const Recomputed& recomputed) {
 }  // namespace
 
 Tally::Tally(const BackfillRequest& request, const BackfillWatcher& watcher)
-    : request_(request), watcher_(watcher) {
-  if (!request.report.empty()) report_.emplace(request.report);
-}
+    : request_(request),
+      watcher_(watcher),
+      report_(request.report.empty() ? nullptr : std::make_unique<OutcomeLog>(request.report)) {}
 
 void Tally::add(const Recomputed& recomputed, double seconds, std::string& lines) {
   if (report_) {

@@ -1,4 +1,4 @@
-// Compares a run's inputs with what its record says about them.
+// Compares a stored run and its inputs with its earlier record.
 #include "store/up_to_date.h"
 
 #include <algorithm>
@@ -6,7 +6,9 @@
 #include <string_view>
 
 #include "base/files/hash.h"
+#include "base/files/path.h"
 #include "recorders/side_files.h"
+#include "results/aggregate_json.h"
 #include "runs/sensor_readings.h"
 #include "store/pieces.h"
 
@@ -57,6 +59,18 @@ bool are_as_read(const PastInputs& inputs, const Sources& sources, const IsSame&
   });
 }
 
+bool is_as_left(const StoredAggregate& aggregate, const PastRecord& past) {
+  const auto is_patched = [&](std::string_view text) {
+    return text.size() == past.patched.bytes && hashed_text(text).hash == past.patched.hash;
+  };
+  const RunTarget& target = aggregate.target;
+  if (!target.is_elsewhere) return is_patched(aggregate.text);
+  const auto others = std::ranges::find(past.sources.inputs, "aggregate_result", &InputFile::role);
+  return others != past.sources.inputs.end() && disk_tree()->find_file(target.aggregate) &&
+         is_patched(read_file(target.aggregate)) &&
+         hashed_others(aggregate.text).hash == others->hash;
+}
+
 }  // namespace
 
 bool have_the_sizes(const PastInputs& inputs, const Sources& sources, std::int64_t record_ns) {
@@ -71,6 +85,24 @@ bool have_the_hashes(const PastInputs& inputs, const Sources& sources) {
     const OpenedFile file = place.tree->open(place.path);
     return file.size() == input.bytes && hash_of(file) == input.hash;
   });
+}
+
+std::optional<PastRecord> previous_record(const StoredRun& run, const StoredAggregate& aggregate,
+                                          const PreviousQuestion& question) {
+  const std::string& path = aggregate.target.record;
+  const auto facts = disk_tree()->find_file(path);
+  if (!facts) return std::nullopt;
+  auto record = parse_record(read_file(path));
+  if (!record || record->tool_version != AGGREGATE_POWER_VERSION) return std::nullopt;
+  const auto is_of = [&](const std::string& recorded, const std::string& now) {
+    return recorded == printable_path(relative_path(run.folder.below, now));
+  };
+  const bool is_done =
+      record->contract == question.contract && record->sources.options == question.options &&
+      is_of(record->telemetry_source, question.telemetry) &&
+      is_of(record->benchmark_result, question.benchmark) && is_as_left(aggregate, *record) &&
+      question.is_as_read(record->sources, facts->modified_ns);
+  return is_done ? std::move(record) : std::nullopt;
 }
 
 }  // namespace aggregate_power

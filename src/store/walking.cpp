@@ -2,12 +2,17 @@
 #include "store/walking.h"
 
 #include <algorithm>
+#include <memory>
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "aggregate_power/error.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/interruption.h"
+#include "store/backfill_places.h"
 #include "store/store.h"
 
 namespace aggregate_power {
@@ -33,6 +38,20 @@ void add_fault(BackfillState& state, const StorePath& place, const std::string& 
                            ? selection.has_artifact(std::string(last_name(place.display)))
                            : selection.has_run(artifact, artifact);
   if (is_ours) add_failure(state, place.display, reason, what);
+}
+
+// Takes a run that was found and is selected.
+void take_found(BackfillState& state, const StoredRun& run, const TakeTask& take) {
+  state.tally.add_found();
+  take({.run = run});
+}
+
+// Counts a line of the list that has no run. Only the shard of `key` does so.
+void add_unfound(BackfillState& state, const std::string& line, const std::string& key,
+                 const std::string& why) {
+  if (state.selection.has_artifact(key)) {
+    add_failure(state, line, Reason::run_not_found, line + ": " + why);
+  }
 }
 
 StoreVisitor visitor_for(BackfillState& state, TakeTask take) {
@@ -107,7 +126,42 @@ void take_listed_paths(BackfillState& state, const TakeTask& take) {
   });
 }
 
+void push_kept(BackfillState& state, KeptRun kept, const MetName& met) {
+  state.tasks.push({.run = std::move(kept.run),
+                    .namesakes = met.namesakes,
+                    .aggregate_text = std::move(kept.aggregate_text)});
+}
+
+// A name without any run: a run that lacks only its aggregate, or none at all.
+void push_bare(BackfillState& state, const MetName& met) {
+  const bool is_known = met.is_run || (!state.list && met.is_artifact);
+  const bool is_wanted = !state.list || met.is_listed;
+  if (is_known || !is_wanted || !state.selection.has_run(met.name, met.name)) return;
+  if (met.bare) {
+    take_found(state, *met.bare, [&](Task task) { state.tasks.push(std::move(task)); });
+  } else if (met.is_listed) {
+    add_unfound(state, met.name, met.name, "no such run");
+  }
+}
+
 }  // namespace
+
+BackfillState::BackfillState(const BackfillRequest& asked, const BackfillWatcher& watcher)
+    : request(asked),
+      options(asked.recompute),
+      selection{asked.shard, asked.shards, asked.only},
+      tally(asked, watcher),
+      stores(stores_to_walk(asked.stores, options.output)) {
+  if (!options.output.empty()) require_output_outside(options.output, stores);
+  if (request.runs.empty()) return;
+  try {
+    list.emplace(request.runs, stores, [this](const std::string& name) { met.add_listed(name); });
+  } catch (const FileError& error) {
+    throw Error(fmt::format("--runs: {}", error.what()));
+  }
+  // The walk looks for the names on the list. Without names there is no walk.
+  options.is_searched = list->has_names();
+}
 
 void walk_stores(BackfillState& state) {
   const TakeTask push = [&state](Task task) { state.tasks.push(std::move(task)); };
@@ -115,6 +169,34 @@ void walk_stores(BackfillState& state) {
   if (!state.options.is_searched) return;
   const StoreVisitor visitor = visitor_for(state, push);
   for (const StorePath& store : state.stores) walk_store(store, visitor);
+}
+
+void push_those_that_wait(BackfillState& state) {
+  state.met.for_each_name([&](MetName met) {
+    throw_if_interrupted();
+    for (KeptRun& kept : met.waiting) push_kept(state, std::move(kept), met);
+    if (met.is_listed) {
+      for (KeptRun& kept : met.found) {
+        state.tally.add_found();
+        push_kept(state, std::move(kept), met);
+      }
+    }
+    push_bare(state, met);
+  });
+}
+
+void push_those_without_zone(BackfillState& state) {
+  const bool is_whole = !state.list && state.selection.only.empty();
+  const ZoneCases::Seen seen{.labelled_runs = is_whole,
+                             .other_runs = is_whole && state.selection.shards == 1,
+                             .files = state.options.is_searched};
+  state.zone_cases.for_each_that_waits(seen, [&](DecidableRun run) {
+    Task task;
+    task.run = run.run;
+    task.aggregate_text = run.aggregate_text;
+    task.decidable = std::make_shared<const DecidableRun>(std::move(run));
+    state.tasks.push(std::move(task));
+  });
 }
 
 void search_archive(BackfillState& state, const Task& task, const TakeTask& take) {
@@ -129,18 +211,6 @@ void search_archive(BackfillState& state, const Task& task, const TakeTask& take
     });
   } catch (const FileError& error) {
     add_fault(state, archive, task.artifact, Reason::archive_unreadable, error.what());
-  }
-}
-
-void take_found(BackfillState& state, const StoredRun& run, const TakeTask& take) {
-  state.tally.add_found();
-  take({.run = run});
-}
-
-void add_unfound(BackfillState& state, const std::string& line, const std::string& key,
-                 const std::string& why) {
-  if (state.selection.has_artifact(key)) {
-    add_failure(state, line, Reason::run_not_found, line + ": " + why);
   }
 }
 

@@ -11,7 +11,6 @@
 #include "base/interruption.h"
 #include "store/layouts.h"
 #include "store/recompute.h"
-#include "store/walking.h"
 
 namespace aggregate_power {
 namespace {

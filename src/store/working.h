@@ -1,8 +1,8 @@
 // The work of one thread of a backfill.
 #pragma once
 
-#include "store/backfill_state.h"
 #include "store/commit_batch.h"
+#include "store/walking.h"
 
 namespace aggregate_power {
 

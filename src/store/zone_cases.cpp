@@ -27,7 +27,8 @@ void add_name(std::map<std::string, ZoneVote>& first, const std::string& name,
 
 // Names contain no NUL.
 std::string waiting_text(const StoredRun& run, const ZoneCase& zone_case) {
-  return fmt::format("{}{}{}{}{}", run.name, '\0', run.artifact, '\0', zone_case_text(zone_case));
+  return fmt::format("{}{}{}{}{}{}", static_cast<char>(run.layout), run.name, '\0', run.artifact,
+                     '\0', zone_case_text(zone_case));
 }
 
 std::string taken_field(std::string_view& text) {
@@ -48,8 +49,7 @@ void ZoneCases::add(const ZoneCase& zone_case, const StoredRun& run,
                     const std::string& aggregate_text) {
   const std::lock_guard guard(mutex_);
   if (zone_case.waits()) {
-    waiting_.add(
-        {static_cast<std::uint8_t>(run.layout), aggregate_text, waiting_text(run, zone_case)});
+    waiting_.add(scattered_key(aggregate_text), waiting_text(run, zone_case));
   }
   if (zone_case.recorder.empty()) return;  // it has no others
   Recorder& recorder = recorders_[zone_case.recorder];
@@ -116,13 +116,14 @@ const ZoneStanding& ZoneCases::standing_of(const std::string& label, Recorder& r
   return *recorder.standing;
 }
 
-DecidableRun ZoneCases::decidable(const IndexEntry& entry, const Seen& seen) {
+DecidableRun ZoneCases::decidable(const std::string& aggregate_text, std::string_view text,
+                                  const Seen& seen) {
   DecidableRun run;
-  std::string_view text = entry.text;
-  run.run.layout = static_cast<Layout>(entry.kind);
+  run.run.layout = static_cast<Layout>(text[0]);
+  text.remove_prefix(1);
   run.run.name = taken_field(text);
   run.run.artifact = taken_field(text);
-  run.aggregate_text = entry.name;
+  run.aggregate_text = aggregate_text;
   run.zone_case = zone_case_of(text);
   const ZoneCase& zone_case = run.zone_case;
   if (seen.files && zone_case.written_ns && !is_copied(zone_case)) {
@@ -144,9 +145,9 @@ DecidableRun ZoneCases::decidable(const IndexEntry& entry, const Seen& seen) {
 void ZoneCases::for_each_that_waits(const Seen& seen,
                                     const std::function<void(DecidableRun)>& take) {
   std::ranges::sort(written_);
-  waiting_.for_each_name([&](const std::string&, const std::vector<IndexEntry>& entries) {
+  waiting_.for_each_key([&](const std::string& key, const std::vector<std::string>& texts) {
     throw_if_interrupted();
-    for (const IndexEntry& entry : entries) take(decidable(entry, seen));
+    for (const std::string& text : texts) take(decidable(name_of_key(key), text, seen));
   });
 }
 

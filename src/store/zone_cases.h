@@ -8,11 +8,12 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "energy/zone_witnesses.h"
-#include "store/disk_index.h"
+#include "store/catalogue/external_sort.h"
 #include "store/stored_run.h"
 #include "store/zone_case.h"
 
@@ -70,14 +71,15 @@ class ZoneCases {
   static std::string timezone_of(const Recorder& recorder);
   bool is_copied(const ZoneCase& zone_case) const;
   static const ZoneStanding& standing_of(const std::string& label, Recorder& recorder);
-  DecidableRun decidable(const IndexEntry& entry, const Seen& seen);
+  DecidableRun decidable(const std::string& aggregate_text, std::string_view text,
+                         const Seen& seen);
 
   std::mutex mutex_;
   std::map<std::string, Recorder> recorders_;  // by label
   // When recordings were written, with a hash of each: different recordings written in the same
   // second were copied.
   std::vector<std::pair<std::int64_t, std::uint64_t>> written_;
-  DiskIndex waiting_;
+  ExternalSort waiting_;
 };
 
 }  // namespace aggregate_power
