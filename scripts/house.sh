@@ -132,8 +132,8 @@ done <<'TABLE'
 3 2 2 files '"(--)?select"'
 3 2 6 files 'Contract::august'
 3 0 0 files of step 3 still there
-4 14 4 files '"(power_valid|computed_from)"'
-4 5 0 files of step 4 still there
+4 4 4 files '"(power_valid|computed_from)"'
+4 3 0 files of step 4 still there
 5 19 2 files '\{[a-z_]*:[<>]'
 5 32 1 files '\.dump\('
 5 14 0 files of step 5 still there

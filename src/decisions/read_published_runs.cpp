@@ -17,7 +17,8 @@
 #include "decisions/published_run.h"
 #include "publication/evidence.h"
 #include "publication/run_files.h"
-#include "publication/run_record.h"
+#include "results/record.h"
+#include "store/catalogue/run_record.h"
 
 namespace aggregate_power {
 namespace {
@@ -32,7 +33,7 @@ bool is_worth_reading(std::string_view name) {
 }
 
 bool has_power_keys(const JsonValue& members) {
-  return members.find("power_valid") != nullptr || members.find("avg_power_w") != nullptr;
+  return members.find(kPowerValid) != nullptr || members.find("avg_power_w") != nullptr;
 }
 
 // Where a run was named or found.

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "publication/run_record.h"
+#include "store/catalogue/run_record.h"
 
 namespace aggregate_power {
 

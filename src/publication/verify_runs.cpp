@@ -16,7 +16,7 @@
 #include "publication/evidence.h"
 #include "publication/run_check.h"
 #include "publication/run_files.h"
-#include "publication/run_record.h"
+#include "store/catalogue/run_record.h"
 
 namespace aggregate_power {
 namespace {

@@ -11,8 +11,8 @@
 #include "base/files/nameless_file.h"
 #include "base/text/json_value.h"
 #include "decisions/published_parts.h"
-#include "publication/run_record.h"
 #include "store/backfill.h"
+#include "store/catalogue/run_record.h"
 
 namespace aggregate_power {
 namespace {

@@ -16,8 +16,8 @@
 namespace aggregate_power {
 namespace {
 
-std::optional<PastRecord> past_pair(const StoredRun& run, const OneNodePieces& pieces,
-                                    const RecomputeContext& context) {
+std::optional<StoredRecord> past_pair(const StoredRun& run, const OneNodePieces& pieces,
+                                      const RecomputeContext& context) {
   const std::vector<StorePath>& telemetry = pieces.telemetry.places;
   const std::vector<StorePath>& loads = pieces.loads.places;
   const RecomputeOptions& options = context.options;

@@ -25,8 +25,8 @@ std::vector<RecordedOption> package_options(const RecomputeOptions& options) {
   return options_for_record(of_package, RunKind::stored_package);
 }
 
-std::optional<PastRecord> past_package(const StoredRun& run, const PackagePieces& pieces,
-                                       const RecomputeContext& context) {
+std::optional<StoredRecord> past_package(const StoredRun& run, const PackagePieces& pieces,
+                                         const RecomputeContext& context) {
   const std::vector<StorePath>& results = pieces.results.places;
   const RecomputeOptions& options = context.options;
   if (options.force || results.size() != 1 || pieces.logs.size() != 1) return std::nullopt;

@@ -17,29 +17,24 @@ namespace {
 
 using IsSame = std::function<bool(const StorePath&, const InputFile&)>;
 
-const InputFile* recorded(const Sources& sources, std::string_view role) {
-  const auto found = std::ranges::find(sources.inputs, role, &InputFile::role);
-  return found == sources.inputs.end() ? nullptr : &*found;
-}
-
 // The second zone file is read if the first one was missing.
 bool counts(const SideFile& side, const PastInputs& inputs, const Sources& sources) {
   const bool is_of_zone = std::string_view(side.role).starts_with("timezone");
   if (is_of_zone && !inputs.zone_files_count) return false;
   const bool is_second = is_of_zone && *side.name != '\0';
-  return !is_second || recorded(sources, "timezone_file") == nullptr;
+  return !is_second || input_of_role(sources.inputs, "timezone_file") == nullptr;
 }
 
 bool are_as_read(const PastInputs& inputs, const Sources& sources, const IsSame& is_same) {
   const auto is_input = [&](const StorePath& place, std::string_view role) {
-    const InputFile* const input = recorded(sources, role);
+    const InputFile* const input = input_of_role(sources.inputs, role);
     return input != nullptr && is_same(place, *input);
   };
   if (!is_input(inputs.telemetry, "telemetry") || !is_input(inputs.benchmark, "benchmark_result")) {
     return false;
   }
   const auto is_as_it_was = [&](const std::optional<StorePath>& place, std::string_view role) {
-    return place ? is_input(*place, role) : recorded(sources, role) == nullptr;
+    return place ? is_input(*place, role) : input_of_role(sources.inputs, role) == nullptr;
   };
   if (const auto profile = profile_files(inputs.benchmark)) {
     if (!is_as_it_was(profile->summary, "profile_summary")) return false;
@@ -59,14 +54,14 @@ bool are_as_read(const PastInputs& inputs, const Sources& sources, const IsSame&
   });
 }
 
-bool is_as_left(const StoredAggregate& aggregate, const PastRecord& past) {
+bool is_as_left(const StoredAggregate& aggregate, const StoredRecord& past) {
   const auto is_patched = [&](std::string_view text) {
     return text.size() == past.patched.bytes && hashed_text(text).hash == past.patched.hash;
   };
   const RunTarget& target = aggregate.target;
   if (!target.is_elsewhere) return is_patched(aggregate.text);
-  const auto others = std::ranges::find(past.sources.inputs, "aggregate_result", &InputFile::role);
-  return others != past.sources.inputs.end() && disk_tree()->find_file(target.aggregate) &&
+  const InputFile* const others = input_of_role(past.sources.inputs, "aggregate_result");
+  return others != nullptr && disk_tree()->find_file(target.aggregate) &&
          is_patched(read_file(target.aggregate)) &&
          hashed_others(aggregate.text).hash == others->hash;
 }
@@ -87,12 +82,12 @@ bool have_the_hashes(const PastInputs& inputs, const Sources& sources) {
   });
 }
 
-std::optional<PastRecord> previous_record(const StoredRun& run, const StoredAggregate& aggregate,
-                                          const PreviousQuestion& question) {
+std::optional<StoredRecord> previous_record(const StoredRun& run, const StoredAggregate& aggregate,
+                                            const PreviousQuestion& question) {
   const std::string& path = aggregate.target.record;
   const auto facts = disk_tree()->find_file(path);
   if (!facts) return std::nullopt;
-  auto record = parse_record(read_file(path));
+  auto record = read_stored_record(read_file(path));
   if (!record || record->tool_version != AGGREGATE_POWER_VERSION) return std::nullopt;
   const auto is_of = [&](const std::string& recorded, const std::string& now) {
     return recorded == printable_path(relative_path(run.folder.below, now));

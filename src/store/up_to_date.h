@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "aggregate_power/provenance.h"
-#include "results/past_record.h"
+#include "results/record_read.h"
 #include "store/stored_aggregate.h"
 #include "store/stored_run.h"
 
@@ -44,7 +44,7 @@ struct PreviousQuestion {
 // The record of the same run, written by this version with the same options, from inputs and an
 // aggregate that have not changed since. Returns nullopt if the run must be recomputed. Throws
 // FileError.
-std::optional<PastRecord> previous_record(const StoredRun& run, const StoredAggregate& aggregate,
-                                          const PreviousQuestion& question);
+std::optional<StoredRecord> previous_record(const StoredRun& run, const StoredAggregate& aggregate,
+                                            const PreviousQuestion& question);
 
 }  // namespace aggregate_power
