@@ -20,10 +20,10 @@
 #include "base/parallel.h"
 #include "base/text/json_value.h"
 #include "base/text/unicode.h"
-#include "decisions/published_run.h"
 #include "results/edits.h"
 #include "results/transaction.h"
 #include "results/withdrawal.h"
+#include "store/catalogue/published_runs.h"
 #include "store/catalogue/run_record.h"
 
 namespace aggregate_power {

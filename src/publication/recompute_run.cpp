@@ -10,11 +10,11 @@
 #include "aggregate_power/error.h"
 #include "base/files/path.h"
 #include "base/text/python_number.h"
-#include "publication/evidence.h"
 #include "results/record.h"
 #include "runs/measure.h"
 #include "runs/option_codec.h"
 #include "runs/run_kinds.h"
+#include "store/catalogue/retained_files.h"
 #include "store/recompute.h"
 
 namespace aggregate_power {

@@ -17,7 +17,6 @@
 #include "loads/aiperf.h"
 #include "publication/compare_lines.h"
 #include "publication/compare_records.h"
-#include "publication/evidence.h"
 #include "publication/point_metrics.h"
 #include "publication/recompute_run.h"
 #include "recorders/side_files.h"
@@ -25,6 +24,7 @@
 #include "results/edits.h"
 #include "results/record.h"
 #include "runs/sensor_readings.h"
+#include "store/catalogue/retained_files.h"
 #include "store/catalogue/run_record.h"
 #include "store/package_files.h"
 #include "store/pieces.h"
@@ -102,7 +102,7 @@ class RunCheck {
 
   bool read_record() {
     try {
-      record_.content = read_json_object(record_.place.tree->open(record_.place.path));
+      record_.content = read_json_object(record_.place);
       if (is_run_record(record_.content)) return true;
       fault(kTampered, name(), "it is not an audit record");
     } catch (const Error& error) {

@@ -10,8 +10,8 @@
 #include "base/files/file.h"
 #include "base/files/nameless_file.h"
 #include "base/text/json_value.h"
-#include "decisions/published_parts.h"
 #include "store/backfill.h"
+#include "store/catalogue/published_runs.h"
 #include "store/catalogue/run_record.h"
 
 namespace aggregate_power {

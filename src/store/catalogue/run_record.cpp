@@ -8,6 +8,7 @@
 
 #include "base/files/hash.h"
 #include "base/files/path.h"
+#include "store/catalogue/retained_files.h"
 
 namespace aggregate_power {
 namespace {
@@ -126,6 +127,11 @@ std::optional<StorePath> RunRecord::find_aggregate() const {
     if (auto aggregate = file_in(place.folder, file)) return aggregate;
   }
   return std::nullopt;
+}
+
+std::optional<RunRecord> read_run_record(const StorePath& place) {
+  RunRecord record{place, read_json_object(place)};
+  return is_run_record(record.content) ? std::optional(std::move(record)) : std::nullopt;
 }
 
 }  // namespace aggregate_power

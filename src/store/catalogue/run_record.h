@@ -34,4 +34,7 @@ struct RunRecord {
   std::optional<StorePath> find_aggregate() const;
 };
 
+// Returns nullopt if it is another JSON object. Throws Error and FileError for anything else.
+std::optional<RunRecord> read_run_record(const StorePath& place);
+
 }  // namespace aggregate_power

@@ -1,15 +1,17 @@
 // Understands an aggregate and its audit record.
-#include "decisions/published_run.h"
+#include "store/catalogue/published_runs.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include "decisions/published_parts.h"
+#include "aggregate_power/error.h"
+#include "base/text/nearest.h"
 #include "model/beyond_measure.h"
-#include "publication/evidence.h"
+#include "recorders/recording.h"
 #include "results/edits.h"
+#include "store/catalogue/retained_files.h"
 #include "store/catalogue/run_record.h"
 
 namespace aggregate_power {
@@ -400,8 +402,37 @@ std::string configuration_text(const Configuration& configuration) {
 
 std::optional<StorePath> telemetry_of(const PublishedRun& run) {
   if (!run.record || run.telemetry.empty()) return std::nullopt;
-  const RunRecord record{*run.record, read_json_object(run.record->tree->open(run.record->path))};
+  const RunRecord record{*run.record, read_json_object(*run.record)};
   return record.find(run.telemetry);
+}
+
+void require_members(std::string_view option, const std::vector<const PublishedRun*>& runs,
+                     const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) {
+    const auto has_it = [&](const PublishedRun* run) { return !run->text_of(key).empty(); };
+    if (std::ranges::any_of(runs, has_it)) continue;
+    std::vector<std::string> known;
+    for (const PublishedRun* run : runs) {
+      for (const auto& [name, value] : run->members.members) known.push_back(name);
+    }
+    throw Error(fmt::format("{}: no run has '{}'{}", option, key, did_you_mean(key, known)));
+  }
+}
+
+std::optional<MeasurementIdentity> measurement_identity(const PublishedRun& run, double value) {
+  if (run.start_unix_s == 0) return std::nullopt;
+  return MeasurementIdentity{run.start_unix_s, run.duration_s, value,
+                             run.gpu_ids,      run.gpu_uuids,  run.hosts};
+}
+
+std::unique_ptr<Recording> recording_of_run(const StorePath& telemetry, const JsonValue& record) {
+  const auto beside = [telemetry](const std::string& name) -> std::unique_ptr<ByteSource> {
+    const auto found = find_beside(telemetry, name);
+    return found ? found->tree->open(found->path).source() : nullptr;
+  };
+  return std::make_unique<Recording>(
+      telemetry.display, std::make_unique<OpenedFile>(telemetry.tree->open(telemetry.path)), beside,
+      recorded_zone(record), recorded_columns(record));
 }
 
 }  // namespace aggregate_power
