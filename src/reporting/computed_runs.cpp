@@ -35,9 +35,7 @@ void apply_edits(const std::vector<JsonEdit>& edits, JsonValue& members) {
 
 ComputedRun computed_run(const Recomputed& recomputed) {
   ComputedRun computed{.reasons = recomputed.reasons.codes(), .telemetry = recomputed.telemetry};
-  const bool is_done =
-      recomputed.outcome == Outcome::patched || recomputed.outcome == Outcome::not_valid;
-  if (!recomputed.plan || !is_done) return computed;
+  if (!recomputed.plan || !recomputed.is_written()) return computed;
   computed.edits = recomputed.plan->edits;
   computed.record = parse_json(recomputed.plan->record({}, {}));
   return computed;

@@ -209,7 +209,7 @@ bool must_wait_for_zone(BackfillState& state, const Task& task, Recomputed& reco
 void show_changes(Tally& tally, Recomputed& recomputed) {
   Preview changes = preview(*recomputed.plan);
   note_writing_faults(recomputed, changes);
-  if (recomputed.outcome != Outcome::patched && recomputed.outcome != Outcome::not_valid) return;
+  if (!recomputed.is_written()) return;
   if (!changes.changes) {
     recomputed.outcome = Outcome::unchanged;
     return;
