@@ -124,7 +124,9 @@ void print_result_of(BackfillResult& result, const BackfillRequest& request, boo
   const bool is_list = !request.list.empty();
   std::FILE* const lines_to = json ? stderr : stdout;
   if (is_list || !is_quiet()) {
-    result.lines.take_all([&](std::string_view text) { print(lines_to, std::string(text)); });
+    result.lines.for_each_key([&](const std::string&, const std::vector<std::string>& texts) {
+      for (const std::string& text : texts) print(lines_to, text);
+    });
   }
   const bool dry_run = request.recompute.dry_run;
   if (json) {

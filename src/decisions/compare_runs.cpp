@@ -15,12 +15,11 @@
 #include "base/text/python_number.h"
 #include "decisions/compared_configurations.h"
 #include "decisions/compared_limits.h"
-#include "decisions/known_members.h"
 #include "decisions/run_facility.h"
-#include "decisions/same_measurement.h"
 #include "model/beyond_measure.h"
 #include "recorders/energy_rate.h"
 #include "results/edits.h"
+#include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {
 namespace {

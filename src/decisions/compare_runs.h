@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "aggregate_power/facility.h"
-#include "decisions/published_run.h"
 #include "decisions/relative_change.h"
 #include "decisions/same_boards.h"
+#include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {
 

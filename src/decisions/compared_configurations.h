@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "decisions/published_run.h"
+#include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "decisions/published_run.h"
+#include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {
 

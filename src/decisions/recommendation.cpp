@@ -15,10 +15,9 @@
 #include "base/files/tree.h"
 #include "base/text/encoding.h"
 #include "decisions/epoch_sweep.h"
-#include "decisions/known_members.h"
-#include "decisions/published_run.h"
 #include "decisions/run_sweep.h"
 #include "decisions/sweep_stats.h"
+#include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {
 namespace {

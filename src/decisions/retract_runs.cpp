@@ -20,11 +20,11 @@
 #include "base/parallel.h"
 #include "base/text/json_value.h"
 #include "base/text/unicode.h"
-#include "decisions/published_run.h"
-#include "publication/run_record.h"
 #include "results/edits.h"
 #include "results/transaction.h"
 #include "results/withdrawal.h"
+#include "store/catalogue/published_runs.h"
+#include "store/catalogue/run_record.h"
 
 namespace aggregate_power {
 namespace {
@@ -53,19 +53,12 @@ bool fits_glob(const std::string& glob, const std::string& text) {
 // What a record states of one recording; what that does not say itself is said for all.
 std::vector<std::string> values_stated(const std::string& key, const JsonValue& record,
                                        const JsonValue& recording) {
-  std::vector<std::string> values;
-  if (key == kVerdictKey) {
-    for (const JsonValue& verdict : record.at("uncertainty").at("verdicts").items) {
-      values.push_back(verdict.at("code").text);
-    }
-    return values;
-  }
+  if (key == kVerdictKey) return recorded_verdicts(record);
   const auto row =
       std::ranges::find(kRetractKeys, key, &std::pair<std::string_view, std::string_view>::first);
   const JsonValue& own = recording.at(row->second);
-  const JsonValue& stated = own.is_null() ? record.at("computed_from").at(row->second) : own;
-  if (stated.is_string()) values.push_back(stated.text);
-  return values;
+  const JsonValue& stated = own.is_null() ? recorded_origin(record).at(row->second) : own;
+  return stated.is_string() ? std::vector{stated.text} : std::vector<std::string>();
 }
 
 bool is_met(const RetractCondition& condition, const std::vector<std::string>& stated) {
@@ -76,13 +69,7 @@ bool is_met(const RetractCondition& condition, const std::vector<std::string>& s
 // Compares a record with the conditions.
 void match(const std::vector<RetractCondition>& conditions, const JsonValue& record,
            RetractedRun& done) {
-  const JsonValue& from = record.at("computed_from");
-  std::vector<const JsonValue*> recordings;
-  for (const char* const hosts : {"hosts", "nodes"}) {
-    for (const auto& [name, host] : from.at(hosts).members) recordings.push_back(&host);
-  }
-  if (recordings.empty()) recordings.push_back(&from);
-  for (const JsonValue* const recording : recordings) {
+  for (const JsonValue* const recording : recorded_recordings(record)) {
     bool are_met = true;
     for (std::size_t i = 0; i < conditions.size(); ++i) {
       const auto values = values_stated(conditions[i].key, record, *recording);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "aggregate_power/facility.h"
-#include "decisions/published_run.h"
+#include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {
 

@@ -13,10 +13,11 @@
 
 #include "aggregate_power/error.h"
 #include "decisions/limit_sweep.h"
-#include "decisions/run_recording.h"
 #include "decisions/sweep_rows.h"
 #include "energy/quantile.h"
-#include "publication/evidence.h"
+#include "recorders/recording.h"
+#include "store/catalogue/published_runs.h"
+#include "store/catalogue/retained_files.h"
 
 namespace aggregate_power {
 namespace {
@@ -48,7 +49,7 @@ std::optional<double> member_w(const PublishedRun& run, const std::string_view (
 std::map<std::string, GpuLimits> reported_limits(const PublishedRun& run) {
   const auto place = telemetry_of(run);
   if (!place || !place->facts) return {};
-  const JsonValue record = read_json_object(run.record->tree->open(run.record->path));
+  const JsonValue record = read_json_object(*run.record);
   const auto opened = recording_of_run(*place, record);
   const Recording& recording = *opened;
   if (!recording.faults().empty()) return {};

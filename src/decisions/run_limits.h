@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "decisions/published_run.h"
+#include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {
 

@@ -11,9 +11,9 @@
 
 #include "base/parallel.h"
 #include "decisions/run_limits.h"
-#include "decisions/same_measurement.h"
 #include "decisions/sweep_rows.h"
 #include "model/beyond_measure.h"
+#include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "decisions/limit_sweep.h"
 #include "decisions/pareto_front.h"
-#include "decisions/published_run.h"
+#include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {
 

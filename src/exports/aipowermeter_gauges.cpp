@@ -10,8 +10,8 @@
 #include "base/files/path.h"
 #include "base/text/json_value.h"
 #include "exports/export_names.h"
-#include "publication/run_record.h"
 #include "recorders/aipowermeter.h"
+#include "store/catalogue/run_record.h"
 
 namespace aggregate_power {
 namespace {

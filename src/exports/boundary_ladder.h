@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "decisions/published_run.h"
+#include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {
 

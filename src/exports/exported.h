@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "aggregate_power/sample.h"
-#include "decisions/published_run.h"
 #include "exports/boundary_ladder.h"
 #include "exports/power_limits.h"
 #include "exports/run_cost.h"
+#include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {
 

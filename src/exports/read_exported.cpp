@@ -13,9 +13,9 @@
 #include "base/text/unicode.h"
 #include "exports/export_names.h"
 #include "exports/exported.h"
-#include "publication/run_record.h"
 #include "recorders/energy_rate.h"
 #include "results/facility_report.h"
+#include "store/catalogue/run_record.h"
 
 namespace aggregate_power {
 namespace {

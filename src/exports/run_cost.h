@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "aggregate_power/facility.h"
-#include "decisions/published_run.h"
 #include "exports/boundary_ladder.h"
+#include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {
 

@@ -2,8 +2,8 @@
 // 5.2.
 #pragma once
 
-#include "publication/evidence.h"
 #include "publication/point_faults.h"
+#include "store/catalogue/retained_files.h"
 
 namespace aggregate_power {
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "publication/evidence.h"
 #include "publication/point_checks.h"
 #include "publication/point_evidence.h"
+#include "store/catalogue/retained_files.h"
 
 namespace aggregate_power {
 

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "results/record_read.h"
+
 namespace aggregate_power {
 namespace {
 
@@ -173,7 +175,7 @@ void check_aggregate(const RequiredPoint& point, const JsonValue& aggregate, Poi
   if (version.kind != JsonKind::integer || version.as_integer() != 2) {
     faults.add("'power_metric_schema_version' of the aggregate", "2", version.shown());
   }
-  const JsonValue& valid = aggregate.at("power_valid");
+  const JsonValue& valid = power_verdict(aggregate);
   if (!valid.is_number() || valid.as_double() != 1) {
     faults.add("'power_valid' of the aggregate", "1", valid.shown());
   }
@@ -203,8 +205,8 @@ std::optional<std::int64_t> check_topology(const RequiredPoint& point, const Jso
 
 void check_verdict(const JsonValue& record, PointFaults& faults) {
   faults.begin(4);
-  if (!record.at("power_valid").is_true()) {
-    faults.add("'power_valid' of the audit record", "true", record.at("power_valid").shown());
+  if (!is_power_valid(record)) {
+    faults.add("'power_valid' of the audit record", "true", power_verdict(record).shown());
   }
   const JsonValue& start = record.at("benchmark_window").at("start_time_unix");
   const JsonValue& end = record.at("benchmark_window").at("end_time_unix");

@@ -14,6 +14,7 @@
 #include "base/files/path.h"
 #include "base/parallel.h"
 #include "base/text/unicode.h"
+#include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {
 namespace {
@@ -46,10 +47,6 @@ std::vector<std::string> named_below(const Evidence& evidence, const std::string
   std::vector<std::string> files = evidence.files_below(folder);
   std::erase_if(files, [&](const std::string& file) { return !is_wanted(last_name(file)); });
   return files;
-}
-
-bool is_record_name(std::string_view name) {
-  return name.starts_with("power_validation") && name.ends_with(".json");
 }
 
 // The selected window's file must be that of the point, at its time.
@@ -214,7 +211,7 @@ bool find_record(const Evidence& evidence, const RequiredPoint& point, PointEvid
                  PointFaults& faults) {
   const std::string run = run_of_artifact(point, found.aggregate_path);
   const std::string artifact = (point.is_agentic() ? "agentic_" : "power_audit_") + run;
-  const std::vector<std::string> records = named_below(evidence, artifact, is_record_name);
+  const std::vector<std::string> records = named_below(evidence, artifact, is_run_record_name);
   std::vector<std::string> ours;
   for (const std::string& path : records) {
     JsonValue record = evidence.json(path);

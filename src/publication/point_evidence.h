@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/text/json_value.h"
-#include "publication/evidence.h"
 #include "publication/point_faults.h"
 #include "publication/sweep_manifest.h"
+#include "store/catalogue/retained_files.h"
 
 namespace aggregate_power {
 

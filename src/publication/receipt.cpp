@@ -14,11 +14,11 @@
 #include "base/files/sha256.h"
 #include "base/parallel.h"
 #include "base/text/unicode.h"
-#include "publication/evidence.h"
 #include "publication/receipt_archive.h"
 #include "publication/receipt_content.h"
 #include "publication/receipt_rules.h"
 #include "publication/receipt_shape.h"
+#include "store/catalogue/retained_files.h"
 
 namespace aggregate_power {
 namespace {

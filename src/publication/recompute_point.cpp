@@ -16,7 +16,6 @@
 #include "packages/package.h"
 #include "packages/window_power.h"
 #include "publication/compare_records.h"
-#include "publication/run_record.h"
 #include "recorders/recording.h"
 #include "results/idle_json.h"
 #include "results/interval_json.h"
@@ -26,6 +25,7 @@
 #include "runs/option_codec.h"
 #include "runs/package_run.h"
 #include "runs/window.h"
+#include "store/catalogue/run_record.h"
 
 namespace aggregate_power {
 namespace {
@@ -164,10 +164,6 @@ PlacedLoad load_of(const Evidence& evidence, const PointEvidence& found, Recompu
   return placed;
 }
 
-Contract recorded_contract(const JsonValue& record) {
-  return contract_named(record.at("computed_from").at("contract").text);
-}
-
 bool has_dashboard_metrics(const JsonValue& record) {
   return std::ranges::any_of(dashboard_metric_keys(), [&](std::string_view key) {
     return record.at("metrics").find(key) != nullptr;
@@ -203,7 +199,7 @@ void recompute_one_node(const Evidence& evidence, const PointEvidence& found,
                         RecomputedPoint& result) {
   const JsonValue& record = found.record;
   MeasurementRequest request{recorded_extras(record)};
-  request.zone = recorded_zone(record.at("computed_from"));
+  request.zone = recorded_zone(recorded_origin(record));
   request.columns = recorded_columns(record);
   for (const JsonValue& name : record.at("selected_gpus").items) {
     request.gpus.names.push_back(name.text);
@@ -211,7 +207,7 @@ void recompute_one_node(const Evidence& evidence, const PointEvidence& found,
   request.contract = recorded_contract(record);
   request.expected_num_gpus = record.at("expected_gpu_count").as_integer();
   request.extended = has_dashboard_metrics(record);
-  const JsonValue& gap = record.at("computed_from").at("options").at("max_sample_gap_s");
+  const JsonValue& gap = recorded_origin(record).at("options").at("max_sample_gap_s");
   if (is_positive(gap)) request.max_sample_gap_s = gap.as_double();
   RunRecordings recordings({evidence.full(found.place)}, request);
   Recording& recording = recordings.open.front();
@@ -311,7 +307,7 @@ void recompute_whole_package(const Evidence& evidence, const RequiredPoint& requ
   question.role_gpus = roles_of(required, found);
   question.contract = recorded_contract(record);
   question.expected_producer_sha = record.at("producer").at("expected_producer_git_commit").text;
-  question.salvage = record.at("computed_from").find("salvaged") != nullptr;
+  question.salvage = recorded_origin(record).find("salvaged") != nullptr;
   question.extended = has_dashboard_metrics(record);
   question.window_file = record.at("selected_window").at("window_file").text;
   question.shared_samples = &shared;

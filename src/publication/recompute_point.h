@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "packages/shared_samples.h"
-#include "publication/evidence.h"
 #include "publication/point_evidence.h"
+#include "store/catalogue/retained_files.h"
 
 namespace aggregate_power {
 

@@ -10,11 +10,11 @@
 #include "aggregate_power/error.h"
 #include "base/files/path.h"
 #include "base/text/python_number.h"
-#include "publication/evidence.h"
 #include "results/record.h"
 #include "runs/measure.h"
 #include "runs/option_codec.h"
 #include "runs/run_kinds.h"
+#include "store/catalogue/retained_files.h"
 #include "store/recompute.h"
 
 namespace aggregate_power {
@@ -45,13 +45,13 @@ bool is_extended(const RunRecord& record, const JsonValue& aggregate) {
 void set_run_options(const RunRecord& record, const JsonValue& aggregate, RunSpec& run) {
   const JsonValue& content = record.content;
   const JsonValue& from = record.from();
-  run.contract = contract_named(from.at("contract").text);
+  run.contract = recorded_contract(content);
   const bool is_mean = content.at("integration_method").text == "mean_of_sample_buckets";
   run.schema_version = is_mean ? 1 : 2;
   run.finds_gpus = from.find("expected_gpu_count_source") != nullptr;
   if (!run.finds_gpus) run.expected_num_gpus = content.at("expected_gpu_count").as_integer();
   for (const JsonValue& gpu : content.at("selected_gpus").items) run.gpus.names.push_back(gpu.text);
-  for (const JsonValue& column : from.at("columns").items) run.columns.all.push_back(column.text);
+  run.columns = recorded_columns(content);
   run.extended = is_extended(record, aggregate);
   for (const JsonValue& witness : content.at("witnesses").items) {
     run.witnesses.push_back(found_path(record, witness.at("file").text));

@@ -7,7 +7,7 @@
 
 #include "base/text/json_patch.h"
 #include "base/text/json_value.h"
-#include "publication/run_record.h"
+#include "store/catalogue/run_record.h"
 #include "store/multinode_logs.h"
 
 namespace aggregate_power {

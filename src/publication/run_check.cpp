@@ -17,14 +17,15 @@
 #include "loads/aiperf.h"
 #include "publication/compare_lines.h"
 #include "publication/compare_records.h"
-#include "publication/evidence.h"
 #include "publication/point_metrics.h"
 #include "publication/recompute_run.h"
-#include "publication/run_record.h"
 #include "recorders/side_files.h"
 #include "results/aggregate_json.h"
 #include "results/edits.h"
+#include "results/record.h"
 #include "runs/sensor_readings.h"
+#include "store/catalogue/retained_files.h"
+#include "store/catalogue/run_record.h"
 #include "store/package_files.h"
 #include "store/pieces.h"
 
@@ -101,7 +102,7 @@ class RunCheck {
 
   bool read_record() {
     try {
-      record_.content = read_json_object(record_.place.tree->open(record_.place.path));
+      record_.content = read_json_object(record_.place);
       if (is_run_record(record_.content)) return true;
       fault(kTampered, name(), "it is not an audit record");
     } catch (const Error& error) {
@@ -155,14 +156,14 @@ class RunCheck {
   // ---- The files
 
   void check_inputs() {
-    const std::vector<RecordedInput> inputs = record_.inputs();
+    const std::vector<InputFile> inputs = recorded_inputs(record_.content);
     has_hashes_ = !inputs.empty();
     InputPlaces places;
     if (record_.is_of_store()) places = inputs_in_store(record_);
-    for (const RecordedInput& input : inputs) {
-      if (record_.is_of_store() && is_listing(input.name)) continue;
+    for (const InputFile& input : inputs) {
+      if (record_.is_of_store() && is_listing(input.role)) continue;
       check_input(
-          input, record_.is_of_store() ? places[input.name] : record_.find(input.name, input.hash));
+          input, record_.is_of_store() ? places[input.role] : record_.find(input.role, input.hash));
     }
     if (record_.telemetry() == "-") lose("standard input");
     if (has_hashes_) return;
@@ -181,9 +182,9 @@ class RunCheck {
     fault(kMissing, input, "named by " + name());
   }
 
-  void check_input(const RecordedInput& input, const std::optional<StorePath>& place) {
+  void check_input(const InputFile& input, const std::optional<StorePath>& place) {
     if (!place || !place->facts) {
-      lose(input.name);
+      lose(input.role);
       return;
     }
     ++found_.files;
@@ -199,8 +200,8 @@ class RunCheck {
   // Members of a stored aggregate that are not ours, but that the record knows.
   void check_others() {
     if (!record_.is_of_store()) return;
-    for (const RecordedInput& input : record_.inputs()) {
-      if (input.name != "aggregate_result") continue;
+    for (const InputFile& input : recorded_inputs(record_.content)) {
+      if (input.role != "aggregate_result") continue;
       const std::string hash = hashed_others(aggregate_text_).hash;
       if (hash == input.hash) return;
       fault(kChanged, aggregate_->display, "members that do not tell of power, against " + name(),
@@ -249,7 +250,7 @@ class RunCheck {
     }
     // Schema 1 leaves what another run wrote.
     const bool owns_power =
-        std::ranges::find(now.edits, "power_valid", &JsonEdit::key) != now.edits.end();
+        std::ranges::find(now.edits, kPowerValid, &JsonEdit::key) != now.edits.end();
     for (const auto& [key, value] : aggregate.members) {
       if (!owns_power) break;
       const bool is_written = std::ranges::find(now.edits, key, &JsonEdit::key) != now.edits.end();
@@ -301,7 +302,7 @@ class RunCheck {
         fmt::format("{}: the run was retracted, so that its numbers were not computed", name()));
     const JsonValue aggregate = json_object_of(aggregate_text_, aggregate_->display);
     const bool is_mean = record_.content.at("integration_method").text == "mean_of_sample_buckets";
-    if (!is_mean) compare_member(aggregate, "power_valid", JsonValue::integer(0));
+    if (!is_mean) compare_member(aggregate, kPowerValid, JsonValue::integer(0));
     for (const auto& [key, value] : aggregate.members) {
       const bool is_verdict = key.starts_with("power_") || key == "cpu_power_valid";
       if (is_power_claim(key) && !is_verdict) compare_member(aggregate, key, std::nullopt);
@@ -340,7 +341,7 @@ class RunCheck {
     }
     const bool is_mean = record_.content.at("integration_method").text == "mean_of_sample_buckets";
     if (is_mean) return;
-    compare_member(aggregate, "power_valid", JsonValue::integer(record_.is_valid() ? 1 : 0));
+    compare_member(aggregate, kPowerValid, JsonValue::integer(record_.is_valid() ? 1 : 0));
     for (const std::string_view key : all_metric_keys()) {
       if (content.at("metrics").find(key) != nullptr) continue;
       compare_member(aggregate, std::string(key), std::nullopt);

@@ -18,10 +18,10 @@
 #include "base/files/path.h"
 #include "base/text/json_value.h"
 #include "publication/point_metrics.h"
-#include "publication/run_record.h"
 #include "results/aggregate_json.h"
 #include "results/transaction.h"
 #include "results/withdrawal.h"
+#include "store/catalogue/run_record.h"
 
 namespace aggregate_power {
 namespace {
@@ -105,7 +105,7 @@ bool same_reasons(const JsonValue& a, const JsonValue& b) {
 bool is_record_of_pass(const JsonValue& record, const JsonValue& line) {
   if (record.at("retracted").is_object()) return false;
   const bool is_patched = line.at("outcome").text == "patched";
-  if (record.at("power_valid").is_true() != is_patched) return false;
+  if (is_power_valid(record) != is_patched) return false;
   if (!same_reasons(record.at("reasons"), line.at("reasons"))) return false;
   return std::ranges::all_of(line.at("metrics").members, [&](const JsonValue::Member& metric) {
     const JsonValue& recorded = record.at("metrics").at(metric.first);
@@ -162,15 +162,14 @@ class PatchUndo {
       return "its audit record was changed since";
     }
     const JsonValue record = parse_json(text);
-    if (!record.at("computed_from").at("patched").is_object() ||
-        !is_record_of_pass(record, patch_.last)) {
+    const auto patched = recorded_patch(record);
+    if (!patched || !is_record_of_pass(record, patch_.last)) {
       return "its audit record is not the one that the pass wrote";
     }
-    const JsonValue& patched = record.at("computed_from").at("patched");
-    const bool is_as_left = hashed_text(text_).hash == patched.at("xxh3_128").text;
-    const JsonValue& inputs = record.at("computed_from").at("inputs");
-    const bool has_same_others =
-        hashed_others(text_).hash == inputs.at("aggregate_result").at("xxh3_128").text;
+    const std::vector<InputFile> inputs = recorded_inputs(record);
+    const InputFile* const others = input_of_role(inputs, "aggregate_result");
+    const bool is_as_left = hashed_text(text_).hash == patched->hash;
+    const bool has_same_others = others != nullptr && hashed_others(text_).hash == others->hash;
     return is_as_left || (is_as_before_ && has_same_others) ? ""
                                                             : "the aggregate was changed since";
   }

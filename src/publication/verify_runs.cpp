@@ -13,10 +13,10 @@
 #include "base/files/path.h"
 #include "base/parallel.h"
 #include "base/text/unicode.h"
-#include "publication/evidence.h"
 #include "publication/run_check.h"
-#include "publication/run_files.h"
-#include "publication/run_record.h"
+#include "store/catalogue/published_runs.h"
+#include "store/catalogue/retained_files.h"
+#include "store/catalogue/run_record.h"
 
 namespace aggregate_power {
 namespace {
@@ -33,17 +33,16 @@ bool is_either_name(std::string_view name) {
 // Nullopt: it is something else.
 std::optional<RunRecord> record_in(const StorePath& place) {
   try {
-    RunRecord record{place, read_json_object(place.tree->open(place.path))};
-    if (is_run_record(record.content)) return record;
+    return read_run_record(place);
   } catch (const Error&) {  // it cannot be read, or is no object
+    return std::nullopt;
   }
-  return std::nullopt;
 }
 
 // Under schema 1 an aggregate has no record, unless one was asked for.
 bool claims_record(const StorePath& aggregate) {
   try {
-    const JsonValue content = read_json_object(aggregate.tree->open(aggregate.path));
+    const JsonValue content = read_json_object(aggregate);
     return content.find("power_metric_schema_version") != nullptr;
   } catch (const Error&) {  // not an aggregate
     return false;
@@ -109,7 +108,7 @@ class Runs {
       add_file(*place);
       return;
     }
-    for (StorePath& file : run_files(*place, kMostLevels, is_either_name)) {
+    for (StorePath& file : files_below(*place, kMostLevels, is_either_name)) {
       // A run whose results are elsewhere has its files at the same place in its store.
       std::string artifacts = request_.artifacts;
       if (!artifacts.empty()) artifacts += file.folder->path.substr(place->path.size());
@@ -122,7 +121,7 @@ class Runs {
   }
 
   void add_file(const StorePath& file) {
-    const JsonValue content = read_json_object(file.tree->open(file.path));
+    const JsonValue content = read_json_object(file);
     const std::string other = other_publication(content, shell_word(file.display));
     if (!other.empty()) throw Error(fmt::format("{}: {}", file.display, other));
     if (is_run_record(content)) {
@@ -137,7 +136,7 @@ class Runs {
 
   // The record is beside the aggregate; that of agents, in their results, which may be below.
   bool add_records_of(const StorePath& aggregate, int levels, IsWantedName is_wanted) {
-    std::vector<StorePath> files = run_files(*aggregate.folder, levels, is_wanted);
+    std::vector<StorePath> files = files_below(*aggregate.folder, levels, is_wanted);
     std::erase_if(files, [&](const StorePath& file) { return !is_record_of(file, aggregate); });
     for (const StorePath& record : files) add_record(record, request_.artifacts);
     return !files.empty();
@@ -158,7 +157,7 @@ class Runs {
     std::set<std::string> seen;
     for (const auto& [aggregate, artifacts] : aggregates_) {
       if (!seen.insert(aggregate.folder->display).second) continue;
-      for (StorePath& file : run_files(*aggregate.folder, 0, is_json_name)) {
+      for (StorePath& file : files_below(*aggregate.folder, 0, is_json_name)) {
         if (record_in(file)) add_record(std::move(file), artifacts);
       }
     }

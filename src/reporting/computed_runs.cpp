@@ -10,9 +10,9 @@
 #include "base/files/file.h"
 #include "base/files/nameless_file.h"
 #include "base/text/json_value.h"
-#include "decisions/published_parts.h"
-#include "publication/run_record.h"
 #include "store/backfill.h"
+#include "store/catalogue/published_runs.h"
+#include "store/catalogue/run_record.h"
 
 namespace aggregate_power {
 namespace {
@@ -35,9 +35,7 @@ void apply_edits(const std::vector<JsonEdit>& edits, JsonValue& members) {
 
 ComputedRun computed_run(const Recomputed& recomputed) {
   ComputedRun computed{.reasons = recomputed.reasons.codes(), .telemetry = recomputed.telemetry};
-  const bool is_done =
-      recomputed.outcome == Outcome::patched || recomputed.outcome == Outcome::not_valid;
-  if (!recomputed.plan || !is_done) return computed;
+  if (!recomputed.plan || !recomputed.is_written()) return computed;
   computed.edits = recomputed.plan->edits;
   computed.record = parse_json(recomputed.plan->record({}, {}));
   return computed;

@@ -14,17 +14,16 @@
 #include "base/files/path.h"
 #include "base/files/tree.h"
 #include "base/parallel.h"
-#include "decisions/known_members.h"
 #include "decisions/recommendation.h"
 #include "decisions/run_limits.h"
-#include "decisions/run_recording.h"
-#include "publication/evidence.h"
 #include "recorders/energy_rate.h"
 #include "reporting/computed_runs.h"
 #include "reporting/html_text.h"
 #include "reporting/limit_sweeps.h"
 #include "reporting/recorded_curve.h"
 #include "reporting/report_page.h"
+#include "store/catalogue/published_runs.h"
+#include "store/catalogue/retained_files.h"
 
 namespace aggregate_power {
 namespace {
@@ -84,8 +83,7 @@ std::optional<RecordedCurve> curve_of(const ReportRun& run, bool is_asked) {
   const OpenedFile opened = place->tree->open(place->path);
   if (!is_asked && opened.size() > kMostBytesUnasked) return std::nullopt;
   const JsonValue record =
-      run.is_computed_here ? run.record_content
-                           : read_json_object(published.record->tree->open(published.record->path));
+      run.is_computed_here ? run.record_content : read_json_object(*published.record);
   return recorded_curve(*recording_of_run(*place, record),
                         {published.start_unix_s, published.start_unix_s + published.duration_s});
 }

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "decisions/published_run.h"
 #include "decisions/relative_change.h"
+#include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {
 

@@ -10,8 +10,8 @@
 #include <fmt/ranges.h>
 
 #include "decisions/compared_configurations.h"
-#include "decisions/same_measurement.h"
 #include "reporting/html_text.h"
+#include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {
 namespace {

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "aggregate_power/facility.h"
-#include "decisions/published_run.h"
 #include "decisions/relative_change.h"
 #include "reporting/report_quantity.h"
 #include "reporting/run_curve.h"
+#include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {
 

@@ -7,6 +7,7 @@
 #include "base/text/json.h"
 #include "energy/metrics.h"
 #include "results/dashboard_keys.h"
+#include "results/record.h"
 
 namespace aggregate_power {
 namespace {
@@ -31,7 +32,7 @@ void remove_others(std::vector<JsonEdit>& edits, const Keys& keys) {
 
 std::vector<JsonEdit> gpu_edits(bool is_valid, const Metrics& metrics) {
   std::vector<JsonEdit> edits = {{"power_metric_schema_version", "2"},
-                                 {"power_valid", is_valid ? "1" : "0"},
+                                 {kPowerValid, is_valid ? "1" : "0"},
                                  {"power_invalid_reasons", ""}};
   if (is_valid) std::ranges::move(metric_edits(metrics), std::back_inserter(edits));
   remove_others(edits, all_metric_keys());

@@ -15,7 +15,6 @@
 #include "results/json_parts.h"
 #include "results/request_json.h"
 #include "results/uncertainty_json.h"
-#include "results/zone_evidence_json.h"
 
 namespace aggregate_power {
 namespace {
@@ -95,7 +94,7 @@ Json selected_window(const Written& written) {
                {"end_time_unix", selected->window.end_unix_s},
                {"duration", selected->duration_s}};
   if (written.result.contract == Contract::october) {
-    json["power_valid"] = selected->power_valid;
+    json[kPowerValid] = selected->power_valid;
     json["metrics"] = metrics_json(selected->metrics);
     if (written.result.package->has_unproven_clocks) json["clocks"] = "not proven to agree";
   }
@@ -431,6 +430,22 @@ void add_native_facts(Json& json, const Written& written) {
   json["nodes"] = by_host(written, read_on);
 }
 
+Json zone_evidence_json(const ZoneEvidenceRecord& evidence) {
+  Json witnesses = Json::array();
+  for (const ZoneWitness witness : evidence.report.witnesses) {
+    witnesses.push_back(name_of(witness));
+  }
+  Json json = {{"level", name_of(evidence.report.level)},
+               {"witnesses", std::move(witnesses)},
+               {"rivals", evidence.report.rivals},
+               {"recorder", text_or_null(printable_path(evidence.recorder))}};
+  if (evidence.vote && !evidence.vote->is_stated) {
+    json["idle_power_w"] = number_or_null(evidence.vote->idle_w);
+    json["load_power_w"] = number_or_null(evidence.vote->load_w);
+  }
+  return json;
+}
+
 Json file_json(const InputFile& file) { return {{"bytes", file.bytes}, {"xxh3_128", file.hash}}; }
 
 // A run that is not in a store is the caller's: what others do to its aggregate is their business.
@@ -515,12 +530,12 @@ bool says_window_source(const Written& written) {
 bool is_left_out(std::string_view key, const Result& result) {
   if (!result.package || !result.package->is_refused) return false;
   if (!rules_of(result.contract).hides_refused_package || result.sources.is_of_store) return false;
-  return key != "power_valid" && key != "reasons" && key != "window_source";
+  return key != kPowerValid && key != "reasons" && key != "window_source";
 }
 
 constexpr Member kMembers[] = {
     {"schema_version", kAll, [](const Written&) { return Json(1); }},
-    {"power_valid", kAll, [](const Written& w) { return Json(w.is_valid()); }},
+    {kPowerValid, kAll, [](const Written& w) { return Json(w.is_valid()); }},
     {"reasons", kAll, [](const Written& w) { return Json(w.reasons.codes()); }},
     {"failures", kHosts | kPackage, failures},
     {"telemetry_source", kAll,
@@ -577,7 +592,7 @@ constexpr Member kMembers[] = {
      [](const Written& w) { return Json(w.result.window_source); }, says_window_source},
     {"idle", kAll, idle, has_idle},
     {"uncertainty", kAll, uncertainty, has_uncertainty},
-    {"computed_from", kAll, computed_from},
+    {kComputedFrom, kAll, computed_from},
 };
 
 // The order of the original's record of a native package, contract-october.md 3.3, with the energy
@@ -585,7 +600,7 @@ constexpr Member kMembers[] = {
 constexpr Member kNativeMembers[] = {
     {"schema_version", kNative, [](const Written&) { return Json(1); }},
     {"telemetry_kind", kNative, [](const Written&) { return Json("native_multinode_smi"); }},
-    {"power_valid", kNative, [](const Written& w) { return Json(w.is_valid()); }},
+    {kPowerValid, kNative, [](const Written& w) { return Json(w.is_valid()); }},
     {"reasons", kNative, [](const Written& w) { return Json(w.reasons.codes()); }},
     {"benchmark_result", kNative,
      [](const Written& w) { return Json(printable_path(w.result.benchmark_result)); }},
@@ -608,7 +623,7 @@ constexpr Member kNativeMembers[] = {
     {"metrics", kNative, metrics},
     {"idle", kNative, idle, has_idle},
     {"uncertainty", kNative, uncertainty, has_uncertainty},
-    {"computed_from", kNative, computed_from},
+    {kComputedFrom, kNative, computed_from},
 };
 
 std::span<const Member> members_of(Way way) {

@@ -8,6 +8,9 @@
 
 namespace aggregate_power {
 
+inline constexpr const char* kPowerValid = "power_valid";      // also of an aggregate
+inline constexpr const char* kComputedFrom = "computed_from";  // by what, and how
+
 // The source of a window that is not from a benchmark result: the whole of an AIPerf profile
 // (contract.md D), or the formal result of agents on several nodes.
 inline constexpr const char* kProfileWindowSource = "aiperf_profile_lifecycle";

@@ -12,6 +12,7 @@
 #include "base/text/json.h"
 #include "results/aggregate_json.h"
 #include "results/edits.h"
+#include "results/record.h"
 
 namespace aggregate_power {
 namespace {
@@ -63,12 +64,12 @@ std::string withdrawn_record(std::string_view record, const std::vector<std::str
                           {"metrics", json["metrics"]}};
   withdraw_cpu(json, "cpu_power", retracted);
   withdraw_cpu(json, "cpu", retracted);
-  json["power_valid"] = false;
+  json[kPowerValid] = false;
   json["reasons"] = {code(Reason::retracted)};
   json["metrics"] = RecordJson::object();
-  if (json["computed_from"].contains("patched")) {
+  if (json[kComputedFrom].contains("patched")) {
     const InputFile patched = hashed_text(aggregate);
-    json["computed_from"]["patched"] = {{"bytes", patched.bytes}, {"xxh3_128", patched.hash}};
+    json[kComputedFrom]["patched"] = {{"bytes", patched.bytes}, {"xxh3_128", patched.hash}};
   }
   json["retracted"] = std::move(retracted);
   return written_record(json);

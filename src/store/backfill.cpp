@@ -11,12 +11,9 @@
 #include <vector>
 
 #include "base/interruption.h"
+#include "store/backfill/workers.h"
 #include "store/backfill_places.h"
-#include "store/backfill_state.h"
 #include "store/commit_batch.h"
-#include "store/waiting_runs.h"
-#include "store/walking.h"
-#include "store/working.h"
 
 namespace aggregate_power {
 namespace {

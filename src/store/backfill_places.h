@@ -10,6 +10,15 @@
 
 namespace aggregate_power {
 
+struct NamedStore {
+  std::string named;
+  std::string real;  // the path it leads to
+};
+
+// The stores in their order, without second names of a store and without stores that the walk of an
+// outer one reaches. Throws FileError for a missing one.
+std::vector<NamedStore> distinct_stores(const std::vector<std::string>& names);
+
 // The stores to walk, without duplicates. `output`: empty, or the folder for results, in which each
 // store then has its own folder. Throws Error for a name that is neither a folder nor an archive,
 // and for stores whose results would have the same name.

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "aggregate_power/reason.h"
+#include "store/catalogue/external_sort.h"
 #include "store/recomputed.h"
-#include "store/sorted_texts.h"
 
 namespace aggregate_power {
 
@@ -56,7 +56,7 @@ struct BackfillResult {
   // Sorted by path. With a list of outcomes: the path of each such run's aggregate (of its folder
   // if there is none), a tab and its reason codes. Otherwise, in a dry run: lines that say what
   // would change.
-  SortedTexts lines;
+  ExternalSort lines;
 };
 
 }  // namespace aggregate_power

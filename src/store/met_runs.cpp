@@ -1,4 +1,4 @@
-// Writes what a walk found to the disk index, and groups it by name.
+// Keeps what a walk found as texts, and groups it by name.
 #include "store/met_runs.h"
 
 #include <cstdint>
@@ -22,6 +22,10 @@ constexpr std::uint8_t kListed = 5;
 constexpr std::uint8_t kFound = 6;  // its aggregate
 constexpr const char* kOfArtifact = "artifact";
 
+std::pair<std::uint8_t, std::string_view> parts_of(std::string_view entry) {
+  return {static_cast<std::uint8_t>(entry[0]), entry.substr(1)};
+}
+
 std::string with_letter(Layout layout, const std::string& text) {
   return layout_row(layout).letter + text;
 }
@@ -32,47 +36,50 @@ std::string kept_text(const StoredRun& run) {
                      fmt::format("{}/{}", run.artifact, store_path_text(run.aggregate)));
 }
 
-KeptRun kept_run(const IndexEntry& entry) {
+KeptRun kept_run(const std::string& name, std::string_view text) {
   KeptRun kept;
-  kept.run.name = entry.name;
-  kept.run.layout = layout_of_letter(entry.text[0]);
-  const std::size_t artifact_end = entry.text.find('/');
-  kept.run.artifact = entry.text.substr(1, artifact_end - 1);
-  kept.aggregate_text = entry.text.substr(artifact_end + 1);
+  kept.run.name = name;
+  kept.run.layout = layout_of_letter(text[0]);
+  const std::size_t artifact_end = text.find('/');
+  kept.run.artifact = text.substr(1, artifact_end - 1);
+  kept.aggregate_text = text.substr(artifact_end + 1);
   return kept;
 }
 
-std::optional<StoredRun> bare_run(const std::string& name, const std::vector<IndexEntry>& entries) {
+std::optional<StoredRun> bare_run(const std::string& name,
+                                  const std::vector<std::string>& entries) {
   StoredRun run;
   run.name = name;
-  for (const IndexEntry& entry : entries) {
-    if (entry.kind == kTelemetry && run.folder.display.empty()) {
+  for (const std::string& entry : entries) {
+    const auto [kind, text] = parts_of(entry);
+    if (kind == kTelemetry && run.folder.display.empty()) {
       run.layout = Layout::bmk;
-      run.folder.display = display_of(entry.text);
-    } else if (entry.kind == kBare) {
-      run.layout = layout_of_letter(entry.text[0]);
-      run.folder.display = display_of(std::string_view(entry.text).substr(1));
+      run.folder.display = display_of(text);
+    } else if (kind == kBare) {
+      run.layout = layout_of_letter(text[0]);
+      run.folder.display = display_of(text.substr(1));
     }
   }
   return run.folder.display.empty() ? std::nullopt : std::optional(std::move(run));
 }
 
-MetName met_name(const std::string& name, const std::vector<IndexEntry>& entries) {
+MetName met_name(const std::string& name, const std::vector<std::string>& entries) {
   MetName met;
   met.name = name;
   Namesakes namesakes;
-  for (const IndexEntry& entry : entries) {
-    if (entry.kind < namesakes.pieces.size()) {
+  for (const std::string& entry : entries) {
+    const auto [kind, text] = parts_of(entry);
+    if (kind < namesakes.pieces.size()) {
       // One too many shows that there are too many.
-      std::vector<std::string>& pieces = namesakes.pieces[entry.kind];
-      if (pieces.size() <= kMostCandidates) pieces.push_back(entry.text);
+      std::vector<std::string>& pieces = namesakes.pieces[kind];
+      if (pieces.size() <= kMostCandidates) pieces.emplace_back(text);
     }
-    namesakes.runs += entry.kind == kRun;
-    if (entry.kind == kWaiting) met.waiting.push_back(kept_run(entry));
-    if (entry.kind == kFound) met.found.push_back(kept_run(entry));
-    met.is_listed |= entry.kind == kListed;
-    met.is_run |= entry.kind == kRun && entry.text.empty();
-    met.is_artifact |= entry.kind == kRun && entry.text == kOfArtifact;
+    namesakes.runs += kind == kRun;
+    if (kind == kWaiting) met.waiting.push_back(kept_run(name, text));
+    if (kind == kFound) met.found.push_back(kept_run(name, text));
+    met.is_listed |= kind == kListed;
+    met.is_run |= kind == kRun && text.empty();
+    met.is_artifact |= kind == kRun && text == kOfArtifact;
   }
   met.namesakes = std::make_shared<const Namesakes>(std::move(namesakes));
   met.bare = bare_run(name, entries);
@@ -81,31 +88,34 @@ MetName met_name(const std::string& name, const std::vector<IndexEntry>& entries
 
 }  // namespace
 
-void MetRuns::add_listed(const std::string& name) { index_.add({kListed, name, {}}); }
+void MetRuns::add(std::uint8_t kind, std::string_view name, std::string_view text) {
+  const std::lock_guard guard(mutex_);
+  entries_.add(scattered_key(name), fmt::format("{}{}", static_cast<char>(kind), text));
+}
+
+void MetRuns::add_listed(const std::string& name) { add(kListed, name, {}); }
 
 void MetRuns::add_run(const StoredRun& run) {
-  index_.add({kRun, run.name, {}});
+  add(kRun, run.name, {});
   // Several runs may share one artifact.
-  if (run.artifact != run.name) index_.add({kRun, run.artifact, kOfArtifact});
+  if (run.artifact != run.name) add(kRun, run.artifact, kOfArtifact);
 }
 
 void MetRuns::add_bare(const StoredRun& run) {
-  index_.add({kBare, run.name, with_letter(run.layout, store_path_text(run.folder))});
+  add(kBare, run.name, with_letter(run.layout, store_path_text(run.folder)));
 }
 
 void MetRuns::add_piece(PieceKind kind, const std::string& name, const StorePath& place) {
-  index_.add({static_cast<std::uint8_t>(kind), name, store_path_text(place)});
+  add(static_cast<std::uint8_t>(kind), name, store_path_text(place));
 }
 
-void MetRuns::keep_waiting(const StoredRun& run) {
-  index_.add({kWaiting, run.name, kept_text(run)});
-}
+void MetRuns::keep_waiting(const StoredRun& run) { add(kWaiting, run.name, kept_text(run)); }
 
-void MetRuns::keep_found(const StoredRun& run) { index_.add({kFound, run.name, kept_text(run)}); }
+void MetRuns::keep_found(const StoredRun& run) { add(kFound, run.name, kept_text(run)); }
 
 void MetRuns::for_each_name(const std::function<void(MetName)>& take) {
-  index_.for_each_name([&](const std::string& name, const std::vector<IndexEntry>& entries) {
-    take(met_name(name, entries));
+  entries_.for_each_key([&](const std::string& key, const std::vector<std::string>& entries) {
+    take(met_name(name_of_key(key), entries));
   });
 }
 

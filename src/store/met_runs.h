@@ -1,13 +1,16 @@
 // What a walk found, by the runs' names, kept on disk.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "store/disk_index.h"
+#include "store/catalogue/external_sort.h"
 #include "store/run_pieces.h"
 #include "store/stored_run.h"
 
@@ -51,7 +54,11 @@ class MetRuns {
   void for_each_name(const std::function<void(MetName)>& take);
 
  private:
-  DiskIndex index_;
+  // `kind`: of an entry.
+  void add(std::uint8_t kind, std::string_view name, std::string_view text);
+
+  std::mutex mutex_;
+  ExternalSort entries_;
 };
 
 }  // namespace aggregate_power

@@ -9,8 +9,11 @@
 #include <cerrno>
 #include <string_view>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "aggregate_power/error.h"
@@ -18,6 +21,7 @@
 #include "base/files/lock_wait.h"
 #include "base/files/path.h"
 #include "base/interruption.h"
+#include "store/layouts.h"
 
 namespace aggregate_power {
 namespace {
@@ -41,49 +45,74 @@ void cut_torn_line(int fd, const std::string& path) {
   if (end != status.st_size && ::ftruncate(fd, end) != 0) throw FileError(path, "shorten", errno);
 }
 
-Json zone_json(const std::optional<RunZone>& zone) {
-  if (!zone) return nullptr;
-  return {{"recorder", text_or_null(zone->recorder)},
-          {"level", text_or_null(zone->level)},
-          {"witnesses", zone->witnesses},
-          {"recorder_timezone", text_or_null(zone->recorder_timezone)},
-          {"contradicts", zone->contradicts}};
+Json zone_json(const Recomputed& recomputed) {
+  if (!recomputed.zone_report && !recomputed.zone_case) return nullptr;
+  Json level;
+  Json witnesses = Json::array();
+  if (const auto& report = recomputed.zone_report) {
+    level = name_of(report->level);
+    for (const ZoneWitness witness : report->witnesses) witnesses.push_back(name_of(witness));
+  }
+  const ZoneStanding standing = recomputed.zone_standing.value_or(ZoneStanding());
+  return {{"recorder", text_or_null(recomputed.zone_case ? recomputed.zone_case->recorder : "")},
+          {"level", level},
+          {"witnesses", witnesses},
+          {"recorder_timezone", text_or_null(standing.recorder_timezone)},
+          {"contradicts", standing.contradicts}};
 }
 
+// The reasons, and other doubts; for people.
+std::string details_of(const Recomputed& recomputed) {
+  std::vector<std::string> details = recomputed.warnings;
+  if (!recomputed.reasons.empty()) details.insert(details.begin(), recomputed.reasons.text());
+  // Whether it waited in vain for the others of its recorder.
+  const bool is_open =
+      recomputed.zone_standing && recomputed.reasons.contains(Reason::timezone_ambiguous);
+  if (is_open && !recomputed.zone_standing->contradictions.empty()) {
+    details.push_back(recomputed.zone_standing->contradictions);
+  }
+  return fmt::format("{}", fmt::join(details, "; "));
+}
+
+// The members of ours that a patched aggregate had before, and whether its record was replaced.
 // Numbers stay as they were spelled.
-std::string before_text(const OutcomeLine& line) {
+std::string before_text(const Recomputed& recomputed) {
   std::string members;
-  for (const JsonEdit& member : line.before) {
+  for (const JsonEdit& member : recomputed.before) {
     members +=
         fmt::format("{}{}:{}", members.empty() ? "" : ",", Json(member.key).dump(), member.value);
   }
-  return fmt::format("{{\"members\":{{{}}},\"record\":{}}}", members, line.had_record);
+  return fmt::format("{{\"members\":{{{}}},\"record\":{}}}", members, recomputed.had_record);
 }
 
 }  // namespace
 
-std::string outcome_line_text(const OutcomeLine& line) {
+std::string outcome_line_text(const Recomputed& recomputed, double seconds,
+                              const std::string& record_hash) {
+  const StoredRun& run = recomputed.run;
   Json metrics = Json::object();
-  for (const auto& [key, value] : line.metrics) metrics[key] = value;
-  const Json json = {{"run", printable_path(line.run)},
-                     {"layout", line.layout},
-                     {"aggregate", text_or_null(line.aggregate)},
-                     {"telemetry", text_or_null(line.telemetry)},
-                     {"benchmark", text_or_null(line.benchmark)},
-                     {"outcome", line.outcome},
-                     {"reasons", line.reasons},
+  if (recomputed.stands()) {
+    for (const auto& [key, value] : recomputed.metrics) metrics[key] = value;
+  }
+  const Json json = {{"run", printable_path(run.name)},
+                     {"layout", layout_row(run.layout).name},
+                     {"aggregate", text_or_null(run.aggregate.display)},
+                     {"telemetry", text_or_null(recomputed.telemetry)},
+                     {"benchmark", text_or_null(recomputed.benchmark)},
+                     {"outcome", outcome_name(recomputed.outcome)},
+                     {"reasons", recomputed.reasons.codes()},
                      {"metrics", std::move(metrics)},
-                     {"timezone", text_or_null(line.timezone)},
-                     {"seconds", line.seconds},
-                     {"details", text_or_null(line.details)},
-                     {"zone", zone_json(line.zone)}};
+                     {"timezone", text_or_null(recomputed.timezone)},
+                     {"seconds", seconds},
+                     {"details", text_or_null(details_of(recomputed))},
+                     {"zone", zone_json(recomputed)}};
   std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
-  if (!line.before.empty() || line.had_record) {
-    const JsonEdit before{"before", before_text(line)};
+  if (recomputed.is_written() && (!recomputed.before.empty() || recomputed.had_record)) {
+    const JsonEdit before{"before", before_text(recomputed)};
     text = patch_json(text, {&before, 1});
   }
-  if (!line.record_hash.empty()) {
-    const JsonEdit record{"record_xxh3_128", Json(line.record_hash).dump()};
+  if (!record_hash.empty()) {
+    const JsonEdit record{"record_xxh3_128", Json(record_hash).dump()};
     text = patch_json(text, {&record, 1});
   }
   return text + "\n";

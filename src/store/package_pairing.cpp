@@ -201,18 +201,14 @@ bool package_is_as_read(const MultinodeLogs& package, const StorePath& benchmark
   const auto listings = package_listings(package, files);
   // The aggregate is also among the inputs.
   if (sources.inputs.size() != files.size() + listings.size() + 1) return false;
-  const auto recorded = [&](const std::string& role) {
-    const auto found = std::ranges::find(sources.inputs, role, &InputFile::role);
-    return found == sources.inputs.end() ? nullptr : &*found;
-  };
   const auto is_as_listed = [&](const InputFile& listing) {
-    const InputFile* const input = recorded(listing.role);
+    const InputFile* const input = input_of_role(sources.inputs, listing.role);
     return input != nullptr && input->hash == listing.hash;
   };
   return std::ranges::all_of(listings, is_as_listed) &&
          std::ranges::all_of(files, [&](const auto& entry) {
            const auto& [role, place] = entry;
-           const InputFile* const input = recorded(role);
+           const InputFile* const input = input_of_role(sources.inputs, role);
            if (input == nullptr) return false;
            if (verify) {
              const OpenedFile file = place.tree->open(place.path);

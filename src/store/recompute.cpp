@@ -113,7 +113,7 @@ std::optional<Ending> unusable(const StoredRun& run, const StoredAggregate& aggr
                 name + ": is not a JSON object"};
 }
 
-Recomputed unchanged(Recomputed run, const PastRecord& record, const StoredAggregate& aggregate) {
+Recomputed unchanged(Recomputed run, const StoredRecord& record, const StoredAggregate& aggregate) {
   run.outcome = Outcome::unchanged;
   run.valid = record.valid;
   run.timezone = record.timezone;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "energy/zone_witnesses.h"
-#include "results/past_record.h"
+#include "results/record_read.h"
 #include "runs/run_options.h"
 #include "store/recomputed.h"
 #include "store/run_pieces.h"
@@ -67,7 +67,7 @@ Recomputed ended(Recomputed run, Ending ending);
 std::optional<Ending> unusable(const StoredRun& run, const StoredAggregate& aggregate);
 
 // A run that is up to date.
-Recomputed unchanged(Recomputed run, const PastRecord& record, const StoredAggregate& aggregate);
+Recomputed unchanged(Recomputed run, const StoredRecord& record, const StoredAggregate& aggregate);
 
 // Notes outcome and metrics of a run whose reasons are known, and plans to write `result`, which
 // knows its options and inputs. `others` as in plan_of().

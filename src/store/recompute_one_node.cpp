@@ -9,7 +9,6 @@
 #include "results/record.h"
 #include "runs/option_codec.h"
 #include "store/choose_pair.h"
-#include "store/past_run.h"
 #include "store/recompute.h"
 #include "store/run_zone.h"
 #include "store/up_to_date.h"
@@ -17,8 +16,8 @@
 namespace aggregate_power {
 namespace {
 
-std::optional<PastRecord> past_pair(const StoredRun& run, const OneNodePieces& pieces,
-                                    const RecomputeContext& context) {
+std::optional<StoredRecord> past_pair(const StoredRun& run, const OneNodePieces& pieces,
+                                      const RecomputeContext& context) {
   const std::vector<StorePath>& telemetry = pieces.telemetry.places;
   const std::vector<StorePath>& loads = pieces.loads.places;
   const RecomputeOptions& options = context.options;
@@ -29,9 +28,9 @@ std::optional<PastRecord> past_pair(const StoredRun& run, const OneNodePieces& p
     return options.verify ? have_the_hashes(inputs, sources)
                           : have_the_sizes(inputs, sources, record_ns);
   };
-  return past_run(run, context.aggregate,
-                  {options.contract, options_for_record(options, RunKind::stored_recording),
-                   telemetry[0].below, loads[0].below, is_as_read});
+  return previous_record(run, context.aggregate,
+                         {options.contract, options_for_record(options, RunKind::stored_recording),
+                          telemetry[0].below, loads[0].below, is_as_read});
 }
 
 // A run that has to wait for the others of its recorder.

@@ -10,8 +10,8 @@
 #include "store/artifact_names.h"
 #include "store/choose_pair.h"
 #include "store/package_pairing.h"
-#include "store/past_run.h"
 #include "store/recompute.h"
+#include "store/up_to_date.h"
 
 namespace aggregate_power {
 namespace {
@@ -25,8 +25,8 @@ std::vector<RecordedOption> package_options(const RecomputeOptions& options) {
   return options_for_record(of_package, RunKind::stored_package);
 }
 
-std::optional<PastRecord> past_package(const StoredRun& run, const PackagePieces& pieces,
-                                       const RecomputeContext& context) {
+std::optional<StoredRecord> past_package(const StoredRun& run, const PackagePieces& pieces,
+                                         const RecomputeContext& context) {
   const std::vector<StorePath>& results = pieces.results.places;
   const RecomputeOptions& options = context.options;
   if (options.force || results.size() != 1 || pieces.logs.size() != 1) return std::nullopt;
@@ -35,9 +35,9 @@ std::optional<PastRecord> past_package(const StoredRun& run, const PackagePieces
   const auto is_as_read = [&](const Sources& sources, std::int64_t record_ns) {
     return package_is_as_read(package, results[0], sources, record_ns, options.verify);
   };
-  return past_run(run, context.aggregate,
-                  {options.contract, package_options(options), package.power->below,
-                   results[0].below, is_as_read});
+  return previous_record(run, context.aggregate,
+                         {options.contract, package_options(options), package.power->below,
+                          results[0].below, is_as_read});
 }
 
 // Logs with packages of both kinds do not say which is the run's. Empty: there are none.

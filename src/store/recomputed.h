@@ -55,6 +55,10 @@ struct Recomputed {
   // facts at that time.
   std::unique_ptr<WritePlan> plan;
   std::vector<std::pair<std::string, FileFacts>> inputs;
+
+  bool is_written() const { return outcome == Outcome::patched || outcome == Outcome::not_valid; }
+  // Whether its aggregate has the metrics, now or as before.
+  bool stands() const { return outcome == Outcome::patched || outcome == Outcome::unchanged; }
 };
 
 // Whether the files that were read for it have not changed.

@@ -17,6 +17,7 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kMostLineBytes = 65536;
+constexpr std::string_view kNoStore = "none";  // sorted after the numbers of stores
 
 std::string absolute(const std::string& path) {
   std::error_code ignored;
@@ -61,10 +62,6 @@ void read_lines(const std::string& file, const std::function<void(const std::str
   end_line();
 }
 
-// The kinds of entries.
-constexpr std::uint8_t kPath = 0;   // its text: the store that contains it
-constexpr std::uint8_t kStray = 1;  // in no store
-
 }  // namespace
 
 RunList::RunList(const std::string& file, const std::vector<StorePath>& stores,
@@ -82,16 +79,16 @@ void RunList::add_path(const std::string& line) {
     const auto route = route_below(stores_[i], line);
     if (!route) continue;
     const auto store = std::make_shared<const StorePath>(stores_[i]);
-    return paths_.add({kPath, child(store, *route).display, std::to_string(i)});
+    return paths_.add(scattered_key(child(store, *route).display), std::to_string(i));
   }
-  paths_.add({kStray, line, {}});
+  paths_.add(scattered_key(line), kNoStore);
 }
 
 void RunList::for_each_path(
     const std::function<void(const std::string&, const StorePath* store)>& take) {
-  paths_.for_each_name([&](const std::string& path, const std::vector<IndexEntry>& entries) {
-    const IndexEntry& first = entries.front();
-    take(path, first.kind == kStray ? nullptr : &stores_[std::stoul(first.text)]);
+  paths_.for_each_key([&](const std::string& path, const std::vector<std::string>& stores) {
+    const std::string& store = stores.front();
+    take(name_of_key(path), store == kNoStore ? nullptr : &stores_[std::stoul(store)]);
   });
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "store/disk_index.h"
+#include "store/catalogue/external_sort.h"
 #include "store/store_path.h"
 
 namespace aggregate_power {
@@ -32,7 +32,7 @@ class RunList {
 
   const std::vector<StorePath>& stores_;
   bool has_names_ = false;
-  DiskIndex paths_;
+  ExternalSort paths_;
 };
 
 // The part of `path` below a store: "bmk_x/agg_x.json". Both may be absolute or relative to the

@@ -7,7 +7,7 @@
 #include "aggregate_power/provenance.h"
 #include "store/pairing.h"
 #include "store/stored_run.h"
-#include "store/zone_case.h"
+#include "store/zone_cases.h"
 
 namespace aggregate_power {
 

@@ -57,6 +57,21 @@ std::shared_ptr<const Tree> open_archive(const StorePath& archive) {
   return tree;
 }
 
+void add_entries_below(const StorePath& folder, int levels, const IsWantedEntry& is_wanted,
+                       std::vector<StorePath>& found) {
+  std::vector<TreeEntry> entries;
+  folder.tree->list(folder.path, [&](const TreeEntry& entry) { entries.push_back(entry); });
+  std::ranges::sort(entries, {}, &TreeEntry::name);
+  const auto shared = std::make_shared<const StorePath>(folder);
+  for (const TreeEntry& entry : entries) {
+    if (entry.kind == TreeEntry::Kind::folder) {
+      if (levels > 0) add_entries_below(child(shared, entry.name), levels - 1, is_wanted, found);
+    } else if (is_wanted(entry)) {
+      found.push_back(child(shared, entry.name));
+    }
+  }
+}
+
 }  // namespace
 
 StorePath child(const Folder& folder, std::string_view name) {
@@ -119,6 +134,23 @@ std::optional<StorePath> file_below(const StorePath& folder, const std::string& 
 
 std::optional<StorePath> find_beside(const StorePath& file, const std::string& name) {
   return file.folder ? file_in(file.folder, name) : std::nullopt;
+}
+
+std::vector<StorePath> entries_below(const StorePath& folder, int levels,
+                                     const IsWantedEntry& is_wanted) {
+  std::vector<StorePath> found;
+  add_entries_below(folder, levels, is_wanted, found);
+  return found;
+}
+
+std::vector<StorePath> files_below(const StorePath& folder, int levels, IsWantedName is_wanted) {
+  return entries_below(folder, levels, [&](const TreeEntry& entry) {
+    return entry.kind == TreeEntry::Kind::file && is_wanted(entry.name);
+  });
+}
+
+std::string identity_of(const StorePath& place) {
+  return place.tree->is_archive() ? place.display : file_identity(place.path);
 }
 
 const StorePath& store_of(const StorePath& place) {

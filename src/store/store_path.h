@@ -2,10 +2,12 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/files/tree.h"
 
@@ -46,6 +48,18 @@ bool has_below(const StorePath& folder, std::string_view path);
 std::optional<StorePath> file_below(const StorePath& folder, const std::string& path);
 // A file beside another one; nullopt if there is none with that name.
 std::optional<StorePath> find_beside(const StorePath& file, const std::string& name);
+
+// What is wanted, except folders, at most `levels` folders below `folder`, in the order of the
+// paths. Links to folders are not followed. Throws FileError.
+using IsWantedEntry = std::function<bool(const TreeEntry& entry)>;
+std::vector<StorePath> entries_below(const StorePath& folder, int levels,
+                                     const IsWantedEntry& is_wanted);
+// The files with wanted names.
+using IsWantedName = bool (*)(std::string_view name);
+std::vector<StorePath> files_below(const StorePath& folder, int levels, IsWantedName is_wanted);
+
+// What identifies a file, whatever leads to it.
+std::string identity_of(const StorePath& place);
 
 // The outermost folder or archive around a place.
 const StorePath& store_of(const StorePath& place);

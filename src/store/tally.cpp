@@ -11,7 +11,6 @@
 #include "base/files/path.h"
 #include "base/text/unicode.h"
 #include "results/aggregate_json.h"
-#include "store/layouts.h"
 
 namespace aggregate_power {
 namespace {
@@ -30,66 +29,9 @@ std::string without_controls(std::string text) {
   return text;
 }
 
-// Whether it waited in vain for the others of its recorder.
-bool is_open(const Recomputed& recomputed) {
-  return recomputed.zone_standing && recomputed.reasons.contains(Reason::timezone_ambiguous);
-}
-
-std::optional<RunZone> zone_of(const Recomputed& recomputed) {
-  if (!recomputed.zone_report && !recomputed.zone_case) return std::nullopt;
-  RunZone zone;
-  if (recomputed.zone_case) zone.recorder = recomputed.zone_case->recorder;
-  if (const auto& report = recomputed.zone_report) {
-    zone.level = name_of(report->level);
-    for (const ZoneWitness witness : report->witnesses)
-      zone.witnesses.emplace_back(name_of(witness));
-  }
-  if (const auto& standing = recomputed.zone_standing) {
-    zone.recorder_timezone = standing->recorder_timezone;
-    zone.contradicts = standing->contradicts;
-  }
-  return zone;
-}
-
-std::string details_of(const Recomputed& recomputed) {
-  std::vector<std::string> details = recomputed.warnings;
-  if (!recomputed.reasons.empty()) details.insert(details.begin(), recomputed.reasons.text());
-  if (is_open(recomputed) && !recomputed.zone_standing->contradictions.empty()) {
-    details.push_back(recomputed.zone_standing->contradictions);
-  }
-  return fmt::format("{}", fmt::join(details, "; "));
-}
-
-OutcomeLine line_of(const Recomputed& recomputed, double seconds) {
-  OutcomeLine line;
-  line.run = recomputed.run.name;
-  line.layout = layout_row(recomputed.run.layout).name;
-  line.aggregate = recomputed.run.aggregate.display;
-  line.telemetry = recomputed.telemetry;
-  line.benchmark = recomputed.benchmark;
-  line.outcome = outcome_name(recomputed.outcome);
-  line.reasons = recomputed.reasons.codes();
-  line.details = details_of(recomputed);
-  const bool stands =
-      recomputed.outcome == Outcome::patched || recomputed.outcome == Outcome::unchanged;
-  if (stands) line.metrics = recomputed.metrics;
-  line.timezone = recomputed.timezone;
-  line.seconds = seconds;
-  line.zone = zone_of(recomputed);
-  const bool is_written =
-      recomputed.outcome == Outcome::patched || recomputed.outcome == Outcome::not_valid;
-  if (is_written) {
-    line.before = recomputed.before;
-    line.had_record = recomputed.had_record;
-  }
-  return line;
-}
-
 // By which an undo recognizes it. Empty: none was written, or it is gone already.
 std::string hash_of_record(const Recomputed& recomputed) {
-  const bool is_written =
-      recomputed.outcome == Outcome::patched || recomputed.outcome == Outcome::not_valid;
-  if (!is_written || recomputed.record_path.empty()) return {};
+  if (!recomputed.is_written() || recomputed.record_path.empty()) return {};
   try {
     return hashed_text(read_file(recomputed.record_path)).hash;  // also after a signal
   } catch (const FileError&) {
@@ -100,23 +42,20 @@ std::string hash_of_record(const Recomputed& recomputed) {
 }  // namespace
 
 Tally::Tally(const BackfillRequest& request, const BackfillWatcher& watcher)
-    : request_(request), watcher_(watcher) {
-  if (!request.report.empty()) report_.emplace(request.report);
-}
+    : request_(request),
+      watcher_(watcher),
+      report_(request.report.empty() ? nullptr : std::make_unique<OutcomeLog>(request.report)) {}
 
 void Tally::add(const Recomputed& recomputed, double seconds, std::string& lines) {
   if (report_) {
-    OutcomeLine line = line_of(recomputed, seconds);
-    if (!request_.recompute.dry_run) line.record_hash = hash_of_record(recomputed);
-    lines += outcome_line_text(line);
+    lines += outcome_line_text(recomputed, seconds,
+                               request_.recompute.dry_run ? "" : hash_of_record(recomputed));
   }
   const std::lock_guard guard(mutex_);
   if (watcher_.done) watcher_.done(recomputed);
   BackfillCounts& counts = progress_.counts;
   ++counts.outcomes[static_cast<std::size_t>(recomputed.outcome)];
-  const bool stands =
-      recomputed.outcome == Outcome::patched || recomputed.outcome == Outcome::unchanged;
-  if (stands && recomputed.valid) ++counts.valid;
+  if (recomputed.stands() && recomputed.valid) ++counts.valid;
   if (recomputed.outcome == Outcome::unchanged && !recomputed.valid) ++counts.unchanged_not_valid;
   if (recomputed.zone_report) {
     ++counts.zones[recomputed.timezone][std::string(name_of(recomputed.zone_report->level))];

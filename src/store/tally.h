@@ -1,8 +1,8 @@
 // Counts, log lines and messages of a running backfill. Thread-safe.
 #pragma once
 
+#include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,10 +38,10 @@ class Tally {
 
   const BackfillRequest& request_;
   const BackfillWatcher& watcher_;
-  std::optional<OutcomeLog> report_;
+  std::unique_ptr<OutcomeLog> report_;  // null: none is wanted
   mutable std::mutex mutex_;
   BackfillProgress progress_;
-  SortedTexts lines_;
+  ExternalSort lines_;
 };
 
 }  // namespace aggregate_power

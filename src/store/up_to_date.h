@@ -1,10 +1,17 @@
-// Whether the files that a run was computed from are unchanged.
+// Whether a stored run was recomputed before, and the files that it was computed from are
+// unchanged.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
 
-#include "results/record.h"
-#include "store/store_path.h"
+#include "aggregate_power/provenance.h"
+#include "results/record_read.h"
+#include "store/stored_aggregate.h"
+#include "store/stored_run.h"
 
 namespace aggregate_power {
 
@@ -23,5 +30,21 @@ bool have_the_sizes(const PastInputs& inputs, const Sources& sources, std::int64
 
 // The same, but compares the recorded contents. Throws FileError.
 bool have_the_hashes(const PastInputs& inputs, const Sources& sources);
+
+// What would be done now. The paths are relative to the store.
+struct PreviousQuestion {
+  Contract contract;
+  std::vector<RecordedOption> options;
+  std::string telemetry;
+  std::string benchmark;
+  // Whether the inputs are as they were when the record was written. May throw FileError.
+  std::function<bool(const Sources& sources, std::int64_t record_ns)> is_as_read;
+};
+
+// The record of the same run, written by this version with the same options, from inputs and an
+// aggregate that have not changed since. Returns nullopt if the run must be recomputed. Throws
+// FileError.
+std::optional<StoredRecord> previous_record(const StoredRun& run, const StoredAggregate& aggregate,
+                                            const PreviousQuestion& question);
 
 }  // namespace aggregate_power

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "base/files/hash.h"
 #include "base/interruption.h"
@@ -25,9 +26,59 @@ void add_name(std::map<std::string, ZoneVote>& first, const std::string& name,
   if (first.size() > kMostNames) first.erase(std::prev(first.end()));
 }
 
+using Json = nlohmann::ordered_json;
+
+// Names may contain any bytes; JSON strings may not.
+Json bytes(const std::string& text) { return Json::binary({text.begin(), text.end()}); }
+std::string text_of(const Json& json) {
+  const auto& bytes = json.get_binary();
+  return {bytes.begin(), bytes.end()};
+}
+
+// Converts to bytes that can be kept outside memory, and back.
+std::string zone_case_text(const ZoneCase& zone_case) {
+  Json json = {bytes(zone_case.recorder),
+               bytes(zone_case.aggregate),
+               zone_case.start_unix_s,
+               zone_case.has_load_elsewhere,
+               bytes(zone_case.telemetry),
+               nullptr,
+               bytes(zone_case.waiting_telemetry),
+               bytes(zone_case.waiting_benchmark),
+               zone_case.are_own,
+               nullptr,
+               zone_case.is_hardware};
+  if (zone_case.written_ns) json[5] = *zone_case.written_ns;
+  if (const auto& vote = zone_case.vote) {
+    json[9] = {vote->start_unix_s, vote->offset_s, vote->is_stated, vote->idle_w, vote->load_w};
+  }
+  const std::vector<std::uint8_t> packed = Json::to_cbor(json);
+  return {packed.begin(), packed.end()};
+}
+
+ZoneCase zone_case_of(std::string_view text) {
+  const Json json = Json::from_cbor(text.begin(), text.end());
+  ZoneCase zone_case;
+  zone_case.recorder = text_of(json[0]);
+  zone_case.aggregate = text_of(json[1]);
+  zone_case.start_unix_s = json[2];
+  zone_case.has_load_elsewhere = json[3];
+  zone_case.telemetry = text_of(json[4]);
+  if (!json[5].is_null()) zone_case.written_ns = json[5].get<std::int64_t>();
+  zone_case.waiting_telemetry = text_of(json[6]);
+  zone_case.waiting_benchmark = text_of(json[7]);
+  zone_case.are_own = json[8];
+  if (const Json& vote = json[9]; !vote.is_null()) {
+    zone_case.vote = ZoneVote{vote[0], vote[1], vote[2], vote[3], vote[4]};
+  }
+  zone_case.is_hardware = json[10];
+  return zone_case;
+}
+
 // Names contain no NUL.
 std::string waiting_text(const StoredRun& run, const ZoneCase& zone_case) {
-  return fmt::format("{}{}{}{}{}", run.name, '\0', run.artifact, '\0', zone_case_text(zone_case));
+  return fmt::format("{}{}{}{}{}{}", static_cast<char>(run.layout), run.name, '\0', run.artifact,
+                     '\0', zone_case_text(zone_case));
 }
 
 std::string taken_field(std::string_view& text) {
@@ -48,8 +99,7 @@ void ZoneCases::add(const ZoneCase& zone_case, const StoredRun& run,
                     const std::string& aggregate_text) {
   const std::lock_guard guard(mutex_);
   if (zone_case.waits()) {
-    waiting_.add(
-        {static_cast<std::uint8_t>(run.layout), aggregate_text, waiting_text(run, zone_case)});
+    waiting_.add(scattered_key(aggregate_text), waiting_text(run, zone_case));
   }
   if (zone_case.recorder.empty()) return;  // it has no others
   Recorder& recorder = recorders_[zone_case.recorder];
@@ -116,13 +166,14 @@ const ZoneStanding& ZoneCases::standing_of(const std::string& label, Recorder& r
   return *recorder.standing;
 }
 
-DecidableRun ZoneCases::decidable(const IndexEntry& entry, const Seen& seen) {
+DecidableRun ZoneCases::decidable(const std::string& aggregate_text, std::string_view text,
+                                  const Seen& seen) {
   DecidableRun run;
-  std::string_view text = entry.text;
-  run.run.layout = static_cast<Layout>(entry.kind);
+  run.run.layout = static_cast<Layout>(text[0]);
+  text.remove_prefix(1);
   run.run.name = taken_field(text);
   run.run.artifact = taken_field(text);
-  run.aggregate_text = entry.name;
+  run.aggregate_text = aggregate_text;
   run.zone_case = zone_case_of(text);
   const ZoneCase& zone_case = run.zone_case;
   if (seen.files && zone_case.written_ns && !is_copied(zone_case)) {
@@ -144,9 +195,9 @@ DecidableRun ZoneCases::decidable(const IndexEntry& entry, const Seen& seen) {
 void ZoneCases::for_each_that_waits(const Seen& seen,
                                     const std::function<void(DecidableRun)>& take) {
   std::ranges::sort(written_);
-  waiting_.for_each_name([&](const std::string&, const std::vector<IndexEntry>& entries) {
+  waiting_.for_each_key([&](const std::string& key, const std::vector<std::string>& texts) {
     throw_if_interrupted();
-    for (const IndexEntry& entry : entries) take(decidable(entry, seen));
+    for (const std::string& text : texts) take(decidable(name_of_key(key), text, seen));
   });
 }
 

@@ -8,15 +8,35 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "energy/zone_consensus.h"
 #include "energy/zone_witnesses.h"
-#include "store/disk_index.h"
+#include "store/catalogue/external_sort.h"
 #include "store/stored_run.h"
-#include "store/zone_case.h"
 
 namespace aggregate_power {
+
+struct ZoneCase {
+  // The runner's label in the name of the run or of its artifact; else the host that the recording
+  // names; else `hw` of the aggregate. Empty: unknown, and the run has no others.
+  std::string recorder;
+  bool is_hardware = false;  // the recorder is `hw`
+  std::string aggregate;     // its displayed path
+  double start_unix_s = 0;
+  std::optional<ZoneVote> vote;
+  bool has_load_elsewhere = false;         // ZoneFinding's
+  std::string telemetry;                   // its displayed path
+  std::optional<std::int64_t> written_ns;  // when the telemetry was written
+  // If the run waits for the others, its pieces, as store_path_text(). Empty: it does not wait.
+  std::string waiting_telemetry;
+  std::string waiting_benchmark;
+  bool are_own = true;  // Candidates::are_own of both
+
+  bool waits() const { return !waiting_telemetry.empty(); }
+};
 
 // How a run compares with the others of its recorder.
 struct ZoneStanding {
@@ -70,14 +90,15 @@ class ZoneCases {
   static std::string timezone_of(const Recorder& recorder);
   bool is_copied(const ZoneCase& zone_case) const;
   static const ZoneStanding& standing_of(const std::string& label, Recorder& recorder);
-  DecidableRun decidable(const IndexEntry& entry, const Seen& seen);
+  DecidableRun decidable(const std::string& aggregate_text, std::string_view text,
+                         const Seen& seen);
 
   std::mutex mutex_;
   std::map<std::string, Recorder> recorders_;  // by label
   // When recordings were written, with a hash of each: different recordings written in the same
   // second were copied.
   std::vector<std::pair<std::int64_t, std::uint64_t>> written_;
-  DiskIndex waiting_;
+  ExternalSort waiting_;
 };
 
 }  // namespace aggregate_power

@@ -1,5 +1,5 @@
 // Stores as they were named to those that are to be walked.
-#include "store/distinct_stores.h"
+#include "store/backfill_places.h"
 
 #include <filesystem>
 #include <string>

@@ -1,16 +1,18 @@
 // Understands an aggregate and its audit record.
-#include "decisions/published_run.h"
+#include "store/catalogue/published_runs.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include "decisions/published_parts.h"
+#include "aggregate_power/error.h"
+#include "base/text/nearest.h"
 #include "model/beyond_measure.h"
-#include "publication/evidence.h"
-#include "publication/run_record.h"
+#include "recorders/recording.h"
 #include "results/edits.h"
+#include "store/catalogue/retained_files.h"
+#include "store/catalogue/run_record.h"
 
 namespace aggregate_power {
 namespace {
@@ -148,14 +150,6 @@ void take_window(const JsonValue& record, PublishedRun& run) {
   run.output_tokens = window.at("total_output_tokens").as_integer().value_or(0);
 }
 
-std::vector<std::string> texts_of(const JsonValue& list) {
-  std::vector<std::string> texts;
-  for (const JsonValue& item : list.items) {
-    if (item.is_string()) texts.push_back(item.text);
-  }
-  return texts;
-}
-
 bool is_uuid(std::string_view id) {
   constexpr std::size_t kShortest = 12;
   return (id.starts_with("GPU-") || id.starts_with("MIG-")) && id.size() >= kShortest;
@@ -190,28 +184,28 @@ void take_power_audit(PublishedRun& run) {
   const JsonValue& audit = run.members.at("power_audit");
   run.start_unix_s = number_or(audit.at("window_start_unix"), 0);
   run.duration_s = number_or(audit.at("window_end_unix"), run.start_unix_s) - run.start_unix_s;
-  run.gpu_ids = texts_of(audit.at("observed_gpu_ids"));
+  run.gpu_ids = texts_in(audit.at("observed_gpu_ids"));
   take_boards(JsonValue(), run);
-  run.reasons = texts_of(run.members.at("power_invalid_reasons"));
+  run.reasons = texts_in(run.members.at("power_invalid_reasons"));
 }
 
 // The recordings of several hosts have each their own.
-std::string recorded_scope(const JsonValue& from) {
-  if (from.at("scope").is_string()) return from.at("scope").text;
+std::string recorded_scope(const JsonValue& record) {
+  const JsonValue& of_all = recorded_origin(record).at("scope");
+  if (of_all.is_string()) return of_all.text;
   std::string scope;
-  for (const char* const hosts : {"hosts", "nodes"}) {
-    for (const auto& [name, host] : from.at(hosts).members) {
-      if (!scope.empty() && host.at("scope").text != scope) return {};
-      scope = host.at("scope").text;
-    }
+  for (const JsonValue* const recording : recorded_recordings(record)) {
+    const std::string& of_one = recording->at("scope").text;
+    if (!scope.empty() && of_one != scope) return {};
+    scope = of_one;
   }
   return scope;
 }
 
 void take_record(const JsonValue& record, PublishedRun& run) {
   take_window(record, run);
-  run.reasons = texts_of(record.at("reasons"));
-  run.gpu_ids = texts_of(record.at("observed_gpu_ids"));
+  run.reasons = texts_in(record.at("reasons"));
+  run.gpu_ids = texts_in(record.at("observed_gpu_ids"));
   if (run.gpu_ids.empty()) {
     for (const auto& [id, energy] : record.at("per_gpu_energy_j").members)
       run.gpu_ids.push_back(id);
@@ -220,16 +214,13 @@ void take_record(const JsonValue& record, PublishedRun& run) {
   for (const auto& [id, energy] : record.at("per_gpu_energy_j").members) {
     if (energy.is_finite_number()) run.gpu_energies_j.emplace_back(id, energy.as_double());
   }
-  const JsonValue& from = record.at("computed_from");
-  run.telemetry = record.at("telemetry_source").is_string() ? record.at("telemetry_source").text
-                                                            : from.at("telemetry_source").text;
+  const JsonValue& from = recorded_origin(record);
+  run.telemetry = recorded_telemetry(record);
   run.collector = from.at("collector").text;
   run.schema = from.at("schema").text;
-  run.scope = recorded_scope(from);
+  run.scope = recorded_scope(record);
   run.tool_version = from.at("tool_version").text;
-  for (const JsonValue& verdict : record.at("uncertainty").at("verdicts").items) {
-    run.verdicts.push_back(verdict.at("code").text);
-  }
+  run.verdicts = recorded_verdicts(record);
 }
 
 bool has_absurd_bound(const std::optional<Spread>& spread) {
@@ -284,7 +275,7 @@ void doubt_impossible_numbers(PublishedRun& run) {
 
 // Why an aggregate and its record cannot both be true; empty: they can.
 std::string contradiction(const std::vector<PublishedNumber>& numbers, const JsonValue& record) {
-  if (!record.at("power_valid").is_true()) {
+  if (!is_power_valid(record)) {
     return "its audit record says that the power is not valid";
   }
   for (const PublishedNumber& number : numbers) {
@@ -313,7 +304,7 @@ std::vector<PublishedNumber> numbers_in(const JsonValue& json) {
 }
 
 PowerState state_in(const JsonValue& members, bool has_numbers) {
-  const JsonValue& valid = members.at("power_valid");
+  const JsonValue& valid = power_verdict(members);
   if (!valid.is_null()) return valid.as_double() == 1 ? PowerState::valid : PowerState::not_valid;
   return has_numbers ? PowerState::valid : PowerState::none;
 }
@@ -329,11 +320,11 @@ PublishedRun published_run_of(JsonValue members, const JsonValue* record) {
     take_record(*record, run);
     if (run.members.members.empty()) {  // its aggregate was not found
       run.numbers = numbers_in(record->at("metrics"));
-      run.state = record->at("power_valid").is_true() ? PowerState::valid : PowerState::not_valid;
+      run.state = is_power_valid(*record) ? PowerState::valid : PowerState::not_valid;
     } else if (run.state == PowerState::valid) {
       run.doubt = contradiction(run.numbers, *record);
       if (!run.doubt.empty()) run.state = PowerState::not_valid;
-    } else if (run.state == PowerState::none && !record->at("power_valid").is_true()) {
+    } else if (run.state == PowerState::none && !is_power_valid(*record)) {
       run.state = PowerState::not_valid;
     }
     for (PublishedNumber& number : run.numbers) add_spreads(*record, number);
@@ -351,8 +342,8 @@ PublishedRun measured_run_of(const JsonValue& measured) {
   PublishedRun run;
   run.members = measured;
   run.state = measured.at("valid").is_true() ? PowerState::valid : PowerState::not_valid;
-  run.reasons = texts_of(measured.at("reasons"));
-  run.gpu_ids = texts_of(measured.at("gpu_ids"));
+  run.reasons = texts_in(measured.at("reasons"));
+  run.gpu_ids = texts_in(measured.at("gpu_ids"));
   take_boards(JsonValue(), run);
   run.start_unix_s = number_or(measured.at("window").at("start_unix"), 0);
   run.duration_s = number_or(measured.at("duration_s"), 0);
@@ -411,8 +402,37 @@ std::string configuration_text(const Configuration& configuration) {
 
 std::optional<StorePath> telemetry_of(const PublishedRun& run) {
   if (!run.record || run.telemetry.empty()) return std::nullopt;
-  const RunRecord record{*run.record, read_json_object(run.record->tree->open(run.record->path))};
+  const RunRecord record{*run.record, read_json_object(*run.record)};
   return record.find(run.telemetry);
+}
+
+void require_members(std::string_view option, const std::vector<const PublishedRun*>& runs,
+                     const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) {
+    const auto has_it = [&](const PublishedRun* run) { return !run->text_of(key).empty(); };
+    if (std::ranges::any_of(runs, has_it)) continue;
+    std::vector<std::string> known;
+    for (const PublishedRun* run : runs) {
+      for (const auto& [name, value] : run->members.members) known.push_back(name);
+    }
+    throw Error(fmt::format("{}: no run has '{}'{}", option, key, did_you_mean(key, known)));
+  }
+}
+
+std::optional<MeasurementIdentity> measurement_identity(const PublishedRun& run, double value) {
+  if (run.start_unix_s == 0) return std::nullopt;
+  return MeasurementIdentity{run.start_unix_s, run.duration_s, value,
+                             run.gpu_ids,      run.gpu_uuids,  run.hosts};
+}
+
+std::unique_ptr<Recording> recording_of_run(const StorePath& telemetry, const JsonValue& record) {
+  const auto beside = [telemetry](const std::string& name) -> std::unique_ptr<ByteSource> {
+    const auto found = find_beside(telemetry, name);
+    return found ? found->tree->open(found->path).source() : nullptr;
+  };
+  return std::make_unique<Recording>(
+      telemetry.display, std::make_unique<OpenedFile>(telemetry.tree->open(telemetry.path)), beside,
+      recorded_zone(recorded_origin(record)), recorded_columns(record));
 }
 
 }  // namespace aggregate_power

@@ -1,7 +1,8 @@
 // Reads retained files, each digest once.
-#include "publication/evidence.h"
+#include "store/catalogue/retained_files.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -43,6 +44,10 @@ JsonValue json_object_of(std::string_view text, const std::string& name) {
 JsonValue read_json_object(const OpenedFile& file) {
   if (file.size() > kMostJsonBytes) throw Error(file.name() + ": is larger than 16 MiB");
   return json_object_of(read_all(*file.source()), file.name());
+}
+
+JsonValue read_json_object(const StorePath& file) {
+  return read_json_object(file.tree->open(file.path));
 }
 
 bool is_path_below(std::string_view path) {
@@ -131,17 +136,13 @@ std::string Evidence::sha256(const std::string& path) const {
 }
 
 std::vector<std::string> Evidence::files_below(const std::string& folder) const {
+  const StorePath place{tree_, full(folder), folder, folder, nullptr};
+  if (!tree_->has_folder(place.path) || tree_->is_link(place.path)) return {};
   std::vector<std::string> files;
-  std::vector<std::string> left = {folder};
-  while (!left.empty()) {
-    const std::string next = std::move(left.back());
-    left.pop_back();
-    if (!tree_->has_folder(full(next)) || tree_->is_link(full(next))) continue;
-    tree_->list(full(next), [&](const TreeEntry& entry) {
-      (entry.kind == TreeEntry::Kind::folder ? left : files).push_back(join_path(next, entry.name));
-    });
+  for (const StorePath& file :
+       entries_below(place, std::numeric_limits<int>::max(), [](const auto&) { return true; })) {
+    files.push_back(file.display);
   }
-  std::ranges::sort(files, path_less);
   return files;
 }
 

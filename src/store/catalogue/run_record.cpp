@@ -1,14 +1,14 @@
 // Finds what a record names, where it is now.
-#include "publication/run_record.h"
+#include "store/catalogue/run_record.h"
 
 #include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "aggregate_power/error.h"
 #include "base/files/hash.h"
 #include "base/files/path.h"
+#include "store/catalogue/retained_files.h"
 
 namespace aggregate_power {
 namespace {
@@ -84,20 +84,6 @@ std::optional<StorePath> place_on_disk(const std::string& path) {
   return below(*disk_root(), is_absolute ? path : current_folder() + "/" + path);
 }
 
-std::vector<RecordedInput> RunRecord::inputs() const {
-  std::vector<RecordedInput> inputs;
-  for (const auto& [name, file] : from().at("inputs").members) {
-    inputs.push_back({name, static_cast<std::uint64_t>(file.at("bytes").as_integer().value_or(0)),
-                      file.at("xxh3_128").text});
-  }
-  return inputs;
-}
-
-std::string RunRecord::telemetry() const {
-  const JsonValue& named = content.at("telemetry_source");
-  return named.is_string() ? named.text : from().at("telemetry_source").text;
-}
-
 std::optional<StorePath> RunRecord::find(const std::string& name, const std::string& hash) const {
   const StorePath& folder = *place.folder;
   FoundPlaces found(hash.empty());
@@ -143,38 +129,9 @@ std::optional<StorePath> RunRecord::find_aggregate() const {
   return std::nullopt;
 }
 
-std::optional<Zone> recorded_zone(const JsonValue& facts) {
-  const JsonValue& name = facts.at("timezone");
-  const JsonValue& offset = facts.at("utc_offset");
-  try {
-    // "local" was the zone of another machine.
-    if (name.text == "local" && offset.is_string()) return Zone::parse(offset.text);
-    if (name.is_string() && name.text != "local") return Zone::parse(name.text);
-  } catch (const Error&) {  // what only people can read
-    if (offset.is_string()) return Zone::parse(offset.text);
-  }
-  return std::nullopt;
-}
-
-ColumnNames recorded_columns(const JsonValue& record) {
-  const JsonValue& from = record.at("computed_from");
-  ColumnNames columns;
-  for (const JsonValue& name : from.at("columns").items) columns.all.push_back(name.text);
-  return columns;
-}
-
-std::vector<std::pair<std::string, std::string>> recorded_options(const JsonValue& record) {
-  std::vector<std::pair<std::string, std::string>> options;
-  for (const auto& [name, value] : record.at("computed_from").at("options").members) {
-    options.emplace_back(name, value.text);
-  }
-  return options;
-}
-
-bool is_run_record(const JsonValue& content) {
-  return content.at("power_valid").kind == JsonKind::boolean && content.at("reasons").is_array() &&
-         (content.find("computed_from") != nullptr || content.find("window_source") != nullptr ||
-          content.find("benchmark_window") != nullptr);
+std::optional<RunRecord> read_run_record(const StorePath& place) {
+  RunRecord record{place, read_json_object(place)};
+  return is_run_record(record.content) ? std::optional(std::move(record)) : std::nullopt;
 }
 
 }  // namespace aggregate_power

@@ -1,11 +1,12 @@
-// What was published of one run: the numbers of its aggregate with what its audit record knows of
-// them.
+// The runs that were published: the numbers of aggregates with what audit records know of them.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,8 @@
 #include "store/store_path.h"
 
 namespace aggregate_power {
+
+class Recording;
 
 // An interval of 95 % and its standard uncertainty, in the unit of the number.
 struct Spread {
@@ -85,6 +88,30 @@ Configuration configuration_of(const PublishedRun& run, const std::vector<std::s
 // "hw=h100 tp=8 conc=16"; "(no configuration)" if it is empty.
 std::string configuration_text(const Configuration& configuration);
 
+// Throws Error, with the nearest name, for one of `keys` that no run has: it is misspelt. `option`
+// gave them.
+void require_members(std::string_view option, const std::vector<const PublishedRun*>& runs,
+                     const std::vector<std::string>& keys);
+
+// When it began, how long it took, a value that was measured, and the GPUs by id, UUID and host.
+using MeasurementIdentity = std::tuple<double, double, double, std::vector<std::string>,
+                                       std::vector<std::string>, std::vector<std::string>>;
+// Equal for copies alone: two runs on the same GPUs do not begin at the same instant. Returns
+// nullopt if it is not known when the run began.
+std::optional<MeasurementIdentity> measurement_identity(const PublishedRun& run, double value);
+
+// `members`: the aggregate's; an object without members if it was not found. `record`: nullptr if
+// there is none. The places are the caller's to fill in.
+PublishedRun published_run_of(JsonValue members, const JsonValue* record);
+
+// One of the runs in the output of `measure --json`.
+PublishedRun measured_run_of(const JsonValue& measured);
+
+// "power_validation*.json"
+bool is_run_record_name(std::string_view name);
+// "agg_*.json"
+bool is_aggregate_name(std::string_view name);
+
 struct PublishedRuns {
   std::vector<PublishedRun> runs;     // in the order of the places, sorted within a folder
   std::vector<std::string> warnings;  // files that were passed over, and why
@@ -100,5 +127,8 @@ PublishedRuns read_published_runs(const std::vector<std::string>& places, unsign
 // The recording that a run's record names, where it is now; nullopt: there is none. May throw
 // FileError.
 std::optional<StorePath> telemetry_of(const PublishedRun& run);
+// Opens that recording, as it was read then. `telemetry`: a file. `record`: the run's audit record,
+// which says how its stamps and columns were understood. Throws FileError.
+std::unique_ptr<Recording> recording_of_run(const StorePath& telemetry, const JsonValue& record);
 
 }  // namespace aggregate_power

@@ -1,11 +1,10 @@
 // Finds runs by their aggregates and records, and pairs the two.
+#include "store/catalogue/published_runs.h"
+
 #include <algorithm>
+#include <cerrno>
 #include <map>
 #include <set>
-#include <string>
-#include <tuple>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -13,11 +12,9 @@
 #include "base/files/path.h"
 #include "base/parallel.h"
 #include "base/text/json.h"
-#include "decisions/published_parts.h"
-#include "decisions/published_run.h"
-#include "publication/evidence.h"
-#include "publication/run_files.h"
-#include "publication/run_record.h"
+#include "results/record.h"
+#include "store/catalogue/retained_files.h"
+#include "store/catalogue/run_record.h"
 
 namespace aggregate_power {
 namespace {
@@ -32,7 +29,7 @@ bool is_worth_reading(std::string_view name) {
 }
 
 bool has_power_keys(const JsonValue& members) {
-  return members.find("power_valid") != nullptr || members.find("avg_power_w") != nullptr;
+  return members.find(kPowerValid) != nullptr || members.find("avg_power_w") != nullptr;
 }
 
 // Where a run was named or found.
@@ -79,7 +76,7 @@ class PublishedRunReader {
   }
 
   void add_folder(const StorePath& folder, std::size_t index) {
-    for (StorePath& file : run_files(folder, kMostLevels, is_worth_reading)) {
+    for (StorePath& file : files_below(folder, kMostLevels, is_worth_reading)) {
       if (is_archive_name(file.path)) {
         add_archive(file, index);
       } else if (is_run_record_name(last_name(file.path))) {
@@ -156,11 +153,11 @@ class PublishedRunReader {
     named_.try_emplace(identity_of(file), origin);
     if (!file.folder || !searched_.insert(file.folder->display).second) return;
     const auto json = [](std::string_view name) { return name.ends_with(".json"); };
-    for (StorePath& record : run_files(*file.folder, 0, json)) {
+    for (StorePath& record : files_below(*file.folder, 0, json)) {
       add_record({std::move(record), origin, false});
     }
     if (file.folder->path == "/") return;
-    for (StorePath& record : run_files(*file.folder, kNearLevels, is_run_record_name)) {
+    for (StorePath& record : files_below(*file.folder, kNearLevels, is_run_record_name)) {
       add_record({std::move(record), origin, false});
     }
   }
@@ -220,13 +217,12 @@ class PublishedRunReader {
   // Nullopt: it is something else.
   std::optional<FoundRun> run_of_record(const FoundFile& file) const {
     try {
-      const RunRecord record{file.place, read_json_object(file.place.tree->open(file.place.path))};
-      if (!is_run_record(record.content)) return std::nullopt;
-      const auto aggregate = record.find_aggregate();
+      const auto record = read_run_record(file.place);
+      if (!record) return std::nullopt;
+      const auto aggregate = record->find_aggregate();
       const bool is_there = aggregate && aggregate->facts;
       PublishedRun run = published_run_of(
-          is_there ? read_json_object(aggregate->tree->open(aggregate->path)) : JsonValue::object(),
-          &record.content);
+          is_there ? read_json_object(*aggregate) : JsonValue::object(), &record->content);
       run.record = file.place;
       run.aggregate = is_there ? aggregate->display : "";
       run.name = is_there ? aggregate->display : file.place.display;
@@ -299,6 +295,14 @@ class PublishedRunReader {
 };
 
 }  // namespace
+
+bool is_run_record_name(std::string_view name) {
+  return name.starts_with("power_validation") && name.ends_with(".json");
+}
+
+bool is_aggregate_name(std::string_view name) {
+  return name.starts_with("agg_") && name.ends_with(".json");
+}
 
 PublishedRuns read_published_runs(const std::vector<std::string>& places, unsigned most_threads) {
   return PublishedRunReader(most_threads).read(places);

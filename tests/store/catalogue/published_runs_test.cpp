@@ -1,5 +1,5 @@
 // Aggregates and audit records to published runs.
-#include "decisions/published_run.h"
+#include "store/catalogue/published_runs.h"
 
 #include <filesystem>
 

@@ -12,12 +12,14 @@
 
 #include "base/files/tree.h"
 #include "base/text/json_value.h"
+#include "store/store_path.h"
 
 namespace aggregate_power {
 
 // A JSON object of at most 16 MiB and two million values, so that memory is bounded. Throws Error
 // for anything else, and FileError.
 JsonValue read_json_object(const OpenedFile& file);
+JsonValue read_json_object(const StorePath& file);
 JsonValue json_object_of(std::string_view text, const std::string& name);
 
 // Whether a path names something below the folder that it is relative to: it has components, and
