@@ -22,7 +22,7 @@ RecordedOption option_in(const std::string& name, const JsonValue& value) {
   return {name, value.text};
 }
 
-double number_in(const JsonValue& json) {
+double required_number(const JsonValue& json) {
   if (!json.is_finite_number()) throw Error("a number is missing");
   return json.as_double();
 }
@@ -43,12 +43,12 @@ std::optional<ZoneEvidenceRecord> zone_evidence_in(const JsonValue& record) {
                          std::ranges::count(evidence.report.witnesses, ZoneWitness::zone_file) > 0;
   if (!is_stated && json.find("load_power_w") == nullptr) return evidence;
   ZoneVote& vote = evidence.vote.emplace();
-  vote.start_unix_s = number_in(record.at("benchmark_window").at("start_time_unix"));
+  vote.start_unix_s = required_number(record.at("benchmark_window").at("start_time_unix"));
   vote.offset_s = Zone::parse(from.at("utc_offset").text).offset_at(0);
   vote.is_stated = is_stated;
   if (is_stated) return evidence;
-  vote.idle_w = number_in(json.at("idle_power_w"));
-  vote.load_w = number_in(json.at("load_power_w"));
+  vote.idle_w = required_number(json.at("idle_power_w"));
+  vote.load_w = required_number(json.at("load_power_w"));
   return evidence;
 }
 
