@@ -457,7 +457,8 @@ void add_sources(Json& json, const Sources& sources, const InputFile& patched) {
   }
   json["inputs"] = std::move(inputs).take();
   for (const auto& [name, value] : sources.options) {
-    std::visit([&](const auto& given) { json["options"][name] = given; }, value);
+    Json& option = json["options"][name];
+    std::visit([&](const auto& given) { option = given; }, value);
   }
   if (sources.is_of_store) json["patched"] = file_json(patched);
 }
