@@ -56,12 +56,21 @@ void read_value(const std::string& text, std::optional<std::int64_t>& into) {
   into = python_int(text);
 }
 
-// An option that is one member of the run.
-template <auto kMember>
-constexpr OptionRow row(const char* name, unsigned kinds) {
-  return {name, kinds, [](const RunSpec& run) { return value_of(kMember(run)); },
-          [](const std::string& text, RunSpec& run) { read_value(text, kMember(run)); }};
+// The member at the end of a path: &RunSpec::columns, &ColumnNames::power.
+template <auto... kPath>
+auto& member_of(auto& run) {
+  return (run.*....*kPath);
 }
+
+// An option that is one member of the run.
+template <auto... kPath>
+constexpr OptionRow row(const char* name, unsigned kinds) {
+  return {
+      name, kinds, [](const RunSpec& run) { return value_of(member_of<kPath...>(run)); },
+      [](const std::string& text, RunSpec& run) { read_value(text, member_of<kPath...>(run)); }};
+}
+
+// ---- Options that have a spelling of their own
 
 void set_sample_gap(const std::string& text, RunSpec& run) {
   if (const auto gap_s = python_float(text)) run.max_sample_gap_s = *gap_s;
@@ -82,139 +91,130 @@ void set_zone(const std::string& text, RunSpec& run) {
   }
 }
 
-constexpr const char* kAcceptedNames[] = {"", "estimated", "wrapped"};  // by Accepted
+void set_schema(const std::string& text, RunSpec& run) {
+  run.schema_version = static_cast<int>(python_int(text).value_or(2));
+}
+Value schema_value(const RunSpec& run) { return Value(std::int64_t{run.schema_version}); }
 
+Value gpus_of_store(const RunSpec& run) {
+  return Value(run.expected_num_gpus ? std::to_string(*run.expected_num_gpus) : "auto");
+}
+Value gpus_of_agents(const RunSpec& run) {
+  return run.expected_num_gpus || run.finds_gpus ? gpus_of_store(run) : Value();
+}
+
+Value zone_value(const RunSpec& run) {
+  return Value(run.zone ? run.zone->name() : run.one_witness ? "evidence" : "auto");
+}
+
+Value sample_gap_value(const RunSpec& run) { return Value(run.max_sample_gap_s); }
+Value unusual_sample_gap_value(const RunSpec& run) {
+  if (run.max_sample_gap_s == kDefaultMaxSampleGapS) return {};
+  return Value(fmt::format("{}", run.max_sample_gap_s));
+}
+
+void set_power_unit(const std::string& text, RunSpec& run) {
+  using enum PowerUnit::Size;
+  for (const PowerUnit::Size unit : {milliwatt, watt, kilowatt}) {
+    if (unit_symbol(unit) == text) run.columns.power_unit = unit;
+  }
+}
+Value power_unit_value(const RunSpec& run) {
+  const auto& unit = run.columns.power_unit;
+  return unit ? Value(std::string(unit_symbol(*unit))) : Value();
+}
+
+void set_columns(const std::string& text, RunSpec& run) {
+  run.columns.all = parse_column_names(text);
+}
+Value columns_value(const RunSpec& run) {
+  return if_not_empty(fmt::format("{}", fmt::join(run.columns.all, ",")));
+}
+
+void set_window(const std::string& text, RunSpec& run) {
+  if (text == "estimated") run.accepted_window = Accepted::estimated;
+  if (text == "wrapped") run.accepted_window = Accepted::wrapped;
+}
+Value window_value(const RunSpec& run) {
+  constexpr const char* kNames[] = {"", "estimated", "wrapped"};  // by Accepted
+  return if_not_empty(kNames[static_cast<std::size_t>(run.accepted_window)]);
+}
+
+void set_share(const std::string& text, RunSpec& run) {
+  for (const RequestShare share :
+       {RequestShare::equal, RequestShare::tokens, RequestShare::phase}) {
+    if (name(share) == text) run.requests.share = share;
+  }
+}
+Value share_value(const RunSpec& run) {
+  const RequestShare share = run.requests.share;
+  return share == RequestShare::equal ? Value() : Value(std::string(name(share)));
+}
+
+void set_gap_policy(const std::string&, RunSpec& run) { run.consumer_gaps = true; }
+Value gap_policy_value(const RunSpec& run) {
+  return run.consumer_gaps ? Value("consumer") : Value();
+}
+
+void set_profile_zone(const std::string& text, RunSpec& run) {
+  run.profile_zone = Zone::parse(text);
+}
+Value profile_zone_value(const RunSpec& run) {
+  return run.profile_zone ? Value(run.profile_zone->name()) : Value();
+}
+
+// An empty one is written, too.
+Value logs_root_value(const RunSpec& run) { return Value(run.logs_root); }
+void set_logs_root(const std::string& text, RunSpec& run) { run.logs_root = text; }
+
+// ---- The table, in the order of the record
+
+// clang-format off
+using Run = RunSpec;
 constexpr OptionRow kOptions[] = {
-    {"schema_version", kStored,
-     [](const RunSpec& run) { return Value(std::int64_t{run.schema_version}); },
-     [](const std::string& text, RunSpec& run) {
-       run.schema_version = static_cast<int>(python_int(text).value_or(2));
-     }},
-    {"expected_num_gpus", kStored,
-     [](const RunSpec& run) {
-       return Value(run.expected_num_gpus ? std::to_string(*run.expected_num_gpus) : "auto");
-     },
-     set_expected_gpus},
-    {"timezone", kStored,
-     [](const RunSpec& run) {
-       return Value(run.zone ? run.zone->name() : run.one_witness ? "evidence" : "auto");
-     },
-     set_zone},
-    {"max_sample_gap_s", kStored, [](const RunSpec& run) { return Value(run.max_sample_gap_s); },
-     set_sample_gap},
-    {"max_sample_gap_s", kSingle,
-     [](const RunSpec& run) {
-       return run.max_sample_gap_s == kDefaultMaxSampleGapS
-                  ? Value()
-                  : Value(fmt::format("{}", run.max_sample_gap_s));
-     },
-     set_sample_gap},
-    row < [](auto& run) -> auto& {return run.expected_producer_sha;
-}  // namespace
-> ("expected_producer_sha", kStoredPackage), row < [](auto& run) -> auto& { return run.salvage; }
-> ("salvage", kStoredPackage), row < [](auto& run) -> auto& { return run.columns.timestamp; }
-> ("timestamp_column", kSingle), row < [](auto& run) -> auto& { return run.columns.power; }
-> ("power_column", kSingle), row < [](auto& run) -> auto& { return run.columns.device; }
-> ("device_column", kSingle),
-    {"power_unit", kSingle | kStoredRecording,
-     [](const RunSpec& run) {
-       const auto& unit = run.columns.power_unit;
-       return unit ? Value(std::string(unit_symbol(*unit))) : Value();
-     },
-     [](const std::string& text, RunSpec& run) {
-       using enum PowerUnit::Size;
-       for (const PowerUnit::Size unit : {milliwatt, watt, kilowatt}) {
-         if (unit_symbol(unit) == text) run.columns.power_unit = unit;
-       }
-     }},
-    {"columns", kStoredRecording,
-     [](const RunSpec& run) {
-       return if_not_empty(fmt::format("{}", fmt::join(run.columns.all, ",")));
-     },
-     [](const std::string& text, RunSpec& run) { run.columns.all = parse_column_names(text); }},
-    row < [](auto& run) -> auto& {
-  return run.select;
-}
-> ("select", kSingle | kStoredRecording),
-    {"window", kSingle | kStoredRecording,
-     [](const RunSpec& run) {
-       return if_not_empty(kAcceptedNames[static_cast<std::size_t>(run.accepted_window)]);
-     },
-     [](const std::string& text, RunSpec& run) {
-       if (text == "estimated") run.accepted_window = Accepted::estimated;
-       if (text == "wrapped") run.accepted_window = Accepted::wrapped;
-     }},
-    row < [](auto& run) -> auto& {
-  return run.idle;
-}
-> ("idle", kSingle | kStored), row < [](auto& run) -> auto& { return run.uncertainty.is_wanted; }
-> ("uncertainty", kSingle | kStored), row < [](auto& run) -> auto& { return run.uncertainty.gpu; }
-> ("gpu", kSingle | kStored), row < [](auto& run) -> auto& {
-  return run.uncertainty.sensor_accuracy;
-}
-> ("sensor_accuracy", kSingle | kStored), row < [](auto& run) -> auto& {
-  return run.uncertainty.clock_uncertainty_s;
-}
-> ("clock_uncertainty_s", kSingle | kStored), row < [](auto& run) -> auto& {
-  return run.requests.file;
-}
-> ("requests_file", kSingle), row < [](auto& run) -> auto& { return run.requests.per_request; }
-> ("per_request", kSingle),
-    {"share", kSingle,
-     [](const RunSpec& run) {
-       const RequestShare share = run.requests.share;
-       return share == RequestShare::equal ? Value() : Value(std::string(name(share)));
-     },
-     [](const std::string& text, RunSpec& run) {
-       for (const RequestShare share :
-            {RequestShare::equal, RequestShare::tokens, RequestShare::phase}) {
-         if (name(share) == text) run.requests.share = share;
-       }
-     }},
-    row < [](auto& run) -> auto& {
-  return run.requests.phases;
-}
-> ("phases", kSingle), row < [](auto& run) -> auto& { return run.given.start_unix_s; }
-> ("start", kSingle), row < [](auto& run) -> auto& { return run.given.end_unix_s; }
-> ("end", kSingle), row < [](auto& run) -> auto& { return run.given.duration_s; }
-> ("duration", kSingle), row < [](auto& run) -> auto& { return run.given.requests; }
-> ("requests", kSingle), row < [](auto& run) -> auto& { return run.given.input_tokens; }
-> ("input_tokens", kSingle), row < [](auto& run) -> auto& { return run.given.output_tokens; }
-> ("output_tokens", kSingle),
-    {"logs_root", kPackages, [](const RunSpec& run) { return Value(run.logs_root); },
-     [](const std::string& text, RunSpec& run) { run.logs_root = text; }},
-    row < [](auto& run) -> auto& {
-  return run.role_gpus.prefill;
-}
-> ("prefill_gpus", kPackages), row < [](auto& run) -> auto& { return run.role_gpus.decode; }
-> ("decode_gpus", kPackages), row < [](auto& run) -> auto& { return run.role_gpus.aggregate; }
-> ("aggregate_gpus", kPackages), row < [](auto& run) -> auto& { return run.role_gpus.any; }
-> ("gpus", kPackages), row < [](auto& run) -> auto& { return run.expected_producer_sha; }
-> ("expected_producer_sha", kPackages), row < [](auto& run) -> auto& {
-  return run.expected_cpu_source;
-}
-> ("expected_cpu_source", kPackages), row < [](auto& run) -> auto& { return run.salvage; }
-> ("salvage", kPackages),
-    {"gap_policy", kPackages,
-     [](const RunSpec& run) { return run.consumer_gaps ? Value("consumer") : Value(); },
-     [](const std::string&, RunSpec& run) { run.consumer_gaps = true; }},
-    row < [](auto& run) -> auto& {
-  return run.artifact_dir;
-}
-> ("artifact_dir", kRecording),
-    {"profile_timezone", kRecording,
-     [](const RunSpec& run) {
-       return run.profile_zone ? Value(run.profile_zone->name()) : Value();
-     },
-     [](const std::string& text, RunSpec& run) { run.profile_zone = Zone::parse(text); }},
-    {"expected_num_gpus", kAgents,
-     [](const RunSpec& run) {
-       return run.expected_num_gpus ? Value(std::to_string(*run.expected_num_gpus))
-              : run.finds_gpus      ? Value("auto")
-                                    : Value();
-     },
-     set_expected_gpus},
-};  // namespace aggregate_power
+    {"schema_version", kStored, schema_value, set_schema},
+    {"expected_num_gpus", kStored, gpus_of_store, set_expected_gpus},
+    {"timezone", kStored, zone_value, set_zone},
+    {"max_sample_gap_s", kStored, sample_gap_value, set_sample_gap},
+    {"max_sample_gap_s", kSingle, unusual_sample_gap_value, set_sample_gap},
+    row<&Run::expected_producer_sha>("expected_producer_sha", kStoredPackage),
+    row<&Run::salvage>("salvage", kStoredPackage),
+    row<&Run::columns, &ColumnNames::timestamp>("timestamp_column", kSingle),
+    row<&Run::columns, &ColumnNames::power>("power_column", kSingle),
+    row<&Run::columns, &ColumnNames::device>("device_column", kSingle),
+    {"power_unit", kSingle | kStoredRecording, power_unit_value, set_power_unit},
+    {"columns", kStoredRecording, columns_value, set_columns},
+    row<&Run::select>("select", kSingle | kStoredRecording),
+    {"window", kSingle | kStoredRecording, window_value, set_window},
+    row<&Run::idle>("idle", kSingle | kStored),
+    row<&Run::uncertainty, &UncertaintyOptions::is_wanted>("uncertainty", kSingle | kStored),
+    row<&Run::uncertainty, &UncertaintyOptions::gpu>("gpu", kSingle | kStored),
+    row<&Run::uncertainty, &UncertaintyOptions::sensor_accuracy>("sensor_accuracy", kSingle | kStored),
+    row<&Run::uncertainty, &UncertaintyOptions::clock_uncertainty_s>("clock_uncertainty_s", kSingle | kStored),
+    row<&Run::requests, &RequestOptions::file>("requests_file", kSingle),
+    row<&Run::requests, &RequestOptions::per_request>("per_request", kSingle),
+    {"share", kSingle, share_value, set_share},
+    row<&Run::requests, &RequestOptions::phases>("phases", kSingle),
+    row<&Run::given, &GivenLoad::start_unix_s>("start", kSingle),
+    row<&Run::given, &GivenLoad::end_unix_s>("end", kSingle),
+    row<&Run::given, &GivenLoad::duration_s>("duration", kSingle),
+    row<&Run::given, &GivenLoad::requests>("requests", kSingle),
+    row<&Run::given, &GivenLoad::input_tokens>("input_tokens", kSingle),
+    row<&Run::given, &GivenLoad::output_tokens>("output_tokens", kSingle),
+    {"logs_root", kPackages, logs_root_value, set_logs_root},
+    row<&Run::role_gpus, &RoleCounts::prefill>("prefill_gpus", kPackages),
+    row<&Run::role_gpus, &RoleCounts::decode>("decode_gpus", kPackages),
+    row<&Run::role_gpus, &RoleCounts::aggregate>("aggregate_gpus", kPackages),
+    row<&Run::role_gpus, &RoleCounts::any>("gpus", kPackages),
+    row<&Run::expected_producer_sha>("expected_producer_sha", kPackages),
+    row<&Run::expected_cpu_source>("expected_cpu_source", kPackages),
+    row<&Run::salvage>("salvage", kPackages),
+    {"gap_policy", kPackages, gap_policy_value, set_gap_policy},
+    row<&Run::artifact_dir>("artifact_dir", kRecording),
+    {"profile_timezone", kRecording, profile_zone_value, set_profile_zone},
+    {"expected_num_gpus", kAgents, gpus_of_agents, set_expected_gpus},
+};
+// clang-format on
 
 std::string text_of(const RecordedOption& option) {
   struct {
