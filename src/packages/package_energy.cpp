@@ -9,19 +9,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "energy/metrics.h"
 #include "energy/plausibility.h"
 
 namespace aggregate_power {
 namespace {
-
-// What a package and its window give, before any metric.
-struct Measured {
-  std::vector<GpuResult> gpus;
-  double energy_j = 0;
-  std::map<std::string, double> energy_by_role_j;
-  std::vector<Worker> workers;
-};
 
 // Gathers the workers' energies.
 class Workers {
@@ -72,24 +63,13 @@ DeviceNumbers numbers_of(const PackageSamples& samples) {
   return numbers;
 }
 
-Measured measure(const PackageContent& content, const Package& package, const Labels& labels,
-                 WindowPower& power, double window_s, Contract contract) {
-  const DeviceNumbers numbers = numbers_of(package.samples);
-  Measured measured;
+std::vector<Worker> workers_of(const PackageContent& content, const PackageEnergy& energy,
+                               double window_s, Contract contract) {
   Workers workers(contract);
-  for (const ExpectedDevice& device : content.devices) {
-    const std::string& role = package.topology.roles.at(device.key);
-    GpuResult gpu{label_of(device.key, labels), {}};
-    gpu.energy.bracketed = true;
-    gpu.energy.energy_j = power.energy_j(numbers.at(device.key));
-    gpu.energy.max_sample_gap_s = package.max_sample_gap_s.at(device.key);
-    measured.energy_j += gpu.energy.energy_j;
-    measured.energy_by_role_j[role] += gpu.energy.energy_j;
-    workers.add(device, role, gpu.energy.energy_j);
-    measured.gpus.push_back(std::move(gpu));
+  for (std::size_t i = 0; i < content.devices.size(); ++i) {
+    workers.add(content.devices[i], energy.roles[i], energy.gpus[i].energy.energy_j);
   }
-  measured.workers = std::move(workers).finish(window_s);
-  return measured;
+  return std::move(workers).finish(window_s);
 }
 
 GapEnergyBound bound_of(const PackageContent& content, const Package& package, const Labels& labels,
@@ -221,23 +201,40 @@ FleetMeasurement PackageMeter::fleet(const Package& package) {
   return power_.fleet(names);
 }
 
+PackageEnergy PackageMeter::energy(const PackageContent& content, const Package& package) {
+  const DeviceNumbers numbers = numbers_of(package.samples);
+  const Labels labels = labels_of(package.observed);
+  PackageEnergy energy;
+  for (const ExpectedDevice& device : content.devices) {
+    const std::string& role = energy.roles.emplace_back(package.topology.roles.at(device.key));
+    GpuResult& gpu = energy.gpus.emplace_back(GpuResult{label_of(device.key, labels), {}});
+    const auto gap = package.max_sample_gap_s.find(device.key);
+    gpu.energy.bracketed = true;
+    gpu.energy.energy_j = power_.energy_j(numbers.at(device.key));
+    if (gap != package.max_sample_gap_s.end()) gpu.energy.max_sample_gap_s = gap->second;
+    energy.sums.energy_j += gpu.energy.energy_j;
+    if (role != "prefill" && role != "decode") continue;
+    RoleEnergy& of_role = role == "prefill" ? energy.sums.prefill : energy.sums.decode;
+    ++of_role.gpus;
+    of_role.energy_j += gpu.energy.energy_j;
+  }
+  energy.sums.gpus = energy.gpus.size();
+  return energy;
+}
+
 Findings PackageMeter::integrate(const PackageContent& content, const Package& package,
                                  const RoleCounts& asked, const FleetMeasurement& fleet,
                                  Result& result) {
   const double window_s = result.load->window.duration_s();
   const Labels labels = labels_of(package.observed);
-  Measured measured = measure(content, package, labels, power_, window_s, result.contract);
-  const auto role = [&](const char* name, std::int64_t count) {
-    return RoleEnergy{static_cast<std::size_t>(std::max<std::int64_t>(count, 0)),
-                      measured.energy_by_role_j[name]};
-  };
-  Metrics metrics = energy_metrics({.energy_j = measured.energy_j,
-                                    .gpus = content.devices.size(),
-                                    .load = *result.load,
-                                    .prefill = role("prefill", asked.prefill),
-                                    .decode = role("decode", asked.decode),
-                                    .fleet = fleet,
-                                    .contract = result.contract});
+  PackageEnergy measured = energy(content, package);
+  MeasuredEnergy& sums = measured.sums;
+  sums.load = *result.load;
+  sums.prefill.gpus = static_cast<std::size_t>(std::max<std::int64_t>(asked.prefill, 0));
+  sums.decode.gpus = static_cast<std::size_t>(std::max<std::int64_t>(asked.decode, 0));
+  sums.fleet = fleet;
+  sums.contract = result.contract;
+  Metrics metrics = energy_metrics(sums);
   const Findings findings = check_metrics(metrics, measured.gpus, window_s);
   if (findings.reasons.empty()) result.metrics = std::move(metrics);
   if (findings.reasons.contains(Reason::non_finite_power_metric) &&
@@ -245,8 +242,8 @@ Findings PackageMeter::integrate(const PackageContent& content, const Package& p
     for (GpuResult& gpu : measured.gpus) gpu.energy.energy_j = std::nan("");
   }
   for (const GpuResult& gpu : measured.gpus) result.observed_gpu_ids.push_back(gpu.name);
+  result.workers = workers_of(content, measured, window_s, result.contract);
   result.gpus = std::move(measured.gpus);
-  result.workers = std::move(measured.workers);
   if (!has_samples_) return findings;
   result.gap_bound = bound_of(content, package, labels, gaps_);
   if (auto warning = gap_warning(package, *result.gap_bound)) {

@@ -11,6 +11,7 @@
 #include "aggregate_power/result.h"
 #include "energy/gap_bound.h"
 #include "energy/gather.h"
+#include "energy/metrics.h"
 #include "packages/findings.h"
 #include "packages/package.h"
 #include "packages/stale_readings.h"
@@ -23,6 +24,13 @@ namespace aggregate_power {
 using Labels = std::map<DeviceKey, std::string>;
 Labels labels_of(std::span<const SeenDevice> observed);
 std::string label_of(const DeviceKey& key, const Labels& labels);
+
+// The energies over the window, in the order of the manifest's GPUs.
+struct PackageEnergy {
+  std::vector<GpuResult> gpus;     // by the names of the record
+  std::vector<std::string> roles;  // of these GPUs
+  MeasuredEnergy sums;             // of all GPUs and of each role; nothing else
+};
 
 // Sees each sample of a package once.
 class PackageMeter {
@@ -43,6 +51,8 @@ class PackageMeter {
 
   // To be called once. What was requested; empty if no window was found.
   FleetMeasurement fleet(const Package& package);
+  // Of a package that has samples and a role for each GPU of its manifest.
+  PackageEnergy energy(const PackageContent& content, const Package& package);
   // To be called at most once, for a package that covers its window. Sets the GPUs, the workers and
   // the bound of `result`, and the metrics if they are numbers; returns what speaks against them.
   Findings integrate(const PackageContent& content, const Package& package, const RoleCounts& asked,

@@ -14,7 +14,7 @@
 #include "loads/load_generator.h"
 #include "packages/check.h"
 #include "packages/package.h"
-#include "packages/window_power.h"
+#include "packages/package_energy.h"
 #include "publication/compare_records.h"
 #include "recorders/recording.h"
 #include "results/idle_json.h"
@@ -325,7 +325,7 @@ void recompute_whole_package(const Evidence& evidence, const RequiredPoint& requ
 struct MeasuredPackage {
   PackageContent content;
   Package package;
-  WindowPower power;
+  PackageMeter meter;
 };
 std::optional<MeasuredPackage> measure_package(const Evidence& evidence, const PointEvidence& found,
                                                SharedSamples& shared, Window window) {
@@ -334,7 +334,7 @@ std::optional<MeasuredPackage> measure_package(const Evidence& evidence, const P
   content.devices = expected_devices(content.manifest);
   content.windows = expected_windows(content.manifest);
   const bool extended = has_dashboard_metrics(found.record);
-  WindowPower power(extended, extended);
+  PackageMeter meter({.fleet = extended, .states = extended});
   bool has_window = false;
   PackageRequest request;
   request.concurrency = found.aggregate.at("conc");
@@ -342,17 +342,31 @@ std::optional<MeasuredPackage> measure_package(const Evidence& evidence, const P
   request.begin = [&](Window wanted) {
     has_window =
         wanted.start_unix_s == window.start_unix_s && wanted.end_unix_s == window.end_unix_s;
-    power.begin(wanted);
+    meter.begin(wanted);
   };
-  request.take = [&](std::span<const PackageSample> samples) { power.take(samples); };
+  request.take = [&](std::span<const PackageSample> samples) { meter.take(samples); };
   request.shared = &shared;
   request.extended = extended;
-  request.measured = [&](WindowPower measured) { power = std::move(measured); };
+  request.measured = [&](WindowPower measured) { meter.use(std::move(measured)); };
   request.samples_sha256 = evidence.sha256(join_path(found.place, "samples.csv"));
   const PackagePlace place = {disk_tree(), evidence.full(found.place), evidence.full(found.place)};
   Package package = recompute_package(place, content, request);
   if (!has_window) return std::nullopt;
-  return MeasuredPackage{std::move(content), std::move(package), std::move(power)};
+  return MeasuredPackage{std::move(content), std::move(package), std::move(meter)};
+}
+
+// The first GPU of the manifest without a role, a UUID or samples around the window.
+const ExpectedDevice* uncovered_gpu(const MeasuredPackage& measured, Window window) {
+  const auto& [content, package, meter] = measured;
+  for (const ExpectedDevice& expected : content.devices) {
+    const auto& devices = package.samples.devices;
+    const auto device = std::ranges::find(devices, expected.key, &SeenDevice::key);
+    const bool is_covered = device != devices.end() && device->uuids.size() == 1 &&
+                            package.topology.roles.contains(expected.key) &&
+                            gaps_of(package.samples, *device, window) != nullptr;
+    if (!is_covered) return &expected;
+  }
+  return nullptr;
 }
 
 // Without the result that its window names a package cannot be judged, but its samples still say
@@ -367,42 +381,23 @@ void recompute_samples(const Evidence& evidence, const PointEvidence& found, Sha
     result.refusal = fmt::format("{} has not exactly one such window", found.place);
     return;
   }
-  const Package& package = measured->package;
-  std::map<DeviceKey, std::uint32_t> numbers;
-  std::vector<std::string> names;
-  for (std::uint32_t i = 0; i < package.samples.devices.size(); ++i) {
-    numbers[package.samples.devices[i].key] = i;
-    names.push_back(package.samples.devices[i].key.text());
+  if (const ExpectedDevice* const gpu = uncovered_gpu(*measured, load.window)) {
+    result.refusal = fmt::format("{} does not cover the window for {}",
+                                 join_path(found.place, "samples.csv"), gpu->key.text());
+    return;
   }
-  MeasuredEnergy energy{.load = load};
-  for (const ExpectedDevice& expected : measured->content.devices) {
-    const auto number = numbers.find(expected.key);
-    const auto role = package.topology.roles.find(expected.key);
-    const SeenDevice* const device =
-        number == numbers.end() ? nullptr : &package.samples.devices[number->second];
-    const bool is_usable = device != nullptr && role != package.topology.roles.end() &&
-                           device->uuids.size() == 1 &&
-                           gaps_of(package.samples, *device, load.window) != nullptr;
-    if (!is_usable) {
-      result.refusal = fmt::format("{} does not cover the window for {}",
-                                   join_path(found.place, "samples.csv"), expected.key.text());
-      return;
-    }
-    const std::string gpu = fmt::format("{}/{}", expected.key.hostname, device->uuids[0]);
-    const double energy_j = measured->power.energy_j(number->second);
-    result.gpu_energies_j.emplace_back(gpu, energy_j);
-    result.gpu_roles.emplace_back(gpu, role->second);
-    energy.energy_j += energy_j;
-    if (role->second != "prefill" && role->second != "decode") continue;
-    RoleEnergy& of_role = role->second == "prefill" ? energy.prefill : energy.decode;
-    ++of_role.gpus;
-    of_role.energy_j += energy_j;
+  PackageEnergy energy = measured->meter.energy(measured->content, measured->package);
+  energy.sums.load = load;
+  if (has_dashboard_metrics(found.record)) {
+    energy.sums.fleet = measured->meter.fleet(measured->package);
   }
-  energy.gpus = result.gpu_energies_j.size();
-  if (has_dashboard_metrics(found.record)) energy.fleet = measured->power.fleet(names);
-  for (const Metric& metric : energy_metrics(energy)) {
-    result.metrics.emplace_back(std::string(metric.key), metric.value);
+  Result run;
+  run.metrics = energy_metrics(energy.sums);
+  for (std::size_t i = 0; i < energy.gpus.size(); ++i) {
+    run.roles.emplace_back(energy.gpus[i].name, energy.roles[i]);
   }
+  run.gpus = std::move(energy.gpus);
+  take_result(run, result);
 }
 
 void recompute_package_point(const Evidence& evidence, const RequiredPoint& required,
