@@ -11,14 +11,13 @@
 #include "base/parallel.h"
 #include "base/text/unicode.h"
 #include "energy/clock_offset.h"
-#include "energy/metrics.h"
 #include "loads/benchmark_outcome.h"
 #include "loads/load_generator.h"
 #include "results/record.h"
 #include "runs/evaluate.h"
 #include "runs/extras.h"
 #include "runs/host.h"
-#include "runs/node_fleets.h"
+#include "runs/nodes.h"
 #include "runs/option_codec.h"
 #include "runs/run_kinds.h"
 
@@ -182,23 +181,14 @@ std::vector<std::string> estimate_clocks(std::vector<HostReading>& readings) {
 
 // ---- Metrics
 
-MeasuredEnergy energy_of(const Hosts& hosts, const Load& load) {
-  RoleEnergy by_role[3];
-  double energy_j = 0;
-  std::size_t gpus = 0;
+std::vector<NodeGpu> gpus_of_hosts(const Hosts& hosts) {
+  std::vector<NodeGpu> gpus;
   for (const HostReading& reading : hosts.readings) {
     for (const DeviceEnergy& gpu : reading.integration.gpus) {
-      RoleEnergy& role = by_role[static_cast<std::size_t>(hosts.roles[gpus++])];
-      ++role.gpus;
-      role.energy_j += gpu.energy_j;
-      energy_j += gpu.energy_j;
+      gpus.push_back({hosts.roles[gpus.size()], gpu.energy_j});
     }
   }
-  return {.energy_j = energy_j,
-          .gpus = gpus,
-          .load = load,
-          .prefill = by_role[static_cast<std::size_t>(Role::prefill)],
-          .decode = by_role[static_cast<std::size_t>(Role::decode)]};
+  return gpus;
 }
 
 // The GPUs of one role on one host count as a worker.
@@ -266,19 +256,6 @@ std::vector<SensorReadings> sensors_of(Hosts& hosts) {
   return all;
 }
 
-void add_metrics(const Hosts& hosts, Result& result) {
-  const Load& load = *result.load;
-  result.metric_gpus = hosts.roles.size();
-  MeasuredEnergy energy = energy_of(hosts, load);
-  if (result.fleet) energy.fleet = *result.fleet;
-  energy.contract = result.contract;
-  result.metrics = energy_metrics(energy);
-  for (const std::string_view key : not_finite(result.metrics)) {
-    result.reasons.add(Reason::non_finite_power_metric, std::string(key));
-  }
-  if (result.is_valid()) result.workers = workers_of(hosts, load.window.duration_s());
-}
-
 Result measured_hosts(const RunSpec& request) {
   LoadReading reading = read_load_file(request.bench_result);
   refuse_failed(request.contract, reading);
@@ -311,7 +288,8 @@ Result measured_hosts(const RunSpec& request) {
     }
     result.fleet = fleet_of_all(fleets, result.load->window, result.is_valid());
   }
-  if (result.is_valid()) add_metrics(hosts, result);
+  if (result.is_valid()) add_node_metrics(gpus_of_hosts(hosts), result);
+  if (result.is_valid()) result.workers = workers_of(hosts, result.load->window.duration_s());
   add_gpus(hosts, result);
   add_extras({request, sensors_of(hosts), hardware_in(request.agg_result)}, result);
   for (HostReading& host : hosts.readings) result.hosts.push_back(std::move(host.host));

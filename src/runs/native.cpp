@@ -12,13 +12,12 @@
 #include "base/files/archive.h"
 #include "base/files/sha256.h"
 #include "base/text/unicode.h"
-#include "energy/metrics.h"
 #include "loads/benchmark_outcome.h"
 #include "loads/load_generator.h"
 #include "packages/native_topology.h"
 #include "runs/extras.h"
 #include "runs/native_nodes.h"
-#include "runs/node_fleets.h"
+#include "runs/nodes.h"
 
 namespace aggregate_power {
 namespace {
@@ -161,24 +160,6 @@ void add_native_gpus(const NativeReadings& readings, const std::vector<MeasuredG
   result.observed_gpus = gpus.size();
 }
 
-void add_native_metrics(const std::vector<MeasuredGpu>& gpus, Result& result) {
-  MeasuredEnergy measured{.gpus = gpus.size(), .load = *result.load};
-  if (result.fleet) measured.fleet = *result.fleet;
-  for (const auto& [reading, gpu] : gpus) {
-    const double energy_j = gpu->energy.energy_j;
-    measured.energy_j += energy_j;
-    if (reading->node.role == Role::agg) continue;
-    RoleEnergy& role = reading->node.role == Role::prefill ? measured.prefill : measured.decode;
-    ++role.gpus;
-    role.energy_j += energy_j;
-  }
-  result.metric_gpus = gpus.size();
-  result.metrics = energy_metrics(measured);
-  for (const std::string_view key : not_finite(result.metrics)) {
-    result.reasons.add(Reason::non_finite_power_metric, std::string(key));
-  }
-}
-
 void add_native_fleet(const NativeReadings& readings, Result& result) {
   std::vector<NodeFleet> fleets;
   for (const NativeReading& reading : readings) fleets.push_back({reading.fleet});
@@ -229,7 +210,11 @@ Result check_native(const NativeQuestion& question) {
   result.reasons.add(check_native_nodes(nodes, gpus));
   if (result.load) result.reasons.add(check_power(readings, measured, total_of(gpus)));
   if (result.load && question.run.extended) add_native_fleet(readings, result);
-  if (result.is_valid()) add_native_metrics(measured, result);
+  std::vector<NodeGpu> energies;
+  for (const auto& [reading, gpu] : measured) {
+    energies.push_back({reading->node.role, gpu->energy.energy_j});
+  }
+  if (result.is_valid()) add_node_metrics(energies, result);
   add_native_gpus(readings, measured, result);
   std::vector<SensorReadings> sensors;
   for (NativeReading& reading : readings) sensors.push_back(std::move(reading.sensors));

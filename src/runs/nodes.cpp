@@ -1,13 +1,16 @@
-// Sums curves and states over nodes.
-#include "runs/node_fleets.h"
+// Sums curves, states and energies over nodes.
+#include "runs/nodes.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "energy/fleet_power.h"
+#include "energy/metrics.h"
 
 namespace aggregate_power {
 namespace {
@@ -43,6 +46,23 @@ FleetMeasurement fleet_of_all(std::span<const NodeFleet> nodes, Window window, b
   whole.power = sum_of(std::move(curves), window);
   for (std::size_t i = 0; i < whole.states.size(); ++i) whole.states[i] = state_of_all(nodes, i);
   return whole;
+}
+
+void add_node_metrics(std::span<const NodeGpu> gpus, Result& result) {
+  MeasuredEnergy sum{.gpus = gpus.size(), .load = *result.load, .contract = result.contract};
+  if (result.fleet) sum.fleet = *result.fleet;
+  for (const NodeGpu& gpu : gpus) {
+    sum.energy_j += gpu.energy_j;
+    if (gpu.role == Role::agg) continue;
+    RoleEnergy& role = gpu.role == Role::prefill ? sum.prefill : sum.decode;
+    ++role.gpus;
+    role.energy_j += gpu.energy_j;
+  }
+  result.metric_gpus = gpus.size();
+  result.metrics = energy_metrics(sum);
+  for (const std::string_view key : not_finite(result.metrics)) {
+    result.reasons.add(Reason::non_finite_power_metric, std::string(key));
+  }
 }
 
 }  // namespace aggregate_power
