@@ -21,11 +21,6 @@
 namespace aggregate_power {
 namespace {
 
-constexpr int kNearLevels = 5;
-
-// Of a record, if an option named it.
-bool is_json_name(std::string_view name) { return name.ends_with(".json"); }
-
 bool is_either_name(std::string_view name) {
   return is_run_record_name(name) || is_aggregate_name(name);
 }

@@ -27,13 +27,14 @@ void add_extras(ExtraInput input, Result& result);
 // The same for a run without power, or whose power is not known yet.
 void refuse_extras(const RunOptions& run, Result& result);
 
-// For a kind of run whose idle time is not looked for.
-void refuse_idle_of_package(const RunOptions& run, Result& result);
+// For a package, whose idle time is not looked for: the others, and why there is no idle power.
+void add_extras_of_package(ExtraInput input, Result& result);
 
 // ---- Each by itself
 
 void add_idle(ExtraInput& input, Result& result);
 void refuse_idle(const RunOptions& run, Result& result);
+void refuse_idle_of_package(const RunOptions& run, Result& result);
 void add_uncertainty(ExtraInput& input, Result& result);
 void refuse_uncertainty(const RunOptions& run, Result& result);
 

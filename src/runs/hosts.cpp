@@ -259,18 +259,11 @@ std::vector<SensorReadings> sensors_of(Hosts& hosts) {
 Result measured_hosts(const RunSpec& request) {
   LoadReading reading = read_load_file(request.bench_result);
   refuse_failed(request.contract, reading);
-  Result result;
+  Result result = unmeasured({request}, reading.load, reading.reasons);
   result.way = Way::hosts;
-  result.load = reading.load;
-  result.reasons = reading.reasons;
-  result.expected_gpus = request.expected_num_gpus;
-  result.contract = request.contract;
-  result.extended = request.extended;
   result.telemetry_source = request.telemetry_source;
   result.benchmark_result = request.bench_result;
   result.sources.options = options_for_record(request, RunKind::recording);
-  if (request.extended) result.fleet.emplace();
-  refuse_extras(request, result);
   if (!result.load || !is_request_good(request, result.reasons)) return result;
   Hosts hosts;
   hosts.readings = read_hosts(request, *result.load, result.reasons);

@@ -218,11 +218,8 @@ Result check_native(const NativeQuestion& question) {
   add_native_gpus(readings, measured, result);
   std::vector<SensorReadings> sensors;
   for (NativeReading& reading : readings) sensors.push_back(std::move(reading.sensors));
-  RunOptions without_idle = question.run;
-  without_idle.idle.clear();
-  add_extras({without_idle, std::move(sensors), question.hardware}, result);
+  add_extras_of_package({question.run, std::move(sensors), question.hardware}, result);
   add_node_facts(readings, result);
-  refuse_idle_of_package(question.run, result);
   return result;
 }
 

@@ -57,6 +57,15 @@ Result checked(const PackageRun& run) {
   }
 }
 
+// Of a package of either kind.
+void open_result(auto& question) {
+  try {
+    question.result = question.place.tree->open(question.result_name);
+  } catch (const FileError& error) {
+    question.result_fault = error.what();
+  }
+}
+
 void add_inputs(const PackageQuestion& question, WritePlan& target) {
   PackageInputs inputs = package_inputs(question.place);
   inputs.files.push_back(question.result_name);
@@ -108,10 +117,7 @@ Result evaluate_package(const RunOptions& run, const std::string& hardware,
   readings.hosts = hosts_of(readings.gpus);
   std::vector<SensorReadings> recordings;
   recordings.push_back(std::move(readings));
-  RunOptions without_idle = run;
-  without_idle.idle.clear();
-  add_extras({without_idle, std::move(recordings), hardware}, result);
-  refuse_idle_of_package(run, result);
+  add_extras_of_package({run, std::move(recordings), hardware}, result);
   return result;
 }
 
@@ -126,11 +132,7 @@ PackageQuestion package_question(const RunSpec& run) {
 
 CommandOutput deliver_package(PackageRun run) {
   PackageQuestion& question = run.question;
-  try {
-    question.result = question.place.tree->open(question.result_name);
-  } catch (const FileError& error) {
-    question.result_fault = error.what();
-  }
+  open_result(question);
   question.with_power = run.failed_requests && run.failed_requests->count > 0;
   Result result = checked(run);
   result.telemetry_source = question.place.power_dir;
@@ -171,11 +173,7 @@ CommandOutput multinode_native(const RunSpec& request) {
   question.gpus = request.role_gpus;
   question.run = request;
   if (request.uncertainty.is_wanted) question.hardware = hardware_in(request.agg_result);
-  try {
-    question.result = question.place.tree->open(question.result_name);
-  } catch (const FileError& error) {
-    question.result_fault = error.what();
-  }
+  open_result(question);
   Result result = checked_native(question);
   result.sources.options = options_for_record(request, RunKind::package);
   WritePlan target = target_of(request);

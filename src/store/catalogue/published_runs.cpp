@@ -21,8 +21,6 @@ namespace {
 
 // An aggregate with another name than "agg_*.json" is recognized by its keys, if it is not larger.
 constexpr std::uint64_t kMostAggregateBytes = 256 * 1024;
-// The results of agents, with their record, are this far below what their aggregate is in.
-constexpr int kNearLevels = 5;
 
 bool is_worth_reading(std::string_view name) {
   return name.ends_with(".json") || is_archive_name(name);
@@ -152,8 +150,7 @@ class PublishedRunReader {
     aggregates_.push_back({file, origin});
     named_.try_emplace(identity_of(file), origin);
     if (!file.folder || !searched_.insert(file.folder->display).second) return;
-    const auto json = [](std::string_view name) { return name.ends_with(".json"); };
-    for (StorePath& record : files_below(*file.folder, 0, json)) {
+    for (StorePath& record : files_below(*file.folder, 0, is_json_name)) {
       add_record({std::move(record), origin, false});
     }
     if (file.folder->path == "/") return;
@@ -299,6 +296,8 @@ class PublishedRunReader {
 bool is_run_record_name(std::string_view name) {
   return name.starts_with("power_validation") && name.ends_with(".json");
 }
+
+bool is_json_name(std::string_view name) { return name.ends_with(".json"); }
 
 bool is_aggregate_name(std::string_view name) {
   return name.starts_with("agg_") && name.ends_with(".json");

@@ -109,6 +109,10 @@ PublishedRun measured_run_of(const JsonValue& measured);
 
 // "power_validation*.json"
 bool is_run_record_name(std::string_view name);
+// "*.json": of a record, too, if an option named it
+bool is_json_name(std::string_view name);
+// The results of agents, with their record, are this far below what their aggregate is in.
+inline constexpr int kNearLevels = 5;
 // "agg_*.json"
 bool is_aggregate_name(std::string_view name);
 
