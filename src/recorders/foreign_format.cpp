@@ -36,11 +36,6 @@ std::vector<std::string_view> lines_of(std::string_view text, std::size_t most) 
   return lines;
 }
 
-bool has_line(std::string_view head, const Pattern& pattern) {
-  return std::ranges::any_of(lines_of(head, kMostLines),
-                             [&](std::string_view line) { return pattern.matches(line); });
-}
-
 bool starts_as(std::string_view head, std::string_view lower_case) {
   return lower_ascii(without_blanks_before(head).substr(0, lower_case.size())) == lower_case;
 }
@@ -127,54 +122,24 @@ bool is_xml(std::string_view head) { return starts_as(head, "<?xml"); }
 
 // ---- Texts of recorders
 
-bool is_exposition(std::string_view head) {
-  static const Pattern line = "# (HELP|TYPE) .*|[a-zA-Z_:][a-zA-Z0-9_:]*\\{.*\\} [-+.0-9a-zA-Z]+.*";
-  return has_line(head, line);
-}
+// Lines as these texts have them.
+constexpr char kExposition[] =
+    "# (HELP|TYPE) .*|[a-zA-Z_:][a-zA-Z0-9_:]*\\{.*\\} [-+.0-9a-zA-Z]+.*";
+constexpr char kNvidiaDmon[] = "#\\s*((Date|Time)[\\s,]+)*gpu[\\s,].*";
+constexpr char kNvidiaQ[] = "=+ ?NVSMI LOG ?=+";
+constexpr char kNvidiaTable[] = "\\|\\s*NVIDIA-SMI .*";
+constexpr char kRocmText[] = "=+ ?ROCm System Management Interface ?=+";
+constexpr char kDcgmiDmon[] = "#\\s*Entity\\s.*";
+constexpr char kTegrastats[] = "(.* )?RAM [0-9]+/[0-9]+MB .*";
+constexpr char kZeusWindows[] = "(.*,)?start_time,(.*,)?window_name,(.*,)?elapsed_time(,.*)?";
+constexpr char kLayers[] = "layer_name,(.*,)?start_time,(.*,)?end_time(,.*)?";
+constexpr char kKernels[] = "kernel_name,(.*,)?(total_)?duration_ms(,.*)?";
 
-bool is_nvidia_dmon(std::string_view head) {
-  static const Pattern line = "#\\s*((Date|Time)[\\s,]+)*gpu[\\s,].*";
-  return has_line(head, line);
-}
-
-bool is_nvidia_q(std::string_view head) {
-  static const Pattern line = "=+ ?NVSMI LOG ?=+";
-  return has_line(head, line);
-}
-
-bool is_nvidia_table(std::string_view head) {
-  static const Pattern line = "\\|\\s*NVIDIA-SMI .*";
-  return has_line(head, line);
-}
-
-bool is_rocm_text(std::string_view head) {
-  static const Pattern line = "=+ ?ROCm System Management Interface ?=+";
-  return has_line(head, line);
-}
-
-bool is_dcgmi_dmon(std::string_view head) {
-  static const Pattern line = "#\\s*Entity\\s.*";
-  return has_line(head, line);
-}
-
-bool is_tegrastats(std::string_view head) {
-  static const Pattern line = "(.* )?RAM [0-9]+/[0-9]+MB .*";
-  return has_line(head, line);
-}
-
-bool is_zeus_windows(std::string_view head) {
-  static const Pattern line = "(.*,)?start_time,(.*,)?window_name,(.*,)?elapsed_time(,.*)?";
-  return has_line(head, line);
-}
-
-bool has_layers(std::string_view head) {
-  static const Pattern line = "layer_name,(.*,)?start_time,(.*,)?end_time(,.*)?";
-  return has_line(head, line);
-}
-
-bool has_kernels(std::string_view head) {
-  static const Pattern line = "kernel_name,(.*,)?(total_)?duration_ms(,.*)?";
-  return has_line(head, line);
+template <const char* kLine>
+bool has_line(std::string_view head) {
+  static const Pattern pattern = kLine;
+  return std::ranges::any_of(lines_of(head, kMostLines),
+                             [](std::string_view line) { return pattern.matches(line); });
 }
 
 bool has_only_blanks(std::string_view head) {
@@ -228,26 +193,28 @@ constexpr KnownFormat kFormats[] = {
     {is_html,
      "this is a web page (HTML), not a CSV: download the file itself, with a login if it needs one"},
     {is_xml, "this is XML, not a CSV: record with " RECORD_NVIDIA},
-    {is_nvidia_dmon,
+    {has_line<kNvidiaDmon>,
      "this is the text of nvidia-smi dmon without dates: record with nvidia-smi dmon -o DT or " RECORD_NVIDIA},
-    {is_nvidia_q, "this is the text of nvidia-smi -q, not a CSV: record with " RECORD_NVIDIA},
-    {is_nvidia_table, "this is the table of nvidia-smi, not a CSV: record with " RECORD_NVIDIA},
-    {is_rocm_text, "this is the text of rocm-smi, not a CSV: record with monitor.sh"},
-    {is_dcgmi_dmon,
+    {has_line<kNvidiaQ>,
+     "this is the text of nvidia-smi -q, not a CSV: record with " RECORD_NVIDIA},
+    {has_line<kNvidiaTable>,
+     "this is the table of nvidia-smi, not a CSV: record with " RECORD_NVIDIA},
+    {has_line<kRocmText>, "this is the text of rocm-smi, not a CSV: record with monitor.sh"},
+    {has_line<kDcgmiDmon>,
      "this is the text of dcgmi dmon without times: put the time before each line, or record with " RECORD_NVIDIA},
-    {is_tegrastats,
+    {has_line<kTegrastats>,
      "this is the text of tegrastats, not a CSV: write its samples as a CSV with the header timestamp,power_mw"},
     {is_sensor_log,
      "these are readings of a node's sensors, not of GPUs: give them to 'aggregate-power windows' with --witness, beside a recording of the GPUs"},
     {is_rapl_table,
      "these are energy counters of processors (RAPL), not of GPUs: give them to 'aggregate-power windows' with --witness, beside a recording of the GPUs"},
-    {has_layers,
+    {has_line<kLayers>,
      "these are the layers of a profile (GPUPP), not a recording of power: give them to 'aggregate-power attribute' with --trace, beside a recording of the GPUs"},
-    {has_kernels,
+    {has_line<kKernels>,
      "these are the kernels of a profile (GPUPP), without times: give the trace that they came from to 'aggregate-power attribute' with --trace, beside a recording of the GPUs"},
-    {is_exposition,
+    {has_line<kExposition>,
      "these are metrics as an exporter prints them for Prometheus, without times: keep each scrape in a file named by its Unix seconds, such as 1777118400.txt, and give the folder; or record with monitor.sh or " RECORD_NVIDIA},
-    {is_zeus_windows,
+    {has_line<kZeusWindows>,
      "this is a log of Zeus' windows, which has their energies and no samples: give it as --windows to 'aggregate-power windows', with a recording of the power as --telemetry"},
     {has_no_header,
      "row 1 looks like data: the file needs a header; give --columns timestamp,index,power.draw, with a name for each of its columns"},
