@@ -281,7 +281,7 @@ Result measured_hosts(const RunSpec& request) {
     }
     result.fleet = fleet_of_all(fleets, result.load->window, result.is_valid());
   }
-  if (result.is_valid()) add_node_metrics(gpus_of_hosts(hosts), result);
+  if (result.is_valid()) add_node_metrics(gpus_of_hosts(hosts), result.contract, result);
   if (result.is_valid()) result.workers = workers_of(hosts, result.load->window.duration_s());
   add_gpus(hosts, result);
   add_extras({request, sensors_of(hosts), hardware_in(request.agg_result)}, result);

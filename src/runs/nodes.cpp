@@ -48,8 +48,8 @@ FleetMeasurement fleet_of_all(std::span<const NodeFleet> nodes, Window window, b
   return whole;
 }
 
-void add_node_metrics(std::span<const NodeGpu> gpus, Result& result) {
-  MeasuredEnergy sum{.gpus = gpus.size(), .load = *result.load, .contract = result.contract};
+void add_node_metrics(std::span<const NodeGpu> gpus, Contract contract, Result& result) {
+  MeasuredEnergy sum{.gpus = gpus.size(), .load = *result.load, .contract = contract};
   if (result.fleet) sum.fleet = *result.fleet;
   for (const NodeGpu& gpu : gpus) {
     sum.energy_j += gpu.energy_j;

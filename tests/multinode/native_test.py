@@ -276,6 +276,17 @@ def test_august_judges_native_packages_too(path):
     assert run_of(path, None, *BY_ROLE, "--compat", "august").aggregate["power_valid"] == 1
 
 
+def test_the_metrics_of_native_packages_have_one_order_under_both_contracts(path):
+    orders = []
+    for contract in ("august", "october"):
+        with tempfile.TemporaryDirectory(dir=path) as folder:
+            run = run_of(folder, None, *BY_ROLE, "--extended", "--compat", contract)
+            orders.append((list(run.aggregate), list(run.record["metrics"])))
+    assert orders[0] == orders[1]
+    keys = orders[0][0]
+    assert keys.index("p75_power_w") < keys.index("total_gpu_energy_j") < keys.index("power_audit")
+
+
 # ---- Gates, each with one change
 
 def test_every_fault_of_a_manifest_has_its_reason(path):
