@@ -23,8 +23,8 @@ struct NodeGpu {
 };
 
 // Sets the metrics of a valid run, by its load and fleet and by the energies of its GPUs, which are
-// added in this order. `contract` gives the order of the metrics. One that is too large for a number
-// is a reason.
+// added in this order. `contract` gives the order of the metrics. One that is too large for a
+// number is a reason.
 void add_node_metrics(std::span<const NodeGpu> gpus, Contract contract, Result& result);
 
 }  // namespace aggregate_power

@@ -216,7 +216,7 @@ constexpr OptionRow kOptions[] = {
 };
 // clang-format on
 
-std::string text_of(const RecordedOption& option) {
+std::string spelling_of(const RecordedOption& option) {
   struct {
     std::string operator()(const std::string& text) const { return text; }
     std::string operator()(double number) const { return json_number(number); }
@@ -235,7 +235,7 @@ std::vector<RecordedOption> options_for_record(const RunSpec& run, RunKind kind)
     Value value = row.value(run);
     if (!value) continue;
     options.push_back({row.name, std::move(*value)});
-    if ((kSingle & bit(kind)) != 0) options.back().value = text_of(options.back());
+    if ((kSingle & bit(kind)) != 0) options.back().value = spelling_of(options.back());
   }
   return options;
 }
