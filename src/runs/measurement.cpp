@@ -356,15 +356,9 @@ void RunRows::begin(Window part) {
 }
 
 void RunRows::conclude_fleet(const Telemetry& telemetry, FleetMeasurement& fleet) {
-  const Window window = *question_.window;
-  FleetPowerGatherer gatherer(window, question_.request.max_sample_gap_s);
-  for (std::uint32_t i = 0; i < samples_.devices().size(); ++i) {
-    for (const Sample& sample : samples_.devices()[i]) {
-      if (sample.watts > 0 || window.contains(sample.unix_s)) gatherer.add(i, sample);
-    }
-  }
-  fleet.power = gatherer.finish();
-  fleet.samples_in_window = gatherer.samples_in_window();
+  FleetCurve curve = fleet_curve(samples_, *question_.window, question_.request.max_sample_gap_s);
+  fleet.power = std::move(curve.power);
+  fleet.samples_in_window = curve.samples_in_window;
   for (std::size_t i = 0; i < states_.size(); ++i) {
     fleet.states[i] = states_[i].finish(telemetry.devices());
   }
