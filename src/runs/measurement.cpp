@@ -392,10 +392,14 @@ void RunRows::conclude(const Telemetry& telemetry, Measurement& found) {
 // Takes the rows again that are out of order, in stretches of time that fit into memory.
 void take_in_order(const Recording& recording, const Telemetry& first, RunRows& rows) {
   for (const Window& part : rows.parts(recording.bytes())) {
-    Telemetry again = recording.open();
-    rows.begin(part);
-    read_rows(recording, again, false, rows.states(),
-              [&](const Batch& batch) { rows.take_again(batch); });
+    const auto begin = [&](const Telemetry&) {
+      rows.begin(part);
+      return rows.states();
+    };
+    const Telemetry again =
+        read_whole(recording, {.take = [&](const Batch& batch) { rows.take_again(batch); },
+                               .begin = begin,
+                               .may_use_threads = false});
     if (again.rows() != first.rows() || again.stamps() != first.stamps() ||
         again.skipped() != first.skipped() || again.devices() != first.devices()) {
       throw FileError(recording.path(), "read it twice: it was changed in between", EBUSY);

@@ -79,6 +79,7 @@ def test_other_commands_read_once(path):
     once(path, "plot", "--bench-result", "run.json", "--telemetry", "t.csv", "--out", "p.svg")
     once(path, "plot", "--telemetry", "t.csv", "--out", "p.svg")
     once(path, "inspect", "t.csv")
+    once(path, "inspect", "t.csv", "--sensor")
 
 
 def test_what_the_power_of_each_moment_shows_needs_no_second_reading(path):
@@ -98,6 +99,11 @@ def test_rows_far_out_of_order_are_read_again(path):
     for arguments in (RUN, OF_GPUS):
         opened, read = readings(path, EARLY_LAST, *arguments)
         assert opened == 1 and 2 <= read < 3, f"opened {opened} times, read {read:.2f} times"
+
+
+def test_a_stretch_of_idle_time_is_read_once_more(path):
+    opened, read = readings(path, ROWS, *OF_GPUS, "--idle", "+0:+5")
+    assert opened == 1 and 2 <= read < 3, f"opened {opened} times, read {read:.2f} times"
 
 
 def test_a_row_without_a_time_changes_nothing(path):
