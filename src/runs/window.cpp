@@ -199,12 +199,13 @@ struct WindowSearch {
     uncovered.window = {wanted->likely_start_s, wanted->likely_start_s + wanted->duration_s};
     const SeriesFacts& facts = telemetry().facts();
     if (!facts.has_times() || !facts.has_power()) return uncovered;
-    PlacementFinder finder(*wanted);
+    Samples samples(placement_surroundings(*wanted));
     read_rows(recording, telemetry(), true, {},
-              [&](const Batch& batch) { finder.take(batch.readings); });
+              [&](const Batch& batch) { samples.take(batch.readings); });
     opened.reset();
-    if (auto placement = finder.find()) return placement;
-    if (!finder.has_samples()) return uncovered;
+    samples.sort();
+    if (auto placement = find_placement(*wanted, samples)) return placement;
+    if (samples.size() == 0) return uncovered;
     fault =
         "the power does not show where the load was, and the recording does not cover all places where it may have been";
     return std::nullopt;
