@@ -81,13 +81,9 @@ void add_table(const SweepTable& table, const Zone& zone, GpuSamples& samples) {
 void add_recording(const std::string& path, const RecordingOptions& options, GpuSamples& samples) {
   const Recording recording(path, options.zone, options.columns);
   if (!recording.faults().empty()) throw Error(recording.faults().text());
-  Telemetry telemetry = recording.open();
-  const SeriesFacts& facts = telemetry.facts();
-  if (!facts.has_times() || !facts.has_power()) {
-    throw Error(fmt::format("{}: {}", printable_path(path), facts.reasons.text()));
-  }
   std::map<std::uint32_t, std::vector<GpuSample>> found;
-  const auto take = [&](std::span<const Reading> readings, const RowStates& states) {
+  const auto take = [&](const Batch& batch) {
+    const auto& [readings, states] = batch;
     for (std::size_t i = 0; i < readings.size(); ++i) {
       if (readings[i].kind != Reading::Kind::power) continue;
       GpuSample sample{readings[i].unix_s};
@@ -101,11 +97,15 @@ void add_recording(const std::string& path, const RecordingOptions& options, Gpu
       found[readings[i].device].push_back(sample);
     }
   };
-  try {
-    telemetry.read_with_states(take);
-  } catch (const TelemetryError& error) {
-    throw Error(fmt::format("{}: {}", printable_path(path), error.what()));
-  }
+  std::string fault;
+  const Telemetry telemetry =
+      read_whole(recording, {.take = take,
+                             .begin = [](const Telemetry&) { return kAllGpuQuantities; },
+                             .may_use_threads = false,
+                             .fault = &fault});
+  const SeriesFacts& facts = telemetry.facts();
+  if (!facts.has_times() || !facts.has_power()) fault = facts.reasons.text();
+  if (!fault.empty()) throw Error(fmt::format("{}: {}", printable_path(path), fault));
   for (auto& [device, list] : found) {
     auto& all = samples.of_gpu[telemetry.devices()[device]];
     all.insert(all.end(), list.begin(), list.end());

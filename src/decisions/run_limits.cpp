@@ -53,11 +53,10 @@ std::map<std::string, GpuLimits> reported_limits(const PublishedRun& run) {
   const auto opened = recording_of_run(*place, record);
   const Recording& recording = *opened;
   if (!recording.faults().empty()) return {};
-  Telemetry telemetry = recording.open();
-  if (!telemetry.facts().has_times() || !telemetry.facts().has_power()) return {};
   const Window window{run.start_unix_s, run.start_unix_s + run.duration_s};
   std::map<std::uint32_t, GpuLimits> limits;
-  telemetry.read_with_states([&](std::span<const Reading> readings, const RowStates& states) {
+  const auto take = [&](const Batch& batch) {
+    const auto& [readings, states] = batch;
     for (std::size_t i = 0; i < states.size(); ++i) {
       if (readings[i].kind != Reading::Kind::power || !window.contains(readings[i].unix_s)) {
         continue;
@@ -70,7 +69,12 @@ std::map<std::string, GpuLimits> reported_limits(const PublishedRun& run) {
       ++gpu.with_reasons;
       if ((static_cast<std::uint64_t>(mask) & kSlowdownReasons) != 0) ++gpu.slowed_down;
     }
-  });
+  };
+  const auto wanted = [](const Telemetry&) {
+    return quantity_set({GpuQuantity::power_limit_w, GpuQuantity::clock_reasons});
+  };
+  const Telemetry telemetry =
+      read_whole(recording, {.take = take, .begin = wanted, .may_use_threads = false});
   std::map<std::string, GpuLimits> named;
   for (auto& [device, gpu] : limits) named[telemetry.devices()[device]] = std::move(gpu);
   return named;

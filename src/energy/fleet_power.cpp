@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <limits>
+#include <span>
+#include <utility>
 
 #include "energy/exact_mean.h"
 #include "energy/interpolation.h"
@@ -157,23 +160,6 @@ double FleetPower::quantile_w(double q) const {
   return low_w + (wanted_s - low_s) / (high_s - low_s) * (*high - low_w);
 }
 
-void FleetPowerGatherer::take(std::span<const Reading> readings) {
-  for (const Reading& reading : readings) {
-    if (reading.kind == Reading::Kind::power && states_power(reading, window_)) {
-      add(reading.device, {reading.unix_s, reading.watts});
-    }
-  }
-}
-
-void FleetPowerGatherer::add(std::uint32_t device, Sample sample) {
-  if (sample.unix_s < window_.start_unix_s - margin_s_ ||
-      sample.unix_s > window_.end_unix_s + margin_s_) {
-    return;
-  }
-  if (device >= devices_.size()) devices_.resize(device + 1);
-  devices_[device].push_back(sample);
-}
-
 FleetPower sum_of(std::vector<FleetPower> curves, Window window) {
   std::vector<Curve> with_common_ends;
   for (FleetPower& curve : curves) {
@@ -185,21 +171,29 @@ FleetPower sum_of(std::vector<FleetPower> curves, Window window) {
   return FleetPower(added(with_common_ends));
 }
 
-std::optional<FleetPower> FleetPowerGatherer::finish() {
-  std::erase_if(devices_, [](const Curve& samples) { return samples.empty(); });
-  bool complete = !devices_.empty();
-  for (Curve& samples : devices_) {
+FleetCurve fleet_curve(std::vector<std::vector<Sample>> devices, Window window) {
+  std::erase_if(devices, [](const Curve& samples) { return samples.empty(); });
+  FleetCurve fleet;
+  bool complete = !devices.empty();
+  for (Curve& samples : devices) {
     put_in_order(samples);
-    samples_in_window_ += static_cast<std::uint64_t>(
-        std::ranges::upper_bound(samples, window_.end_unix_s, {}, &Sample::unix_s) -
-        std::ranges::lower_bound(samples, window_.start_unix_s, {}, &Sample::unix_s));
-    samples = cut(samples, window_);
+    fleet.samples_in_window += samples_in(samples, window).size();
+    samples = cut(samples, window);
     complete = complete && !samples.empty();
   }
-  std::vector<Curve> curves = std::move(devices_);
-  devices_.clear();
-  if (!complete) return std::nullopt;
-  return FleetPower(added(curves));
+  if (complete) fleet.power = FleetPower(added(devices));
+  return fleet;
+}
+
+FleetCurve fleet_curve(const Samples& samples, Window window, double margin_s) {
+  const Window around = {window.start_unix_s - margin_s, window.end_unix_s + margin_s};
+  std::vector<Curve> devices;
+  for (const Curve& device : samples.devices()) {
+    std::ranges::copy_if(device, std::back_inserter(devices.emplace_back()), [&](Sample sample) {
+      return around.contains(sample.unix_s) && (sample.watts > 0 || window.contains(sample.unix_s));
+    });
+  }
+  return fleet_curve(std::move(devices), window);
 }
 
 }  // namespace aggregate_power

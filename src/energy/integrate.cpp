@@ -33,7 +33,41 @@ Integration unfinished(const IntegrationOptions& options, const WindowRows& rows
   return result;
 }
 
+constexpr const char* kUnnamedRows = "unknown";
+
+std::size_t boundary_place(std::uint32_t device) {
+  return device == kNoDevice ? 0 : std::size_t{device} + 1;
+}
+
 }  // namespace
+
+void BoundaryRows::add(std::uint32_t device) {
+  const std::size_t place = boundary_place(device);
+  if (place >= counts_.size()) counts_.resize(place + 1);
+  if (counts_[place]++ == 0) met_.push_back(place);
+}
+
+std::uint64_t BoundaryRows::of(std::uint32_t device) const {
+  const std::size_t place = boundary_place(device);
+  return place < counts_.size() ? counts_[place] : 0;
+}
+
+BoundaryRows::ByName BoundaryRows::by_name(std::span<const std::string> devices) const {
+  ByName rows;
+  for (const std::size_t place : met_) {
+    const std::string name = place == 0 ? kUnnamedRows : devices[place - 1];
+    // A GPU may have this name too; no other name occurs twice.
+    const auto same = name == kUnnamedRows
+                          ? std::ranges::find(rows, name, &ByName::value_type::first)
+                          : rows.end();
+    if (same == rows.end()) {
+      rows.emplace_back(name, counts_[place]);
+    } else {
+      same->second += counts_[place];
+    }
+  }
+  return rows;
+}
 
 WindowRows::WindowRows(const IntegrationOptions& options)
     : options_(options), band_(band_of(options)), unplaced_rows_(band_) {

@@ -2,10 +2,12 @@
 // files, no clock, no printing. Contract.md B.3 and B.4.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "aggregate_power/contract.h"
@@ -14,11 +16,27 @@
 #include "aggregate_power/reason.h"
 #include "aggregate_power/sample.h"
 #include "core/telemetry/samples.h"
-#include "energy/boundary_rows.h"
 #include "energy/device_integrator.h"
 #include "energy/unplaced_rows.h"
 
 namespace aggregate_power {
+
+// Rows near the window, but outside it, that state no power above 0 W, counted by GPU.
+class BoundaryRows {
+ public:
+  // `device` is Reading::device.
+  void add(std::uint32_t device);
+  std::uint64_t of(std::uint32_t device) const;
+
+  // By GPU, in the order of first appearance; rows that name no GPU are counted as "unknown".
+  // `devices` are the names by Reading::device.
+  using ByName = std::vector<std::pair<std::string, std::uint64_t>>;
+  ByName by_name(std::span<const std::string> devices) const;
+
+ private:
+  std::vector<std::uint64_t> counts_;  // first without a device, then by device
+  std::vector<std::size_t> met_;       // indices into it, in the order of first appearance
+};
 
 struct IntegrationOptions {
   Window window;

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-
-#include "energy/integrate.h"
+#include <cstddef>
+#include <span>
+#include <vector>
 
 namespace aggregate_power {
 namespace {
@@ -17,35 +18,36 @@ constexpr double kSensor_s = 1;           // the longest common averaging of a s
 constexpr double kStep_s = 0.1;
 constexpr double kMostSteps = 2000;
 
-}  // namespace
+// The power of one device.
+struct PlacedDevice {
+  std::span<const Sample> samples;
+  std::vector<double> energy_j = {0};  // up to each sample
 
-void PlacementFinder::take(std::span<const Reading> readings) {
-  const double first_s = range_.earliest_start_s - kKept_s;
-  const double last_s = range_.latest_start_s + range_.duration_s + kKept_s;
-  for (const Reading& reading : readings) {
-    if (reading.kind != Reading::Kind::power || reading.device == kNoDevice) continue;
-    if (!(reading.unix_s >= first_s && reading.unix_s <= last_s)) continue;
-    if (reading.device >= devices_.size()) devices_.resize(reading.device + 1);
-    devices_[reading.device].samples.push_back({reading.unix_s, reading.watts});
-  }
-}
-
-void PlacementFinder::integrate() {
-  std::erase_if(devices_, [](const Device& device) { return device.samples.empty(); });
-  for (Device& device : devices_) {
-    std::ranges::stable_sort(device.samples, {}, &Sample::unix_s);
-    double sum_j = 0;
-    device.energy_j = {0};
-    for (std::size_t i = 1; i < device.samples.size(); ++i) {
-      const Sample& before = device.samples[i - 1];
-      const Sample& sample = device.samples[i];
-      sum_j += (sample.unix_s - before.unix_s) * (sample.watts + before.watts) / 2;
-      device.energy_j.push_back(sum_j);
+  explicit PlacedDevice(std::span<const Sample> all) : samples(all) {
+    for (std::size_t i = 1; i < samples.size(); ++i) {
+      const Sample& before = samples[i - 1];
+      const Sample& sample = samples[i];
+      energy_j.push_back(energy_j.back() +
+                         (sample.unix_s - before.unix_s) * (sample.watts + before.watts) / 2);
     }
   }
-}
+  double energy_until_j(double unix_s) const;
+  bool covers(double start_s, double end_s) const {
+    return samples.front().unix_s <= start_s && samples.back().unix_s >= end_s;
+  }
+};
 
-double PlacementFinder::Device::energy_until_j(double unix_s) const {
+struct Candidate {
+  double start_s = 0;
+  double energy_j = 0;
+};
+
+struct PlacementEdges {
+  double tolerance_j = 0;  // how much less energy a placement may have than the best one
+  double idle_w = 0;       // of all devices, beside the load
+};
+
+double PlacedDevice::energy_until_j(double unix_s) const {
   const auto next = std::ranges::upper_bound(samples, unix_s, {}, &Sample::unix_s);
   if (next == samples.begin()) return 0;
   const auto i = static_cast<std::size_t>(next - samples.begin()) - 1;
@@ -55,36 +57,46 @@ double PlacementFinder::Device::energy_until_j(double unix_s) const {
   return energy_j[i] + (unix_s - samples[i].unix_s) * (samples[i].watts + watts) / 2;
 }
 
-bool PlacementFinder::Device::covers(double start_s, double end_s) const {
-  return samples.front().unix_s <= start_s && samples.back().unix_s >= end_s;
-}
+struct Placing {
+  PlacementRange range;
+  std::vector<PlacedDevice> devices;
 
-std::optional<double> PlacementFinder::energy_j(double start_s, double end_s) const {
+  std::optional<double> energy_j(double start_s, double end_s) const;
+  std::optional<double> mean_w(double start_s, double end_s) const;
+  std::size_t steps() const;
+  std::vector<Candidate> candidates() const;  // those that every device covers
+  double resolution_s() const;
+  std::optional<PlacementEdges> edges(const Candidate& best) const;
+  bool is_another_load(const Candidate& other, const Candidate& best,
+                       const PlacementEdges& edges) const;
+};
+
+std::optional<double> Placing::energy_j(double start_s, double end_s) const {
   double sum_j = 0;
-  for (const Device& device : devices_) {
+  for (const PlacedDevice& device : devices) {
     if (!device.covers(start_s, end_s)) return std::nullopt;
     sum_j += device.energy_until_j(end_s) - device.energy_until_j(start_s);
   }
   return sum_j;
 }
 
-std::optional<double> PlacementFinder::mean_w(double start_s, double end_s) const {
+std::optional<double> Placing::mean_w(double start_s, double end_s) const {
   const auto energy = energy_j(start_s, end_s);
   return energy ? std::optional(*energy / (end_s - start_s)) : std::nullopt;
 }
 
-std::size_t PlacementFinder::steps() const {
-  const double length_s = std::max(range_.latest_start_s - range_.earliest_start_s, 0.0);
+std::size_t Placing::steps() const {
+  const double length_s = std::max(range.latest_start_s - range.earliest_start_s, 0.0);
   return static_cast<std::size_t>(std::clamp(std::ceil(length_s / kStep_s), 1.0, kMostSteps));
 }
 
-std::vector<PlacementFinder::Candidate> PlacementFinder::candidates() const {
-  const double length_s = std::max(range_.latest_start_s - range_.earliest_start_s, 0.0);
+std::vector<Candidate> Placing::candidates() const {
+  const double length_s = std::max(range.latest_start_s - range.earliest_start_s, 0.0);
   std::vector<Candidate> all;
   for (std::size_t i = 0; i <= steps(); ++i) {
     const double start_s =
-        range_.earliest_start_s + length_s * static_cast<double>(i) / static_cast<double>(steps());
-    if (const auto energy = energy_j(start_s, start_s + range_.duration_s)) {
+        range.earliest_start_s + length_s * static_cast<double>(i) / static_cast<double>(steps());
+    if (const auto energy = energy_j(start_s, start_s + range.duration_s)) {
       all.push_back({start_s, *energy});
     }
   }
@@ -92,9 +104,9 @@ std::vector<PlacementFinder::Candidate> PlacementFinder::candidates() const {
 }
 
 // The median interval between the samples of a device, or what sensors average over.
-double PlacementFinder::resolution_s() const {
+double Placing::resolution_s() const {
   double longest_s = kSensor_s;
-  for (const Device& device : devices_) {
+  for (const PlacedDevice& device : devices) {
     const double span_s = device.samples.back().unix_s - device.samples.front().unix_s;
     const auto intervals = static_cast<double>(device.samples.size()) - 1;
     if (intervals > 0) longest_s = std::max(longest_s, span_s / intervals);
@@ -103,9 +115,9 @@ double PlacementFinder::resolution_s() const {
 }
 
 // Returns nullopt if the load does not stand out.
-std::optional<PlacementFinder::Edges> PlacementFinder::edges(const Candidate& best) const {
-  const double end_s = best.start_s + range_.duration_s;
-  const double beside_s = std::min(kBeside_s, range_.duration_s / 2);
+std::optional<PlacementEdges> Placing::edges(const Candidate& best) const {
+  const double end_s = best.start_s + range.duration_s;
+  const double beside_s = std::min(kBeside_s, range.duration_s / 2);
   const auto before = mean_w(best.start_s - beside_s, best.start_s);
   const auto after = mean_w(end_s, end_s + beside_s);
   const auto first = mean_w(best.start_s, best.start_s + beside_s);
@@ -113,28 +125,28 @@ std::optional<PlacementFinder::Edges> PlacementFinder::edges(const Candidate& be
   if (!before || !after || !first || !last) return std::nullopt;
   const double rise_w = *first - *before;
   const double fall_w = *last - *after;
-  const double least_w = kClearEdgeShare * best.energy_j / range_.duration_s;
+  const double least_w = kClearEdgeShare * best.energy_j / range.duration_s;
   if (rise_w < least_w || fall_w < least_w) return std::nullopt;
-  return Edges{resolution_s() * std::max(rise_w, fall_w), std::min(*before, *after)};
+  return PlacementEdges{resolution_s() * std::max(rise_w, fall_w), std::min(*before, *after)};
 }
 
 // Whether the GPUs are busy in the part of a placement that the best one leaves out, but for the
 // slope of its edge.
-bool PlacementFinder::is_another_load(const Candidate& other, const Candidate& best,
-                                      const Edges& edges) const {
-  const double end_s = other.start_s + range_.duration_s;
-  Window outside{std::max(other.start_s, best.start_s + range_.duration_s + resolution_s()), end_s};
+bool Placing::is_another_load(const Candidate& other, const Candidate& best,
+                              const PlacementEdges& edges) const {
+  const double end_s = other.start_s + range.duration_s;
+  Window outside{std::max(other.start_s, best.start_s + range.duration_s + resolution_s()), end_s};
   if (other.start_s < best.start_s) {
     outside = {other.start_s, std::min(end_s, best.start_s - resolution_s())};
   }
   if (!(outside.duration_s() > 0)) return false;
   const auto outside_w = mean_w(outside.start_unix_s, outside.end_unix_s);
-  const double load_w = best.energy_j / range_.duration_s;
+  const double load_w = best.energy_j / range.duration_s;
   return outside_w && *outside_w - edges.idle_w >= kBusyShare * (load_w - edges.idle_w);
 }
 
 // The middle of those with the highest energy.
-const PlacementFinder::Candidate& PlacementFinder::highest(const std::vector<Candidate>& all) {
+const Candidate& highest(const std::vector<Candidate>& all) {
   constexpr double kEqual = 1e-9;
   const double highest_j = std::ranges::max_element(all, {}, &Candidate::energy_j)->energy_j;
   const auto is_highest = [&](const Candidate& candidate) {
@@ -145,25 +157,34 @@ const PlacementFinder::Candidate& PlacementFinder::highest(const std::vector<Can
   return *(first + (last - first - 1) / 2);
 }
 
-std::optional<Placement> PlacementFinder::find() {
-  integrate();
-  const std::vector<Candidate> all = candidates();
-  if (devices_.empty() || all.empty()) return std::nullopt;
+}  // namespace
+
+Window placement_surroundings(PlacementRange range) {
+  return {range.earliest_start_s - kKept_s, range.latest_start_s + range.duration_s + kKept_s};
+}
+
+std::optional<Placement> find_placement(PlacementRange range, const Samples& samples) {
+  Placing placing{range, {}};
+  for (const std::vector<Sample>& device : samples.devices()) {
+    if (!device.empty()) placing.devices.emplace_back(device);
+  }
+  const std::vector<Candidate> all = placing.candidates();
+  if (placing.devices.empty() || all.empty()) return std::nullopt;
   const Candidate best = highest(all);
   const bool is_inside = best.start_s > all.front().start_s && best.start_s < all.back().start_s;
-  const std::optional<Edges> clear = is_inside ? edges(best) : std::nullopt;
+  const std::optional<PlacementEdges> clear = is_inside ? placing.edges(best) : std::nullopt;
   // A placement that the recording does not cover may be the right one.
-  if (!clear && all.size() < steps() + 1) return std::nullopt;
+  if (!clear && all.size() < placing.steps() + 1) return std::nullopt;
   const auto remains = [&](const Candidate& candidate) {
     return !clear || candidate.energy_j >= best.energy_j - clear->tolerance_j ||
-           is_another_load(candidate, best, *clear);
+           placing.is_another_load(candidate, best, *clear);
   };
   const auto distance_s = [&](const Candidate& candidate) {
-    return std::abs(candidate.start_s - range_.likely_start_s);
+    return std::abs(candidate.start_s - range.likely_start_s);
   };
   const Candidate chosen = clear ? best : *std::ranges::min_element(all, {}, distance_s);
   Placement placement;
-  placement.window = {chosen.start_s, chosen.start_s + range_.duration_s};
+  placement.window = {chosen.start_s, chosen.start_s + range.duration_s};
   placement.energy_j = placement.low_j = placement.high_j = chosen.energy_j;
   placement.is_by_power = clear.has_value();
   for (const Candidate& candidate : all) {

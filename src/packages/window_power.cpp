@@ -1,7 +1,7 @@
 // Feeds the samples of a package to the integrators.
 #include "packages/window_power.h"
 
-#include <limits>
+#include <utility>
 
 #include "packages/package.h"
 
@@ -11,8 +11,7 @@ void WindowPower::begin(Window window) {
   window_ = window;
   integrators_.clear();
   outside_.clear();
-  // The window's edges may be in a gap of any length: a gap rule decides, not this.
-  if (with_fleet_) fleet_.emplace(window, std::numeric_limits<double>::infinity());
+  if (with_fleet_) fleet_.emplace();
   if (!extended_) return;
   utilization_.emplace(GpuQuantity::utilization_pct, window, kPackageMaxSampleGapS);
   temperature_.emplace(GpuQuantity::temperature_c, window, kPackageMaxSampleGapS);
@@ -36,8 +35,9 @@ double WindowPower::energy_j(std::uint32_t device) {
 FleetMeasurement WindowPower::fleet(std::span<const std::string> devices) {
   FleetMeasurement measured;
   if (!fleet_) return measured;
-  measured.power = fleet_->finish();
-  measured.samples_in_window = fleet_->samples_in_window();
+  FleetCurve curve = fleet_curve(std::move(*fleet_), window_);
+  measured.power = std::move(curve.power);
+  measured.samples_in_window = curve.samples_in_window;
   if (!extended_) return measured;
   const auto state = [&](GpuQuantity quantity) -> auto& {
     return measured.states[static_cast<std::size_t>(quantity)];
@@ -48,8 +48,13 @@ FleetMeasurement WindowPower::fleet(std::span<const std::string> devices) {
 }
 
 void WindowPower::add_to_fleet(const PackageSample& sample) {
-  while (sample.device >= outside_.size()) outside_.emplace_back();
+  // The window's edges may be in a gap of any length: a gap rule decides, not this.
+  if (sample.device >= outside_.size()) {
+    outside_.resize(sample.device + 1);
+    fleet_->resize(sample.device + 1);
+  }
   Outside& outside = outside_[sample.device];
+  std::vector<Sample>& samples = (*fleet_)[sample.device];
   if (sample.unix_s < window_.start_unix_s) {
     if (!outside.before.empty() && outside.before.back().unix_s != sample.unix_s) {
       outside.before.clear();
@@ -57,13 +62,13 @@ void WindowPower::add_to_fleet(const PackageSample& sample) {
     outside.before.push_back({sample.unix_s, sample.watts});
     return;
   }
-  for (const Sample& before : outside.before) fleet_->add(sample.device, before);
+  samples.insert(samples.end(), outside.before.begin(), outside.before.end());
   outside.before.clear();
   if (sample.unix_s > window_.end_unix_s) {
     if (!outside.after_unix_s) outside.after_unix_s = sample.unix_s;
     if (sample.unix_s != *outside.after_unix_s) return;
   }
-  fleet_->add(sample.device, {sample.unix_s, sample.watts});
+  samples.push_back({sample.unix_s, sample.watts});
 }
 
 void WindowPower::take_states(std::span<const PackageSample> samples) {

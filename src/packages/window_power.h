@@ -49,7 +49,8 @@ class WindowPower {
   bool extended_;
   Window window_;
   std::vector<DeviceIntegrator> integrators_;  // by device
-  std::optional<FleetPowerGatherer> fleet_;
+  // By device: what the window's power depends on.
+  std::optional<std::vector<std::vector<Sample>>> fleet_;
   std::vector<Outside> outside_;  // by device
   std::optional<StateMean> utilization_;
   std::optional<StateMean> temperature_;

@@ -382,4 +382,17 @@ void read_rows(const Recording& recording, Telemetry& telemetry, bool may_use_th
       states);
 }
 
+Telemetry read_whole(const Recording& recording, const WholeReading& reading) {
+  Telemetry telemetry = recording.open();
+  if (!telemetry.facts().has_times() || !telemetry.facts().has_power()) return telemetry;
+  const GpuQuantitySet states = reading.begin ? reading.begin(telemetry) : GpuQuantitySet();
+  try {
+    read_rows(recording, telemetry, reading.may_use_threads, states, reading.take);
+  } catch (const TelemetryError& error) {
+    if (reading.fault == nullptr) throw;
+    *reading.fault = error.what();
+  }
+  return telemetry;
+}
+
 }  // namespace aggregate_power

@@ -132,13 +132,26 @@ class Recording {
 bool gains_by_threads(const Recording& recording);
 
 // Passes all rows to `take`, in the file's order, with the states that are wanted if the recorder
-// is known. `telemetry` is what recording.open() returned, not yet read, with times and power.
+// is known. `telemetry` was opened and is not read yet; it has times and power.
 // `may_use_threads` lets several threads read a large recording if there is more than one
 // processor; `take` is called by this one, and gets the same rows. It is not meant for callers that
 // read several recordings at a time. Throws TelemetryError and what the source throws, after the
 // rows before the fault.
 void read_rows(const Recording& recording, Telemetry& telemetry, bool may_use_threads,
                GpuQuantitySet states, const std::function<void(const Batch&)>& take);
+
+// What a command wants of all rows of a recording.
+struct WholeReading {
+  std::function<void(const Batch&)> take;  // as in read_rows()
+  // Called before the first row. Returns the states that are wanted.
+  std::function<GpuQuantitySet(const Telemetry&)> begin = {};
+  bool may_use_threads = true;
+  std::string* fault = nullptr;  // receives what is wrong with the rows; null: it is thrown
+};
+
+// Opens the recording, and reads it to its end if it has times and power. Throws FileError and
+// TelemetryError.
+Telemetry read_whole(const Recording& recording, const WholeReading& reading);
 
 // The first and last stamp of a recording.
 struct Span {

@@ -21,20 +21,24 @@ std::optional<double> only_limit(const PowerCurves& curves) {
 
 std::optional<RecordedCurve> recorded_curve(const Recording& recording, Window window) {
   if (!recording.faults().empty()) return std::nullopt;
-  Telemetry telemetry = recording.open();
-  const SeriesFacts& facts = telemetry.facts();
-  if (!facts.has_times() || !facts.has_power()) return std::nullopt;
-  const PowerCurvesOptions options{
-      .window = window, .interpolation = facts.interpolation, .with_limits = facts.has_power_limit};
-  CurveRows rows(options);
+  PowerCurvesOptions options{.window = window};
+  std::optional<CurveRows> rows;
   Samples samples(kAlways);
-  read_rows(recording, telemetry, false, rows.states(), [&](const Batch& batch) {
-    rows.take(batch);
+  const auto begin = [&](const Telemetry& opened) {
+    options.interpolation = opened.facts().interpolation;
+    options.with_limits = opened.facts().has_power_limit;
+    return rows.emplace(options).states();
+  };
+  const auto take = [&](const Batch& batch) {
+    rows->take(batch);
     samples.take(batch.readings);
-  });
+  };
+  const Telemetry telemetry =
+      read_whole(recording, {.take = take, .begin = begin, .may_use_threads = false});
+  if (!rows) return std::nullopt;
   samples.sort();
   const PowerCurves curves =
-      power_curves(options, samples, rows, telemetry.devices(), telemetry.pauses());
+      power_curves(options, samples, *rows, telemetry.devices(), telemetry.pauses());
   RecordedCurve recorded{run_curve(curves.sum, curves.devices.size(), window), only_limit(curves)};
   if (!(recorded.curve.peak_w > 0)) return std::nullopt;
   return recorded;

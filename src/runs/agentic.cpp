@@ -205,20 +205,23 @@ RequestRun requests_of_agents(const RunSpec& request, const Files& files) {
                      {files.window, target_of(request).record_path});
 }
 
-Result measured_agents(const MeasurementRequest& wanted, const RunSpec& request, const Files& files,
+Result measured_agents(MeasurementRequest wanted, const RunSpec& request, const Files& files,
                        const LoadReading& reading) {
   RunRecordings recordings({files.telemetry}, request);
   Recording& recording = recordings.open.front();
   recording.hash_while_read();
+  SeenPower power;
+  if (reading.failed_requests > 0 || request.requests.is_asked()) {
+    power.watch(wanted, reading.load->window);
+  }
   Result result = evaluate(wanted, recordings, {.reading = {.load = reading.load}},
                            {files.records, request.agg_result})
                       .result;
   FailedRequestsRequest failed;
   failed.count = reading.failed_requests;
-  failed.max_sample_gap_s = request.max_sample_gap_s;
   failed.records = [&] { return expanded(files.records); };
-  result.failed_requests = failed_requests(failed, recording, result);
-  add_request_energy(requests_of_agents(request, files), recording, result);
+  result.failed_requests = failed_requests(failed, result, power.curve());
+  add_request_energy(requests_of_agents(request, files), recording, power, result);
   if (!reading.doubt.empty()) result.warnings.push_back(reading.doubt);
   if (auto input = recording.hashed_input()) result.sources.inputs.push_back(std::move(*input));
   return result;

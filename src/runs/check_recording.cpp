@@ -51,20 +51,23 @@ Seen see(const CheckupRequest& request) {
     seen.fault = recording.faults().text();
     return seen;
   }
-  Telemetry telemetry = recording.open();
+  Surveyor surveyor;
+  AllReadings readings;
+  const Telemetry telemetry =
+      read_whole(recording, {.take =
+                                 [&](const Batch& batch) {
+                                   readings.take(batch);
+                                   surveyor.take(batch.readings);
+                                 },
+                             .begin = [](const Telemetry&) { return StateNotes::wanted(); },
+                             .fault = &seen.fault});
   seen.series = telemetry.facts();
   if (!seen.series.has_times() || !seen.series.has_power()) {
     seen.fault = seen.series.reasons.text();
     return seen;
   }
-  Surveyor surveyor;
-  try {
-    seen.gpus = gather_all(recording, telemetry,
-                           [&](const Batch& batch) { surveyor.take(batch.readings); });
-  } catch (const TelemetryError& error) {
-    seen.fault = error.what();
-    return seen;
-  }
+  if (!seen.fault.empty()) return seen;
+  seen.gpus = readings.finish(telemetry.devices());
   seen.series.counter = telemetry.counter();
   seen.devices = surveyor.devices(telemetry.devices());
   seen.zone = telemetry.zone().name();

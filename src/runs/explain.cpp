@@ -55,11 +55,8 @@ void RowExtent::take(std::span<const Reading> readings) {
 }
 
 std::optional<Span> extent_of(const Recording& recording) {
-  Telemetry telemetry = recording.open();
-  if (!telemetry.facts().has_times() || !telemetry.facts().has_power()) return std::nullopt;
   RowExtent extent;
-  read_rows(recording, telemetry, true, {},
-            [&](const Batch& batch) { extent.take(batch.readings); });
+  read_whole(recording, {.take = [&](const Batch& batch) { extent.take(batch.readings); }});
   const Span span = extent.span();
   return span.last_unix_s < span.first_unix_s ? std::nullopt : std::optional(span);
 }

@@ -4,14 +4,13 @@
 #include <list>
 
 #include "aggregate_power/facility.h"
-#include "recorders/recording.h"
 #include "results/run_report.h"
+#include "runs/seen_power.h"
 
 namespace aggregate_power {
 
-// Adds it to a run that was measured by `recordings` together. They are read once more if a rate
+// Adds it to a run that was measured. `power` is that of each of its recordings, watched if a rate
 // changes in its window. A run that is not valid gets the reason and no number.
-void add_facility(const FacilityRates& rates, const std::list<Recording>& recordings,
-                  double max_sample_gap_s, RunReport& run);
+void add_facility(const FacilityRates& rates, const std::list<SeenPower>& power, RunReport& run);
 
 }  // namespace aggregate_power

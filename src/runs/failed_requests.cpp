@@ -2,15 +2,12 @@
 #include "runs/failed_requests.h"
 
 #include <exception>
-#include <functional>
 #include <optional>
-#include <span>
 
 #include <fmt/format.h>
 
 #include "base/files/archive.h"
 #include "base/files/path.h"
-#include "energy/fleet_power.h"
 #include "energy/request_share.h"
 #include "loads/aiperf_folder.h"
 #include "loads/aiperf_records.h"
@@ -32,24 +29,6 @@ std::optional<FailedShare> share_of(ByteSource& records, Window window) {
                     record.in_flight->start_unix_s < window.end_unix_s;
   });
   return is_known && is_in_window ? std::optional(std::move(share)) : std::nullopt;
-}
-
-using PowerOf = std::function<std::optional<FleetPower>(Window)>;
-
-FailedRequests share(const FailedRequestsRequest& request, Window window, const PowerOf& power_of) {
-  FailedRequests failed{request.count, std::nullopt};
-  if (request.count == 0) {
-    failed.energy_share_j = 0;
-    return failed;
-  }
-  try {
-    std::optional<FailedShare> share = share_of(*request.records(), window);
-    if (!share) return failed;
-    const std::optional<FleetPower> power = power_of(window);
-    if (power) failed.energy_share_j = share->energy_j(*power);
-  } catch (const std::exception&) {  // changed meanwhile
-  }
-  return failed;
 }
 
 }  // namespace
@@ -82,19 +61,20 @@ std::optional<FailedRequestsRequest> failed_requests_in(const std::shared_ptr<co
   }
 }
 
-FailedRequests failed_requests(const FailedRequestsRequest& request, const Recording& recording,
-                               const Result& result) {
-  if (!result.reasons.empty()) return {request.count, std::nullopt};
-  return share(request, result.load->window, [&](Window window) {
-    FleetPowerGatherer gatherer(window, request.max_sample_gap_s);
-    recording.open().read([&](std::span<const Reading> readings) { gatherer.take(readings); });
-    return gatherer.finish();
-  });
-}
-
-FailedRequests failed_requests(const FailedRequestsRequest& request, const Result& package) {
-  if (!package.reasons.empty()) return {request.count, std::nullopt};
-  return share(request, package.load->window, [&](Window) { return package.curve; });
+FailedRequests failed_requests(const FailedRequestsRequest& request, const Result& result,
+                               const std::optional<FleetPower>& power) {
+  FailedRequests failed{request.count, std::nullopt};
+  if (!result.reasons.empty()) return failed;
+  if (request.count == 0) {
+    failed.energy_share_j = 0;
+    return failed;
+  }
+  try {
+    std::optional<FailedShare> share = share_of(*request.records(), result.load->window);
+    if (share && power) failed.energy_share_j = share->energy_j(*power);
+  } catch (const std::exception&) {  // changed meanwhile
+  }
+  return failed;
 }
 
 }  // namespace aggregate_power

@@ -7,17 +7,15 @@
 #include <optional>
 #include <string>
 
+#include "aggregate_power/fleet_power.h"
 #include "aggregate_power/result.h"
 #include "base/files/byte_source.h"
 #include "base/files/tree.h"
-#include "packages/windows.h"
-#include "recorders/recording.h"
 
 namespace aggregate_power {
 
 struct FailedRequestsRequest {
   std::uint64_t count = 0;
-  double max_sample_gap_s = kDefaultMaxSampleGapS;
   std::string name;  // the records' name
   // Opens the profile's records again; may throw FileError.
   std::function<std::unique_ptr<ByteSource>()> records;
@@ -33,12 +31,10 @@ std::optional<FailedRequestsRequest> failed_requests_in(const std::shared_ptr<co
                                                         const std::string& result_dir,
                                                         std::vector<std::string>& warnings);
 
-// For a run that was already measured. If it is valid and some requests failed, telemetry and
-// records are read a second time; usually no request failed. The share is unknown if that reading
-// fails, or if some record does not say when it was in flight.
-FailedRequests failed_requests(const FailedRequestsRequest& request, const Recording& recording,
-                               const Result& result);
-// For a package that was checked and has its power.
-FailedRequests failed_requests(const FailedRequestsRequest& request, const Result& package);
+// For a run that was measured. If it is valid and some requests failed, `power` is that of its GPUs
+// in its window, and the records are read a second time. The share is unknown if there is no power,
+// if that reading fails, or if some record does not say when it was in flight.
+FailedRequests failed_requests(const FailedRequestsRequest& request, const Result& result,
+                               const std::optional<FleetPower>& power);
 
 }  // namespace aggregate_power

@@ -66,31 +66,6 @@ std::optional<Window> given_stretch(std::string_view text, Window recorded) {
   return std::nullopt;
 }
 
-bool is_idle_reading(const Reading& reading) {
-  return reading.kind == Reading::Kind::power && reading.watts > 0;
-}
-
-// Throws what reading throws.
-Window recorded_in(const Recording& recording) {
-  const std::optional<Span> extent = extent_of(recording);
-  if (!extent) throw Error("it has no readings");
-  return {extent->first_unix_s, extent->last_unix_s};
-}
-
-std::vector<GatheredReadings> readings_in(const Recording& recording, Window stretch) {
-  std::vector<GatheredReadings> gpus;
-  Telemetry telemetry = recording.open();
-  telemetry.read([&](std::span<const Reading> readings) {
-    for (const Reading& reading : readings) {
-      if (!is_idle_reading(reading) || !stretch.contains(reading.unix_s)) continue;
-      if (reading.device >= gpus.size()) gpus.resize(reading.device + 1);
-      gpus[reading.device].samples.push_back({reading.unix_s, reading.watts});
-    }
-  });
-  for (std::size_t i = 0; i < gpus.size(); ++i) gpus[i].gpu = telemetry.devices()[i];
-  return gpus;
-}
-
 // The GPUs whose energy was published, recording by recording.
 std::vector<std::string> names_of(std::span<const SensorReadings> recordings) {
   std::vector<std::string> names;
@@ -166,7 +141,15 @@ IdlePower of_given_stretch(const RunOptions& run, const Recording& recording,
                            const SensorReadings& readings, Window window) {
   IdlePower idle;
   idle.source = "given_window";
-  const Window stretch = given_stretch(run.idle, recorded_in(recording)).value();
+  RowExtent extent;
+  Samples samples(kAlways);
+  const Telemetry telemetry = read_whole(recording, {.take = [&](const Batch& batch) {
+                                           extent.take(batch.readings);
+                                           samples.take(batch.readings);
+                                         }});
+  const auto [first_unix_s, last_unix_s] = extent.span();
+  if (last_unix_s < first_unix_s) throw Error("it has no readings");
+  const Window stretch = given_stretch(run.idle, {first_unix_s, last_unix_s}).value();
   idle.stretch = stretch;
   if (stretch.start_unix_s >= stretch.end_unix_s) {
     idle.reasons = {no_idle("ends_before_it_begins")};
@@ -174,7 +157,13 @@ IdlePower of_given_stretch(const RunOptions& run, const Recording& recording,
     idle.reasons = {no_idle("overlaps_load")};
   } else {
     SensorReadings again;
-    again.gpus = readings_in(recording, stretch);
+    samples.sort();
+    for (std::size_t i = 0; i < samples.devices().size(); ++i) {
+      const std::span<const Sample> inside = samples_in(samples.devices()[i], stretch);
+      again.gpus.push_back({.gpu = telemetry.devices()[i],
+                            .samples = {inside.begin(), inside.end()},
+                            .conditions = {}});
+    }
     again.published_j = readings.published_j;
     const auto gpus = idle_gpus({&again, 1}, window);
     set_means(idle_means(gpus, stretch, run.max_sample_gap_s), names_of({&again, 1}), idle);

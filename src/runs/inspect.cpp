@@ -24,6 +24,7 @@
 #include "runs/inspect_result.h"
 #include "runs/inspect_sensors.h"
 #include "runs/inspect_windows.h"
+#include "runs/sensor_readings.h"
 
 namespace aggregate_power {
 namespace {
@@ -124,7 +125,7 @@ void warn_of_idle_devices(Findings& findings) {
   }
 }
 
-void read_recording(const Recording& recording, Findings& findings) {
+void read_recording(const InspectRequest& request, const Recording& recording, Findings& findings) {
   Telemetry telemetry = recording.open();
   findings.series = telemetry.facts();
   findings.warnings.insert(findings.warnings.end(), findings.series.warnings.begin(),
@@ -141,10 +142,14 @@ void read_recording(const Recording& recording, Findings& findings) {
     return;
   }
   Surveyor surveyor;
+  AllReadings all;
+  const GpuQuantitySet states = request.with_sensors ? StateNotes::wanted() : GpuQuantitySet();
   std::optional<std::string> fault;
   try {
-    read_rows(recording, telemetry, true, {},
-              [&](const Batch& batch) { surveyor.take(batch.readings); });
+    read_rows(recording, telemetry, true, states, [&](const Batch& batch) {
+      surveyor.take(batch.readings);
+      if (request.with_sensors) all.take(batch);
+    });
   } catch (const TelemetryError& error) {
     fault = fmt::format("{}: {}", recording.path(), error.what());
   }
@@ -179,6 +184,10 @@ void read_recording(const Recording& recording, Findings& findings) {
     const bool apart =
         span.last_unix_s < window.start_unix_s || span.first_unix_s > window.end_unix_s;
     if (apart) findings.zone_hint = zone_hint(telemetry, span, window);
+  }
+  if (request.with_sensors && !fault && !findings.devices.empty()) {
+    findings.gpu_sensors = inspect_gpu_sensors(recording, findings.series,
+                                               all.finish(telemetry.devices()), request.gpu);
   }
 }
 
@@ -356,10 +365,7 @@ InspectReport inspect(const InspectRequest& request) {
       findings.reasons = recording.faults();
       if (recording.faults().contains(Reason::telemetry_file_missing)) report.exit_status = 2;
     } else {
-      read_recording(recording, findings);
-      if (request.with_sensors && !findings.devices.empty()) {
-        findings.gpu_sensors = inspect_gpu_sensors(recording, request.gpu);
-      }
+      read_recording(request, recording, findings);
       if (!findings.sensors.empty()) findings.beside = inspect_beside(request, findings.sensors);
     }
   } catch (const TelemetryError& error) {

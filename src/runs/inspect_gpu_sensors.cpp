@@ -1,4 +1,4 @@
-// Reads a recording once more, and compares it with the table of sensors.
+// Compares what a recording shows with the table of sensors.
 #include "runs/inspect_gpu_sensors.h"
 
 #include <algorithm>
@@ -90,14 +90,6 @@ Shown shown_by(const GatheredReadings& gpu, const std::vector<DeviceCounter>& co
   return shown;
 }
 
-SensorReadings read_all(const Recording& recording) {
-  Telemetry telemetry = recording.open();
-  std::vector<GatheredReadings> gathered = gather_all(recording, telemetry);
-  SeriesFacts series = telemetry.facts();
-  series.counter = telemetry.counter();
-  return sensor_readings(recording, kAlways, std::move(gathered), Integration(), series);
-}
-
 Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
 std::string seconds_or_dash(const std::optional<double>& value) {
@@ -136,8 +128,10 @@ std::string averaging_text(const KnownSensor& known) {
 
 }  // namespace
 
-GpuSensorsReport inspect_gpu_sensors(const Recording& recording, const std::string& gpu) {
-  const SensorReadings readings = read_all(recording);
+GpuSensorsReport inspect_gpu_sensors(const Recording& recording, const SeriesFacts& series,
+                                     std::vector<GatheredReadings> gpus, const std::string& gpu) {
+  const SensorReadings readings =
+      sensor_readings(recording, kAlways, std::move(gpus), Integration(), series);
   const GpuModel model = gpu_model(readings, gpu, {});
   const KnownSensor known = understood_sensor(readings, model);
   const char* const stamps =

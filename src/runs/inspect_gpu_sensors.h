@@ -3,9 +3,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "energy/gather.h"
 #include "recorders/recording.h"
 
 namespace aggregate_power {
@@ -15,7 +17,9 @@ struct GpuSensorsReport {
   nlohmann::ordered_json json;
 };
 
-// `gpu` is the model by the user; empty: as the files say. May throw TelemetryError and FileError.
-GpuSensorsReport inspect_gpu_sensors(const Recording& recording, const std::string& gpu);
+// `gpus` are all readings of the recording. `gpu` is the model by the user; empty: as the files
+// say. May throw FileError.
+GpuSensorsReport inspect_gpu_sensors(const Recording& recording, const SeriesFacts& series,
+                                     std::vector<GatheredReadings> gpus, const std::string& gpu);
 
 }  // namespace aggregate_power

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <list>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "base/files/near_file.h"
 #include "base/files/path.h"
 #include "base/text/unicode.h"
+#include "energy/facility_energy.h"
 #include "energy/plausibility.h"
 #include "loads/load_generator.h"
 #include "loads/request_file.h"
@@ -133,6 +135,15 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
   }
   MeasurementRequest wanted{request};
   wanted.may_use_threads = true;
+  std::list<SeenPower> power;  // of each recording
+  recordings.before = [&](std::size_t, const Recording&, MeasurementRequest& of_one) {
+    power.emplace_back();
+    if (!load.load) return;
+    const Window window = load.load->window;
+    if (request.requests.is_asked() || rated_stretches(rates, window).size() > 1) {
+      power.back().watch(of_one, window);
+    }
+  };
   recordings.after = [&](std::size_t, const Recording&, Result& result) {
     if (!names_gpus(request) && !load.gpus) warn_of_idle(result);
   };
@@ -147,8 +158,8 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
   }
   std::ranges::move(warnings, std::back_inserter(run.result.warnings));
   add_window_facts(placed, load, run.result);
-  add_request_energy(requests_of_measure(request), recording, run.result);
-  if (rates.is_asked()) add_facility(rates, recordings.open, request.max_sample_gap_s, run);
+  add_request_energy(requests_of_measure(request), recording, power.front(), run.result);
+  if (rates.is_asked()) add_facility(rates, power, run);
   return run;
 }
 

@@ -356,15 +356,9 @@ void RunRows::begin(Window part) {
 }
 
 void RunRows::conclude_fleet(const Telemetry& telemetry, FleetMeasurement& fleet) {
-  const Window window = *question_.window;
-  FleetPowerGatherer gatherer(window, question_.request.max_sample_gap_s);
-  for (std::uint32_t i = 0; i < samples_.devices().size(); ++i) {
-    for (const Sample& sample : samples_.devices()[i]) {
-      if (sample.watts > 0 || window.contains(sample.unix_s)) gatherer.add(i, sample);
-    }
-  }
-  fleet.power = gatherer.finish();
-  fleet.samples_in_window = gatherer.samples_in_window();
+  FleetCurve curve = fleet_curve(samples_, *question_.window, question_.request.max_sample_gap_s);
+  fleet.power = std::move(curve.power);
+  fleet.samples_in_window = curve.samples_in_window;
   for (std::size_t i = 0; i < states_.size(); ++i) {
     fleet.states[i] = states_[i].finish(telemetry.devices());
   }
@@ -398,10 +392,14 @@ void RunRows::conclude(const Telemetry& telemetry, Measurement& found) {
 // Takes the rows again that are out of order, in stretches of time that fit into memory.
 void take_in_order(const Recording& recording, const Telemetry& first, RunRows& rows) {
   for (const Window& part : rows.parts(recording.bytes())) {
-    Telemetry again = recording.open();
-    rows.begin(part);
-    read_rows(recording, again, false, rows.states(),
-              [&](const Batch& batch) { rows.take_again(batch); });
+    const auto begin = [&](const Telemetry&) {
+      rows.begin(part);
+      return rows.states();
+    };
+    const Telemetry again =
+        read_whole(recording, {.take = [&](const Batch& batch) { rows.take_again(batch); },
+                               .begin = begin,
+                               .may_use_threads = false});
     if (again.rows() != first.rows() || again.stamps() != first.stamps() ||
         again.skipped() != first.skipped() || again.devices() != first.devices()) {
       throw FileError(recording.path(), "read it twice: it was changed in between", EBUSY);

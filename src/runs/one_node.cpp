@@ -53,9 +53,10 @@ RequestRun requests_of_node(const RunSpec& request, const std::string& telemetry
 }
 
 // What is wrong with the list of requests is no fault of the telemetry.
-void add_optional_requests(const RequestRun& run, const Recording& recording, Result& result) {
+void add_optional_requests(const RequestRun& run, const Recording& recording,
+                           const SeenPower& power, Result& result) {
   try {
-    add_request_energy(run, recording, result);
+    add_request_energy(run, recording, power, result);
   } catch (const FileError& error) {
     result.warnings.push_back(fmt::format("requests: {}", error.what()));
     refuse_request_energy(run.options, result, "requests_unreadable");
@@ -73,11 +74,13 @@ Result measured_node(const RunSpec& request, const std::string& telemetry) {
     if (wanted.with_snapshots) recording.hash_while_read();
     const PlacedLoad placed = load_of_node(request, recording);
     reading = placed.reading;
+    SeenPower power;
+    if (request.requests.is_asked() && reading.load) power.watch(wanted, reading.load->window);
     Result result =
         evaluate(wanted, recordings, placed, {request.bench_result, request.agg_result}).result;
     add_window_facts(placed, reading, result);
     result.benchmark_result = request.bench_result;
-    add_optional_requests(requests_of_node(request, telemetry), recording, result);
+    add_optional_requests(requests_of_node(request, telemetry), recording, power, result);
     if (auto input = recording.hashed_input()) result.sources.inputs.push_back(std::move(*input));
     return result;
   } catch (const FileError& error) {

@@ -141,7 +141,7 @@ CommandOutput deliver_package(PackageRun run) {
   result.audit_source = run.audit_source;
   result.sources.options = std::move(run.options);
   if (run.failed_requests) {
-    result.failed_requests = failed_requests(*run.failed_requests, result);
+    result.failed_requests = failed_requests(*run.failed_requests, result, result.curve);
   }
   std::ranges::move(run.warnings, std::back_inserter(result.warnings));
   if (result.is_valid()) {

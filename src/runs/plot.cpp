@@ -64,31 +64,34 @@ class CurveReader {
   // Reads what no measurement has read to its end, as far as it can be read.
   void read_alone(const Recording& recording) {
     if (is_read_ || !recording.faults().empty()) return;
-    Telemetry telemetry = recording.open();
+    Onlooker onlooker;
+    Samples samples(kAlways);
+    SingleSeries series;
+    bool is_unnamed = false;
+    std::string fault;
+    const auto begin = [&](const Telemetry& opened) {
+      is_unnamed = !opened.facts().has_devices();
+      onlooker = look(opened.facts());
+      return onlooker.states;
+    };
+    const auto take = [&](const Batch& batch) {
+      onlooker.take(batch);
+      samples.take(batch.readings);
+      if (is_unnamed) series.take(batch.readings);
+    };
+    const Telemetry telemetry =
+        read_whole(recording, {.take = take, .begin = begin, .fault = &fault});
     recording_.facts = telemetry.facts();
     if (!telemetry.facts().has_times() || !telemetry.facts().has_power()) {
       reasons_.add(telemetry.facts().reasons);
       return;
     }
-    const Onlooker onlooker = look(telemetry.facts());
-    const bool is_unnamed = !telemetry.facts().has_devices();
-    Samples samples(kAlways);
-    SingleSeries series;
     if (is_unnamed) refuse_unnamed_series();
-    std::string fault;
-    try {
-      read_rows(recording, telemetry, true, onlooker.states, [&](const Batch& batch) {
-        onlooker.take(batch);
-        samples.take(batch.readings);
-        if (is_unnamed) series.take(batch.readings);
-      });
-    } catch (const TelemetryError& error) {
-      fault = fmt::format("{}: {}", recording.path(), error.what());
-    }
     samples.sort();
     onlooker.conclude(samples, telemetry);
     if (!fault.empty()) {
-      reasons_.add(Reason::telemetry_file_unreadable, std::move(fault));
+      reasons_.add(Reason::telemetry_file_unreadable,
+                   fmt::format("{}: {}", recording.path(), fault));
     } else if (is_unnamed && is_of_one_gpu()) {
       std::string doubt = series.doubt();
       if (!doubt.empty()) reasons_.add(Reason::gpu_identity_column_missing, std::move(doubt));

@@ -18,7 +18,6 @@
 #include "energy/process_energy.h"
 #include "energy/trace_coverage.h"
 #include "recorders/process_shares.h"
-#include "recorders/recording.h"
 #include "results/process_report.h"
 
 namespace aggregate_power {
@@ -31,16 +30,15 @@ struct SharedFile {
   ProcessShares shares;
 };
 
-SharedFile shared_file(const WindowsRequest& request, const TraceFile& file) {
+SharedFile shared_file(const TraceFile& file) {
   SharedFile shared{file.path, {}};
   const SeriesFacts& series = file.facts.series;
   if (file.path == "-") {
     throw Error("--per-process reads the recording twice: give a file instead of standard input");
   }
   if (series.schema != "aipowermeter" || series.power_column != "per_gpu_power_draw") return shared;
-  const Zone zone = Recording(file.path, request.zone, request.columns).open().zone();
   const auto source = as_utf8(decompressed(open_source(file.path), file.path));
-  shared.shares = read_process_shares(*source, zone);
+  shared.shares = read_process_shares(*source, file.zone);
   return shared;
 }
 
@@ -121,7 +119,7 @@ void print_processes(const WindowsRequest& request, const Traces& traces,
                      const std::function<void(const std::string&)>& print,
                      WindowsOutcome& outcome) {
   std::vector<SharedFile> files;
-  for (const TraceFile& file : traces.files) files.push_back(shared_file(request, file));
+  for (const TraceFile& file : traces.files) files.push_back(shared_file(file));
   std::vector<ProcessMeter> meters;
   meters.reserve(traces.devices.size());
   std::vector<double> idle_w;

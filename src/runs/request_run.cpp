@@ -13,7 +13,6 @@
 #include "aggregate_power/refusal.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
-#include "energy/fleet_power.h"
 #include "energy/phase_power.h"
 #include "energy/placed_readings.h"
 #include "energy/request_energy.h"
@@ -56,33 +55,6 @@ PlacedRequests place_requests(RequestFile file, Window window, bool is_tied) {
 bool is_in_window(const RequestTimes& request, Window window) {
   return request.has_times() && request.end_s > window.start_unix_s &&
          request.start_s < window.end_unix_s;
-}
-
-// What a second look at the recording gives.
-struct SeenPower {
-  std::optional<FleetPower> curve;
-  std::vector<Sample> readings;  // of all GPUs together, inside the window
-};
-
-SeenPower look_again(const Recording& recording, Window window, double max_sample_gap_s) {
-  FleetPowerGatherer gatherer(window, max_sample_gap_s);
-  std::vector<std::vector<Sample>> gpus;
-  recording.open().read([&](std::span<const Reading> readings) {
-    for (Reading reading : readings) {
-      // Rows without a name are those of the only GPU.
-      if (reading.kind == Reading::Kind::no_device) reading.device = 0;
-      if (!states_power(reading, window)) continue;
-      gatherer.add(reading.device, {reading.unix_s, reading.watts});
-      if (!window.contains(reading.unix_s)) continue;
-      if (reading.device >= gpus.size()) gpus.resize(reading.device + 1);
-      gpus[reading.device].push_back({reading.unix_s, reading.watts});
-    }
-  });
-  std::erase_if(gpus, [](const std::vector<Sample>& samples) { return samples.empty(); });
-  for (std::vector<Sample>& samples : gpus) {
-    std::ranges::stable_sort(samples, {}, &Sample::unix_s);
-  }
-  return {gatherer.finish(), readings_together(gpus)};
 }
 
 // The bounds of an energy over that energy.
@@ -212,11 +184,11 @@ PlacedRequests placed_requests(const RequestRun& run, const Result& result) {
   return placed;
 }
 
-PhaseAnswer phases_of(const PlacedRequests& placed, const SeenPower& power,
+PhaseAnswer phases_of(const PlacedRequests& placed, const std::vector<Sample>& readings,
                       const std::vector<SensorModel>& sensors, Window window, double energy_j) {
   PhaseAnswer answer = phase_energy({.window = window,
                                      .energy_j = energy_j,
-                                     .readings = power.readings,
+                                     .readings = readings,
                                      .requests = placed.requests,
                                      .sensors = sensors});
   answer.energy.assumptions = placed.assumptions;
@@ -243,9 +215,8 @@ RequestEnergy counted(const RequestRun& run, const PlacedRequests& placed, Windo
 
 RequestRun requests_of(const RunSpec& run, const std::string& load_file,
                        std::vector<std::string> inputs, std::vector<std::string> others) {
-  RequestRun requests{
-      run.requests,      load_file,         run.max_sample_gap_s, run.dry_run || run.take_plan,
-      std::move(inputs), std::move(others), run.uncertainty.gpu};
+  RequestRun requests{run.requests,      load_file,         run.dry_run || run.take_plan,
+                      std::move(inputs), std::move(others), run.uncertainty.gpu};
   if (run.requests.is_asked()) requests.hardware = hardware_in(run.agg_result);
   return requests;
 }
@@ -273,7 +244,8 @@ void refuse_request_energy(const RequestOptions& options, Result& result,
   if (options.phases) result.phase_energy.emplace().refused = refused;
 }
 
-void add_request_energy(const RequestRun& run, const Recording& recording, Result& result) {
+void add_request_energy(const RequestRun& run, const Recording& recording, const SeenPower& power,
+                        Result& result) {
   if (!run.options.is_asked()) return;
   const auto energy_j = value_of(result.metrics, "total_gpu_energy_j");
   if (!result.is_valid() || !energy_j) {
@@ -282,24 +254,25 @@ void add_request_energy(const RequestRun& run, const Recording& recording, Resul
   }
   const Window window = result.load->window;
   PlacedRequests placed = placed_requests(run, result);
-  const SeenPower power = look_again(recording, window, run.max_sample_gap_s);
+  const std::vector<Sample> readings = power.readings();
+  const std::optional<FleetPower> curve = power.curve();
   const std::vector<SensorModel> sensors = sensor_models(
-      recording, result.telemetry->series, run.gpu, run.hardware, median_period_s(power.readings));
+      recording, result.telemetry->series, run.gpu, run.hardware, median_period_s(readings));
   if (sensors.empty()) {
     throw Error(
         "--requests: what the power sensors measure is unknown: 'inspect --sensor' says why");
   }
   // What the readings can tell apart.
-  double sensor_window_s = median_period_s(power.readings);
+  double sensor_window_s = median_period_s(readings);
   for (const SensorModel& sensor : sensors) {
     sensor_window_s = std::max(sensor_window_s, sensor.window_s);
   }
   RequestEnergy energy = counted(run, placed, window, sensor_window_s);
-  if (!power.curve) energy.refused.push_back(no_request_energy("power_not_valid"));
+  if (!curve) energy.refused.push_back(no_request_energy("power_not_valid"));
   std::optional<PhaseAnswer> phases;
   const bool shares_by_phase = run.options.share == RequestShare::phase;
   if (energy.refused.empty() && (run.options.phases || shares_by_phase)) {
-    phases = phases_of(placed, power, sensors, window, *energy_j);
+    phases = phases_of(placed, readings, sensors, window, *energy_j);
   }
   if (phases && shares_by_phase) energy.refused = phases->weights_refused;
   if (run.options.phases) {
@@ -310,8 +283,7 @@ void add_request_energy(const RequestRun& run, const Recording& recording, Resul
   std::string lines;
   if (energy.refused.empty()) {
     const SharedEnergy shared = share_energy(
-        *power.curve,
-        sharing_of(placed, run.options.share, phases ? phases->weights : std::nullopt));
+        *curve, sharing_of(placed, run.options.share, phases ? phases->weights : std::nullopt));
     sum_up(placed, shared, window, energy);
     if (!run.options.per_request.empty()) {
       lines = lines_of(placed, shared, bounds, run.options.share, sensor_window_s);

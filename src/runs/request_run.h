@@ -7,13 +7,13 @@
 #include "aggregate_power/result.h"
 #include "recorders/recording.h"
 #include "runs/run_options.h"
+#include "runs/seen_power.h"
 
 namespace aggregate_power {
 
 struct RequestRun {
   RequestOptions options;
   std::string load_file;  // lists the requests, unless the options name another file
-  double max_sample_gap_s = kDefaultMaxSampleGapS;
   bool dry_run = false;
   std::vector<std::string> inputs = {};  // files that were read; none is overwritten
   std::vector<std::string> others = {};  // files that the run writes itself
@@ -28,10 +28,11 @@ RequestRun requests_of(const RunSpec& run, const std::string& load_file,
 // Throws Error if the new file is one of the others, which must be known before any is written.
 void check_request_files(const RequestRun& run);
 
-// Adds to a run that was measured what the options ask for, and writes a line for each request. A
-// run that is not valid gets none, and an empty file. Throws Error if there are no requests to
-// read, and FileError.
-void add_request_energy(const RequestRun& run, const Recording& recording, Result& result);
+// Adds to a run that was measured, and whose power was seen meanwhile, what the options ask for,
+// and writes a line for each request. A run that is not valid gets none, and an empty file. Throws
+// Error if there are no requests to read, and FileError.
+void add_request_energy(const RequestRun& run, const Recording& recording, const SeenPower& power,
+                        Result& result);
 
 // The same for a run that could not be measured, or whose requests could not be; writes nothing.
 void refuse_request_energy(const RequestOptions& options, Result& result,

@@ -76,17 +76,14 @@ std::vector<std::string> models_in(const std::string& text) {
   return models;
 }
 
-std::vector<GatheredReadings> gather_all(const Recording& recording, Telemetry& telemetry,
-                                         const std::function<void(const Batch&)>& also) {
-  Samples samples(kAlways);
-  StateNotes notes(kAlways);
-  read_rows(recording, telemetry, true, StateNotes::wanted(), [&](const Batch& batch) {
-    samples.take(batch.readings);
-    notes.take(batch);
-    if (also) also(batch);
-  });
+void AllReadings::take(const Batch& batch) {
+  samples.take(batch.readings);
+  notes.take(batch);
+}
+
+std::vector<GatheredReadings> AllReadings::finish(std::span<const std::string> names) {
   samples.sort();
-  return gather(kAlways, std::move(samples), notes, telemetry.devices());
+  return gather(kAlways, std::move(samples), notes, names);
 }
 
 Stamps stamps_of(std::span<const GatheredReadings> gpus, const SeriesFacts& series) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "aggregate_power/provenance.h"
 #include "aggregate_power/sample.h"
+#include "core/telemetry/samples.h"
 #include "energy/gather.h"
 #include "energy/integrate.h"
 #include "energy/sensor_model.h"
@@ -58,10 +58,16 @@ SensorReadings wanted_readings(const RunOptions& run, const Recording& recording
 // The models that a file beside a recording names.
 std::vector<std::string> models_in(const std::string& text);
 
-// The readings of a whole recording, with what its rows say of the GPUs. `also` sees the rows too.
-// Throws what reading throws.
-std::vector<GatheredReadings> gather_all(const Recording& recording, Telemetry& telemetry,
-                                         const std::function<void(const Batch&)>& also = {});
+// The readings of a whole recording, with what its rows say of the GPUs.
+struct AllReadings {
+  Samples samples{kAlways};
+  StateNotes notes{kAlways};
+
+  // The next rows, with StateNotes::wanted().
+  void take(const Batch& batch);
+  // Call it once, after the last row. `names` are those of the recording's devices.
+  std::vector<GatheredReadings> finish(std::span<const std::string> names);
+};
 
 // Whether all stamps are cut to whole seconds. Those of scrapes and queries are exact.
 Stamps stamps_of(std::span<const GatheredReadings> gpus, const SeriesFacts& series);

@@ -187,7 +187,11 @@ void drop_unnamed_counters(ReadFile& read) {
 ReadFile read_file(const TracesRequest& request, const std::string& path) {
   const Recording recording(path, request.zone, request.columns, request.gpus);
   if (!recording.faults().empty()) refuse(path, recording.faults());
-  Telemetry telemetry = recording.open();
+  SampleKeeper keeper;
+  std::string fault;
+  const Telemetry telemetry = read_whole(
+      recording,
+      {.take = [&](const Batch& batch) { keeper.take(batch.readings); }, .fault = &fault});
   const SeriesFacts& series = telemetry.facts();
   ReadFile read;
   if (!series.has_power() && series.has_times() && request.with_counters) {
@@ -196,19 +200,11 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
   if (!series.has_times() || (!series.has_power() && read.counters.empty())) {
     refuse(path, series.reasons);
   }
-  SampleKeeper keeper;
-  try {
-    if (series.has_power()) {
-      read_rows(recording, telemetry, true, {},
-                [&](const Batch& batch) { keeper.take(batch.readings); });
-    }
-  } catch (const TelemetryError& error) {
-    throw Error(fmt::format("{}: {}", printable_path(path), error.what()));
-  }
+  if (!fault.empty()) throw Error(fmt::format("{}: {}", printable_path(path), fault));
   if (series.has_power() && telemetry.counter() && request.with_counters) {
     read.counters = read_counters(recording);
   }
-  read.file = {path, {}, series.warnings};
+  read.file = {path, {}, series.warnings, telemetry.zone()};
   read.file.facts.series = series;
   read.file.facts.skipped = by_cause(telemetry.skipped());
   read.file.facts.stamps = telemetry.stamps();

@@ -22,6 +22,7 @@ struct TraceFile {
   std::string path;
   TelemetryFacts facts;
   std::vector<std::string> warnings;
+  Zone zone = Zone::fixed(0);  // of stamps without an offset
 };
 
 struct Traces {

@@ -33,22 +33,23 @@ bool overlaps(Window a, Span b) {
 // that puts the load into the recording.
 class WallClock {
  public:
-  explicit WallClock(const Recording& recording) : recording_(recording) {}
+  // `telemetry` is its head.
+  WallClock(const Recording& recording, const Telemetry& telemetry)
+      : recording_(recording), telemetry_(telemetry) {}
 
   // The window as instants; nullopt, with a fault, if the zone is unknown. Only an estimate may
   // rest on the offset that puts it into the recording: it would put a load of another time there
   // too.
   std::optional<Window> instants(Window wall, std::string& fault, bool is_estimate) const {
-    const Telemetry telemetry = recording_.open();
     const bool is_stated = recording_.zone_source() != "default";
-    if (is_stated || telemetry.first_wall_s()) return in_zone(wall, telemetry.zone());
+    if (is_stated || telemetry_.first_wall_s()) return in_zone(wall, telemetry_.zone());
     if (!is_estimate) {
       fault =
           "it is in local time, and the recording does not state its time zone: give --timezone";
       return std::nullopt;
     }
     const auto extent = extent_of(recording_);
-    if (!extent) return in_zone(wall, telemetry.zone());  // it has no rows: any zone shows that
+    if (!extent) return in_zone(wall, telemetry_.zone());  // it has no rows: any zone shows that
     std::vector<std::int32_t> offsets;
     for (std::int32_t offset = -kFarthestZone_s; offset <= kFarthestZone_s; offset += kQuarter_s) {
       const Window moved{wall.start_unix_s - offset, wall.end_unix_s - offset};
@@ -74,6 +75,7 @@ class WallClock {
   }
 
   const Recording& recording_;
+  const Telemetry& telemetry_;
 };
 
 // Searches for the window of one load.
@@ -83,6 +85,10 @@ struct WindowSearch {
   const WindowOptions& options;
   RecorderContext context = recorder_context(recording);
   std::string fault = {};  // why a better source than the one found could not be used
+  mutable std::optional<Telemetry> opened = {};  // not yet read
+
+  Telemetry& telemetry() const { return opened ? *opened : opened.emplace(recording.open()); }
+  WallClock wall_clock() const { return {recording, telemetry()}; }
 
   bool is_as_long(Window window) const {
     return std::abs(window.duration_s() - reading.work.reported_duration_s) <=
@@ -95,7 +101,7 @@ struct WindowSearch {
     const double shown_s = stamp.wall_s + stamp.resolution_s;
     if (stamp.is_utc) return shown_s - unix_s;
     std::string ignored;
-    if (const auto known = WallClock(recording).instants({shown_s, shown_s}, ignored, false)) {
+    if (const auto known = wall_clock().instants({shown_s, shown_s}, ignored, false)) {
       return known->start_unix_s - unix_s;
     }
     const double apart_s = shown_s - unix_s;
@@ -154,7 +160,7 @@ struct WindowSearch {
 
   std::optional<Window> local(bool is_estimate) {
     if (!reading.clues.local_window) return std::nullopt;
-    return WallClock(recording).instants(*reading.clues.local_window, fault, is_estimate);
+    return wall_clock().instants(*reading.clues.local_window, fault, is_estimate);
   }
 
   // Where an estimate may place the start of the load.
@@ -165,7 +171,7 @@ struct WindowSearch {
     if (!stamp || !(duration_s > 0) || clues.may_pause) return std::nullopt;
     Window second{stamp->wall_s, stamp->wall_s + stamp->resolution_s};
     if (!stamp->is_utc) {
-      const auto instants = WallClock(recording).instants(second, fault, true);
+      const auto instants = wall_clock().instants(second, fault, true);
       if (!instants) return std::nullopt;
       second = *instants;
     }
@@ -188,16 +194,18 @@ struct WindowSearch {
   std::optional<Placement> estimated() {
     const auto wanted = range();
     if (!wanted) return std::nullopt;
-    Telemetry telemetry = recording.open();
     // What the recording lacks is a reason of its own, which any window shows.
     Placement uncovered;
     uncovered.window = {wanted->likely_start_s, wanted->likely_start_s + wanted->duration_s};
-    if (!telemetry.facts().has_times() || !telemetry.facts().has_power()) return uncovered;
-    PlacementFinder finder(*wanted);
-    read_rows(recording, telemetry, true, {},
-              [&](const Batch& batch) { finder.take(batch.readings); });
-    if (auto placement = finder.find()) return placement;
-    if (!finder.has_samples()) return uncovered;
+    const SeriesFacts& facts = telemetry().facts();
+    if (!facts.has_times() || !facts.has_power()) return uncovered;
+    Samples samples(placement_surroundings(*wanted));
+    read_rows(recording, telemetry(), true, {},
+              [&](const Batch& batch) { samples.take(batch.readings); });
+    opened.reset();
+    samples.sort();
+    if (auto placement = find_placement(*wanted, samples)) return placement;
+    if (samples.size() == 0) return uncovered;
     fault =
         "the power does not show where the load was, and the recording does not cover all places where it may have been";
     return std::nullopt;

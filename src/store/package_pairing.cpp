@@ -154,7 +154,7 @@ Result checked(const MultinodeLogs& package, const StorePath& benchmark, const S
   }
   const std::string hardware = options.uncertainty.is_wanted ? hardware_of(aggregate) : "";
   Result result = evaluate_package(options, hardware, std::move(question));
-  if (failed) result.failed_requests = failed_requests(*failed, result);
+  if (failed) result.failed_requests = failed_requests(*failed, result, result.curve);
   std::ranges::move(warnings, std::back_inserter(result.warnings));
   return result;
 }

@@ -14,6 +14,7 @@
 #include "recorders/side_files.h"
 #include "runs/evaluate.h"
 #include "runs/failed_requests.h"
+#include "runs/seen_power.h"
 #include "runs/sensor_readings.h"
 #include "runs/window.h"
 #include "store/pair_inputs.h"
@@ -119,13 +120,17 @@ Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
     const StorePair pair{request.witnesses, request.hardware, [&](const MeasurementRequest& now) {
                            return assess_readable(now, recording, placed.reading, inputs);
                          }};
-    static_cast<ZonedResult&>(pairing) =
-        evaluate(measured_for(request), recordings, placed, {"", "", &pair});
+    MeasurementRequest wanted = measured_for(request);
+    SeenPower power;
+    if (load.failed_requests && load.failed_requests->count > 0 && placed.reading.load) {
+      power.watch(wanted, placed.reading.load->window);
+    }
+    static_cast<ZonedResult&>(pairing) = evaluate(wanted, recordings, placed, {"", "", &pair});
     if (!load.reading.generator.empty()) add_window_facts(placed, placed.reading, pairing.result);
     pairing.host = only_host(pairing.result);
     if (load.failed_requests && request.options.schema_version == 2) {
       pairing.result.failed_requests =
-          failed_requests(*load.failed_requests, recording, pairing.result);
+          failed_requests(*load.failed_requests, pairing.result, power.curve());
     }
     if (request.hardware && request.options.uncertainty.is_wanted) {
       note_model_files(telemetry, inputs);

@@ -60,7 +60,6 @@ StoredLoad read_stored_load(const StorePath& place, const RecomputeOptions& opti
   if (!profile) return load;
   FailedRequestsRequest& failed = load.failed_requests.emplace();
   failed.count = load.reading.failed_requests;
-  failed.max_sample_gap_s = options.max_sample_gap_s;
   failed.records = [file = *file, name] { return decompressed(file.source(), name); };
   return load;
 }

@@ -18,14 +18,17 @@
 namespace aggregate_power {
 namespace fleet_power_test {
 
-using Samples = std::vector<Sample>;
+using Curve = std::vector<Sample>;
 
-std::optional<FleetPower> fleet(Window window, const std::vector<Samples>& devices) {
-  FleetPowerGatherer gatherer(window, 3);
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    for (const Sample& sample : devices[i]) gatherer.add(static_cast<std::uint32_t>(i), sample);
-  }
-  return gatherer.finish();
+std::optional<FleetPower> fleet(Window window, const std::vector<Curve>& devices) {
+  return fleet_curve(devices, window).power;
+}
+
+// Of the rows of a recording, up to 3 s from the window.
+FleetCurve recorded(Window window, const std::vector<Reading>& readings) {
+  aggregate_power::Samples samples(kAlways);
+  samples.take(readings);
+  return fleet_curve(samples, window, 3);
 }
 
 std::vector<std::pair<double, double>> knots(const FleetPower& power) {
@@ -56,12 +59,13 @@ TEST(FleetPower, ReadsTheEdgesOffTheLines) {
 }
 
 TEST(FleetPower, IsNothingWhenADeviceStopsShortOfAnEdge) {
-  const Samples whole = {{0, 100}, {4, 100}};
+  const Curve whole = {{0, 100}, {4, 100}};
   EXPECT_FALSE(fleet({1, 3}, {}));
   EXPECT_FALSE(fleet({1, 3}, {whole, {{1.5, 100}, {4, 100}}}));
   EXPECT_FALSE(fleet({1, 3}, {whole, {{0, 100}, {2.5, 100}}}));
   EXPECT_FALSE(fleet({1, 3}, {whole, {{2, 100}}}));
-  EXPECT_FALSE(fleet({4, 6}, {{{0, 100}, {10, 100}}}));  // neither counts: more than 3 s off
+  EXPECT_TRUE(fleet({4, 6}, {{{0, 100}, {10, 100}}}));
+  EXPECT_FALSE(recorded({4, 6}, {{0, 100, 0}, {10, 100, 0}}).power);  // more than 3 s off
   EXPECT_TRUE(fleet({1, 3}, {whole, {{1, 100}, {3, 100}}}));
   EXPECT_TRUE(fleet({1, 3}, {{}, whole}));  // a number that was not met is no device
 }
@@ -69,10 +73,8 @@ TEST(FleetPower, IsNothingWhenADeviceStopsShortOfAnEdge) {
 TEST(FleetPower, TakesNoZeroWattsFromOutsideTheWindow) {
   const std::vector<Reading> steady = {{0, 500, 0}, {2, 500, 0}, {3, 500, 0}};
   const auto with = [&](std::vector<Reading> more) {
-    FleetPowerGatherer gatherer({1, 3}, 3);
-    gatherer.take(steady);
-    gatherer.take(more);
-    return gatherer.finish();
+    more.insert(more.end(), steady.begin(), steady.end());
+    return recorded({1, 3}, more).power;
   };
   // The row of 0 W at 0.5 would lower the window's first second.
   EXPECT_EQ(knots(with({{0.5, 0, 0}, {4, 0, 0}}).value()), (Knots{{1, 500}, {2, 500}, {3, 500}}));
@@ -86,24 +88,23 @@ TEST(FleetPower, AveragesReadingsOfOneStampInAnyOrder) {
 }
 
 TEST(FleetPower, CountsTheSamplesOfTheWindow) {
-  FleetPowerGatherer gatherer({1, 3}, 3);
-  const Reading readings[] = {{0, 100, 0},
-                              {1, 100, 0},
-                              {1, 200, 0},
-                              {3, 100, 0},
-                              {4, 100, 0},
-                              {2, 100, 7},
-                              {2.5, 100, 7, Reading::Kind::no_power}};
-  gatherer.take(readings);
-  EXPECT_FALSE(gatherer.finish());  // device 7 has one sample
-  EXPECT_EQ(gatherer.samples_in_window(), 2 + 1u);
+  const std::vector<Reading> readings = {{0, 100, 0},
+                                         {1, 100, 0},
+                                         {1, 200, 0},
+                                         {3, 100, 0},
+                                         {4, 100, 0},
+                                         {2, 100, 7},
+                                         {2.5, 100, 7, Reading::Kind::no_power}};
+  const FleetCurve curve = recorded({1, 3}, readings);
+  EXPECT_FALSE(curve.power);  // device 7 has one sample
+  EXPECT_EQ(curve.samples_in_window, 2 + 1u);
 }
 
 // ---- Quantiles.
 
 struct QuantileCase {
   const char* what;
-  Samples knots;
+  Curve knots;
   double q;
   double watts;
 };
@@ -139,7 +140,7 @@ TEST(FleetPower, GivesQuantilesOfTheTime) {
 }
 
 TEST(FleetPower, HasNoQuantileWhenAPowerIsTooLargeForANumber) {
-  const Samples huge = {{0, 1e308}, {1, 1.5e308}, {2, 1e308}};
+  const Curve huge = {{0, 1e308}, {1, 1.5e308}, {2, 1e308}};
   const auto power = fleet({0, 2}, {huge, huge, {{0, 0}, {0.5, 0}, {2, 0}}});
   ASSERT_TRUE(power);
   EXPECT_FALSE(std::isfinite(power->quantile_w(0.75)));
@@ -156,7 +157,7 @@ TEST(FleetPower, KeepsItsDigitsWhereSegmentsAreSteepOrAlmostFlat) {
 
 // ---- Random fleets against the slow way.
 
-double watts_of(const Samples& samples, double unix_s) {
+double watts_of(const Curve& samples, double unix_s) {
   std::size_t i = 1;
   while (samples[i].unix_s < unix_s) ++i;
   const Sample& a = samples[i - 1];
@@ -165,7 +166,7 @@ double watts_of(const Samples& samples, double unix_s) {
 }
 
 // By bisection over the time that each segment of the sum is below.
-double slow_quantile_w(const Samples& curve, double q) {
+double slow_quantile_w(const Curve& curve, double q) {
   const double wanted_s = q * (curve.back().unix_s - curve.front().unix_s);
   double low_w = 0;
   double high_w = 1e6;
@@ -192,10 +193,10 @@ TEST(FleetPower, AgreesWithTheSlowWay) {
   for (int run = 0; run < 300; ++run) {
     const Window window = {1788852019.5, 1788852019.5 + pick(1, 40)};
     const bool coarse = pick(0, 1) == 1;  // stamps and powers that often coincide
-    std::vector<Samples> devices(static_cast<std::size_t>(pick(1, 9)));
+    std::vector<Curve> devices(static_cast<std::size_t>(pick(1, 9)));
     std::set<double> stamps = {window.start_unix_s, window.end_unix_s};
     double energy_j = 0;
-    for (Samples& samples : devices) {
+    for (Curve& samples : devices) {
       double unix_s = window.start_unix_s - 1 - 0.25 * pick(0, 4);
       do {
         samples.push_back({unix_s, static_cast<double>(coarse ? 100 * pick(0, 3) : pick(0, 999))});
@@ -210,10 +211,10 @@ TEST(FleetPower, AgreesWithTheSlowWay) {
       }
       energy_j += integrator.finish().energy_j;
     }
-    Samples slow;
+    Curve slow;
     for (const double unix_s : stamps) {
       double watts = 0;
-      for (const Samples& samples : devices) watts += watts_of(samples, unix_s);
+      for (const Curve& samples : devices) watts += watts_of(samples, unix_s);
       slow.push_back({unix_s, watts});
     }
     std::ranges::shuffle(devices.front(), random);

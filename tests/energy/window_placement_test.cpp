@@ -46,9 +46,10 @@ std::vector<Reading> sampled(const Curve& watts, double first_s, double last_s, 
 }
 
 std::optional<Placement> place(const PlacementRange& range, const std::vector<Reading>& readings) {
-  PlacementFinder finder(range);
-  finder.take(readings);
-  return finder.find();
+  Samples samples(placement_surroundings(range));
+  samples.take(readings);
+  samples.sort();
+  return find_placement(range, samples);
 }
 
 // For a stamp of the end, as a caller makes it: written up to 30 s later, to the second.
