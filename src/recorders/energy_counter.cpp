@@ -109,7 +109,9 @@ std::optional<CounterColumn> choose_counter_column(std::span<const std::string> 
   static const Pattern by_unit =
       "(gpu[ ._-]?)?((total|accumulated|cumulative)[ ._-]?)?energy"
       "([ ._-]?(counter|total|consumption|consumed|used|accumulated))*";
-  static const Pattern resolution = "(energy_)?(accumulator|counter)_resolution|energy_resolution";
+  static const Pattern resolution =
+      "accumulator_resolution|counter_resolution|energy_resolution"
+      "|energy_accumulator_resolution|energy_counter_resolution";
   const std::vector<CounterName> names = read_counter_names(header);
   for (const CounterName& name : names) {
     if (const EnergyCounter* const metric = counter_metric(name.full)) {

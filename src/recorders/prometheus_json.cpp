@@ -359,7 +359,9 @@ double fits_victoria_export(std::string_view head) {
   static const Pattern begin = "\\{\\s*\"metric\"\\s*:\\s*\\{.*";
   static const Pattern values = "\"values\"\\s*:\\s*\\[";
   const std::string_view line = strip(head.substr(0, head.find('\n')));
-  return begin.matches(line.substr(0, 64)) && values.is_found_in(head) ? 0.9 : 0;
+  return line.starts_with('{') && begin.matches(line.substr(0, 64)) && values.is_found_in(head)
+             ? 0.9
+             : 0;
 }
 
 Telemetry open_victoria_export(std::unique_ptr<ByteSource> source,

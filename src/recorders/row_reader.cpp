@@ -14,7 +14,7 @@
 namespace aggregate_power {
 namespace {
 
-std::string_view trimmed(std::string_view cell) {
+[[gnu::always_inline]] inline std::string_view trimmed(std::string_view cell) {
   const auto is_plain = [](char c) { return c > ' ' && c < 0x7F; };
   if (!cell.empty() && is_plain(cell.front()) && is_plain(cell.back())) return cell;
   return strip(cell);
@@ -127,7 +127,7 @@ inline std::uint32_t RowReader::find_device(const CsvRow& row) {
 }
 
 // NaN if no power column contains a reading.
-inline double RowReader::find_watts(const CsvRow& row) const {
+[[gnu::always_inline]] inline double RowReader::find_watts(const CsvRow& row) const {
   const std::string_view cell = trimmed(row.cells[1]);
   if (columns_.unit.size == PowerUnit::Size::watt) {
     const double watts = common_watts(cell);

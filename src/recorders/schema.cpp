@@ -54,8 +54,11 @@ bool is_zeus_row(const std::vector<std::string>& cells) {
 bool is_intel_row(const std::vector<std::string>& cells) {
   static const Pattern intel =
       "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|Intel(\\(R\\))? .*(GPU|Graphics|Arc|Flex).*";
-  return std::ranges::any_of(cells,
-                             [](const std::string& cell) { return intel.matches(strip(cell)); });
+  constexpr std::size_t kUuidSize = 36;
+  return std::ranges::any_of(cells, [](const std::string& cell) {
+    const std::string_view text = strip(cell);
+    return (text.size() == kUuidSize || text.starts_with("Intel")) && intel.matches(text);
+  });
 }
 
 // Patterns match a whole name in any case, trimmed and without its unit.
@@ -75,7 +78,7 @@ const std::vector<Schema>& schemas() {
        .device_words = "`uuid`, else host and `gpu` or `gpu_id`",
        .required = {"metric_name", "timestamp"},
        .power = {"value"},
-       .device = {{"uuid", false}, {"gpu(_id)?", true}},
+       .device = {{"uuid", false}, {"gpu|gpu_id", true}},
        .collector = "DCGM",
        .scope = "gpu"},
       {.name = "grafana-long",
@@ -84,16 +87,16 @@ const std::vector<Schema>& schemas() {
        .device_words = "`UUID`, else host and `gpu`",
        .required = {"__name__", "time"},
        .power = {"value( #[a-z])?"},
-       .device = {{"uuid", false}, {"gpu(_id)?", true}},
+       .device = {{"uuid", false}, {"gpu|gpu_id", true}},
        .collector = "DCGM",
        .scope = "gpu"},
       {.name = "dcgm-wide",
        .power_words = "`DCGM_FI_DEV_POWER_USAGE` or `..._BOARD_POWER_WATTS`, else the instant one",
        .device_words = "`uuid`, else host and `gpu`, `gpu_id`",
        .required = {},
-       .power =
-           {"dcgm_fi_dev_(power_usage|board_power_watts)",
-            "dcgm_fi_dev_(power_usage_instant|board_power_watts_instant|board_power_raw_watts)"},
+       .power = {"dcgm_fi_dev_power_usage|dcgm_fi_dev_board_power_watts",
+                 "dcgm_fi_dev_power_usage_instant|dcgm_fi_dev_board_power_watts_instant"
+                 "|dcgm_fi_dev_board_power_raw_watts"},
        .device = {{"uuid", false}, {"gpu|gpu_?id", true}},
        .collector = "DCGM",
        .scope = "gpu"},
@@ -160,7 +163,9 @@ const std::vector<Schema>& schemas() {
        .device_words = "`index`, else `uuid`",
        .required = {"timestamp"},
        .power = {"power\\.draw", "power\\.draw\\.gpu"},
-       .device = {{"(gpu_)?index", true}, {"(gpu_)?uuid", false}, {"(pci\\.|gpu_)bus_id", true}},
+       .device = {{"index|gpu_index", true},
+                  {"uuid|gpu_uuid", false},
+                  {"pci\\.bus_id|gpu_bus_id", true}},
        .naive_is_utc = true,
        .fits_row = is_intel_row,
        .collector = "xpu-smi",
@@ -202,7 +207,7 @@ const Pattern kGenericTimes[] = {"timestamp([ ._-]?(unix|utc|s|ms|ns))?", "date[
 
 // The six names of the original, then other names that distinguish devices.
 const Pattern kIndexNames = "index|gpu|gpu.?id|gpu.?index|card|device";
-const Pattern kOtherIdentities[] = {"(gpu[ ._-]?)?uuid", "(pci\\.|gpu_)bus_id", "serial",
+const Pattern kOtherIdentities[] = {"uuid|gpu[ ._-]?uuid", "pci\\.bus_id|gpu_bus_id", "serial",
                                     "pci\\.bus", "module_id"};
 const Pattern kHostNames = "hostname|host|node|instance";
 
@@ -234,7 +239,7 @@ const Pattern kNotAStamp =
 constexpr const char* kSchemasOwn = "the schema's own column";
 
 // Names that settle a detail.
-const Pattern kOwnTime = "timestamp(_unix)?";
+const Pattern kOwnTime = "timestamp|timestamp_unix";
 const Pattern kOwnDate = "date";
 const Pattern kMetricName = "metric_name|__name__";
 const Pattern kTime = ".*time.*";
@@ -243,7 +248,7 @@ const Pattern kPowerOrShort = ".*(power|pwr).*";
 const Pattern kNumberedGpu = ".*gpu[ ._-]?[0-9]+.*";
 const Pattern kPowerOfNumberedGpu = "gpu[ ._-]?[0-9]+([ ._-]?(power|pwr|watts?|w|mw)([ ._-].*)?)?";
 const Pattern kSummary = "duration|emissions";
-const Pattern kTableOfLimits = "(max|min)_power";
+const Pattern kTableOfLimits = "max_power|min_power";
 
 // Patterns are in lower case.
 bool matches(std::string_view name, const Pattern& pattern) {
@@ -364,7 +369,7 @@ bool holds_times_of_day(Rows rows, std::size_t index) {
   static const Pattern time_of_day = "[0-9]{1,2}:[0-9]{2}(:[0-9]{2}.*)?";
   for (const auto& row : rows) {
     const std::string_view text = cell(row, index);
-    if (!text.empty()) return matches(text, time_of_day);
+    if (!text.empty()) return text.find(':') <= 2 && matches(text, time_of_day);
   }
   return false;
 }
@@ -525,8 +530,10 @@ bool choose_any_device(const Header& header, Columns& columns) {
 
 bool fits(const Header& header, const Schema& schema) {
   const auto has = [&](const Pattern& pattern) { return header.has(pattern); };
-  if (schema.fits_row && (header.rows.empty() || !schema.fits_row(header.rows[0]))) return false;
-  return std::ranges::all_of(schema.required, has) && std::ranges::any_of(schema.power, has);
+  if (!std::ranges::all_of(schema.required, has) || !std::ranges::any_of(schema.power, has)) {
+    return false;
+  }
+  return !schema.fits_row || (!header.rows.empty() && schema.fits_row(header.rows[0]));
 }
 
 // A long table has many metrics in one column; the averaged power is preferred to the instant one.
@@ -806,7 +813,9 @@ std::vector<std::string> warnings_of(const Header& header, const Columns& column
 
 // The models that a column of the first rows names.
 std::vector<std::string> models_in(const Header& header) {
-  static const Pattern model = "(gpu_?|product_?|card_?|device[_ ]?)?(model_?)?name|(gpu_?)?model";
+  static const Pattern model =
+      "name|gpu_?name|product_?name|card_?name|device[_ ]?name|model|gpu_?model|model_?name"
+      "|gpu_?model_?name|product_?model_?name|card_?model_?name|device[_ ]?model_?name";
   std::vector<std::string> models;
   for (const Name* const name : header.find(model)) {
     for (const auto& row : header.rows) {

@@ -136,7 +136,7 @@ double fits_zeus_timeline(std::string_view head) {
   std::string line(text.substr(0, 512));
   std::ranges::replace(line, '\n', ' ');
   std::ranges::replace(line, '\r', ' ');
-  return line.find('[') != line.npos && start.matches(line) ? 0.9 : 0;
+  return line.starts_with('{') && line.find('[') != line.npos && start.matches(line) ? 0.9 : 0;
 }
 
 Telemetry open_zeus_timeline(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
