@@ -86,7 +86,7 @@ bool is_prometheus_json(std::string_view head) {
 
 // {"status": "error", "errorType": "bad_data", "error": "..."}
 bool is_prometheus_error(std::string_view head) {
-  static const Pattern status = "\"status\"\\s*:\\s*\"error\"";
+  static constexpr Pattern status = "\"status\"\\s*:\\s*\"error\"";
   return is_json(head) && head.find("\"errorType\"") != head.npos && status.is_found_in(head);
 }
 
@@ -102,8 +102,8 @@ std::string prometheus_error(std::string_view head) {
 
 // As torch.profiler and other profilers write it for Chrome.
 bool is_profilers_trace(std::string_view head) {
-  static const Pattern events = "\"traceEvents\"\\s*:";
-  static const Pattern event = "\\{[^{}]*\"ph\"\\s*:\\s*\"[A-Za-z]\"";
+  static constexpr Pattern events = "\"traceEvents\"\\s*:";
+  static constexpr Pattern event = "\\{[^{}]*\"ph\"\\s*:\\s*\"[A-Za-z]\"";
   if (!is_json(head)) return false;
   const bool is_list = without_blanks_before(head).starts_with('[');
   return is_list ? event.is_found_in(head.substr(0, kMostLineBytes)) : events.is_found_in(head);
@@ -128,52 +128,52 @@ bool is_xml(std::string_view head) { return starts_as(head, "<?xml"); }
 // ---- Texts of recorders
 
 bool is_exposition(std::string_view head) {
-  static const Pattern line = "# (HELP|TYPE) .*|[a-zA-Z_:][a-zA-Z0-9_:]*\\{.*\\} [-+.0-9a-zA-Z]+.*";
+  static constexpr Pattern line = "# (HELP|TYPE) .*|[a-zA-Z_:][a-zA-Z0-9_:]*\\{.*\\} [-+.0-9a-zA-Z]+.*";
   return has_line(head, line);
 }
 
 bool is_nvidia_dmon(std::string_view head) {
-  static const Pattern line = "#\\s*((Date|Time)[\\s,]+)*gpu[\\s,].*";
+  static constexpr Pattern line = "#\\s*((Date|Time)[\\s,]+)*gpu[\\s,].*";
   return has_line(head, line);
 }
 
 bool is_nvidia_q(std::string_view head) {
-  static const Pattern line = "=+ ?NVSMI LOG ?=+";
+  static constexpr Pattern line = "=+ ?NVSMI LOG ?=+";
   return has_line(head, line);
 }
 
 bool is_nvidia_table(std::string_view head) {
-  static const Pattern line = "\\|\\s*NVIDIA-SMI .*";
+  static constexpr Pattern line = "\\|\\s*NVIDIA-SMI .*";
   return has_line(head, line);
 }
 
 bool is_rocm_text(std::string_view head) {
-  static const Pattern line = "=+ ?ROCm System Management Interface ?=+";
+  static constexpr Pattern line = "=+ ?ROCm System Management Interface ?=+";
   return has_line(head, line);
 }
 
 bool is_dcgmi_dmon(std::string_view head) {
-  static const Pattern line = "#\\s*Entity\\s.*";
+  static constexpr Pattern line = "#\\s*Entity\\s.*";
   return has_line(head, line);
 }
 
 bool is_tegrastats(std::string_view head) {
-  static const Pattern line = "(.* )?RAM [0-9]+/[0-9]+MB .*";
+  static constexpr Pattern line = "(.* )?RAM [0-9]+/[0-9]+MB .*";
   return has_line(head, line);
 }
 
 bool is_zeus_windows(std::string_view head) {
-  static const Pattern line = "(.*,)?start_time,(.*,)?window_name,(.*,)?elapsed_time(,.*)?";
+  static constexpr Pattern line = "(.*,)?start_time,(.*,)?window_name,(.*,)?elapsed_time(,.*)?";
   return has_line(head, line);
 }
 
 bool has_layers(std::string_view head) {
-  static const Pattern line = "layer_name,(.*,)?start_time,(.*,)?end_time(,.*)?";
+  static constexpr Pattern line = "layer_name,(.*,)?start_time,(.*,)?end_time(,.*)?";
   return has_line(head, line);
 }
 
 bool has_kernels(std::string_view head) {
-  static const Pattern line = "kernel_name,(.*,)?(total_)?duration_ms(,.*)?";
+  static constexpr Pattern line = "kernel_name,(.*,)?(total_)?duration_ms(,.*)?";
   return has_line(head, line);
 }
 

@@ -129,7 +129,7 @@ SeriesFacts timeline_facts(std::size_t domain, const TelemetryOptions& options) 
 }  // namespace
 
 double fits_zeus_timeline(std::string_view head) {
-  static const Pattern start =
+  static constexpr Pattern start =
       "\\{\\s*(\"(device_instant|device_average|memory_average|package_average|dram_average)\"\\s*:"
       "\\s*\\{[^\\[]*)?(\"[0-9]+\"\\s*:\\s*\\[\\s*\\[|\\}).*";
   const std::string_view text = strip(head.substr(0, 1024));

@@ -1,98 +1,67 @@
-// Wraps RE2, and matches simple patterns without it.
+// Matches simple patterns, and calls RE2 for all others.
 #include "base/text/pattern.h"
 
+#include <algorithm>
 #include <cassert>
-#include <cctype>
-#include <memory>
+#include <map>
 #include <mutex>
+#include <string>
+#include <utility>
 
 #include <re2/re2.h>
 
 namespace aggregate_power {
 namespace {
 
-// The length of the first character of a simple pattern: "a", ".", "\\.", "[ ._-]".
-std::size_t first_size(std::string_view pattern) {
-  if (pattern.starts_with('[')) return pattern.find(']') + 1;
-  return pattern.starts_with('\\') ? 2 : 1;
+const re2::RE2& compiled(std::string_view text, Pattern::Case letters) {
+  static std::mutex mutex;
+  static std::map<std::pair<std::string, Pattern::Case>, re2::RE2> programs;
+  re2::RE2::Options options(re2::RE2::Latin1);
+  options.set_case_sensitive(letters == Pattern::Case::as_written);
+  options.set_never_capture(true);
+  const std::lock_guard lock(mutex);
+  const auto [at, is_new] = programs.try_emplace({std::string(text), letters}, text, options);
+  assert(at->second.ok());
+  return at->second;
 }
 
-// Whether all that a pattern has are alternatives of single characters, each of which may be
-// optional: "date|gpu[ _]?id". Compiling one takes longer than reading a header with it.
-bool is_simple(std::string_view pattern) {
-  if (pattern.empty() || pattern.find_first_of("(){}*+^$") != pattern.npos) return false;
-  for (; !pattern.empty(); pattern.remove_prefix(first_size(pattern))) {
-    const bool is_escape = pattern.starts_with('\\');
-    if (is_escape && std::isalnum(static_cast<unsigned char>(pattern[1])) != 0) return false;
-    const std::string_view first = pattern.substr(0, first_size(pattern));
-    if (first.size() > 2 && first.find('-') < first.size() - 2) return false;  // "[0-9]"
-  }
-  return true;
-}
-
-bool has_character(std::string_view of_pattern, char c) {
-  if (of_pattern.size() > 2) return of_pattern.find(c, 1) < of_pattern.size() - 1;
-  return of_pattern == "." ? c != '\n' : c == of_pattern.back();
+// Whether `c` is the character that a part of a simple pattern stands for: "a", ".", "\\.", "[._]".
+bool is_one_of(std::string_view part, char c) {
+  if (part.size() > 2) return part.substr(1, part.size() - 2).find(c) != part.npos;
+  return part == "." ? c != '\n' : c == part.back();
 }
 
 bool matches_alternative(std::string_view pattern, std::string_view text) {
-  if (pattern.empty() || pattern[0] == '|') return text.empty();
-  const std::string_view first = pattern.substr(0, first_size(pattern));
-  pattern.remove_prefix(first.size());
-  const bool is_optional = pattern.starts_with('?');
-  if (is_optional) pattern.remove_prefix(1);
-  if (!text.empty() && has_character(first, text[0]) &&
-      matches_alternative(pattern, text.substr(1))) {
-    return true;
-  }
-  return is_optional && matches_alternative(pattern, text);
+  if (pattern.empty()) return text.empty();
+  const std::size_t size = pattern[0] == '[' ? pattern.find(']') + 1 : pattern[0] == '\\' ? 2 : 1;
+  const std::string_view part = pattern.substr(0, size);
+  const bool is_optional = size < pattern.size() && pattern[size] == '?';
+  pattern.remove_prefix(is_optional ? size + 1 : size);
+  const bool is_next = !text.empty() && is_one_of(part, text[0]);
+  return (is_next && matches_alternative(pattern, text.substr(1))) ||
+         (is_optional && matches_alternative(pattern, text));
 }
 
 bool matches_simple(std::string_view pattern, std::string_view text) {
   while (true) {
-    if (matches_alternative(pattern, text)) return true;
-    while (!pattern.empty() && pattern[0] != '|') pattern.remove_prefix(first_size(pattern));
-    if (pattern.empty()) return false;
-    pattern.remove_prefix(1);
+    const std::size_t end = std::min(pattern.find('|'), pattern.size());
+    if (matches_alternative(pattern.substr(0, end), text)) return true;
+    if (end == pattern.size()) return false;
+    pattern.remove_prefix(end + 1);
   }
 }
+
+re2::StringPiece piece(std::string_view text) { return {text.data(), text.size()}; }
 
 }  // namespace
 
-struct Pattern::Compiled {
-  Compiled(const char* its_text, Case its_letters)
-      : text(its_text),
-        letters(its_letters),
-        simple(its_letters == Case::as_written && is_simple(its_text)) {}
-
-  const char* text;
-  Case letters;
-  bool simple;
-  std::once_flag once;
-  std::unique_ptr<const re2::RE2> program;
-
-  const re2::RE2& get() {
-    std::call_once(once, [this] {
-      re2::RE2::Options options(re2::RE2::Latin1);
-      options.set_case_sensitive(letters == Case::as_written);
-      options.set_never_capture(true);
-      program = std::make_unique<const re2::RE2>(text, options);
-      assert(program->ok());
-    });
-    return *program;
-  }
-};
-
-Pattern::Pattern(const char* text, Case letters)
-    : compiled_(std::make_shared<Compiled>(text, letters)) {}
-
 bool Pattern::matches(std::string_view text) const {
-  if (compiled_->simple) return matches_simple(compiled_->text, text);
-  return re2::RE2::FullMatch(re2::StringPiece(text.data(), text.size()), compiled_->get());
+  if (is_simple_) return matches_simple(text_, text);
+  return re2::RE2::FullMatch(piece(text), compiled(text_, letters_));
 }
 
 bool Pattern::is_found_in(std::string_view text) const {
-  return re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), compiled_->get());
+  return re2::RE2::PartialMatch(piece(text), compiled(text_, letters_));
 }
 
 }  // namespace aggregate_power
