@@ -121,7 +121,7 @@ bool RowReader::is_wanted_metric(std::string_view name) {
   return !name.empty() && name == columns_.metric;
 }
 
-inline std::uint32_t RowReader::find_device(const CsvRow& row) {
+[[gnu::always_inline]] inline std::uint32_t RowReader::find_device(const CsvRow& row) {
   if (columns_.host) return devices_.find(row.cells[3], row.cells[2]);
   return devices_.find(trimmed(row.cells[2]));
 }
@@ -154,7 +154,7 @@ double RowReader::find_joules(const CsvRow& row) {
 }
 
 // Returns false if the row says nothing.
-inline bool RowReader::read_row(const CsvRow& row, Reading& reading) {
+[[gnu::always_inline]] inline bool RowReader::read_row(const CsvRow& row, Reading& reading) {
   if (!row.terminated && !row.swallowed_lines && row.cell_count < header_cells_ && !row.blank) {
     ++counts_.skipped.torn_tail;
     return false;
