@@ -85,7 +85,7 @@ class StampParser {
   Minute other_minute_;
 };
 
-inline bool StampParser::Minute::read(std::string_view text, Stamp& stamp) {
+[[gnu::always_inline]] inline bool StampParser::Minute::read(std::string_view text, Stamp& stamp) {
   if (text.size() < size_without_fraction ||
       std::memcmp(text.data(), prefix.data(), kPrefixSize) != 0) {
     return false;
