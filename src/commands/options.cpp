@@ -6,6 +6,7 @@
 #include <charconv>
 #include <map>
 #include <memory>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -67,19 +68,37 @@ CLI::Option* declare(CLI::App& app, Option& option) {
   }
 }
 
-// The parser for `options`, which must outlive it.
-std::unique_ptr<CLI::App> parser_of(std::deque<Option>& options) {
+// Declaring an option takes longer than parsing one, and most are not given.
+bool is_wanted(const Option& option, const std::vector<std::string>& words) {
+  return option.is_required || option.is_positional() ||
+         std::ranges::any_of(words, [&](const std::string& word) {
+           return word.size() > 1 && word[0] == '-' && option.name.find(word) != word.npos;
+         });
+}
+
+// The parser of `words` for `options`, which must outlive it. An option that is not given is only
+// declared if it is missed.
+std::unique_ptr<CLI::App> parser_of(std::deque<Option>& options,
+                                    const std::vector<std::string>& words) {
   auto app = std::make_unique<CLI::App>();
+  std::set<std::string> wanted;
+  for (const Option& option : options) {
+    if (!is_wanted(option, words)) continue;
+    wanted.insert(option.name);
+    wanted.insert(option.needed.begin(), option.needed.end());
+  }
   std::map<std::string, CLI::Option*> declared;
   for (Option& option : options) {
+    if (!wanted.contains(option.name)) continue;
     CLI::Option* const one = declare(*app, option);
     one->required(option.is_required);
     for (const Check& check : option.checks) one->check(CLI::Validator(check, ""));
     declared[option.name] = one;
   }
   for (const Option& option : options) {
+    if (!is_wanted(option, words)) continue;
     for (const std::string& other : option.excluded) {
-      declared.at(option.name)->excludes(declared.at(other));
+      if (declared.contains(other)) declared.at(option.name)->excludes(declared.at(other));
     }
     for (const std::string& other : option.needed) {
       declared.at(option.name)->needs(declared.at(other));
@@ -313,7 +332,7 @@ bool Options::is_quiet() const { return is_given(kQuiet); }
 Options::Outcome Options::parse(const std::vector<std::string>& words) {
   std::vector<std::string> reversed(words.rbegin(), words.rend());  // the order that CLI11 expects
   try {
-    parser_of(all_)->parse(std::move(reversed));
+    parser_of(all_, words)->parse(std::move(reversed));
     return Outcome::values;
   } catch (const CLI::CallForHelp&) {
     return Outcome::help;

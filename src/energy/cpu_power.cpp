@@ -63,9 +63,9 @@ std::optional<CpuSensor> cpu_sensor(std::string_view recorded_name) {
   if (suffix == "cpuPowerUsageW") return CpuSensor::dcgm_cpu_rail;
 
   // Matches Python's ASCII blanks, including the vertical tab that RE2's "\s" leaves out.
-  static const Pattern module_name(R"(\bModule[\s\v]+Power[\s\v]+Socket[\s\v]+\d+\b)",
+  static constexpr Pattern module_name(R"(\bModule[\s\v]+Power[\s\v]+Socket[\s\v]+\d+\b)",
                                    Pattern::Case::either);
-  static const Pattern grace_name(
+  static constexpr Pattern grace_name(
       R"(\b(Grace[\s\v]+Power|Total([\s\v]+Input)?[\s\v]+Power([\s\v]+in[\s\v]+uW)?))"
       R"([\s\v]+Socket[\s\v]+\d+\b)",
       Pattern::Case::either);

@@ -377,7 +377,7 @@ TelemetryCounts counts_of(const CsvTelemetry& csv) {
 
 // The number in "run+gpu3.power.csv"; empty: the file has another name.
 std::string gpu_of_zeus_file(std::string_view path) {
-  static const Pattern name = "(.*\\+)?gpu[0-9]+\\.power\\.csv(\\.gz|\\.zst)?";
+  static constexpr Pattern name = "(.*\\+)?gpu[0-9]+\\.power\\.csv(\\.gz|\\.zst)?";
   const std::string_view file = path.substr(path.rfind('/') + 1);
   if (!name.matches(file)) return {};
   const std::size_t begin = file.rfind("gpu") + 3;
@@ -427,10 +427,12 @@ Telemetry open_csv(std::unique_ptr<ByteSource> source, const TelemetryOptions& o
         std::move(source), options.zone, options.columns, options.gpus, options.counters);
     TelemetryHead head = {series_facts(csv->columns(), options.columns), csv->first_wall_s(),
                           csv->first_offset(), counts_of(*csv)};
-    if (const std::string gpu = gpu_of_zeus_file(options.path);
-        head.facts.schema == "zeus-monitor" && !gpu.empty() && !head.facts.device_column) {
-      csv->use_only_device(gpu);
-      name_device_by_file(gpu, head.facts);
+    if (head.facts.schema == "zeus-monitor" && !head.facts.device_column) {
+      const std::string gpu = gpu_of_zeus_file(options.path);
+      if (!gpu.empty()) {
+        csv->use_only_device(gpu);
+        name_device_by_file(gpu, head.facts);
+      }
     }
     head.facts.foreign = csv->foreign();
     head.facts.first_lines = csv->first_lines();

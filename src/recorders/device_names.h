@@ -23,7 +23,7 @@ class DeviceNames {
 
   // The number of the device that a cell names, or kNone. The next row usually names the next
   // device, or its name is one character.
-  std::uint32_t find(std::string_view cell) {
+  [[gnu::always_inline]] std::uint32_t find(std::string_view cell) {
     const std::uint32_t known = find_character(cell);
     if (known != kNone) return known;
     if (expected_ < cells_.size() && cells_[expected_] == cell) {

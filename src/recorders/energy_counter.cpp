@@ -106,10 +106,12 @@ const EnergyCounter* counter_metric(std::string_view metric) {
 
 std::optional<CounterColumn> choose_counter_column(std::span<const std::string> header,
                                                    std::string_view schema) {
-  static const Pattern by_unit =
+  static constexpr Pattern by_unit =
       "(gpu[ ._-]?)?((total|accumulated|cumulative)[ ._-]?)?energy"
       "([ ._-]?(counter|total|consumption|consumed|used|accumulated))*";
-  static const Pattern resolution = "(energy_)?(accumulator|counter)_resolution|energy_resolution";
+  static constexpr Pattern resolution =
+      "accumulator_resolution|counter_resolution|energy_resolution"
+      "|energy_accumulator_resolution|energy_counter_resolution";
   const std::vector<CounterName> names = read_counter_names(header);
   for (const CounterName& name : names) {
     if (const EnergyCounter* const metric = counter_metric(name.full)) {

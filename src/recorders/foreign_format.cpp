@@ -137,7 +137,7 @@ constexpr char kKernels[] = "kernel_name,(.*,)?(total_)?duration_ms(,.*)?";
 
 template <const char* kLine>
 bool has_line(std::string_view head) {
-  static const Pattern pattern = kLine;
+  static constexpr Pattern pattern = kLine;
   return std::ranges::any_of(lines_of(head, kMostLines),
                              [](std::string_view line) { return pattern.matches(line); });
 }

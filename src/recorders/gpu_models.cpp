@@ -26,7 +26,7 @@ std::string_view quoted_value(std::string_view text) {
 }  // namespace
 
 bool is_model_name(std::string_view text) {
-  static const Pattern model = {
+  static constexpr Pattern model = {
       "(nvidia|amd|intel|tesla|geforce|quadro|radeon|instinct|titan|rtx|gtx) .*"
       "|(a|h|b|l|v|p|t|k|gh|gb|mi|rtx|gtx)[0-9]{2,4}[a-z]{0,2}([ -].*)?|(t4|l4|a2)",
       Pattern::Case::either};

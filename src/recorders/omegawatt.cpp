@@ -29,7 +29,7 @@ struct FrameColumns {
 };
 
 FrameColumns frame_columns(std::string_view header) {
-  static const Pattern power("#activepow[0-9]+");
+  static constexpr Pattern power("#activepow[0-9]+");
   FrameColumns columns;
   const std::vector<std::string> cells = cells_of_line(header);
   columns.cells = cells.size();

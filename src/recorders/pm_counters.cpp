@@ -50,10 +50,10 @@ std::string_view counter_name(std::string_view name) {
 }
 
 std::string scope_of_counter(std::string_view name) {
-  static const Pattern node = "energy|power";
-  static const Pattern module = "accel[0-9]*_(energy|power)";
-  static const Pattern cpu = "cpu[0-9]*_(energy|power)";
-  static const Pattern memory = "memory[0-9]*_(energy|power)";
+  static constexpr Pattern node = "energy|power";
+  static constexpr Pattern module = "accel[0-9]*_(energy|power)";
+  static constexpr Pattern cpu = "cpu[0-9]*_(energy|power)";
+  static constexpr Pattern memory = "memory[0-9]*_(energy|power)";
   if (node.matches(name)) return "node";
   if (module.matches(name)) return "module";
   if (cpu.matches(name)) return "cpu";

@@ -339,7 +339,7 @@ Telemetry open_series(std::unique_ptr<ByteSource> source, const TelemetryOptions
 }  // namespace
 
 double fits_prometheus_matrix(std::string_view head) {
-  static const Pattern matrix = "\"resultType\"\\s*:\\s*\"matrix\"";
+  static constexpr Pattern matrix = "\"resultType\"\\s*:\\s*\"matrix\"";
   return strip(head).starts_with('{') && matrix.is_found_in(head.substr(0, 1024)) ? 0.9 : 0;
 }
 
@@ -356,10 +356,12 @@ std::vector<SchemaRow> prometheus_matrix_schemas() {
 }
 
 double fits_victoria_export(std::string_view head) {
-  static const Pattern begin = "\\{\\s*\"metric\"\\s*:\\s*\\{.*";
-  static const Pattern values = "\"values\"\\s*:\\s*\\[";
+  static constexpr Pattern begin = "\\{\\s*\"metric\"\\s*:\\s*\\{.*";
+  static constexpr Pattern values = "\"values\"\\s*:\\s*\\[";
   const std::string_view line = strip(head.substr(0, head.find('\n')));
-  return begin.matches(line.substr(0, 64)) && values.is_found_in(head) ? 0.9 : 0;
+  return line.starts_with('{') && begin.matches(line.substr(0, 64)) && values.is_found_in(head)
+             ? 0.9
+             : 0;
 }
 
 Telemetry open_victoria_export(std::unique_ptr<ByteSource> source,

@@ -35,8 +35,8 @@ struct RocmHeader {
 // "device,Average Graphics Package Power (W)", or the same after a cell with a time or its name. A
 // table with another name there is a plain CSV.
 std::optional<RocmHeader> rocm_header(std::string_view line) {
-  static const Pattern name_of_time = "epoch|unix|unix_?time|date\\+?%s";
-  static const Pattern power[] = {"current socket graphics package power \\((w|watts)\\)",
+  static constexpr Pattern name_of_time = "epoch|unix|unix_?time|date\\+?%s";
+  static constexpr Pattern power[] = {"current socket graphics package power \\((w|watts)\\)",
                                   "average graphics package power \\((w|watts)\\)"};
   const std::vector<std::string> cells = rocm_cells(line);
   const auto is_device = [&](std::size_t i) {
@@ -81,7 +81,7 @@ class RocmLoop {
 
  private:
   bool take_row(std::string_view line) {
-    static const Pattern device = "(card|gpu)[0-9]+";
+    static constexpr Pattern device = "(card|gpu)[0-9]+";
     if (!header_) return false;
     const std::vector<std::string> cells = rocm_cells(line);
     const std::size_t place = header_->has_times ? 1 : 0;

@@ -14,7 +14,7 @@
 namespace aggregate_power {
 namespace {
 
-std::string_view trimmed(std::string_view cell) {
+[[gnu::always_inline]] inline std::string_view trimmed(std::string_view cell) {
   const auto is_plain = [](char c) { return c > ' ' && c < 0x7F; };
   if (!cell.empty() && is_plain(cell.front()) && is_plain(cell.back())) return cell;
   return strip(cell);
@@ -121,13 +121,13 @@ bool RowReader::is_wanted_metric(std::string_view name) {
   return !name.empty() && name == columns_.metric;
 }
 
-inline std::uint32_t RowReader::find_device(const CsvRow& row) {
+[[gnu::always_inline]] inline std::uint32_t RowReader::find_device(const CsvRow& row) {
   if (columns_.host) return devices_.find(row.cells[3], row.cells[2]);
   return devices_.find(trimmed(row.cells[2]));
 }
 
 // NaN if no power column contains a reading.
-inline double RowReader::find_watts(const CsvRow& row) const {
+[[gnu::always_inline]] inline double RowReader::find_watts(const CsvRow& row) const {
   const std::string_view cell = trimmed(row.cells[1]);
   if (columns_.unit.size == PowerUnit::Size::watt) {
     const double watts = common_watts(cell);
@@ -154,7 +154,7 @@ double RowReader::find_joules(const CsvRow& row) {
 }
 
 // Returns false if the row says nothing.
-inline bool RowReader::read_row(const CsvRow& row, Reading& reading) {
+[[gnu::always_inline]] inline bool RowReader::read_row(const CsvRow& row, Reading& reading) {
   if (!row.terminated && !row.swallowed_lines && row.cell_count < header_cells_ && !row.blank) {
     ++counts_.skipped.torn_tail;
     return false;

@@ -45,17 +45,20 @@ struct Schema {
 
 // "2022-07-13 02:07:36.708783111,32402": nanoseconds, and whole milliwatts.
 bool is_zeus_row(const std::vector<std::string>& cells) {
-  static const Pattern time = "\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d\\.\\d{9}";
-  static const Pattern milliwatts = "\\d+";
+  static constexpr Pattern time = "\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d\\.\\d{9}";
+  static constexpr Pattern milliwatts = "\\d+";
   return cells.size() >= 2 && time.matches(strip(cells[0])) && milliwatts.matches(strip(cells[1]));
 }
 
 // xpu-smi 2.x takes the queries of nvidia-smi; the UUIDs that it writes have no "GPU-" before them.
 bool is_intel_row(const std::vector<std::string>& cells) {
-  static const Pattern intel =
+  static constexpr Pattern intel =
       "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|Intel(\\(R\\))? .*(GPU|Graphics|Arc|Flex).*";
-  return std::ranges::any_of(cells,
-                             [](const std::string& cell) { return intel.matches(strip(cell)); });
+  constexpr std::size_t kUuidSize = 36;
+  return std::ranges::any_of(cells, [](const std::string& cell) {
+    const std::string_view text = strip(cell);
+    return (text.size() == kUuidSize || text.starts_with("Intel")) && intel.matches(text);
+  });
 }
 
 // Patterns match a whole name in any case, trimmed and without its unit.
@@ -75,7 +78,7 @@ const std::vector<Schema>& schemas() {
        .device_words = "`uuid`, else host and `gpu` or `gpu_id`",
        .required = {"metric_name", "timestamp"},
        .power = {"value"},
-       .device = {{"uuid", false}, {"gpu(_id)?", true}},
+       .device = {{"uuid", false}, {"gpu|gpu_id", true}},
        .collector = "DCGM",
        .scope = "gpu"},
       {.name = "grafana-long",
@@ -84,16 +87,16 @@ const std::vector<Schema>& schemas() {
        .device_words = "`UUID`, else host and `gpu`",
        .required = {"__name__", "time"},
        .power = {"value( #[a-z])?"},
-       .device = {{"uuid", false}, {"gpu(_id)?", true}},
+       .device = {{"uuid", false}, {"gpu|gpu_id", true}},
        .collector = "DCGM",
        .scope = "gpu"},
       {.name = "dcgm-wide",
        .power_words = "`DCGM_FI_DEV_POWER_USAGE` or `..._BOARD_POWER_WATTS`, else the instant one",
        .device_words = "`uuid`, else host and `gpu`, `gpu_id`",
        .required = {},
-       .power =
-           {"dcgm_fi_dev_(power_usage|board_power_watts)",
-            "dcgm_fi_dev_(power_usage_instant|board_power_watts_instant|board_power_raw_watts)"},
+       .power = {"dcgm_fi_dev_power_usage|dcgm_fi_dev_board_power_watts",
+                 "dcgm_fi_dev_power_usage_instant|dcgm_fi_dev_board_power_watts_instant"
+                 "|dcgm_fi_dev_board_power_raw_watts"},
        .device = {{"uuid", false}, {"gpu|gpu_?id", true}},
        .collector = "DCGM",
        .scope = "gpu"},
@@ -160,7 +163,9 @@ const std::vector<Schema>& schemas() {
        .device_words = "`index`, else `uuid`",
        .required = {"timestamp"},
        .power = {"power\\.draw", "power\\.draw\\.gpu"},
-       .device = {{"(gpu_)?index", true}, {"(gpu_)?uuid", false}, {"(pci\\.|gpu_)bus_id", true}},
+       .device = {{"index|gpu_index", true},
+                  {"uuid|gpu_uuid", false},
+                  {"pci\\.bus_id|gpu_bus_id", true}},
        .naive_is_utc = true,
        .fits_row = is_intel_row,
        .collector = "xpu-smi",
@@ -191,26 +196,26 @@ constexpr const char* kPowerMetrics[] = {"DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV
                                          "DCGM_FI_DEV_POWER_USAGE_INSTANT",
                                          "DCGM_FI_DEV_BOARD_POWER_RAW_WATTS"};
 
-const Pattern kAveragePower = "power\\.draw\\.average";
+constexpr Pattern kAveragePower = "power\\.draw\\.average";
 
 // formats.md section 9 rows 11 and 12.
-const Pattern kGenericPower =
+constexpr Pattern kGenericPower =
     "(gpu[ ._-]?)?(power|pwr)([ ._-]?(draw|usage|used|consumption))?([ ._-]?(w|watts?|mw))?"
     "|gpu[ ._-]?watts?";
-const Pattern kGenericTimes[] = {"timestamp([ ._-]?(unix|utc|s|ms|ns))?", "date[ ._-]?time", "time",
-                                 "ts", "date"};
+constexpr Pattern kGenericTimes[] = {"timestamp([ ._-]?(unix|utc|s|ms|ns))?", "date[ ._-]?time",
+                                     "time", "ts", "date"};
 
 // The six names of the original, then other names that distinguish devices.
-const Pattern kIndexNames = "index|gpu|gpu.?id|gpu.?index|card|device";
-const Pattern kOtherIdentities[] = {"(gpu[ ._-]?)?uuid", "(pci\\.|gpu_)bus_id", "serial",
-                                    "pci\\.bus", "module_id"};
-const Pattern kHostNames = "hostname|host|node|instance";
+constexpr Pattern kIndexNames = "index|gpu|gpu.?id|gpu.?index|card|device";
+constexpr Pattern kOtherIdentities[] = {"uuid|gpu[ ._-]?uuid", "pci\\.bus_id|gpu_bus_id", "serial",
+                                        "pci\\.bus", "module_id"};
+constexpr Pattern kHostNames = "hostname|host|node|instance";
 
 // Names with "power" in them that are not a draw: formats.md 5.1.
-const Pattern kLimitWords =
+constexpr Pattern kLimitWords =
     ".*(limit|cap|default|enforced|requested).*|(max|min)power.*|.*power(max|min)"
     "|(.*[^a-z0-9])?(max|min)([^a-z0-9].*)?";
-const Pattern kNotADraw =
+constexpr Pattern kNotADraw =
     ".*power[._ ]?management.*|.*inforom\\.(pwr|power).*|.*power[._ "
     "]?(state|profile|mode|unit|type).*"
     "|.*pstate.*|.*low[._ ]?power.*|.*clocks_(event|throttle)_reasons.*"
@@ -219,14 +224,14 @@ const Pattern kNotADraw =
     "|.*% ?tdp.*|.*[(\\[] ?% ?[)\\]].*"
     "|(.*[^a-z0-9])?(pct|percent|percentage|ratio|factor|efficiency|cost|price|saved|savings|target"
     "|temp|temperature|wh|j|kj)([^a-z0-9].*)?";
-const Pattern kOtherScope =
+constexpr Pattern kOtherScope =
     "(.*[^a-z0-9])?(cpu|processor|ram|dram|soc|ia|gt|sys|system|node|total|psu|pcie slot|6-pin|rail"
     "|mvddq|mtbl|ubb|module|board temp|hbm|memory|vram|fans?|rack|chassis|baseboard|sum|all"
     ")([^a-z0-9].*)?|.*(psu|ubb|mvddq|6-pin|pcie slot).*";
-const Pattern kExtremes = ".*(peak|median|q1|q3|_std).*";
-const Pattern kMeans = ".*(avg|mean).*";
+constexpr Pattern kExtremes = ".*(peak|median|q1|q3|_std).*";
+constexpr Pattern kMeans = ".*(avg|mean).*";
 // Names with "time" in them that are not a timestamp: formats.md 5.2.
-const Pattern kNotAStamp =
+constexpr Pattern kNotAStamp =
     "time[ ._-]?(ms|s|us|secs?|seconds?)|.*relative.*|.*elapsed.*|.*duration.*|.*run_?time.*"
     "|.*up_?time.*|.*(start|end)_?time.*|.*gpu_time.*|.*evicted_time.*"
     "|.*clocks_(event|throttle)_reasons.*|total_?time.*|.*lifetime.*|.*time_?out.*";
@@ -234,29 +239,34 @@ const Pattern kNotAStamp =
 constexpr const char* kSchemasOwn = "the schema's own column";
 
 // Names that settle a detail.
-const Pattern kOwnTime = "timestamp(_unix)?";
-const Pattern kOwnDate = "date";
-const Pattern kMetricName = "metric_name|__name__";
-const Pattern kTime = ".*time.*";
-const Pattern kPower = ".*power.*";
-const Pattern kPowerOrShort = ".*(power|pwr).*";
-const Pattern kNumberedGpu = ".*gpu[ ._-]?[0-9]+.*";
-const Pattern kPowerOfNumberedGpu = "gpu[ ._-]?[0-9]+([ ._-]?(power|pwr|watts?|w|mw)([ ._-].*)?)?";
-const Pattern kSummary = "duration|emissions";
-const Pattern kTableOfLimits = "(max|min)_power";
+constexpr Pattern kOwnTime = "timestamp|timestamp_unix";
+constexpr Pattern kOwnDate = "date";
+constexpr Pattern kMetricName = "metric_name|__name__";
+constexpr Pattern kTime = ".*time.*";
+constexpr Pattern kPower = ".*power.*";
+constexpr Pattern kPowerOrShort = ".*(power|pwr).*";
+constexpr Pattern kNumberedGpu = ".*gpu[ ._-]?[0-9]+.*";
+constexpr Pattern kPowerOfNumberedGpu =
+    "gpu[ ._-]?[0-9]+([ ._-]?(power|pwr|watts?|w|mw)([ ._-].*)?)?";
+constexpr Pattern kSummary = "duration|emissions";
+constexpr Pattern kTableOfLimits = "max_power|min_power";
 
-// Patterns are in lower case.
-bool matches(std::string_view name, const Pattern& pattern) {
+// A name as patterns match it: they are in lower case.
+std::string for_patterns(std::string_view name) {
   std::string lower = lower_ascii(name);
   std::ranges::replace(lower, '\r', '\n');  // "." matches neither
-  return pattern.matches(lower);
+  return lower;
+}
+
+bool matches(std::string_view name, const Pattern& pattern) {
+  return pattern.matches(for_patterns(name));
 }
 
 struct Name {
   std::size_t index;        // the last column with this name: the one whose cells count
   std::string full;         // trimmed
-  std::string plain;        // without a unit in brackets
-  std::string no_brackets;  // without brackets at its end, whatever they contain
+  std::string plain;        // without a unit in brackets, for patterns
+  std::string no_brackets;  // without brackets at its end, whatever they contain, for patterns
   PowerUnit unit;
   bool repeated = false;
 };
@@ -283,6 +293,8 @@ Name read_name(std::size_t index, std::string_view text) {
       name.unit = {*size, true};
     }
   }
+  name.plain = for_patterns(name.plain);
+  name.no_brackets = for_patterns(name.no_brackets);
   return name;
 }
 
@@ -307,7 +319,7 @@ using Found = std::vector<const Name*>;
 Found find(const std::vector<Name>& names, const Pattern& pattern) {
   Found found;
   for (const Name& name : names) {
-    if (matches(name.plain, pattern)) found.push_back(&name);
+    if (pattern.matches(name.plain)) found.push_back(&name);
   }
   return found;
 }
@@ -321,7 +333,7 @@ const Name* find_named(const std::vector<Name>& names, std::string_view wanted) 
     if (lower_ascii(name.full) == lower_ascii(wanted)) return &name;
   }
   for (const Name& name : names) {
-    if (lower_ascii(name.plain) == lower_ascii(wanted)) return &name;
+    if (name.plain == for_patterns(wanted)) return &name;
   }
   return nullptr;
 }
@@ -361,10 +373,10 @@ bool holds_times(Rows rows, const Name& name, const IsAbsoluteTime& is_absolute_
 }
 
 bool holds_times_of_day(Rows rows, std::size_t index) {
-  static const Pattern time_of_day = "[0-9]{1,2}:[0-9]{2}(:[0-9]{2}.*)?";
+  static constexpr Pattern time_of_day = "[0-9]{1,2}:[0-9]{2}(:[0-9]{2}.*)?";
   for (const auto& row : rows) {
     const std::string_view text = cell(row, index);
-    if (!text.empty()) return matches(text, time_of_day);
+    if (!text.empty()) return text.find(':') <= 2 && matches(text, time_of_day);
   }
   return false;
 }
@@ -425,7 +437,7 @@ void set_power(const Name& name, std::string why, Columns& columns) {
 std::optional<Column> generic_timestamp(const Header& header) {
   for (const Pattern& pattern : kGenericTimes) {
     for (const Name& name : header.names) {
-      if (matches(name.no_brackets, pattern) &&
+      if (pattern.matches(name.no_brackets) &&
           holds_times(header.rows, name, header.is_absolute_time)) {
         return column(name, "named as a time, and its values are absolute times");
       }
@@ -438,7 +450,7 @@ Found loose_times(const Header& header) {
   Found times;
   for (const Name& name : header.names) {
     if (matches(name.full, kTime) && !matches(name.full, kNotAStamp) &&
-        !matches(name.no_brackets, kNotAStamp)) {
+        !kNotAStamp.matches(name.no_brackets)) {
       times.push_back(&name);
     }
   }
@@ -525,8 +537,10 @@ bool choose_any_device(const Header& header, Columns& columns) {
 
 bool fits(const Header& header, const Schema& schema) {
   const auto has = [&](const Pattern& pattern) { return header.has(pattern); };
-  if (schema.fits_row && (header.rows.empty() || !schema.fits_row(header.rows[0]))) return false;
-  return std::ranges::all_of(schema.required, has) && std::ranges::any_of(schema.power, has);
+  if (!std::ranges::all_of(schema.required, has) || !std::ranges::any_of(schema.power, has)) {
+    return false;
+  }
+  return !schema.fits_row || (!header.rows.empty() && schema.fits_row(header.rows[0]));
 }
 
 // A long table has many metrics in one column; the averaged power is preferred to the instant one.
@@ -585,7 +599,7 @@ bool is_excluded(const Name& name) {
 std::optional<Choice> choose_generic(const Header& header) {
   Found power;
   for (const Name& name : header.names) {
-    if (matches(name.plain, kGenericPower) && !is_excluded(name)) power.push_back(&name);
+    if (kGenericPower.matches(name.plain) && !is_excluded(name)) power.push_back(&name);
   }
   if (power.size() != 1) return std::nullopt;
   Choice choice;
@@ -740,6 +754,11 @@ bool is_summary(const Header& header, const Choice& choice, const ColumnNames& w
   return (schema == "generic" || schema == "loose") && wanted.power.empty() && header.has(kSummary);
 }
 
+// The column chosen as the power is none.
+bool has_no_power(const Choice& choice, bool is_a_summary) {
+  return is_a_summary || choice.is_wide || !choice.ambiguous.empty();
+}
+
 Found power_limits(const Header& header) {
   Found limits;
   for (const Name& name : header.names) {
@@ -806,7 +825,9 @@ std::vector<std::string> warnings_of(const Header& header, const Columns& column
 
 // The models that a column of the first rows names.
 std::vector<std::string> models_in(const Header& header) {
-  static const Pattern model = "(gpu_?|product_?|card_?|device[_ ]?)?(model_?)?name|(gpu_?)?model";
+  static constexpr Pattern model =
+      "name|gpu_?name|product_?name|card_?name|device[_ ]?name|model|gpu_?model|model_?name"
+      "|gpu_?model_?name|product_?model_?name|card_?model_?name|device[_ ]?model_?name";
   std::vector<std::string> models;
   for (const Name* const name : header.find(model)) {
     for (const auto& row : header.rows) {
@@ -851,7 +872,7 @@ Columns choose_columns(std::span<const std::string> header, Rows rows,
   take_named(from, wanted, choice);
   Columns& columns = choice.columns;
   const bool is_a_summary = is_summary(from, choice, wanted);
-  if (is_a_summary || choice.is_wide || !choice.ambiguous.empty()) columns.power.reset();
+  if (has_no_power(choice, is_a_summary)) columns.power.reset();
   columns.sensor = sensor_of(columns);
   columns.gpu_models = models_in(from);
   columns.other_names = other_names_in(from, columns);
@@ -926,10 +947,13 @@ bool is_power_metric(std::string_view name) {
 
 bool is_header(std::span<const std::string> header, Rows rows,
                const IsAbsoluteTime& is_absolute_time, bool strict) {
-  const Columns columns = choose_columns(header, rows, is_absolute_time);
+  const Header from{read_names(header), rows, is_absolute_time};
+  const Choice choice = choose(from);
+  const Columns& columns = choice.columns;
   if (columns.schema.empty()) return false;
   if (columns.schema != "loose") return true;
   return !strict && columns.power && columns.timestamp &&
+         !has_no_power(choice, is_summary(from, choice, {})) &&
          columns.power->index != columns.timestamp->index;
 }
 

@@ -32,12 +32,12 @@ std::optional<SensorFile> read_sensor_line(std::string_view line) {
 }
 
 bool is_energy_file(std::string_view name) {
-  static const Pattern energy = "energy_uj|energy[0-9]+_(input|average)";
+  static constexpr Pattern energy = "energy_uj|energy[0-9]+_(input|average)";
   return energy.matches(name);
 }
 
 bool is_power_file(std::string_view name) {
-  static const Pattern power = "power[0-9]+_(input|average)";
+  static constexpr Pattern power = "power[0-9]+_(input|average)";
   return power.matches(name);
 }
 

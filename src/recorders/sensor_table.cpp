@@ -90,11 +90,11 @@ std::optional<SensorUnit> sensor_unit(std::string_view name) {
 }
 
 std::optional<SensorColumn> sensor_column(std::size_t index, const std::string& header) {
-  static const Pattern rapl =
+  static constexpr Pattern rapl =
       "(intel-rapl|package|dram|core|uncore|psys|energy|domain)[-_: ]?[0-9:]*([^a-z0-9].*)?";
-  static const Pattern bare = "(package|dram|core|uncore|psys)[-_ ]?[0-9]*|intel-rapl:[0-9:]+";
-  static const Pattern node = "(sys|system|node|chassis|server|total system)[ _.-]*power.*";
-  static const Pattern plain = "power[ _-]?([mk]?w|watts?|\\[[mk]?w\\]|\\([mk]?w\\))";
+  static constexpr Pattern bare = "(package|dram|core|uncore|psys)[-_ ]?[0-9]*|intel-rapl:[0-9:]+";
+  static constexpr Pattern node = "(sys|system|node|chassis|server|total system)[ _.-]*power.*";
+  static constexpr Pattern plain = "power[ _-]?([mk]?w|watts?|\\[[mk]?w\\]|\\([mk]?w\\))";
   const std::string name = lower_ascii(header);
   const bool is_rapl = rapl.matches(name);
   const bool is_node = node.matches(name);
@@ -115,12 +115,12 @@ std::optional<SensorColumn> sensor_column(std::size_t index, const std::string& 
 }
 
 SensorTable sensor_table(const std::vector<std::string>& header) {
-  static const Pattern time =
+  static constexpr Pattern time =
       "(unix|epoch|timestamp|time|datetime|date[ _]?time|ts)([ _-]?(unix|utc|s|ms|us|ns))?";
-  static const Pattern domain = "domain|zone|name|sensor";
-  static const Pattern host = "host|host[ _]?name|node|node[ _]?name|instance";
-  static const Pattern socket = "(socket|cpu[ _]?socket)([ _]?id)?";
-  static const Pattern range = "max_energy_range_uj";
+  static constexpr Pattern domain = "domain|zone|name|sensor";
+  static constexpr Pattern host = "host|host[ _]?name|node|node[ _]?name|instance";
+  static constexpr Pattern socket = "(socket|cpu[ _]?socket)([ _]?id)?";
+  static constexpr Pattern range = "max_energy_range_uj";
   SensorTable table;
   table.cells = header.size();
   for (std::size_t i = 0; i < header.size(); ++i) {

@@ -32,7 +32,7 @@ std::optional<double> parse_any_watts(std::string_view cell, PowerUnit header);
 
 // "613.84 W", "95.2", "238": a decimal of up to eight characters, then nothing or " W". NaN for any
 // other cell, which may still be a number.
-inline double common_watts(std::string_view cell) {
+[[gnu::always_inline]] inline double common_watts(std::string_view cell) {
   const ShortDecimal number = short_decimal(first_eight(cell));
   const std::size_t rest = cell.size() - number.size;
   const bool is_common =

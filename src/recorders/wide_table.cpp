@@ -56,7 +56,7 @@ using ReadHeader = WideHeader (*)(const std::vector<std::string>& cells,
                                   const TelemetryOptions& options);
 
 WideHeader energibridge_header(const std::vector<std::string>& cells, const TelemetryOptions&) {
-  static const Pattern power("GPU[0-9]+_POWER \\(mWatts\\)");
+  static constexpr Pattern power("GPU[0-9]+_POWER \\(mWatts\\)");
   WideHeader header;
   header.cells = cells.size();
   for (std::size_t i = 0; i < cells.size(); ++i) {

@@ -129,14 +129,14 @@ SeriesFacts timeline_facts(std::size_t domain, const TelemetryOptions& options) 
 }  // namespace
 
 double fits_zeus_timeline(std::string_view head) {
-  static const Pattern start =
+  static constexpr Pattern start =
       "\\{\\s*(\"(device_instant|device_average|memory_average|package_average|dram_average)\"\\s*:"
       "\\s*\\{[^\\[]*)?(\"[0-9]+\"\\s*:\\s*\\[\\s*\\[|\\}).*";
   const std::string_view text = strip(head.substr(0, 1024));
   std::string line(text.substr(0, 512));
   std::ranges::replace(line, '\n', ' ');
   std::ranges::replace(line, '\r', ' ');
-  return line.find('[') != line.npos && start.matches(line) ? 0.9 : 0;
+  return line.starts_with('{') && line.find('[') != line.npos && start.matches(line) ? 0.9 : 0;
 }
 
 Telemetry open_zeus_timeline(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {

@@ -46,12 +46,16 @@ std::string bad_stamps_text(const Telemetry& telemetry) {
 }
 
 void RowExtent::take(std::span<const Reading> readings) {
+  Span span = span_;  // in registers
+  bool has_power = has_power_;
   for (const Reading& reading : readings) {
     if (reading.kind == Reading::Kind::bad_timestamp) continue;
-    has_power_ = has_power_ || reading.kind == Reading::Kind::power;
-    span_.first_unix_s = std::min(span_.first_unix_s, reading.unix_s);
-    span_.last_unix_s = std::max(span_.last_unix_s, reading.unix_s);
+    has_power |= reading.kind == Reading::Kind::power;
+    span.first_unix_s = std::min(span.first_unix_s, reading.unix_s);
+    span.last_unix_s = std::max(span.last_unix_s, reading.unix_s);
   }
+  span_ = span;
+  has_power_ = has_power;
 }
 
 std::optional<Span> extent_of(const Recording& recording) {

@@ -84,7 +84,7 @@ void add_gpu(const SensorReadings& recording, const GpuModel& model, const Known
         {"second_die", {gpu.gpu}, "0 W throughout: the other die's sensor counts both"});
     return;
   }
-  static const Pattern mig = {R"(.*\bMIG\b.*)", Pattern::Case::either};
+  static constexpr Pattern mig = {R"(.*\bMIG\b.*)", Pattern::Case::either};
   if (contradicts_second_dies(known, gpu, building.question.window)) {
     building.refuse(fmt::format(
         "GPU {} is the second die of an MI250X and reads power: whether that is its own is not known; record rocm-smi's or amd-smi's power of the first dies",

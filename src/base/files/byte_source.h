@@ -35,14 +35,13 @@ inline std::string read_all(ByteSource& source) {
 // Returns fewer than `limit` bytes only at the end. Memory: at most twice what is returned.
 inline std::string read_up_to(ByteSource& source, std::size_t limit) {
   std::string bytes;
-  std::size_t size = 0;
-  while (size < limit) {
-    if (size == bytes.size()) bytes.resize(std::min(limit, std::max(kHeadBytes, 2 * size)));
-    const std::size_t count = source.read(std::span(bytes).subspan(size));
+  std::array<char, kHeadBytes> chunk;
+  while (bytes.size() < limit) {
+    const std::size_t room = std::min(limit - bytes.size(), chunk.size());
+    const std::size_t count = source.read(std::span(chunk).first(room));
     if (count == 0) break;
-    size += count;
+    bytes.append(chunk.data(), count);
   }
-  bytes.resize(size);
   return bytes;
 }
 

@@ -48,7 +48,7 @@ class StampParser {
   }
   // The same for a loop over rows, in which an optional costs more than the reading. `stamp` is
   // only changed if the text is a time.
-  bool read(std::string_view text, Stamp& stamp) {
+  [[gnu::always_inline]] bool read(std::string_view text, Stamp& stamp) {
     return minute_.read(text, stamp) || read_short_epoch(text, stamp) || read_any(text, stamp);
   }
 
@@ -85,7 +85,7 @@ class StampParser {
   Minute other_minute_;
 };
 
-inline bool StampParser::Minute::read(std::string_view text, Stamp& stamp) {
+[[gnu::always_inline]] inline bool StampParser::Minute::read(std::string_view text, Stamp& stamp) {
   if (text.size() < size_without_fraction ||
       std::memcmp(text.data(), prefix.data(), kPrefixSize) != 0) {
     return false;

@@ -17,6 +17,24 @@ TEST(Pattern, MatchesAWholeText) {
   EXPECT_FALSE(pattern.matches(""));
 }
 
+// These are matched without RE2.
+TEST(Pattern, MatchesAlternativesOfSingleCharacters) {
+  const Pattern pattern = "gpu|gpu.?id|pci\\.bus|time[ ._-]?s?";
+  for (const char* text : {"gpu", "gpuid", "gpu_id", "gpu\xffid", "pci.bus", "time", "times",
+                           "time-s", "time_", "time.s"}) {
+    EXPECT_TRUE(pattern.matches(text)) << text;
+  }
+  for (const char* text : {"", "g", "gp", "gpu ", "gpu__id", "gpu\nid", "pci_bus", "pcibus",
+                           "time]", "time[", "timess", "|", "gpu|gpu", "time\\", "Gpu"}) {
+    EXPECT_FALSE(pattern.matches(text)) << text;
+  }
+  EXPECT_TRUE(Pattern("a|").matches(""));
+  EXPECT_TRUE(Pattern("a\\||[|]").matches("a|"));
+  EXPECT_TRUE(Pattern("a\\||[|]").matches("|"));
+  EXPECT_TRUE(Pattern("gpu[0-9]").matches("gpu5"));
+  EXPECT_TRUE(Pattern("gpu\\d").matches("gpu5"));
+}
+
 TEST(Pattern, IsFoundAnywhereInAText) {
   const Pattern pattern(R"(\bpower \d\b)", Pattern::Case::either);
   EXPECT_TRUE(pattern.is_found_in("the POWER 1 of it"));
