@@ -82,6 +82,14 @@ void set_zone(const std::string& text, RunSpec& run) {
   }
 }
 
+// Codes that this version does not know are left out.
+void set_accepted(const std::string& text, RunSpec& run) {
+  try {
+    run.accepted = parse_accepted(text);
+  } catch (const Error&) {
+  }
+}
+
 constexpr const char* kAcceptedNames[] = {"", "estimated", "wrapped"};  // by Accepted
 
 constexpr OptionRow kOptions[] = {
@@ -127,6 +135,13 @@ constexpr OptionRow kOptions[] = {
          if (unit_symbol(unit) == text) run.columns.power_unit = unit;
        }
      }},
+    {"accept", kSingle | kStored,
+     [](const RunSpec& run) {
+       std::vector<std::string_view> codes;
+       for (const Reason reason : run.accepted) codes.push_back(code(reason));
+       return if_not_empty(fmt::format("{}", fmt::join(codes, ",")));
+     },
+     set_accepted},
     {"columns", kStoredRecording,
      [](const RunSpec& run) {
        return if_not_empty(fmt::format("{}", fmt::join(run.columns.all, ",")));
