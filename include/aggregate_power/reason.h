@@ -57,6 +57,15 @@ enum class Reason {
   selected_gpu_missing,
   benchmark_failed,
   power_only_on_change,
+  // Why a recording is not believed: who was measured, how fresh the readings are, and whether they
+  // can be. contract.md part 0, rows 27 to 31.
+  gpu_identity_conflict,
+  several_gpus_in_one_series,
+  same_sensor,
+  idle_gpus_counted,
+  readings_repeat,
+  stuck_sensor,
+  counter_contradicts,
   // For recordings of several hosts.
   gpu_uuid_repeated,
   gpu_identity_unreadable,
@@ -154,6 +163,11 @@ enum class ReasonGroup { run, nodes, cpu, agents, agent_nodes, header, store };
 ReasonGroup group(Reason reason);
 std::span<const Reason> all_reasons();
 std::optional<Reason> reason_of(std::string_view code);
+// Whether --accept may publish in spite of it: a judgement of ours on a run that could be measured.
+bool is_acceptable(Reason reason);
+// From a list of codes as --accept has it: "stuck_sensor,same_sensor". Throws Error for a code that
+// is unknown or not acceptable.
+std::vector<Reason> parse_accepted(std::string_view codes);
 
 // A list of reasons without duplicates, in the order of discovery.
 class Reasons {
@@ -165,6 +179,8 @@ class Reasons {
   void explain(Reason reason, std::string detail);
 
   void remove(Reason reason);
+  // Moves those of these reasons that are here to `accepted`.
+  void accept(std::span<const Reason> reasons, Reasons& accepted);
 
   bool empty() const { return entries_.empty(); }
   bool contains(Reason reason) const;

@@ -222,9 +222,11 @@ struct Uncertainty {
 struct Result {
   Way way = Way::one_node;
   Contract contract = Contract::october;
-  std::optional<Load> load;  // nullopt: there is no window
-  Reasons reasons;           // empty: valid
-  Metrics metrics;           // of a valid run
+  std::optional<Load> load;     // nullopt: there is no window
+  Reasons reasons;              // empty: valid
+  std::vector<Reason> accepts;  // in spite of which the caller publishes
+  Reasons accepted;             // of these, those that were found
+  Metrics metrics;              // of a valid run
 
   std::optional<std::int64_t> expected_gpus;
   std::string expected_gpus_source;        // the input that names them; empty: the user, or nothing

@@ -245,6 +245,7 @@ void add_rarer_run_options(Options& options, RecomputeOptions& recompute) {
   add_idle_of_many(options, recompute);
   add_uncertainty_options(options, recompute);
   tie_gpu_to_uncertainty(options);
+  add_accept(options, recompute);
   add_require_power(options, recompute).help =
       "End with status 1 if a run ends without valid power (also: REQUIRE_POWER=1, true or yes)";
 }

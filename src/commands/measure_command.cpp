@@ -90,6 +90,7 @@ Command measure_command() {
   add_idle_option(options, *request).help =
       "Also state the energy above idle; idle power is read from a stretch of the only recording, from a plateau beside the load (auto), or given for each GPU, as in 85 or 85+-3; see 'help uncertainty'";
   add_uncertainty_options(options, *request);
+  add_accept(options, *request);
   add_request_options(options, *request, "RESULT itself");
   add_facility_options(options, request->facility);
   accept_evidence(options.at("--timezone"), *request).help =

@@ -159,9 +159,22 @@ void add_outcome_options(Options& options, RunOptions& run, const std::string& e
   options.flag("--extended", run.extended,
                extended + "; with --uncertainty also the bounds and verdicts");
   options.flag("--json", run.json, "Print the run as one JSON object, as 'measure' does");
+  add_accept(options, run);
   add_require_power(options, run);
   add_compat(options, run);
   add_dry_run(options, run);
+}
+
+Option& add_accept(Options& options, RunOptions& run) {
+  const auto take = [&run](const std::string& text) {
+    run.accepted = parse_accepted(text);
+    return true;
+  };
+  return options
+      .value(
+          "--accept", "CODE,CODE,...", take,
+          "Publish in spite of these reasons, which 'help reasons' marks as ours; the record and the message name them")
+      .late();
 }
 
 Option& add_require_power(Options& options, RunOptions& run) {

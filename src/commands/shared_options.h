@@ -20,6 +20,8 @@ Option& accept_evidence(Option& timezone, RunOptions& run);
 
 // --extended, which has different keys in each command, --require-power and --dry-run.
 void add_outcome_options(Options& options, RunOptions& run, const std::string& extended);
+// Publishes in spite of reasons of ours.
+Option& add_accept(Options& options, RunOptions& run);
 Option& add_require_power(Options& options, RunOptions& run);
 Option& add_dry_run(Options& options, RunOptions& run);
 

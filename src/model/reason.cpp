@@ -9,6 +9,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "aggregate_power/error.h"
+#include "base/text/unicode.h"
+
 namespace aggregate_power {
 namespace {
 
@@ -175,6 +178,34 @@ constexpr auto kRows = std::to_array<Row>({
         "the recorder writes the power only when it changes, so it is that of the last row until the next one; a run draws lines between its rows, which would be wrong on such a recording",
         "a change-only timeline, such as Zeus exports",
         "record at a fixed interval, for example with aggregate-power-monitor"),
+    ROW(gpu_identity_conflict, run,
+        "the columns that identify a GPU contradict each other: one index has two UUIDs, one UUID is under two indices or in two files, or rows name no GPU (`N/A`, `-1`); the message has the names",
+        "several hosts, containers or recorders that write into one file, or a GPU that was replaced",
+        "record each host into a file of its own, or a column that tells the hosts apart; give each recording once"),
+    ROW(several_gpus_in_one_series, run,
+        "one device has two different readings at one time, or its rows arrive as those of several GPUs do: in groups, or with the power of some number of rows before. Their mean is nobody's power",
+        "several containers that each call their GPU 0, several hosts that append to one file, or a recorder of processes",
+        "record a column that tells the GPUs apart (uuid, hostname), and each host or container into a file of its own"),
+    ROW(same_sensor, run,
+        "two devices have equal readings at every common time although the readings vary (at least 20 times and 5 values): they are one sensor, and its energy would count twice. The message has the `--gpus` that keeps one of each",
+        "partitions of one GPU, MIG instances or virtual GPUs, dies that repeat their board's power, or a recording and its copy",
+        "keep one device of each sensor with --gpus, and give each recording once"),
+    ROW(idle_gpus_counted, run,
+        "GPUs that idled while others worked make up a third of the energy or more, and nothing states how many GPUs the run used. The message has the `--gpus` that leaves them out",
+        "a node of eight GPUs of which the run used some",
+        "choose the GPUs of the run with --gpus, or state their number with --expected-num-gpus"),
+    ROW(readings_repeat, run,
+        "a GPU's readings change only every few samples, so the time between two readings is longer than the gap that is accepted, whatever the stamps say; the message has the true interval",
+        "a Prometheus query with a step finer than the scrape interval, a DCGM exporter that samples every 30 s, or a slow agent",
+        "sample at the source: set the exporter's and the scrape interval to 1 s; a query with a finer step adds no readings"),
+    ROW(stuck_sensor, run,
+        "a GPU repeats one reading while the other GPUs, its utilization, clocks, temperature or energy counter change by more than a fifth: it was not measured. The message has the GPU, the reading and its share of the energy",
+        "a driver or a sensor that hangs, or an agent that repeats its last reading",
+        "reset the GPU or its driver and run again; see the recorder's log"),
+    ROW(counter_contradicts, run,
+        "a GPU's energy counter in the recording differs from the energy of its power readings by more than 16 % in the window: one of them is wrong",
+        "a power column in another unit, a power sensor that hangs or shows another part of the board, or a counter that was reset",
+        "find out which is right: compare both with another recorder; --power-unit states the unit of bare numbers"),
     ROW(gpu_uuid_repeated, nodes, "two hosts or two ids have the same UUID",
         "the same recording under two hosts' names, or hosts that share one GPU",
         "one GPU was recorded as two: leave out one of the files, or fix its identity file"),
@@ -503,6 +534,32 @@ std::optional<Reason> reason_of(std::string_view code) {
   return found == kRows.end() ? std::nullopt : std::optional(found->reason);
 }
 
+bool is_acceptable(Reason reason) {
+  using enum Reason;
+  constexpr Reason kAcceptable[] = {
+      implausible_power,  benchmark_failed,  gpu_identity_conflict, several_gpus_in_one_series,
+      same_sensor,        idle_gpus_counted, readings_repeat,       stuck_sensor,
+      counter_contradicts};
+  return std::ranges::find(kAcceptable, reason) != std::end(kAcceptable);
+}
+
+std::vector<Reason> parse_accepted(std::string_view codes) {
+  std::vector<Reason> accepted;
+  for (std::size_t begin = 0; begin <= codes.size();) {
+    const std::size_t end = std::min(codes.find(',', begin), codes.size());
+    const std::string_view text = strip(codes.substr(begin, end - begin));
+    const auto reason = reason_of(text);
+    if (!reason || !is_acceptable(*reason)) {
+      throw Error(fmt::format(
+          "--accept: '{}' {}; 'aggregate-power help reasons' lists those that can be accepted",
+          printable(text, 60), reason ? "cannot be accepted" : "is no reason's code"));
+    }
+    accepted.push_back(*reason);
+    begin = end + 1;
+  }
+  return accepted;
+}
+
 void Reasons::add(Reason reason, std::string detail, Obstacle obstacle) {
   if (!contains(reason)) entries_.push_back({reason, std::move(detail), obstacle});
 }
@@ -518,6 +575,15 @@ void Reasons::explain(Reason reason, std::string detail) {
 
 void Reasons::remove(Reason reason) {
   std::erase_if(entries_, [&](const Entry& entry) { return entry.reason == reason; });
+}
+
+void Reasons::accept(std::span<const Reason> reasons, Reasons& accepted) {
+  for (const Reason reason : reasons) {
+    const auto entry = std::ranges::find(entries_, reason, &Entry::reason);
+    if (entry == entries_.end()) continue;
+    accepted.add(entry->reason, entry->detail, entry->obstacle);
+    entries_.erase(entry);
+  }
 }
 
 bool Reasons::contains(Reason reason) const {

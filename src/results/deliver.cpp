@@ -155,8 +155,18 @@ void tell_in_json(Result result, const Reasons& reasons, CommandOutput& output) 
 
 }  // namespace
 
+void accept_reasons(Result& result) {
+  const std::size_t known = result.accepted.entries().size();
+  result.reasons.accept(result.accepts, result.accepted);
+  for (const Reasons::Entry& entry : result.accepted.entries().subspan(known)) {
+    result.warnings.push_back(
+        fmt::format("accepted by the caller: {} ({})", code(entry.reason), entry.detail));
+  }
+}
+
 CommandOutput deliver(Result result, WritePlan target, const DeliveryOptions& options) {
   judge_benchmark(target.aggregate_path, result);
+  accept_reasons(result);
   const bool has_record = !target.record_path.empty();
   result.sources.aggregate = target.aggregate_path;
   if (has_record && !options.take) {

@@ -29,6 +29,9 @@ struct DeliveryOptions {
   TakePlan take = {};          // empty: the result is written
 };
 
+// Takes from the reasons of a result those that its caller accepts, and warns of each.
+void accept_reasons(Result& result);
+
 // Writes `result` to the files that `target` names. The rest of the plan is built from the result.
 CommandOutput deliver(Result result, WritePlan target, const DeliveryOptions& options);
 

@@ -517,6 +517,17 @@ bool has_failed_requests(const Written& written) {
 }
 
 bool has_idle(const Written& written) { return written.result.idle.has_value(); }
+bool has_accepted(const Written& written) { return !written.result.accepted.empty(); }
+
+// By code, what was found.
+Json accepted_reasons(const Written& written) {
+  Json found = Json::object();
+  for (const Reasons::Entry& entry : written.result.accepted.entries()) {
+    found[std::string(code(entry.reason))] = entry.detail;
+  }
+  return found;
+}
+
 bool has_uncertainty(const Written& written) { return written.result.uncertainty.has_value(); }
 
 // As in the original, only a run without a window names the source of its window (contract.md D).
@@ -538,6 +549,7 @@ constexpr Member kMembers[] = {
     {"schema_version", kAll, [](const Written&) { return Json(1); }},
     {kPowerValid, kAll, [](const Written& w) { return Json(w.is_valid()); }},
     {"reasons", kAll, [](const Written& w) { return Json(w.reasons.codes()); }},
+    {"accepted_reasons", kAll, accepted_reasons, has_accepted},
     {"failures", kHosts | kPackage, failures},
     {"telemetry_source", kAll,
      [](const Written& w) { return Json(printable_path(w.result.telemetry_source)); }},
@@ -603,6 +615,7 @@ constexpr Member kNativeMembers[] = {
     {"telemetry_kind", kNative, [](const Written&) { return Json("native_multinode_smi"); }},
     {kPowerValid, kNative, [](const Written& w) { return Json(w.is_valid()); }},
     {"reasons", kNative, [](const Written& w) { return Json(w.reasons.codes()); }},
+    {"accepted_reasons", kNative, accepted_reasons, has_accepted},
     {"benchmark_result", kNative,
      [](const Written& w) { return Json(printable_path(w.result.benchmark_result)); }},
     {"benchmark_result_sha256", kNative,

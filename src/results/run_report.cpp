@@ -107,6 +107,7 @@ Json run_json(const RunReport& run) {
   if (result.uncertainty) json["uncertainty"] = uncertainty_json(result, result.is_valid());
   json["telemetry"] = printable_path(result.telemetry_source);
   json["reasons"] = result.reasons.codes();
+  if (!result.accepted.empty()) json["accepted_reasons"] = result.accepted.codes();
   json["details"] = result.reasons.text();
   json["remedies"] = remedies(result);
   json["warnings"] = result.warnings;

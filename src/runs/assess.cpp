@@ -10,6 +10,7 @@
 #include "energy/facility_energy.h"
 #include "energy/metrics.h"
 #include "energy/plausibility.h"
+#include "results/deliver.h"
 #include "runs/counters.h"
 #include "runs/extras.h"
 #include "runs/sensor_readings.h"
@@ -90,6 +91,7 @@ Result unmeasured(const MeasurementRequest& request, const std::optional<Load>& 
   result.way = request.schema_version == 1 ? Way::sample_mean : Way::one_node;
   result.load = load;
   result.reasons = reasons;
+  result.accepts = request.accepted;
   result.expected_gpus = request.expected_num_gpus;
   result.selected_gpus = request.gpus.names;
   result.contract = request.contract;
@@ -105,6 +107,7 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
   Measurement measurement = measure(request, recording, reading.load);
   const Integration& integration = measurement.integration;
   result.reasons.add(integration.reasons);
+  accept_reasons(result);
   result.expected_gpus = integration.expected_num_gpus;
   result.observed_gpu_ids = integration.gpu_ids;
   result.observed_gpus = integration.gpu_ids.size();

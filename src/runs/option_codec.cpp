@@ -124,6 +124,19 @@ Value power_unit_value(const RunSpec& run) {
   return unit ? Value(std::string(unit_symbol(*unit))) : Value();
 }
 
+// Codes that this version does not know are left out.
+void set_accepted(const std::string& text, RunSpec& run) {
+  try {
+    run.accepted = parse_accepted(text);
+  } catch (const Error&) {
+  }
+}
+Value accepted_value(const RunSpec& run) {
+  std::vector<std::string_view> codes;
+  for (const Reason reason : run.accepted) codes.push_back(code(reason));
+  return if_not_empty(fmt::format("{}", fmt::join(codes, ",")));
+}
+
 void set_columns(const std::string& text, RunSpec& run) {
   run.columns.all = parse_column_names(text);
 }
@@ -183,6 +196,7 @@ constexpr OptionRow kOptions[] = {
     row<&Run::columns, &ColumnNames::power>("power_column", kSingle),
     row<&Run::columns, &ColumnNames::device>("device_column", kSingle),
     {"power_unit", kSingle | kStoredRecording, power_unit_value, set_power_unit},
+    {"accept", kSingle | kStored, accepted_value, set_accepted},
     {"columns", kStoredRecording, columns_value, set_columns},
     row<&Run::select>("select", kSingle | kStoredRecording),
     {"window", kSingle | kStoredRecording, window_value, set_window},

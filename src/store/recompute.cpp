@@ -137,6 +137,7 @@ Recomputed planned(Recomputed run, Result result, const InputFile& others,
   std::string failure = benchmark_failure_in(aggregate);
   if (rules_of(result.contract).refuses_failed_benchmark && !failure.empty()) {
     result.reasons.add(Reason::benchmark_failed, std::move(failure));
+    accept_reasons(result);
     run.reasons = result.reasons;
   }
   note_outcome(run, result.metrics);
