@@ -276,6 +276,7 @@ void add_metrics(const Hosts& hosts, Result& result) {
   for (const std::string_view key : not_finite(result.metrics)) {
     result.reasons.add(Reason::non_finite_power_metric, std::string(key));
   }
+  result.reasons.add(zero_metrics(result.metrics));
   if (result.is_valid()) result.workers = workers_of(hosts, load.window.duration_s());
 }
 

@@ -177,6 +177,7 @@ void add_native_metrics(const std::vector<MeasuredGpu>& gpus, Result& result) {
   for (const std::string_view key : not_finite(result.metrics)) {
     result.reasons.add(Reason::non_finite_power_metric, std::string(key));
   }
+  result.reasons.add(zero_metrics(result.metrics));
 }
 
 void add_native_fleet(const NativeReadings& readings, Result& result) {
