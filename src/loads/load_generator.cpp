@@ -11,8 +11,10 @@
 #include "loads/aiperf.h"
 #include "loads/aiperf_folder.h"
 #include "loads/benchmark.h"
+#include "loads/benchmark_outcome.h"
 #include "loads/formats.h"
 #include "loads/mlperf.h"
+#include "loads/request_file.h"
 #include "loads/selection.h"
 #include "loads/yaml.h"
 
@@ -21,7 +23,7 @@ namespace {
 
 constexpr LoadGenerator kLoadGenerators[] = {
     // It also takes files that fit nothing else, and says what is wrong with them.
-    {.name = "benchmark result",
+    {.name = "InferenceX's form",
      .files =
          "JSON as InferenceX writes it, with benchmark_start_time_unix and benchmark_end_time_unix",
      .window = "exact",
@@ -132,12 +134,23 @@ constexpr LoadGenerator kLoadGenerators[] = {
      .files = "profile_export_gpu_telemetry.jsonl",
      .window = "none: it is a recording, and the message names the result",
      .format = &kAiperfTelemetry},
+    {.name = "llm-d benchmark report in YAML",
+     .files = "recognized, not read: convert it to JSON",
+     .window = "none",
+     .fits = fits_llmd_yaml,
+     .read = read_llmd_yaml},
+    {.name = "ML.ENERGY",
+     .files = "results.json of the ML.ENERGY benchmark",
+     .window = "exact",
+     .format = &kMlEnergy},
     {.name = "YAML",
      .files = "recognized, not read: convert it to JSON",
      .window = "none",
      .fits = fits_yaml,
      .read = read_yaml},
 };
+
+constexpr std::string_view kMeanCountsRole = "mean_counts";
 
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
@@ -163,6 +176,43 @@ LoadReading refused(std::string detail, Reason reason = Reason::invalid_benchmar
   LoadReading none;
   none.reasons.add(reason, std::move(detail));
   return none;
+}
+
+// By the counts of the generator.
+std::string failure_of(const LoadReading& load) {
+  const std::int64_t completed = load.load ? load.load->completed : load.work.completed;
+  return failure_by_counts(load.failed_requests - load.cut_off_requests, completed);
+}
+
+// NAME_genai_perf.json, which GenAI-Perf writes beside Perf Analyzer's NAME.json; empty: there is
+// none.
+std::string mean_counts_beside(const std::string& path) {
+  constexpr std::string_view kEnd = ".json";
+  if (!path.ends_with(kEnd)) return {};
+  std::string counts = path.substr(0, path.size() - kEnd.size()) + "_genai_perf.json";
+  return is_regular_file(counts) ? counts : std::string();
+}
+
+// Perf Analyzer writes the times of the requests, and GenAI-Perf beside it the means of their tokens.
+void add_mean_counts(const LoadFiles& files, std::vector<LoadReading>& loads) {
+  LoadReading& times = loads.front();
+  if (!files.other || loads.size() > 1 || times.generator != kPerfAnalyzer.generator) return;
+  LoadFile counts = files.other(kMeanCountsRole);
+  if (!counts.source) return;
+  const auto open = [&] { return std::move(counts.source); };
+  const LoadReading means =
+      read_format(kGenaiPerfSummary, {.name = counts.name, .open = open, .rules = files.rules})
+          .front();
+  if (means.work.completed != times.work.completed || means.work.total_output_tokens <= 0) return;
+  times.has_approximate_counts = true;
+  times.notes.clear();
+  const auto set = [&](std::int64_t Load::*count, Reason fault) {
+    times.work.*count = means.work.*count;
+    if (times.load) (*times.load).*count = means.work.*count;
+    if (means.work.*count > 0) times.reasons.remove(fault);
+  };
+  set(&Load::total_input_tokens, Reason::invalid_input_token_count);
+  set(&Load::total_output_tokens, Reason::invalid_output_token_count);
 }
 
 std::vector<LoadReading> read_one_file(const LoadFiles& files,
@@ -205,7 +255,9 @@ const LoadGenerator* recognized(const LoadFiles& files) {
 std::vector<LoadReading> read_loads(const LoadFiles& files,
                                     std::span<const LoadGenerator> generators) {
   std::vector<LoadReading> loads = read_files(files, generators);
+  add_mean_counts(files, loads);
   for (LoadReading& load : loads) {
+    if (load.failure.empty()) load.failure = failure_of(load);
     load.is_only = loads.size() == 1;
     load.is_last = &load == &loads.back();
   }
@@ -233,16 +285,15 @@ void require_window(LoadReading& reading) {
 }
 
 LoadFiles load_file(const std::string& path, LoadRules rules) {
-  LoadFiles files{.name = path,
-                  .open = [path] { return decompressed(open_source(path), path); },
-                  .rules = rules};
-  const std::string records = beside(path, std::string(kProfileRecords));
-  if (last_name(path) != kProfileSummary || !is_regular_file(records)) return files;
-  // AIPerf's summary has local times; the requests beside it show their zone.
-  files.name = records;
-  files.open = [records] { return open_source(records); };
-  files.other = [path](std::string_view role) -> LoadFile {
-    if (role == kProfileSummaryRole) return {open_source(path), path};
+  // AIPerf's summary has the local times of its phase, which is longer than the load; the requests
+  // beside it have instants.
+  std::string name = requests_path(path);
+  LoadFiles files{
+      .name = name, .open = [name] { return decompressed(open_source(name), name); }, .rules = rules};
+  const std::string counts = mean_counts_beside(path);
+  if (counts.empty()) return files;
+  files.other = [counts](std::string_view role) -> LoadFile {
+    if (role == kMeanCountsRole) return {decompressed(open_source(counts), counts), counts};
     return {nullptr, std::string(role)};
   };
   return files;
