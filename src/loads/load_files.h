@@ -115,7 +115,7 @@ struct LoadReading {
   Reasons count_faults = {};          // of a load without a window, once one is given
   JsonValue max_concurrency = {};     // a number, true or false; for anything else only the kind
   std::uint64_t failed_requests = 0;  // failed, cancelled or cut off; without the warm-up
-  std::uint64_t cut_off_requests = 0;  // of these, under way when the load ended: no failures
+  std::uint64_t cut_off_requests = 0;  // of these, under way when the load ended
   std::optional<Zone> captured_zone = {};  // of the machine that generated the load, from one of
                                            // its files
   // Why the window can hardly match the requests, for people; empty: it can.

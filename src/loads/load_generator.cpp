@@ -178,10 +178,13 @@ LoadReading refused(std::string detail, Reason reason = Reason::invalid_benchmar
   return none;
 }
 
-// By the counts of the generator.
+// By the counts of the generator. A request that the end of the load cut off did half of its work, on
+// average.
 std::string failure_of(const LoadReading& load) {
   const std::int64_t completed = load.load ? load.load->completed : load.work.completed;
-  return failure_by_counts(load.failed_requests - load.cut_off_requests, completed);
+  const std::uint64_t weighed = load.failed_requests - load.cut_off_requests / 2;
+  if (failure_by_counts(weighed, completed).empty()) return {};
+  return failure_by_counts(load.failed_requests, completed);
 }
 
 // NAME_genai_perf.json, which GenAI-Perf writes beside Perf Analyzer's NAME.json; empty: there is

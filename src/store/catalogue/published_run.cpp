@@ -295,6 +295,14 @@ std::string contradiction(const std::vector<PublishedNumber>& numbers, const Jso
   return {};
 }
 
+// Two runs hardly ever agree in as many digits.
+bool has_many_digits(const PublishedNumber& number) {
+  constexpr std::ptrdiff_t kMany = 5;
+  const std::string digits = fmt::format("{:e}", number.value);
+  const std::size_t end = digits.find_last_not_of('0', digits.find('e') - 1);
+  return std::ranges::count_if(digits.substr(0, end + 1), [](char c) { return c != '.'; }) >= kMany;
+}
+
 std::vector<PublishedNumber> numbers_in(const JsonValue& json) {
   std::vector<PublishedNumber> numbers;
   for (const JsonValue::Member& member : json.members) {
@@ -424,7 +432,7 @@ void require_members(std::string_view option, const std::vector<const PublishedR
 std::optional<MeasurementIdentity> measurement_identity(const PublishedRun& run, double value) {
   std::vector<std::pair<std::string, double>> numbers;
   if (run.start_unix_s == 0) {
-    if (run.numbers.size() < 2) return std::nullopt;
+    if (std::ranges::count_if(run.numbers, has_many_digits) < 2) return std::nullopt;
     for (const PublishedNumber& number : run.numbers) numbers.emplace_back(number.key, number.value);
     std::ranges::sort(numbers);
   }

@@ -100,7 +100,7 @@ using MeasurementIdentity =
                std::vector<std::string>, std::vector<std::string>, std::vector<std::string>>;
 // Equal for copies alone: two runs on the same GPUs do not begin at the same instant, and two runs
 // do not agree in every digit of several numbers. Returns nullopt if it is not known when the run
-// began and it has a single number.
+// began and fewer than two of its numbers have five digits.
 std::optional<MeasurementIdentity> measurement_identity(const PublishedRun& run, double value);
 
 // The schema of its metrics: 1, the mean of samples times the duration, or 2, integrals. 0: it has
