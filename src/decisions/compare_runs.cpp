@@ -177,9 +177,9 @@ void note_copies(const TwoSides& sides, const std::string& metric, RunComparison
 // Runs that say nothing of their load, such as results of `measure` whose generator states no
 // settings, are matched by nothing.
 void note_unstated_load(const CompareRule& rule, RunComparison& comparison) {
-  constexpr std::string_view kOfLoad[] = {"conc",  "users",        "concurrency", "max_concurrency",
-                                          "isl",   "request_rate", "batch_size",  "model",
-                                          "model_id"};
+  constexpr std::string_view kOfLoad[] = {
+      "conc",         "users",      "concurrency", "max_concurrency", "isl",
+      "request_rate", "batch_size", "model",       "model_id"};
   if (!rule.match_by.empty()) return;
   const bool states_load = std::ranges::any_of(comparison.configuration, [&](const auto& member) {
     return std::ranges::find(kOfLoad, member.first) != std::end(kOfLoad);

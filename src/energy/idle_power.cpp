@@ -44,8 +44,7 @@ double level_of(std::span<const Sample> readings) { return mean_of(watts_of(read
 
 bool is_steady(std::span<const Sample> readings) {
   const std::vector<double> watts = watts_of(readings);
-  return standard_deviation(watts) <
-         std::max(kMostIdleSpread * mean_of(watts), kMostIdleSpreadW);
+  return standard_deviation(watts) < std::max(kMostIdleSpread * mean_of(watts), kMostIdleSpreadW);
 }
 
 bool is_flat(std::span<const Sample> readings, double load_w) {
@@ -151,8 +150,7 @@ std::optional<double> least_steady_w(const IdleGpu& gpu, Window window) {
     const auto last = std::ranges::find_if(
         first, gpu.samples.end(), [&](const Sample& sample) { return sample.unix_s >= end_s; });
     if (last == gpu.samples.end()) break;
-    const bool is_outside =
-        last->unix_s < window.start_unix_s || first->unix_s > window.end_unix_s;
+    const bool is_outside = last->unix_s < window.start_unix_s || first->unix_s > window.end_unix_s;
     const std::span<const Sample> readings(first, last + 1);
     if (!is_outside || readings.size() < kLeastReadings || !is_steady(readings)) continue;
     const double level_w = level_of(readings);

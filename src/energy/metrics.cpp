@@ -197,8 +197,9 @@ Reasons zero_metrics(const Metrics& metrics) {
   for (const Metric& metric : metrics) {
     const auto fault = fault_of_zero(metric.key);
     if (!fault || !(metric.value > 0) || rounded(metric.value, metric.decimals) > 0) continue;
-    reasons.add(*fault, fmt::format("'{}' is {:.3g}, which no run can have: it would be written as 0.0",
-                                    metric.key, metric.value));
+    reasons.add(*fault,
+                fmt::format("'{}' is {:.3g}, which no run can have: it would be written as 0.0",
+                            metric.key, metric.value));
   }
   return reasons;
 }

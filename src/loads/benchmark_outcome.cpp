@@ -86,8 +86,8 @@ std::string benchmark_failure(const JsonValue& outcome, const JsonValue& complet
 
 std::string failure_by_counts(std::uint64_t failed, std::int64_t completed) {
   std::int64_t requested = 0;
-  const bool is_sum = failed > 0 && completed >= 0 &&
-                      !__builtin_add_overflow(completed, failed, &requested);
+  const bool is_sum =
+      failed > 0 && completed >= 0 && !__builtin_add_overflow(completed, failed, &requested);
   return is_sum ? Counts{requested, completed}.failure() : "";
 }
 

@@ -45,8 +45,9 @@ std::optional<RequestTimes> guidellm_request(const ResultValues& values) {
 // A load of a fixed time cuts off the requests that are under way at its end.
 std::int64_t cut_off_at(double end_s, const ResultValues& values) {
   constexpr double kNear_s = 1;
-  return std::ranges::count_if(values.list("requests.incomplete[].request_end_time"),
-                               [&](double request_end_s) { return request_end_s > end_s - kNear_s; });
+  return std::ranges::count_if(
+      values.list("requests.incomplete[].request_end_time"),
+      [&](double request_end_s) { return request_end_s > end_s - kNear_s; });
 }
 
 // Requests ran outside the measured part: the sums contain those that overlap it, whole.

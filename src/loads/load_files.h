@@ -86,11 +86,11 @@ struct RequestSpan {
 struct RequestTally {
   std::int64_t listed = 0;  // with failed ones
   std::int64_t failed = 0;
-  std::int64_t repeated = 0;  // listed again, with the same id and times: these count once
+  std::int64_t repeated = 0;      // listed again, with the same id and times: these count once
   std::optional<Window> window;   // from the first start to the last end
   std::int64_t input_tokens = 0;  // of those that succeeded
   std::int64_t output_tokens = 0;
-  bool has_tokens = true;  // each that succeeded says both numbers
+  bool has_tokens = true;          // each that succeeded says both numbers
   std::vector<RequestSpan> spans;  // of those that succeeded and have times
 
   void take(const RequestTimes& request);
@@ -111,10 +111,10 @@ std::string repeated_text(std::int64_t repeated);
 struct LoadReading {
   std::optional<Load> load = {};  // nullopt: there is no window, or its counts cannot be used
   Reasons reasons = {};
-  bool has_window = false;            // any faults concern only the counts
-  Reasons count_faults = {};          // of a load without a window, once one is given
-  JsonValue max_concurrency = {};     // a number, true or false; for anything else only the kind
-  std::uint64_t failed_requests = 0;  // failed, cancelled or cut off; without the warm-up
+  bool has_window = false;             // any faults concern only the counts
+  Reasons count_faults = {};           // of a load without a window, once one is given
+  JsonValue max_concurrency = {};      // a number, true or false; for anything else only the kind
+  std::uint64_t failed_requests = 0;   // failed, cancelled or cut off; without the warm-up
   std::uint64_t cut_off_requests = 0;  // of these, under way when the load ended
   std::optional<Zone> captured_zone = {};  // of the machine that generated the load, from one of
                                            // its files

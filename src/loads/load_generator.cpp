@@ -150,6 +150,8 @@ constexpr LoadGenerator kLoadGenerators[] = {
      .read = read_yaml},
 };
 
+constexpr double kUncertain = 0.4;  // any JSON might be a benchmark result
+
 constexpr std::string_view kMeanCountsRole = "mean_counts";
 
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
@@ -172,14 +174,27 @@ const LoadGenerator* best_fit(std::span<const LoadGenerator> generators, const R
   return best;
 }
 
+// The beginning, by which a result is recognized; more of it where long arrays are before its marks,
+// as in a result of vLLM whose keys were sorted.
+std::string head_of(ByteSource& source, std::span<const LoadGenerator> generators) {
+  constexpr std::size_t kMostBytes = std::size_t{16} << 20;
+  std::string head = read_up_to(source, kHeadBytes);
+  const bool is_whole = head.size() < kHeadBytes;
+  const bool is_object = head.find_first_not_of(" \t\r\n") == head.find('{');
+  if (is_whole || !is_object || best_fit(generators, result_head(head), kUncertain) != nullptr) {
+    return head;
+  }
+  return head += read_up_to(source, kMostBytes);
+}
+
 LoadReading refused(std::string detail, Reason reason = Reason::invalid_benchmark_result) {
   LoadReading none;
   none.reasons.add(reason, std::move(detail));
   return none;
 }
 
-// By the counts of the generator. A request that the end of the load cut off did half of its work, on
-// average.
+// By the counts of the generator. A request that the end of the load cut off did half of its work,
+// on average.
 std::string failure_of(const LoadReading& load) {
   const std::int64_t completed = load.load ? load.load->completed : load.work.completed;
   const std::uint64_t weighed = load.failed_requests - load.cut_off_requests / 2;
@@ -196,7 +211,8 @@ std::string mean_counts_beside(const std::string& path) {
   return is_regular_file(counts) ? counts : std::string();
 }
 
-// Perf Analyzer writes the times of the requests, and GenAI-Perf beside it the means of their tokens.
+// Perf Analyzer writes the times of the requests, and GenAI-Perf beside it the means of their
+// tokens.
 void add_mean_counts(const LoadFiles& files, std::vector<LoadReading>& loads) {
   LoadReading& times = loads.front();
   if (!files.other || loads.size() > 1 || times.generator != kPerfAnalyzer.generator) return;
@@ -221,7 +237,7 @@ void add_mean_counts(const LoadFiles& files, std::vector<LoadReading>& loads) {
 std::vector<LoadReading> read_one_file(const LoadFiles& files,
                                        std::span<const LoadGenerator> generators) {
   std::unique_ptr<ByteSource> source = files.open();
-  std::string head_text = read_up_to(*source, kHeadBytes);
+  std::string head_text = head_of(*source, generators);
   const LoadGenerator* const best = best_fit(generators, result_head(head_text), 0);
   if (best == nullptr) {
     return {refused(files.name + ": not the result of a known load generator")};
@@ -250,8 +266,7 @@ std::vector<LoadReading> read_files(const LoadFiles& files,
 std::span<const LoadGenerator> load_generators() { return kLoadGenerators; }
 
 const LoadGenerator* recognized(const LoadFiles& files) {
-  constexpr double kUncertain = 0.4;  // any JSON might be a benchmark result
-  const std::string head = read_up_to(*files.open(), kHeadBytes);
+  const std::string head = head_of(*files.open(), load_generators());
   return best_fit(load_generators(), result_head(head), kUncertain);
 }
 
@@ -291,8 +306,9 @@ LoadFiles load_file(const std::string& path, LoadRules rules) {
   // AIPerf's summary has the local times of its phase, which is longer than the load; the requests
   // beside it have instants.
   std::string name = requests_path(path);
-  LoadFiles files{
-      .name = name, .open = [name] { return decompressed(open_source(name), name); }, .rules = rules};
+  LoadFiles files{.name = name,
+                  .open = [name] { return decompressed(open_source(name), name); },
+                  .rules = rules};
   const std::string counts = mean_counts_beside(path);
   if (counts.empty()) return files;
   files.other = [counts](std::string_view role) -> LoadFile {

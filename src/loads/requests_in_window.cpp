@@ -16,8 +16,7 @@ constexpr double kLeastShare = 1e-3;
 // The share of a stretch that is in the window. One without a length is in it or not.
 double share_in(Window window, double from_s, double to_s) {
   if (!(to_s > from_s)) return window.contains(from_s) ? 1 : 0;
-  const double inside_s =
-      std::min(to_s, window.end_unix_s) - std::max(from_s, window.start_unix_s);
+  const double inside_s = std::min(to_s, window.end_unix_s) - std::max(from_s, window.start_unix_s);
   return std::clamp(inside_s / (to_s - from_s), 0.0, 1.0);
 }
 

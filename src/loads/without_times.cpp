@@ -31,8 +31,8 @@ std::optional<RequestTimes> genai_bench_request(const ResultValues& values) {
   return request;
 }
 
-// How many requests a sum of tokens contains: its warm-up and cool-down ratios leave requests out of
-// the sums, and neither out of the duration nor out of the number of requests.
+// How many requests a sum of tokens contains: its warm-up and cool-down ratios leave requests out
+// of the sums, and neither out of the duration nor out of the number of requests.
 bool is_sum_of(const ResultValues& values, const std::string& stats, std::int64_t completed) {
   const auto sum = values.number(stats + ".sum");
   const auto mean = values.number(stats + ".mean");
@@ -48,7 +48,8 @@ void set_genai_bench_counts(const ResultScope& scope, LoadReading& reading) {
   const auto completed = values.count("aggregated_metrics.num_completed_requests");
   auto input_tokens = values.count(input + ".sum");
   auto output_tokens = values.count(output + ".sum");
-  if (completed && !(is_sum_of(values, input, *completed) && is_sum_of(values, output, *completed))) {
+  if (completed &&
+      !(is_sum_of(values, input, *completed) && is_sum_of(values, output, *completed))) {
     const RequestTally& requests = scope.requests;
     const bool lists_all = requests.has_tokens && requests.listed - requests.failed == *completed;
     input_tokens = lists_all ? std::optional(requests.input_tokens) : std::nullopt;

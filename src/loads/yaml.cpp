@@ -47,7 +47,9 @@ double fits_yaml(const ResultHead& head) {
   return is_mapping_line(text.substr(0, text.find('\n'))) ? kMoreThanAnyFile : 0;
 }
 
-std::vector<LoadReading> read_yaml(const LoadFiles& files) { return {of_yaml(files, "it is YAML")}; }
+std::vector<LoadReading> read_yaml(const LoadFiles& files) {
+  return {of_yaml(files, "it is YAML")};
+}
 
 double fits_llmd_yaml(const ResultHead& head) {
   constexpr double kCertain = 0.9;

@@ -256,13 +256,13 @@ std::vector<std::pair<std::string, std::string>> run_configuration(const LoadRea
                                                                    const Result& result) {
   // By the last part of a setting's path.
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"model_id", "model"},         {"model", "model"},
-      {"model_filename", "model"},   {"max_concurrency", "conc"},
-      {"num_concurrency", "conc"},   {"num_concurrent_requests", "conc"},
-      {"streams", "conc"},           {"request_rate", "request_rate"},
-      {"rate", "request_rate"},      {"num_prompts", "num_prompts"},
-      {"dataset_name", "dataset"},   {"scenario", "scenario_type"},
-      {"n_prompt", "input_len"},     {"n_gen", "output_len"}};
+      {"model_id", "model"},       {"model", "model"},
+      {"model_filename", "model"}, {"max_concurrency", "conc"},
+      {"num_concurrency", "conc"}, {"num_concurrent_requests", "conc"},
+      {"streams", "conc"},         {"request_rate", "request_rate"},
+      {"rate", "request_rate"},    {"num_prompts", "num_prompts"},
+      {"dataset_name", "dataset"}, {"scenario", "scenario_type"},
+      {"n_prompt", "input_len"},   {"n_gen", "output_len"}};
   std::vector<std::pair<std::string, std::string>> configuration;
   const auto add = [&](std::string_view key, const std::string& text) {
     const auto is_known = [&](const auto& member) { return member.first == key; };

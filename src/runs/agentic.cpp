@@ -213,8 +213,7 @@ Result measured_agents(const MeasurementRequest& wanted, const RunSpec& request,
   recording.hash_while_read();
   PlacedLoad placed{.reading = {.load = reading.load, .failure = reading.failure}};
   refuse_failed(request.contract, placed.reading);
-  Result result =
-      evaluate(wanted, recordings, placed, {files.records, request.agg_result}).result;
+  Result result = evaluate(wanted, recordings, placed, {files.records, request.agg_result}).result;
   FailedRequestsRequest failed;
   failed.count = reading.failed_requests;
   failed.max_sample_gap_s = request.max_sample_gap_s;

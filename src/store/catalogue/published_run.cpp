@@ -433,7 +433,8 @@ std::optional<MeasurementIdentity> measurement_identity(const PublishedRun& run,
   std::vector<std::pair<std::string, double>> numbers;
   if (run.start_unix_s == 0) {
     if (std::ranges::count_if(run.numbers, has_many_digits) < 2) return std::nullopt;
-    for (const PublishedNumber& number : run.numbers) numbers.emplace_back(number.key, number.value);
+    for (const PublishedNumber& number : run.numbers)
+      numbers.emplace_back(number.key, number.value);
     std::ranges::sort(numbers);
   }
   return MeasurementIdentity{run.start_unix_s, run.duration_s, std::move(numbers), value,

@@ -93,8 +93,8 @@ std::string configuration_text(const Configuration& configuration);
 void require_members(std::string_view option, const std::vector<const PublishedRun*>& runs,
                      const std::vector<std::string>& keys);
 
-// When it began and how long it took; else 0 and all numbers of ours; a value that was measured; and
-// the GPUs by id, UUID and host.
+// When it began and how long it took; else 0 and all numbers of ours; a value that was measured;
+// and the GPUs by id, UUID and host.
 using MeasurementIdentity =
     std::tuple<double, double, std::vector<std::pair<std::string, double>>, double,
                std::vector<std::string>, std::vector<std::string>, std::vector<std::string>>;
