@@ -174,6 +174,21 @@ void note_copies(const TwoSides& sides, const std::string& metric, RunComparison
   }
 }
 
+// Runs that say nothing of their load, such as results of `measure` whose generator states no
+// settings, are matched by nothing.
+void note_unstated_load(const CompareRule& rule, RunComparison& comparison) {
+  constexpr std::string_view kOfLoad[] = {
+      "conc",         "users",      "concurrency", "max_concurrency", "isl",
+      "request_rate", "batch_size", "model",       "model_id"};
+  if (!rule.match_by.empty()) return;
+  const bool states_load = std::ranges::any_of(comparison.configuration, [&](const auto& member) {
+    return std::ranges::find(kOfLoad, member.first) != std::end(kOfLoad);
+  });
+  if (states_load) return;
+  comparison.notes.emplace_back(
+      "no run states its model, concurrency or request rate (model, conc, request_rate): that both sides ran alike is assumed");
+}
+
 double accuracy_of_side(const std::vector<const PublishedRun*>& runs, const ComparedSide& side,
                         bool& uses_prior) {
   double most = 0;
@@ -226,7 +241,10 @@ RunComparison comparison_of(const Configuration& configuration, TwoSides sides,
   if (kind == CompareKind::base_alone) {
     summarize_sides(comparison);
   } else {
-    if (kind == CompareKind::two_sides) note_copies(sides, rule.metric, comparison);
+    if (kind == CompareKind::two_sides) {
+      note_copies(sides, rule.metric, comparison);
+      note_unstated_load(rule, comparison);
+    }
     settle_boards(sides, all, rule, is_ours, comparison);
     judge_change(comparison, rule);
   }
@@ -294,6 +312,15 @@ void require_metric(const std::vector<const PublishedRun*>& all, const std::stri
   }
 }
 
+// Their numbers of one name are of different computations.
+bool has_both_schemas(const std::vector<const PublishedRun*>& all) {
+  const auto has = [&](int schema) {
+    return std::ranges::any_of(
+        all, [&](const PublishedRun* run) { return metric_schema(*run) == schema; });
+  };
+  return has(1) && has(2);
+}
+
 void refuse_run_on_both_sides(const std::vector<PublishedRun>& base,
                               const std::vector<PublishedRun>& next) {
   std::map<std::string, const PublishedRun*> known;
@@ -341,8 +368,15 @@ RunComparisons compare_runs(const CompareRequest& request) {
 
   const LimitsByRun limits_w = limits_by_run(all, request.most_threads);
   ByConfiguration found;
+  const bool is_mixed = has_both_schemas(all);
+  if (is_mixed) {
+    compared.warnings.emplace_back(
+        "runs of schema 1 (means of samples) and of schema 2 (integrals) are not mixed: compute the older ones again with --schema 2, for example with 'aggregate-power backfill'");
+  }
   const auto place_of = [&](const PublishedRun& run) -> TwoSides& {
-    return found[configuration_of(run, request.rule.match_by)];
+    Configuration configuration = configuration_of(run, request.rule.match_by);
+    if (is_mixed) configuration.emplace_back("schema", fmt::format("{}", metric_schema(run)));
+    return found[std::move(configuration)];
   };
   for (const PublishedRun& run : base) place_of(run).base.push_back(&run);
   for (const PublishedRun& run : next) place_of(run).next.push_back(&run);

@@ -45,6 +45,20 @@ std::string lack_of_evidence(const RunComparison& comparison) {
   return lack + (is_few ? "each at least three times" : "more often");
 }
 
+// No change of a configuration multiplies its energy by the factor between two units.
+std::string other_unit(const RunComparison& comparison) {
+  constexpr double kFactors[] = {1e3, 3.6e3, 1e6, 3.6e6, 1e9};  // milli, Wh, micro or kilo, kWh
+  constexpr double kNear = 0.1;
+  const double ratio = comparison.next.statistics->mean / comparison.base.statistics->mean;
+  for (const double factor : kFactors) {
+    if (std::abs(std::max(ratio, 1 / ratio) / factor - 1) > kNear) continue;
+    return fmt::format(
+        "the sides differ by a factor of about {:g}: one of them is in another unit; name the same metric in the same unit",
+        factor);
+  }
+  return {};
+}
+
 void note_wide_spreads(RunComparison& comparison) {
   for (const ComparedSide* side : {&comparison.base, &comparison.next}) {
     if (!side->statistics || !side->statistics->standard_deviation) continue;
@@ -110,9 +124,12 @@ void judge_change(RunComparison& comparison, const CompareRule& rule) {
   }
   comparison.change =
       relative_change(comparison.base.repeats, comparison.next.repeats, comparison.accuracy);
-  if (comparison.change) comparison.verdict = change_verdict_of(*comparison.change, rule);
+  const std::string unit = other_unit(comparison);
+  if (comparison.change && unit.empty()) {
+    comparison.verdict = change_verdict_of(*comparison.change, rule);
+  }
   if (comparison.verdict == ChangeVerdict::insufficient) {
-    comparison.lack = lack_of_evidence(comparison);
+    comparison.lack = unit.empty() ? lack_of_evidence(comparison) : unit;
   }
   note_method(comparison);
 }

@@ -33,14 +33,23 @@ double standard_deviation(std::span<const double> values) {
   return std::sqrt(squares / static_cast<double>(values.size() - 1));
 }
 
-bool is_flat(std::span<const Sample> readings, double load_w) {
-  if (readings.size() < kLeastIdleReadings) return false;
+std::vector<double> watts_of(std::span<const Sample> readings) {
   std::vector<double> watts;
   watts.reserve(readings.size());
   for (const Sample& reading : readings) watts.push_back(reading.watts);
-  const double level_w = mean_of(watts);
-  return level_w < kMostIdleLevel * load_w &&
-         standard_deviation(watts) < std::max(kMostIdleSpread * level_w, kMostIdleSpreadW);
+  return watts;
+}
+
+double level_of(std::span<const Sample> readings) { return mean_of(watts_of(readings)); }
+
+bool is_steady(std::span<const Sample> readings) {
+  const std::vector<double> watts = watts_of(readings);
+  return standard_deviation(watts) < std::max(kMostIdleSpread * mean_of(watts), kMostIdleSpreadW);
+}
+
+bool is_flat(std::span<const Sample> readings, double load_w) {
+  return readings.size() >= kLeastIdleReadings && level_of(readings) < kMostIdleLevel * load_w &&
+         is_steady(readings);
 }
 
 bool has_gap(std::span<const Sample> readings, Window stretch, double max_gap_s) {
@@ -130,6 +139,24 @@ std::optional<Window> idle_after(std::span<const IdleGpu> gpus, Window window, d
     }
   }
   return std::nullopt;
+}
+
+std::optional<double> least_steady_w(const IdleGpu& gpu, Window window) {
+  constexpr double kLeastS = 4;
+  constexpr std::size_t kLeastReadings = 3;
+  std::optional<double> least_w;
+  for (auto first = gpu.samples.begin(); first != gpu.samples.end(); ++first) {
+    const double end_s = first->unix_s + kLeastS;
+    const auto last = std::ranges::find_if(
+        first, gpu.samples.end(), [&](const Sample& sample) { return sample.unix_s >= end_s; });
+    if (last == gpu.samples.end()) break;
+    const bool is_outside = last->unix_s < window.start_unix_s || first->unix_s > window.end_unix_s;
+    const std::span<const Sample> readings(first, last + 1);
+    if (!is_outside || readings.size() < kLeastReadings || !is_steady(readings)) continue;
+    const double level_w = level_of(readings);
+    if (!least_w || level_w < *least_w) least_w = level_w;
+  }
+  return least_w;
 }
 
 std::optional<IdleMeans> idle_means(std::span<const IdleGpu> gpus, Window stretch,

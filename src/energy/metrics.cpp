@@ -5,6 +5,8 @@
 #include <cmath>
 #include <iterator>
 
+#include <fmt/format.h>
+
 namespace aggregate_power {
 namespace {
 
@@ -144,6 +146,15 @@ constexpr Row kRows[] = {
      [](const Totals& t) { return mean(t, GpuQuantity::memory_used_mb); }},
 };
 
+// What is wrong where this metric rounds to 0; nullopt: it may be 0, as a utilization may.
+std::optional<Reason> fault_of_zero(std::string_view key) {
+  if (key.ends_with("_per_successful_query")) return Reason::invalid_successful_query_count;
+  if (key.ends_with("_per_input_token")) return Reason::invalid_input_token_count;
+  if (key.ends_with("_token")) return Reason::invalid_output_token_count;
+  const bool is_power = key.ends_with("_power_w") || key.ends_with("_energy_j");
+  return is_power ? std::optional(Reason::implausible_power) : std::nullopt;
+}
+
 std::vector<std::string_view> keys_for(For whom) {
   std::vector<std::string_view> keys;
   for (const Row& row : kRows) {
@@ -179,6 +190,18 @@ Metrics sample_mean_metrics(double avg_power_w, std::size_t gpus, const Load& lo
           {"joules_per_output_token", kRatioDecimals,
            energy_j / static_cast<double>(load.total_output_tokens)},
           {"joules_per_total_token", kRatioDecimals, energy_j / tokens}};
+}
+
+Reasons zero_metrics(const Metrics& metrics) {
+  Reasons reasons;
+  for (const Metric& metric : metrics) {
+    const auto fault = fault_of_zero(metric.key);
+    if (!fault || !(metric.value > 0) || rounded(metric.value, metric.decimals) > 0) continue;
+    reasons.add(*fault,
+                fmt::format("'{}' is {:.3g}, which no run can have: it would be written as 0.0",
+                            metric.key, metric.value));
+  }
+  return reasons;
 }
 
 std::vector<std::string_view> all_metric_keys() { return keys_for(For::every_run); }

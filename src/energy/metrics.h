@@ -9,6 +9,7 @@
 #include "aggregate_power/contract.h"
 #include "aggregate_power/load.h"
 #include "aggregate_power/metric.h"
+#include "aggregate_power/reason.h"
 #include "aggregate_power/result.h"
 
 namespace aggregate_power {
@@ -39,6 +40,10 @@ Metrics energy_metrics(const MeasuredEnergy& energy);
 // The three metrics of schema 1; contract.md A.2. The energy is mean power x GPUs x the reported
 // duration.
 Metrics sample_mean_metrics(double avg_power_w, std::size_t gpus, const Load& load);
+
+// Energies per token or request, powers and energies that are above 0 and would be written as 0.0:
+// a count or a unit that no run can have. One reason each, by the count or the power at fault.
+Reasons zero_metrics(const Metrics& metrics);
 
 // The keys of energy_metrics(): those of every run, and those of the dashboard.
 std::vector<std::string_view> all_metric_keys();

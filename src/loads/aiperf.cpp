@@ -24,6 +24,11 @@ class Tally {
  public:
   void take(const ProfileRecord& record) {
     if (!record.is_profiling) return;
+    if (record.in_flight && seen_.is_repeated(record.id, record.in_flight->start_unix_s,
+                                              record.in_flight->end_unix_s)) {
+      ++repeated_;
+      return;
+    }
     if (record.in_flight) add(*record.in_flight);
     if (record.failed) {
       ++failed_;
@@ -38,6 +43,7 @@ class Tally {
   // From the start of the first to the end of the last; nullopt if no record says it.
   const std::optional<Window>& requests() const { return requests_; }
   std::uint64_t failed() const { return failed_; }
+  std::int64_t repeated() const { return repeated_; }
   std::int64_t completed() const { return completed_; }
   std::int64_t input_tokens() const { return input_tokens_; }
   std::int64_t output_tokens() const { return output_tokens_; }
@@ -61,6 +67,8 @@ class Tally {
     return tokens && *tokens >= 0 && !__builtin_add_overflow(sum, *tokens, &sum);
   }
 
+  SeenRequests seen_;
+  std::int64_t repeated_ = 0;
   std::uint64_t failed_ = 0;
   std::int64_t completed_ = 0;
   std::int64_t input_tokens_ = 0;
@@ -189,6 +197,7 @@ LoadReading read_profile(const NamedSource& summary, const NamedSource& records,
     return fault(Reason::profile_artifacts_invalid, error.what());
   }
   result.failed_requests = tally.failed();
+  if (tally.repeated() > 0) result.notes.push_back(repeated_text(tally.repeated()));
 
   WindowReading read = window_of(start, end, stated, tally.requests());
   if (!read.window) {

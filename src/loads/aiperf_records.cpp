@@ -90,13 +90,16 @@ ProfileRecord record_of(std::string_view line) {
     JsonMemberText phase;
     JsonMemberText start;
     JsonMemberText end;
-    const bool is_object = find_members(
-        metadata.spelling,
-        {{"benchmark_phase", phase}, {"request_start_ns", start}, {"request_end_ns", end}});
+    JsonMemberText id;
+    const bool is_object = find_members(metadata.spelling, {{"benchmark_phase", phase},
+                                                            {"request_start_ns", start},
+                                                            {"request_end_ns", end},
+                                                            {"x_request_id", id}});
     if (!is_object) throw Error("'metadata' is not an object");
     // Before there were phases, all requests were profiling.
     record.is_profiling = phase.kind == JsonKind::null || phase.scalar().text == "profiling";
     record.in_flight = in_flight(start, end);
+    if (id.kind == JsonKind::string) record.id = id.scalar().text;
   }
   record.failed = error.is_truthy();
   if (record.is_profiling && !record.failed && metrics.kind == JsonKind::object) {

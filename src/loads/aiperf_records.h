@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "aggregate_power/sample.h"
 #include "loads/load_files.h"
@@ -14,6 +15,7 @@ namespace aggregate_power {
 struct ProfileRecord {
   bool is_profiling = true;  // not the warm-up
   bool failed = false;
+  std::string id = {};  // empty: it has none
   // For a request that counts. nullopt: missing, not a number for Python's int(), or beyond 64
   // bits.
   std::optional<std::int64_t> input_tokens;

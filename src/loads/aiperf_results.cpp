@@ -65,6 +65,8 @@ LoadReading conclude_aiperf_summary(const ResultScope& scope) {
     set_exact_window(reading, {*first_ns / kNanosInSecond, *last_ns / kNanosInSecond});
   } else {
     set_local_window(reading, values);
+    reading.notes.emplace_back(
+        "AIPerf's phase, from 'start_time' to 'end_time', may be longer than its load: profile_export.jsonl has the requests");
     if (!reading.load && duration_s(values) > 0) {
       reading.work.reported_duration_s = duration_s(values);
     }
@@ -101,7 +103,7 @@ std::optional<RequestTimes> aiperf_request(const ResultValues& values) {
   }
   request.input_tokens = values.count("metrics.input_sequence_length.value").value_or(-1);
   request.output_tokens = values.count("metrics.output_sequence_length.value").value_or(-1);
-  request.failed = values.has("error");
+  request.failed = values.has("error") || values.text("metadata.was_cancelled") == "true";
   request.is_warm_up = !phase.empty() && phase != "profiling";
   request.id = values.text("metadata.x_request_id");
   return request;

@@ -19,6 +19,10 @@ struct Counts {
     return static_cast<double>(failed()) / static_cast<double>(requested) > kMaxFailureRate;
   }
   std::string text() const { return fmt::format("{} of {} requests failed", failed(), requested); }
+  // Empty: no more failed than may.
+  std::string failure() const {
+    return is_failure() ? fmt::format("{}, at most {:g} % may", text(), kMaxFailureRate * 100) : "";
+  }
 };
 
 std::optional<Counts> counts_of(const JsonValue& requested, const JsonValue& completed) {
@@ -57,8 +61,7 @@ std::string benchmark_failure(const JsonValue& outcome, const JsonValue& complet
                               const JsonValue& num_prompts) {
   if (outcome.is_null()) {
     const auto counts = counts_of(num_prompts, completed);
-    if (!counts || !counts->is_failure()) return {};
-    return fmt::format("{}, at most {:g} % may", counts->text(), kMaxFailureRate * 100);
+    return counts ? counts->failure() : "";
   }
   const auto stated = counts_of(outcome.at("requested"), outcome.at("completed"));
   if (!stated) return "benchmark_outcome does not state how many requests completed";
@@ -79,6 +82,13 @@ std::string benchmark_failure(const JsonValue& outcome, const JsonValue& complet
                        num_prompts.is_null() ? "an unknown number" : num_prompts.shown());
   }
   return stated->is_failure() ? "benchmark_outcome: " + stated->text() : std::string();
+}
+
+std::string failure_by_counts(std::uint64_t failed, std::int64_t completed) {
+  std::int64_t requested = 0;
+  const bool is_sum =
+      failed > 0 && completed >= 0 && !__builtin_add_overflow(completed, failed, &requested);
+  return is_sum ? Counts{requested, completed}.failure() : "";
 }
 
 void refuse_failed(Contract contract, LoadReading& reading) {

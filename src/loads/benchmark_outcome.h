@@ -1,6 +1,7 @@
 // Whether a benchmark failed, by the requests that it completed. Contract-october.md 1.12.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,9 @@ JsonValue outcome_in(const JsonMember& member);
 // failure too.
 std::string benchmark_failure(const JsonValue& outcome, const JsonValue& completed,
                               const JsonValue& num_prompts);
+
+// The same by a generator's own counts of the requests that failed and of those that completed.
+std::string failure_by_counts(std::uint64_t failed, std::int64_t completed);
 
 // Adds the reason to a result whose benchmark failed. August knew none.
 void refuse_failed(Contract contract, LoadReading& reading);

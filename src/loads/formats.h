@@ -28,5 +28,6 @@ extern const ResultFormat kLmEval;
 extern const ResultFormat kTorchbench;
 extern const ResultFormat kPytorchBenchmark;
 extern const ResultFormat kAiperfTelemetry;
+extern const ResultFormat kMlEnergy;
 
 }  // namespace aggregate_power

@@ -1,6 +1,10 @@
 // guidellm's report, version 2 of its layout; one file holds a sweep.
 // vllm-project/guidellm: src/guidellm/benchmark/schemas/report.py.
+#include <algorithm>
+
+#include "loads/benchmark.h"
 #include "loads/formats.h"
+#include "loads/requests_in_window.h"
 #include "loads/vllm_like.h"
 
 namespace aggregate_power {
@@ -17,7 +21,10 @@ constexpr std::string_view kGuidellmFields[] = {"start_time",
                                                 "metrics.output_token_count.successful.total_sum",
                                                 "config.strategy.type_",
                                                 "config.strategy.rate",
-                                                "config.strategy.streams"};
+                                                "config.strategy.streams",
+                                                "scheduler_metrics.request_start_time",
+                                                "scheduler_metrics.request_end_time",
+                                                "requests.incomplete[].request_end_time"};
 constexpr std::string_view kGuidellmRequestFields[] = {"request_start_time",     "request_end_time",
                                                        "time_to_first_token_ms", "prompt_tokens",
                                                        "output_tokens",          "request_id"};
@@ -35,6 +42,23 @@ std::optional<RequestTimes> guidellm_request(const ResultValues& values) {
   return request;
 }
 
+// A load of a fixed time cuts off the requests that are under way at its end.
+std::int64_t cut_off_at(double end_s, const ResultValues& values) {
+  constexpr double kNear_s = 1;
+  return std::ranges::count_if(
+      values.list("requests.incomplete[].request_end_time"),
+      [&](double request_end_s) { return request_end_s > end_s - kNear_s; });
+}
+
+// Requests ran outside the measured part: the sums contain those that overlap it, whole.
+bool has_warm_up(const ResultValues& values, Window measured) {
+  const auto first = values.number("scheduler_metrics.request_start_time");
+  const auto last = values.number("scheduler_metrics.request_end_time");
+  const double most_s = most_difference_s(measured);
+  return (first && *first < measured.start_unix_s - most_s) ||
+         (last && *last > measured.end_unix_s + most_s);
+}
+
 LoadReading conclude_guidellm(const ResultScope& scope) {
   const ResultValues& values = scope.values;
   LoadReading reading;
@@ -47,7 +71,12 @@ LoadReading conclude_guidellm(const ResultScope& scope) {
   reading.work.reported_duration_s = values.number("duration").value_or(0);
   const auto start = values.number("start_time");
   const auto end = values.number("end_time");
-  if (start && end) set_exact_window(reading, {*start, *end});
+  if (start && end) {
+    set_exact_window(reading, {*start, *end});
+    reading.cut_off_requests =
+        static_cast<std::uint64_t>(std::min(cut_off_at(*end, values), incomplete));
+    cut_counts(reading, scope.requests, has_warm_up(values, {*start, *end}));
+  }
   reading.no_window = "'start_time' or 'end_time' of the benchmark is missing";
   add_settings(reading, values,
                {"config.strategy.type_", "config.strategy.rate", "config.strategy.streams"});

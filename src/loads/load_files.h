@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -72,25 +73,49 @@ struct WindowClues {
   bool may_pause = false;
 };
 
+// When a request ran, and its tokens. `first_token_s` is `start_s` where it is unknown.
+struct RequestSpan {
+  double start_s = 0;
+  double first_token_s = 0;
+  double end_s = 0;
+  std::int64_t input_tokens = 0;
+  std::int64_t output_tokens = 0;
+};
+
 // What the requests of a load add up to.
 struct RequestTally {
   std::int64_t listed = 0;  // with failed ones
   std::int64_t failed = 0;
+  std::int64_t repeated = 0;      // listed again, with the same id and times: these count once
   std::optional<Window> window;   // from the first start to the last end
   std::int64_t input_tokens = 0;  // of those that succeeded
   std::int64_t output_tokens = 0;
-  bool has_tokens = true;  // each that succeeded says both numbers
+  bool has_tokens = true;          // each that succeeded says both numbers
+  std::vector<RequestSpan> spans;  // of those that succeeded and have times
 
   void take(const RequestTimes& request);
 };
 
+// Recognizes requests that a file lists twice, such as an export joined with its copy.
+class SeenRequests {
+ public:
+  // Whether a request of this id and these times was here before. One without an id or times is
+  // always another one.
+  bool is_repeated(std::string_view id, double start_s, double end_s);
+
+ private:
+  std::unordered_set<std::uint64_t> seen_;  // by a hash
+};
+std::string repeated_text(std::int64_t repeated);
+
 struct LoadReading {
   std::optional<Load> load = {};  // nullopt: there is no window, or its counts cannot be used
   Reasons reasons = {};
-  bool has_window = false;            // any faults concern only the counts
-  Reasons count_faults = {};          // of a load without a window, once one is given
-  JsonValue max_concurrency = {};     // a number, true or false; for anything else only the kind
-  std::uint64_t failed_requests = 0;  // if the files list the requests; without the warm-up
+  bool has_window = false;             // any faults concern only the counts
+  Reasons count_faults = {};           // of a load without a window, once one is given
+  JsonValue max_concurrency = {};      // a number, true or false; for anything else only the kind
+  std::uint64_t failed_requests = 0;   // failed, cancelled or cut off; without the warm-up
+  std::uint64_t cut_off_requests = 0;  // of these, under way when the load ended
   std::optional<Zone> captured_zone = {};  // of the machine that generated the load, from one of
                                            // its files
   // Why the window can hardly match the requests, for people; empty: it can.

@@ -11,8 +11,10 @@
 #include "loads/aiperf.h"
 #include "loads/aiperf_folder.h"
 #include "loads/benchmark.h"
+#include "loads/benchmark_outcome.h"
 #include "loads/formats.h"
 #include "loads/mlperf.h"
+#include "loads/request_file.h"
 #include "loads/selection.h"
 #include "loads/yaml.h"
 
@@ -21,7 +23,7 @@ namespace {
 
 constexpr LoadGenerator kLoadGenerators[] = {
     // It also takes files that fit nothing else, and says what is wrong with them.
-    {.name = "benchmark result",
+    {.name = "InferenceX's form",
      .files =
          "JSON as InferenceX writes it, with benchmark_start_time_unix and benchmark_end_time_unix",
      .window = "exact",
@@ -132,12 +134,25 @@ constexpr LoadGenerator kLoadGenerators[] = {
      .files = "profile_export_gpu_telemetry.jsonl",
      .window = "none: it is a recording, and the message names the result",
      .format = &kAiperfTelemetry},
+    {.name = "llm-d benchmark report in YAML",
+     .files = "recognized, not read: convert it to JSON",
+     .window = "none",
+     .fits = fits_llmd_yaml,
+     .read = read_llmd_yaml},
+    {.name = "ML.ENERGY",
+     .files = "results.json of the ML.ENERGY benchmark",
+     .window = "exact",
+     .format = &kMlEnergy},
     {.name = "YAML",
      .files = "recognized, not read: convert it to JSON",
      .window = "none",
      .fits = fits_yaml,
      .read = read_yaml},
 };
+
+constexpr double kUncertain = 0.4;  // any JSON might be a benchmark result
+
+constexpr std::string_view kMeanCountsRole = "mean_counts";
 
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
@@ -159,16 +174,70 @@ const LoadGenerator* best_fit(std::span<const LoadGenerator> generators, const R
   return best;
 }
 
+// The beginning, by which a result is recognized; more of it where long arrays are before its marks,
+// as in a result of vLLM whose keys were sorted.
+std::string head_of(ByteSource& source, std::span<const LoadGenerator> generators) {
+  constexpr std::size_t kMostBytes = std::size_t{16} << 20;
+  std::string head = read_up_to(source, kHeadBytes);
+  const bool is_whole = head.size() < kHeadBytes;
+  const bool is_object = head.find_first_not_of(" \t\r\n") == head.find('{');
+  if (is_whole || !is_object || best_fit(generators, result_head(head), kUncertain) != nullptr) {
+    return head;
+  }
+  return head += read_up_to(source, kMostBytes);
+}
+
 LoadReading refused(std::string detail, Reason reason = Reason::invalid_benchmark_result) {
   LoadReading none;
   none.reasons.add(reason, std::move(detail));
   return none;
 }
 
+// By the counts of the generator. A request that the end of the load cut off did half of its work,
+// on average.
+std::string failure_of(const LoadReading& load) {
+  const std::int64_t completed = load.load ? load.load->completed : load.work.completed;
+  const std::uint64_t weighed = load.failed_requests - load.cut_off_requests / 2;
+  if (failure_by_counts(weighed, completed).empty()) return {};
+  return failure_by_counts(load.failed_requests, completed);
+}
+
+// NAME_genai_perf.json, which GenAI-Perf writes beside Perf Analyzer's NAME.json; empty: there is
+// none.
+std::string mean_counts_beside(const std::string& path) {
+  constexpr std::string_view kEnd = ".json";
+  if (!path.ends_with(kEnd)) return {};
+  std::string counts = path.substr(0, path.size() - kEnd.size()) + "_genai_perf.json";
+  return is_regular_file(counts) ? counts : std::string();
+}
+
+// Perf Analyzer writes the times of the requests, and GenAI-Perf beside it the means of their
+// tokens.
+void add_mean_counts(const LoadFiles& files, std::vector<LoadReading>& loads) {
+  LoadReading& times = loads.front();
+  if (!files.other || loads.size() > 1 || times.generator != kPerfAnalyzer.generator) return;
+  LoadFile counts = files.other(kMeanCountsRole);
+  if (!counts.source) return;
+  const auto open = [&] { return std::move(counts.source); };
+  const LoadReading means =
+      read_format(kGenaiPerfSummary, {.name = counts.name, .open = open, .rules = files.rules})
+          .front();
+  if (means.work.completed != times.work.completed || means.work.total_output_tokens <= 0) return;
+  times.has_approximate_counts = true;
+  times.notes.clear();
+  const auto set = [&](std::int64_t Load::*count, Reason fault) {
+    times.work.*count = means.work.*count;
+    if (times.load) (*times.load).*count = means.work.*count;
+    if (means.work.*count > 0) times.reasons.remove(fault);
+  };
+  set(&Load::total_input_tokens, Reason::invalid_input_token_count);
+  set(&Load::total_output_tokens, Reason::invalid_output_token_count);
+}
+
 std::vector<LoadReading> read_one_file(const LoadFiles& files,
                                        std::span<const LoadGenerator> generators) {
   std::unique_ptr<ByteSource> source = files.open();
-  std::string head_text = read_up_to(*source, kHeadBytes);
+  std::string head_text = head_of(*source, generators);
   const LoadGenerator* const best = best_fit(generators, result_head(head_text), 0);
   if (best == nullptr) {
     return {refused(files.name + ": not the result of a known load generator")};
@@ -197,15 +266,16 @@ std::vector<LoadReading> read_files(const LoadFiles& files,
 std::span<const LoadGenerator> load_generators() { return kLoadGenerators; }
 
 const LoadGenerator* recognized(const LoadFiles& files) {
-  constexpr double kUncertain = 0.4;  // any JSON might be a benchmark result
-  const std::string head = read_up_to(*files.open(), kHeadBytes);
+  const std::string head = head_of(*files.open(), load_generators());
   return best_fit(load_generators(), result_head(head), kUncertain);
 }
 
 std::vector<LoadReading> read_loads(const LoadFiles& files,
                                     std::span<const LoadGenerator> generators) {
   std::vector<LoadReading> loads = read_files(files, generators);
+  add_mean_counts(files, loads);
   for (LoadReading& load : loads) {
+    if (load.failure.empty()) load.failure = failure_of(load);
     load.is_only = loads.size() == 1;
     load.is_last = &load == &loads.back();
   }
@@ -233,16 +303,16 @@ void require_window(LoadReading& reading) {
 }
 
 LoadFiles load_file(const std::string& path, LoadRules rules) {
-  LoadFiles files{.name = path,
-                  .open = [path] { return decompressed(open_source(path), path); },
+  // AIPerf's summary has the local times of its phase, which is longer than the load; the requests
+  // beside it have instants.
+  std::string name = requests_path(path);
+  LoadFiles files{.name = name,
+                  .open = [name] { return decompressed(open_source(name), name); },
                   .rules = rules};
-  const std::string records = beside(path, std::string(kProfileRecords));
-  if (last_name(path) != kProfileSummary || !is_regular_file(records)) return files;
-  // AIPerf's summary has local times; the requests beside it show their zone.
-  files.name = records;
-  files.open = [records] { return open_source(records); };
-  files.other = [path](std::string_view role) -> LoadFile {
-    if (role == kProfileSummaryRole) return {open_source(path), path};
+  const std::string counts = mean_counts_beside(path);
+  if (counts.empty()) return files;
+  files.other = [counts](std::string_view role) -> LoadFile {
+    if (role == kMeanCountsRole) return {decompressed(open_source(counts), counts), counts};
     return {nullptr, std::string(role)};
   };
   return files;

@@ -2,6 +2,7 @@
 #include "loads/result_format.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <span>
 #include <utility>
@@ -135,6 +136,10 @@ class ResultWalk : public JsonVisitor {
   void take_request() {
     const std::optional<RequestTimes> request = format_.request_of(request_values_);
     if (!request || (request->is_warm_up && !files_.with_warm_up)) return;
+    if (seen_.is_repeated(request->id, request->start_s, request->end_s)) {
+      ++requests_.repeated;
+      return;
+    }
     if (!request->is_warm_up) requests_.take(*request);
     if (files_.request) files_.request(*request);
   }
@@ -146,6 +151,7 @@ class ResultWalk : public JsonVisitor {
       reading.gpus = gpus_by_keys([&](std::string_view key) { return values_.count(key); });
     }
     if (requests_.listed > 0) reading.requests = requests_;
+    if (requests_.repeated > 0) reading.notes.push_back(repeated_text(requests_.repeated));
     if (reading.load && requests_.window && !overlap(reading.load->window, *requests_.window)) {
       reading.defect = "all of its requests were outside its window";
     }
@@ -160,6 +166,7 @@ class ResultWalk : public JsonVisitor {
   std::vector<std::string> paths_;
   std::vector<Place> places_;  // by path
   RequestTally requests_;
+  SeenRequests seen_;
   double sum_ = 0;
   std::vector<LoadReading> readings_;
 };
@@ -190,6 +197,28 @@ void RequestTally::take(const RequestTimes& request) {
   };
   add(request.input_tokens, input_tokens);
   add(request.output_tokens, output_tokens);
+  if (!request.has_times()) return;
+  const bool has_first = request.first_token_s >= request.start_s;
+  spans.push_back({request.start_s, has_first ? request.first_token_s : request.start_s,
+                   request.end_s, std::max<std::int64_t>(request.input_tokens, 0),
+                   std::max<std::int64_t>(request.output_tokens, 0)});
+}
+
+bool SeenRequests::is_repeated(std::string_view id, double start_s, double end_s) {
+  if (id.empty() || !(end_s >= start_s)) return false;
+  // The odd number is that of Fibonacci hashing.
+  const auto mixed = [](std::uint64_t hash, std::uint64_t value) {
+    return (hash ^ value ^ (hash >> 29U)) * 0x9E3779B97F4A7C15U;
+  };
+  std::uint64_t hash = std::hash<std::string_view>{}(id);
+  hash = mixed(hash, std::bit_cast<std::uint64_t>(start_s));
+  hash = mixed(hash, std::bit_cast<std::uint64_t>(end_s));
+  return !seen_.insert(hash).second;
+}
+
+std::string repeated_text(std::int64_t repeated) {
+  return fmt::format("{} {} listed twice, with one id and the same times: each counts once",
+                     repeated, repeated == 1 ? "request is" : "requests are");
 }
 
 double fits_format(const ResultFormat& format, const ResultHead& head) {

@@ -8,7 +8,7 @@
 namespace aggregate_power {
 
 struct ResultHead {
-  std::string_view text;  // at most 64 KiB
+  std::string_view text;
   // The paths of its keys, as far as the text goes: "metadata.version", "benchmarks[].type_",
   // "[].n_gen". At most kMostKeyLevels keys deep.
   std::set<std::string, std::less<>> keys;

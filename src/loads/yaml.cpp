@@ -20,6 +20,24 @@ bool is_mapping_line(std::string_view line) {
   return ends_there && std::ranges::all_of(line.substr(0, colon), is_of_key);
 }
 
+// Whether the text has this line.
+bool has_line(std::string_view text, std::string_view line) {
+  for (std::size_t at = text.find(line); at != text.npos; at = text.find(line, at + 1)) {
+    const std::size_t end = at + line.size();
+    const bool begins = at == 0 || text[at - 1] == '\n';
+    if (begins && (end == text.size() || text[end] == '\n' || text[end] == '\r')) return true;
+  }
+  return false;
+}
+
+LoadReading of_yaml(const LoadFiles& files, std::string_view what) {
+  LoadReading reading;
+  reading.reasons.add(
+      Reason::invalid_benchmark_result,
+      fmt::format("{}: {}; write it as JSON, for example with 'yq -o=json'", files.name, what));
+  return reading;
+}
+
 }  // namespace
 
 double fits_yaml(const ResultHead& head) {
@@ -30,10 +48,18 @@ double fits_yaml(const ResultHead& head) {
 }
 
 std::vector<LoadReading> read_yaml(const LoadFiles& files) {
-  LoadReading reading;
-  reading.reasons.add(
-      Reason::invalid_benchmark_result,
-      fmt::format("{}: it is YAML; write it as JSON, for example with 'yq -o=json'", files.name));
+  return {of_yaml(files, "it is YAML")};
+}
+
+double fits_llmd_yaml(const ResultHead& head) {
+  constexpr double kCertain = 0.9;
+  const auto has = [&](std::string_view line) { return has_line(head.text, line); };
+  return fits_yaml(head) > 0 && has("run:") && has("scenario:") && has("results:") ? kCertain : 0;
+}
+
+std::vector<LoadReading> read_llmd_yaml(const LoadFiles& files) {
+  LoadReading reading = of_yaml(files, "it is a benchmark report of llm-d in YAML");
+  reading.generator = "llm-d benchmark report";
   return {reading};
 }
 

@@ -10,5 +10,8 @@ namespace aggregate_power {
 
 double fits_yaml(const ResultHead& head);
 std::vector<LoadReading> read_yaml(const LoadFiles& files);
+// llm-d writes its benchmark reports as YAML.
+double fits_llmd_yaml(const ResultHead& head);
+std::vector<LoadReading> read_llmd_yaml(const LoadFiles& files);
 
 }  // namespace aggregate_power

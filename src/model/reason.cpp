@@ -38,7 +38,7 @@ constexpr auto kRows = std::to_array<Row>({
         "the load generator does not write the times, the run was stopped early, or start and end come from two clocks or are in two units",
         "the result needs finite benchmark_start_time_unix < benchmark_end_time_unix and duration > 0; or run the load with 'aggregate-power-monitor run -- CMD', or give --start and --end"),
     ROW(benchmark_duration_mismatch, run,
-        "`duration` differs from end - start by more than 0.5 s and more than 1 %",
+        "`duration` differs from end - start by more than 0.5 s and more than 1 %, also of a given window (`--start`, `--end`): the counts are those of the whole load",
         "times in milliseconds, a duration that counts something else than the load, or a clock that was set during the run",
         "start, end and duration must all be in seconds and agree; if they do not, the clock was set during the run: run it again on a host with a steady clock"),
     ROW(invalid_successful_query_count, run, "`completed` is not a whole number above 0",

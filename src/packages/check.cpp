@@ -367,6 +367,7 @@ Findings check_content(const PackageQuestion& question, const LoadReading& readi
 
 Result check_package(const PackageQuestion& question) {
   LoadReading reading = read_result(question);
+  if (reading.failure.empty()) reading.failure = question.failure;
   refuse_failed(question.contract, reading);
   Result result;
   result.way = Way::package;

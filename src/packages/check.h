@@ -26,8 +26,9 @@ struct PackageQuestion : PackageOptions {
   bool is_pin_of_package = false;  // it comes from the package itself, not from the caller
   bool extended = false;           // compute everything for --extended
   bool with_power = false;         // compute the total power of all GPUs at every instant
-  Reasons refusal;                 // why the package is not read; empty: it is
-  std::string window_file = {};    // the only window that may be the result's; empty: any
+  std::string failure = {};      // why the benchmark counts as failed, besides what its result says
+  Reasons refusal;               // why the package is not read; empty: it is
+  std::string window_file = {};  // the only window that may be the result's; empty: any
   // For questions about several windows of one package: its samples are then read once, but how
   // far gaps may put the energy off, and whether readings are stale, is not computed.
   SharedSamples* shared_samples = nullptr;

@@ -98,6 +98,9 @@ Findings check_metrics(const Metrics& metrics, std::span<const GpuResult> gpus, 
                  fmt::format("too large for a number: {}", fmt::join(infinite, ", ")));
     return findings;
   }
+  for (const Reasons::Entry& zero : zero_metrics(metrics).entries()) {
+    findings.add(zero.reason, zero.detail);
+  }
   for (const GpuResult& gpu : gpus) {
     const double mean_w = gpu.energy.energy_j / window_s;
     if (!is_impossible(mean_w)) continue;

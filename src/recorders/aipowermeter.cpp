@@ -299,13 +299,31 @@ SeriesFacts aipowermeter_facts(std::string_view head, const TelemetryOptions& op
   return facts;
 }
 
+// Whether an object, which may break off, has this key at its first level.
+bool has_member(std::string_view object, std::string_view quoted_key) {
+  int level = 0;
+  for (std::size_t i = 0; i < object.size(); ++i) {
+    const char c = object[i];
+    if (c == '{' || c == '[') ++level;
+    if (c == '}' || c == ']') --level;
+    if (c != '"') continue;
+    std::size_t end = i + 1;
+    while (end < object.size() && object[end] != '"') end += object[end] == '\\' ? 2 : 1;
+    const std::size_t next = object.find_first_not_of(" \t", end + 1);
+    const bool is_key = next != object.npos && object[next] == ':';
+    if (level == 1 && is_key && object.substr(i, end + 1 - i) == quoted_key) return true;
+    i = end;
+  }
+  return false;
+}
+
 }  // namespace
 
 double fits_aipowermeter(std::string_view head) {
   const std::string_view line = head.substr(0, head.find('\n'));
   const bool is_end = strip(line) == "\"END OF RECORDING SEGMENT\"";
-  const bool is_record = strip(line).starts_with('{') && line.find("\"date\"") != line.npos &&
-                         line.find("\"metrics\"") != line.npos;
+  const bool is_record = strip(line).starts_with('{') && has_member(line, "\"date\"") &&
+                         has_member(line, "\"metrics\"");
   return is_end || is_record ? 0.9 : 0;
 }
 

@@ -58,6 +58,9 @@ Json run_json(const RunReport& run) {
   Json json;
   if (!run.benchmark.empty()) json["benchmark"] = run.benchmark;
   json["generator"] = result.load_generator.empty() ? Json() : Json(result.load_generator);
+  for (const auto& [key, text] : run.configuration) {
+    json[key] = Json::parse(configuration_json(text));
+  }
   json["valid"] = result.is_valid();
   json["window_source"] = result.load ? Json(source_of(result)) : Json();
   json["window"] = nullptr;
@@ -248,6 +251,41 @@ std::string run_text(const RunReport& run) {
 }
 
 }  // namespace
+
+std::vector<std::pair<std::string, std::string>> run_configuration(const LoadReading& load,
+                                                                   const Result& result) {
+  // By the last part of a setting's path.
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"model_id", "model"},       {"model", "model"},
+      {"model_filename", "model"}, {"max_concurrency", "conc"},
+      {"num_concurrency", "conc"}, {"num_concurrent_requests", "conc"},
+      {"streams", "conc"},         {"request_rate", "request_rate"},
+      {"rate", "request_rate"},    {"num_prompts", "num_prompts"},
+      {"dataset_name", "dataset"}, {"scenario", "scenario_type"},
+      {"n_prompt", "input_len"},   {"n_gen", "output_len"}};
+  std::vector<std::pair<std::string, std::string>> configuration;
+  const auto add = [&](std::string_view key, const std::string& text) {
+    const auto is_known = [&](const auto& member) { return member.first == key; };
+    if (text.empty() || std::ranges::any_of(configuration, is_known)) return;
+    configuration.emplace_back(key, text);
+  };
+  if (result.telemetry && result.telemetry->series.gpu_models.size() == 1) {
+    add("hw", result.telemetry->series.gpu_models[0]);
+  }
+  for (const auto& [path, text] : load.settings) {
+    const std::string_view key = std::string_view(path).substr(path.rfind('.') + 1);
+    const auto name = std::ranges::find(kNames, key, [](const auto& row) { return row.first; });
+    if (name != std::end(kNames)) add(name->second, text);
+  }
+  if (load.max_concurrency.is_finite_number()) add("conc", load.max_concurrency.text);
+  return configuration;
+}
+
+std::string configuration_json(const std::string& text) {
+  const auto number = Json::parse(text, nullptr, false);
+  if (number.is_number()) return text;
+  return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
+}
 
 std::string_view explained_window(std::string_view source) {
   constexpr std::pair<std::string_view, std::string_view> kSources[] = {

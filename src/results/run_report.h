@@ -4,16 +4,19 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "aggregate_power/facility.h"
-#include "aggregate_power/load.h"
 #include "aggregate_power/result.h"
+#include "loads/load_files.h"
 
 namespace aggregate_power {
 
 struct RunReport {
   std::string benchmark = {};  // "2: request_rate=4.0"; empty: the result has only one
+  // How it was run, by the names that aggregates use: "conc" and "16".
+  std::vector<std::pair<std::string, std::string>> configuration = {};
   std::optional<double> stated_energy_j = {};  // the load generator's own figure
   bool has_approximate_counts = false;
   std::uint64_t failed_requests = 0;
@@ -22,6 +25,13 @@ struct RunReport {
   Result result = {};                  // with the reasons and the warnings
   std::optional<FacilityReport> facility = {};  // nullopt: not asked for
 };
+
+// The settings that a result states, and the GPUs that its recording names, by the names that
+// aggregates use.
+std::vector<std::pair<std::string, std::string>> run_configuration(const LoadReading& load,
+                                                                   const Result& result);
+// A number of a configuration as it is written, anything else as a text in quotes.
+std::string configuration_json(const std::string& text);
 
 // {"schema": ..., "runs": [...]}: the aggregate's keys, and others with their unit in their name.
 std::string report_json(const std::vector<RunReport>& runs);

@@ -13,6 +13,7 @@
 #include "base/files/path.h"
 #include "loads/aiperf.h"
 #include "loads/aiperf_folder.h"
+#include "loads/benchmark_outcome.h"
 #include "loads/load_generator.h"
 #include "loads/request_file.h"
 #include "recorders/recording.h"
@@ -210,19 +211,20 @@ Result measured_agents(MeasurementRequest wanted, const RunSpec& request, const 
   RunRecordings recordings({files.telemetry}, request);
   Recording& recording = recordings.open.front();
   recording.hash_while_read();
-  SeenPower power;
-  if (reading.failed_requests > 0 || request.requests.is_asked()) {
-    power.watch(wanted, reading.load->window);
-  }
-  Result result = evaluate(wanted, recordings, {.reading = {.load = reading.load}},
-                           {files.records, request.agg_result})
-                      .result;
+    PlacedLoad placed{.reading = {.load = reading.load, .failure = reading.failure}};
+    refuse_failed(request.contract, placed.reading);
+    SeenPower power;
+    if (reading.failed_requests > 0 || request.requests.is_asked()) {
+      power.watch(wanted, reading.load->window);
+    }
+    Result result = evaluate(wanted, recordings, placed, {files.records, request.agg_result}).result;
   FailedRequestsRequest failed;
   failed.count = reading.failed_requests;
   failed.records = [&] { return expanded(files.records); };
   result.failed_requests = failed_requests(failed, result, power.curve());
   add_request_energy(requests_of_agents(request, files), recording, power, result);
   if (!reading.doubt.empty()) result.warnings.push_back(reading.doubt);
+  std::ranges::copy(reading.notes, std::back_inserter(result.warnings));
   if (auto input = recording.hashed_input()) result.sources.inputs.push_back(std::move(*input));
   return result;
 }

@@ -90,6 +90,7 @@ CommandOutput aggregate_agentic_nodes(const RunSpec& request) {
   question.window_file = checks.window_file;
   if (checks.reasons.empty()) {
     run.failed_requests = failed_requests_in(disk_tree(), request.result_dir, run.warnings);
+    if (run.failed_requests) question.failure = run.failed_requests->failure;
   }
   run.window_source = kFormalWindowSource;
   run.options = options_for_record(request, RunKind::agents_package);

@@ -128,6 +128,7 @@ void add_recording(Result& sum, Result other) {
           ? energy_metrics(
                 {.energy_j = total_j, .gpus = gpus, .load = *sum.load, .contract = sum.contract})
           : Metrics();
+  sum.reasons.add(zero_metrics(sum.metrics));
 }
 
 // The expected number of GPUs is that of all recordings together.

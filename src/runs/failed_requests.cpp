@@ -11,6 +11,7 @@
 #include "energy/request_share.h"
 #include "loads/aiperf_folder.h"
 #include "loads/aiperf_records.h"
+#include "loads/benchmark_outcome.h"
 
 namespace aggregate_power {
 namespace {
@@ -44,9 +45,12 @@ std::optional<FailedRequestsRequest> failed_requests_in(const std::shared_ptr<co
     return decompressed(file.source(), file.name());
   };
   const std::unique_ptr<ByteSource> source = request.records();
+  std::int64_t completed = 0;
   read_profile_records({*source, request.name}, [&](const ProfileRecord& record) {
-    request.count += record.is_profiling && record.failed ? 1 : 0;
+    if (!record.is_profiling) return;
+    record.failed ? ++request.count : static_cast<std::uint64_t>(++completed);
   });
+  request.failure = failure_by_counts(request.count, completed);
   return request;
 }
 

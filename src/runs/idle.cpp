@@ -23,9 +23,9 @@
 namespace aggregate_power {
 namespace {
 
-// A plateau before the load that is higher than this times the one after it is another load's: a
-// warm-up, or a server that is busy.
-constexpr double kMostAboveAfter = 1.25;
+// A plateau that is higher than this times another steady power near the load is another load's.
+constexpr double kMostAboveIdle = 1.25;
+constexpr double kLeastAboveIdle_w = 5;  // small GPUs differ by this when they have nothing to do
 
 constexpr std::string_view kAutomatic = "auto";
 constexpr const char* kPowerNotValid = "power_not_valid";
@@ -108,6 +108,19 @@ void set_means(const std::optional<IdleMeans>& means, const std::vector<std::str
   idle.total = means->total;
 }
 
+// A plateau far above the least power at which a GPU was steady near the load is another job's, a
+// warm-up, or a server that is busy.
+bool is_other_load(const std::vector<IdleGpu>& gpus, Window window, const IdlePower& idle) {
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const auto least_w = least_steady_w(gpus[i], window);
+    const double plateau_w = idle.gpus[i].second.watts;
+    if (least_w && plateau_w > std::max(kMostAboveIdle * *least_w, *least_w + kLeastAboveIdle_w)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 IdlePower found_beside_load(const RunOptions& run, std::span<const SensorReadings> recordings,
                             Window window) {
   const std::vector<IdleGpu> gpus = idle_gpus(recordings, window);
@@ -123,9 +136,15 @@ IdlePower found_beside_load(const RunOptions& run, std::span<const SensorReading
   IdlePower before = idle_in("before_load", idle_before(gpus, window, run.max_sample_gap_s));
   IdlePower after = idle_in("after_load", idle_after(gpus, window, run.max_sample_gap_s));
   if (!before.stretch && !after.stretch) return {{no_idle("no_plateau")}, {}, {}, {}, {}};
-  const bool is_other_load = before.stretch && after.stretch && after.reasons.empty() &&
-                             before.total.watts > kMostAboveAfter * after.total.watts;
-  return before.stretch && !is_other_load ? before : after;
+  const auto is_idle = [&](const IdlePower& idle) {
+    return idle.stretch && idle.is_available() && !is_other_load(gpus, window, idle);
+  };
+  const bool can_be_before = is_idle(before);
+  const bool can_be_after = is_idle(after);
+  if (!can_be_before && !can_be_after) return {{no_idle("other_load")}, {}, {}, {}, {}};
+  const bool is_lower_after =
+      can_be_after && before.total.watts > kMostAboveIdle * after.total.watts;
+  return can_be_before && !is_lower_after ? before : after;
 }
 
 IdlePower of_given_watts(Power each, const std::vector<std::string>& names) {

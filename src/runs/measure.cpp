@@ -149,6 +149,7 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
   };
   run.result = evaluate(wanted, recordings, placed, {request.bench_result, ""}).result;
   run.result.benchmark_result = request.bench_result;
+  run.configuration = run_configuration(load, run.result);
   if (paths.size() > 1) placed.placement.reset();  // its energies are those of the first
   const auto counted = static_cast<std::int64_t>(run.result.observed_gpus);
   if (load.gpus && counted > 0 && *load.gpus != counted && !names_gpus(request)) {
@@ -165,10 +166,7 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
 
 std::vector<LoadReading> benchmarks_of(const RunSpec& request) {
   if (request.bench_result.empty()) return {LoadReading()};
-  const LoadFiles files = load_file(request.bench_result);
-  std::vector<LoadReading> loads = read_loads(files);
-  if (files.other) loads.front().generator = "AIPerf";
-  return loads;
+  return read_loads(load_file(request.bench_result));
 }
 
 // Why --out must not claim the run's energy, by the rules of the commands that patch an aggregate;
@@ -194,8 +192,9 @@ std::string window_class(const Result& result) {
   return result.load ? "exact" : "none";
 }
 
-// Writes a new aggregate with an audit record beside it.
-void write_new(const RunSpec& request, const RunReport& run, MeasureReport& report) {
+// Writes a new aggregate with an audit record beside it. What speaks against publishing is a reason
+// of the run then, so that what is printed, what is written and the exit status agree.
+void write_new(const RunSpec& request, RunReport& run, MeasureReport& report) {
   const std::string begin = fmt::format("{{\n  \"{}\": \"", kMeasuredKey);
   if (is_regular_file(request.out) && !read_file(request.out).starts_with(begin)) {
     throw Error(fmt::format(
@@ -204,7 +203,11 @@ void write_new(const RunSpec& request, const RunReport& run, MeasureReport& repo
   }
   WritePlan target;
   target.aggregate_path = request.out;
-  target.aggregate_text = fmt::format("{}{}\"\n}}\n", begin, window_class(run.result));
+  std::string text = fmt::format("{}{}\"", begin, window_class(run.result));
+  for (const auto& [key, value] : run.configuration) {
+    text += fmt::format(",\n  \"{}\": {}", key, configuration_json(value));
+  }
+  target.aggregate_text = text + "\n}\n";
   target.record_path = record_beside(request.out);
   target.inputs = telemetry_of(request);
   if (!request.bench_result.empty()) target.inputs.push_back(request.bench_result);
@@ -214,14 +217,15 @@ void write_new(const RunSpec& request, const RunReport& run, MeasureReport& repo
       std::ranges::move(model_files_beside(telemetry), std::back_inserter(target.inputs));
     }
   }
-  Result result = run.result;
-  result.sources.options = options_for_record(request, RunKind::recording);
   if (std::string why = why_not_published(request, run); !why.empty()) {
-    result.reasons.add(Reason::window_not_exact, std::move(why));
+    run.result.reasons.add(Reason::window_not_exact, std::move(why));
   }
   if (!run.benchmark_failure.empty()) {
-    result.reasons.add(Reason::benchmark_failed, "--out: " + run.benchmark_failure);
+    run.result.reasons.add(Reason::benchmark_failed, "--out: " + run.benchmark_failure);
   }
+  accept_reasons(run.result);
+  Result result = run.result;
+  result.sources.options = options_for_record(request, RunKind::recording);
   const CommandOutput output =
       deliver(std::move(result), std::move(target), {.take = request.take_plan});
   for (const std::string& line : output.err) {

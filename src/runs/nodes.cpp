@@ -63,6 +63,7 @@ void add_node_metrics(std::span<const NodeGpu> gpus, Contract contract, Result& 
   for (const std::string_view key : not_finite(result.metrics)) {
     result.reasons.add(Reason::non_finite_power_metric, std::string(key));
   }
+  result.reasons.add(zero_metrics(result.metrics));
 }
 
 }  // namespace aggregate_power

@@ -10,6 +10,7 @@
 
 #include "loads/benchmark.h"
 #include "loads/benchmark_outcome.h"
+#include "loads/requests_in_window.h"
 #include "recorders/recorder_context.h"
 #include "runs/explain.h"
 
@@ -284,8 +285,57 @@ void set_given_count(LoadReading& reading, std::int64_t Load::*count,
   reading.reasons.remove(fault);
 }
 
+// Whether a window is as long as a load of `reported_s`, in whichever unit that is.
+bool is_length_of(Window window, double reported_s) {
+  constexpr double kUnits[] = {1, 1e3, 1e6, 1e9};
+  return std::ranges::any_of(kUnits, [&](double unit) {
+    return std::abs(reported_s / unit - window.duration_s()) <= most_difference_s(window);
+  });
+}
+
+// Each of the three counts that the caller does not state.
+template <typename Set>
+void for_each_stated(const GivenLoad& given, Set set) {
+  if (!given.requests) set(&Load::completed);
+  if (!given.input_tokens) set(&Load::total_input_tokens);
+  if (!given.output_tokens) set(&Load::total_output_tokens);
+}
+
+// The counts of a result are those of its whole load. In a given window of another length they are
+// those of the requests that it lists, as far as they ran there; else they do not belong to it.
+void fit_counts(WindowSearch& search, const GivenLoad& given, double reported_s,
+                std::vector<std::string>& notes) {
+  LoadReading& reading = search.reading;
+  Load& load = *reading.load;
+  bool has_counts = false;
+  for_each_stated(given, [&](std::int64_t Load::*count) { has_counts |= load.*count > 0; });
+  if (!has_counts) return;
+  const Load whole = load;
+  if (const auto inside = work_in(reading.requests, load.completed, load.window)) {
+    if (!reach_beyond(reading.requests, load.window)) return;
+    set_work(reading, load, *inside,
+             {given.requests.has_value(), given.input_tokens.has_value(),
+              given.output_tokens.has_value()});
+    notes.push_back(fmt::format(
+        "the given window is a part of the load: {} of {} output tokens are counted, those of the requests in it",
+        load.total_output_tokens, whole.total_output_tokens));
+  } else if (reported_s > 0 && !is_length_of(load.window, reported_s)) {
+    const std::string why = fmt::format(
+        "the load took {:.3f} s by its result, and the given window has {:.3f} s: the counts are those of the whole load",
+        reported_s, load.window.duration_s());
+    if (search.options.reports) {
+      for_each_stated(given, [&](std::int64_t Load::*count) { load.*count = 0; });
+      notes.push_back(why + ", so there are no joules per token; --start alone takes its duration");
+    } else {
+      reading.reasons.add(Reason::benchmark_duration_mismatch, why);
+    }
+  }
+  reading.work = load;
+}
+
 // Returns false if the caller states no window.
-bool set_given_window(WindowSearch& search, const GivenLoad& given) {
+bool set_given_window(WindowSearch& search, const GivenLoad& given,
+                      std::vector<std::string>& notes) {
   if (!given.has_window()) return false;
   LoadReading& reading = search.reading;
   const double reported_s =
@@ -312,6 +362,7 @@ bool set_given_window(WindowSearch& search, const GivenLoad& given) {
   reading.reasons.add(std::exchange(reading.count_faults, {}));
   reading.work.reported_duration_s = end_s - start_s;
   search.use({start_s, end_s}, WindowSource::given);
+  fit_counts(search, given, reported_s, notes);
   return true;
 }
 
@@ -399,7 +450,7 @@ PlacedLoad place_load(LoadReading reading, const Recording& recording,
   }
   if (!options.reports) refuse_failed(options.contract, load);
   WindowSearch search{load, recording, options};
-  if (set_given_window(search, options.given)) return placed;
+  if (set_given_window(search, options.given, placed.notes)) return placed;
   if (!load.load && load.lacks_times && take_command_of(search, placed)) return placed;
   if (load.load || load.no_window.empty()) return placed;
   if (const auto window = search.tied()) {

@@ -133,6 +133,7 @@ std::optional<FailedRequestsRequest> ask_of_agents(const StorePath& benchmark, c
   if (!question.refusal.empty()) return std::nullopt;
   auto failed = failed_requests_in(benchmark.tree, benchmark.folder->path, warnings);
   question.with_power = failed && failed->count > 0;
+  if (failed) question.failure = failed->failure;
   return failed;
 }
 

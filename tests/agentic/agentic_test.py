@@ -38,9 +38,9 @@ def record(start_s, end_s, input_tokens=100, output_tokens=50, **others):
     return {"metadata": metadata, "metrics": metrics, "error": None, **others}
 
 
-def failed(start_s, end_s, error=None):
+def failed(start_s, end_s, error=None, **others):
     error = error or {"code": 499, "type": "RequestCancellationError", "message": "was cancelled"}
-    return record(start_s, end_s, error=error, metrics={"error_isl": {"value": 9, "unit": "tokens"}})
+    return record(start_s, end_s, error=error, **others) | {"metrics": {"error_isl": {"value": 9, "unit": "tokens"}}}
 
 
 class Run:
@@ -692,6 +692,11 @@ def test_no_input_is_the_aggregate(run):
 
 # ---- What failed requests used: 1000 W shared equally by the requests in flight
 
+def among_many(run, *records, at=0):
+    """With 60 requests of no length or tokens, so that three failed ones are less than 5 %."""
+    run.records(*records, *[record(at, at, 0, 0)] * 60)
+
+
 def share(run):
     run.do()
     same("the verdict", [], run.audit()["reasons"])
@@ -700,21 +705,21 @@ def share(run):
 
 
 def test_failed_requests_share_the_power(run):
-    run.records(record(0, 3), failed(1, 2))
+    among_many(run, record(0, 3), failed(1, 2))
     same("half of one second", (1, 500.0), share(run))
     same("the energy is that of all", 3000.0, run.audit()["metrics"]["total_gpu_energy_j"])
-    same("the count that of successes", 1, run.window()["completed"])
-    run.records(record(0, 3), failed(0, 3), failed(1, 2))
+    same("the count that of successes", 61, run.window()["completed"])
+    among_many(run, record(0, 3), failed(0, 3), failed(1, 2))
     same("1/2, 2/3, 1/2", (2, 1666.666667), share(run))
-    run.records(record(0, 1), failed(1, 2.5), record(2, 3))
+    among_many(run, record(0, 1), failed(1, 2.5), record(2, 3))
     same("alone for 1 s, one of two for 0.5 s", (1, 1250.0), share(run))
-    run.records(record(0, 3), failed(2, 1e6))
+    among_many(run, record(0, 3), failed(2, 1e6))
     same("no longer than the window", (1, 500.0), share(run))
-    run.records(record(0, 3), failed(-1e6, 1), failed(4, 5), failed(-9, -1))
+    among_many(run, record(0, 3), failed(-1e6, 1), failed(4, 5), failed(-9, -1))
     same("nor before it", (3, 500.0), share(run))
-    run.records(record(0, 3), failed(1, 1), record(1, 1))
+    among_many(run, record(0, 3), failed(1, 1), record(1, 1))
     same("of no length", (1, 0.0), share(run))
-    run.records(record(0, 3), failed(1, 2), record(0, 3, metadata={"benchmark_phase": "warmup"}))
+    among_many(run, record(0, 3), failed(1, 2), record(0, 3, metadata={"benchmark_phase": "warmup"}))
     same("beside a warm-up that goes on", (1, 333.333333), share(run))
 
 
@@ -722,7 +727,7 @@ def test_failed_requests_while_the_power_changes(run):
     rows = ["timestamp, index, power.draw [W]"]
     rows += [f"{START + second}, 0, {power} W" for second, power in ((-1, 0), (0, 0), (1, 600), (2, 600), (3, 0), (4, 0))]
     (run.results / "gpu_metrics.csv").write_text("\n".join(rows) + "\n")
-    run.records(record(0, 3), failed(0.5, 2))
+    among_many(run, record(0, 3), failed(0.5, 2))
     # From 300 W to 600 W in half a second: 225 J; then 600 J; half of it.
     run.do(gpus="1")
     same("share", 412.5, run.audit()["failed_requests"]["energy_share_j"])
@@ -730,7 +735,7 @@ def test_failed_requests_while_the_power_changes(run):
 
 def test_rows_without_power_outside_the_window(run):
     # Rows of 0 W at half a second from either edge would lower the first and the last second.
-    run.records(record(0, 3), failed(0, 1))
+    among_many(run, record(0, 3), failed(0, 1))
     telemetry = run.results / "gpu_metrics.csv"
     telemetry.write_text(telemetry.read_text() + "".join(
         f"{START + second}, {gpu}, {cell}\n" for second in (-0.5, 3.5) for gpu in (0, 1) for cell in ("0 W", "[N/A]")))
@@ -748,11 +753,11 @@ def test_failed_requests_that_cannot_be_placed(run):
     nowhere = ({"request_start_ns": None}, {"request_end_ns": None}, {"request_start_ns": (START + 9) * 10**9},
                {"request_start_ns": "1"}, {"request_end_ns": 1e18}, {"request_end_ns": 10**30})
     for metadata in nowhere:
-        run.records(record(0, 3, metadata=metadata), failed(1, 2))
+        among_many(run, record(0, 3, metadata=metadata), failed(1, 2))
         same(f"with {metadata}", (1, None), share(run))
-        run.records(record(0, 3, metadata=metadata))
+        among_many(run, record(0, 3, metadata=metadata))
         same("where none failed", (0, 0.0), share(run))
-    run.records(record(0, 3), failed(1, 2))
+    among_many(run, record(0, 3), failed(1, 2))
     run.power(seconds=range(-2, 2))
     run.do()
     same("of a run that is not valid", (1, None),
@@ -760,12 +765,41 @@ def test_failed_requests_that_cannot_be_placed(run):
 
 
 def test_a_window_without_any_request(run):
-    run.records(record(7200, 7203), failed(7201, 7202))
+    among_many(run, record(7200, 7203), failed(7201, 7202), at=7200)
     same("nothing is said of them", (1, None), share(run))
     same("a doubt", True, "the zone of start_time and end_time may be wrong" in run.result.stderr)
-    run.records(record(7200, 7203), record(1, 2))
+    among_many(run, record(7200, 7203), record(1, 2))
     run.do("--require-power")
     same("no doubt", "", run.result.stderr)
+
+
+def test_more_failed_requests_than_may(run):
+    # 3 of 60 are 5 %, 3 of 59 are more.
+    good = [record(0, 1)] * 57
+    run.records(*good, *[failed(1, 2)] * 3)
+    same("5 %", [], run.do().audit()["reasons"])
+    run.records(*good[1:], *[failed(1, 2)] * 3)
+    run.do("--require-power")
+    same("the verdict", (1, ["benchmark_failed"]), (run.result.returncode, run.audit()["reasons"]))
+    same("the counts are there", True, "3 of 59 requests failed" in run.result.stderr)
+    run.do("--require-power", "--accept", "benchmark_failed")
+    same("accepted", (0, []), (run.result.returncode, run.audit()["reasons"]))
+    run.records(*good[:1], *[failed(1, 2, metadata={"benchmark_phase": "warmup"})] * 3)
+    same("in the warm-up", [], run.do().audit()["reasons"])
+
+
+def test_requests_that_are_listed_twice(run):
+    def named(name, start_s, end_s):
+        return record(start_s, end_s, metadata={"x_request_id": name})
+
+    twice = [named("a", 0, 1), named("b", 1, 3)]
+    run.records(*twice, *twice)
+    run.do()
+    same("each once", (2, 200, 100), tuple(run.window()[key] for key in WINDOW[3:]))
+    same("a warning", True, "2 requests are listed twice" in run.result.stderr)
+    run.records(named("a", 0, 1), named("a", 1, 3), record(1, 3), record(1, 3))
+    run.do()
+    same("others", (4, ""), (run.window()["completed"], run.result.stderr))
 
 
 # ---- Wrong use

@@ -258,6 +258,55 @@ def test_equal_repeats_are_not_infinitely_certain(folder):
     near(math.expm1(T4 * 0.05 / math.sqrt(3) / 100.5 * math.sqrt(2 / 3)), found["change_high"], 1e-10)
 
 
+def test_copies_are_no_repeats(folder):
+    """No two runs agree in all of 2.003317 and 2003.317; round numbers may."""
+    for side, joules in (("base", 2.003317), ("new", 2.061244)):
+        for copy in "abc":
+            folder.run(f"{side}/{copy}/agg.json", joules, avg_power_w=500.123, avg_total_gpu_power_w=1000 * joules)
+    found = folder.judge("insufficient", "base", "--with", "new")
+    same((1, 1), (found["n_base"], found["n_new"]))
+    has("a copy is no repeat", json.dumps(found))
+    folder.run("new/d/agg.json", 2.061251, avg_power_w=500.125, avg_total_gpu_power_w=2061.251)
+    folder.compare("base", "--with", "new", "--json")
+    same(2, json.loads(folder.out)["n_new"])
+
+
+def test_schemas_and_models_are_not_mixed(folder):
+    folder.runs("base", *around(2.0, 0.001), total_gpu_energy_j=9000.0)
+    folder.runs("new", *around(2.1, 0.001), remove=["power_metric_schema_version", "avg_total_gpu_power_w"])
+    found = folder.judge("insufficient", "base", "--with", "new")
+    same([0, 3], sorted(one["base"]["n"] for one in found["comparisons"]))
+    has("schema 1", " ".join(found["warnings"]))
+    folder.runs("other", *around(2.1, 0.001), model_name="m2")
+    folder.runs("first", *around(2.0, 0.001), model_name="m1")
+    same(2, len(folder.judge("insufficient", "first", "--with", "other")["comparisons"]))
+
+
+def test_another_unit_is_no_change(folder):
+    for factor in (1e-3, 1e3, 1 / 3600):
+        folder.runs("base", *around(2.0, 0.001))
+        folder.runs("new", *around(2.1 * factor, 0.001))
+        has("another unit", json.dumps(folder.judge("insufficient", "base", "--with", "new")))
+
+
+def test_runs_that_state_no_load_are_noted(folder):
+    folder.runs("base", *around(2.0, 0.001), remove=["conc"])
+    folder.runs("new", *around(2.1, 0.001), remove=["conc"])
+    has("no run states its model, concurrency or request rate", json.dumps(folder.judge("worse", "base", "--with", "new")))
+
+
+def test_bounds_on_one_side_do_not_move_the_estimate(folder):
+    """The energy of an estimated window is at an end of its bounds: 100 J, 80 J to 100 J."""
+    run = {"generator": "vLLM", "valid": True, "window_source": "estimated", "model": "m",
+           "window": {"start_unix": 1000, "end_unix": 1010}, "duration_s": 10, "gpu_ids": ["0"], "total_gpu_energy_j": 100.0,
+           "energy_j_low": 80.0, "energy_j_high": 100.0, METRIC: 2.0, "reasons": []}
+    folder.write("a.json", {"schema": "aggregate-power/measure-1", "runs": [run]})
+    folder.compare("a.json", "--json")
+    (one,) = json.loads(folder.out)["summaries"]
+    near(2.0, one["mean"])
+    near(4.0, one["low"] + one["high"])
+
+
 def test_equal_repeats_are_as_uncertain_as_they_state(folder):
     for side in ("base", "new"):
         for number in range(3):

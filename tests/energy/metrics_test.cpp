@@ -157,5 +157,23 @@ TEST(DashboardMetrics, AreLeftOutWhereTheyAreTooLarge) {
   EXPECT_EQ(metrics.back().key, "avg_temp_c");
 }
 
+// 60 s at 1,000 W: 60,000 J. Over 10^12 it is 6e-8 J, over 10^11 6e-7 J, which is written as
+// 0.000001.
+TEST(ZeroMetrics, NameTheCountThatNoRunCanHave) {
+  const auto zeros = [](const Load& load) {
+    return zero_metrics(energy_metrics({60000, 2, load})).codes();
+  };
+  using Codes = std::vector<std::string>;
+  constexpr std::int64_t kBillions = 1'000'000'000'000;
+  EXPECT_EQ(zeros(load(60, 1, 1, kBillions / 10)), Codes{});
+  EXPECT_EQ(zeros(load(60, 1, 1, kBillions)), Codes{"invalid_output_token_count"});
+  EXPECT_EQ(zeros(load(60, 1, kBillions, 1)),
+            (Codes{"invalid_input_token_count", "invalid_output_token_count"}));
+  EXPECT_EQ(zeros(load(60, kBillions, 1, 1)), Codes{"invalid_successful_query_count"});
+  EXPECT_EQ(zero_metrics(energy_metrics({0, 2, load(60, 1, 1, 1)})).codes(), Codes{});
+  EXPECT_EQ(zero_metrics(energy_metrics({0.0001, 2, load(60, 1, 1, 1)})).codes(),
+            Codes{"implausible_power"});
+}
+
 }  // namespace metrics_test
 }  // namespace aggregate_power

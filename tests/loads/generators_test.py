@@ -864,6 +864,243 @@ def test_a_result_of_ones_own_without_times(folder):
     near(60000 + 15 * 240 + 2 * 380, folder.published(result, "--window", "wrapped")[0]["total_gpu_energy_j"])
 
 
+# ---- Failed requests, by the counts of each generator
+
+def requests_of_aiperf(good, bad, **metadata):
+    lines = [{"metadata": {"request_start_ns": START * 10**9, "request_end_ns": (START + 60) * 10**9,
+                           "benchmark_phase": "profiling", "x_request_id": f"r{i}", **metadata},
+              "metrics": {} if i >= good else {"input_sequence_length": {"value": 10}, "output_sequence_length": {"value": 5}},
+              "error": {"code": 500} if i >= good else None} for i in range(good + bad)]
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def failing(good, bad):
+    """Results of `good` requests that succeeded and `bad` ones that did not: name, text, and the window's words."""
+    given = ["--start", str(START), "--end", "+60s"]
+    stamps = {"min_request_timestamp": {"avg": START * 1e9}, "max_response_timestamp": {"avg": (START + 60) * 1e9}}
+    yield "AIPerf lines", requests_of_aiperf(good, bad), []
+    yield "AIPerf summary", json.dumps({
+        "input_config": {}, "benchmark_duration": {"unit": "sec", "avg": 60}, "request_latency": {"unit": "ms"}, **stamps,
+        "request_count": {"avg": good}, "error_request_count": {"avg": bad}, "total_isl": {"avg": 10 * good},
+        "total_osl": {"avg": 5 * good}}), []
+    yield "guidellm", json.dumps({"metadata": {"guidellm_version": "0.6.0"}, "benchmarks": [{
+        "start_time": START, "end_time": START + 60, "duration": 60, "requests": {"successful": []}, "metrics": {
+            "request_totals": {"successful": good, "errored": bad, "incomplete": 0},
+            "prompt_token_count": {"successful": {"total_sum": 10 * good}},
+            "output_token_count": {"successful": {"total_sum": 5 * good}}}}]}), []
+    times = {"timestamp": START * 10**9, "response_timestamps": [(START + 60) * 10**9]}
+    yield "Perf Analyzer", json.dumps({"experiments": [{"experiment": {"mode": "concurrency", "value": 2}, "requests": [
+        times | ({"response_timestamps": []} if i >= good else {}) for i in range(good + bad)]}]}), \
+        ["--input-tokens", "10", "--output-tokens", "5"]
+    lengths = {"prompt_len": {"mean": 10}, "output_len": {"mean": 5}}
+    yield "inference-perf", json.dumps({"load_summary": {}, "failures": {"count": bad}, "successes": {
+        "count": good, "throughput": {"requests_per_sec": good / 60}, **lengths}}), given
+    yield "genai-bench", json.dumps({"aggregated_metrics": {
+        "run_duration": 60, "num_completed_requests": good, "num_error_requests": bad,
+        "stats": {"num_input_tokens": {"sum": 10 * good}, "num_output_tokens": {"sum": 5 * good}}}}), given
+    yield "LLMPerf", json.dumps({
+        "results_num_completed_requests": good, "results_num_requests_started": good + bad, "results_number_errors": bad,
+        "results_num_completed_requests_per_min": good, "results_number_input_tokens_mean": 10,
+        "results_number_output_tokens_mean": 5, "timestamp": START + 60}), given
+    yield "LLMPerf responses", json.dumps([{"end_to_end_latency_s": 1, "number_input_tokens": 10, "number_output_tokens": 5,
+                                            "error_code": None if i < good else 500} for i in range(good + bad)]), given
+
+
+def test_failed_requests_of_every_generator(folder):
+    # 3 of 60 are 5 %, 3 of 59 are more.
+    for name, text, words in failing(57, 3):
+        folder.published(folder.put(text), *words)
+        run = folder.measure("result.json", *words)
+        same(3, run["failed_requests"], name)
+        assert not any("failed" in warning for warning in run["warnings"]), (name, run["warnings"])
+    for name, text, words in failing(56, 3):
+        same(["benchmark_failed"], folder.refused(folder.put(text), *words), name)
+        run = folder.measure("result.json", *words)
+        assert run["valid"] and "the benchmark failed: 3 of 59 requests failed, at most 5 % may" in run["warnings"], (name, run)
+        record = folder.published("result.json", *words, "--accept", "benchmark_failed")[1]
+        same([], record["reasons"], name)
+
+
+def test_cancelled_requests_of_aiperf_failed(folder):
+    text = requests_of_aiperf(57, 0) + requests_of_aiperf(3, 0, was_cancelled=True).replace('"r', '"c')
+    same(3, folder.measure(folder.put(text))["failed_requests"])
+
+
+def test_requests_that_the_end_cut_off_count_half(folder):
+    """guidellm cuts off what is under way at the end of a fixed time."""
+    def result(*ends):
+        return json.dumps({"metadata": {"guidellm_version": "0.6.0"}, "benchmarks": [{
+            "start_time": START, "end_time": START + 60, "duration": 60, "metrics": {
+                "request_totals": {"successful": 96, "errored": 0, "incomplete": len(ends)},
+                "prompt_token_count": {"successful": {"total_sum": 960}},
+                "output_token_count": {"successful": {"total_sum": 480}}},
+            "requests": {"successful": [], "incomplete": [{"request_end_time": START + end} for end in ends]}}]})
+    folder.published(folder.put(result(*[60] * 10)))  # 5 of 101
+    same(["benchmark_failed"], folder.refused(folder.put(result(*[60] * 12))))  # 6 of 102
+    same(["benchmark_failed"], folder.refused(folder.put(result(*[30] * 6))))  # 6 of 102, cancelled
+
+
+# ---- Energy and tokens of the same span
+
+def guidellm_of(requests, **benchmark):
+    """The measured part is from START to START + 60; requests are (start, first token, end, tokens out)."""
+    listed = [{"request_id": f"r{i}", "request_start_time": START + start, "request_end_time": START + end,
+               "time_to_first_token_ms": 1000 * (first - start), "prompt_tokens": 100, "output_tokens": out}
+              for i, (start, first, end, out) in enumerate(requests)]
+    counts = {"request_totals": {"successful": len(requests), "errored": 0, "incomplete": 0},
+              "prompt_token_count": {"successful": {"total_sum": 100 * len(requests)}},
+              "output_token_count": {"successful": {"total_sum": sum(one[3] for one in requests)}}}
+    return json.dumps({"metadata": {"guidellm_version": "0.6.0"}, "benchmarks": [{
+        "start_time": START, "end_time": START + 60, "duration": 60, "metrics": counts, "requests": {"successful": listed},
+        "scheduler_metrics": {"request_start_time": START - 20, "request_end_time": START + 80}} | benchmark]})
+
+
+def test_tokens_of_requests_that_overlap_the_window(folder):
+    # From -10 to 10, first token at 0: none of its input, all of its output. From 50 to 70, first token at 50: half.
+    run = folder.measure(folder.put(guidellm_of([(-10, 0, 10, 300), (10, 12, 40, 200), (50, 50, 70, 100)])))
+    same((2, 200, 550), (run["completed_requests"], run["input_tokens"], run["output_tokens"]))
+    near(60000 / 550, run["joules_per_output_token"])
+    assert any("550 of 600 output tokens are counted" in warning for warning in run["warnings"]), run["warnings"]
+    near(60000 / 550, folder.published("result.json")[0]["joules_per_output_token"])
+    # Inside, nothing is said.
+    run = folder.measure(folder.put(guidellm_of([(0, 1, 20, 300), (20, 21, 60, 300)])))
+    same((2, 600, []), (run["completed_requests"], run["output_tokens"], run["warnings"]))
+    # A list that is a sample: half of the requests.
+    text = json.loads(guidellm_of([(0, 0, 20, 300), (50, 50, 70, 100)]))
+    text["benchmarks"][0]["metrics"]["request_totals"]["successful"] = 4
+    text["benchmarks"][0]["metrics"]["output_token_count"]["successful"]["total_sum"] = 800
+    run = folder.measure(folder.put(json.dumps(text)))
+    same((700, True), (run["output_tokens"], run.get("counts_are_approximate")))
+    # No list at all: the numbers stay, with a warning.
+    text["benchmarks"][0]["requests"] = {}
+    run = folder.measure(folder.put(json.dumps(text)))
+    same(800, run["output_tokens"])
+    assert any("began before the window or ended after it" in warning for warning in run["warnings"]), run["warnings"]
+
+
+def test_genai_bench_leaves_requests_out_of_its_sums(folder):
+    each = {"num_input_tokens": 100, "num_output_tokens": 50, "error_code": None}
+    def result(summed, listed, completed=10):
+        return json.dumps({"aggregated_metrics": {
+            "run_duration": 60, "num_completed_requests": completed, "num_error_requests": 0, "stats": {
+                "num_input_tokens": {"sum": 100 * summed, "mean": 100}, "num_output_tokens": {"sum": 50 * summed, "mean": 50}}},
+            "individual_request_metrics": [each] * listed})
+    given = ["--start", str(START), "--end", "+60s"]
+    run = folder.measure(folder.put(result(6, 10)), *given)
+    same((1000, 500), (run["input_tokens"], run["output_tokens"]))
+    near(120, folder.published("result.json", *given)[0]["joules_per_output_token"])
+    run = folder.measure(folder.put(result(6, 0)), *given)
+    assert run["valid"] and "output_tokens" not in run and "joules_per_output_token" not in run, run
+    same({"invalid_input_token_count", "invalid_output_token_count"}, set(folder.refused("result.json", *given)))
+    same((500, []), (folder.measure(folder.put(result(10, 0)), *given)["output_tokens"], folder.runs("result.json", *given)[0]["warnings"]))
+
+
+def test_requests_that_are_listed_twice(folder):
+    once = requests_of_aiperf(10, 0)
+    run = folder.measure(folder.put(once + once))
+    same((10, 50), (run["completed_requests"], run["output_tokens"]))
+    assert any("10 requests are listed twice" in warning for warning in run["warnings"]), run["warnings"]
+    same(20, folder.measure(folder.put(once + once.replace('"r', '"s')))["completed_requests"])
+    without_ids = once.replace("x_request_id", "x_other")
+    same(20, folder.measure(folder.put(without_ids + without_ids))["completed_requests"])
+
+
+def test_a_given_window_of_another_length(folder):
+    half = ["--start", str(START), "--end", "+30s"]
+    own = INFERENCEX | {"benchmark_start_time_unix": None, "benchmark_end_time_unix": None}
+    for text in (sample("sglang.jsonl", duration=60), json.dumps(INFERENCEX), json.dumps(own)):
+        same(["benchmark_duration_mismatch"], folder.refused(folder.put(text), *half))
+        run = folder.measure("result.json", *half)
+        near(30000, run["total_gpu_energy_j"])
+        assert run["valid"] and not any(key.startswith("joules_per") for key in run), run
+        assert any("the load took 60.000 s" in warning for warning in run["warnings"]), run["warnings"]
+        near(60000 / 7, folder.published("result.json", "--start", str(START), "--end", "+60s", "--input-tokens", "9",
+                                         "--output-tokens", "7", "--requests", "1")[0]["joules_per_output_token"])
+        folder.published("result.json", *half, "--input-tokens", "9", "--output-tokens", "7", "--requests", "1")
+    # In milliseconds it is the same length.
+    folder.published(folder.put(sample("sglang.jsonl", duration=30000)), *half)
+    # The requests are listed: those of the window count.
+    run = folder.measure(folder.put(guidellm_of([(0, 0, 60, 600), (0, 0, 20, 100), (40, 40, 60, 100)])), *half)
+    same((1, 400), (run["completed_requests"], run["output_tokens"]))
+    near(30000 / 400, folder.published("result.json", *half)[0]["joules_per_output_token"])
+
+
+# ---- Two files of one load
+
+def test_the_counts_beside_perf_analyzers_times(folder):
+    times = {"timestamp": START * 10**9, "response_timestamps": [(START + 60) * 10**9]}
+    folder.put(json.dumps({"experiments": [{"experiment": {"mode": "concurrency", "value": 2}, "requests": [times] * 4}]}),
+               "profile.json")
+    def means(requests):
+        folder.put(json.dumps({"input_config": {}, "request_latency": {"unit": "ms"}, "request_count": {"avg": requests},
+                               "input_sequence_length": {"avg": 100}, "output_sequence_length": {"avg": 25}}),
+                   "profile_genai_perf.json")
+    means(4)
+    run = folder.measure("profile.json")
+    same((400, 100, True), (run["input_tokens"], run["output_tokens"], run["counts_are_approximate"]))
+    near(600, folder.published("profile.json")[0]["joules_per_output_token"])
+    means(5)  # of another load
+    assert "output_tokens" not in folder.measure("profile.json")
+
+
+def test_aiperfs_summary_beside_its_requests(folder):
+    """The phase is longer than the load."""
+    folder.put(requests_of_aiperf(10, 0), "profile_export.jsonl")
+    folder.put(json.dumps({"input_config": {}, "benchmark_duration": {"unit": "sec", "avg": 60}, "request_latency": {"unit": "ms"},
+                           "request_count": {"avg": 10}, "start_time": "2026-09-08T07:20:20+00:00",
+                           "end_time": "2026-09-08T07:21:40+00:00"}), "profile_export_aiperf.json")
+    for name in ("profile_export.jsonl", "profile_export_aiperf.json"):
+        check_window(folder.measure(name), "exact", 0, 60)
+    (folder.path / "profile_export.jsonl").unlink()
+    run = folder.measure("profile_export_aiperf.json")
+    check_window(run, "exact", -10, 70)
+    assert any("may be longer than its load" in warning for warning in run["warnings"]), run["warnings"]
+
+
+def test_ml_energy_states_its_times(folder):
+    run = folder.measure(folder.put(json.dumps({
+        "model_id": "org/model", "num_gpus": 2, "duration": 60.0, "completed": 2, "num_prompts": 2, "total_input_tokens": 20,
+        "total_output_tokens": 10, "timeline": {"benchmark_start_time": START, "benchmark_end_time": START + 60}})))
+    check_window(run, "exact", 0, 60)
+    same(("ML.ENERGY", "org/model"), (run["generator"], run["model"]))
+    check_counts(run, (2, 20, 10))
+
+
+def test_llm_d_in_yaml_is_named(folder):
+    text = "version: '0.2'\nrun:\n  uid: a\nscenario:\n  stack: []\nresults:\n  a: 1\n"
+    folder.call("inspect", folder.put(text, "report.yaml"))
+    assert "llm-d benchmark report" in folder.out and "yq" in folder.out, folder.out
+    run = folder.measure("report.yaml")
+    same(("llm-d benchmark report", ["invalid_benchmark_result"]), (run["generator"], run["reasons"]))
+
+
+# ---- What measure writes
+
+def test_the_configuration_is_written(folder):
+    run = folder.measure(folder.put(sample("sglang.jsonl", max_concurrency=16)), "--start", str(START))
+    same((4, 16), (run["request_rate"], run["conc"]))
+    folder.call("measure", "result.json", "gpu_metrics.csv", "--start", str(START), "--out", "out.json")
+    written = json.loads((folder.path / "out.json").read_text())
+    same(("given", 4, 16, 1), (written["window_source"], written["request_rate"], written["conc"], written["power_valid"]))
+
+
+def test_out_agrees_with_what_is_printed(folder):
+    result = folder.put_sample("vllm.json")
+    for words, status in ((["--window", "estimated"], 0), ([], 1)):
+        folder.call("measure", result, "gpu_metrics.csv", "--out", "out.json", *words)
+        same(status, folder.status)
+        same(1 - status, json.loads((folder.path / "out.json").read_text())["power_valid"])
+        same(status == 0, "\nvalid         yes" in folder.out, folder.out)
+
+
+def test_numbers_that_would_be_written_as_zero(folder):
+    for key, code in (("total_output_tokens", "invalid_output_token_count"), ("total_input_tokens", "invalid_input_token_count"),
+                      ("completed", "invalid_successful_query_count")):
+        # 60,000 J over 10^12.
+        reasons = folder.refused(folder.put(json.dumps(INFERENCEX | {key: 10**12})))
+        assert code in reasons, (key, reasons)
+
+
 def main(wanted):
     tests = [test for name, test in globals().items() if name.startswith("test_") and (not wanted or name in wanted)]
     failed = 0

@@ -123,6 +123,16 @@ def test_another_load_before_the_load_is_not_idle(folder):
     check_net(idle, [70, 80], [0, 0])
 
 
+def test_another_load_is_not_idle_where_little_is_recorded_after_it(folder):
+    """200 W each before the load; the recording ends 10 s after it, at 70 W: too short for a plateau."""
+    folder.recording(load(200, 70), last_s=LENGTH + 10)
+    no_numbers(folder.idle("--idle", "auto"), "other_load")
+    assert "those of other work" in folder.out + folder.err or "other_load" in folder.err, folder.err
+    # 10 % more is no other load.
+    folder.recording(load(77, 70), last_s=LENGTH + 10)
+    same("before_load", folder.idle("--idle", "auto")["source"])
+
+
 def test_the_uncertainty_is_that_of_block_means(folder):
     # 20 s before the load to 2 s before it: nine blocks of 2 s. A drift of 1 W in 2 s, of both GPUs.
     def watts(s, gpu):

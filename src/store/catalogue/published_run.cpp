@@ -30,6 +30,7 @@ constexpr std::string_view kConfigurationKeys[] = {"hw",
                                                    "engine",
                                                    "model",
                                                    "model_id",
+                                                   "model_name",
                                                    "infmax_model_prefix",
                                                    "model_prefix",
                                                    "precision",
@@ -129,9 +130,10 @@ void add_window_bounds(const JsonValue& measured, double energy_j, PublishedNumb
   const JsonValue& low = measured.at("energy_j_low");
   const JsonValue& high = measured.at("energy_j_high");
   if (!low.is_finite_number() || !high.is_finite_number() || !(energy_j > 0)) return;
-  const double scale = number.value / energy_j;
-  const Spread spread{(high.as_double() - low.as_double()) / 4 * scale, low.as_double() * scale,
-                      high.as_double() * scale};
+  // The energy that is published may be at an end of its bounds: it stays the estimate.
+  const double half_j = std::max(high.as_double() - energy_j, energy_j - low.as_double());
+  const double half = half_j * number.value / energy_j;
+  const Spread spread{half / 2, number.value - half, number.value + half};
   number.flowed = spread;
   number.repeatability = spread;
 }
@@ -293,6 +295,14 @@ std::string contradiction(const std::vector<PublishedNumber>& numbers, const Jso
   return {};
 }
 
+// Two runs hardly ever agree in as many digits.
+bool has_many_digits(const PublishedNumber& number) {
+  constexpr std::ptrdiff_t kMany = 5;
+  const std::string digits = fmt::format("{:e}", number.value);
+  const std::size_t end = digits.find_last_not_of('0', digits.find('e') - 1);
+  return std::ranges::count_if(digits.substr(0, end + 1), [](char c) { return c != '.'; }) >= kMany;
+}
+
 std::vector<PublishedNumber> numbers_in(const JsonValue& json) {
   std::vector<PublishedNumber> numbers;
   for (const JsonValue::Member& member : json.members) {
@@ -420,9 +430,22 @@ void require_members(std::string_view option, const std::vector<const PublishedR
 }
 
 std::optional<MeasurementIdentity> measurement_identity(const PublishedRun& run, double value) {
-  if (run.start_unix_s == 0) return std::nullopt;
-  return MeasurementIdentity{run.start_unix_s, run.duration_s, value,
+  std::vector<std::pair<std::string, double>> numbers;
+  if (run.start_unix_s == 0) {
+    if (std::ranges::count_if(run.numbers, has_many_digits) < 2) return std::nullopt;
+    for (const PublishedNumber& number : run.numbers)
+      numbers.emplace_back(number.key, number.value);
+    std::ranges::sort(numbers);
+  }
+  return MeasurementIdentity{run.start_unix_s, run.duration_s, std::move(numbers), value,
                              run.gpu_ids,      run.gpu_uuids,  run.hosts};
+}
+
+int metric_schema(const PublishedRun& run) {
+  if (run.numbers.empty()) return 0;
+  return run.number("total_gpu_energy_j") || !run.text_of("power_metric_schema_version").empty()
+             ? 2
+             : 1;
 }
 
 std::unique_ptr<Recording> recording_of_run(const StorePath& telemetry, const JsonValue& record) {

@@ -93,12 +93,19 @@ std::string configuration_text(const Configuration& configuration);
 void require_members(std::string_view option, const std::vector<const PublishedRun*>& runs,
                      const std::vector<std::string>& keys);
 
-// When it began, how long it took, a value that was measured, and the GPUs by id, UUID and host.
-using MeasurementIdentity = std::tuple<double, double, double, std::vector<std::string>,
-                                       std::vector<std::string>, std::vector<std::string>>;
-// Equal for copies alone: two runs on the same GPUs do not begin at the same instant. Returns
-// nullopt if it is not known when the run began.
+// When it began and how long it took; else 0 and all numbers of ours; a value that was measured;
+// and the GPUs by id, UUID and host.
+using MeasurementIdentity =
+    std::tuple<double, double, std::vector<std::pair<std::string, double>>, double,
+               std::vector<std::string>, std::vector<std::string>, std::vector<std::string>>;
+// Equal for copies alone: two runs on the same GPUs do not begin at the same instant, and two runs
+// do not agree in every digit of several numbers. Returns nullopt if it is not known when the run
+// began and fewer than two of its numbers have five digits.
 std::optional<MeasurementIdentity> measurement_identity(const PublishedRun& run, double value);
+
+// The schema of its metrics: 1, the mean of samples times the duration, or 2, integrals. 0: it has
+// none.
+int metric_schema(const PublishedRun& run);
 
 // `members`: the aggregate's; an object without members if it was not found. `record`: nullptr if
 // there is none. The places are the caller's to fill in.
