@@ -24,6 +24,7 @@
 #include "runs/inspect_result.h"
 #include "runs/inspect_sensors.h"
 #include "runs/inspect_windows.h"
+#include "runs/series_doubts.h"
 
 namespace aggregate_power {
 namespace {
@@ -111,6 +112,18 @@ void warn_of_readings(const Surveyor& surveyor, const Telemetry& telemetry, Find
   }
 }
 
+// What refuses a run of this recording.
+void warn_of_series(const Recording& recording, const Telemetry& telemetry, SeriesKeeper& series,
+                    Findings& findings) {
+  if (findings.series.interpolation == Interpolation::hold) return;
+  const Reasons doubts =
+      series_doubts(recording, series.finish(), telemetry.devices(),
+                    {findings.load ? findings.load->window : kAlways, kDefaultMaxSampleGapS});
+  for (const Reasons::Entry& entry : doubts.entries()) {
+    findings.warnings.push_back(fmt::format("{}: {}", code(entry.reason), entry.detail));
+  }
+}
+
 void warn_of_idle_devices(Findings& findings) {
   if (findings.series.sensor.scope == "wall") return;  // its devices are no GPUs
   std::vector<std::string> names;
@@ -141,10 +154,13 @@ void read_recording(const Recording& recording, Findings& findings) {
     return;
   }
   Surveyor surveyor;
+  SeriesKeeper series(findings.load ? findings.load->window : kAlways);
   std::optional<std::string> fault;
   try {
-    read_rows(recording, telemetry, true, {},
-              [&](const Batch& batch) { surveyor.take(batch.readings); });
+    read_rows(recording, telemetry, true, {}, [&](const Batch& batch) {
+      surveyor.take(batch.readings);
+      series.take(batch.readings);
+    });
   } catch (const TelemetryError& error) {
     fault = fmt::format("{}: {}", recording.path(), error.what());
   }
@@ -172,6 +188,7 @@ void read_recording(const Recording& recording, Findings& findings) {
     findings.timezone_source = "stamps";
   }
   warn_of_readings(surveyor, telemetry, findings);
+  if (!fault) warn_of_series(recording, telemetry, series, findings);
   warn_of_idle_devices(findings);
   if (findings.load && !findings.devices.empty()) {
     const Span span = span_of(findings.devices);

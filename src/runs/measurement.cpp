@@ -165,9 +165,16 @@ IntegrationOptions integration_options(const Question& question) {
           question.request.contract};
 }
 
-// Refuses rows that may be of several GPUs, as if their missing column were needed.
+// Refuses rows that may be of several GPUs, as if their missing column were needed. Under schema 1,
+// where rows of one time are of several GPUs, this is a warning.
 void conclude_single_series(const Question& question, const SingleSeries& series,
                             Measurement& found) {
+  if (question.request.schema_version == 1) {
+    std::string doubt = series.doubt_besides_stamps();
+    if (series.has_repeated_stamps() || doubt.empty()) return;
+    found.series_doubts.add(Reason::several_gpus_in_one_series, std::move(doubt));
+    return;
+  }
   std::string doubt = series.doubt();
   if (doubt.empty()) return;
   found.integration = {};
@@ -220,6 +227,7 @@ class RunRows {
   void integrate();
   void conclude_fleet(const Telemetry& telemetry, FleetMeasurement& fleet);
   void conclude_integration(const Telemetry& telemetry, Measurement& found);
+  void conclude_kept(const Telemetry& telemetry, Measurement& found);
 
   const Question& question_;
   Onlooker onlooker_;
@@ -232,6 +240,7 @@ class RunRows {
   std::optional<PowerIntegrator> integrator_;
   std::optional<StateNotes> notes_;
   std::optional<SingleSeries> series_;
+  std::optional<SeriesKeeper> keeper_;
   std::vector<StateMean> states_;
 };
 
@@ -242,11 +251,13 @@ RunRows::RunRows(const Question& question, const SeriesFacts& facts)
   const MeasurementRequest& request = question.request;
   if (!question.window) return;
   const Window window = *question.window;
+  keeper_.emplace(window);
   for (std::size_t i = 0; request.extended && i < kReportedQuantities; ++i) {
     states_.emplace_back(static_cast<GpuQuantity>(i), window, request.max_sample_gap_s);
   }
   if (request.schema_version == 1) {
     mean_.emplace(window, facts.has_devices());
+    if (!facts.has_devices()) series_.emplace();
     return;
   }
   window_rows_.emplace(integration_options(question));
@@ -297,6 +308,7 @@ void RunRows::take(const Batch& batch) {
     if (window_rows_) window_rows_->take(batch.readings);
     if (notes_) notes_->take(batch);
     if (series_) series_->take(batch.readings);
+    keeper_->take(batch.readings);
   }
   take_samples(batch);
   for (StateMean& state : states_) {
@@ -379,6 +391,21 @@ void RunRows::conclude_integration(const Telemetry& telemetry, Measurement& foun
   if (notes_) {
     found.gathered = gather(*question_.window, std::move(samples_), *notes_, telemetry.devices());
   }
+}
+
+// What speaks against the readings of the devices, and what other recordings are compared with.
+void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
+  const Samples& samples = keeper_->finish();
+  const Window window = *question_.window;
+  if (SeriesSink* const sink = question_.request.series) {
+    keep_series(samples, telemetry.devices(), window, question_.recording.path(), *sink);
+  }
+  const bool is_first_schema = question_.request.schema_version == 1;
+  if (!is_first_schema || telemetry.facts().has_devices()) {
+    const Reasons doubts = series_doubts(question_.recording, samples, telemetry.devices(),
+                                         {window, question_.request.max_sample_gap_s});
+    (is_first_schema ? found.series_doubts : found.integration.reasons).add(doubts);
+  }
   if (series_) conclude_single_series(question_, *series_, found);
 }
 
@@ -393,6 +420,7 @@ void RunRows::conclude(const Telemetry& telemetry, Measurement& found) {
   if (question_.request.extended) conclude_fleet(telemetry, found.fleet);
   if (mean_) conclude_mean_power(*mean_, telemetry, found);
   if (window_rows_) conclude_integration(telemetry, found);
+  conclude_kept(telemetry, found);
 }
 
 // Takes the rows again that are out of order, in stretches of time that fit into memory.
