@@ -23,6 +23,7 @@ constexpr std::size_t kFewestValues = 5;
 // after the other, and it moves meanwhile.
 constexpr double kMostlyEqual = 0.9;
 constexpr std::size_t kEnoughToTell = 16;
+constexpr std::size_t kOneMoveIn = 10;
 constexpr double kTenthOfWatt = 0.1 + 1e-6;
 constexpr double kRounded = 1;
 // Readings that may differ by so much must move by many times as much.
@@ -69,6 +70,7 @@ struct Agreement {
   bool is_hopeless() const { return moves >= kEnoughToTell && equal_moves * 2 < moves; }
   bool is_one_sensor() const {
     if (times < kFewestTimes || values.size() < kFewestValues) return false;
+    if (moves < kFewestTimes && moves * kOneMoveIn < times) return false;  // steps of a test
     if (equal == times) return true;
     return moves >= kFewestTimes &&
            static_cast<double>(equal_moves) >= kMostlyEqual * static_cast<double>(moves);
@@ -213,13 +215,26 @@ bool is_constant(std::span<const Sample> samples) {
              samples, [&](const Sample& sample) { return sample.watts == samples.front().watts; });
 }
 
-StateRange range_of(std::span<const Sample> samples) {
-  StateRange range;
-  for (const Sample& sample : samples) range.add(sample.watts);
-  return range;
+struct Range {
+  double least = 0;
+  double highest = 0;
+};
+
+// Without a few on both sides: the recorder may be at fault.
+Range usual_range(std::vector<double> values) {
+  constexpr std::size_t kOdd = 2;
+  if (values.size() < kFewestReadings) return {};
+  std::ranges::sort(values);
+  return {values[kOdd], values[values.size() - 1 - kOdd]};
 }
 
-bool changes_much(const StateRange& range) {
+Range usual_range(std::span<const Sample> samples) {
+  std::vector<double> watts;
+  for (const Sample& sample : samples) watts.push_back(sample.watts);
+  return usual_range(std::move(watts));
+}
+
+bool changes_much(const Range& range) {
   return range.highest > 0 && range.highest - range.least > kFifth * range.highest;
 }
 
@@ -247,24 +262,24 @@ std::string what_moved(std::span<const DeviceSeries> devices, std::size_t own,
                        const Constant& constant) {
   const DeviceSeries& device = devices[own];
   const double watts = constant.samples.front().watts;
-  const StateRange whole = range_of(device.samples);
+  const Range whole = usual_range(device.samples);
   if (constant.is_of_window && watts >= kAtLimit * whole.highest) return {};
-  const StateRange& used = device.utilization_pct;
+  const Range used = usual_range(device.utilization_pct);
   if (used.highest >= kWorkingPct && used.least <= used.highest / 2) {
     return fmt::format("its utilization went from {:g} to {:g} %", used.least, used.highest);
   }
-  const StateRange& heat = device.temperature_c;
+  const Range heat = usual_range(device.temperature_c);
   if (!is_whole(watts) && changes_much(heat)) {
     return fmt::format("its temperature went from {:g} to {:g} C", heat.least, heat.highest);
   }
   if (constant.is_of_window && watts <= kIdleLevel * whole.least) return {};
   const Window when = stretch_of(constant.samples);
   double least_w = std::numeric_limits<double>::infinity();
-  std::optional<StateRange> moved;
+  std::optional<Range> moved;
   std::string whose;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     if (i == own) continue;
-    const StateRange range = range_of(samples_in(devices[i].samples, when));
+    const Range range = usual_range(samples_in(devices[i].samples, when));
     if (range.least > 0) least_w = std::min(least_w, range.least);
     if (!changes_much(range) || (moved && range.highest <= moved->highest)) continue;
     moved = range;
@@ -274,6 +289,18 @@ std::string what_moved(std::span<const DeviceSeries> devices, std::size_t own,
   if (!moved || (watts > 0 && watts <= kIdleLevel * least_w)) return {};
   return fmt::format("GPU {} went from {:.6g} to {:.6g} W", printable(whose), moved->least,
                      moved->highest);
+}
+
+// A die whose board another one measures states nothing.
+std::string without_zeros(std::span<const DeviceSeries> devices) {
+  std::vector<std::string> others;
+  for (const DeviceSeries& device : devices) {
+    const bool has_power =
+        std::ranges::any_of(device.samples, [](const Sample& sample) { return sample.watts > 0; });
+    if (has_power) others.push_back(printable(device.device));
+  }
+  return fmt::format("; if others measure its board, --gpus {} leaves it out",
+                     fmt::join(others, ","));
 }
 
 // A sensor of one value through idle and load, or through the window.
@@ -289,10 +316,10 @@ std::string stuck_text(std::span<const DeviceSeries> devices, std::size_t own,
   }
   const double watts = constant->samples.front().watts;
   return fmt::format(
-      "GPU {} reads {:.6g} W in each of {} samples{} while {}; it is {:.1f} % of the energy",
+      "GPU {} reads {:.6g} W in all {} samples{} while {}; it is {:.1f} % of the energy{}",
       printable(devices[own].device), watts, constant->samples.size(),
       constant->is_of_window ? " of the window" : "", moved,
-      total_w > 0 ? 100 * watts / total_w : 0);
+      total_w > 0 ? 100 * watts / total_w : 0, watts > 0 ? "" : without_zeros(devices));
 }
 
 // The first of them, and how many more there are.
@@ -309,7 +336,8 @@ std::string several_gpus_text(const DeviceSeries& device) {
   SingleSeries series;
   series.take(device.samples);
   const std::string doubt = series.doubt_of_device();
-  return doubt.empty() ? doubt : fmt::format("GPU {} has {}", printable(device.device), doubt);
+  if (doubt.empty()) return {};
+  return fmt::format("GPU {} has {}: it seems to be several GPUs", printable(device.device), doubt);
 }
 
 std::string repeat_text(const DeviceSeries& device, const SeriesRules& rules) {
@@ -321,12 +349,6 @@ std::string repeat_text(const DeviceSeries& device, const SeriesRules& rules) {
 }
 
 }  // namespace
-
-void StateRange::add(double value) {
-  if (std::isnan(value)) return;
-  least = std::min(least, value);
-  highest = std::max(highest, value);
-}
 
 Sameness sameness(std::span<const Sample> a, std::span<const Sample> b, bool of_two_recordings) {
   if (a.empty() || b.empty()) return Sameness::none;

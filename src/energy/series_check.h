@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,20 +13,12 @@
 
 namespace aggregate_power {
 
-// The least and the highest that a device said of itself; least > highest: nothing.
-struct StateRange {
-  double least = std::numeric_limits<double>::infinity();
-  double highest = -std::numeric_limits<double>::infinity();
-
-  void add(double value);  // unless it is NaN
-};
-
 struct DeviceSeries {
   std::string device;               // its name
   std::span<const Sample> samples;  // in time order; those of one stamp in the file's order
-  // In its constant_stretches().
-  StateRange utilization_pct = {};
-  StateRange temperature_c = {};
+  // Each that it stated of itself in its constant_stretches().
+  std::vector<double> utilization_pct = {};
+  std::vector<double> temperature_c = {};
 };
 
 struct SeriesRules {
@@ -39,10 +30,14 @@ struct SeriesRules {
 //
 // * several_gpus_in_one_series: SingleSeries has a doubt of a device.
 // * same_sensor: devices whose readings are equal at all their common times, at least 20, with at
-//   least 5 values.
+//   least 5 values; not steps between a few plateaus.
 // * readings_repeat: the values of a device change only at multiples of a time that is longer than
 //   the gap that is accepted, see refresh_s().
-// * stuck_sensor: see stuck_text().
+// * stuck_sensor: the power is one value, at least 10 times, in the whole recording or in the
+// window,
+//   while the device's utilization doubles, another device's power changes by more than a fifth,
+//   or, if the value has decimals, the device's temperature does. An idle device draws about as
+//   much as others when they are idle; one at its limit in the window draws as much nowhere else.
 Reasons series_reasons(std::span<const DeviceSeries> devices, const SeriesRules& rules);
 
 // ---- The parts

@@ -27,7 +27,7 @@ constexpr double kOtherPower = 0.002;  // of the power
 constexpr std::uint64_t kFewTimes = 3;
 constexpr std::uint64_t kOneTimeIn = 5;
 // What stamps are cut to, in seconds.
-constexpr std::array<double, 4> kGrids_s = {60, 1, 0.1, 0.01};
+constexpr double kGrids_s[] = {60, 1, 0.1, 0.01};
 constexpr double kOffGrid = 0.01;  // of the grid
 // A row at each time that stamps can tell apart: the recorder may be faster than they are.
 constexpr double kEachStep = 1.5;
@@ -81,25 +81,26 @@ void SingleSeries::take_stamp(double unix_s) {
 
 void SingleSeries::take(std::span<const Sample> samples) {
   for (const Sample& sample : samples) {
-    if (times_ > 0) {
-      // Rows per process repeat the reading of their GPU.
-      if (sample.unix_s == last_.unix_s && sample.watts == last_.watts) continue;
-      take_pair(last_, sample);
-    } else {
-      first_unix_s_ = sample.unix_s;
-    }
-    if (times_ == 0 || sample.unix_s != last_.unix_s) {
-      finish_stamp();
-      ++times_;
-      for (std::size_t i = 0; i < kGrids_s.size(); ++i) {
-        const double steps = sample.unix_s / kGrids_s[i];
-        is_on_grid_[i] = is_on_grid_[i] && std::abs(steps - std::round(steps)) < kOffGrid;
-      }
-    }
+    // Rows per process repeat the reading of their GPU.
+    const bool is_same = sample.unix_s == last_.unix_s && sample.watts == last_.watts;
+    if (times_ > 0 && is_same) continue;
+    if (times_ > 0) take_pair(last_, sample);
+    if (times_ == 0 || sample.unix_s != last_.unix_s) take_time(sample.unix_s);
     take_stamp(sample.unix_s);
     power_.add(sample.watts);
     last_ = sample;
   }
+}
+
+void SingleSeries::take_time(double unix_s) {
+  finish_stamp();
+  for (std::size_t i = 0; i < kGrids; ++i) {
+    const double units = unix_s / kGrids_s[i];
+    grids_[i].has_all = grids_[i].has_all && std::abs(units - std::round(units)) < kOffGrid;
+    const bool is_step = times_ > 0 && unix_s - last_.unix_s <= kEachStep * kGrids_s[i];
+    grids_[i].steps += is_step ? 1 : 0;
+  }
+  ++times_;
 }
 
 void SingleSeries::finish_stamp() {
@@ -123,17 +124,14 @@ bool SingleSeries::come_in_groups() const {
 }
 
 bool SingleSeries::are_stamps_coarse() const {
-  if (times_ < 2) return false;
-  const double interval_s = (last_.unix_s - first_unix_s_) / static_cast<double>(times_ - 1);
-  for (std::size_t i = 0; i < kGrids_s.size(); ++i) {
-    if (is_on_grid_[i] && interval_s <= kEachStep * kGrids_s[i]) return true;
-  }
-  return false;
+  return std::ranges::any_of(
+      grids_, [&](const Grid& grid) { return grid.has_all && grid.steps * 2 + 1 >= times_; });
 }
 
-std::string SingleSeries::doubt_besides_stamps() const {
+std::string SingleSeries::doubt() const {
   constexpr const char* kAdvice =
       "rows that name no GPU may be of several: record a column that identifies the GPU";
+  if (!fault_.empty()) return fmt::format("{}; {}", fault_, kAdvice);
   if (const std::size_t rows = power_.period(kClearAlternation); rows > 0) {
     return fmt::format(
         "the power of a row is that of {} rows before, not that of the row before; {}", rows,
@@ -145,13 +143,6 @@ std::string SingleSeries::doubt_besides_stamps() const {
       changes_, comparisons_, kMuchLonger, kAdvice);
 }
 
-std::string SingleSeries::doubt() const {
-  if (fault_.empty()) return doubt_besides_stamps();
-  return fmt::format(
-      "{}; rows that name no GPU may be of several: record a column that identifies the GPU",
-      fault_);
-}
-
 std::string SingleSeries::doubt_of_device() const {
   const std::uint64_t differing = differing_ + (differs_ ? 1 : 0);
   if (differing >= kFewTimes && differing * kOneTimeIn >= times_ && !are_stamps_coarse()) {
@@ -160,8 +151,8 @@ std::string SingleSeries::doubt_of_device() const {
   const std::size_t rows = power_.period(kClearAlternation);
   if (rows > 0 && intervals_.period(kClearRhythm) == rows) {
     return fmt::format(
-        "rows in groups of {}, and the power of a row is that of {} rows before, not that of the row before",
-        rows, rows);
+        "{} in groups of {}, and the power of a row is that of {} rows before, not that of the row before",
+        differing * 2 > times_ ? "several readings at one time" : "rows", rows, rows);
   }
   const bool is_soon = short_pairs_ >= kFewTimes && short_steps_ * 2 > short_pairs_;
   if (is_soon && come_in_groups() && !are_stamps_coarse()) {

@@ -41,9 +41,6 @@ class SingleSeries {
 
   // What speaks against a single GPU if the rows name none; empty: nothing.
   std::string doubt() const;
-  bool has_repeated_stamps() const { return !fault_.empty(); }
-  // The same if rows of several GPUs may have one time.
-  std::string doubt_besides_stamps() const;
   // The same for the samples of one device. One that is polled faster than its stamps tell apart
   // has several readings at a time, and a load may repeat itself: both are no doubt.
   std::string doubt_of_device() const;
@@ -51,6 +48,7 @@ class SingleSeries {
  private:
   void take_stamp(double unix_s);
   void take_pair(Sample before, Sample sample);
+  void take_time(double unix_s);
   void finish_stamp();
   bool come_in_groups() const;
   bool are_stamps_coarse() const;
@@ -65,13 +63,18 @@ class SingleSeries {
   Alternation power_;
   Alternation intervals_;
   // Of samples:
-  double first_unix_s_ = 0;
   std::uint64_t times_ = 0;        // different stamps
   std::uint64_t differing_ = 0;    // of them with readings that differ
   bool differs_ = false;           // those of the last stamp
   std::uint64_t short_pairs_ = 0;  // of readings that follow each other within milliseconds
   std::uint64_t short_steps_ = 0;  // of them, with another power
-  std::array<bool, 4> is_on_grid_ = {true, true, true, true};
+  // Whether all stamps are multiples of a unit, and how many intervals are of a unit or so.
+  struct Grid {
+    bool has_all = true;
+    std::uint64_t steps = 0;
+  };
+  static constexpr std::size_t kGrids = 4;
+  std::array<Grid, kGrids> grids_;
   Sample last_;
 };
 

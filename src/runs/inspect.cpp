@@ -188,7 +188,7 @@ void read_recording(const Recording& recording, Findings& findings) {
     findings.timezone_source = "stamps";
   }
   warn_of_readings(surveyor, telemetry, findings);
-  if (!fault) warn_of_series(recording, telemetry, series, findings);
+  if (!fault && !findings.devices.empty()) warn_of_series(recording, telemetry, series, findings);
   warn_of_idle_devices(findings);
   if (findings.load && !findings.devices.empty()) {
     const Span span = span_of(findings.devices);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/files/file.h"
 #include "base/text/unicode.h"
@@ -165,21 +166,44 @@ IntegrationOptions integration_options(const Question& question) {
           question.request.contract};
 }
 
-// Refuses rows that may be of several GPUs, as if their missing column were needed. Under schema 1,
-// where rows of one time are of several GPUs, this is a warning.
+// Refuses rows that may be of several GPUs, as if their missing column were needed.
 void conclude_single_series(const Question& question, const SingleSeries& series,
                             Measurement& found) {
-  if (question.request.schema_version == 1) {
-    std::string doubt = series.doubt_besides_stamps();
-    if (series.has_repeated_stamps() || doubt.empty()) return;
-    found.series_doubts.add(Reason::several_gpus_in_one_series, std::move(doubt));
-    return;
-  }
   std::string doubt = series.doubt();
   if (doubt.empty()) return;
   found.integration = {};
   add_expected_count_reason(question.request, found.integration.reasons);
   found.integration.reasons.add(Reason::gpu_identity_column_missing, std::move(doubt));
+}
+
+bool has_repeated_stamps(const Samples& samples) {
+  return std::ranges::any_of(samples.devices(), [](const std::vector<Sample>& device) {
+    return std::ranges::adjacent_find(device, {}, &Sample::unix_s) != device.end();
+  });
+}
+
+// Adds to the reason for rows without a reading in the window which devices have none anywhere, and
+// how to leave them out.
+void name_silent(const Telemetry& telemetry, const Samples& samples, Reasons& reasons) {
+  if (!reasons.contains(Reason::invalid_power_sample)) return;
+  std::vector<std::string> silent;
+  std::vector<std::string> others;
+  for (std::size_t i = 0; i < telemetry.devices().size(); ++i) {
+    const bool has_any = i < samples.devices().size() && !samples.devices()[i].empty();
+    (has_any ? others : silent).push_back(printable(telemetry.devices()[i]));
+  }
+  if (silent.empty() || others.empty()) return;
+  Reasons named;
+  for (const Reasons::Entry& entry : reasons.entries()) {
+    std::string detail = entry.detail;
+    if (entry.reason == Reason::invalid_power_sample) {
+      detail = fmt::format(
+          "GPUs {} state no power in any row, {}; if others measure their boards, as on the MI250, --gpus {} leaves them out",
+          fmt::join(silent, ", "), detail, fmt::join(others, ","));
+    }
+    named.add(entry.reason, std::move(detail), entry.obstacle);
+  }
+  reasons = std::move(named);
 }
 
 GapEnergyBound bound_of(Window window, const Samples& samples, std::span<const std::string> names) {
@@ -257,7 +281,6 @@ RunRows::RunRows(const Question& question, const SeriesFacts& facts)
   }
   if (request.schema_version == 1) {
     mean_.emplace(window, facts.has_devices());
-    if (!facts.has_devices()) series_.emplace();
     return;
   }
   window_rows_.emplace(integration_options(question));
@@ -400,11 +423,16 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
   if (SeriesSink* const sink = question_.request.series) {
     keep_series(samples, telemetry.devices(), window, question_.recording.path(), *sink);
   }
-  const bool is_first_schema = question_.request.schema_version == 1;
-  if (!is_first_schema || telemetry.facts().has_devices()) {
-    const Reasons doubts = series_doubts(question_.recording, samples, telemetry.devices(),
-                                         {window, question_.request.max_sample_gap_s});
-    (is_first_schema ? found.series_doubts : found.integration.reasons).add(doubts);
+  Reasons doubts = series_doubts(question_.recording, samples, telemetry.devices(),
+                                 {window, question_.request.max_sample_gap_s});
+  if (question_.request.schema_version == 2) {
+    found.integration.reasons.add(doubts);
+    name_silent(telemetry, samples, found.integration.reasons);
+  } else {
+    // It takes rows of one time that name no GPU as one for each.
+    const bool is_known = !telemetry.facts().has_devices() && has_repeated_stamps(samples);
+    if (is_known) doubts.remove(Reason::several_gpus_in_one_series);
+    found.series_doubts = std::move(doubts);
   }
   if (series_) conclude_single_series(question_, *series_, found);
 }

@@ -2,6 +2,7 @@
 #include "runs/series_doubts.h"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <iterator>
 #include <utility>
@@ -17,7 +18,8 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kMostKept = 1 << 18;
-constexpr std::size_t kMostPairs = 3;  // that a message names
+constexpr std::size_t kMostStates = 1 << 14;  // of a device
+constexpr std::size_t kMostPairs = 3;         // that a message names
 
 // By the number of the device, as it was recorded.
 std::vector<DeviceSeries> series_of(const Samples& samples, std::span<const std::string> names) {
@@ -26,6 +28,11 @@ std::vector<DeviceSeries> series_of(const Samples& samples, std::span<const std:
     devices.push_back({names[i], samples.devices()[i]});
   }
   return devices;
+}
+
+// Unless it is NaN.
+void keep(double value, std::vector<double>& values) {
+  if (!std::isnan(value) && values.size() < kMostStates) values.push_back(value);
 }
 
 // Adds what the devices said of themselves while their power did not change.
@@ -43,8 +50,8 @@ void read_states(const Recording& recording, std::span<const ConstantStretch> st
       if (reading.device >= where.size() || reading.kind == Reading::Kind::bad_timestamp) continue;
       if (!where[reading.device].contains(reading.unix_s)) continue;
       const GpuState& state = batch.states[i];
-      devices[reading.device].utilization_pct.add(state[GpuQuantity::utilization_pct]);
-      devices[reading.device].temperature_c.add(state[GpuQuantity::temperature_c]);
+      keep(state[GpuQuantity::utilization_pct], devices[reading.device].utilization_pct);
+      keep(state[GpuQuantity::temperature_c], devices[reading.device].temperature_c);
     }
   });
 }
