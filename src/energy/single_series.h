@@ -68,9 +68,9 @@ class SingleSeries {
   bool differs_ = false;           // those of the last stamp
   std::uint64_t short_pairs_ = 0;  // of readings that follow each other within milliseconds
   std::uint64_t short_steps_ = 0;  // of them, with another power
-  // Whether all stamps are multiples of a unit, and how many intervals are of a unit or so.
+  // How many stamps are multiples of a unit, and how many intervals are of a unit or so.
   struct Grid {
-    bool has_all = true;
+    std::uint64_t stamps = 0;
     std::uint64_t steps = 0;
   };
   static constexpr std::size_t kGrids = 4;

@@ -184,15 +184,16 @@ bool has_repeated_stamps(const Samples& samples) {
 
 // Adds to the reason for rows without a reading in the window which devices have none anywhere, and
 // how to leave them out.
-void name_silent(const Telemetry& telemetry, const Samples& samples, Reasons& reasons) {
-  if (!reasons.contains(Reason::invalid_power_sample)) return;
+void name_silent(const Telemetry& telemetry, std::span<const std::uint32_t> devices,
+                 Reasons& reasons) {
+  if (devices.empty() || !reasons.contains(Reason::invalid_power_sample)) return;
   std::vector<std::string> silent;
   std::vector<std::string> others;
-  for (std::size_t i = 0; i < telemetry.devices().size(); ++i) {
-    const bool has_any = i < samples.devices().size() && !samples.devices()[i].empty();
-    (has_any ? others : silent).push_back(printable(telemetry.devices()[i]));
+  for (std::uint32_t i = 0; i < telemetry.devices().size(); ++i) {
+    const bool is_silent = std::ranges::find(devices, i) != devices.end();
+    (is_silent ? silent : others).push_back(printable(telemetry.devices()[i]));
   }
-  if (silent.empty() || others.empty()) return;
+  if (others.empty()) return;
   Reasons named;
   for (const Reasons::Entry& entry : reasons.entries()) {
     std::string detail = entry.detail;
@@ -427,7 +428,7 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
                                  {window, question_.request.max_sample_gap_s});
   if (question_.request.schema_version == 2) {
     found.integration.reasons.add(doubts);
-    name_silent(telemetry, samples, found.integration.reasons);
+    name_silent(telemetry, keeper_->silent(), found.integration.reasons);
   } else {
     // It takes rows of one time that name no GPU as one for each.
     const bool is_known = !telemetry.facts().has_devices() && has_repeated_stamps(samples);

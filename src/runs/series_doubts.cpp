@@ -80,6 +80,21 @@ void SeriesKeeper::take(std::span<const Reading> readings) {
     is_narrow_ = true;
   }
   samples_.take(readings);
+  for (const Reading& reading : readings) {
+    if (reading.kind != Reading::Kind::no_power || reading.device == kNoDevice) continue;
+    if (reading.device >= powerless_.size()) powerless_.resize(reading.device + 1);
+    ++powerless_[reading.device];
+  }
+}
+
+std::vector<std::uint32_t> SeriesKeeper::silent() const {
+  constexpr std::uint64_t kFewestRows = 10;
+  std::vector<std::uint32_t> devices;
+  for (std::uint32_t i = 0; i < powerless_.size(); ++i) {
+    const bool has_any = i < samples_.devices().size() && !samples_.devices()[i].empty();
+    if (!has_any && powerless_[i] >= kFewestRows) devices.push_back(i);
+  }
+  return devices;
 }
 
 const Samples& SeriesKeeper::finish() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,11 +25,14 @@ class SeriesKeeper {
   void take(std::span<const Reading> readings);
   // In time order; there are no more rows.
   const Samples& finish();
+  // Devices with rows, 10 or more, of which none states a power.
+  std::vector<std::uint32_t> silent() const;
 
  private:
   Window window_;
   Samples samples_{kAlways};
   bool is_narrow_ = false;
+  std::vector<std::uint64_t> powerless_;  // rows, by device
 };
 
 // The samples of one device of a recording, for a comparison with those of other recordings.
