@@ -207,6 +207,7 @@ constexpr std::size_t kFewestReadings = 10;
 constexpr double kFifth = 0.2;
 constexpr double kWorkingPct = 20;   // of utilization
 constexpr double kIdleLevel = 1.25;  // an idle GPU draws at most so many times the least of others
+constexpr double kIdleShare = 0.6;   // of its highest reading
 constexpr double kAtLimit = 0.97;    // of the highest reading: it may be held there
 
 bool is_constant(std::span<const Sample> samples) {
@@ -263,7 +264,8 @@ std::string what_moved(std::span<const DeviceSeries> devices, std::size_t own,
   const DeviceSeries& device = devices[own];
   const double watts = constant.samples.front().watts;
   const Range whole = usual_range(device.samples);
-  if (constant.is_of_window && watts >= kAtLimit * whole.highest) return {};
+  const bool is_at_limit = is_whole(watts) && watts >= kAtLimit * whole.highest;
+  if (constant.is_of_window && is_at_limit) return {};
   const Range used = usual_range(device.utilization_pct);
   if (used.highest >= kWorkingPct && used.least <= used.highest / 2) {
     return fmt::format("its utilization went from {:g} to {:g} %", used.least, used.highest);
@@ -272,7 +274,8 @@ std::string what_moved(std::span<const DeviceSeries> devices, std::size_t own,
   if (!is_whole(watts) && changes_much(heat)) {
     return fmt::format("its temperature went from {:g} to {:g} C", heat.least, heat.highest);
   }
-  if (constant.is_of_window && watts <= kIdleLevel * whole.least) return {};
+  const bool is_idle = watts <= kIdleLevel * whole.least && watts <= kIdleShare * whole.highest;
+  if (constant.is_of_window && is_idle) return {};
   const Window when = stretch_of(constant.samples);
   double least_w = std::numeric_limits<double>::infinity();
   std::optional<Range> moved;

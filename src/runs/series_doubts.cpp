@@ -17,7 +17,7 @@
 namespace aggregate_power {
 namespace {
 
-constexpr std::size_t kMostKept = 1 << 18;
+constexpr std::size_t kMostKept = 1 << 17;
 constexpr std::size_t kMostStates = 1 << 14;  // of a device
 constexpr std::size_t kMostPairs = 3;         // that a message names
 

@@ -15,7 +15,7 @@
 
 namespace aggregate_power {
 
-// Keeps the samples that are looked at: all of them, or, of a recording with more than 262,144 (4
+// Keeps the samples that are looked at: all of them, or, of a recording with more than 131,072 (2
 // MiB), the first so many from 60 s before the window on.
 class SeriesKeeper {
  public:
