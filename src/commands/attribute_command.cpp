@@ -132,6 +132,8 @@ Command attribute_command() {
   add_max_sample_gap(options, *call).help =
       "Longest allowed gap between two samples of a GPU (default: 3)";
   add_facility_options(options, call->facility);
+  add_accept(options, *call).help =
+      "Measure in spite of these reasons, which 'help reasons' marks as ours";
   add_recording_options(options, *call);
   command.examples =
       "aggregate-power attribute --telemetry gpu_metrics.csv --trace trace.json.gz\n"

@@ -99,6 +99,8 @@ Command windows_command() {
       "GPUs of the recordings that count, as in 0,2-5 or GPU-5f0c1a2b; rows of others are left out (default: all)";
   add_max_sample_gap(options, *request).help =
       "Longest stretch of a window between two samples of a GPU; recorders that write only changes have none (default: 3)";
+  add_accept(options, *request).help =
+      "Measure in spite of these reasons, which 'help reasons' marks as ours";
   add_recording_options(options, *request);
   options.at("--timezone").help += "; in a windows file, times without an offset need this option";
   command.examples =

@@ -25,6 +25,12 @@ std::string series_text(const MetricLabels& series) {
   return text + "}";
 }
 
+// "UUID" of dcgm-exporter, "gpu_uuid", "uuid" of others.
+std::string uuid_of(const MetricLabels& series) {
+  const std::string_view named = series.of("UUID");
+  return std::string(named.empty() ? series.of("gpu_uuid") : named);
+}
+
 std::string text_unless_instance(const MetricLabels& series) {
   const bool is_instance = std::ranges::any_of(
       kInstanceLabels, [&](std::string_view label) { return !series.of(label).empty(); });
@@ -33,14 +39,21 @@ std::string text_unless_instance(const MetricLabels& series) {
 
 }  // namespace
 
+SeriesOverlap::Series& SeriesOverlap::append(const MetricLabels& series) {
+  Series& added = series_.emplace_back();
+  added.text = text_unless_instance(series);
+  added.uuid = uuid_of(series);
+  return added;
+}
+
 std::size_t SeriesOverlap::add(const MetricLabels& series) {
-  series_.emplace_back().text = text_unless_instance(series);
+  append(series);
   return series_.size() - 1;
 }
 
 std::size_t SeriesOverlap::find(const MetricLabels& series) {
   const auto [place, is_new] = found_.try_emplace(text_unless_instance(series), series_.size());
-  if (is_new) series_.emplace_back().text = place->first;
+  if (is_new) append(series);
   return place->second;
 }
 
@@ -94,6 +107,24 @@ void SeriesOverlap::check() const {
     throw TelemetryError(fmt::format(
         "{} and {} are of one GPU at the same time: name the label that tells GPUs apart with --device-column, or query one of them",
         printable(before.text, kMostSeriesShown), printable(after.text, kMostSeriesShown)));
+  }
+  check_uuids(std::move(whole));
+}
+
+// Virtual GPUs repeat the power of the GPU that they share.
+void SeriesOverlap::check_uuids(std::vector<const Series*> whole) {
+  std::erase_if(whole, [](const Series* series) { return series->uuid.empty(); });
+  std::ranges::sort(whole, [](const Series* a, const Series* b) {
+    return a->uuid != b->uuid ? a->uuid < b->uuid : a->first_unix_s < b->first_unix_s;
+  });
+  for (std::size_t i = 1; i < whole.size(); ++i) {
+    const Series& before = *whole[i - 1];
+    const Series& after = *whole[i];
+    if (before.uuid != after.uuid || after.first_unix_s > before.last_unix_s) continue;
+    throw TelemetryError(fmt::format(
+        "{} and {} are of one GPU, {}, which would count twice: query one of them, and leave out --device-column",
+        printable(before.text, kMostSeriesShown), printable(after.text, kMostSeriesShown),
+        printable(before.uuid)));
   }
 }
 

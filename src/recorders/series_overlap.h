@@ -33,19 +33,23 @@ class SeriesOverlap {
   void merge(const SeriesOverlap& part, std::span<const std::uint32_t> numbers);
   // Those without a sample, as text.
   std::vector<std::string> silent() const;
-  // Throws TelemetryError if two series of one device meet in time. Instances of a divided GPU
-  // (MIG), which repeat its power, may; so may series that follow each other, as when a pod ends.
+  // Throws TelemetryError if two series of one device meet in time, or two devices whose UUID is
+  // the same. Instances of a divided GPU (MIG), which repeat its power, may; so may series that
+  // follow each other, as when a pod ends.
   void check() const;
 
  private:
   struct Series {
     std::string text;  // empty: an instance
+    std::string uuid;  // of the GPU, as a label has it; empty: none has
     std::uint32_t device = 0;
     std::uint64_t samples = 0;
     double first_unix_s = 0;
     double last_unix_s = 0;
   };
 
+  Series& append(const MetricLabels& series);
+  static void check_uuids(std::vector<const Series*> whole);
   static void add_samples(const Series& more, Series& to);
 
   std::vector<Series> series_;

@@ -133,6 +133,9 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
         measurement.mean_power ? measurement.mean_power->gpus : integration.gpus.size();
     result.gap_bound = std::move(measurement.gap_bound);
     warn(doubts(result, measurement));
+    for (const Reasons::Entry& entry : measurement.series_doubts.entries()) {
+      warn({fmt::format("{}: {}", code(entry.reason), entry.detail)});
+    }
     for (const std::string_view key : not_finite(result.metrics)) {
       result.reasons.add(Reason::aggregate_result_unwritable,
                          fmt::format("'{}' is too large for a number", key));

@@ -438,7 +438,8 @@ std::optional<Zone> zone_of(const Traces& power) {
 AttributionReport attribute_run(const AttributeRequest& request) {
   const FacilityRates rates = read_facility_rates(request.facility);
   std::vector<GpuTrace> traces = read_all_traces(request);
-  const TracesRequest wanted{request, request.telemetry, request.gpus};
+  const TracesRequest wanted{request, request.telemetry, request.gpus,
+                             false,   request.accepted,  request.max_sample_gap_s};
   Traces power = read_traces(wanted);
   std::vector<std::string> warnings;
   for (const TraceFile& file : power.files) {

@@ -21,6 +21,7 @@
 #include "recorders/recording.h"
 #include "runs/checkup.h"
 #include "runs/sensor_readings.h"
+#include "runs/series_doubts.h"
 #include "runs/understood_sensor.h"
 
 namespace aggregate_power {
@@ -40,6 +41,7 @@ struct Seen {
   std::optional<std::string> zone_doubt;
   bool is_naive = false;
   std::string fault;
+  Reasons doubts;                    // series_doubts()
   std::vector<SensorModel> sensors;  // each that is possible; empty: nobody knows
 };
 
@@ -53,11 +55,13 @@ Seen see(const CheckupRequest& request) {
   }
   Surveyor surveyor;
   AllReadings readings;
+  SeriesKeeper series(kAlways);
   const Telemetry telemetry =
       read_whole(recording, {.take =
                                  [&](const Batch& batch) {
                                    readings.take(batch);
                                    surveyor.take(batch.readings);
+                                   series.take(batch.readings);
                                  },
                              .begin = [](const Telemetry&) { return StateNotes::wanted(); },
                              .fault = &seen.fault});
@@ -70,6 +74,9 @@ Seen see(const CheckupRequest& request) {
   seen.gpus = readings.finish(telemetry.devices());
   seen.series.counter = telemetry.counter();
   seen.devices = surveyor.devices(telemetry.devices());
+  if (seen.series.interpolation != Interpolation::hold) {
+    seen.doubts = series_doubts(recording, series.finish(), telemetry.devices(), {});
+  }
   seen.zone = telemetry.zone().name();
   seen.zone_source = recording.zone_source();
   seen.zone_doubt = recording.zone_doubt(telemetry);
@@ -352,18 +359,25 @@ Checkup check_recording(const CheckupRequest& request) {
   const double period_s = most(seen.devices, &DeviceSurvey::median_interval_s);
   const RecordedLoad load = recorded_load(spans_of(seen));
   const Sensor& sensor = seen.series.sensor;
-  return {{"recorder", ok,
-           fmt::format("{}, {} of {} GPUs ({})", sensor.collector, sensor.name, seen.devices.size(),
-                       seen.series.schema.empty() ? "unknown format" : seen.series.schema)},
-          check_sampling(seen, load, period_s),
-          check_readings(seen),
-          check_refresh(seen, period_s),
-          check_averaging(seen, request),
-          check_zone(seen),
-          check_counter(seen),
-          check_limit(seen, load),
-          check_idle(load),
-          check_interval(request, seen, load)};
+  Checkup checkup = {
+      {"recorder", ok,
+       fmt::format("{}, {} of {} GPUs ({})", sensor.collector, sensor.name, seen.devices.size(),
+                   seen.series.schema.empty() ? "unknown format" : seen.series.schema)},
+      check_sampling(seen, load, period_s),
+      check_readings(seen),
+      check_refresh(seen, period_s),
+      check_averaging(seen, request),
+      check_zone(seen),
+      check_counter(seen),
+      check_limit(seen, load),
+      check_idle(load),
+      check_interval(request, seen, load)};
+  // What makes each run not valid comes first.
+  for (const Reasons::Entry& entry : seen.doubts.entries()) {
+    checkup.insert(checkup.begin() + 1, {std::string(code(entry.reason)), problem, entry.detail,
+                                         std::string(remedy(entry.reason))});
+  }
+  return checkup;
 }
 
 }  // namespace aggregate_power

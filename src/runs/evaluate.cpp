@@ -15,6 +15,7 @@
 #include "base/text/json.h"
 #include "energy/metrics.h"
 #include "results/aggregate_json.h"
+#include "results/deliver.h"
 #include "runs/extras.h"
 
 namespace aggregate_power {
@@ -103,12 +104,13 @@ ZonedResult evaluate_one(MeasurementRequest request, Recording& recording,
 
 // ---- Several recordings
 
-// The number of expected GPUs is not checked.
-void add_recording(Result& sum, Result other) {
+// The number of expected GPUs is not checked. `shared` are the sensors that both have.
+void add_recording(Result& sum, Result other, const SharedSensors& shared) {
   const auto energy = [](const Result& result) {
     return value_of(result.metrics, "total_gpu_energy_j").value_or(0);
   };
   sum.reasons.add(other.reasons);
+  sum.reasons.add(shared.reasons);
   for (const std::string& id : other.observed_gpu_ids) {
     const bool is_known = std::ranges::find(sum.observed_gpu_ids, id) != sum.observed_gpu_ids.end();
     // A host's name and a number are as good as a UUID; a number alone may be that of another node.
@@ -119,6 +121,8 @@ void add_recording(Result& sum, Result other) {
   const std::size_t gpus = sum.metric_gpus + other.metric_gpus;
   for (std::string& id : other.observed_gpu_ids) sum.observed_gpu_ids.push_back(std::move(id));
   std::ranges::move(other.warnings, std::back_inserter(sum.warnings));
+  std::ranges::copy(shared.warnings, std::back_inserter(sum.warnings));
+  accept_reasons(sum);
   std::ranges::move(other.hints, std::back_inserter(sum.hints));
   sum.telemetry_source += ", " + other.telemetry_source;
   const double total_j = energy(sum) + energy(other);
@@ -180,12 +184,15 @@ ZonedResult evaluate(const MeasurementRequest& request, RunRecordings& recording
     wanted.finds_gpus = false;
   }
   std::vector<SensorReadings> readings(paths.size());
+  std::vector<KeptSeries> seen;
   ZonedResult zoned;
   Result& result = zoned.result;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     if (i > 0) recordings.open.emplace_back(paths[i], request.zone, request.columns, request.gpus);
     Recording& recording = recordings.open.back();
     wanted.readings = &readings[i];
+    SeriesSink series;
+    if (!is_only) wanted.series = &series;
     if (recordings.before) recordings.before(i, recording, wanted);
     if (i > 0) refuse_copy(recordings.open.front(), recording);
     ZonedResult one = evaluate_one(wanted, recording, placed.reading, files);
@@ -194,8 +201,9 @@ ZonedResult evaluate(const MeasurementRequest& request, RunRecordings& recording
     if (i == 0) {
       zoned = std::move(one);
     } else {
-      add_recording(result, std::move(one.result));
+      add_recording(result, std::move(one.result), shared_sensors(seen, series.kept));
     }
+    std::ranges::move(series.kept, std::back_inserter(seen));
   }
   if (files.pair && !(files.pair->hardware && zoned.has_zone)) return zoned;
   if (!is_only) check_count(request, placed.reading, result);

@@ -152,6 +152,7 @@ void measure_host(const Recording& recording, const Load& load, const HostReadin
   MeasurementRequest wanted{options};
   wanted.expected_num_gpus.reset();  // the number given is for all hosts together
   wanted.also = [&](std::span<const Reading> readings) { edges.take(readings); };
+  wanted.series = &reading.series;
   Measurement measurement = measure(wanted, recording, moved);
   HostResult& host = reading.host;
   host.reasons = measurement.integration.reasons;

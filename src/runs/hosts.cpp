@@ -13,6 +13,7 @@
 #include "energy/clock_offset.h"
 #include "loads/benchmark_outcome.h"
 #include "loads/load_generator.h"
+#include "results/deliver.h"
 #include "results/record.h"
 #include "runs/evaluate.h"
 #include "runs/extras.h"
@@ -86,6 +87,23 @@ Reasons check_files(std::span<const HostReading> readings) {
     if (is_new) continue;
     reasons.add(Reason::gpu_uuid_repeated,
                 one_line(fmt::format("{} and {} have the same file", other->second, host.host)));
+  }
+  return reasons;
+}
+
+// Two hosts whose readings are the same have one recording, and one of them is missing.
+Reasons check_sensors(std::vector<HostReading>& readings) {
+  Reasons reasons;
+  std::vector<KeptSeries> seen;
+  for (HostReading& reading : readings) {
+    for (KeptSeries& series : reading.series.kept) {
+      series.recording = reading.host.host;
+      for (Sample& sample : series.samples) sample.unix_s += reading.host.clock_offset_s;
+    }
+    const SharedSensors shared = shared_sensors(seen, reading.series.kept);
+    reasons.add(shared.reasons);
+    std::ranges::copy(shared.warnings, std::back_inserter(reading.warnings));
+    std::ranges::move(reading.series.kept, std::back_inserter(seen));
   }
   return reasons;
 }
@@ -267,12 +285,14 @@ Result measured_hosts(const RunSpec& request) {
   if (!result.load || !is_request_good(request, result.reasons)) return result;
   Hosts hosts;
   hosts.readings = read_hosts(request, *result.load, result.reasons);
+  result.reasons.add(check_sensors(hosts.readings));
   for (const HostReading& host : hosts.readings) {
     result.causes.add(host.column_faults);
     std::ranges::copy(host.hints, std::back_inserter(result.hints));
     std::ranges::copy(host.warnings, std::back_inserter(result.warnings));
   }
   result.reasons.add(check_together(request, hosts));
+  accept_reasons(result);
   std::ranges::move(estimate_clocks(hosts.readings), std::back_inserter(result.warnings));
   if (request.extended) {
     std::vector<NodeFleet> fleets;

@@ -25,6 +25,7 @@
 #include "runs/inspect_sensors.h"
 #include "runs/inspect_windows.h"
 #include "runs/sensor_readings.h"
+#include "runs/series_doubts.h"
 
 namespace aggregate_power {
 namespace {
@@ -112,6 +113,18 @@ void warn_of_readings(const Surveyor& surveyor, const Telemetry& telemetry, Find
   }
 }
 
+// What refuses a run of this recording.
+void warn_of_series(const Recording& recording, const Telemetry& telemetry, SeriesKeeper& series,
+                    Findings& findings) {
+  if (findings.series.interpolation == Interpolation::hold) return;
+  const Reasons doubts =
+      series_doubts(recording, series.finish(), telemetry.devices(),
+                    {findings.load ? findings.load->window : kAlways, kDefaultMaxSampleGapS});
+  for (const Reasons::Entry& entry : doubts.entries()) {
+    findings.warnings.push_back(fmt::format("{}: {}", code(entry.reason), entry.detail));
+  }
+}
+
 void warn_of_idle_devices(Findings& findings) {
   if (findings.series.sensor.scope == "wall") return;  // its devices are no GPUs
   std::vector<std::string> names;
@@ -143,11 +156,13 @@ void read_recording(const InspectRequest& request, const Recording& recording, F
   }
   Surveyor surveyor;
   AllReadings all;
+  SeriesKeeper series(findings.load ? findings.load->window : kAlways);
   const GpuQuantitySet states = request.with_sensors ? StateNotes::wanted() : GpuQuantitySet();
   std::optional<std::string> fault;
   try {
     read_rows(recording, telemetry, true, states, [&](const Batch& batch) {
       surveyor.take(batch.readings);
+      series.take(batch.readings);
       if (request.with_sensors) all.take(batch);
     });
   } catch (const TelemetryError& error) {
@@ -177,6 +192,7 @@ void read_recording(const InspectRequest& request, const Recording& recording, F
     findings.timezone_source = "stamps";
   }
   warn_of_readings(surveyor, telemetry, findings);
+  if (!fault && !findings.devices.empty()) warn_of_series(recording, telemetry, series, findings);
   warn_of_idle_devices(findings);
   if (findings.load && !findings.devices.empty()) {
     const Span span = span_of(findings.devices);

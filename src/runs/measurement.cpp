@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/files/file.h"
 #include "base/text/unicode.h"
@@ -175,6 +176,37 @@ void conclude_single_series(const Question& question, const SingleSeries& series
   found.integration.reasons.add(Reason::gpu_identity_column_missing, std::move(doubt));
 }
 
+bool has_repeated_stamps(const Samples& samples) {
+  return std::ranges::any_of(samples.devices(), [](const std::vector<Sample>& device) {
+    return std::ranges::adjacent_find(device, {}, &Sample::unix_s) != device.end();
+  });
+}
+
+// Adds to the reason for rows without a reading in the window which devices have none anywhere, and
+// how to leave them out.
+void name_silent(const Telemetry& telemetry, std::span<const std::uint32_t> devices,
+                 Reasons& reasons) {
+  if (devices.empty() || !reasons.contains(Reason::invalid_power_sample)) return;
+  std::vector<std::string> silent;
+  std::vector<std::string> others;
+  for (std::uint32_t i = 0; i < telemetry.devices().size(); ++i) {
+    const bool is_silent = std::ranges::find(devices, i) != devices.end();
+    (is_silent ? silent : others).push_back(printable(telemetry.devices()[i]));
+  }
+  if (others.empty()) return;
+  Reasons named;
+  for (const Reasons::Entry& entry : reasons.entries()) {
+    std::string detail = entry.detail;
+    if (entry.reason == Reason::invalid_power_sample) {
+      detail = fmt::format(
+          "GPUs {} state no power in any row, {}; if others measure their boards, as on the MI250, --gpus {} leaves them out",
+          fmt::join(silent, ", "), detail, fmt::join(others, ","));
+    }
+    named.add(entry.reason, std::move(detail), entry.obstacle);
+  }
+  reasons = std::move(named);
+}
+
 GapEnergyBound bound_of(Window window, const Samples& samples, std::span<const std::string> names) {
   GapBound gaps(window);
   GapEnergyBound bound;
@@ -220,6 +252,7 @@ class RunRows {
   void integrate();
   void conclude_fleet(const Telemetry& telemetry, FleetMeasurement& fleet);
   void conclude_integration(const Telemetry& telemetry, Measurement& found);
+  void conclude_kept(const Telemetry& telemetry, Measurement& found);
 
   const Question& question_;
   Onlooker onlooker_;
@@ -232,6 +265,7 @@ class RunRows {
   std::optional<PowerIntegrator> integrator_;
   std::optional<StateNotes> notes_;
   std::optional<SingleSeries> series_;
+  std::optional<SeriesKeeper> keeper_;
   std::vector<StateMean> states_;
 };
 
@@ -242,6 +276,7 @@ RunRows::RunRows(const Question& question, const SeriesFacts& facts)
   const MeasurementRequest& request = question.request;
   if (!question.window) return;
   const Window window = *question.window;
+  keeper_.emplace(window);
   for (std::size_t i = 0; request.extended && i < kReportedQuantities; ++i) {
     states_.emplace_back(static_cast<GpuQuantity>(i), window, request.max_sample_gap_s);
   }
@@ -297,6 +332,7 @@ void RunRows::take(const Batch& batch) {
     if (window_rows_) window_rows_->take(batch.readings);
     if (notes_) notes_->take(batch);
     if (series_) series_->take(batch.readings);
+    keeper_->take(batch.readings);
   }
   take_samples(batch);
   for (StateMean& state : states_) {
@@ -373,6 +409,26 @@ void RunRows::conclude_integration(const Telemetry& telemetry, Measurement& foun
   if (notes_) {
     found.gathered = gather(*question_.window, std::move(samples_), *notes_, telemetry.devices());
   }
+}
+
+// What speaks against the readings of the devices, and what other recordings are compared with.
+void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
+  const Samples& samples = keeper_->finish();
+  const Window window = *question_.window;
+  if (SeriesSink* const sink = question_.request.series) {
+    keep_series(samples, telemetry.devices(), window, question_.recording.path(), *sink);
+  }
+  Reasons doubts = series_doubts(question_.recording, samples, telemetry.devices(),
+                                 {window, question_.request.max_sample_gap_s});
+  if (question_.request.schema_version == 2) {
+    found.integration.reasons.add(doubts);
+    name_silent(telemetry, keeper_->silent(), found.integration.reasons);
+  } else {
+    // It takes rows of one time that name no GPU as one for each.
+    const bool is_known = !telemetry.facts().has_devices() && has_repeated_stamps(samples);
+    if (is_known) doubts.remove(Reason::several_gpus_in_one_series);
+    found.series_doubts = std::move(doubts);
+  }
   if (series_) conclude_single_series(question_, *series_, found);
 }
 
@@ -387,6 +443,7 @@ void RunRows::conclude(const Telemetry& telemetry, Measurement& found) {
   if (question_.request.extended) conclude_fleet(telemetry, found.fleet);
   if (mean_) conclude_mean_power(*mean_, telemetry, found);
   if (window_rows_) conclude_integration(telemetry, found);
+  conclude_kept(telemetry, found);
 }
 
 // Takes the rows again that are out of order, in stretches of time that fit into memory.

@@ -22,6 +22,7 @@
 #include "results/record.h"
 #include "runs/counters.h"
 #include "runs/run_options.h"
+#include "runs/series_doubts.h"
 
 namespace aggregate_power {
 
@@ -47,6 +48,8 @@ struct MeasurementRequest : RunOptions {
   std::function<Onlooker(const SeriesFacts&)> beside = {};
   // If an uncertainty or idle power is wanted: receives what assess() read of a run.
   SensorReadings* readings = nullptr;
+  // If other recordings may be of the same GPUs: receives samples to compare.
+  SeriesSink* series = nullptr;
 };
 
 struct Measurement {
@@ -57,6 +60,7 @@ struct Measurement {
   std::optional<CountersRead> counters;    // if they could be read along with the power
   FleetMeasurement fleet;
   std::optional<GapEnergyBound> gap_bound;  // if longer gaps than usual are accepted
+  Reasons series_doubts;                    // schema 1: those that refuse a run of schema 2
   Reasons column_faults;                    // why columns are missing, beyond the contract's codes
   std::optional<TelemetryFacts> telemetry;  // nullopt: it was not read
   std::vector<std::string> devices;         // all that the recording names, selected or not

@@ -19,6 +19,7 @@
 #include "recorders/device_names.h"
 #include "recorders/recording.h"
 #include "runs/repeated_recordings.h"
+#include "runs/series_doubts.h"
 
 namespace aggregate_power {
 namespace {
@@ -29,6 +30,8 @@ constexpr double kJitterS = 1;
 constexpr std::uint64_t kFewTimes = 3;
 // No sensor reads more, and sums of more may be infinite.
 constexpr double kMostW = 1e15;
+// Samples of a device that are compared with those of other recordings.
+constexpr std::size_t kCompared = 1 << 14;
 
 // Keeps the samples of each device.
 class SampleKeeper {
@@ -184,14 +187,45 @@ void drop_unnamed_counters(ReadFile& read) {
   std::erase_if(read.counters, is_unnamed);
 }
 
+[[noreturn]] void refuse_doubts(const std::string& path, const Reasons& doubts) {
+  const Reasons::Entry& first = doubts.entries().front();
+  throw Error(fmt::format("{}: {} ({}): {}; --accept {} counts them all the same",
+                          printable_path(path), code(first.reason), first.detail,
+                          remedy(first.reason), code(first.reason)));
+}
+
+// Refuses readings that are not believed, unless they are accepted. A counter also counts where the
+// readings of power are stale or stuck.
+void judge_series(const TracesRequest& request, const Recording& recording,
+                  const Telemetry& telemetry, SeriesKeeper& series, ReadFile& read) {
+  if (!request.accepted || telemetry.facts().interpolation == Interpolation::hold) return;
+  Reasons doubts = series_doubts(recording, series.finish(), telemetry.devices(),
+                                 {kAlways, request.max_sample_gap_s});
+  if (!read.counters.empty()) {
+    doubts.remove(Reason::readings_repeat);
+    doubts.remove(Reason::stuck_sensor);
+  }
+  Reasons accepted;
+  doubts.accept(*request.accepted, accepted);
+  if (!doubts.empty()) refuse_doubts(recording.path(), doubts);
+  for (const Reasons::Entry& entry : accepted.entries()) {
+    read.file.warnings.push_back(
+        fmt::format("accepted by the caller: {} ({})", code(entry.reason), entry.detail));
+  }
+}
+
 ReadFile read_file(const TracesRequest& request, const std::string& path) {
   const Recording recording(path, request.zone, request.columns, request.gpus);
   if (!recording.faults().empty()) refuse(path, recording.faults());
   SampleKeeper keeper;
+  SeriesKeeper series_keeper(kAlways);
   std::string fault;
-  const Telemetry telemetry = read_whole(
-      recording,
-      {.take = [&](const Batch& batch) { keeper.take(batch.readings); }, .fault = &fault});
+  const Telemetry telemetry = read_whole(recording, {.take =
+                                                         [&](const Batch& batch) {
+                                                           keeper.take(batch.readings);
+                                                           series_keeper.take(batch.readings);
+                                                         },
+                                                     .fault = &fault});
   const SeriesFacts& series = telemetry.facts();
   ReadFile read;
   if (!series.has_power() && series.has_times() && request.with_counters) {
@@ -216,6 +250,7 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
   if (auto silent = silent_series_text(telemetry.silent_series())) {
     read.file.warnings.push_back(std::move(*silent));
   }
+  judge_series(request, recording, telemetry, series_keeper, read);
   if (keeper.unnamed() > 0) refuse_unnamed(path, keeper.unnamed());
   for (std::uint32_t i = 0; i < keeper.devices().size(); ++i) {
     std::ranges::copy(keeper.unnamed_invalid_unix_s(),
@@ -229,6 +264,25 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
                             path, path));
   }
   return read;
+}
+
+// Refuses sensors that are in two recordings.
+void refuse_shared_sensors(const TracesRequest& request, std::vector<ReadFile>& files) {
+  if (!request.accepted) return;
+  std::vector<KeptSeries> seen;
+  for (ReadFile& read : files) {
+    std::vector<KeptSeries> own;
+    for (const PowerTrace& device : read.devices) {
+      const auto samples = device.samples().first(std::min(device.samples().size(), kCompared));
+      own.push_back({read.file.path, device.device(), {samples.begin(), samples.end()}});
+    }
+    SharedSensors shared = shared_sensors(seen, own);
+    Reasons accepted;
+    shared.reasons.accept(*request.accepted, accepted);
+    if (!shared.reasons.empty()) refuse_doubts(read.file.path, shared.reasons);
+    std::ranges::move(shared.warnings, std::back_inserter(read.file.warnings));
+    std::ranges::move(own, std::back_inserter(seen));
+  }
 }
 
 std::vector<RecordedDevice> recorded_devices(const std::vector<ReadFile>& files) {
@@ -252,6 +306,7 @@ Traces read_traces(const TracesRequest& request) {
   }
   refuse_different_scopes(files);
   refuse_repeated_devices(recorded_devices(files));
+  refuse_shared_sensors(request, files);
   Traces traces;
   for (ReadFile& read : files) {
     const auto name_of = [&](const std::string& device) {

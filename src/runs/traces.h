@@ -1,6 +1,7 @@
 // The power of every device of one or several recordings, in memory.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ struct TracesRequest : RecordingOptions {
   std::vector<std::string> files;  // normal paths
   GpuSelection gpus = {};          // those that count
   bool with_counters = false;      // energy counters, too, where a recording has them
+  // Reasons of series_doubts() that warn instead of refusing; nullopt: the readings are not judged.
+  std::optional<std::vector<Reason>> accepted = {};
+  double max_sample_gap_s = kDefaultMaxSampleGapS;
 };
 
 // One file as it was read.

@@ -256,7 +256,7 @@ def test_limit_and_idle_power(folder):
     rows = ["timestamp,index,power.draw [W],power.limit [W]"]
     for at in range(100):
         watts = 500 + at % 3 if 40 <= at < 80 else 80 + at % 2
-        rows += [f"2026/09/08 07:{20 + at // 60:02}:{at % 60:02}.000,{gpu},{watts}.00 W,700.00 W" for gpu in (0, 1)]
+        rows += [f"2026/09/08 07:{20 + at // 60:02}:{at % 60:02}.000,{gpu},{watts}.0{gpu * (at % 2)} W,700.00 W" for gpu in (0, 1)]
     (folder / "power.csv").write_text("\n".join(rows) + "\n")
     window = ["--start", "2026-09-08T07:20:40Z", "--end", "+39s", "--timezone", "UTC"]
     drawn = json.loads(Ran(folder, "power.csv", *window, "--format", "json").out)

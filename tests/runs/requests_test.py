@@ -50,9 +50,10 @@ class Run:
         (self.path / name).write_text(text if isinstance(text, str) else json.dumps(text))
         return name
 
-    def recording(self, samples, gpus=1):
+    def recording(self, samples, gpus=1, apart_w=0):
         rows = [f"timestamp, index, {self.column}"]
-        rows += [f"{stamp(at)}, {gpu}, {watts:.3f} W" for at, watts in samples for gpu in range(gpus)]
+        rows += [f"{stamp(at)}, {gpu}, {watts + apart_w * gpu * (i % 2):.3f} W"
+                 for i, (at, watts) in enumerate(samples) for gpu in range(gpus)]
         self.write("gpu.csv", "\n".join(rows) + "\n")
         self.gpus = gpus
 
@@ -266,7 +267,7 @@ def test_conservation_of_random_requests(folder):
     chance = random.Random(1)
     for share in ("equal", "tokens"):
         run = Run(folder)
-        run.recording([(at / 4, chance.uniform(50, 700)) for at in range(241)], gpus=3)
+        run.recording([(at / 4, chance.uniform(50, 700)) for at in range(241)], gpus=3, apart_w=1)
         requests = []
         for _ in range(400):
             start = chance.uniform(0, 55)

@@ -50,6 +50,15 @@ void Samples::clear(Window within) {
   is_sorted_ = true;
 }
 
+void Samples::narrow(Window within) {
+  within_ = within;
+  size_ = 0;
+  for (std::vector<Sample>& samples : devices_) {
+    std::erase_if(samples, [&](const Sample& sample) { return !within.contains(sample.unix_s); });
+    size_ += samples.size();
+  }
+}
+
 void Samples::sort() {
   if (is_sorted_) return;
   for (std::vector<Sample>& samples : devices_) {

@@ -22,6 +22,8 @@ class Samples {
   // Puts the samples of each device in the order of time; where several have one stamp, they stay
   // in the order in which they came.
   void sort();
+  // Forgets those that are not in `within`, and takes no others from now on.
+  void narrow(Window within);
   // Forgets them, and takes those in `within` from now on.
   void clear(Window within);
   void clear() { clear(within_); }

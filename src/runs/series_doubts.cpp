@@ -1,0 +1,168 @@
+// Keeps samples of recordings, and finds what speaks against them.
+#include "runs/series_doubts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/files/path.h"
+#include "base/text/unicode.h"
+#include "energy/gather.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::size_t kMostKept = 1 << 17;
+constexpr std::size_t kMostStates = 1 << 14;  // of a device
+constexpr std::size_t kMostPairs = 3;         // that a message names
+
+// By the number of the device, as it was recorded.
+std::vector<DeviceSeries> series_of(const Samples& samples, std::span<const std::string> names) {
+  std::vector<DeviceSeries> devices;
+  for (std::size_t i = 0; i < std::min(samples.devices().size(), names.size()); ++i) {
+    devices.push_back({names[i], samples.devices()[i]});
+  }
+  return devices;
+}
+
+// Unless it is NaN.
+void keep(double value, std::vector<double>& values) {
+  if (!std::isnan(value) && values.size() < kMostStates) values.push_back(value);
+}
+
+// Adds what the devices said of themselves while their power did not change.
+void read_states(const Recording& recording, std::span<const ConstantStretch> stretches,
+                 std::vector<DeviceSeries>& devices) {
+  std::vector<Window> where(devices.size(), kNever);
+  for (const ConstantStretch& constant : stretches) where[constant.device] = constant.stretch;
+  Telemetry telemetry = recording.open();
+  const GpuQuantitySet wanted =
+      quantity_set({GpuQuantity::utilization_pct, GpuQuantity::temperature_c});
+  read_rows(recording, telemetry, false, wanted, [&](const Batch& batch) {
+    if (batch.states.empty()) return;
+    for (std::size_t i = 0; i < batch.readings.size(); ++i) {
+      const Reading& reading = batch.readings[i];
+      if (reading.device >= where.size() || reading.kind == Reading::Kind::bad_timestamp) continue;
+      if (!where[reading.device].contains(reading.unix_s)) continue;
+      const GpuState& state = batch.states[i];
+      keep(state[GpuQuantity::utilization_pct], devices[reading.device].utilization_pct);
+      keep(state[GpuQuantity::temperature_c], devices[reading.device].temperature_c);
+    }
+  });
+}
+
+std::string name_of(const KeptSeries& series) {
+  return fmt::format("GPU {} of {}", printable(series.device), printable_path(series.recording));
+}
+
+// Which of the devices to keep, where that can be said.
+std::string remedy_of(std::span<const std::string> kept, std::span<const std::string> others) {
+  const bool have_own_names = std::ranges::none_of(
+      others, [&](const std::string& name) { return std::ranges::find(kept, name) != kept.end(); });
+  std::string text = "give one of the recordings";
+  if (have_own_names) {
+    text += fmt::format(", or keep one of each sensor with --gpus {}", fmt::join(kept, ","));
+  }
+  return text;
+}
+
+}  // namespace
+
+void SeriesKeeper::take(std::span<const Reading> readings) {
+  if (samples_.size() >= kMostKept) {
+    if (is_narrow_) return;
+    samples_.narrow(gathered_around(window_));
+    is_narrow_ = true;
+  }
+  samples_.take(readings);
+  for (const Reading& reading : readings) {
+    if (reading.kind != Reading::Kind::no_power || reading.device == kNoDevice) continue;
+    if (reading.device >= powerless_.size()) powerless_.resize(reading.device + 1);
+    ++powerless_[reading.device];
+  }
+}
+
+std::vector<std::uint32_t> SeriesKeeper::silent() const {
+  constexpr std::uint64_t kFewestRows = 10;
+  std::vector<std::uint32_t> devices;
+  for (std::uint32_t i = 0; i < powerless_.size(); ++i) {
+    const bool has_any = i < samples_.devices().size() && !samples_.devices()[i].empty();
+    if (!has_any && powerless_[i] >= kFewestRows) devices.push_back(i);
+  }
+  return devices;
+}
+
+const Samples& SeriesKeeper::finish() {
+  samples_.sort();
+  return samples_;
+}
+
+void keep_series(const Samples& samples, std::span<const std::string> names, Window window,
+                 const std::string& recording, SeriesSink& sink) {
+  for (std::size_t i = 0; i < std::min(samples.devices().size(), names.size()); ++i) {
+    std::span<const Sample> all = samples.devices()[i];
+    const auto before = std::ranges::lower_bound(all, window.start_unix_s, {}, &Sample::unix_s);
+    const std::size_t in_front = static_cast<std::size_t>(before - all.begin());
+    const std::size_t spare = all.size() - std::min(all.size(), sink.most);
+    all = all.subspan(std::min(in_front, spare));
+    all = all.first(std::min(all.size(), sink.most));
+    if (!all.empty()) sink.kept.push_back({recording, names[i], {all.begin(), all.end()}});
+  }
+}
+
+Reasons series_doubts(const Recording& recording, const Samples& samples,
+                      std::span<const std::string> names, const SeriesRules& rules) {
+  std::vector<DeviceSeries> devices = series_of(samples, names);
+  const std::vector<ConstantStretch> constant = constant_stretches(devices, rules);
+  if (!constant.empty()) {
+    try {
+      read_states(recording, constant, devices);
+    } catch (const std::exception&) {  // it changed meanwhile; the power was read
+    }
+  }
+  std::erase_if(devices, [](const DeviceSeries& device) { return device.samples.empty(); });
+  return series_reasons(devices, rules);
+}
+
+SharedSensors shared_sensors(std::span<const KeptSeries> before, std::span<const KeptSeries> more) {
+  std::vector<std::string> certain;
+  std::vector<std::string> possible;
+  std::vector<std::string> kept;
+  std::vector<std::string> others;
+  for (const KeptSeries& own : more) {
+    for (const KeptSeries& other : before) {
+      const Sameness same = sameness(other.samples, own.samples, true);
+      if (same == Sameness::none) continue;
+      (same == Sameness::certain ? certain : possible)
+          .push_back(fmt::format("{} and {}", name_of(other), name_of(own)));
+      kept.push_back(printable(other.device));
+      others.push_back(printable(own.device));
+      break;
+    }
+  }
+  const auto first = [](const std::vector<std::string>& pairs) {
+    const std::size_t shown = std::min(pairs.size(), kMostPairs);
+    std::string text = fmt::format("{}", fmt::join(std::span(pairs).first(shown), ", of "));
+    if (shown < pairs.size()) text += fmt::format(", and of {} more", pairs.size() - shown);
+    return text;
+  };
+  SharedSensors shared;
+  if (!certain.empty()) {
+    shared.reasons.add(
+        Reason::same_sensor,
+        fmt::format("the readings of {} are the same at all times: they are of one sensor; {}",
+                    first(certain), remedy_of(kept, others)));
+  } else if (!possible.empty()) {
+    shared.warnings.push_back(fmt::format(
+        "the readings of {} are equal at all times, but of few values: they may be of the same GPU, whose energy then counts twice; if so, {}",
+        first(possible), remedy_of(kept, others)));
+  }
+  return shared;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,341 @@
+// Recordings made here of one sensor or several, fresh or stale, moving or stuck. A load of noise
+// is made by a congruential generator, so that two seeds are two sensors.
+#include "energy/series_check.h"
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace aggregate_power {
+namespace series_check_test {
+
+using Series = std::vector<Sample>;
+
+// 500 W +- 50 W, to 0.01 W.
+class Noise {
+ public:
+  explicit Noise(std::uint64_t seed) : state_(seed * 2654435761 + 1) {}
+  double watts() {
+    state_ = state_ * 6364136223846793005 + 1442695040888963407;
+    return 450 + static_cast<double>((state_ >> 33) % 10000) / 100;
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+Series noise(std::uint64_t seed, int count, double step_s = 1, double start_s = 1e9) {
+  Noise sensor(seed);
+  Series samples;
+  for (int i = 0; i < count; ++i) samples.push_back({start_s + i * step_s, sensor.watts()});
+  return samples;
+}
+
+Series constant(double watts, int count) {
+  Series samples;
+  for (int i = 0; i < count; ++i) samples.push_back({1e9 + i, watts});
+  return samples;
+}
+
+// 100 W for the first third, then 500 W.
+Series load(int count) {
+  Series samples;
+  for (int i = 0; i < count; ++i) samples.push_back({1e9 + i, i < count / 3 ? 100.0 : 500.0});
+  return samples;
+}
+
+// A query that repeats the last reading of a scrape each `scrape` samples.
+Series repeated(std::uint64_t seed, int count, int scrape) {
+  Noise sensor(seed);
+  Series samples;
+  for (int i = 0; i < count; ++i) {
+    const double watts = i % scrape == 0 ? sensor.watts() : samples.back().watts;
+    samples.push_back({1e9 + i, watts});
+  }
+  return samples;
+}
+
+Series rounded(Series samples) {
+  for (Sample& sample : samples) sample.watts = std::round(sample.watts);
+  return samples;
+}
+
+std::string reasons(const std::vector<Series>& all, const SeriesRules& rules = {}) {
+  std::vector<DeviceSeries> devices;
+  for (std::size_t i = 0; i < all.size(); ++i) devices.push_back({std::to_string(i), all[i]});
+  std::string codes;
+  for (const std::string& one : series_reasons(devices, rules).codes()) codes += one + " ";
+  return codes;
+}
+
+// ---- Good recordings
+
+TEST(SeriesCheck, AcceptsSensorsOfTheirOwn) {
+  EXPECT_EQ(reasons({}), "");
+  EXPECT_EQ(reasons({{}}), "");
+  EXPECT_EQ(reasons({noise(1, 300)}), "");
+  EXPECT_EQ(reasons({noise(1, 300), noise(2, 300), noise(3, 300)}), "");
+  EXPECT_EQ(reasons({rounded(noise(1, 300)), rounded(noise(2, 300))}), "");
+}
+
+TEST(SeriesCheck, AcceptsConstantPowerAndSteps) {
+  EXPECT_EQ(reasons({constant(500, 100), constant(500, 100)}), "");
+  EXPECT_EQ(reasons({load(100), load(100)}), "");
+}
+
+// Five plateaus: 5 values at 100 times, and 4 moves.
+TEST(SeriesCheck, AcceptsPlateausThatSeveralGpusShare) {
+  Series plateaus;
+  for (int i = 0; i < 100; ++i) plateaus.push_back({1e9 + i, 100.0 + 100.0 * (i / 20)});
+  EXPECT_EQ(reasons({plateaus, plateaus}, {.max_sample_gap_s = 60}), "");
+}
+
+// ---- Several GPUs in one series
+
+TEST(SeriesCheck, RefusesRowsThatComeMillisecondsApart) {
+  Series rows;
+  Noise sensor(1);
+  for (int tick = 0; tick < 60; ++tick) {
+    for (int gpu = 0; gpu < 8; ++gpu) rows.push_back({1e9 + tick + 0.002 * gpu, sensor.watts()});
+  }
+  EXPECT_EQ(reasons({rows}), "several_gpus_in_one_series ");
+}
+
+// The same sensor asked eight times within 14 ms says the same eight times.
+TEST(SeriesCheck, AcceptsAReadingThatIsRepeatedWithinMilliseconds) {
+  Series rows;
+  Noise sensor(1);
+  for (int tick = 0; tick < 60; ++tick) {
+    const double watts = sensor.watts();
+    for (int again = 0; again < 8; ++again) rows.push_back({1e9 + tick + 0.002 * again, watts});
+  }
+  EXPECT_EQ(reasons({rows}), "");
+}
+
+TEST(SeriesCheck, RefusesTwoReadingsAtOneTime) {
+  Series rows;
+  Noise sensor(1);
+  for (int tick = 0; tick < 60; ++tick) {
+    rows.push_back({1e9 + tick + 0.25, sensor.watts()});
+    rows.push_back({1e9 + tick + 0.25, sensor.watts()});
+  }
+  EXPECT_EQ(reasons({rows}), "several_gpus_in_one_series ");
+}
+
+// Whole seconds, and a recorder that is twice or three times as fast.
+TEST(SeriesCheck, AcceptsStampsThatAreCoarserThanTheSampling) {
+  for (const double step_s : {0.5, 0.4, 0.35, 0.1}) {
+    Series rows = noise(1, 300, step_s);
+    for (Sample& row : rows) row.unix_s = std::floor(row.unix_s);
+    EXPECT_EQ(reasons({rows}), "") << step_s;
+    rows[150].unix_s += 0.25;  // a damaged one
+    EXPECT_EQ(reasons({rows}), "") << step_s;
+  }
+}
+
+// 300 W and 120 W in turn, at whole seconds.
+TEST(SeriesCheck, RefusesProcessesOfOneGpu) {
+  Series rows;
+  for (int i = 0; i < 75; ++i) {
+    rows.push_back({1e9 + i, 300});
+    rows.push_back({1e9 + i, 120});
+  }
+  EXPECT_EQ(reasons({rows}), "several_gpus_in_one_series ");
+}
+
+// A row for each process, each with the power of the GPU.
+TEST(SeriesCheck, AcceptsRowsPerProcessThatRepeatThePower) {
+  Series rows;
+  for (const Sample& sample : noise(1, 100, 1, 1e9 + 0.5)) {
+    rows.push_back(sample);
+    rows.push_back(sample);
+    rows.push_back(sample);
+  }
+  EXPECT_EQ(reasons({rows}), "");
+}
+
+// A load that repeats itself every two samples.
+TEST(SeriesCheck, AcceptsALoadInStepWithTheSampling) {
+  Series rows;
+  for (int i = 0; i < 200; ++i) rows.push_back({1e9 + i * 0.5, i % 2 == 0 ? 300.0 : 600.0});
+  EXPECT_EQ(reasons({rows}), "");
+}
+
+// ---- One sensor
+
+TEST(SeriesCheck, RefusesOneSensorUnderSeveralNames) {
+  const Series sensor = rounded(noise(1, 100));
+  EXPECT_EQ(reasons({sensor, sensor}), "same_sensor ");
+  EXPECT_EQ(reasons({sensor, noise(2, 100), sensor, noise(2, 100)}), "same_sensor ");
+  std::vector<DeviceSeries> devices = {{"0", sensor}, {"1", sensor}};
+  const Series other = noise(2, 100);
+  devices.push_back({"2", other});
+  EXPECT_EQ(series_reasons(devices, {}).text(),
+            "same_sensor (the readings of GPUs 0, 1 are the same at all times: they are of one "
+            "sensor; --gpus 0,2 keeps one of each)");
+}
+
+// 20 times and 5 values suffice, 19 times do not.
+TEST(SeriesCheck, NeedsTwentyTimesAndFiveValues) {
+  Series sensor;
+  for (int i = 0; i < 20; ++i) sensor.push_back({1e9 + i, 100.0 + i % 5});
+  EXPECT_EQ(reasons({sensor, sensor}), "same_sensor ");
+  sensor.pop_back();
+  EXPECT_EQ(reasons({sensor, sensor}), "");
+  Series four;
+  for (int i = 0; i < 60; ++i) four.push_back({1e9 + i, 100.0 + i % 4});
+  EXPECT_EQ(reasons({four, four}), "");
+}
+
+// A tool asks one partition after the other, and the sensor moves meanwhile now and then.
+TEST(SeriesCheck, RefusesOneSensorThatMovesBetweenTwoRows) {
+  const Series first = noise(1, 200);
+  Series second = first;
+  for (Sample& sample : second) sample.unix_s += 0.003;
+  for (std::size_t i = 10; i < second.size(); i += 25) second[i].watts += 1;  // 8 of 200
+  EXPECT_EQ(reasons({first, second}), "same_sensor ");
+}
+
+TEST(SeriesCheck, AcceptsGpusInStepWithSensorsOfTheirOwn) {
+  const Series first = noise(1, 200);
+  Series second = first;
+  for (std::size_t i = 0; i < second.size(); i += 3) second[i].watts += 0.01;
+  EXPECT_EQ(reasons({first, second}), "");
+  // Whole watts, equal in 2 of 3 samples.
+  Series whole = rounded(first);
+  for (std::size_t i = 0; i < whole.size(); i += 3) whole[i].watts += 1;
+  EXPECT_EQ(reasons({rounded(first), whole}), "");
+}
+
+TEST(Sameness, FindsCopiesOfRecordings) {
+  const Series sensor = noise(1, 100);
+  const std::span<const Sample> all = sensor;
+  EXPECT_EQ(sameness(all, all, true), Sameness::certain);
+  EXPECT_EQ(sameness(all, all.first(60), true), Sameness::certain);
+  EXPECT_EQ(sameness(all.subspan(30), all.first(60), true), Sameness::certain);
+  EXPECT_EQ(sameness(all.subspan(50), all.first(60), true), Sameness::none);  // 10 in common
+  EXPECT_EQ(sameness(all, noise(2, 100), true), Sameness::none);
+}
+
+// Another recorder asks 0.3 s later, and sees the reading of that second, to 0.1 W or to a watt.
+TEST(Sameness, FindsAGpuThatTwoRecordersAsked) {
+  const Series sensor = noise(1, 100);
+  Series other = sensor;
+  for (Sample& sample : other) {
+    sample.unix_s += 0.3;
+    sample.watts = std::round(sample.watts * 10) / 10;
+  }
+  EXPECT_EQ(sameness(sensor, other, true), Sameness::certain);
+  EXPECT_EQ(sameness(sensor, rounded(other), true), Sameness::certain);
+  EXPECT_EQ(sameness(sensor, noise(2, 100, 1, 1e9 + 0.3), true), Sameness::none);
+}
+
+TEST(Sameness, IsPossibleForStepsOnly) {
+  EXPECT_EQ(sameness(load(60), load(60), true), Sameness::possible);
+  EXPECT_EQ(sameness(load(60), load(60), false), Sameness::none);
+  EXPECT_EQ(sameness(constant(500, 60), constant(500, 60), true), Sameness::none);
+}
+
+// ---- Repeated readings
+
+TEST(Refresh, IsTheTimeBetweenNewValues) {
+  EXPECT_EQ(refresh_s(noise(1, 300)), std::nullopt);
+  EXPECT_NEAR(refresh_s(repeated(1, 300, 15)).value(), 15, 1e-9);
+  EXPECT_NEAR(refresh_s(repeated(1, 240, 60)).value(), 60, 1e-9);  // 4 values
+  EXPECT_NEAR(refresh_s(rounded(repeated(1, 300, 10))).value(), 10, 1e-9);
+  EXPECT_NEAR(refresh_s(repeated(1, 600, 5)).value(), 5, 1e-9);
+  EXPECT_EQ(refresh_s(repeated(1, 120, 60)), std::nullopt);  // 1 change
+}
+
+TEST(SeriesCheck, RefusesReadingsThatRepeatForLongerThanTheGap) {
+  EXPECT_EQ(reasons({repeated(1, 300, 30)}), "readings_repeat ");
+  EXPECT_EQ(reasons({repeated(1, 300, 30)}, {.max_sample_gap_s = 29}), "readings_repeat ");
+  EXPECT_EQ(reasons({repeated(1, 300, 30)}, {.max_sample_gap_s = 30}), "");
+  EXPECT_EQ(reasons({repeated(1, 300, 2)}), "");  // every 2 s
+}
+
+// A whole watt more or less, now and then.
+TEST(Refresh, IsUnknownForARoundedIdleSensor) {
+  Series idle;
+  Noise chance(1);
+  double watts = 45;
+  for (int i = 0; i < 600; ++i) {
+    if (chance.watts() > 530) watts = watts == 45 ? 46 : 45;
+    idle.push_back({1e9 + i, watts});
+  }
+  EXPECT_EQ(refresh_s(idle), std::nullopt);
+}
+
+// At its limit of 700 W, with dips of one sample at random times.
+TEST(Refresh, IsUnknownForAGpuAtItsLimit) {
+  Series capped;
+  Noise chance(1);
+  for (int i = 0; i < 600; ++i) {
+    const double dip = chance.watts();
+    capped.push_back({1e9 + i, dip > 545 ? std::round(dip) : 700});
+  }
+  EXPECT_EQ(refresh_s(capped), std::nullopt);
+}
+
+// ---- Stuck sensors
+
+TEST(SeriesCheck, RefusesASensorThatIsStuckWhileOthersMove) {
+  EXPECT_EQ(reasons({load(60), constant(311, 60), load(60)}), "stuck_sensor ");
+  EXPECT_EQ(reasons({load(60), constant(0, 60)}), "stuck_sensor ");
+  std::vector<DeviceSeries> devices;
+  const Series moving = load(60);
+  const Series stuck = constant(311, 60);
+  devices.push_back({"0", moving});
+  devices.push_back({"1", stuck});
+  // In the window, the last 40 s, 311 W of 811 W: 38.3 %.
+  EXPECT_EQ(series_reasons(devices, {.window = {1e9 + 20, 1e9 + 60}}).text(),
+            "stuck_sensor (GPU 1 reads 311 W in all 60 samples while GPU 0 went from 100 to 500 W; "
+            "it is 38.3 % of the energy)");
+}
+
+TEST(SeriesCheck, AcceptsAnIdleGpuBesideOthers) {
+  EXPECT_EQ(reasons({load(60), constant(110, 60)}), "");  // others idle at 100 W
+}
+
+// One odd reading of another GPU is no load.
+TEST(SeriesCheck, AcceptsConstantPowerBesideASpike) {
+  Series spike = constant(500, 60);
+  spike[30].watts = 0;
+  EXPECT_EQ(reasons({spike, constant(300, 60)}), "");
+}
+
+TEST(SeriesCheck, RefusesOnePowerWhileTheGpuStartsToWork) {
+  const Series stuck = constant(95, 60);
+  DeviceSeries device{"0", stuck};
+  for (int i = 0; i < 60; ++i) device.utilization_pct.push_back(i < 20 ? 0 : 98);
+  EXPECT_TRUE(series_reasons(std::vector{device}, {}).contains(Reason::stuck_sensor));
+  for (double& percent : device.utilization_pct) percent = 98;
+  EXPECT_TRUE(series_reasons(std::vector{device}, {}).empty());
+}
+
+// Whole watts at the limit while the GPU gets warm; with decimals no power is that steady.
+TEST(SeriesCheck, LetsOnlyWholeWattsStayWhileTheGpuGetsWarm) {
+  for (const double watts : {750.0, 311.07}) {
+    const Series steady = constant(watts, 60);
+    DeviceSeries device{"0", steady};
+    for (int i = 0; i < 60; ++i) device.temperature_c.push_back(40 + i / 2);
+    EXPECT_EQ(series_reasons(std::vector{device}, {}).empty(), watts == 750) << watts;
+  }
+}
+
+// The sensor moved before the window, and hangs in it.
+TEST(SeriesCheck, RefusesASensorThatHangsInTheWindow) {
+  Series hangs = noise(1, 100);
+  for (int i = 40; i < 100; ++i) hangs[static_cast<std::size_t>(i)].watts = 505.25;
+  Series moves = noise(2, 100);
+  for (int i = 70; i < 100; ++i) moves[static_cast<std::size_t>(i)].watts -= 300;
+  const SeriesRules rules{.window = {1e9 + 45, 1e9 + 95}};
+  EXPECT_EQ(reasons({hangs, moves}, rules), "stuck_sensor ");
+  EXPECT_EQ(reasons({noise(1, 100), moves}, rules), "");
+}
+
+}  // namespace series_check_test
+}  // namespace aggregate_power
