@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/text/shown_time.h"
 #include "energy/metrics.h"
 #include "energy/plausibility.h"
 
@@ -80,8 +81,13 @@ Measured measure(const PackageContent& content, const Package& package, const La
   for (const ExpectedDevice& device : content.devices) {
     const std::string& role = package.topology.roles.at(device.key);
     GpuResult gpu{label_of(device.key, labels), {}};
+    const DeviceEnergy drawn = power.energy(numbers.at(device.key));
     gpu.energy.bracketed = true;
-    gpu.energy.energy_j = power.energy_j(numbers.at(device.key));
+    gpu.energy.energy_j = drawn.energy_j;
+    gpu.energy.samples = drawn.samples;
+    gpu.energy.absurd_samples = drawn.absurd_samples;
+    gpu.energy.highest_w = drawn.highest_w;
+    gpu.energy.highest_unix_s = drawn.highest_unix_s;
     gpu.energy.max_sample_gap_s = package.max_sample_gap_s.at(device.key);
     measured.energy_j += gpu.energy.energy_j;
     measured.energy_by_role_j[role] += gpu.energy.energy_j;
@@ -104,11 +110,17 @@ GapEnergyBound bound_of(const PackageContent& content, const Package& package, c
   return bound;
 }
 
-// A package states its unit: watts.
-std::string impossible_gpu(const std::string& label, double mean_w) {
-  const auto unit = likely_unit(mean_w, PowerUnit::Size::watt);
-  return fmt::format("{}: a mean of {:.6g} W{}", label, mean_w,
-                     unit ? fmt::format("; {}?", unit_word(*unit)) : "");
+// Empty: the GPU may have drawn that. A package states its unit: watts.
+std::string impossible_gpu(const GpuResult& gpu, double window_s) {
+  const double mean_w = gpu.energy.energy_j / window_s;
+  if (is_impossible(mean_w, kMostBoardWatts)) {
+    const auto unit = likely_unit(mean_w, PowerUnit::Size::watt, kMostBoardWatts);
+    return fmt::format("{}: a mean of {:.6g} W{}", gpu.name, mean_w,
+                       unit ? fmt::format("; {}?", unit_word(*unit)) : "");
+  }
+  if (gpu.energy.absurd_samples == 0) return {};
+  return fmt::format("{}: {:.6g} W at {}, which no GPU draws", gpu.name, gpu.energy.highest_w,
+                     unix_and_iso(gpu.energy.highest_unix_s));
 }
 
 Findings check_metrics(const Metrics& metrics, std::span<const GpuResult> gpus, double window_s) {
@@ -119,9 +131,9 @@ Findings check_metrics(const Metrics& metrics, std::span<const GpuResult> gpus, 
     return findings;
   }
   for (const GpuResult& gpu : gpus) {
-    const double mean_w = gpu.energy.energy_j / window_s;
-    if (!is_impossible(mean_w)) continue;
-    findings.add(Reason::implausible_power, impossible_gpu(gpu.name, mean_w));
+    std::string why = impossible_gpu(gpu, window_s);
+    if (why.empty()) continue;
+    findings.add(Reason::implausible_power, std::move(why));
     break;
   }
   return findings;

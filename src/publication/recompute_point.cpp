@@ -389,7 +389,7 @@ void recompute_samples(const Evidence& evidence, const PointEvidence& found, Sha
       return;
     }
     const std::string gpu = fmt::format("{}/{}", expected.key.hostname, device->uuids[0]);
-    const double energy_j = measured->power.energy_j(number->second);
+    const double energy_j = measured->power.energy(number->second).energy_j;
     result.gpu_energies_j.emplace_back(gpu, energy_j);
     result.gpu_roles.emplace_back(gpu, role->second);
     energy.energy_j += energy_j;

@@ -136,9 +136,11 @@ std::vector<std::string> warnings_of(const HostReading& reading, const std::stri
   const std::optional<double> mean_w = reading.integration.avg_power_w;
   const bool is_impossible = reading.host.reasons.contains(Reason::implausible_power);
   if (mean_w && !is_impossible) {
-    if (const auto doubt = doubt_about(*mean_w)) add(path + ": " + *doubt);
+    const double usual_w = plausible_watts(reading.host.telemetry->series).usual_w;
+    if (const auto doubt = doubt_about(*mean_w, usual_w)) add(path + ": " + *doubt);
     const Integration& integration = reading.integration;
-    for (const std::string& odd : odd_samples_text(integration.gpu_ids, integration.gpus, true)) {
+    for (const std::string& odd :
+         odd_samples_text(integration.gpu_ids, integration.gpus, usual_w)) {
       add(path + ": " + odd);
     }
   }
@@ -153,6 +155,7 @@ void measure_host(const Recording& recording, const Load& load, const HostReadin
   wanted.expected_num_gpus.reset();  // the number given is for all hosts together
   wanted.also = [&](std::span<const Reading> readings) { edges.take(readings); };
   Measurement measurement = measure(wanted, recording, moved);
+  compare_with_counters(wanted, recording, moved.window, measurement);
   HostResult& host = reading.host;
   host.reasons = measurement.integration.reasons;
   host.telemetry = std::move(measurement.telemetry);

@@ -95,7 +95,8 @@ bool is_usable(const SeriesFacts& facts) {
 }
 
 void warn_of_readings(const Surveyor& surveyor, const Telemetry& telemetry, Findings& findings) {
-  const auto more = surveyor.warnings(telemetry.devices(), findings.series.unit);
+  const auto more = surveyor.warnings(telemetry.devices(), findings.series.unit,
+                                      plausible_watts(findings.series));
   findings.warnings.insert(findings.warnings.end(), more.begin(), more.end());
   if (!findings.series.has_devices()) {
     findings.warnings.push_back(

@@ -16,8 +16,10 @@
 #include "base/files/tree.h"
 #include "base/text/unicode.h"
 #include "energy/plausibility.h"
+#include "energy/stated_limits.h"
 #include "recorders/device_names.h"
 #include "recorders/recording.h"
+#include "runs/measurement.h"
 #include "runs/repeated_recordings.h"
 
 namespace aggregate_power {
@@ -33,8 +35,10 @@ constexpr double kMostW = 1e15;
 // Keeps the samples of each device.
 class SampleKeeper {
  public:
-  void take(std::span<const Reading> readings) {
-    for (const Reading& reading : readings) {
+  void take(const Batch& batch) {
+    for (std::size_t i = 0; i < batch.readings.size(); ++i) {
+      const Reading& reading = batch.readings[i];
+      const bool is_above = !batch.states.empty() && is_above_limit(reading, batch.states[i]);
       if (reading.kind == Reading::Kind::no_device) ++unnamed_;
       if (reading.device == kNoDevice) {
         if (states_none(reading)) unnamed_invalid_unix_s_.push_back(reading.unix_s);
@@ -43,7 +47,7 @@ class SampleKeeper {
       if (reading.device >= devices_.size()) devices_.resize(reading.device + 1);
       Device& device = devices_[reading.device];
       device.is_seen = true;
-      if (states_none(reading)) device.invalid_unix_s.push_back(reading.unix_s);
+      if (states_none(reading) || is_above) device.invalid_unix_s.push_back(reading.unix_s);
       if (reading.kind != Reading::Kind::power || states_none(reading)) continue;
       std::vector<Sample>& samples = device.samples;
       if (!samples.empty()) {
@@ -160,7 +164,8 @@ void keep_device(const Telemetry& telemetry, std::uint32_t number, SampleKeeper:
   const Window whole = {trace.samples().front().unix_s, trace.samples().back().unix_s};
   const std::string& scope = telemetry.facts().sensor.scope;
   if (whole.duration_s() > 0 && (scope == "gpu" || scope == "unknown")) {
-    const auto doubt = doubt_about(trace.energy_j(whole) / whole.duration_s());
+    const double usual_w = plausible_watts(telemetry.facts()).usual_w;
+    const auto doubt = doubt_about(trace.energy_j(whole) / whole.duration_s(), usual_w);
     if (doubt) read.file.warnings.push_back(fmt::format("GPU {}: {}", printable(name), *doubt));
   }
   if (const std::uint64_t disagreeing = trace.disagreeing(); disagreeing > kFewTimes) {
@@ -199,8 +204,10 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
   SampleKeeper keeper;
   try {
     if (series.has_power()) {
-      read_rows(recording, telemetry, true, {},
-                [&](const Batch& batch) { keeper.take(batch.readings); });
+      const GpuQuantitySet states =
+          has_own_limit(series) ? StatedLimits::wanted() : GpuQuantitySet();
+      read_rows(recording, telemetry, true, states,
+                [&](const Batch& batch) { keeper.take(batch); });
     }
   } catch (const TelemetryError& error) {
     throw Error(fmt::format("{}: {}", printable_path(path), error.what()));
@@ -291,6 +298,16 @@ std::string scope_of(const Traces& traces) {
     if (scope != "unknown") return scope;
   }
   return "unknown";
+}
+
+PlausibleWatts plausible_watts_of(const Traces& traces) {
+  const bool have_limits = std::ranges::all_of(
+      traces.files, [](const TraceFile& file) { return file.facts.series.has_power_limit; });
+  return plausible_watts(scope_of(traces), have_limits);
+}
+
+PowerUnit::Size unit_of(const Traces& traces) {
+  return traces.files.empty() ? PowerUnit::Size::watt : traces.files[0].facts.series.unit;
 }
 
 }  // namespace aggregate_power
