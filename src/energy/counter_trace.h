@@ -26,8 +26,8 @@ inline constexpr double kCounterLimit = 0.16;
 
 // Whether one of them must be wrong: they are apart by more than that, by more than the counter's
 // steps, and by more than what a sensor's average of a second and coarse stamps do at the window's
-// edges. False if the counter's mean is that of no GPU and the power's may be: then it is the
-// counter that is wrong.
+// edges. False if no GPU draws the counter's mean and one may draw the power's: then the counter is
+// wrong.
 bool refutes(double counter_j, double power_j, double resolution_j, double duration_s);
 
 // Why a counter that is off by a factor of two or more is not to be believed, for people; empty: it

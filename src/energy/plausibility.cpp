@@ -39,7 +39,7 @@ std::vector<std::string> odd_samples_text(std::span<const std::string> names,
       absurd = fmt::format(
           "implausible_readings: GPU {} reads {:.6g} W at {}, more than {} draws; the energy includes it",
           printable(names[i]), gpu.highest_w, unix_and_iso(gpu.highest_unix_s),
-          gpu.highest_w > kMostBoardWatts ? "any" : "hardly any");
+          gpu.highest_w > kMostBoardWatts ? "any" : "almost any");
     }
     if (gpu.lone_zeros > 0 && with_zeros++ == 0) {
       zeros = fmt::format(
@@ -126,6 +126,16 @@ std::string impossible_reading_text(double watts, PowerUnit::Size read_as) {
       "a reading of {:.6g} W, which no GPU draws: the sensor or its recorder was at "
       "fault, or {} are not its unit (--power-unit)",
       watts, unit_word(read_as));
+}
+
+std::string impossible_window_text(double mean_w, double peak_w, PowerUnit::Size read_as,
+                                   double most_w) {
+  constexpr double kSpike = 5;  // a reading so much above the mean is alone
+  const bool is_spike = std::isfinite(peak_w) && peak_w > kSpike * mean_w;
+  if (is_impossible(mean_w, most_w) && !is_spike) {
+    return impossible_mean_text(mean_w, read_as, most_w);
+  }
+  return is_impossible(peak_w, most_w) ? impossible_reading_text(peak_w, read_as) : std::string();
 }
 
 std::string impossible_power_text(const DrawnPower& drawn, PowerUnit::Size read_as,

@@ -64,8 +64,12 @@ std::optional<PowerUnit::Size> likely_unit(double mean_w, PowerUnit::Size read_a
 std::string impossible_mean_text(double mean_w, PowerUnit::Size read_as,
                                  double most_w = kMostMeanWatts);
 
-// "a reading of 500000 W, more than any GPU draws; ..."
+// "a reading of 500000 W, which no GPU draws: ..."
 std::string impossible_reading_text(double watts, PowerUnit::Size read_as);
+
+// Which of the two a window's mean and highest reading are; empty: both are possible.
+std::string impossible_window_text(double mean_w, double peak_w, PowerUnit::Size read_as,
+                                   double most_w);
 
 // What is known of a GPU's power in a window.
 struct DrawnPower {
@@ -75,7 +79,7 @@ struct DrawnPower {
   Sample highest = {};
   StatedLimits::Device stated = {};
   std::optional<double> utilization_pct = {};  // mean
-  bool is_large = false;                       // its name is that of a board that never draws 5 W
+  bool is_large = false;                       // by its name, a board that never draws 5 W
 };
 
 // Why no GPU drew that, with the unit that is likely meant, for people; empty: one may have. A card

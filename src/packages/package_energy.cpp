@@ -251,7 +251,7 @@ Findings PackageMeter::integrate(const PackageContent& content, const Package& p
                                     .fleet = fleet,
                                     .contract = result.contract});
   const Findings findings = check_metrics(metrics, measured.gpus, window_s);
-  if (findings.reasons.empty()) result.metrics = std::move(metrics);
+  if (is_accepted(findings, result.accepts)) result.metrics = std::move(metrics);
   if (findings.reasons.contains(Reason::non_finite_power_metric) &&
       result.contract == Contract::october) {
     for (GpuResult& gpu : measured.gpus) gpu.energy.energy_j = std::nan("");

@@ -169,14 +169,11 @@ struct RecordedPower {
 
 void refuse_impossible_power(const AttributionLane& lane, Window window,
                              const RecordedPower& recorded) {
-  const double most_w = recorded.plausible.most_w;
   const double mean_w = lane.power.energy_j(window) / window.duration_s();
-  const double peak_w = lane.power.peak_w(window);
-  if (!is_impossible(mean_w, most_w) && !is_impossible(peak_w, most_w)) return;
-  throw Error(fmt::format("GPU {}: implausible_power: {}", lane.power.device(),
-                          is_impossible(mean_w, most_w)
-                              ? impossible_mean_text(mean_w, recorded.unit, most_w)
-                              : impossible_reading_text(peak_w, recorded.unit)));
+  const std::string why = impossible_window_text(mean_w, lane.power.peak_w(window), recorded.unit,
+                                                 recorded.plausible.most_w);
+  if (why.empty()) return;
+  throw Error(fmt::format("GPU {}: implausible_power: {}", lane.power.device(), why));
 }
 
 // ---- The shares.

@@ -66,7 +66,7 @@ std::optional<RecordedCounters> counters_in(const Recording& recording, Window w
                                             bool may_use_threads,
                                             std::optional<CountersRead> read = {});
 
-// Whether a counter beside the power is that of a module with a processor, by its GPUs' names.
+// Whether its GPUs' names are of modules whose counter includes the processor.
 bool is_of_module(const SeriesFacts& series);
 
 // The places in `counters.gpus` whose counter refutes the power: contract.md part 0 row 30. Not

@@ -158,6 +158,7 @@ void measure_host(const Recording& recording, const Load& load, const HostReadin
   compare_with_counters(wanted, recording, moved.window, measurement);
   HostResult& host = reading.host;
   host.reasons = measurement.integration.reasons;
+  host.reasons.accept(options.accepted, reading.accepted);
   host.telemetry = std::move(measurement.telemetry);
   if (host.reasons.empty()) {
     reading.sensors =

@@ -29,6 +29,7 @@ struct HostReading {
   // The same as integration.boundary_degenerate_rows, with the GPUs identified as above.
   std::vector<std::pair<RecordedGpu, std::uint64_t>> boundary_degenerate_rows;
   FleetMeasurement fleet;   // for --extended, on the host's own clock
+  Reasons accepted;         // reasons of the host that the caller accepts, and not among them
   Reasons identity_faults;  // not yet among the host's reasons
   Reasons column_faults;    // Measurement's
   LoadEdges edges;          // on the host's corrected clock

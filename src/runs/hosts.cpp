@@ -14,6 +14,7 @@
 #include "energy/metrics.h"
 #include "loads/benchmark_outcome.h"
 #include "loads/load_generator.h"
+#include "results/deliver.h"
 #include "results/record.h"
 #include "runs/evaluate.h"
 #include "runs/extras.h"
@@ -66,6 +67,7 @@ std::vector<HostReading> read_hosts(const RunSpec& request, const Load& load, Re
   });
   for (const HostReading& reading : readings) {
     add_of_host(reading.host.host, reading.host.reasons, reasons);
+    add_of_host(reading.host.host, reading.accepted, reasons);  // accept_reasons() takes them back
   }
   for (HostReading& reading : readings) {
     reading.host.reasons.add(reading.identity_faults);
@@ -286,6 +288,7 @@ Result measured_hosts(const RunSpec& request) {
   result.way = Way::hosts;
   result.load = reading.load;
   result.reasons = reading.reasons;
+  result.accepts = request.accepted;
   result.expected_gpus = request.expected_num_gpus;
   result.contract = request.contract;
   result.extended = request.extended;
@@ -297,6 +300,7 @@ Result measured_hosts(const RunSpec& request) {
   if (!result.load || !is_request_good(request, result.reasons)) return result;
   Hosts hosts;
   hosts.readings = read_hosts(request, *result.load, result.reasons);
+  accept_reasons(result);
   for (const HostReading& host : hosts.readings) {
     result.causes.add(host.column_faults);
     std::ranges::copy(host.hints, std::back_inserter(result.hints));

@@ -15,6 +15,7 @@
 #include "base/text/unicode.h"
 #include "base/text/wrap.h"
 #include "energy/plausibility.h"
+#include "energy/stated_limits.h"
 #include "energy/survey.h"
 #include "loads/load_generator.h"
 #include "recorders/recorder.h"
@@ -24,6 +25,7 @@
 #include "runs/inspect_result.h"
 #include "runs/inspect_sensors.h"
 #include "runs/inspect_windows.h"
+#include "runs/measurement.h"
 
 namespace aggregate_power {
 namespace {
@@ -112,6 +114,22 @@ void warn_of_readings(const Surveyor& surveyor, const Telemetry& telemetry, Find
   }
 }
 
+// Of devices whose own rows state a lower power limit.
+void warn_of_limits(const StatedLimits& limits, const Telemetry& telemetry, Findings& findings) {
+  const PlausibleWatts plausible = plausible_watts(findings.series);
+  for (const DeviceSurvey& device : findings.devices) {
+    const auto number = std::ranges::find(telemetry.devices(), device.id);
+    const StatedLimits::Device stated =
+        limits.of(static_cast<std::size_t>(number - telemetry.devices().begin()));
+    if (stated.rows == 0 || is_impossible(device.max_w, plausible.most_w)) continue;
+    const std::string why = impossible_power_text({.mean_w = device.mean_w, .stated = stated},
+                                                  findings.series.unit, plausible);
+    if (why.empty()) continue;
+    findings.warnings.push_back(
+        fmt::format("implausible_power: device {}: {}", printable(device.id), why));
+  }
+}
+
 void warn_of_idle_devices(Findings& findings) {
   if (findings.series.sensor.scope == "wall") return;  // its devices are no GPUs
   std::vector<std::string> names;
@@ -142,10 +160,15 @@ void read_recording(const Recording& recording, Findings& findings) {
     return;
   }
   Surveyor surveyor;
+  StatedLimits limits(kAlways);
   std::optional<std::string> fault;
   try {
-    read_rows(recording, telemetry, true, {},
-              [&](const Batch& batch) { surveyor.take(batch.readings); });
+    const bool has_limit = has_own_limit(findings.series);
+    read_rows(recording, telemetry, true, has_limit ? StatedLimits::wanted() : GpuQuantitySet(),
+              [&](const Batch& batch) {
+                surveyor.take(batch.readings);
+                limits.take(batch);
+              });
   } catch (const TelemetryError& error) {
     fault = fmt::format("{}: {}", recording.path(), error.what());
   }
@@ -173,6 +196,7 @@ void read_recording(const Recording& recording, Findings& findings) {
     findings.timezone_source = "stamps";
   }
   warn_of_readings(surveyor, telemetry, findings);
+  warn_of_limits(limits, telemetry, findings);
   warn_of_idle_devices(findings);
   if (findings.load && !findings.devices.empty()) {
     const Span span = span_of(findings.devices);

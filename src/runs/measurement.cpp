@@ -8,6 +8,7 @@
 #include <exception>
 #include <map>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -48,13 +49,20 @@ bool is_of_only_gpu(const SeriesFacts& facts, const MeasurementRequest& request)
          !facts.reasons.contains(Reason::named_column_missing);
 }
 
+// Reads a recording once more. Throws what reading throws.
+Telemetry read_again(const Recording& recording, GpuQuantitySet states,
+                     const std::function<void(const Batch&)>& take) {
+  Telemetry again = recording.open();
+  read_rows(recording, again, false, states, take);
+  return again;
+}
+
 // What rows say of their GPUs' utilization, for which the recording is read once more.
 StatedUtilization stated_utilization(const Question& question) {
   StatedUtilization stated(*question.window);
   try {
-    Telemetry again = question.recording.open();
-    read_rows(question.recording, again, false, StatedUtilization::wanted(),
-              [&](const Batch& batch) { stated.take(batch); });
+    std::ignore = read_again(question.recording, StatedUtilization::wanted(),
+                             [&](const Batch& batch) { stated.take(batch); });
   } catch (const std::exception&) {  // it changed since it was read
     return StatedUtilization(*question.window);
   }
@@ -454,10 +462,9 @@ void RunRows::conclude(const Telemetry& telemetry, Measurement& found) {
 // Takes the rows again that are out of order, in stretches of time that fit into memory.
 void take_in_order(const Recording& recording, const Telemetry& first, RunRows& rows) {
   for (const Window& part : rows.parts(recording.bytes())) {
-    Telemetry again = recording.open();
     rows.begin(part);
-    read_rows(recording, again, false, rows.states(),
-              [&](const Batch& batch) { rows.take_again(batch); });
+    const Telemetry again =
+        read_again(recording, rows.states(), [&](const Batch& batch) { rows.take_again(batch); });
     if (again.rows() != first.rows() || again.stamps() != first.stamps() ||
         again.skipped() != first.skipped() || again.devices() != first.devices()) {
       throw FileError(recording.path(), "read it twice: it was changed in between", EBUSY);

@@ -69,9 +69,10 @@ class ProcessMeter {
     if (!found.fault.empty()) return found;
     found.energy_j = power_.energy_j(window);
     const double mean_w = found.energy_j / window.duration_s();
-    if (is_impossible(mean_w, most_w_) || is_impossible(power_.peak_w(window), most_w_)) {
-      found.fault = fmt::format("implausible_power: a mean of {:.1f} W, at most {:.6g} W", mean_w,
-                                power_.peak_w(window));
+    const std::string why =
+        impossible_window_text(mean_w, power_.peak_w(window), PowerUnit::Size::watt, most_w_);
+    if (!why.empty()) {
+      found.fault = "implausible_power: " + why;
       return found;
     }
     if (gpu_ == nullptr) return found;

@@ -50,12 +50,10 @@ GpuWindow WindowMeter::by_power(Window window, const std::vector<Window>& own) c
   gpu.peak_power_w = power_->peak_w(window);
   for (const Window& stretch : own) gpu.own_energy_j += power_->energy_j(stretch);
   const double mean_w = gpu.energy_j / window.duration_s();
-  const bool has_impossible_mean = is_impossible(mean_w, most_w_);
-  if (!has_impossible_mean && !is_impossible(*gpu.peak_power_w, most_w_)) return gpu;
+  const std::string why = impossible_window_text(mean_w, *gpu.peak_power_w, unit_, most_w_);
+  if (why.empty()) return gpu;
   GpuWindow refused;
-  refused.fault = "implausible_power: ";
-  refused.fault += has_impossible_mean ? impossible_mean_text(mean_w, unit_, most_w_)
-                                       : impossible_reading_text(*gpu.peak_power_w, unit_);
+  refused.fault = "implausible_power: " + why;
   return refused;
 }
 
