@@ -48,7 +48,7 @@ struct DeviceEnergy {
 
   // Samples that count although a sensor was most likely at fault.
   std::uint64_t absurd_samples = 0;  // above what any board draws
-  double highest_w = 0;              // of these
+  double highest_w = 0;              // of those above what usual boards draw
   double highest_unix_s = 0;
   std::uint64_t lone_zeros = 0;  // 0 W, up to three in a row, between samples of a GPU that is on
 };

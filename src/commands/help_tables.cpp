@@ -59,6 +59,13 @@ Table reasons_table(std::string_view wanted) {
       {"store", ReasonGroup::store},
   };
   Table table{{"code", "what happened", "usual causes", "what to do"}, {}};
+  if (wanted == "acceptable") {
+    table.header = {"code"};
+    for (const Reason reason : all_reasons()) {
+      if (is_acceptable(reason)) table.rows.push_back({code_span(code(reason))});
+    }
+    return table;
+  }
   for (const auto& [name, of] : kGroups) {
     if (name != wanted) continue;
     for (const Reason reason : all_reasons()) {

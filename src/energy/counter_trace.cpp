@@ -158,6 +158,17 @@ bool contradict(double counter_j, double power_j, double resolution_j) {
   return apart_j > kCounterTolerance * power_j && apart_j > resolution_j;
 }
 
+bool refutes(double counter_j, double power_j, double resolution_j, double duration_s) {
+  constexpr double kEdgesS = 2;
+  const double apart_j = std::abs(counter_j - power_j);
+  const double edges_j = kEdgesS * std::max(counter_j, power_j) / duration_s;
+  if (apart_j <= kCounterLimit * power_j || apart_j <= resolution_j + edges_j) return false;
+  const double counter_w = counter_j / duration_s;
+  const bool is_of_no_gpu = is_doubtful(counter_w, counter_w, kMostBoardWatts);
+  const double power_w = power_j / duration_s;
+  return !is_of_no_gpu || is_doubtful(power_w, power_w, kMostBoardWatts);
+}
+
 std::string why_unbelievable(double counter_j, double power_j, double resolution_j) {
   const bool is_far_off = counter_j > 2 * power_j || power_j > 2 * counter_j;
   if (!is_far_off || !contradict(counter_j, power_j, resolution_j)) return {};

@@ -21,6 +21,15 @@ inline constexpr double kCounterTolerance = 0.05;
 // Whether they contradict each other: by more than that, and by more than the counter's steps.
 bool contradict(double counter_j, double power_j, double resolution_j);
 
+// How far apart the two may be in a result that is published (contract.md part 0 row 30).
+inline constexpr double kCounterLimit = 0.16;
+
+// Whether one of them must be wrong: they are apart by more than that, by more than the counter's
+// steps, and by more than what a sensor's average of a second and coarse stamps do at the window's
+// edges. False if no GPU draws the counter's mean and one may draw the power's: then the counter is
+// wrong.
+bool refutes(double counter_j, double power_j, double resolution_j, double duration_s);
+
 // Why a counter that is off by a factor of two or more is not to be believed, for people; empty: it
 // is not so far off. Counters whose unit is not what it should be are known.
 std::string why_unbelievable(double counter_j, double power_j, double resolution_j);

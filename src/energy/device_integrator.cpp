@@ -31,7 +31,7 @@ void DeviceIntegrator::integrate_to(Sample sample) {
     inside_ = true;
     const bool counts_before =
         before_.unix_s < window_.start_unix_s && sample.unix_s > window_.start_unix_s;
-    if (counts_before && before_.watts > kMostBoardWatts) note_odd(before_);
+    if (counts_before && before_.watts > kMostUsualWatts) note_odd(before_);
     point_ = {window_.start_unix_s, watts_at(window_.start_unix_s, before_, sample)};
   }
   note_if_odd(sample);
@@ -51,12 +51,10 @@ void DeviceIntegrator::integrate_to(Sample sample) {
 void DeviceIntegrator::note_odd(Sample sample) {
   constexpr double kOnW = 15;
   constexpr std::uint32_t kMostLoneZeros = 3;
-  if (sample.watts > kMostBoardWatts) {
-    ++result_.absurd_samples;
-    if (sample.watts > result_.highest_w) {
-      result_.highest_w = sample.watts;
-      result_.highest_unix_s = sample.unix_s;
-    }
+  if (sample.watts > kMostBoardWatts) ++result_.absurd_samples;
+  if (sample.watts > kMostUsualWatts && sample.watts > result_.highest_w) {
+    result_.highest_w = sample.watts;
+    result_.highest_unix_s = sample.unix_s;
   }
   if (sample.watts == 0) {
     if (zeros_++ == 0) is_on_before_zeros_ = before_.watts > kOnW;

@@ -50,7 +50,7 @@ class DeviceIntegrator {
   bool is_behind(double unix_s) const { return has_stamp_ && unix_s < stamp_.unix_s; }
 
   // Such samples are most likely a sensor's fault.
-  static bool is_odd(double watts) { return watts > kMostBoardWatts || watts == 0; }
+  static bool is_odd(double watts) { return watts > kMostUsualWatts || watts == 0; }
 
   DeviceEnergy finish();
 

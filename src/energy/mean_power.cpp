@@ -91,6 +91,7 @@ void MeanPowerGatherer::take(std::span<const Reading> readings) {
     const std::uint32_t device = is_named && has_devices_ ? reading.device : kNoDevice;
     is_sorted_ = is_sorted_ && (rows_.empty() || rows_.back().unix_s <= reading.unix_s);
     rows_.push_back({reading.unix_s, reading.watts, device});
+    if (reading.watts > highest_.watts) highest_ = {reading.unix_s, reading.watts};
     if (device == kNoDevice) continue;
     if (device >= seen_.size()) seen_.resize(device + 1);
     seen_[device].watts += reading.watts;

@@ -78,6 +78,8 @@ class MeanPowerGatherer {
   double mean_w(std::uint32_t device) const {
     return seen_[device].watts / static_cast<double>(seen_[device].rows);
   }
+  // The highest reading in the window, of any row.
+  Sample highest() const { return highest_; }
   // Returns nullopt if no reading was in the window.
   std::optional<MeanPower> finish();
 
@@ -99,6 +101,7 @@ class MeanPowerGatherer {
   std::vector<Row> rows_;  // that wait
   bool is_sorted_ = true;
   std::vector<Seen> seen_;  // by device
+  Sample highest_;
   MeanPowerBuckets buckets_;
   std::optional<std::int64_t> first_ms_;
   std::optional<std::int64_t> last_ms_;  // of the buckets that were closed

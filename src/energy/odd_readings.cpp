@@ -33,7 +33,7 @@ OddReadings::OddReadings(std::span<const Sample> samples) {
   for (std::size_t i = 0; i < samples.size(); ++i) {
     const bool begins_zeros = samples[i].watts == 0 && i > 0 && samples[i - 1].watts != 0;
     if (begins_zeros) lone_end = end_of_lone_zeros(samples, i);
-    if (samples[i].watts > kMostBoardWatts || i < lone_end) add(i);
+    if (samples[i].watts > kMostUsualWatts || i < lone_end) add(i);
   }
 }
 
@@ -65,7 +65,7 @@ DeviceEnergy OddReadings::found() const {
       ++found.lone_zeros;
       continue;
     }
-    ++found.absurd_samples;
+    if (sample.watts > kMostBoardWatts) ++found.absurd_samples;
     if (sample.watts <= found.highest_w) continue;
     found.highest_w = sample.watts;
     found.highest_unix_s = sample.unix_s;

@@ -11,7 +11,7 @@
 
 namespace aggregate_power {
 
-// Above what any board draws, and up to three zeros in a row between readings above 15 W.
+// Above what usual boards draw, and up to three zeros in a row between readings above 15 W.
 class OddReadings {
  public:
   // `samples` in time order.

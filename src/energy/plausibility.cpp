@@ -11,6 +11,7 @@
 
 #include "base/text/shown_time.h"
 #include "base/text/unicode.h"
+#include "energy/facility_energy.h"
 
 namespace aggregate_power {
 namespace {
@@ -28,17 +29,17 @@ std::string of_first(std::string text, std::size_t gpus) {
 }  // namespace
 
 std::vector<std::string> odd_samples_text(std::span<const std::string> names,
-                                          std::span<const DeviceEnergy> gpus, bool are_boards) {
+                                          std::span<const DeviceEnergy> gpus, double usual_w) {
   std::string absurd, zeros;
   std::size_t with_absurd = 0;
   std::size_t with_zeros = 0;
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     const DeviceEnergy& gpu = gpus[i];
-    const bool is_absurd = are_boards ? gpu.absurd_samples > 0 : gpu.highest_w > kMostMeanWatts;
-    if (is_absurd && with_absurd++ == 0) {
+    if (gpu.highest_w > usual_w && with_absurd++ == 0) {
       absurd = fmt::format(
-          "implausible_readings: GPU {} reads {:.6g} W at {}, more than any draws; the energy includes it",
-          printable(names[i]), gpu.highest_w, unix_and_iso(gpu.highest_unix_s));
+          "implausible_readings: GPU {} reads {:.6g} W at {}, more than {} draws; the energy includes it",
+          printable(names[i]), gpu.highest_w, unix_and_iso(gpu.highest_unix_s),
+          gpu.highest_w > kMostBoardWatts ? "any" : "almost any");
     }
     if (gpu.lone_zeros > 0 && with_zeros++ == 0) {
       zeros = fmt::format(
@@ -53,8 +54,8 @@ std::vector<std::string> odd_samples_text(std::span<const std::string> names,
   return odd;
 }
 
-bool is_doubtful(double mean_w, double max_w) {
-  return max_w > kMostBoardWatts || mean_w < kLeastWatts;
+bool is_doubtful(double mean_w, double max_w, double usual_w) {
+  return max_w > usual_w || mean_w < kLeastWatts;
 }
 
 std::optional<std::string> idle_text(std::span<const std::string> names,
@@ -85,40 +86,95 @@ std::optional<std::string> silent_series_text(std::span<const std::string> serie
       series.size() == 1 ? " is" : fmt::format(" and {} more are", series.size() - 1));
 }
 
-bool is_impossible(double mean_w) { return mean_w > kMostMeanWatts; }
+PlausibleWatts plausible_watts(std::string_view scope, bool has_limit) {
+  constexpr double kMostModuleWatts = 4000;
+  const std::string boundary = measured_boundary(scope);
+  if (boundary == "module") return {kMostModuleWatts, kMostBoardWatts};
+  if (boundary != "gpu") return {kMostMeanWatts, kMostMeanWatts};
+  return {kMostBoardWatts, has_limit ? kMostBoardWatts : kMostUsualWatts};
+}
 
-std::optional<PowerUnit::Size> likely_unit(double mean_w, PowerUnit::Size read_as) {
+bool is_impossible(double mean_w, double most_w) { return mean_w > most_w; }
+
+std::optional<PowerUnit::Size> likely_unit(double mean_w, PowerUnit::Size read_as, double most_w) {
   using Size = PowerUnit::Size;
   const double number = mean_w / in_watts(1, read_as);
   for (const Size size : {Size::kilowatt, Size::watt, Size::milliwatt}) {
     const double watts = in_watts(number, size);
-    if (watts >= kLeastWatts && !is_impossible(watts)) return size;
+    if (size != read_as && watts >= kLeastWatts && !is_impossible(watts, most_w)) return size;
   }
   return std::nullopt;
 }
 
-std::string impossible_mean_text(double mean_w, PowerUnit::Size read_as) {
-  const auto unit = likely_unit(mean_w, read_as);
+std::string impossible_mean_text(double mean_w, PowerUnit::Size read_as, double most_w) {
+  const auto unit = likely_unit(mean_w, read_as, most_w);
   if (!std::isfinite(mean_w)) return "a mean of more watts than a number holds";
   if (!unit) return fmt::format("a mean of {:.6g} W; --power-unit has no unit that fits", mean_w);
   return fmt::format("a mean of {:.6g} W; {}? pass --power-unit {}", mean_w, unit_word(*unit),
                      unit_symbol(*unit));
 }
 
-std::optional<std::string> doubt_about(double mean_w) {
-  if (!is_doubtful(mean_w, mean_w)) return std::nullopt;
+std::optional<std::string> doubt_about(double mean_w, double usual_w) {
+  if (!is_doubtful(mean_w, mean_w, usual_w)) return std::nullopt;
   return fmt::format(
       "implausible_watts: a mean of {:.6g} W per GPU; the header's unit may be wrong, or the sensor may be dead",
       mean_w);
 }
 
-std::string impossible_gpu_text(const DeviceEnergy& gpu, double mean_w, PowerUnit::Size read_as) {
-  const bool are_few = gpu.absurd_samples > 0 && gpu.absurd_samples < gpu.samples / 2;
-  if (!are_few || !std::isfinite(mean_w)) return impossible_mean_text(mean_w, read_as);
+std::string impossible_reading_text(double watts, PowerUnit::Size read_as) {
   return fmt::format(
-      "a mean of {:.6g} W; {} of {} readings are above {} W, the highest is {:.6g} W at {}: the sensor or its recorder was at fault",
-      mean_w, gpu.absurd_samples, gpu.samples, kMostBoardWatts, gpu.highest_w,
-      unix_and_iso(gpu.highest_unix_s));
+      "a reading of {:.6g} W, which no GPU draws: the sensor or its recorder was at "
+      "fault, or {} are not its unit (--power-unit)",
+      watts, unit_word(read_as));
+}
+
+std::string impossible_window_text(double mean_w, double peak_w, PowerUnit::Size read_as,
+                                   double most_w) {
+  constexpr double kSpike = 5;  // a reading so much above the mean is alone
+  const bool is_spike = std::isfinite(peak_w) && peak_w > kSpike * mean_w;
+  if (is_impossible(mean_w, most_w) && !is_spike) {
+    return impossible_mean_text(mean_w, read_as, most_w);
+  }
+  return is_impossible(peak_w, most_w) ? impossible_reading_text(peak_w, read_as) : std::string();
+}
+
+std::string impossible_power_text(const DrawnPower& drawn, PowerUnit::Size read_as,
+                                  const PlausibleWatts& plausible) {
+  constexpr double kMostOverLimit = 1.3;
+  constexpr double kWorkingPct = 50;
+  const double most_w = plausible.most_w;
+  const StatedLimits::Device& stated = drawn.stated;
+  const bool are_few = drawn.absurd_samples > 0 && drawn.absurd_samples < drawn.samples / 2;
+  if (is_impossible(drawn.mean_w, most_w) && (!are_few || !std::isfinite(drawn.mean_w))) {
+    return impossible_mean_text(drawn.mean_w, read_as, most_w);
+  }
+  if (drawn.highest.watts > most_w) {
+    return fmt::format(
+        "{:.6g} W at {}, and {} of {} readings are above {:.6g} W, which no GPU draws: the sensor or its recorder was at fault",
+        drawn.highest.watts, unix_and_iso(drawn.highest.unix_s), drawn.absurd_samples,
+        drawn.samples, most_w);
+  }
+  if (!plausible.is_of_gpus()) return {};
+  if (stated.above > 0) {
+    return fmt::format(
+        "{:.6g} W at {}, where its own row states a power limit of {:.6g} W; {} of {} readings are above twice their limit: the sensor is at fault, or power and limit are in different units",
+        stated.first.watts, unix_and_iso(stated.first.unix_s), stated.first_limit_w, stated.above,
+        stated.rows);
+  }
+  if (stated.rows > 0 && drawn.mean_w > kMostOverLimit * stated.mean_limit_w()) {
+    return fmt::format(
+        "a mean of {:.6g} W, above its power limit of {:.6g} W by more than {:.0f} %: the sensor is at fault, or power and limit are of different things",
+        drawn.mean_w, stated.mean_limit_w(), 100 * (kMostOverLimit - 1));
+  }
+  const bool has_worked = drawn.utilization_pct && *drawn.utilization_pct >= kWorkingPct;
+  if (drawn.mean_w >= kLeastWorkingWatts || !(has_worked || drawn.is_large)) return {};
+  const auto unit = likely_unit(drawn.mean_w, read_as, most_w);
+  return fmt::format(
+      "a mean of {:.6g} W, {}{}", drawn.mean_w,
+      has_worked ? fmt::format("at a mean utilization of {:.0f} %", *drawn.utilization_pct)
+                 : std::string("less than such a board draws when it is idle"),
+      unit ? fmt::format("; {}? pass --power-unit {}", unit_word(*unit), unit_symbol(*unit))
+           : "; the sensor is dead, or is of another part");
 }
 
 }  // namespace aggregate_power

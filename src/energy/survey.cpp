@@ -66,7 +66,8 @@ std::vector<DeviceSurvey> Surveyor::devices(std::span<const std::string> names) 
 }
 
 std::vector<std::string> Surveyor::warnings(std::span<const std::string> names,
-                                            PowerUnit::Size read_as) const {
+                                            PowerUnit::Size read_as,
+                                            const PlausibleWatts& plausible) const {
   std::vector<std::string> warnings;
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < devices_.size(); ++i) {
@@ -90,10 +91,13 @@ std::vector<std::string> Surveyor::warnings(std::span<const std::string> names,
           "mostly_repeated: {} of the {} samples of device {} repeat the one before; the sensor is slower than the recorder",
           device.repeats, samples, name));
     }
-    if (is_impossible(mean_w)) {
+    if (is_impossible(mean_w, plausible.most_w)) {
       warnings.push_back(fmt::format("implausible_power: device {} has {}", name,
-                                     impossible_mean_text(mean_w, read_as)));
-    } else if (device.max_w > 0 && is_doubtful(mean_w, device.max_w)) {
+                                     impossible_mean_text(mean_w, read_as, plausible.most_w)));
+    } else if (is_impossible(device.max_w, plausible.most_w)) {
+      warnings.push_back(fmt::format("implausible_power: device {} has {}", name,
+                                     impossible_reading_text(device.max_w, read_as)));
+    } else if (device.max_w > 0 && is_doubtful(mean_w, device.max_w, plausible.usual_w)) {
       warnings.push_back(fmt::format(
           "implausible_watts: device {} has a mean of {:.6g} W and at most {:.6g} W; the header's unit may be wrong",
           name, mean_w, device.max_w));

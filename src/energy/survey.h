@@ -10,6 +10,7 @@
 #include "aggregate_power/power_unit.h"
 #include "aggregate_power/sample.h"
 #include "energy/exact_mean.h"
+#include "energy/plausibility.h"
 
 namespace aggregate_power {
 
@@ -37,7 +38,8 @@ class Surveyor {
   // Reasons to doubt the numbers, for people: "CODE: sentence". `read_as` is the unit of bare
   // numbers.
   std::vector<std::string> warnings(std::span<const std::string> names,
-                                    PowerUnit::Size read_as = PowerUnit::Size::watt) const;
+                                    PowerUnit::Size read_as = PowerUnit::Size::watt,
+                                    const PlausibleWatts& plausible = {}) const;
   std::uint64_t unnamed_readings() const { return unnamed_readings_; }
 
  private:

@@ -306,7 +306,7 @@ void measure_window(const PackageQuestion& question, const LoadReading& reading,
                                             question.extended ? fleet : FleetMeasurement(), result);
     findings.add(faults);
     if (question.readings != nullptr) *question.readings = meter.readings(content, package);
-    facts.window->power_valid = faults.reasons.empty() && facts.is_integral;
+    facts.window->power_valid = is_accepted(faults, result.accepts) && facts.is_integral;
     facts.window->metrics = result.metrics;
   }
   if (question.with_power && !result.metrics.empty()) result.curve = fleet.power;
@@ -372,6 +372,7 @@ Result check_package(const PackageQuestion& question) {
   Result result;
   result.way = Way::package;
   result.load = reading.load;
+  result.accepts = question.accepted;
   result.contract = question.contract;
   result.extended = question.extended;
   result.requires_cpu =
@@ -392,7 +393,7 @@ Result check_package(const PackageQuestion& question) {
     findings = check_content(question, reading, content, result);
     result.cpu = measure_cpus(question, content.devices, facts);
     findings.add(reading.reasons);
-    if (!findings.reasons.empty()) result.metrics.clear();
+    if (!is_accepted(findings, result.accepts)) result.metrics.clear();
   }
   result.reasons = std::move(findings.reasons);
   result.failures = std::move(findings.failures);

@@ -23,9 +23,10 @@ struct PackageQuestion : PackageOptions {
   std::optional<OpenedFile> result;  // nullopt: it cannot be opened
   std::string result_fault;          // why it cannot be opened
   Contract contract = Contract::october;
-  bool is_pin_of_package = false;  // it comes from the package itself, not from the caller
-  bool extended = false;           // compute everything for --extended
-  bool with_power = false;         // compute the total power of all GPUs at every instant
+  bool is_pin_of_package = false;     // it comes from the package itself, not from the caller
+  bool extended = false;              // compute everything for --extended
+  bool with_power = false;            // compute the total power of all GPUs at every instant
+  std::vector<Reason> accepted = {};  // reasons that do not keep the run from being published
   std::string failure = {};      // why the benchmark counts as failed, besides what its result says
   Reasons refusal;               // why the package is not read; empty: it is
   std::string window_file = {};  // the only window that may be the result's; empty: any

@@ -12,6 +12,13 @@ constexpr std::size_t kMostDetail = 1000;  // characters of a message
 
 std::string shortened(const std::string& detail) { return printable(detail, kMostDetail); }
 
+bool is_accepted(const Findings& findings, std::span<const Reason> accepts) {
+  Reasons open = findings.reasons;
+  Reasons accepted;
+  open.accept(accepts, accepted);
+  return open.empty();
+}
+
 void Findings::add(Reason reason, const std::string& detail) {
   reasons.add(reason, shortened(detail));
   if (!detail.empty()) failures.push_back(detail);

@@ -1,6 +1,7 @@
 // The findings of a package's checks.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ struct Findings {
   void add(const Reasons& others);  // each detail becomes a sentence
   void add(const Findings& others);
 };
+
+// Whether nothing was found but what the caller accepts.
+bool is_accepted(const Findings& findings, std::span<const Reason> accepts);
 
 // A sentence as the detail of a reason: on one line, and not too long.
 std::string shortened(const std::string& detail);

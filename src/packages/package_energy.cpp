@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/text/shown_time.h"
 #include "energy/plausibility.h"
 
 namespace aggregate_power {
@@ -84,11 +85,17 @@ GapEnergyBound bound_of(const PackageContent& content, const Package& package, c
   return bound;
 }
 
-// A package states its unit: watts.
-std::string impossible_gpu(const std::string& label, double mean_w) {
-  const auto unit = likely_unit(mean_w, PowerUnit::Size::watt);
-  return fmt::format("{}: a mean of {:.6g} W{}", label, mean_w,
-                     unit ? fmt::format("; {}?", unit_word(*unit)) : "");
+// Empty: the GPU may have drawn that. A package states its unit: watts.
+std::string impossible_gpu(const GpuResult& gpu, double window_s) {
+  const double mean_w = gpu.energy.energy_j / window_s;
+  if (is_impossible(mean_w, kMostBoardWatts)) {
+    const auto unit = likely_unit(mean_w, PowerUnit::Size::watt, kMostBoardWatts);
+    return fmt::format("{}: a mean of {:.6g} W{}", gpu.name, mean_w,
+                       unit ? fmt::format("; {}?", unit_word(*unit)) : "");
+  }
+  if (gpu.energy.absurd_samples == 0) return {};
+  return fmt::format("{}: {:.6g} W at {}, which no GPU draws", gpu.name, gpu.energy.highest_w,
+                     unix_and_iso(gpu.energy.highest_unix_s));
 }
 
 Findings check_metrics(const Metrics& metrics, std::span<const GpuResult> gpus, double window_s) {
@@ -102,9 +109,9 @@ Findings check_metrics(const Metrics& metrics, std::span<const GpuResult> gpus, 
     findings.add(zero.reason, zero.detail);
   }
   for (const GpuResult& gpu : gpus) {
-    const double mean_w = gpu.energy.energy_j / window_s;
-    if (!is_impossible(mean_w)) continue;
-    findings.add(Reason::implausible_power, impossible_gpu(gpu.name, mean_w));
+    std::string why = impossible_gpu(gpu, window_s);
+    if (why.empty()) continue;
+    findings.add(Reason::implausible_power, std::move(why));
     break;
   }
   return findings;
@@ -212,8 +219,8 @@ PackageEnergy PackageMeter::energy(const PackageContent& content, const Package&
     const std::string& role = energy.roles.emplace_back(package.topology.roles.at(device.key));
     GpuResult& gpu = energy.gpus.emplace_back(GpuResult{label_of(device.key, labels), {}});
     const auto gap = package.max_sample_gap_s.find(device.key);
+    gpu.energy = power_.energy(numbers.at(device.key));
     gpu.energy.bracketed = true;
-    gpu.energy.energy_j = power_.energy_j(numbers.at(device.key));
     if (gap != package.max_sample_gap_s.end()) gpu.energy.max_sample_gap_s = gap->second;
     energy.sums.energy_j += gpu.energy.energy_j;
     if (role != "prefill" && role != "decode") continue;
@@ -239,7 +246,7 @@ Findings PackageMeter::integrate(const PackageContent& content, const Package& p
   sums.contract = result.contract;
   Metrics metrics = energy_metrics(sums);
   const Findings findings = check_metrics(metrics, measured.gpus, window_s);
-  if (findings.reasons.empty()) result.metrics = std::move(metrics);
+  if (is_accepted(findings, result.accepts)) result.metrics = std::move(metrics);
   if (findings.reasons.contains(Reason::non_finite_power_metric) &&
       result.contract == Contract::october) {
     for (GpuResult& gpu : measured.gpus) gpu.energy.energy_j = std::nan("");

@@ -28,8 +28,8 @@ void WindowPower::take(std::span<const PackageSample> samples) {
   if (extended_) take_states(samples);
 }
 
-double WindowPower::energy_j(std::uint32_t device) {
-  return device < integrators_.size() ? integrators_[device].finish().energy_j : 0;
+DeviceEnergy WindowPower::energy(std::uint32_t device) {
+  return device < integrators_.size() ? integrators_[device].finish() : DeviceEnergy();
 }
 
 FleetMeasurement WindowPower::fleet(std::span<const std::string> devices) {

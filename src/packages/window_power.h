@@ -31,7 +31,7 @@ class WindowPower {
   void take(std::span<const PackageSample> samples);
 
   // To be called exactly once for a device.
-  double energy_j(std::uint32_t device);
+  DeviceEnergy energy(std::uint32_t device);
   // What was requested; empty if no window was found. `devices` are names by number.
   FleetMeasurement fleet(std::span<const std::string> devices);
 

@@ -61,6 +61,7 @@ RunOptions recorded_extras(const JsonValue& record) {
   extras.uncertainty.is_wanted = record.find("uncertainty") != nullptr;
   if (record.find("idle") != nullptr) extras.idle = given.idle;
   extras.accepted_window = given.accepted_window;
+  extras.accepted = given.accepted;
   extras.given = given.given;
   extras.select = given.select;
   return extras;
@@ -306,6 +307,7 @@ void recompute_whole_package(const Evidence& evidence, const RequiredPoint& requ
   question.result = evidence.tree().open(evidence.full(raw));
   question.role_gpus = roles_of(required, found);
   question.contract = recorded_contract(record);
+  question.accepted = recorded_extras(record).accepted;
   question.expected_producer_sha = record.at("producer").at("expected_producer_git_commit").text;
   question.salvage = recorded_origin(record).find("salvaged") != nullptr;
   question.extended = has_dashboard_metrics(record);

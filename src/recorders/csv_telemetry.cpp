@@ -218,7 +218,9 @@ void CsvTelemetry::read_head(const ColumnNames& wanted, const GpuSelection& gpus
     note_first_stamp(strip(head.cells[begin.first][timestamp->index]));
   }
   header_ = std::move(begin.header);
-  counter_ = choose_counter_column(header_, begin.columns.schema);
+  counter_ = choose_counter_column(
+      header_, begin.columns.schema,
+      begin.first < head.cells.size() ? head.cells[begin.first] : std::vector<std::string>());
   if (reads_counters_) count_energy(begin.columns);
   rows_ = RowReader(std::move(begin.columns), zone_, header_.size(), gpus);
   rows_.counts().skipped = begin.skipped;

@@ -38,6 +38,12 @@ constexpr EnergyUnit kEnergyUnits[] = {
     {"kJ", "kJ", 1e3},
     {"kj", "kJ", 1e3},
     {"MJ", "MJ", 1e6},
+    {"mWh", "mWh", 3.6},
+    {"mwh", "mWh", 3.6},
+    {"Wh", "Wh", 3600},
+    {"wh", "Wh", 3600},
+    {"kWh", "kWh", 3.6e6},
+    {"kwh", "kWh", 3.6e6},
 };
 
 struct CounterName {
@@ -82,6 +88,23 @@ const CounterName* only_one(const std::vector<CounterName>& names, const Fits& f
   return &*found;
 }
 
+// The digits of "1234.5 mJ", and its unit.
+struct CounterCell {
+  std::string_view number;
+  std::string_view unit;
+};
+
+CounterCell split_counter(std::string_view text) {
+  const std::size_t end = text.find_last_of("0123456789.") + 1;  // 0: there are none
+  return {text.substr(0, end), strip(text.substr(end))};
+}
+
+std::optional<EnergyUnit> unit_of_cell(std::span<const std::string> row, std::size_t index) {
+  if (index >= row.size()) return std::nullopt;
+  const CounterCell cell = split_counter(strip(row[index]));
+  return cell.number.empty() ? std::nullopt : energy_unit(cell.unit, "cell");
+}
+
 CounterColumn counter_column(const CounterName& name, const EnergyUnit& unit) {
   return {{name.full, std::string(unit.symbol), unit.joules}, name.index};
 }
@@ -105,15 +128,17 @@ const EnergyCounter* counter_metric(std::string_view metric) {
 }
 
 std::optional<CounterColumn> choose_counter_column(std::span<const std::string> header,
-                                                   std::string_view schema) {
+                                                   std::string_view schema,
+                                                   std::span<const std::string> first_row) {
   static constexpr Pattern by_unit =
       "(gpu[ ._-]?)?((total|accumulated|cumulative)[ ._-]?)?energy"
       "([ ._-]?(counter|total|consumption|consumed|used|accumulated))*";
   static constexpr Pattern resolution =
       "accumulator_resolution|counter_resolution|energy_resolution"
       "|energy_accumulator_resolution|energy_counter_resolution";
-  const std::vector<CounterName> names = read_counter_names(header);
-  for (const CounterName& name : names) {
+  std::vector<CounterName> names = read_counter_names(header);
+  for (CounterName& name : names) {
+    if (!name.unit) name.unit = unit_of_cell(first_row, name.index);
     if (const EnergyCounter* const metric = counter_metric(name.full)) {
       return CounterColumn{*metric, name.index};
     }
@@ -149,9 +174,14 @@ double joules_of_count(double count, double unit_j) {
 }
 
 std::optional<double> parse_counter(std::string_view text, double unit_j) {
+  const CounterCell cell = split_counter(text);
+  if (!cell.unit.empty()) {
+    const auto unit = energy_unit(cell.unit, "cell");
+    if (!unit || unit->joules != unit_j) return std::nullopt;
+  }
   double decimal = 0;
   const std::optional<double> count =
-      read_whole_decimal(text, decimal) ? decimal : nearest_double(text);
+      read_whole_decimal(cell.number, decimal) ? decimal : nearest_double(cell.number);
   const double joules = count ? joules_of_count(*count, unit_j) : -1;
   return joules >= 0 ? std::optional(joules) : std::nullopt;
 }

@@ -34,16 +34,19 @@ struct CounterColumn {
   std::optional<std::size_t> resolution = {};  // a column whose number multiplies the counter's
 };
 
-// The column of `header` that is a counter, by its name and by the schema (Columns::schema).
-// Returns nullopt if there is none, or if several fit.
+// The column of `header` that is a counter, by its name and by the schema (Columns::schema). A name
+// without a unit counts if the cell of the first row states it. Returns nullopt if there is none,
+// or if several fit.
 std::optional<CounterColumn> choose_counter_column(std::span<const std::string> header,
-                                                   std::string_view schema);
+                                                   std::string_view schema,
+                                                   std::span<const std::string> first_row = {});
 
 // The joules of a counter's number; NaN for negative numbers, and for those by which tools mean
 // "none" (formats.md section 7).
 double joules_of_count(double count, double unit_j);
-// The same of a text. Returns nullopt for any other text, for negative numbers, and
-// for those by which tools mean "none" (formats.md section 7).
+// The same of a text, which may state its unit if that is the same: "1234.5 mJ". Returns nullopt
+// for any other text, for negative numbers, and for those by which tools mean "none" (formats.md
+// section 7).
 std::optional<double> parse_counter(std::string_view text, double unit_j);
 
 }  // namespace aggregate_power

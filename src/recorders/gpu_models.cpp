@@ -33,6 +33,20 @@ bool is_model_name(std::string_view text) {
   return model.matches(text);
 }
 
+bool is_large_gpu(std::string_view model) {
+  static const Pattern large = {
+      R"((.*\b)?(V100|A30|A40|A100|A800|L40S?|H20|H100|H200|H800|B[123]00|G[BH][23]00|MI3[0-9]{2}[AX]?)(\b.*)?)",
+      Pattern::Case::either};
+  static const Pattern part = {R"(.*\b(GRID|vGPU|MIG)\b.*)", Pattern::Case::either};
+  return large.matches(model) && !part.matches(model);
+}
+
+bool is_module_gpu(std::string_view model) {
+  static const Pattern module = {R"((.*\b)?(G[BH][23]00|GB10|Grace)(\b.*)?)",
+                                 Pattern::Case::either};
+  return module.matches(model);
+}
+
 std::vector<std::string> gpu_models_in(std::string_view text) {
   std::vector<std::string> models;
   for (const std::string_view key : kModelKeys) {

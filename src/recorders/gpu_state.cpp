@@ -52,6 +52,11 @@ constexpr Names kNames[] = {
     {"generic",
      GpuQuantity::clock_reasons,
      {"throttle_reasons", "clocks_event_reasons", "clocks_throttle_reasons"}},
+    {"generic", GpuQuantity::power_limit_w, {"enforced.power.limit", "power.limit", "power_limit"}},
+    {"generic",
+     GpuQuantity::power_limit_w,
+     {"power_limit_w", "gpu_power_limit_w", "power_limit_watts"}},
+    {"generic", GpuQuantity::power_limit_w, {"gpu_power_limit", "power_cap_w", "power_cap_watts"}},
     {"srt-slurm", GpuQuantity::utilization_pct, {"gpu_util_pct"}},
     {"xpu-smi", GpuQuantity::utilization_pct, {"gpu utilization"}},
 };

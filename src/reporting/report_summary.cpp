@@ -163,6 +163,22 @@ std::map<std::string, ReasonRow> reason_rows(const ReportRuns& report) {
   return rows;
 }
 
+// By the reasons that the callers of valid runs accepted.
+std::map<std::string, ReasonRow> accepted_rows(const ReportRuns& report) {
+  std::map<std::string, ReasonRow> rows;
+  for (const ReportRun& run : report.runs) {
+    if (run.run.state != PowerState::valid) continue;
+    for (const std::string& reason : run.run.accepted) note_reason(rows[reason], run);
+  }
+  return rows;
+}
+
+std::size_t count_accepted(const ReportRuns& report) {
+  return static_cast<std::size_t>(std::ranges::count_if(report.runs, [](const ReportRun& run) {
+    return run.run.state == PowerState::valid && !run.run.accepted.empty();
+  }));
+}
+
 // What pages have in backticks.
 std::string without_backticks(std::string_view text) {
   std::string plain(text);
@@ -195,6 +211,27 @@ ReasonTexts texts_of_reason(const std::string& code) {
   return {};
 }
 
+std::string reasons_section(std::string_view id, std::string_view title, std::string_view what,
+                            const std::map<std::string, ReasonRow>& rows) {
+  if (rows.empty()) return {};
+  std::string out = fmt::format(
+      "<section id=\"{}\">\n<h2>{}</h2>\n"
+      "<p>{}</p>\n"
+      "<div class=\"scroll\"><table><thead><tr><th>reason</th><th class=\"n\">runs</th>"
+      "<th>what it means</th><th>what to do</th><th>such as</th></tr></thead><tbody>\n",
+      id, title, what);
+  std::size_t shown = 0;
+  for (const auto& [code, row] : rows) {
+    if (++shown > kMostSummaryRows) break;
+    const ReasonTexts texts = texts_of_reason(code);
+    out += fmt::format(
+        "<tr><td>{}</td><td class=\"n\">{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+        html(cut_text(code, kSharedCharacters)), row.runs, html(texts.meaning), html(texts.remedy),
+        html(fmt::format("{}", fmt::join(row.names, ", "))));
+  }
+  return out + "</tbody></table></div>\n" + more_rows(rows.size()) + "</section>\n";
+}
+
 }  // namespace
 
 std::string summary_section(const ReportRuns& report) {
@@ -205,6 +242,9 @@ std::string summary_section(const ReportRuns& report) {
   out += tile(fmt::format("{}", report.runs.size()), report.runs.size() == 1 ? "run" : "runs");
   out += tile(fmt::format("{}", valid), "valid");
   if (not_valid > 0) out += tile(fmt::format("{}", not_valid), "not valid", true);
+  if (const std::size_t accepted = count_accepted(report); accepted > 0) {
+    out += tile(fmt::format("{}", accepted), "valid in spite of a reason", true);
+  }
   if (none > 0) out += tile(fmt::format("{}", none), "without power", true);
   out += tile(fmt::format("{}", report.points.size()),
               report.points.size() == 1 ? "configuration" : "configurations");
@@ -229,23 +269,14 @@ std::string summary_section(const ReportRuns& report) {
 }
 
 std::string validity_section(const ReportRuns& report) {
-  const std::map<std::string, ReasonRow> rows = reason_rows(report);
-  if (rows.empty()) return {};
-  std::string out =
-      "<section id=\"validity\">\n<h2>Runs that are not valid</h2>\n"
-      "<p>They are in the table of runs, without power and energy, and in no chart.</p>\n"
-      "<div class=\"scroll\"><table><thead><tr><th>reason</th><th class=\"n\">runs</th>"
-      "<th>what it means</th><th>what to do</th><th>such as</th></tr></thead><tbody>\n";
-  std::size_t shown = 0;
-  for (const auto& [code, row] : rows) {
-    if (++shown > kMostSummaryRows) break;
-    const ReasonTexts texts = texts_of_reason(code);
-    out += fmt::format(
-        "<tr><td>{}</td><td class=\"n\">{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-        html(cut_text(code, kSharedCharacters)), row.runs, html(texts.meaning), html(texts.remedy),
-        html(fmt::format("{}", fmt::join(row.names, ", "))));
-  }
-  return out + "</tbody></table></div>\n" + more_rows(rows.size()) + "</section>\n";
+  return reasons_section(
+             "validity", "Runs that are not valid",
+             "They are in the table of runs, without power and energy, and in no chart.",
+             reason_rows(report)) +
+         reasons_section(
+             "accepted", "Runs published in spite of a reason",
+             "Whoever ran them accepted the reason with --accept. Their numbers count like those of other runs.",
+             accepted_rows(report));
 }
 
 }  // namespace aggregate_power

@@ -61,13 +61,14 @@ std::vector<std::string> doubts(const Result& result, const Measurement& measure
   if (auto silent = silent_series_text(result.telemetry->silent_series)) {
     doubts.push_back(std::move(*silent));
   }
-  if (auto doubt = doubt_about(*value_of(result.metrics, "avg_power_w"))) {
+  const SeriesFacts& series = result.telemetry->series;
+  const double usual_w = plausible_watts(series).usual_w;
+  if (auto doubt = doubt_about(*value_of(result.metrics, "avg_power_w"), usual_w)) {
     doubts.push_back(std::move(*doubt));
   }
-  const std::string boundary = measured_boundary(result.telemetry->series.sensor.scope);
-  std::ranges::move(odd_samples_text(measurement.integration.gpu_ids, measurement.integration.gpus,
-                                     boundary == "gpu" || boundary == "module"),
-                    std::back_inserter(doubts));
+  std::ranges::move(
+      odd_samples_text(measurement.integration.gpu_ids, measurement.integration.gpus, usual_w),
+      std::back_inserter(doubts));
   if (is_mean) {
     std::string gap = partial_coverage(*measurement.mean_power, result.load->window);
     if (!gap.empty()) doubts.push_back(std::move(gap));
@@ -106,6 +107,10 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
   Result result = unmeasured(request, reading.load, reading.reasons);
   Measurement measurement = measure(request, recording, reading.load);
   const Integration& integration = measurement.integration;
+  if (reading.load) {
+    result.recorded_counters =
+        compare_with_counters(request, recording, reading.load->window, measurement);
+  }
   result.reasons.add(integration.reasons);
   accept_reasons(result);
   result.expected_gpus = integration.expected_num_gpus;
@@ -143,13 +148,9 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
     result.reasons.add(zero_metrics(result.metrics));
   }
   if (request.extended) result.fleet = std::move(measurement.fleet);
-  if (result.telemetry && result.telemetry->series.counter && reading.load &&
-      !integration.gpus.empty()) {
-    result.recorded_counters =
-        counters_in(recording, reading.load->window, integration, request.max_sample_gap_s,
-                    request.may_use_threads, std::move(measurement.counters));
-    if (result.recorded_counters) warn(doubts_about(*result.recorded_counters));
-  }
+  const bool is_refuted = result.reasons.contains(Reason::counter_contradicts) ||
+                          result.accepted.contains(Reason::counter_contradicts);
+  if (result.recorded_counters && !is_refuted) warn(doubts_about(*result.recorded_counters));
   if (request.readings != nullptr) {
     *request.readings = {};
     if (result.telemetry && result.load) {

@@ -161,6 +161,21 @@ void refuse_invalid_rows(const AttributionLane& lane, Window window) {
       lane.power.device(), unix_and_iso(unix_of(*lane.trace, *invalid_s))));
 }
 
+struct RecordedPower {
+  std::string scope;
+  PlausibleWatts plausible;
+  PowerUnit::Size unit;
+};
+
+void refuse_impossible_power(const AttributionLane& lane, Window window,
+                             const RecordedPower& recorded) {
+  const double mean_w = lane.power.energy_j(window) / window.duration_s();
+  const std::string why = impossible_window_text(mean_w, lane.power.peak_w(window), recorded.unit,
+                                                 recorded.plausible.most_w);
+  if (why.empty()) return;
+  throw Error(fmt::format("GPU {}: implausible_power: {}", lane.power.device(), why));
+}
+
 // ---- The shares.
 
 class Attributing {
@@ -176,9 +191,10 @@ class Attributing {
     throw Error(fmt::format("{}: its events have no duration", lanes_.front().trace->path));
   }
 
-  AttributionReport report(const FacilityRates& rates, const std::string& scope) && {
-    for (AttributionLane& lane : lanes_) add_lane(lane);
-    warn_of_odd(measured_boundary(scope));
+  AttributionReport report(const FacilityRates& rates, const RecordedPower& recorded) && {
+    const std::string& scope = recorded.scope;
+    for (AttributionLane& lane : lanes_) add_lane(lane, recorded);
+    warn_of_odd(recorded.plausible.usual_w);
     const GpuTrace& first = *lanes_.front().trace;
     report_.start_unix_s = unix_of(first, counted_.start_unix_s);
     report_.end_unix_s = unix_of(first, counted_.end_unix_s);
@@ -204,16 +220,12 @@ class Attributing {
     return request_.whole_recording ? recording : wanted;
   }
 
-  void add_lane(AttributionLane& lane) {
+  void add_lane(AttributionLane& lane, const RecordedPower& recorded) {
     const Window window = window_of(lane);
     refuse_gaps(request_, lane, window);
     refuse_invalid_rows(lane, window);
     const double energy_j = lane.power.energy_j(window);
-    if (is_impossible(energy_j / window.duration_s())) {
-      throw Error(
-          fmt::format("GPU {}: implausible_power: {}", lane.power.device(),
-                      impossible_mean_text(energy_j / window.duration_s(), PowerUnit::Size::watt)));
-    }
+    refuse_impossible_power(lane, window, recorded);
     windows_.push_back(window);
     note_odd(lane, window);
     AttributionRules rules{.window = window,
@@ -235,11 +247,10 @@ class Attributing {
     odd_names_.push_back(lane.power.device());
   }
 
-  void warn_of_odd(const std::string& boundary) {
+  void warn_of_odd(double usual_w) {
     const std::string file =
         request_.telemetry.size() == 1 ? printable_path(request_.telemetry[0]) + ": " : "";
-    const bool are_boards = boundary == "gpu" || boundary == "module";
-    for (const std::string& text : odd_samples_text(odd_names_, odd_, are_boards)) {
+    for (const std::string& text : odd_samples_text(odd_names_, odd_, usual_w)) {
       report_.warnings.push_back(file + text);
     }
   }
@@ -448,9 +459,9 @@ AttributionReport attribute_run(const AttributeRequest& request) {
     }
   }
   const std::optional<Zone> zone = zone_of(power);
-  const std::string scope = scope_of(power);
+  const RecordedPower recorded{scope_of(power), plausible_watts_of(power), unit_of(power)};
   std::vector<AttributionLane> lanes = attribution_lanes(traces, std::move(power), request.gpus);
-  AttributionReport report = Attributing(request, lanes, zone).report(rates, scope);
+  AttributionReport report = Attributing(request, lanes, zone).report(rates, recorded);
   report.telemetry = request.telemetry;
   for (const GpuTrace& trace : traces) {
     report.traces.push_back(trace.path);

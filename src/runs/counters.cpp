@@ -2,6 +2,7 @@
 #include "runs/counters.h"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <map>
 #include <utility>
@@ -11,6 +12,8 @@
 #include "base/parallel.h"
 #include "base/text/unicode.h"
 #include "energy/counter_trace.h"
+#include "recorders/gpu_models.h"
+#include "runs/measurement.h"
 
 namespace aggregate_power {
 namespace {
@@ -122,14 +125,78 @@ std::optional<RecordedCounters> counters_in(const Recording& recording, Window w
   return recorded;
 }
 
+namespace {
+
+std::string difference_text(const CounterInWindow& gpu) {
+  return fmt::format(
+      "GPU {}: in the window its energy counter says {:.3f} J, its power {:.3f} J ({:+.1f} %)",
+      printable(gpu.gpu), *gpu.counter_j, *gpu.power_j, 100 * (*gpu.counter_j / *gpu.power_j - 1));
+}
+
+// What is likely wrong where the power is the counter's energy times a power of ten.
+std::string unit_text(const CounterInWindow& gpu, PowerUnit::Size read_as) {
+  const double factor = *gpu.power_j / *gpu.counter_j;
+  const double exponent = std::round(std::log10(factor));
+  const double power_of_ten = std::pow(10, exponent);
+  if (exponent == 0 || std::abs(factor / power_of_ten - 1) > kCounterLimit) return {};
+  for (const PowerUnit::Size size :
+       {PowerUnit::Size::kilowatt, PowerUnit::Size::watt, PowerUnit::Size::milliwatt}) {
+    const double scaled = in_watts(1, size) / in_watts(1, read_as) * power_of_ten;
+    if (std::abs(scaled - 1) > kCounterTolerance) continue;
+    return fmt::format(": the power is in {}? pass --power-unit {}", unit_word(size),
+                       unit_symbol(size));
+  }
+  return fmt::format(": one of them is in another unit, by a factor of {:g}", power_of_ten);
+}
+
+}  // namespace
+
+bool is_of_module(const SeriesFacts& series) {
+  return std::ranges::any_of(series.gpu_models, is_module_gpu);
+}
+
+std::vector<std::size_t> contradictions(const RecordedCounters& counters, const SeriesFacts& series,
+                                        Window window) {
+  double total_j = 0;
+  for (const CounterInWindow& gpu : counters.gpus) total_j += gpu.power_j.value_or(0);
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < counters.gpus.size(); ++i) {
+    const CounterInWindow& gpu = counters.gpus[i];
+    if (!gpu.counter_j || !gpu.power_j || !gpu.resolution_j) continue;
+    if (!refutes(*gpu.counter_j, *gpu.power_j, *gpu.resolution_j, window.duration_s())) continue;
+    const bool may_have_more = *gpu.counter_j > *gpu.power_j;
+    const bool is_of_all = std::abs(*gpu.counter_j / total_j - 1) <= kCounterLimit;
+    if (may_have_more && (is_of_all || is_of_module(series))) continue;
+    found.push_back(i);
+  }
+  return found;
+}
+
+std::optional<RecordedCounters> compare_with_counters(const MeasurementRequest& request,
+                                                      const Recording& recording, Window window,
+                                                      Measurement& measurement) {
+  Integration& integration = measurement.integration;
+  if (!measurement.telemetry || !measurement.telemetry->series.counter ||
+      integration.gpus.empty()) {
+    return std::nullopt;
+  }
+  const SeriesFacts& series = measurement.telemetry->series;
+  auto counters = counters_in(recording, window, integration, request.max_sample_gap_s,
+                              request.may_use_threads, std::move(measurement.counters));
+  if (!counters) return std::nullopt;
+  for (const std::size_t i : contradictions(*counters, series, window)) {
+    const CounterInWindow& gpu = counters->gpus[i];
+    integration.reasons.add(Reason::counter_contradicts,
+                            difference_text(gpu) + unit_text(gpu, series.unit));
+    if (!integration.issues[i]) integration.issues[i] = Reason::counter_contradicts;
+  }
+  return counters;
+}
+
 std::vector<std::string> doubts_about(const RecordedCounters& counters) {
   std::vector<std::string> doubts;
   for (const CounterInWindow& gpu : counters.gpus) {
-    if (!gpu.differs) continue;
-    doubts.push_back(fmt::format(
-        "counter_differs: GPU {}: in the window its energy counter says {:.3f} J, its power {:.3f} J ({:+.1f} %)",
-        printable(gpu.gpu), *gpu.counter_j, *gpu.power_j,
-        100 * (*gpu.counter_j / *gpu.power_j - 1)));
+    if (gpu.differs) doubts.push_back("counter_differs: " + difference_text(gpu));
   }
   return doubts;
 }

@@ -13,6 +13,9 @@
 
 namespace aggregate_power {
 
+struct Measurement;
+struct MeasurementRequest;
+
 // Of one device, sorted by time.
 struct DeviceCounter {
   std::string device;
@@ -62,6 +65,20 @@ std::optional<RecordedCounters> counters_in(const Recording& recording, Window w
                                             const Integration& integration, double max_sample_gap_s,
                                             bool may_use_threads,
                                             std::optional<CountersRead> read = {});
+
+// Whether its GPUs' names are of modules whose counter includes the processor.
+bool is_of_module(const SeriesFacts& series);
+
+// The places in `counters.gpus` whose counter refutes the power: contract.md part 0 row 30. Not
+// those whose counter may be of more than the GPU, and says more: of its module, or of all GPUs.
+std::vector<std::size_t> contradictions(const RecordedCounters& counters, const SeriesFacts& series,
+                                        Window window);
+
+// counters_in() of what was measured, if the recording has counters. Adds a reason to the
+// measurement for each GPU whose counter refutes its power.
+std::optional<RecordedCounters> compare_with_counters(const MeasurementRequest& request,
+                                                      const Recording& recording, Window window,
+                                                      Measurement& measurement);
 
 // What speaks against the power, or against the counters, for people.
 std::vector<std::string> doubts_about(const RecordedCounters& counters);

@@ -136,9 +136,11 @@ std::vector<std::string> warnings_of(const HostReading& reading, const std::stri
   const std::optional<double> mean_w = reading.integration.avg_power_w;
   const bool is_impossible = reading.host.reasons.contains(Reason::implausible_power);
   if (mean_w && !is_impossible) {
-    if (const auto doubt = doubt_about(*mean_w)) add(path + ": " + *doubt);
+    const double usual_w = plausible_watts(reading.host.telemetry->series).usual_w;
+    if (const auto doubt = doubt_about(*mean_w, usual_w)) add(path + ": " + *doubt);
     const Integration& integration = reading.integration;
-    for (const std::string& odd : odd_samples_text(integration.gpu_ids, integration.gpus, true)) {
+    for (const std::string& odd :
+         odd_samples_text(integration.gpu_ids, integration.gpus, usual_w)) {
       add(path + ": " + odd);
     }
   }
@@ -154,8 +156,10 @@ void measure_host(const Recording& recording, const Load& load, const HostReadin
   wanted.also = [&](std::span<const Reading> readings) { edges.take(readings); };
   wanted.series = &reading.series;
   Measurement measurement = measure(wanted, recording, moved);
+  compare_with_counters(wanted, recording, moved.window, measurement);
   HostResult& host = reading.host;
   host.reasons = measurement.integration.reasons;
+  host.reasons.accept(options.accepted, reading.accepted);
   host.telemetry = std::move(measurement.telemetry);
   if (host.reasons.empty()) {
     reading.sensors =

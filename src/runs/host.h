@@ -28,11 +28,12 @@ struct HostReading {
   Integration integration;  // keyed by the recording's names; in the order of host.gpus
   // The same as integration.boundary_degenerate_rows, with the GPUs identified as above.
   std::vector<std::pair<RecordedGpu, std::uint64_t>> boundary_degenerate_rows;
-  FleetMeasurement fleet;             // for --extended, on the host's own clock
-  Reasons identity_faults;            // not yet among the host's reasons
-  Reasons column_faults;              // Measurement's
-  LoadEdges edges;                    // on the host's corrected clock
-  SensorReadings sensors;             // wanted_readings(), on the corrected clock, too
+  FleetMeasurement fleet;   // for --extended, on the host's own clock
+  Reasons accepted;         // reasons of the host that the caller accepts, and not among them
+  Reasons identity_faults;  // not yet among the host's reasons
+  Reasons column_faults;    // Measurement's
+  LoadEdges edges;          // on the host's corrected clock
+  SensorReadings sensors;   // wanted_readings(), on the corrected clock, too
   SeriesSink series = {.most = 256};  // on the host's own clock
   std::vector<std::string> hints;
   std::vector<std::string> warnings;

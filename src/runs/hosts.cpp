@@ -66,6 +66,7 @@ std::vector<HostReading> read_hosts(const RunSpec& request, const Load& load, Re
   });
   for (const HostReading& reading : readings) {
     add_of_host(reading.host.host, reading.host.reasons, reasons);
+    add_of_host(reading.host.host, reading.accepted, reasons);  // accept_reasons() takes them back
   }
   for (HostReading& reading : readings) {
     reading.host.reasons.add(reading.identity_faults);
@@ -286,6 +287,7 @@ Result measured_hosts(const RunSpec& request) {
   Hosts hosts;
   hosts.readings = read_hosts(request, *result.load, result.reasons);
   result.reasons.add(check_sensors(hosts.readings));
+  accept_reasons(result);
   for (const HostReading& host : hosts.readings) {
     result.causes.add(host.column_faults);
     std::ranges::copy(host.hints, std::back_inserter(result.hints));

@@ -15,6 +15,7 @@
 #include "base/text/unicode.h"
 #include "base/text/wrap.h"
 #include "energy/plausibility.h"
+#include "energy/stated_limits.h"
 #include "energy/survey.h"
 #include "loads/load_generator.h"
 #include "recorders/recorder.h"
@@ -24,6 +25,7 @@
 #include "runs/inspect_result.h"
 #include "runs/inspect_sensors.h"
 #include "runs/inspect_windows.h"
+#include "runs/measurement.h"
 #include "runs/sensor_readings.h"
 #include "runs/series_doubts.h"
 
@@ -97,7 +99,8 @@ bool is_usable(const SeriesFacts& facts) {
 }
 
 void warn_of_readings(const Surveyor& surveyor, const Telemetry& telemetry, Findings& findings) {
-  const auto more = surveyor.warnings(telemetry.devices(), findings.series.unit);
+  const auto more = surveyor.warnings(telemetry.devices(), findings.series.unit,
+                                      plausible_watts(findings.series));
   findings.warnings.insert(findings.warnings.end(), more.begin(), more.end());
   if (!findings.series.has_devices()) {
     findings.warnings.push_back(
@@ -122,6 +125,22 @@ void warn_of_series(const Recording& recording, const Telemetry& telemetry, Seri
                     {findings.load ? findings.load->window : kAlways, kDefaultMaxSampleGapS});
   for (const Reasons::Entry& entry : doubts.entries()) {
     findings.warnings.push_back(fmt::format("{}: {}", code(entry.reason), entry.detail));
+  }
+}
+
+// Of devices whose own rows state a lower power limit.
+void warn_of_limits(const StatedLimits& limits, const Telemetry& telemetry, Findings& findings) {
+  const PlausibleWatts plausible = plausible_watts(findings.series);
+  for (const DeviceSurvey& device : findings.devices) {
+    const auto number = std::ranges::find(telemetry.devices(), device.id);
+    const StatedLimits::Device stated =
+        limits.of(static_cast<std::size_t>(number - telemetry.devices().begin()));
+    if (stated.rows == 0 || is_impossible(device.max_w, plausible.most_w)) continue;
+    const std::string why = impossible_power_text({.mean_w = device.mean_w, .stated = stated},
+                                                  findings.series.unit, plausible);
+    if (why.empty()) continue;
+    findings.warnings.push_back(
+        fmt::format("implausible_power: device {}: {}", printable(device.id), why));
   }
 }
 
@@ -157,12 +176,16 @@ void read_recording(const InspectRequest& request, const Recording& recording, F
   Surveyor surveyor;
   AllReadings all;
   SeriesKeeper series(findings.load ? findings.load->window : kAlways);
-  const GpuQuantitySet states = request.with_sensors ? StateNotes::wanted() : GpuQuantitySet();
+  StatedLimits limits(kAlways);
+  GpuQuantitySet states;
+  if (request.with_sensors) states |= StateNotes::wanted();
+  if (has_own_limit(findings.series)) states |= StatedLimits::wanted();
   std::optional<std::string> fault;
   try {
     read_rows(recording, telemetry, true, states, [&](const Batch& batch) {
       surveyor.take(batch.readings);
       series.take(batch.readings);
+      limits.take(batch);
       if (request.with_sensors) all.take(batch);
     });
   } catch (const TelemetryError& error) {
@@ -193,6 +216,7 @@ void read_recording(const InspectRequest& request, const Recording& recording, F
   }
   warn_of_readings(surveyor, telemetry, findings);
   if (!fault && !findings.devices.empty()) warn_of_series(recording, telemetry, series, findings);
+  warn_of_limits(limits, telemetry, findings);
   warn_of_idle_devices(findings);
   if (findings.load && !findings.devices.empty()) {
     const Span span = span_of(findings.devices);

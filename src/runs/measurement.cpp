@@ -6,6 +6,9 @@
 #include <cmath>
 #include <cstddef>
 #include <exception>
+#include <map>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -13,12 +16,16 @@
 #include <fmt/ranges.h>
 
 #include "base/files/file.h"
+#include "base/text/shown_time.h"
 #include "base/text/unicode.h"
+#include "energy/facility_energy.h"
 #include "energy/gap_bound.h"
 #include "energy/plausibility.h"
 #include "energy/single_series.h"
+#include "energy/stated_limits.h"
 #include "recorders/device_names.h"
 #include "recorders/energy_snapshot.h"
+#include "recorders/gpu_models.h"
 #include "recorders/gpu_selection.h"
 #include "runs/explain.h"
 
@@ -41,6 +48,20 @@ bool is_of_only_gpu(const SeriesFacts& facts, const MeasurementRequest& request)
          !request.gpus.is_given() && !facts.has_devices() &&
          !facts.reasons.contains(Reason::model_name_as_device) &&
          !facts.reasons.contains(Reason::named_column_missing);
+}
+
+// What rows say of their GPUs' utilization, for which the recording is read once more.
+StatedUtilization stated_utilization(const Question& question) {
+  StatedUtilization stated(*question.window);
+  try {
+    read_whole(question.recording,
+               {.take = [&](const Batch& batch) { stated.take(batch); },
+                .begin = [](const Telemetry&) { return StatedUtilization::wanted(); },
+                .may_use_threads = false});
+  } catch (const std::exception&) {  // it changed since it was read
+    return StatedUtilization(*question.window);
+  }
+  return stated;
 }
 
 // The columns that the request requires, in the contract's order and words.
@@ -118,37 +139,68 @@ TelemetryFacts facts_of(const Telemetry& telemetry, const Question& question) {
   return facts;
 }
 
-// Adds a reason for every GPU whose mean over the window is impossible for a GPU.
-void refuse_impossible(Integration& integration, Window window, PowerUnit::Size read_as) {
+bool are_large(const SeriesFacts& facts) {
+  return !facts.gpu_models.empty() && std::ranges::all_of(facts.gpu_models, is_large_gpu);
+}
+
+// Adds a reason for every GPU that cannot have drawn what its readings say.
+void refuse_impossible(const Question& question, const Telemetry& telemetry,
+                       const StatedLimits& limits, Integration& integration) {
+  const SeriesFacts& facts = telemetry.facts();
+  const PlausibleWatts plausible = plausible_watts(facts);
+  std::optional<StatedUtilization> utilization;
+  std::map<std::string_view, std::size_t> numbers;
+  for (std::size_t i = 0; i < telemetry.devices().size(); ++i) numbers[telemetry.devices()[i]] = i;
   for (std::size_t i = 0; i < integration.gpus.size(); ++i) {
-    const double mean_w = integration.gpus[i].energy_j / window.duration_s();
-    if (!is_impossible(mean_w)) continue;
+    const DeviceEnergy& gpu = integration.gpus[i];
+    if (!gpu.bracketed) continue;
+    const std::size_t number = numbers.at(integration.gpu_ids[i]);
+    DrawnPower drawn{.mean_w = gpu.energy_j / question.window->duration_s(),
+                     .samples = gpu.samples,
+                     .absurd_samples = gpu.absurd_samples,
+                     .highest = {gpu.highest_unix_s, gpu.highest_w},
+                     .stated = limits.of(number),
+                     .is_large = are_large(facts)};
+    if (drawn.mean_w < kLeastWorkingWatts && plausible.is_of_gpus()) {
+      if (!utilization) utilization = stated_utilization(question);
+      drawn.utilization_pct = utilization->mean_pct(number);
+    }
+    std::string why = impossible_power_text(drawn, facts.unit, plausible);
+    if (why.empty()) continue;
     integration.reasons.add(Reason::implausible_power,
-                            fmt::format("GPU {}: {}", printable(integration.gpu_ids[i]),
-                                        impossible_gpu_text(integration.gpus[i], mean_w, read_as)));
+                            fmt::format("GPU {}: {}", printable(integration.gpu_ids[i]), why));
     if (!integration.issues[i]) integration.issues[i] = Reason::implausible_power;
   }
 }
 
-// The same for schema 1: for the mean of a GPU's samples, and for the mean that would be published.
+// The same for schema 1: for the mean of a GPU's samples, for the mean that would be published, and
+// for single readings.
 Reasons impossible_means(const MeanPowerGatherer& gatherer, const MeanPower& published,
-                         const Telemetry& telemetry) {
+                         const Telemetry& telemetry, const StatedLimits& limits) {
   Reasons reasons;
   const PowerUnit::Size read_as = telemetry.facts().unit;
-  const auto refuse = [&](const std::string& whose, double mean_w) {
-    if (!is_impossible(mean_w)) return;
-    reasons.add(Reason::implausible_power, whose + impossible_mean_text(mean_w, read_as));
+  const PlausibleWatts plausible = plausible_watts(telemetry.facts());
+  const auto refuse = [&](const std::string& whose, const DrawnPower& drawn) {
+    std::string why = impossible_power_text(drawn, read_as, plausible);
+    if (!why.empty()) reasons.add(Reason::implausible_power, whose + why);
   };
   for (const std::uint32_t device : gatherer.devices()) {
-    refuse(fmt::format("GPU {}: ", printable(telemetry.devices()[device])),
-           gatherer.mean_w(device));
+    DrawnPower drawn{.mean_w = gatherer.mean_w(device), .stated = limits.of(device)};
+    if (drawn.stated.above == 0) drawn.stated = {};  // a mean above the limit is published
+    refuse(fmt::format("GPU {}: ", printable(telemetry.devices()[device])), drawn);
   }
-  refuse("per GPU ", published.avg_power_w);
+  refuse("per GPU ", {.mean_w = published.avg_power_w});
+  const Sample highest = gatherer.highest();
+  if (highest.watts > plausible.most_w && reasons.empty()) {
+    reasons.add(Reason::implausible_power,
+                fmt::format("at {}: {}", unix_and_iso(highest.unix_s),
+                            impossible_reading_text(highest.watts, read_as)));
+  }
   return reasons;
 }
 
 void conclude_mean_power(MeanPowerGatherer& gatherer, const Telemetry& telemetry,
-                         Measurement& found) {
+                         const StatedLimits& limits, Measurement& found) {
   found.mean_power = gatherer.finish();
   for (const std::uint32_t device : gatherer.devices()) {
     found.integration.gpu_ids.push_back(telemetry.devices()[device]);
@@ -157,7 +209,7 @@ void conclude_mean_power(MeanPowerGatherer& gatherer, const Telemetry& telemetry
   if (!found.mean_power) {
     found.integration.reasons.add(Reason::no_usable_power_samples);
   } else {
-    found.integration.reasons.add(impossible_means(gatherer, *found.mean_power, telemetry));
+    found.integration.reasons.add(impossible_means(gatherer, *found.mean_power, telemetry, limits));
   }
 }
 
@@ -264,6 +316,8 @@ class RunRows {
   std::optional<WindowRows> window_rows_;
   std::optional<PowerIntegrator> integrator_;
   std::optional<StateNotes> notes_;
+  std::optional<StatedLimits> limits_;  // if there is a window
+  bool reads_limits_ = false;
   std::optional<SingleSeries> series_;
   std::optional<SeriesKeeper> keeper_;
   std::vector<StateMean> states_;
@@ -277,6 +331,8 @@ RunRows::RunRows(const Question& question, const SeriesFacts& facts)
   if (!question.window) return;
   const Window window = *question.window;
   keeper_.emplace(window);
+  limits_.emplace(window);
+  reads_limits_ = has_own_limit(facts);
   for (std::size_t i = 0; request.extended && i < kReportedQuantities; ++i) {
     states_.emplace_back(static_cast<GpuQuantity>(i), window, request.max_sample_gap_s);
   }
@@ -318,6 +374,7 @@ Window RunRows::kept() const {
 GpuQuantitySet RunRows::states() const {
   GpuQuantitySet states = onlooker_.states;
   if (notes_) states |= StateNotes::wanted();
+  if (reads_limits_) states |= StatedLimits::wanted();
   for (std::size_t i = 0; i < states_.size(); ++i) states.set(i);
   return states;
 }
@@ -331,6 +388,7 @@ void RunRows::take(const Batch& batch) {
     extent_.take(batch.readings);
     if (window_rows_) window_rows_->take(batch.readings);
     if (notes_) notes_->take(batch);
+    if (reads_limits_) limits_->take(batch);
     if (series_) series_->take(batch.readings);
     keeper_->take(batch.readings);
   }
@@ -402,7 +460,7 @@ void RunRows::conclude_fleet(const Telemetry& telemetry, FleetMeasurement& fleet
 
 void RunRows::conclude_integration(const Telemetry& telemetry, Measurement& found) {
   found.integration = integrator_->finish(*window_rows_, telemetry.devices());
-  refuse_impossible(found.integration, *question_.window, telemetry.facts().unit);
+  refuse_impossible(question_, telemetry, *limits_, found.integration);
   if (bounds_gaps()) {
     found.gap_bound = bound_of(*question_.window, samples_, telemetry.devices());
   }
@@ -441,7 +499,7 @@ void RunRows::conclude(const Telemetry& telemetry, Measurement& found) {
   }
   if (!question_.window) return;
   if (question_.request.extended) conclude_fleet(telemetry, found.fleet);
-  if (mean_) conclude_mean_power(*mean_, telemetry, found);
+  if (mean_) conclude_mean_power(*mean_, telemetry, *limits_, found);
   if (window_rows_) conclude_integration(telemetry, found);
   conclude_kept(telemetry, found);
 }
@@ -610,6 +668,14 @@ Measurement read(const Question& question) {
 }
 
 }  // namespace
+
+PlausibleWatts plausible_watts(const SeriesFacts& facts) {
+  return plausible_watts(facts.sensor.scope, facts.has_power_limit);
+}
+
+bool has_own_limit(const SeriesFacts& facts) {
+  return facts.has_power_limit && measured_boundary(facts.sensor.scope) == "gpu";
+}
 
 Measurement measure(const MeasurementRequest& request, const Recording& recording,
                     const std::optional<Load>& load) {

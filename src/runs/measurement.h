@@ -17,6 +17,7 @@
 #include "energy/gather.h"
 #include "energy/integrate.h"
 #include "energy/mean_power.h"
+#include "energy/plausibility.h"
 #include "energy/state_mean.h"
 #include "recorders/recording.h"
 #include "results/record.h"
@@ -27,6 +28,11 @@
 namespace aggregate_power {
 
 struct SensorReadings;
+
+// What its sensors can read.
+PlausibleWatts plausible_watts(const SeriesFacts& facts);
+// Whether what rows state of their GPU's limit is about the power that is read.
+bool has_own_limit(const SeriesFacts& facts);
 
 // Looks at the rows of a recording while it is measured.
 struct Onlooker {

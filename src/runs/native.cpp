@@ -1,5 +1,6 @@
 // Checks the nodes one by one and together, and adds up their energy.
 #include "runs/native.h"
+#include "results/deliver.h"
 
 #include <algorithm>
 #include <iterator>
@@ -189,6 +190,7 @@ void add_node_facts(NativeReadings& readings, Result& result) {
 Result check_native(const NativeQuestion& question) {
   Result result;
   result.way = Way::native;
+  result.accepts = question.run.accepted;
   result.contract = question.run.contract;
   result.extended = question.run.extended;
   result.native.emplace();
@@ -209,6 +211,7 @@ Result check_native(const NativeQuestion& question) {
   const std::vector<MeasuredGpu> measured = gpus_of_all(readings, result.reasons);
   result.reasons.add(check_native_nodes(nodes, gpus));
   if (result.load) result.reasons.add(check_power(readings, measured, total_of(gpus)));
+  accept_reasons(result);
   if (result.load && question.run.extended) add_native_fleet(readings, result);
   std::vector<NodeGpu> energies;
   for (const auto& [reading, gpu] : measured) {

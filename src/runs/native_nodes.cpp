@@ -100,7 +100,8 @@ void add_warnings(const Measurement& measured, NativeReading& reading) {
   for (const std::string& warning : measured.telemetry->series.warnings) add(warning);
   const std::optional<double> mean_w = measured.integration.avg_power_w;
   if (!mean_w || measured.integration.reasons.contains(Reason::implausible_power)) return;
-  if (const auto doubt = doubt_about(*mean_w)) add(*doubt);
+  const double usual_w = plausible_watts(measured.telemetry->series).usual_w;
+  if (const auto doubt = doubt_about(*mean_w, usual_w)) add(*doubt);
 }
 
 // The node's identity file may name them; it was read before.
@@ -152,6 +153,7 @@ void measure_node(const NativePlace& place, const Load& load, NativeReadingOptio
     });
   };
   Measurement measured = measure(wanted, recording, load);
+  compare_with_counters(wanted, recording, load.window, measured);
   reading.host.telemetry = measured.telemetry;
   reading.recording_faults = unusable_recording(measured.integration.reasons, node);
   if (node.error) return;

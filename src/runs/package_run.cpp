@@ -111,6 +111,7 @@ Result evaluate_package(const RunOptions& run, const std::string& hardware,
   SensorReadings readings;
   if (run.uncertainty.is_wanted) question.readings = &readings.gpus;
   Result result = check_package(question);
+  accept_reasons(result);
   for (const GpuResult& gpu : result.gpus) readings.published_j[gpu.name] = gpu.energy.energy_j;
   readings.series.schema = "srt-slurm samples";
   readings.series.sensor = sensor_of(*result.package);
@@ -126,6 +127,7 @@ PackageQuestion package_question(const RunSpec& run) {
   static_cast<PackageOptions&>(question) = run;
   question.place = {disk_tree(), run.power_dir, run.logs_root};
   question.contract = run.contract;
+  question.accepted = run.accepted;
   question.extended = run.extended;
   return question;
 }

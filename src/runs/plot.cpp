@@ -280,11 +280,12 @@ void judge_whole(const PicturedRecording& recording, const RunOptions& run, Reas
                               device.longest_gap_s, run.max_sample_gap_s));
     }
     const double mean_w = duration_s > 0 ? device.energy_j / duration_s : device.highest_w;
-    if (!std::isfinite(device.energy_j) || is_impossible(mean_w)) {
-      reasons.add(Reason::implausible_power,
-                  fmt::format("GPU {}: {}", printable(device.name),
-                              impossible_mean_text(mean_w, recording.facts.unit)));
-    }
+    const bool is_finite = std::isfinite(device.energy_j);
+    const std::string why =
+        impossible_window_text(is_finite ? mean_w : device.energy_j, device.highest_w,
+                               recording.facts.unit, plausible_watts(recording.facts).most_w);
+    if (why.empty()) continue;
+    reasons.add(Reason::implausible_power, fmt::format("GPU {}: {}", printable(device.name), why));
   }
 }
 

@@ -46,8 +46,8 @@ SharedFile shared_file(const TraceFile& file) {
 class ProcessMeter {
  public:
   ProcessMeter(const PowerTrace& power, const std::vector<SharedFile>& files,
-               const WindowsRequest& request)
-      : power_(power), coverage_(power, request.max_sample_gap_s) {
+               const WindowsRequest& request, double most_w)
+      : power_(power), most_w_(most_w), coverage_(power, request.max_sample_gap_s) {
     const Sample least = *std::ranges::min_element(power.samples(), {}, &Sample::watts);
     idle_w_ = request.idle_power_w.value_or(least.watts);
     for (const SharedFile& file : files) {
@@ -66,8 +66,11 @@ class ProcessMeter {
     found.fault = coverage_.fault(window);
     if (!found.fault.empty()) return found;
     found.energy_j = power_.energy_j(window);
-    if (is_impossible(found.energy_j / window.duration_s())) {
-      found.fault = fmt::format("a mean of {:.1f} W", found.energy_j / window.duration_s());
+    const double mean_w = found.energy_j / window.duration_s();
+    const std::string why =
+        impossible_window_text(mean_w, power_.peak_w(window), PowerUnit::Size::watt, most_w_);
+    if (!why.empty()) {
+      found.fault = "implausible_power: " + why;
       return found;
     }
     if (gpu_ == nullptr) return found;
@@ -90,6 +93,7 @@ class ProcessMeter {
   }
 
   const PowerTrace& power_;
+  double most_w_;
   TraceCoverage coverage_;
   double idle_w_ = 0;
   const ProcessShares* shares_ = nullptr;  // nothing says how processes shared it
@@ -126,7 +130,8 @@ void print_processes(const WindowsRequest& request, const Traces& traces,
   facts.gpus.clear();
   for (const PowerTrace& device : traces.devices) {
     facts.gpus.push_back(device.device());
-    idle_w.push_back(meters.emplace_back(device, files, request).idle_w());
+    idle_w.push_back(
+        meters.emplace_back(device, files, request, plausible_watts_of(traces).most_w).idle_w());
   }
   note_shares(files, outcome);
 

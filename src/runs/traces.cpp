@@ -16,8 +16,10 @@
 #include "base/files/tree.h"
 #include "base/text/unicode.h"
 #include "energy/plausibility.h"
+#include "energy/stated_limits.h"
 #include "recorders/device_names.h"
 #include "recorders/recording.h"
+#include "runs/measurement.h"
 #include "runs/repeated_recordings.h"
 #include "runs/series_doubts.h"
 
@@ -36,8 +38,10 @@ constexpr std::size_t kCompared = 1 << 14;
 // Keeps the samples of each device.
 class SampleKeeper {
  public:
-  void take(std::span<const Reading> readings) {
-    for (const Reading& reading : readings) {
+  void take(const Batch& batch) {
+    for (std::size_t i = 0; i < batch.readings.size(); ++i) {
+      const Reading& reading = batch.readings[i];
+      const bool is_above = !batch.states.empty() && is_above_limit(reading, batch.states[i]);
       if (reading.kind == Reading::Kind::no_device) ++unnamed_;
       if (reading.device == kNoDevice) {
         if (states_none(reading)) unnamed_invalid_unix_s_.push_back(reading.unix_s);
@@ -46,7 +50,7 @@ class SampleKeeper {
       if (reading.device >= devices_.size()) devices_.resize(reading.device + 1);
       Device& device = devices_[reading.device];
       device.is_seen = true;
-      if (states_none(reading)) device.invalid_unix_s.push_back(reading.unix_s);
+      if (states_none(reading) || is_above) device.invalid_unix_s.push_back(reading.unix_s);
       if (reading.kind != Reading::Kind::power || states_none(reading)) continue;
       std::vector<Sample>& samples = device.samples;
       if (!samples.empty()) {
@@ -163,7 +167,8 @@ void keep_device(const Telemetry& telemetry, std::uint32_t number, SampleKeeper:
   const Window whole = {trace.samples().front().unix_s, trace.samples().back().unix_s};
   const std::string& scope = telemetry.facts().sensor.scope;
   if (whole.duration_s() > 0 && (scope == "gpu" || scope == "unknown")) {
-    const auto doubt = doubt_about(trace.energy_j(whole) / whole.duration_s());
+    const double usual_w = plausible_watts(telemetry.facts()).usual_w;
+    const auto doubt = doubt_about(trace.energy_j(whole) / whole.duration_s(), usual_w);
     if (doubt) read.file.warnings.push_back(fmt::format("GPU {}: {}", printable(name), *doubt));
   }
   if (const std::uint64_t disagreeing = trace.disagreeing(); disagreeing > kFewTimes) {
@@ -214,6 +219,10 @@ void judge_series(const TracesRequest& request, const Recording& recording,
   }
 }
 
+GpuQuantitySet states_of_limits(const Telemetry& telemetry) {
+  return has_own_limit(telemetry.facts()) ? StatedLimits::wanted() : GpuQuantitySet();
+}
+
 ReadFile read_file(const TracesRequest& request, const std::string& path) {
   const Recording recording(path, request.zone, request.columns, request.gpus);
   if (!recording.faults().empty()) refuse(path, recording.faults());
@@ -222,9 +231,10 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
   std::string fault;
   const Telemetry telemetry = read_whole(recording, {.take =
                                                          [&](const Batch& batch) {
-                                                           keeper.take(batch.readings);
+                                                           keeper.take(batch);
                                                            series_keeper.take(batch.readings);
                                                          },
+                                                     .begin = states_of_limits,
                                                      .fault = &fault});
   const SeriesFacts& series = telemetry.facts();
   ReadFile read;
@@ -342,6 +352,16 @@ std::string scope_of(const Traces& traces) {
     if (scope != "unknown") return scope;
   }
   return "unknown";
+}
+
+PlausibleWatts plausible_watts_of(const Traces& traces) {
+  const bool have_limits = std::ranges::all_of(
+      traces.files, [](const TraceFile& file) { return file.facts.series.has_power_limit; });
+  return plausible_watts(scope_of(traces), have_limits);
+}
+
+PowerUnit::Size unit_of(const Traces& traces) {
+  return traces.files.empty() ? PowerUnit::Size::watt : traces.files[0].facts.series.unit;
 }
 
 }  // namespace aggregate_power

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "energy/plausibility.h"
 #include "energy/power_trace.h"
 #include "recorders/gpu_selection.h"
 #include "runs/counters.h"
@@ -46,5 +47,8 @@ Traces read_traces(const TracesRequest& request);
 
 // What their sensors measure: "gpu", "node". "unknown" if no recording shows it.
 std::string scope_of(const Traces& traces);
+PlausibleWatts plausible_watts_of(const Traces& traces);
+// In which bare numbers of the first recording were read.
+PowerUnit::Size unit_of(const Traces& traces);
 
 }  // namespace aggregate_power

@@ -31,12 +31,15 @@ std::map<std::string, GpuSources> sources_of(Traces& traces) {
 }  // namespace
 
 WindowMeter::WindowMeter(std::string gpu, const PowerTrace* power,
-                         std::optional<CounterTrace> counter, double max_sample_gap_s)
+                         std::optional<CounterTrace> counter, const MeterOptions& options)
     : gpu_(std::move(gpu)),
       power_(power),
       counter_(std::move(counter)),
-      max_sample_gap_s_(max_sample_gap_s) {
-  if (power_ != nullptr) coverage_.emplace(*power_, max_sample_gap_s);
+      max_sample_gap_s_(options.max_sample_gap_s),
+      most_w_(options.most_w),
+      is_of_module_(options.is_of_module),
+      unit_(options.unit) {
+  if (power_ != nullptr) coverage_.emplace(*power_, max_sample_gap_s_);
 }
 
 GpuWindow WindowMeter::by_power(Window window, const std::vector<Window>& own) const {
@@ -47,10 +50,10 @@ GpuWindow WindowMeter::by_power(Window window, const std::vector<Window>& own) c
   gpu.peak_power_w = power_->peak_w(window);
   for (const Window& stretch : own) gpu.own_energy_j += power_->energy_j(stretch);
   const double mean_w = gpu.energy_j / window.duration_s();
-  if (!is_impossible(mean_w)) return gpu;
+  const std::string why = impossible_window_text(mean_w, *gpu.peak_power_w, unit_, most_w_);
+  if (why.empty()) return gpu;
   GpuWindow refused;
-  refused.fault =
-      fmt::format("a mean of {:.1f} W; see --power-unit if that is another unit", mean_w);
+  refused.fault = "implausible_power: " + why;
   return refused;
 }
 
@@ -72,11 +75,21 @@ std::string WindowMeter::counter_fault(Window window, const GpuWindow& gpu) cons
   return why_unbelievable(energy_j, power_->energy_j(window), counter_->resolution_j(window));
 }
 
+// Whether the counter, which is not used, says that the power is wrong.
+bool WindowMeter::is_refuted(Window window, const GpuWindow& gpu) const {
+  if (gpu.counter_fault.empty() || !counter_->fault(window, max_sample_gap_s_).empty())
+    return false;
+  const double energy_j = counter_->energy_j(window);
+  if (is_of_module_ && energy_j > gpu.energy_j) return false;
+  return refutes(energy_j, gpu.energy_j, counter_->resolution_j(window), window.duration_s());
+}
+
 GpuWindow WindowMeter::measure(Window window, const std::vector<Window>& own) const {
   GpuWindow gpu = by_power(window, own);
   if (gpu.fault.empty()) gpu.power_energy_j = gpu.energy_j;
   if (!counter_) return gpu;
   gpu.counter_fault = counter_fault(window, gpu);
+  if (gpu.fault.empty() && is_refuted(window, gpu)) gpu.fault = "counter_contradicts";
   if (!gpu.counter_fault.empty()) {
     if (!gpu.fault.empty()) gpu.fault += "; " + gpu.counter_fault;
     return gpu;
@@ -100,6 +113,11 @@ std::vector<WindowMeter> meters_of(Traces& traces, double max_sample_gap_s) {
   std::vector<std::string> names;
   for (const auto& [name, gpu] : sources) names.push_back(name);
   std::ranges::stable_sort(names, device_name_less);
+  const MeterOptions options{
+      max_sample_gap_s, plausible_watts_of(traces).most_w,
+      std::ranges::any_of(traces.files,
+                          [](const TraceFile& file) { return is_of_module(file.facts.series); }),
+      unit_of(traces)};
   std::vector<WindowMeter> meters;
   meters.reserve(names.size());
   for (const std::string& name : names) {
@@ -108,7 +126,7 @@ std::vector<WindowMeter> meters_of(Traces& traces, double max_sample_gap_s) {
     if (gpu.counter != nullptr) {
       counter.emplace(std::move(gpu.counter->samples), gpu.counter->unit_j, gpu.power);
     }
-    meters.emplace_back(name, gpu.power, std::move(counter), max_sample_gap_s);
+    meters.emplace_back(name, gpu.power, std::move(counter), options);
   }
   return meters;
 }

@@ -12,11 +12,18 @@
 
 namespace aggregate_power {
 
+struct MeterOptions {
+  double max_sample_gap_s = kDefaultMaxSampleGapS;
+  double most_w = kMostMeanWatts;                // PlausibleWatts'
+  bool is_of_module = false;                     // counters also have the processor and the memory
+  PowerUnit::Size unit = PowerUnit::Size::watt;  // as bare numbers were read
+};
+
 class WindowMeter {
  public:
   // `power` is null if only the counter was recorded; it must outlive this object.
   WindowMeter(std::string gpu, const PowerTrace* power, std::optional<CounterTrace> counter,
-              double max_sample_gap_s);
+              const MeterOptions& options);
 
   const std::string& gpu() const { return gpu_; }
   // `own` is the window without those inside it.
@@ -26,6 +33,7 @@ class WindowMeter {
 
  private:
   GpuWindow by_power(Window window, const std::vector<Window>& own) const;
+  bool is_refuted(Window window, const GpuWindow& gpu) const;
   std::string counter_fault(Window window, const GpuWindow& gpu) const;
 
   std::string gpu_;
@@ -33,6 +41,9 @@ class WindowMeter {
   std::optional<TraceCoverage> coverage_;  // nullopt: no power
   std::optional<CounterTrace> counter_;
   double max_sample_gap_s_;
+  double most_w_;
+  bool is_of_module_;
+  PowerUnit::Size unit_;
 };
 
 // One for each GPU of the recordings, in the order of their names. The counters are moved from. The

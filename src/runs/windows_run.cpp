@@ -211,8 +211,7 @@ class OddInWindows {
  public:
   // `gpus` are those of the report.
   OddInWindows(const Traces& traces, const std::vector<std::string>& gpus) : gpus_(gpus) {
-    const std::string boundary = measured_boundary(scope_of(traces));
-    are_boards_ = boundary == "gpu" || boundary == "module";
+    usual_w_ = plausible_watts_of(traces).usual_w;
     if (traces.files.size() == 1) file_ = printable_path(traces.files[0].path) + ": ";
     std::map<std::string_view, const PowerTrace*> by_name;
     for (const PowerTrace& device : traces.devices) by_name[device.device()] = &device;
@@ -232,14 +231,14 @@ class OddInWindows {
   void tell(std::vector<std::string>& err) const {
     std::vector<DeviceEnergy> found;
     for (const OddReadings& odd : odd_) found.push_back(odd.found());
-    for (const std::string& text : odd_samples_text(gpus_, found, are_boards_)) {
+    for (const std::string& text : odd_samples_text(gpus_, found, usual_w_)) {
       err.push_back(fmt::format("warning: {}{}", file_, text));
     }
   }
 
  private:
   const std::vector<std::string>& gpus_;
-  bool are_boards_ = false;
+  double usual_w_ = 0;
   std::string file_;
   std::vector<OddReadings> odd_;
 };

@@ -143,6 +143,19 @@ def expect_reason(run, reason, detail=None, strict=False):
 
 # ---- The folder that is right
 
+def test_a_reason_that_is_accepted(run):
+    # 400 W and 600 W for 3 s, and once 9000 W: 8600 J more.
+    table = run.results / "gpu_metrics.csv"
+    table.write_text(table.read_text().replace(f"{START + 2}, 0, 400 W", f"{START + 2}, 0, 9000 W"))
+    run.do()
+    same("the reasons", ["implausible_power"], run.audit()["reasons"])
+    run.do("--accept", "implausible_power", "--require-power")
+    same("exit status", 0, run.result.returncode)
+    audit = run.audit()
+    same("the reasons", ([], ["implausible_power"]), (audit["reasons"], list(audit["accepted_reasons"])))
+    same("the energy", 3000.0 + 8600, run.json("run.json")["total_gpu_energy_j"])
+
+
 def test_a_valid_run(run):
     run.do("--require-power")
     expect_valid(run)

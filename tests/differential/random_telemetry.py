@@ -466,8 +466,8 @@ class TelemetryMaker:
         die = self.die
         if name.startswith("power.draw"):
             return f"{die.uniform(50, 700):.2f} W"
-        if "limit" in name:
-            return "700.00 W"
+        if any(word in name.lower() for word in ("limit", "cap", "max_power")):
+            return "3000.00 W"  # twice as much is beyond all GPUs anyway: part 0 row 31
         fixed = {"power_management": "ENABLED", "throttle_status": "\"['N/A', 'N/A']\"",
                  "uuid": f"GPU-{gpu}", "card": "0", "index": "0", "gpu": "0", "gpu_id": "0",
                  "device": "0"}

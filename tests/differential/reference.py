@@ -21,7 +21,7 @@ import zoneinfo
 sys.set_int_max_str_digits(0)  # a JSON number may have any length
 
 BAND_S = 3.0  # how far from the window a row still counts, and the longest gap
-MOST_WATTS = 10_000  # that a GPU can draw on average: part 0 row 26
+MOST_WATTS = 3_000  # that a GPU can draw, on average and in any reading: part 0 rows 26 and 31
 SENTINELS = {65535, 4294967295, 18446744073709551615, *range(2147483632, 2147483636),
              *range(9223372036854775792, 9223372036854775800),
              *range(140737488355328, 140737488355332)}
@@ -423,7 +423,7 @@ def mean_power(rows, benchmark):
     by_gpu = {}
     for row in (row for tick in ticks.values() for row in tick if row.gpu):
         by_gpu.setdefault(row.gpu, []).append(row.watts)
-    if any(add_up(watts) / len(watts) > MOST_WATTS for watts in by_gpu.values()):
+    if any(row.watts > MOST_WATTS for tick in ticks.values() for row in tick):
         return None
     seen = {row.gpu for tick in ticks.values() for row in tick} - {"", None}
     if not seen:
@@ -465,6 +465,7 @@ class Integration:
         self.reasons = []
         self.samples = {}  # GPU to (time, watts) in order, each time once
         self.counts, self.gaps, self.energies, self.issues = {}, {}, {}, {}
+        self.highest = {}  # of the readings that the energy depends on
         self.boundary_rows = {}  # GPU to rows outside the window that have no power: part 0 row 24
         self.collect(rows)
 
@@ -509,7 +510,7 @@ class Integration:
                 self.issues[gpu] = [issue]
                 self.say(issue)
         for gpu in self.energies:
-            if self.energies[gpu] / (self.end - self.start) > MOST_WATTS:
+            if self.highest[gpu] > MOST_WATTS or self.energies[gpu] / (self.end - self.start) > MOST_WATTS:
                 self.issues.setdefault(gpu, ["implausible_power"])
                 self.say("implausible_power")
 
@@ -526,6 +527,7 @@ class Integration:
         self.gaps[gpu] = gap
         inside = [sample for sample in samples if self.start < sample[0] < self.end]
         edges = [(edge, watts_at(samples, edge)) for edge in (self.start, self.end)]
+        self.highest[gpu] = max(watts for _, watts in samples[first : last + 1])
         points = edges[:1] + inside + edges[1:]
         self.energies[gpu] = trapezoids(points)
         return "sampling_gap_exceeded" if gap > BAND_S else None

@@ -189,6 +189,22 @@ TEST(CounterTrace, DoesNotReachBeyondItsReadings) {
   EXPECT_EQ(counter.fault({10, 30}, kGap), "");
 }
 
+TEST(CounterTrace, RefutesAPowerThatIsApartByMoreThanASixth) {
+  // 60 s at 300 W are 18000 J.
+  EXPECT_FALSE(refutes(18000 * 1.159, 18000, 30, 60));
+  EXPECT_TRUE(refutes(18000 * 1.17, 18000, 30, 60));
+  EXPECT_TRUE(refutes(18000 * 0.83, 18000, 30, 60));
+  EXPECT_FALSE(refutes(18000 * 1.17, 18000, 4000, 60));  // its steps are too high
+  // 2 s of 10 s at 390 W may be missing at the edges.
+  EXPECT_FALSE(refutes(3900, 3000, 30, 10));
+  EXPECT_TRUE(refutes(4900, 3000, 30, 10));
+  // 0.3 W and 300 kW are of no GPU: it is the counter's unit that is wrong.
+  EXPECT_FALSE(refutes(18, 18000, 0, 60));
+  EXPECT_FALSE(refutes(18e6, 18000, 0, 60));
+  EXPECT_TRUE(refutes(18, 0.018, 0, 60));
+  EXPECT_TRUE(refutes(0, 0.018, 0, 60));
+}
+
 TEST(Contradict, IsMoreThanFivePercentAndMoreThanTheSteps) {
   EXPECT_FALSE(contradict(104, 100, 1));
   EXPECT_TRUE(contradict(106, 100, 1));

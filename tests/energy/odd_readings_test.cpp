@@ -23,6 +23,8 @@ DeviceEnergy found_in(const std::vector<double>& watts, const std::vector<Window
 }
 
 TEST(OddReadings, AreTheOnesAboveAnyBoard) {
+  EXPECT_EQ(found_in({300, 2500, 300}, {{0, 2}}).highest_w, 2500);  // of few, not of none
+  EXPECT_EQ(found_in({300, 2000, 300}, {{0, 2}}).highest_w, 0);
   const DeviceEnergy found = found_in({300, 3001, 300, 9000, 300, 3000, 300}, {{0, 6}});
   EXPECT_EQ(found.absurd_samples, 2);
   EXPECT_EQ(found.highest_w, 9000);

@@ -125,16 +125,28 @@ TEST(Surveyor, WarnsOfSensorsThatLookStuck) {
 }
 
 TEST(Surveyor, WarnsOfWattsNoGpuDraws) {
-  EXPECT_EQ(survey_of(once_a_second({4939, 5000})).warnings(Names{"0"}),
-            Lines{"implausible_watts: device 0 has a mean of 4969.5 W and at most 5000 W; the "
+  EXPECT_EQ(survey_of(once_a_second({2939, 3000})).warnings(Names{"0"}),
+            Lines{"implausible_watts: device 0 has a mean of 2969.5 W and at most 3000 W; the "
                   "header's unit may be wrong"});
+  EXPECT_EQ(survey_of(once_a_second({2939, 3000}))
+                .warnings(Names{"0"}, PowerUnit::Size::watt, plausible_watts("gpu", true)),
+            Lines{});
   EXPECT_EQ(survey_of(once_a_second({0.004, 0.006})).warnings(Names{"0"}),
             Lines{"implausible_watts: device 0 has a mean of 0.005 W and at most 0.006 W; the "
                   "header's unit may be wrong"});
-  EXPECT_EQ(survey_of(once_a_second({3000, 1.5})).warnings(Names{"0"}), Lines{});
+  EXPECT_EQ(survey_of(once_a_second({2000, 1.5})).warnings(Names{"0"}), Lines{});
 }
 
 TEST(Surveyor, WarnsOfWattsNoGpuCanDraw) {
+  EXPECT_EQ(survey_of(once_a_second({4939, 5000})).warnings(Names{"0"}),
+            Lines{"implausible_power: device 0 has a mean of 4969.5 W; milliwatts? pass "
+                  "--power-unit mW"});
+  EXPECT_EQ(survey_of(once_a_second({300, 3500})).warnings(Names{"0"}),
+            Lines{"implausible_power: device 0 has a reading of 3500 W, which no GPU draws: the "
+                  "sensor or its recorder was at fault, or watts are not its unit (--power-unit)"});
+  EXPECT_EQ(survey_of(once_a_second({4939, 5000}))
+                .warnings(Names{"0"}, PowerUnit::Size::watt, plausible_watts("node", false)),
+            Lines{});
   const Surveyor surveyor = survey_of(once_a_second({350000, 300000}));
   EXPECT_EQ(surveyor.warnings(Names{"0"}),
             Lines{"implausible_power: device 0 has a mean of 325000 W; milliwatts? pass "
@@ -155,8 +167,8 @@ TEST(Surveyor, WarnsDeviceByDevice) {
   readings.insert(readings.end(), more.begin(), more.end());
   EXPECT_EQ(survey_of(readings).warnings(Names{"7", "2"}),
             (Lines{"only_zeros: device 2 reads 0 W in each of its 2 samples",
-                   "implausible_watts: device 7 has a mean of 4000.5 W and at most 4001 W; the "
-                   "header's unit may be wrong"}));
+                   "implausible_power: device 7 has a mean of 4000.5 W; milliwatts? pass "
+                   "--power-unit mW"}));
 }
 
 }  // namespace survey_test

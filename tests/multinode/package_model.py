@@ -25,7 +25,7 @@ HEADERS = {1: FIELDS, 2: [*FIELDS, "gpu_util_pct", "sm_active"],
            3: [*FIELDS, "gpu_util_pct", "sm_active", "temperature_c"]}
 LARGEST = 2 ** 63 - 1  # of whole numbers; larger ones are not any
 NO_TEMPERATURE = 2147483632
-TOO_MANY_WATTS = 10000.0
+TOO_MANY_WATTS = 3000.0
 LIFECYCLE_CODES = {"exporter_exited", "collector_exception", "collector_interrupted",
                    "collector_join_timeout", "benchmark_child_reap_timeout"}
 STARTUP_CODES = {"exporter_startup_timeout", "exporter_launch_failed",

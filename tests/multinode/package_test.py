@@ -289,10 +289,14 @@ def implausible(ground, checks):
     gpus[1].watts = 350000.0
     bed = ground.bed(Package(gpus))
     checks.add("implausible: one GPU of four", is_void(bed, ["implausible_power"], [": a mean of 350000 W; milliwatts?"]))
-    gpus[1].watts = 10000.0
+    done = bed.run("--require-power", "--accept", "implausible_power")
+    checks.add("implausible: accepted", differences("status", done.returncode, 0)
+               + differences("reasons", (bed.record["reasons"], list(bed.record["accepted_reasons"])), ([], ["implausible_power"]))
+               + differences("verdict", bed.row["power_valid"], 1))
+    gpus[1].watts = 3000.0
     bed = ground.bed(Package(gpus))
     done = bed.run("--require-power")
-    checks.add("implausible: 10 kW are not", differences("status", done.returncode, 0)
+    checks.add("implausible: 3 kW are not", differences("status", done.returncode, 0)
                + differences("reasons", bed.record["reasons"], []))
 
 

@@ -7,8 +7,9 @@ namespace aggregate_power {
 namespace energy_counter_test {
 
 // "NAME in UNIT", with " times N" for a resolution in column N; empty: none.
-std::string chosen(const std::vector<std::string>& header, const char* schema = "generic") {
-  const auto found = choose_counter_column(header, schema);
+std::string chosen(const std::vector<std::string>& header, const char* schema = "generic",
+                   const std::vector<std::string>& first_row = {}) {
+  const auto found = choose_counter_column(header, schema, first_row);
   if (!found) return {};
   EXPECT_EQ(found->index, 1U);
   return found->counter.name + " in " + found->counter.unit +
@@ -26,6 +27,16 @@ TEST(EnergyCounter, IsFoundByItsNameAndUnit) {
   EXPECT_EQ(chosen({"t", "total_energy_consumption"}, "amd-smi"), "total_energy_consumption in J");
   EXPECT_EQ(chosen({"t", "energy_accumulator", "counter_resolution"}),
             "energy_accumulator in resolution in uJ times 2");
+  EXPECT_EQ(chosen({"t", "gpu_energy_kwh"}), "gpu_energy_kwh in kWh");
+  EXPECT_EQ(chosen({"t", "energy [Wh]"}), "energy [Wh] in Wh");
+}
+
+TEST(EnergyCounter, MayHaveItsUnitInTheCells) {
+  EXPECT_EQ(chosen({"t", "total_energy_consumption"}, "nvidia-smi", {"0", " 1234.5 mJ"}),
+            "total_energy_consumption in mJ");
+  EXPECT_EQ(chosen({"t", "energy"}, "generic", {"0", "0.25 kWh"}), "energy in kWh");
+  EXPECT_EQ(chosen({"t", "energy"}, "generic", {"0", "1234.5"}), "");
+  EXPECT_EQ(chosen({"t", "energy"}, "generic", {"0"}), "");
 }
 
 TEST(EnergyCounter, IsNotGuessed) {
@@ -33,7 +44,6 @@ TEST(EnergyCounter, IsNotGuessed) {
   EXPECT_EQ(chosen({"t", "energy_accumulator"}, "amd-smi"), "");  // of what resolution?
   EXPECT_EQ(chosen({"t", "ENERGY_MJ"}), "");                      // milli or mega?
   EXPECT_EQ(chosen({"t", "cpu_energy_j"}), "");
-  EXPECT_EQ(chosen({"t", "gpu_energy_kwh"}), "");
   EXPECT_EQ(chosen({"t", "energy_per_token_j"}), "");
   EXPECT_EQ(chosen({"t", "energy_j", "gpu_energy_mj"}), "");  // which?
 }
@@ -41,6 +51,9 @@ TEST(EnergyCounter, IsNotGuessed) {
 TEST(EnergyCounter, HasJoules) {
   EXPECT_DOUBLE_EQ(parse_counter("238749445947", 1e-3).value(), 238749445.947);
   EXPECT_DOUBLE_EQ(parse_counter("0.000001", 1e6).value(), 1);
+  EXPECT_DOUBLE_EQ(parse_counter("7000018721 mJ", 1e-3).value(), 7000018.721);
+  EXPECT_DOUBLE_EQ(parse_counter("12.5 J", 1).value(), 12.5);
+  EXPECT_DOUBLE_EQ(parse_counter("2kWh", 3.6e6).value(), 7.2e6);
   for (const char* none : {"", "N/A", "-1", "nan", "inf", "12 J", "18446744073709551615",
                            "9223372036854775794", "2147483632"}) {
     EXPECT_FALSE(parse_counter(none, 1e-3)) << none;

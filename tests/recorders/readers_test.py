@@ -488,7 +488,7 @@ def test_series_without_a_value_are_named(folder):
 def test_a_few_absurd_readings_are_not_the_unit(folder):
     rows = "".join(f"{START + i},0,{100 if i != 30 else 9999999}\n" for i in range(61))
     folder.run(folder.write("a.csv", "timestamp,index,power.draw [W]\n" + rows), START, START + 60, gpus=1)
-    assert "1 of 61 readings are above 3000 W, the highest is 1e+07 W at " in folder.err, folder.err
+    assert "GPU 0: 1e+07 W at " in folder.err and "1 of 61 readings are above 3000 W" in folder.err, folder.err
     assert "milliwatts" not in folder.err, folder.err
 
 

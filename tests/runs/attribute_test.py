@@ -334,11 +334,13 @@ def test_an_impossible_power(folder):
 
 def test_a_reading_that_no_sensor_can_have_is_told(folder):
     folder.trace("t.json", event("k", 4, 2), event("k", 4, 2, device=1))
-    text = "p.csv: implausible_readings: GPU 1 reads 9999 W at {}.000 ({}), more than any draws; the energy includes it"
+    text = "p.csv: implausible_readings: GPU 1 reads 2999 W at {}.000 ({}), more than almost any draws; the energy includes it"
     for at, told in ((5, True), (8, False)):
-        folder.write("p.csv", power(T0, 10, lambda gpu, t: 9999 if (gpu, t) == (1, at) else 100, gpus=2))
+        folder.write("p.csv", power(T0, 10, lambda gpu, t: 2999 if (gpu, t) == (1, at) else 100, gpus=2))
         stamp = datetime.datetime.fromtimestamp(T0 + at, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000Z")
         same([text.format(T0 + at, stamp)] if told else [], folder.json()["warnings"])
+    folder.write("p.csv", power(T0, 10, lambda gpu, t: 9999 if (gpu, t) == (1, 5) else 100, gpus=2))
+    assert "GPU 1: implausible_power: a" in folder.call().err, folder.err
 
 
 def test_iterations_and_warm_up(folder):

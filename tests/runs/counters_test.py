@@ -301,12 +301,18 @@ def test_a_counter_that_disagrees_is_noted(folder):
 
 def test_a_counter_above_the_highest_power_is_of_something_else(folder):
     # That of a GH200 is its module's: 150 W, while the GPU never draws more than 100 W.
-    file = folder.write("p.csv", plain(counter=lambda at, gpu: BASE_J + at * (WATTS[gpu] if gpu else 150)))
-    gpus = folder.windows(file)
+    wrong = lambda at, gpu: BASE_J + at * (WATTS[gpu] if gpu else 150)  # noqa: E731
+    named = table("timestamp,name,gpu,power_w,energy_mj", lambda at, gpu: (
+        START + at, "NVIDIA GH200 480GB", gpu, WATTS[gpu], wrong(at, gpu) * 1000))
+    gpus = folder.windows(folder.write("p.csv", named))
     same(["power", "counter"], [gpus[gpu]["source"] for gpu in "01"])
     near(4000, gpus["0"]["energy_j"])
     same("its energy counter says 150.00 W, more than its highest power: it may be of a whole module",
          gpus["0"]["counter_reason"])
+    # Of another GPU it is not: one of the two is wrong.
+    gpus = folder.windows(folder.write("p.csv", plain(counter=wrong)))
+    same([None, "counter"], [gpus["0"]["energy_j"], gpus["1"]["source"]])
+    assert gpus["0"]["reason"].startswith("counter_contradicts; its energy counter says 150.00 W"), gpus["0"]
 
 
 def test_counters_that_are_labelled_otherwise_are_no_other_gpus(folder):
@@ -447,14 +453,22 @@ def test_a_check_never_changes_what_is_published(folder):
     text = table("timestamp,gpu,power_w", lambda at, gpu: (START + at, gpu, WATTS[gpu]))
     without = folder.record(folder.write("p.csv", text), START + 10, START + 50)
     published = (folder.path / "agg_run.json").read_text()
-    doubled = plain(counter=lambda at, gpu: BASE_J + 1.5 * WATTS[gpu] * at)
-    record = folder.record(folder.write("p.csv", doubled), START + 10, START + 50)
+    larger = plain(counter=lambda at, gpu: BASE_J + 1.1 * WATTS[gpu] * at)
+    record = folder.record(folder.write("p.csv", larger), START + 10, START + 50)
     same(published, (folder.path / "agg_run.json").read_text())
     same([without["metrics"], True], [record["metrics"], record["power_valid"]])
-    near(1.5, record["counter_check"]["per_gpu"]["0"]["ratio"])
+    near(1.1, record["counter_check"]["per_gpu"]["0"]["ratio"])
     same(False, record["counter_check"]["per_gpu"]["0"]["within_tolerance"])
-    assert "counter_differs: GPU 0: in the window its energy counter says 6000.000 J, its power 4000.000 J (+50.0 %)" \
+    assert "counter_differs: GPU 0: in the window its energy counter says 4400.000 J, its power 4000.000 J (+10.0 %)" \
         in folder.err, folder.err
+
+
+def test_a_check_refuses_what_it_contradicts(folder):
+    doubled = plain(counter=lambda at, gpu: BASE_J + 1.5 * WATTS[gpu] * at)
+    record = folder.record(folder.write("p.csv", doubled), START + 10, START + 50)
+    same([["counter_contradicts"], {}], [record["reasons"], record["metrics"]])
+    near(1.5, record["counter_check"]["per_gpu"]["0"]["ratio"])
+    assert "GPU 0: in the window its energy counter says 6000.000 J, its power 4000.000 J (+50.0 %)" in folder.err, folder.err
 
 
 def test_the_record_says_why_a_counter_is_not_compared(folder):

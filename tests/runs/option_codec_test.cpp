@@ -19,6 +19,7 @@ RunSpec unusual_run() {
   run.max_sample_gap_s = 2.5;
   run.columns = {"when", "draw", "card", PowerUnit::Size::milliwatt, {"when", "", "draw"}};
   run.select = "last";
+  run.accepted = {Reason::implausible_power, Reason::same_sensor};
   run.accepted_window = RunOptions::Accepted::wrapped;
   run.idle = "85+-3";
   run.uncertainty = {true, "H100", 0.01, 0.25};
@@ -63,7 +64,7 @@ TEST(OptionCodec, ReadsWhatItWrites) {
     EXPECT_EQ(written_again(written, kind), written);
     for (const RecordedOption& option : written) names.insert(option.name);
   }
-  EXPECT_EQ(names.size(), 37U);  // all that any kind of run has
+  EXPECT_EQ(names.size(), 38U);  // all that any kind of run has
 }
 
 TEST(OptionCodec, LeavesOutDefaults) {

@@ -342,18 +342,22 @@ def test_gpus_without_readings_and_rows_without_gpus(folder):
 
 
 def test_readings_that_no_sensor_can_have_are_told(folder):
-    """As 'measure' tells them, if a window that was measured counts them."""
-    write_telemetry(folder, [(at, gpu, 99999 if (at, gpu) == (50, 1) else 0 if (at, gpu) == (20, 0) else 300)
+    """As 'measure' tells them, if a window that was measured counts them; above 3 kW none is."""
+    write_telemetry(folder, [(at, gpu, 2999 if (at, gpu) == (50, 1) else 0 if (at, gpu) == (20, 0) else 300)
                              for at in range(100) for gpu in (0, 1)])
     at = datetime.datetime.fromtimestamp(START + 50, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000Z")
-    spike = (f"aggregate-power: warning: power.csv: implausible_readings: GPU 1 reads 99999 W at {START + 50}.000 ({at}), "
-             "more than any draws; the energy includes it\n")
+    spike = (f"aggregate-power: warning: power.csv: implausible_readings: GPU 1 reads 2999 W at {START + 50}.000 ({at}), "
+             "more than almost any draws; the energy includes it\n")
     zero = ("aggregate-power: warning: power.csv: implausible_readings: GPU 0 reads 0 W once between readings above 15 W; "
             "the energy includes that\n")
     same(spike, measured(folder, "begin a +40\nbegin b +45\nend b +60\nend a +70\n").err)
     same(spike + zero, measured(folder, "begin a +10\nend a +30\nbegin b +49.5\nend b +60\n").err)
     same("", measured(folder, "begin a +22\nend a +49\nbegin b +51\nend b +60\n").err)
     same(spike, measured(folder, "begin a +40\nend a +60\n", "--gpus", "1").err)
+    write_telemetry(folder, [(at, gpu, 99999 if (at, gpu) == (50, 1) else 300) for at in range(100) for gpu in (0, 1)])
+    done = measured(folder, "begin a +40\nend a +60\n")
+    assert "GPU 1: implausible_power: a reading of 99999 W, which no GPU draws" in done.err, done
+    same("", measured(folder, "begin a +22\nend a +49\nbegin b +51\nend b +60\n").err)
 
 
 def test_doubtful_recordings_are_told(folder):

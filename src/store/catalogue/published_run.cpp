@@ -207,6 +207,9 @@ std::string recorded_scope(const JsonValue& record) {
 void take_record(const JsonValue& record, PublishedRun& run) {
   take_window(record, run);
   run.reasons = texts_in(record.at("reasons"));
+  for (const auto& [reason, detail] : record.at("accepted_reasons").members) {
+    run.accepted.push_back(reason);
+  }
   run.gpu_ids = texts_in(record.at("observed_gpu_ids"));
   if (run.gpu_ids.empty()) {
     for (const auto& [id, energy] : record.at("per_gpu_energy_j").members)
@@ -353,6 +356,7 @@ PublishedRun measured_run_of(const JsonValue& measured) {
   run.members = measured;
   run.state = measured.at("valid").is_true() ? PowerState::valid : PowerState::not_valid;
   run.reasons = texts_in(measured.at("reasons"));
+  run.accepted = texts_in(measured.at("accepted_reasons"));
   run.gpu_ids = texts_in(measured.at("gpu_ids"));
   take_boards(JsonValue(), run);
   run.start_unix_s = number_or(measured.at("window").at("start_unix"), 0);

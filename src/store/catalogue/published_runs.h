@@ -45,9 +45,10 @@ struct PublishedRun {
   std::optional<StorePath> record;
 
   PowerState state = PowerState::none;
-  std::vector<std::string> reasons;  // of a run that is not valid
-  std::string doubt;                 // why it was made not valid here; empty: it was not
-  bool is_impossible = false;        // the doubt is about its numbers alone, not about its record
+  std::vector<std::string> reasons;   // of a run that is not valid
+  std::vector<std::string> accepted;  // reasons that its caller accepted
+  std::string doubt;                  // why it was made not valid here; empty: it was not
+  bool is_impossible = false;         // the doubt is about its numbers alone, not about its record
 
   JsonValue members;  // of the aggregate: what the benchmark wrote, and our keys
   // The metrics in their order; empty unless the run is valid.

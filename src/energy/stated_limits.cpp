@@ -1,0 +1,60 @@
+// Sums what rows state, and counts readings above twice their limit.
+#include "energy/stated_limits.h"
+
+#include <limits>
+
+namespace aggregate_power {
+namespace {
+
+// Calls `note` for each reading of a named device inside the window that states the quantity.
+template <typename Device, typename Note>
+void for_each_stated(const Batch& batch, Window window, GpuQuantity quantity,
+                     std::vector<Device>& devices, const Note& note) {
+  for (std::size_t i = 0; i < batch.states.size(); ++i) {
+    const Reading& reading = batch.readings[i];
+    const double value = batch.states[i][quantity];
+    if (reading.kind != Reading::Kind::power || !(value >= 0)) continue;
+    if (!window.contains(reading.unix_s)) continue;
+    if (reading.device >= devices.size()) devices.resize(reading.device + std::size_t{1});
+    note(reading, value, devices[reading.device]);
+  }
+}
+
+constexpr double kLeastLimitW = 1;  // 0: a die or a card without one
+
+}  // namespace
+
+bool is_above_limit(const Reading& reading, const GpuState& state) {
+  const double limit_w = state[GpuQuantity::power_limit_w];
+  return limit_w >= kLeastLimitW && reading.kind == Reading::Kind::power &&
+         reading.watts > 2 * limit_w;
+}
+
+void StatedLimits::take(const Batch& batch) {
+  const auto note = [](const Reading& reading, double limit_w, Device& device) {
+    if (limit_w < kLeastLimitW) return;
+    ++device.rows;
+    device.limits_w += limit_w;
+    if (reading.watts <= 2 * limit_w || device.above++ > 0) return;
+    device.first = {reading.unix_s, reading.watts};
+    device.first_limit_w = limit_w;
+  };
+  for_each_stated(batch, window_, GpuQuantity::power_limit_w, devices_, note);
+}
+
+void StatedUtilization::take(const Batch& batch) {
+  const auto note = [](const Reading&, double pct, Device& device) {
+    ++device.rows;
+    device.sum_pct += pct;
+  };
+  for_each_stated(batch, window_, GpuQuantity::utilization_pct, devices_, note);
+}
+
+double StatedUtilization::mean_pct(std::size_t device) const {
+  if (device >= devices_.size() || devices_[device].rows == 0) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  return devices_[device].sum_pct / static_cast<double>(devices_[device].rows);
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,62 @@
+// The power limits that rows state of their GPUs, beside their power. Pure arithmetic.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "aggregate_power/sample.h"
+
+namespace aggregate_power {
+
+// Whether a reading is more than twice the limit in its own row. False for what states no limit.
+bool is_above_limit(const Reading& reading, const GpuState& state);
+
+// Compares each reading inside a window with the limit in its own row. contract.md part 0 row 31.
+class StatedLimits {
+ public:
+  explicit StatedLimits(Window window) : window_(window) {}
+
+  static constexpr GpuQuantitySet wanted() { return quantity_set({GpuQuantity::power_limit_w}); }
+  // The next rows of the recording, with their states.
+  void take(const Batch& batch);
+
+  struct Device {
+    std::uint64_t rows = 0;   // that state a limit
+    double limits_w = 0;      // their sum
+    std::uint64_t above = 0;  // rows whose power is more than twice their limit
+    Sample first = {};        // of these
+    double first_limit_w = 0;
+
+    double mean_limit_w() const { return limits_w / static_cast<double>(rows); }
+  };
+  // By Reading::device.
+  Device of(std::size_t device) const {
+    return device < devices_.size() ? devices_[device] : Device();
+  }
+
+ private:
+  Window window_;
+  std::vector<Device> devices_;
+};
+
+// The utilization that rows inside a window state, in percent: its mean by Reading::device; NaN:
+// they state none.
+class StatedUtilization {
+ public:
+  explicit StatedUtilization(Window window) : window_(window) {}
+
+  static constexpr GpuQuantitySet wanted() { return quantity_set({GpuQuantity::utilization_pct}); }
+  void take(const Batch& batch);
+  double mean_pct(std::size_t device) const;
+
+ private:
+  struct Device {
+    std::uint64_t rows = 0;
+    double sum_pct = 0;
+  };
+  Window window_;
+  std::vector<Device> devices_;
+};
+
+}  // namespace aggregate_power

@@ -1,0 +1,404 @@
+#!/usr/bin/env python3
+"""Whether a power can be: readings that no GPU draws, counters that contradict, and --accept, which publishes anyway.
+
+Expected values are sums by hand: watts times seconds of what the rows say.
+
+usage: tests/runs/possible_power_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from running import run_tests  # noqa: E402  (beside the folders that share it)
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
+START = 1_788_852_000
+TIMES = range(-5, 66)
+WINDOW = 60  # seconds, from START
+
+
+def same(expected, found, what=""):
+    assert expected == found, f"{what}: expected {expected!r}, found {found!r}"
+
+
+def near(expected, found, tolerance=1e-6, what=""):
+    assert found is not None and abs(expected - found) <= tolerance * abs(expected), f"{what}: {expected!r}, {found!r}"
+
+
+def load(at):
+    """300 W, and 100 W outside of the window; never the same twice in a row."""
+    return (300 if 0 <= at <= WINDOW else 100) + (at % 3)
+
+
+class Folder:
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+        self.write("run.json", json.dumps({
+            "benchmark_start_time_unix": START, "benchmark_end_time_unix": START + WINDOW, "duration": WINDOW,
+            "completed": 5, "total_input_tokens": 8000, "total_output_tokens": 1000}))
+
+    def write(self, name, text):
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return name
+
+    def rows(self, header, row, gpus=1, name="gpu_metrics.csv"):
+        """A CSV with a row for each second and GPU, of what `row(at, gpu)` says after time and GPU."""
+        lines = [f"timestamp,index,{header}"]
+        lines += [f"{START + at},{gpu},{row(at, gpu)}" for at in TIMES for gpu in range(gpus)]
+        return self.write(name, "\n".join(lines) + "\n")
+
+    def call(self, *words, **more):
+        done = subprocess.run([PROGRAM, *map(str, words)], cwd=self.path, capture_output=True, text=True,
+                              env={"PATH": os.environ["PATH"], "TZ": "UTC"} | more)
+        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+        return self
+
+    def measure(self, *more, gpus=1):
+        self.call("measure", "run.json", "gpu_metrics.csv", "--expected-num-gpus", gpus, "--timezone", "UTC", "--json", *more)
+        assert self.out.startswith("{"), self.err
+        return json.loads(self.out)["runs"][0]
+
+    def patch(self, *more, gpus=1):
+        self.write("agg_run.json", '{"hw": "h100", "tp": 1}')
+        self.call("--csv", "gpu_metrics.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",
+                  "--expected-num-gpus", gpus, "--timezone", "UTC", *more)
+        return json.loads((self.path / "agg_run.json").read_text())
+
+    def record(self):
+        return json.loads((self.path / "power_validation_run.json").read_text())
+
+
+def refuses(folder, reason, *said, gpus=1):
+    """measure and the patch both refuse for this reason alone, and say these things."""
+    run = folder.measure(gpus=gpus)
+    same([reason], run["reasons"], run["details"])
+    for words in said:
+        assert words in run["details"], (words, run["details"])
+    same(0, folder.patch(gpus=gpus)["power_valid"])
+    same([reason], folder.record()["reasons"])
+
+
+def goes_through(folder, joules, gpus=1, warns=None):
+    run = folder.measure(gpus=gpus)
+    same([], run["reasons"], run["details"])
+    near(joules, run["total_gpu_energy_j"], 0.02)
+    found = [warning for warning in run["warnings"] if "implausible" in warning or "counter" in warning]
+    same(warns is not None, bool(found), found)
+    assert warns is None or warns in found[0], found
+
+
+# ---- Readings
+
+def test_milliwatts_name_their_unit(folder):
+    folder.rows("gpu_power_w", lambda at, gpu: 5000 + at)
+    refuses(folder, "implausible_power", "W; milliwatts? pass --power-unit mW")
+    near(5.03 * 60, folder.measure("--power-unit", "mW")["total_gpu_energy_j"], 1e-3)
+    same(0, folder.patch("--schema-version", 1).get("power_valid", 0))
+    assert "avg_power_w" not in (folder.path / "agg_run.json").read_text()
+
+
+def test_single_readings_above_any_gpu(folder):
+    for watts, at in ((3001, 30), (500_000, 30), (4000, 0), (4000, WINDOW)):
+        folder.rows("power_w", lambda second, gpu: watts if (second, gpu) == (at, 1) else load(second), gpus=2)
+        refuses(folder, "implausible_power", f"GPU 1: {watts} W at {START + at}.000", "1 of ", gpus=2)
+        assert "avg_power_w" not in folder.patch("--schema-version", 1, gpus=2)
+    # Where no energy of the window depends on it.
+    folder.rows("power_w", lambda second, gpu: 9000 if second in (-3, 63) else load(second))
+    goes_through(folder, 301 * 60)
+
+
+def test_two_kilowatts_warn_without_a_limit(folder):
+    folder.rows("power_w", lambda at, gpu: 2500 + at % 3)
+    goes_through(folder, 2501 * 60, warns="implausible_watts: a mean of 2501 W")
+    folder.rows("power_w, power_limit", lambda at, gpu: f"{2500 + at % 3}, 2600")
+    goes_through(folder, 2501 * 60)
+
+
+def test_readings_above_twice_the_limit_of_their_row(folder):
+    header = "name, power.draw [W], enforced.power.limit [W]"
+    folder.rows(header, lambda at, gpu: f"NVIDIA L4, {200 if at == 9 else 60 + at % 3}.00 W, 72.00 W")
+    refuses(folder, "implausible_power", f"GPU 0: 200 W at {START + 9}.000", "limit of 72 W", "1 of 61 readings")
+    assert "avg_power_w" not in folder.patch("--schema-version", 1)
+    # Each row has a limit of its own.
+    folder.rows(header, lambda at, gpu: f"NVIDIA L4, {200 if at == 9 else 60 + at % 3}.00 W, {400 if at == 9 else 72}.00 W")
+    same([], folder.measure()["reasons"])
+    for column in ("power_limit", "power_cap_w", "power.limit"):
+        folder.rows(f"power_w,{column}", lambda at, gpu: f"{593 + at % 3},115")
+        refuses(folder, "implausible_power", "limit of 115 W")
+
+
+def test_means_above_the_limit(folder):
+    header = "power.draw [W], power.limit [W]"
+    folder.rows(header, lambda at, gpu: f"{460 + at % 3}.00 W, 350.00 W")
+    refuses(folder, "implausible_power", "a mean of 461 W, above its power limit of 350 W by more than 30 %")
+    same(1, len(folder.patch("--schema-version", 1).get("avg_power_w", 0) and [1]), "schema 1 publishes it")
+    # Capped loads are at their limit, and peaks go above it. 0 W is the limit of a die that has none.
+    folder.rows(header, lambda at, gpu: f"{560 if at % 10 == 0 else 352}.00 W, 350.00 W")
+    goes_through(folder, 352 * 60 + 6 * 208)
+    folder.rows(header, lambda at, gpu: f"{load(at)}.00 W, 0.00 W")
+    goes_through(folder, 301 * 60)
+
+
+def test_cards_that_worked_draw_more_than_5_watts(folder):
+    header = "name, utilization.gpu [%], power.draw [W]"
+    folder.rows(header, lambda at, gpu: f"NVIDIA GeForce RTX 3060, 98 %, 0.{150 + at} W")
+    refuses(folder, "implausible_power", "at a mean utilization of 98 %; kilowatts? pass --power-unit kW")
+    folder.rows(header, lambda at, gpu: f"NVIDIA H100 80GB HBM3, 0 %, 2.{at + 10} W")
+    refuses(folder, "implausible_power", "less than such a board draws when it is idle")
+    for model, used in (("NVIDIA GeForce MX150", 3), ("NVIDIA GeForce MX150", "[N/A]"), ("Orin", "[N/A]")):
+        folder.rows(header, lambda at, gpu: f"{model}, {used} %, {3 + at % 3 / 10:.2f} W")
+        goes_through(folder, 3.1 * 60)
+
+
+def test_nodes_may_draw_more_than_gpus(folder):
+    folder.rows("module.power.draw.average [W], power.draw [W]", lambda at, gpu: f"{3100 + at % 3}.00 W, 1400.00 W")
+    run = folder.measure("--power-column", "module.power.draw.average [W]")
+    same([], run["reasons"], run["details"])
+    near(3101 * 60, run["total_gpu_energy_j"], 1e-3)
+
+
+# ---- Counters
+
+def counted(folder, header, cell, watts=load, factor=1.0, name=""):
+    """A counter of the energy of load(), which stands at 7 MJ at first."""
+    total = {}
+    joules = 7e6
+    for at in TIMES:
+        total[at] = joules
+        joules += factor * (load(at) + load(at + 1)) / 2
+    folder.rows(f"{name and 'name,'}power_w,{header}",
+                lambda at, gpu: f"{name and name + ','}{watts(at)},{cell(total[at])}")
+
+
+def test_counters_with_units_in_their_cells_contradict(folder):
+    forms = (("total_energy_consumption [mJ]", lambda j: f"{j * 1000:.0f} mJ"),
+             ("total_energy_consumption", lambda j: f"{j:.1f} J"),
+             ("energy_mj", lambda j: f"{j * 1000:.0f}"),
+             ("gpu_energy_kwh", lambda j: f"{j / 3.6e6:.9f}"),
+             ("energy [Wh]", lambda j: f"{j / 3600:.6f} Wh"),
+             ("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", lambda j: f"{j * 1000:.0f}"))
+    for header, cell in forms:
+        counted(folder, header, cell)
+        goes_through(folder, 301 * 60)
+        counted(folder, header, cell, watts=lambda at: 95 + at % 3)
+        refuses(folder, "counter_contradicts", "GPU 0: in the window its energy counter says 18060", "its power 5760")
+
+
+def test_a_cell_of_another_unit_is_no_number_of_the_counter(folder):
+    counted(folder, "energy [mJ]", lambda j: f"{j:.1f} J", watts=lambda at: 95 + at % 3)
+    goes_through(folder, 96 * 60)
+
+
+def test_contradictions_by_a_power_of_ten_name_the_unit(folder):
+    counted(folder, "energy_j", lambda j: f"{j / 100:.4f}", watts=lambda at: load(at) * 10)  # 3 W, and 3010 "W"
+    refuses(folder, "implausible_power", "milliwatts? pass --power-unit mW")
+    counted(folder, "energy_j", lambda j: f"{j / 100:.4f}", watts=lambda at: load(at))
+    refuses(folder, "counter_contradicts", "one of them is in another unit, by a factor of 100")
+    counted(folder, "energy_j", lambda j: f"{j / 200:.4f}", watts=lambda at: load(at) * 5)
+    refuses(folder, "counter_contradicts", ": the power is in milliwatts? pass --power-unit mW")
+
+
+def test_differences_up_to_16_percent_warn(folder):
+    for factor, reasons in ((1.15, []), (0.85, []), (1.17, ["counter_contradicts"]), (0.83, ["counter_contradicts"])):
+        counted(folder, "energy_j", lambda j: f"{j:.3f}", factor=factor)
+        run = folder.measure()
+        same(reasons, run["reasons"], factor)
+        same(not reasons, any("counter_differs" in warning for warning in run["warnings"]), run["warnings"])
+
+
+def test_counters_that_cannot_tell_refuse_nothing(folder):
+    half = 7e6 + 9000
+    for what, cell in (("reset", lambda j: f"{j if j < half else j - half:.3f}"),
+                       ("wrap", lambda j: f"{(j - 7e6 + 2**32 / 1000 - 8000) % (2**32 / 1000):.3f}"),
+                       ("dead", lambda j: "0"), ("coarse", lambda j: f"{j // 5000 * 5000:.0f}"),
+                       ("none", lambda j: "N/A")):
+        counted(folder, "energy_j", cell)
+        same([], folder.measure()["reasons"], what)
+    # Of an H100's power, and of the module it is on.
+    counted(folder, "energy_j", lambda j: f"{j:.3f}", factor=1.4, name="NVIDIA GH200 480GB")
+    goes_through(folder, 301 * 60, warns="counter_differs")
+    counted(folder, "energy_j", lambda j: f"{j:.3f}", factor=0.5, name="NVIDIA GH200 480GB")
+    same(["counter_contradicts"], folder.measure()["reasons"])
+
+
+def test_a_counter_of_all_gpus_in_each_row(folder):
+    folder.rows("power_w,energy_j", lambda at, gpu: f"{300 + gpu},{7e6 + 601 * at:.1f}", gpus=2)
+    goes_through(folder, 601 * 60, gpus=2, warns="counter_differs")
+
+
+def test_short_windows_are_too_short_for_a_counter(folder):
+    # A sensor that averages over a second lags at both edges of 8 s: 100 W of 300 W at first.
+    folder.write("run.json", json.dumps({
+        "benchmark_start_time_unix": START, "benchmark_end_time_unix": START + 12, "duration": 12, "completed": 5,
+        "total_input_tokens": 8000, "total_output_tokens": 1000}))
+    lagging = lambda at: 100 + at % 3 if at < 2 else load(at)  # noqa: E731
+    counted(folder, "energy_j", lambda j: f"{j:.3f}", watts=lagging)
+    same([], folder.measure()["reasons"])
+
+
+# ---- Other commands
+
+def test_windows_and_attribute_refuse_them_too(folder):
+    folder.write("w.txt", f"begin w {START + 10}\nend w {START + 40}\n")
+    words = ("windows", "--telemetry", "gpu_metrics.csv", "--windows", "w.txt", "--timezone", "UTC")
+    for header, row, said in (
+            ("gpu_power_w", lambda at, gpu: 5000 + at, "milliwatts? pass --power-unit mW"),
+            ("power_w", lambda at, gpu: 9000 if at == 30 else 300, "implausible_power: a reading of 9000 W"),
+            ("power_w,power_limit", lambda at, gpu: "593,115", "invalid_power_sample")):
+        folder.rows(header, row)
+        same(1, folder.call(*words).status)
+        assert said in folder.out + folder.err, folder.out + folder.err
+    counted(folder, "energy_j", lambda j: f"{j:.3f}", watts=lambda at: 95 + at % 3)
+    same(1, folder.call(*words).status)
+    assert "counter_contradicts" in folder.out, folder.out
+
+
+def test_inspect_warns_of_them(folder):
+    for header, row, said in (
+            ("gpu_power_w", lambda at, gpu: 5000 + at, "implausible_power: device 0 has a mean of 5030 W; milliwatts?"),
+            ("power_w", lambda at, gpu: 9000 if at == 30 else 300, "implausible_power: device 0 has a reading of 9000 W"),
+            ("power_w,power_limit", lambda at, gpu: "593,115", "implausible_power: device 0: 593 W at")):
+        folder.rows(header, row)
+        assert said in folder.call("inspect", "gpu_metrics.csv").out, folder.out
+
+
+# ---- --accept
+
+SPIKE_J = 301 * 60 + 9000 - 300  # of one reading of 9000 W in the place of 300 W
+
+
+def spiked(folder, **more):
+    return folder.rows("power_w", lambda at, gpu: 9000 if at == 30 else load(at), **more)
+
+
+def is_accepted(record, code="implausible_power"):
+    same([True, [], [code]], [record["power_valid"], record["reasons"], list(record["accepted_reasons"])])
+    assert "9000 W" in record["accepted_reasons"][code], record["accepted_reasons"]
+
+
+def test_accepted_reasons_are_published_and_named(folder):
+    spiked(folder)
+    row = folder.patch("--accept", "implausible_power,stuck_sensor", "--require-power")
+    same([0, 1], [folder.status, row["power_valid"]], folder.err)
+    near(SPIKE_J, row["total_gpu_energy_j"], 1e-3)
+    is_accepted(folder.record())
+    assert "accepted by the caller: implausible_power (GPU 0: 9000 W at" in folder.err, folder.err
+    run = folder.measure("--accept", "implausible_power")
+    same([True, ["implausible_power"]], [run["valid"], run["accepted_reasons"]])
+    assert any("accepted by the caller: implausible_power" in warning for warning in run["warnings"]), run["warnings"]
+    assert "accepted_reasons" not in folder.measure("--accept", "stuck_sensor")
+    same(["implausible_power"], folder.measure("--accept", "counter_contradicts")["reasons"])
+
+
+def test_accept_holds_under_schema_1(folder):
+    spiked(folder)
+    row = folder.patch("--schema-version", 1, "--accept", "implausible_power")
+    near((301 * 60 + 301 + 8700) / 61, row["avg_power_w"], 1e-3)
+
+
+def test_a_contradicting_counter_can_be_accepted(folder):
+    counted(folder, "energy_j", lambda j: f"{j:.3f}", watts=lambda at: 95 + at % 3)
+    same(1, folder.patch("--accept", "counter_contradicts")["power_valid"])
+    same(["counter_contradicts"], list(folder.record()["accepted_reasons"]))
+    assert "counter_differs" not in folder.err, folder.err
+
+
+def test_unknown_codes_and_those_of_the_contract_are_errors(folder):
+    spiked(folder)
+    for codes, said in (("nonsense", "'nonsense' is no reason's code"), ("", "'' is no reason's code"),
+                        ("sampling_gap_exceeded", "'sampling_gap_exceeded' cannot be accepted"),
+                        ("implausible_power,", "'' is no reason's code"),
+                        ("implausible_power,window_ambiguous", "window_ambiguous")):
+        before = (folder.path / "agg_run.json").read_text() if (folder.path / "agg_run.json").exists() else ""
+        same(2, folder.call("--csv", "gpu_metrics.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",
+                            "--accept", codes).status, folder.err)
+        assert said in folder.err and "help reasons" in folder.err, folder.err
+        same(before, (folder.path / "agg_run.json").read_text() if (folder.path / "agg_run.json").exists() else "")
+
+
+def test_verify_recomputes_an_accepted_run(folder):
+    spiked(folder)
+    folder.patch("--accept", "implausible_power")
+    same(0, folder.call("verify", ".").status, folder.out + folder.err)
+    record = folder.record()
+    same("implausible_power", record["computed_from"]["options"]["accept"])
+
+
+def test_several_recordings_of_measure(folder):
+    spiked(folder)
+    folder.rows("power_w", lambda at, gpu: 2 * load(at), name="b.csv")
+    folder.call("measure", "run.json", "gpu_metrics.csv", "b.csv", "--timezone", "UTC", "--json", "--accept", "implausible_power")
+    run = json.loads(folder.out)["runs"][0]
+    same([True, ["implausible_power"]], [run["valid"], run.get("accepted_reasons")], run)
+
+
+def test_hosts_accept_reasons(folder):
+    spiked(folder, name="a_gpu_metrics.csv")
+    folder.rows("power_w", lambda at, gpu: 2 * load(at), name="b_gpu_metrics.csv")
+    folder.write("agg_run.json", "{}")
+    words = ("multinode", "--host", "a=a_gpu_metrics.csv", "--host", "b=b_gpu_metrics.csv", "--role", "prefill=a",
+             "--role", "decode=b", "--bench-result", "run.json", "--agg-result", "agg_run.json", "--timezone", "UTC",
+             "--validation-result", "record.json")
+    folder.call(*words)
+    same(["implausible_power"], json.loads((folder.path / "record.json").read_text())["reasons"], folder.err)
+    folder.call(*words, "--accept", "implausible_power", "--require-power")
+    same(0, folder.status, folder.err)
+    is_accepted(json.loads((folder.path / "record.json").read_text()))
+    near(SPIKE_J + 2 * 301 * 60, json.loads((folder.path / "agg_run.json").read_text())["total_gpu_energy_j"], 1e-3)
+
+
+def test_backfill_accepts_reasons_and_knows_that_it_did(folder):
+    store = folder.path / "store" / "power_audit_run_conc4_b200-nv-0"
+    store.mkdir(parents=True)
+    name = "run_conc4_b200-nv-0"
+    folder.call("synthesize", "--gpus", 1, "--start", START, "--timezone", "UTC", "--phase", "30:100", "--phase", "60:300",
+                "--phase", "30:100", "--benchmark-phase", 2, "--out", store / "gpu_metrics.csv", "--bench-out",
+                store / f"{name}.json", "--agg-out", store / f"agg_{name}.json")
+    lines = (store / "gpu_metrics.csv").read_text().splitlines(keepends=True)
+    at = len(lines) // 2
+    assert "300.00" in lines[at], lines[at]
+    lines[at] = lines[at].replace("300.00", "9000.00")
+    (store / "gpu_metrics.csv").write_text("".join(lines))
+
+    def outcome(*more):
+        folder.call("backfill", "store", "--timezone", "UTC", "--report", "report.jsonl", *more)
+        found = [json.loads(line) for line in (folder.path / "report.jsonl").read_text().splitlines()]
+        return next((line["outcome"], line.get("reasons", [])) for line in reversed(found) if line.get("run") == name)
+
+    same(("not_valid", ["implausible_power"]), outcome())
+    accepted = ("--accept", "implausible_power")
+    same("patched", outcome(*accepted)[0], folder.err)
+    is_accepted(json.loads((store / f"power_validation_{name}.json").read_text()))
+    same("unchanged", outcome(*accepted)[0], folder.err)
+
+
+def test_report_names_and_counts_them(folder):
+    spiked(folder)
+    folder.patch("--accept", "implausible_power")
+    same(0, folder.call("report", ".", "--out", "page.html").status, folder.err)
+    page = (folder.path / "page.html").read_text()
+    assert "<b>1</b>valid in spite of a reason" in page
+    assert '<section id="accepted">' in page and "<td>implausible_power</td><td class=\"n\">1</td>" in page
+    (folder.path / "power_validation_run.json").unlink()
+    folder.rows("power_w", lambda at, gpu: load(at))
+    folder.patch()
+    folder.call("report", ".", "--out", "page.html")
+    assert "in spite of a reason" not in (folder.path / "page.html").read_text()
+
+
+def test_help_lists_what_can_be_accepted(folder):
+    page = folder.call("help", "reasons").out
+    part = page[page.index("can be accepted"):page.index("Any run")]
+    for code in ("implausible_power", "counter_contradicts", "stuck_sensor", "same_sensor", "readings_repeat"):
+        assert code in part, part
+    assert "sampling_gap_exceeded" not in part
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(globals(), Folder))
