@@ -90,9 +90,9 @@ bool is_impossible(double mean_w) { return mean_w > kMostMeanWatts; }
 std::optional<PowerUnit::Size> likely_unit(double mean_w, PowerUnit::Size read_as) {
   using Size = PowerUnit::Size;
   const double number = mean_w / in_watts(1, read_as);
-  for (const Size size : {Size::kilowatt, Size::watt, Size::milliwatt}) {
+  for (const Size size : {Size::kilowatt, Size::watt, Size::milliwatt, Size::microwatt}) {
     const double watts = in_watts(number, size);
-    if (watts >= kLeastWatts && !is_impossible(watts)) return size;
+    if (watts >= kLeastWatts && watts <= kMostBoardWatts) return size;
   }
   return std::nullopt;
 }

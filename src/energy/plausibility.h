@@ -43,8 +43,8 @@ inline constexpr double kMostMeanWatts = 10'000;
 // Whether it is more than that.
 bool is_impossible(double mean_w);
 
-// The unit in which an impossible mean would be plausible. Returns nullopt if there is none.
-// `read_as` is the unit in which bare numbers were read.
+// The unit in which an impossible mean would be possible for a board. Returns nullopt if there is
+// none. `read_as` is the unit in which bare numbers were read.
 std::optional<PowerUnit::Size> likely_unit(double mean_w, PowerUnit::Size read_as);
 
 // "a mean of 32349.6 W; milliwatts? pass --power-unit mW"

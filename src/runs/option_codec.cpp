@@ -130,8 +130,7 @@ constexpr OptionRow kOptions[] = {
        return unit ? Value(std::string(unit_symbol(*unit))) : Value();
      },
      [](const std::string& text, RunSpec& run) {
-       using enum PowerUnit::Size;
-       for (const PowerUnit::Size unit : {milliwatt, watt, kilowatt}) {
+       for (const PowerUnit::Size unit : kPowerUnits) {
          if (unit_symbol(unit) == text) run.columns.power_unit = unit;
        }
      }},
