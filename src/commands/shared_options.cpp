@@ -76,9 +76,9 @@ Option& add_power_unit(Options& options, RecordingOptions& recording) {
   };
   return options
       .value(
-          "--power-unit", "mW|W|kW", take,
-          "Unit of bare numbers in the power column: mW, W or kW; then a cell that states another unit keeps it (default: the unit in the column's name, where a cell with another unit is no reading; else W)")
-      .one_of({"mW", "W", "kW"});
+          "--power-unit", "uW|mW|W|kW", take,
+          "Unit of bare numbers in the power column: uW, mW, W or kW; then a cell that states another unit keeps it (default: the unit in the column's name, where a cell with another unit is no reading; else W)")
+      .one_of({"uW", "mW", "W", "kW"});
 }
 
 Option& add_timezone(Options& options, RecordingOptions& recording) {
@@ -372,13 +372,14 @@ void add_rate_options(Options& options, FacilityOptions& facility) {
           "Grams of CO2e per kWh, or a file with them for each hour: JSON of Electricity Maps, or a CSV time,value; also states the carbon")
       .check(expecting("grams of CO2e per kWh from 0, or a file", is_rate(0)));
   options
-      .value("--price", "PRICE|FILE", into(facility.price),
-             "Price of a kWh, or a CSV time,value with it for each hour; also states the cost")
+      .value(
+          "--price", "PRICE|FILE", into(facility.price),
+          "Price of a kWh, or of a MWh as in 85/MWh, or a CSV time,value with it for each hour; also states the cost")
       .check(expecting("a price per kWh, or a file",
                        is_rate(-std::numeric_limits<double>::infinity())));
   options
       .value("--currency", "TEXT", into(facility.currency),
-             "What the price is in, such as EUR; only shown (default: not named)")
+             "What the price is in, such as EUR (default: not named)")
       .check(not_empty())
       .needs("--price");
 }

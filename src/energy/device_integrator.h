@@ -53,6 +53,8 @@ class DeviceIntegrator {
   static bool is_odd(double watts) { return watts > kMostUsualWatts || watts == 0; }
 
   DeviceEnergy finish();
+  // After finish(): whether all samples are of 0 W.
+  bool has_only_zeros() const { return result_.samples > 0 && zeros_ == result_.samples; }
 
  private:
   std::size_t add_steady(std::span<const Sample> samples);

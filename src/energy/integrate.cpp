@@ -193,7 +193,13 @@ Integration PowerIntegrator::finish(const WindowRows& rows, std::span<const std:
       detail = late_s > 0
                    ? fmt::format("GPU {}: first sample {:.3f} s after the start", name, late_s)
                    : fmt::format("GPU {}: last sample {:.3f} s before the end", name, early_s);
-      if (const std::uint64_t outside = rows.boundary_rows().of(i)) {
+      const std::uint64_t outside = rows.boundary_rows().of(i);
+      if (outside > 0 && integrators_[i].has_only_zeros()) {
+        detail = fmt::format(
+            "GPU {} states 0 W in all its {} rows in and near the window: it has no sensor, or was "
+            "not used; --gpus leaves it out if the load did not use it",
+            name, gpu.samples + outside);
+      } else if (outside > 0) {
         detail += fmt::format("; rows outside it without power above 0 W: {}", outside);
       }
     } else if (gpu.max_sample_gap_s > options_.max_sample_gap_s) {

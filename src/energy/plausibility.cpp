@@ -99,7 +99,7 @@ bool is_impossible(double mean_w, double most_w) { return mean_w > most_w; }
 std::optional<PowerUnit::Size> likely_unit(double mean_w, PowerUnit::Size read_as, double most_w) {
   using Size = PowerUnit::Size;
   const double number = mean_w / in_watts(1, read_as);
-  for (const Size size : {Size::kilowatt, Size::watt, Size::milliwatt}) {
+  for (const Size size : {Size::kilowatt, Size::watt, Size::milliwatt, Size::microwatt}) {
     const double watts = in_watts(number, size);
     if (size != read_as && watts >= kLeastWatts && !is_impossible(watts, most_w)) return size;
   }

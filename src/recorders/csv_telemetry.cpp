@@ -103,10 +103,17 @@ Columns no_columns(Reason reason, std::string detail = {}) {
   return columns;
 }
 
+std::size_t unnamed_at_end(const std::vector<std::string>& header) {
+  const auto last = std::find_if_not(header.rbegin(), header.rend(),
+                                     [](const std::string& name) { return strip(name).empty(); });
+  return static_cast<std::size_t>(last - header.rbegin());
+}
+
 Beginning begin_by_header(const Head& head, std::size_t header, const ColumnNames& wanted) {
   Beginning begin;
   begin.header = head.cells[header];
   begin.columns = choose_columns(begin.header, head.behind(header), is_absolute_time, wanted);
+  begin.columns.unnamed_cells = unnamed_at_end(begin.header);
   if (looks_like_data(begin.header)) begin.columns.reasons.add(Reason::no_header);
   begin.skipped = skipped_before(header, head);
   begin.first = header + 1;
@@ -281,6 +288,12 @@ std::string CsvTelemetry::first_bad_stamp() const {
                      counts.first_bad_row);
 }
 
+std::string CsvTelemetry::first_misfit() const {
+  const RowCounts& counts = rows_.counts();
+  if (counts.first_misfit_row == 0) return {};
+  return fmt::format("row {} after the header {}", counts.first_misfit_row, counts.first_misfit);
+}
+
 bool CsvTelemetry::has_power_limit() const {
   const GpuStateColumns found = choose_state_columns(header_, columns().schema);
   return found.quantities[static_cast<std::size_t>(GpuQuantity::power_limit_w)].has_value();
@@ -329,7 +342,7 @@ void CsvTelemetry::read_rows(const RowSelection& selection, const TakeStates& ta
   rows_.use_names(names_of(selection));
   if (!columns().device) rows_.devices().add_only_device(only_device_);
   if (uses_threads_ && gains_by_threads() && read_on_threads(selection, take)) return;
-  csv_->select(selection.columns, selection.header_cells);
+  csv_->select(selection.columns, rows_.named_cells());
   RowReadings found;
   while (true) {
     const std::span<const CsvRow> rows = csv_->next_batch();
@@ -374,6 +387,7 @@ TelemetryCounts counts_of(const CsvTelemetry& csv) {
           .naive_stamps = csv.naive_stamps(),
           .dropped_nuls = csv.dropped_nuls(),
           .first_bad_stamp = csv.first_bad_stamp(),
+          .first_misfit = csv.first_misfit(),
           .counter = csv.counter()};
 }
 
@@ -386,15 +400,17 @@ std::string gpu_of_zeus_file(std::string_view path) {
   return std::string(file.substr(begin, file.find('.', begin) - begin));
 }
 
-void name_device_by_file(const std::string& gpu, SeriesFacts& facts) {
-  facts.device_column = "file name";
+// Names the device of all rows; `column` and `why` are for people.
+void name_only_device(const std::string& gpu, const char* column, const char* why,
+                      SeriesFacts& facts) {
+  facts.device_column = column;
   Reasons others;
   for (const Reasons::Entry& entry : facts.reasons.entries()) {
     if (entry.reason != Reason::gpu_identity_column_missing) others.add(entry.reason, entry.detail);
   }
   facts.reasons = std::move(others);
   for (SeriesFacts::Line& line : facts.lines) {
-    if (line.what == "device") line = {"device", gpu, "from the file's name"};
+    if (line.what == "device") line = {"device", gpu, why};
   }
 }
 
@@ -433,8 +449,13 @@ Telemetry open_csv(std::unique_ptr<ByteSource> source, const TelemetryOptions& o
       const std::string gpu = gpu_of_zeus_file(options.path);
       if (!gpu.empty()) {
         csv->use_only_device(gpu);
-        name_device_by_file(gpu, head.facts);
+        name_only_device(gpu, "file name", "from the file's name", head.facts);
       }
+    }
+    if (const std::string& gpu = csv->columns().only_device;
+        !gpu.empty() && !head.facts.device_column) {
+      csv->use_only_device(gpu);
+      name_only_device(gpu, "none", "the recorder's only one", head.facts);
     }
     head.facts.foreign = csv->foreign();
     head.facts.first_lines = csv->first_lines();

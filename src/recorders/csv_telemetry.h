@@ -77,6 +77,8 @@ class CsvTelemetry {
   std::uint64_t naive_stamps() const { return rows_.counts().naive_stamps; }
   // "'yesterday' in row 3 after the header"; empty if no stamp was bad.
   std::string first_bad_stamp() const;
+  // "row 3 after the header has 6 cells, ..."; empty if each row fits.
+  std::string first_misfit() const;
   // Whether rows may state their GPU's power limit.
   bool has_power_limit() const;
   std::uint64_t dropped_nuls() const { return dropped_nuls_ + csv_->dropped_nuls(); }

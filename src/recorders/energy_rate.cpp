@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -15,9 +17,11 @@
 #include "base/files/path.h"
 #include "base/text/ascii.h"
 #include "base/text/csv.h"
+#include "base/text/csv_dialect.h"
 #include "base/text/encoding.h"
 #include "base/text/instant.h"
 #include "base/text/json_value.h"
+#include "base/text/pattern.h"
 #include "base/text/python_number.h"
 #include "base/text/shown_time.h"
 #include "base/text/unicode.h"
@@ -27,6 +31,7 @@
 namespace aggregate_power {
 namespace {
 
+constexpr double kKwhInMwh = 1000;
 constexpr std::size_t kMostRateBytes = std::size_t{64} << 20;
 
 struct HourValue {
@@ -75,17 +80,31 @@ double rate_value(std::string_view text, RateKind kind) {
 struct RateColumns {
   std::size_t time = 0;
   std::size_t value = 0;
+  std::size_t cells = 0;   // of the header, up to the last one with a name
+  double kwh_in_unit = 1;  // 1000: the values are per MWh
 };
 
+// 1 for "value" and "value [EUR/kWh]", 1000 for "value [EUR/MWh]"; 0: it is another column.
+double kwh_in_unit_of(std::string_view name) {
+  static const Pattern value = "value|value[ ._(\\[-].*[^a-z](kwh)[)\\]]?";
+  static const Pattern of_mwh = "value[ ._(\\[-].*[^a-z](mwh)[)\\]]?";
+  const std::string lower = lower_ascii(strip(name));
+  if (of_mwh.matches(lower)) return kKwhInMwh;
+  return value.matches(lower) ? 1 : 0;
+}
+
 std::optional<RateColumns> rate_columns(const std::vector<std::string>& header) {
-  const auto place = [&](std::string_view wanted) {
-    return static_cast<std::size_t>(
-        std::ranges::find_if(
-            header, [&](const std::string& name) { return lower_ascii(strip(name)) == wanted; }) -
-        header.begin());
+  const auto place_of = [&](const auto& is_wanted) {
+    return static_cast<std::size_t>(std::ranges::find_if(header, is_wanted) - header.begin());
   };
-  const RateColumns columns{place("time"), place("value")};
+  RateColumns columns;
+  columns.time =
+      place_of([](const std::string& name) { return lower_ascii(strip(name)) == "time"; });
+  columns.value = place_of([](const std::string& name) { return kwh_in_unit_of(name) > 0; });
+  columns.cells = header.size();
+  while (columns.cells > 0 && strip(header[columns.cells - 1]).empty()) --columns.cells;
   if (columns.time == header.size() || columns.value == header.size()) return std::nullopt;
+  columns.kwh_in_unit = kwh_in_unit_of(header[columns.value]);
   return columns;
 }
 
@@ -94,24 +113,39 @@ void add_rate_row(const std::vector<std::string>& cells, const RateColumns& colu
   if (cells.size() <= std::max(columns.time, columns.value)) {
     throw Error(fmt::format("the row has {} cells, too few for its columns", cells.size()));
   }
-  list.hours.push_back(
-      {hour_beginning(strip(cells[columns.time])), rate_value(strip(cells[columns.value]), kind)});
+  for (std::size_t i = columns.cells; i < cells.size(); ++i) {
+    if (strip(cells[i]).empty()) continue;
+    throw Error(fmt::format(
+        "the row has {} cells, and the header {}: write numbers with a point, as in 0.2, or separate cells with semicolons",
+        cells.size(), columns.cells));
+  }
+  list.hours.push_back({hour_beginning(strip(cells[columns.time])),
+                        rate_value(strip(cells[columns.value]), kind) / columns.kwh_in_unit});
 }
 
-HourList read_rate_table(std::string_view text, const std::string& name, RateKind kind) {
+// In the usual dialect; the rows stay in their lines.
+std::string usual_table(std::string_view text) {
+  const CsvDialect dialect = csv_dialect(text, true);
+  if (dialect.is_usual()) return std::string(text);
+  return read_all(*as_usual_csv(std::make_unique<MemorySource>(text), dialect));
+}
+
+HourList read_rate_table(std::string_view written, const std::string& name, RateKind kind) {
   HourList list;
+  std::string text;
   std::optional<RateColumns> columns;
   std::uint64_t line = 1;
   std::vector<CsvTextRow> rows;
   try {
+    text = usual_table(written);
     split_csv(text, text.size() + 1, true, rows);
   } catch (const CsvError& error) {
     throw Error(fmt::format("{}: {}", name, error.what()));
   }
   for (const CsvTextRow& row : rows) {
-    const std::string_view bytes = text.substr(row.begin, row.end - row.begin);
+    const std::string_view bytes = std::string_view(text).substr(row.begin, row.end - row.begin);
     try {
-      if (row.blank || bytes.starts_with('#')) {
+      if (row.blank || bytes.starts_with('#') || bytes.starts_with("sep=")) {
         // Nothing is said there.
       } else if (columns) {
         add_rate_row(row.cells, *columns, kind, list);
@@ -216,6 +250,11 @@ EnergyRate energy_rate_in(std::string_view text, const std::string& name, RateKi
 
 EnergyRate read_energy_rate(const std::string& text, RateKind kind) {
   if (python_float(text)) return {.per_kwh = {rate_value(text, kind)}};
+  constexpr std::string_view kPerMwh = "/MWh";
+  const std::string_view number = std::string_view(text).substr(0, text.rfind('/'));
+  if (text.ends_with(kPerMwh) && python_float(number)) {
+    return {.per_kwh = {rate_value(number, kind) / kKwhInMwh}};
+  }
   const std::string path = normal_path(text);
   const auto source = as_utf8(decompressed(open_source(path), path));
   const std::string content = read_up_to(*source, kMostRateBytes);
@@ -225,10 +264,25 @@ EnergyRate read_energy_rate(const std::string& text, RateKind kind) {
   return energy_rate_in(content, printable_path(path), kind);
 }
 
+// A price of a MWh, taken for that of a kWh, would be a thousand times too high. In these
+// currencies no kWh costs so much.
+void refuse_price_per_mwh(const EnergyRate& price, const std::string& currency) {
+  constexpr double kMostPerKwh = 5;
+  constexpr std::string_view kCurrencies[] = {"", "EUR", "USD", "GBP", "CHF"};
+  const double highest = std::ranges::max(price.per_kwh);
+  if (highest <= kMostPerKwh || std::ranges::find(kCurrencies, currency) == std::end(kCurrencies)) {
+    return;
+  }
+  throw Error(fmt::format(
+      "--price: {0} {1}{2}per kWh is more than any kWh costs: is it per MWh? then write {0}/MWh, or a column 'value [{3}/MWh]' in a file; or name its currency with --currency",
+      highest, currency, currency.empty() ? "" : " ", currency.empty() ? "EUR" : currency));
+}
+
 FacilityRates read_facility_rates(const FacilityOptions& options) {
   FacilityRates rates{.pue = options.pue, .currency = options.currency};
   if (!options.carbon.empty()) rates.carbon = read_energy_rate(options.carbon, RateKind::carbon);
   if (!options.price.empty()) rates.price = read_energy_rate(options.price, RateKind::price);
+  if (rates.price) refuse_price_per_mwh(*rates.price, options.currency);
   return rates;
 }
 

@@ -6,6 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "base/text/csv.h"
+#include "base/text/csv_dialect.h"
+#include "base/text/encoding.h"
 #include "recorders/aipowermeter.h"
 #include "recorders/csv_telemetry.h"
 #include "recorders/dmon.h"
@@ -79,12 +82,38 @@ constexpr Recorder kRecorders[] = {
     {.name = "all-smi", .fits = fits_all_smi, .open = open_all_smi, .schemas = all_smi_schemas},
 };
 
+constexpr double kRatherSo = 0.5;
+
+const Recorder& best_for(std::string_view head, std::span<const Recorder> rows) {
+  return *std::ranges::max_element(rows, {},
+                                   [&](const Recorder& recorder) { return recorder.fits(head); });
+}
+
+// A source and what it begins with.
+struct Opened {
+  std::string head;
+  std::unique_ptr<ByteSource> rest;
+
+  explicit Opened(std::unique_ptr<ByteSource> source)
+      : head(read_up_to(*source, kHeadBytes)), rest(std::move(source)) {}
+  std::unique_ptr<ByteSource> whole() && {
+    return std::make_unique<ResumedSource>(std::move(head), std::move(rest));
+  }
+};
+
+// A table of another dialect, as CSV; any other file as it is.
+Opened in_usual_dialect(Opened file) {
+  Opened text(as_utf8(std::move(file).whole()));
+  const CsvDialect dialect = csv_dialect(text.head, text.head.size() < kHeadBytes);
+  if (dialect.is_usual()) return text;
+  return Opened(as_usual_csv(std::move(text).whole(), dialect));
+}
+
 }  // namespace
 
 std::span<const Recorder> recorders() { return kRecorders; }
 
 bool is_known_recording(std::string_view head) {
-  constexpr double kRatherSo = 0.5;
   return std::ranges::any_of(
       kRecorders, [&](const Recorder& recorder) { return recorder.fits(head) >= kRatherSo; });
 }
@@ -92,10 +121,16 @@ bool is_known_recording(std::string_view head) {
 Telemetry open_telemetry(std::unique_ptr<ByteSource> source, const TelemetryOptions& options,
                          std::span<const Recorder> rows) {
   assert(!rows.empty());
-  std::string head = read_up_to(*source, kHeadBytes);
-  const auto best = std::ranges::max_element(
-      rows, {}, [&](const Recorder& recorder) { return recorder.fits(head); });
-  return best->open(std::make_unique<ResumedSource>(std::move(head), std::move(source)), options);
+  Opened file(std::move(source));
+  const Recorder* best = &best_for(file.head, rows);
+  if (best->fits(file.head) >= kRatherSo) return best->open(std::move(file).whole(), options);
+  try {
+    file = in_usual_dialect(std::move(file));
+    best = &best_for(file.head, rows);
+    return best->open(std::move(file).whole(), options);
+  } catch (const CsvError& error) {
+    throw TelemetryError(error.what());
+  }
 }
 
 }  // namespace aggregate_power

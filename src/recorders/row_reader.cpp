@@ -5,7 +5,11 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
+#include <fmt/format.h>
+
+#include "base/text/ascii.h"
 #include "base/text/unicode.h"
 #include "recorders/energy_counter.h"
 #include "recorders/state_cells.h"
@@ -50,12 +54,22 @@ bool has_long_number(std::string_view text) {
   });
 }
 
+bool has_comma_in_number(std::string_view cell) {
+  const std::size_t comma = cell.find(',');
+  return comma != cell.npos && comma > 0 && comma + 1 < cell.size() &&
+         is_ascii_digit(cell[comma - 1]) && is_ascii_digit(cell[comma + 1]);
+}
+
 }  // namespace
 
 void RowCounts::add(const RowCounts& later) {
   if (first_bad_row == 0 && later.first_bad_row > 0) {
     first_bad_row = rows + later.first_bad_row;
     first_bad_stamp = later.first_bad_stamp;
+  }
+  if (first_misfit_row == 0 && later.first_misfit_row > 0) {
+    first_misfit_row = rows + later.first_misfit_row;
+    first_misfit = later.first_misfit;
   }
   if (other_header_row == 0 && later.other_header_row > 0) {
     other_header_row = rows + later.other_header_row;
@@ -94,6 +108,18 @@ void RowReader::use_names(std::vector<std::string> names) {
 void RowReader::note_bad_stamp(std::string_view text) {
   counts_.first_bad_stamp = printable(strip(text));
   counts_.first_bad_row = counts_.rows;
+}
+
+void RowReader::note_misfit(std::string text) {
+  if (counts_.first_misfit_row > 0) return;
+  counts_.first_misfit = std::move(text);
+  counts_.first_misfit_row = counts_.rows;
+}
+
+// Whether the file ends inside the number of its last row, whose last cell is the power.
+bool RowReader::is_power_cut_off(const CsvRow& row) const {
+  return columns_.unnamed_cells == 0 && columns_.power->index + 1 == header_cells_ &&
+         row.cell_count == header_cells_ && is_cut_off(trimmed(row.cells[1]), columns_.power_form);
 }
 
 bool RowReader::is_repeated_header(const CsvRow& row) const {
@@ -155,7 +181,8 @@ double RowReader::find_joules(const CsvRow& row) {
 
 // Returns false if the row says nothing.
 [[gnu::always_inline]] inline bool RowReader::read_row(const CsvRow& row, Reading& reading) {
-  if (!row.terminated && !row.swallowed_lines && row.cell_count < header_cells_ && !row.blank) {
+  if (!row.terminated && !row.swallowed_lines && !row.blank &&
+      (row.cell_count < header_cells_ || is_power_cut_off(row))) {
     ++counts_.skipped.torn_tail;
     return false;
   }
@@ -183,13 +210,23 @@ double RowReader::find_joules(const CsvRow& row) {
   if (columns_.has_nanoseconds) reading.unix_s += beyond_microseconds(trimmed(row.cells[0]));
   reading.kind = Reading::Kind::no_power;
   reading.device = columns_.device ? find_device(row) : 0;
-  if (row.filled_count > header_cells_) {
+  if (row.filled_count > named_cells()) {
     ++counts_.skipped.too_many_cells;
+    note_misfit(
+        fmt::format("has {} cells, and the header has {}: a comma in a time or a number may "
+                    "divide it; write points",
+                    row.filled_count, named_cells()));
     return true;
   }
   const double watts = columns_.counter_unit_j > 0 ? find_joules(row) : find_watts(row);
   if (std::isnan(watts)) {
     ++counts_.skipped.no_reading;
+    if (const std::string_view cell = trimmed(row.cells[1]); has_comma_in_number(cell)) {
+      note_misfit(
+          fmt::format("has the power '{}', whose comma may be decimal or between thousands: "
+                      "write points, and nothing between thousands",
+                      printable(cell)));
+    }
     return true;
   }
   reading.watts = watts;
@@ -207,7 +244,7 @@ double RowReader::find_joules(const CsvRow& row) {
 // out, and neither is a stray line: it names no GPU, whatever is in that place.
 bool RowReader::is_left_out(const CsvRow& row) {
   const bool is_short = row.cell_count < header_cells_;
-  if (row.blank || row.filled_count > header_cells_ || (is_short && !row.terminated)) return false;
+  if (row.blank || row.filled_count > named_cells() || (is_short && !row.terminated)) return false;
   if (is_repeated_header(row) || is_other_header(row)) return false;
   if (columns_.metric_name && !is_wanted_metric(trimmed(row.cells[4]))) return false;
   Stamp stamp{};

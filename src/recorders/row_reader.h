@@ -29,6 +29,9 @@ struct RowCounts {
   Skipped skipped;
   std::string first_bad_stamp;
   std::uint64_t first_bad_row = 0;  // counted from 1 among these rows; 0: no stamp was bad
+  // What the first row has that has too many cells, or a power with a comma: "has 6 cells, ...".
+  std::string first_misfit;
+  std::uint64_t first_misfit_row = 0;  // 0: no row has
   // The last of these rows, if it is a header with other columns than the file's; 0: none is.
   std::uint64_t other_header_row = 0;
   // The counter in other rows of a long table; null: none was seen.
@@ -59,6 +62,8 @@ class RowReader {
 
   // The file's columns; its rows may determine which metric is the power.
   const Columns& columns() const { return columns_; }
+  // The cells up to the last one with a name in the header.
+  std::size_t named_cells() const { return header_cells_ - columns_.unnamed_cells; }
   const GpuSelection& gpus() const { return gpus_; }
   void use_zone(const Zone& zone) { stamps_ = StampParser(zone); }
   // The names of the selected columns, in the order of the cells; then a header with other names
@@ -83,6 +88,8 @@ class RowReader {
  private:
   bool read_row(const CsvRow& row, Reading& reading);
   void note_bad_stamp(std::string_view text);
+  void note_misfit(std::string text);
+  bool is_power_cut_off(const CsvRow& row) const;
   bool is_repeated_header(const CsvRow& row) const;
   bool is_other_header(const CsvRow& row) const;
   bool is_wanted_metric(std::string_view name);

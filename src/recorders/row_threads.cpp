@@ -43,7 +43,7 @@ class RowThreads::Lane : private ByteSource {
         reader_(like.columns(), zone, selection.header_cells, like.gpus()),
         states_(selection.states) {
     reader_.use_names(like.names());
-    csv_.select(selection.columns, selection.header_cells);
+    csv_.select(selection.columns, reader_.named_cells());
     pieces_.emplace(room_for_pieces(states_ != nullptr),
                     [this](RowPiece& piece) { return fill(piece); });
   }

@@ -2,6 +2,7 @@
 #include "recorders/schema.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -9,7 +10,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/text/ascii.h"
 #include "base/text/pattern.h"
+#include "base/text/python_number.h"
 #include "base/text/unicode.h"
 #include "recorders/gpu_models.h"
 
@@ -22,6 +25,9 @@ struct DevicePattern {
   Pattern pattern;
   bool with_host;
 };
+
+constexpr const char* kModulePower =
+    "module_power: the column is the power of the whole module, with its CPU and memory, in mW";
 
 struct Schema {
   const char* name;
@@ -41,6 +47,8 @@ struct Schema {
   const char* collector = "unknown";  // this and the rest: Sensor's
   const char* scope = "unknown";
   const char* averaging = "unknown";
+  const char* only_device = "";  // the name of the device, if there is only one
+  const char* warning = "";      // what a reader of the energy should know
 };
 
 // "2022-07-13 02:07:36.708783111,32402": nanoseconds, and whole milliwatts.
@@ -179,6 +187,29 @@ const std::vector<Schema>& schemas() {
        .power = {"power\\.draw", "power\\.draw\\.average", "power\\.draw\\.instant"},
        .collector = "NVML",
        .scope = "gpu"},
+      {.name = "jtop",
+       .power_words = "`power cur`, `Power TOT` of jetson-stats, in mW: the whole module's",
+       .device_words = "one device",
+       .required = {"time(stamp)?|date", "power avg|nvp[ _]model|jetson_clocks"},
+       .power = {"power[ _]cur", "power[ _]tot(al)?"},
+       .has_device = false,
+       .unit = PowerUnit::Size::milliwatt,
+       .collector = "jetson-stats",
+       .scope = "module",
+       .only_device = "0",
+       .warning = kModulePower},
+      {.name = "tegrastats",
+       .power_words = "`VDD_IN`, `POM_5V_IN` of tegrastats, in mW: the whole module's",
+       .device_words = "one device",
+       .required = {"time(stamp)?|date([ _]?time)?"},
+       .power = {"vdd_in", "vdd_in[ _](power|cur|current|inst|mw)", "pom_5v_in",
+                 "pom_5v_in[ _](power|cur|current|inst|mw)"},
+       .has_device = false,
+       .unit = PowerUnit::Size::milliwatt,
+       .collector = "tegrastats",
+       .scope = "module",
+       .only_device = "0",
+       .warning = kModulePower},
       {.name = "gpu-z",
        .power_words = "`Board Power Draw`, `GPU Power Draw`, `GPU Power`, `GPU Chip Power Draw`",
        .device_words = "one device",
@@ -200,8 +231,9 @@ constexpr Pattern kAveragePower = "power\\.draw\\.average";
 
 // formats.md section 9 rows 11 and 12.
 constexpr Pattern kGenericPower =
-    "(gpu[ ._-]?)?(power|pwr)([ ._-]?(draw|usage|used|consumption))?([ ._-]?(w|watts?|mw))?"
-    "|gpu[ ._-]?watts?";
+    "(gpu[ ._-]?)?(power|pwr)([ ._-]?(draw|usage|used|consumption))?"
+    "([ ._-]?([umk]?w|(milli|micro|kilo|m|k)?-?watts?))?"
+    "|gpu[ ._-]?(milli|micro|kilo)?watts?";
 constexpr Pattern kGenericTimes[] = {"timestamp([ ._-]?(unix|utc|s|ms|ns))?", "date[ ._-]?time",
                                      "time", "ts", "date"};
 
@@ -228,6 +260,15 @@ constexpr Pattern kOtherScope =
     "(.*[^a-z0-9])?(cpu|processor|ram|dram|soc|ia|gt|sys|system|node|total|psu|pcie slot|6-pin|rail"
     "|mvddq|mtbl|ubb|module|board temp|hbm|memory|vram|fans?|rack|chassis|baseboard|sum|all"
     ")([^a-z0-9].*)?|.*(psu|ubb|mvddq|6-pin|pcie slot).*";
+// Names of the power of a part of a GPU, or of another part of the machine.
+constexpr Pattern kPart =
+    "(.*[^a-z0-9])?(cores?|gfx|vddgfx|vddc?|uncore|package|pkg|chip|die|battery|bat|charger|apu"
+    "|pcie|slot|pin|input|aux|display|disk|ssd|nic|percent)([^a-z0-9].*)?"
+    "|.*(core|package|battery|charger|memory|hbm|vram|dram|cpu|soc|fan)[ ._-]?(power|pwr).*"
+    "|.*(power|pwr)[ ._-]?(core|package|battery|charger|memory|hbm|vram|dram|cpu|soc|fan).*";
+// AMD's names of a whole GPU's power; the second only where nothing else is called a power.
+constexpr Pattern kGraphicsPackage = ".*graphics package power.*";
+constexpr Pattern kPackage = "(gpu[ ._-]?)?package[ ._-]?power([^a-z].*)?";
 constexpr Pattern kExtremes = ".*(peak|median|q1|q3|_std).*";
 constexpr Pattern kMeans = ".*(avg|mean).*";
 // Names with "time" in them that are not a timestamp: formats.md 5.2.
@@ -247,7 +288,7 @@ constexpr Pattern kPower = ".*power.*";
 constexpr Pattern kPowerOrShort = ".*(power|pwr).*";
 constexpr Pattern kNumberedGpu = ".*gpu[ ._-]?[0-9]+.*";
 constexpr Pattern kPowerOfNumberedGpu =
-    "gpu[ ._-]?[0-9]+([ ._-]?(power|pwr|watts?|w|mw)([ ._-].*)?)?";
+    "gpu[ ._-]?[0-9]+([ ._-]?(power|pwr|(milli)?watts?|w|mw)([ ._-].*)?)?";
 constexpr Pattern kSummary = "duration|emissions";
 constexpr Pattern kTableOfLimits = "max_power|min_power";
 
@@ -287,11 +328,8 @@ Name read_name(std::size_t index, std::string_view text) {
       name.unit = {*size, true};
     }
   }
-  const std::size_t separator = name.plain.find_last_of(" ._-");
-  if (!name.unit.stated && separator != std::string::npos) {
-    if (const auto size = power_unit(std::string_view(name.plain).substr(separator + 1))) {
-      name.unit = {*size, true};
-    }
+  if (!name.unit.stated) {
+    if (const auto size = power_unit_in_name(name.full)) name.unit = {*size, true};
   }
   name.plain = for_patterns(name.plain);
   name.no_brackets = for_patterns(name.no_brackets);
@@ -425,6 +463,7 @@ struct Choice {
   std::vector<std::string> missing;  // columns named by the user
   bool is_wide = false;              // a column of power for each GPU
   bool has_model_names = false;      // where a device's name was expected
+  std::string parts;                 // only the power of parts is there: these
 };
 
 void set_power(const Name& name, std::string why, Columns& columns) {
@@ -506,10 +545,134 @@ void choose_device(const Header& header, const std::vector<DevicePattern>& patte
   }
 }
 
+// The values of two columns in the first rows: numbers, and the times beside them.
+struct TimedNumbers {
+  std::vector<double> numbers;
+  std::vector<std::string_view> times;
+  bool have_fraction = false;  // some are not whole
+};
+
+// Empty if a cell is something else.
+TimedNumbers timed_numbers(Rows rows, std::size_t index, std::size_t time) {
+  TimedNumbers timed;
+  for (const auto& row : rows) {
+    const std::string_view text = cell(row, index);
+    if (text.empty() && row.size() <= index) continue;  // a blank line, or one that is cut off
+    const auto number = python_float(text);
+    if (!number || *number < 0) return {};
+    timed.numbers.push_back(*number);
+    timed.times.push_back(cell(row, time));
+    timed.have_fraction = timed.have_fraction || *number != std::floor(*number);
+  }
+  return timed;
+}
+
+// The second of "2026-09-08 07:20:00.123", "1788852000.5" or "1788852000123".
+std::string_view second_of(std::string_view time) {
+  constexpr std::size_t kUnixDigits = 10;
+  return time.substr(0, is_ascii_digits(time) ? kUnixDigits : time.find_first_of(".,"));
+}
+
+template <typename Key>
+std::size_t count_distinct(std::vector<Key> keys) {
+  std::ranges::sort(keys);
+  return static_cast<std::size_t>(std::unique(keys.begin(), keys.end()) - keys.begin());
+}
+
+// Whether each row, or each time, has the next number.
+bool are_counted_up(const TimedNumbers& timed) {
+  constexpr std::size_t kFewest = 5;
+  if (timed.numbers.size() < kFewest || count_distinct(timed.numbers) < kFewest) return false;
+  bool by_row = true;
+  bool by_time = true;
+  for (std::size_t i = 1; i < timed.numbers.size(); ++i) {
+    const double step = timed.numbers[i] - timed.numbers[i - 1];
+    by_row = by_row && step == 1;
+    by_time = by_time && step == (timed.times[i] == timed.times[i - 1] ? 0 : 1);
+  }
+  return by_row || by_time;
+}
+
+// Several devices have distinct numbers within a second; so many seconds are those of samples.
+bool are_of_many_seconds(const TimedNumbers& timed) {
+  constexpr std::size_t kFewest = 5;
+  std::vector<std::string_view> seconds;
+  for (const std::string_view time : timed.times) seconds.push_back(second_of(time));
+  return count_distinct(std::move(seconds)) >= kFewest;
+}
+
+// Whether they go round as those of devices do: nearly each number of a round once.
+bool go_round(const std::vector<double>& numbers) {
+  const std::size_t all = count_distinct(numbers);
+  std::vector<double> round;
+  std::size_t rounds = 0;
+  std::size_t whole = 0;
+  for (const double number : numbers) {
+    if (std::ranges::find(round, number) != round.end()) {
+      ++rounds;
+      whole += round.size() == all ? 1 : 0;
+      round.clear();
+    }
+    round.push_back(number);
+  }
+  return 2 * whole >= rounds;
+}
+
+// Whether they are percents: up to 100, one at each time, in no order that devices would have.
+bool are_loads(const TimedNumbers& timed) {
+  constexpr double kMostGpus = 16;  // of a host; larger numbers are hardly names
+  const std::vector<double>& numbers = timed.numbers;
+  if (numbers.empty() || std::ranges::max(numbers) > 100) return false;
+  if (timed.have_fraction) return true;
+  return std::ranges::max(numbers) > kMostGpus && count_distinct(numbers) > 2 &&
+         count_distinct(timed.times) == numbers.size() &&
+         std::ranges::is_sorted(timed.times, {}, second_of) && !go_round(numbers);
+}
+
+// Why a column that is named as a device's has no names of devices; empty: it may have. `others`
+// are the candidates.
+std::string doubt_about_names(const Header& header, const Name& name, const Found& others,
+                              const Columns& columns) {
+  static const Pattern may_be_load = "gpu|card|device";
+  if (!columns.timestamp || columns.timestamp->index == name.index) return {};
+  const std::size_t time = columns.timestamp->index;
+  for (const auto& row : header.rows) {
+    const std::string_view text = cell(row, name.index);
+    if (!text.ends_with('%')) continue;
+    return fmt::format("'{}' has percents, such as '{}': a load, and no GPU's name",
+                       printable(name.full), printable(text));
+  }
+  const TimedNumbers timed = timed_numbers(header.rows, name.index, time);
+  if (are_counted_up(timed)) {
+    const auto names_devices = [&](const Name* other) {
+      const TimedNumbers theirs = timed_numbers(header.rows, other->index, time);
+      return other != &name && !theirs.numbers.empty() &&
+             count_distinct(theirs.numbers) < theirs.numbers.size() && !are_counted_up(theirs);
+    };
+    if (!are_of_many_seconds(timed) && std::ranges::none_of(others, names_devices)) return {};
+    return fmt::format("'{}' numbers the rows: it has as many values as there are samples",
+                       printable(name.full));
+  }
+  if (matches(name.plain, may_be_load) && are_loads(timed)) {
+    return fmt::format(
+        "'{}' has numbers up to {} that change from row to row, one row at each time: loads in percent, and no GPU's name",
+        printable(name.full), std::ranges::max(timed.numbers));
+  }
+  return {};
+}
+
 // The same if the schema does not say which. Returns whether only names of models were found.
 bool choose_any_device(const Header& header, Columns& columns) {
   const Rows rows = header.rows;
   Found candidates = header.find(kIndexNames);
+  const Found named = candidates;
+  std::string doubt;
+  std::erase_if(candidates, [&](const Name* name) {
+    const std::string why = doubt_about_names(header, *name, named, columns);
+    if (doubt.empty()) doubt = why;
+    return !why.empty();
+  });
+  columns.device_doubt = doubt;
   const std::size_t indices = candidates.size();
   if (indices == 0 || !varies(rows, candidates[0]->index)) {
     for (const Pattern& pattern : kOtherIdentities) {
@@ -526,6 +689,7 @@ bool choose_any_device(const Header& header, Columns& columns) {
   const Name& chosen = first_is_constant ? **varying : *candidates[0];
   columns.device = column(
       chosen, first_is_constant ? fmt::format("'{}' never varies", printable(candidates[0]->full))
+              : !doubt.empty()  ? doubt
                                 : "named as a device");
   if (indices > 0) {
     if (auto host = host_of(header)) columns.host = std::move(host);
@@ -580,6 +744,8 @@ Choice choose_by(const Schema& schema, const Header& header) {
     columns.metric = power_metric(header.rows, metric.index);
   }
   choose_timestamp(header, columns);
+  columns.only_device = schema.only_device;
+  if (*schema.warning != '\0') columns.warnings.emplace_back(schema.warning);
   if (!schema.has_device) return choice;
   if (schema.device.empty()) {
     choice.has_model_names = choose_any_device(header, columns);
@@ -622,12 +788,34 @@ Found loose_power(const Header& header, bool without_means) {
   return power;
 }
 
+// All that is called a power, whatever it is.
+Found named_power(const Header& header) {
+  Found power;
+  for (const Name& name : header.names) {
+    if (matches(name.full, kPowerOrShort)) power.push_back(&name);
+  }
+  return power;
+}
+
 Choice choose_loosely(const Header& header) {
   Found power = loose_power(header, true);
   if (power.empty()) power = loose_power(header, false);
   const bool has_times = !loose_times(header).empty();
   Choice choice;
   Columns& columns = choice.columns;
+  const auto is_limit = [](const Name* name) { return matches(name->full, kLimitWords); };
+  Found all = named_power(header);
+  std::erase_if(all, is_limit);
+  const auto is_part = [&](const Name* name) {
+    const bool is_package =
+        matches(name->full, kGraphicsPackage) || (all.size() == 1 && matches(name->full, kPackage));
+    return matches(name->full, kPart) && !is_package;
+  };
+  if (std::ranges::all_of(power, is_part)) {
+    if (!power.empty()) choice.parts = quoted_list(all);
+  } else {
+    std::erase_if(power, is_part);
+  }
   if (!power.empty()) {
     set_power(*power[0], "the first name with 'power' that is not known as another quantity",
               columns);
@@ -687,6 +875,7 @@ void take_named_power(const Header& header, const ColumnNames& wanted, Choice& c
   columns.other_power.clear();
   columns.metric_name.reset();
   choice.ambiguous.clear();
+  choice.parts.clear();
   choice.is_wide = false;
   if (name) set_power(*name, "named by --power-column", columns);
   drop_warnings("several_power_columns", columns);
@@ -780,7 +969,17 @@ Reasons reasons_against(const Header& header, const Choice& choice, bool is_a_su
     reasons.add(Reason::timestamp_column_missing, std::exchange(names, {}));
   }
   if (!columns.power) reasons.add(Reason::power_column_missing, std::exchange(names, {}));
-  if (!columns.device) reasons.add(Reason::gpu_identity_column_missing, names);
+  if (!choice.parts.empty()) {
+    reasons.add(
+        Reason::power_column_missing,
+        fmt::format("the header has {}, and none is known as the power of a whole GPU: name "
+                    "the one that is with --power-column",
+                    choice.parts));
+  }
+  if (!columns.device && columns.only_device.empty()) {
+    reasons.add(Reason::gpu_identity_column_missing,
+                columns.device_doubt.empty() ? names : columns.device_doubt);
+  }
   for (const std::string& text : choice.missing) reasons.add(Reason::named_column_missing, text);
   if (is_a_summary) reasons.add(Reason::run_summary);
   if (!choice.ambiguous.empty()) {
@@ -839,6 +1038,39 @@ std::vector<std::string> models_in(const Header& header) {
   return models;
 }
 
+// How a number is written at a cell's front, and the unit after it. Nullopt: it is not plain.
+std::optional<PowerForm> form_of_number(std::string_view text) {
+  const auto count_digits = [&] {
+    const auto end = std::ranges::find_if_not(text, is_ascii_digit);
+    const auto count = static_cast<std::size_t>(end - text.begin());
+    text.remove_prefix(count);
+    return count;
+  };
+  PowerForm form;
+  form.digits = count_digits();
+  if (form.digits == 0) return std::nullopt;
+  if (text.starts_with('.')) {
+    text.remove_prefix(1);
+    form.places = count_digits();
+  }
+  form.unit = strip(text);
+  return form;
+}
+
+// Of the rows before the last one, which may itself be cut off.
+PowerForm form_of_power(Rows rows, const Columns& columns) {
+  std::optional<PowerForm> common;
+  for (std::size_t i = 0; columns.power && i + 1 < rows.size(); ++i) {
+    const auto form = form_of_number(cell(rows[i], columns.power->index));
+    if (!form) continue;
+    if (!common) common = form;
+    if (common->unit != form->unit) common->unit.clear();
+    common->places = std::min(common->places, form->places);
+    common->digits = std::min(common->digits, form->digits);
+  }
+  return common.value_or(PowerForm());
+}
+
 // What the power's column and its recorder show.
 Sensor sensor_of(const Columns& columns) {
   Sensor sensor;
@@ -877,10 +1109,18 @@ Columns choose_columns(std::span<const std::string> header, Rows rows,
   columns.gpu_models = models_in(from);
   columns.other_names = other_names_in(from, columns);
   columns.has_average_power = from.has(kAveragePower);
+  columns.power_form = form_of_power(rows, columns);
   columns.time_of_day = columns.timestamp && holds_times_of_day(rows, columns.timestamp->index);
   columns.reasons = reasons_against(from, choice, is_a_summary);
   std::ranges::move(warnings_of(from, columns), std::back_inserter(columns.warnings));
   return std::move(columns);
+}
+
+bool is_cut_off(std::string_view cell, const PowerForm& form) {
+  const auto own = form_of_number(cell);
+  if (!own || form.digits == 0) return false;
+  return (!form.unit.empty() && own->unit != form.unit) || own->places < form.places ||
+         (form.places == 0 && own->digits < form.digits);
 }
 
 SeriesFacts series_facts(const Columns& columns, const ColumnNames& wanted) {
@@ -936,7 +1176,7 @@ std::vector<SchemaRow> csv_schemas() {
                   "an index or another id, see below"});
   rows.push_back(
       {"loose",
-       "the first name with `power` in it that is not known as a limit, a cap, a state, another part's power, a statistic or an energy; a second one is a warning",
+       "the first name with `power` in it that is not known as a limit, a cap, a state, a part's power, a statistic or an energy; a second one is a warning; schema 1 takes a part's power if there is no other",
        "an index or another id, see below"});
   return rows;
 }

@@ -27,11 +27,22 @@ struct Column {
   std::string why;   // for people: "the schema's own column", "named by --power-column"
 };
 
+// How the numbers in the first rows' power cells are written, all of them.
+struct PowerForm {
+  std::string unit;        // after the number, without blanks; empty: none, or not one for all
+  std::size_t places = 0;  // the fewest digits after a point
+  std::size_t digits = 0;  // the fewest before it
+};
+
+// Whether a cell ends before the unit or the digits that all others have: "6" after "652.17 W".
+bool is_cut_off(std::string_view cell, const PowerForm& form);
+
 struct Columns {
   std::string schema;  // "nvidia-smi", ..., "generic", "loose"; empty: not recognized
   std::optional<Column> timestamp;
   std::optional<Column> power;
   std::optional<Column> device;
+  std::string device_doubt;           // why a column named as a device's is not `device`
   std::optional<Column> host;         // part of a device's name, if there is one
   std::optional<Column> metric_name;  // long format: only rows whose metric is `metric` are power
   std::string metric;                 // empty: the first power metric in the file
@@ -44,10 +55,15 @@ struct Columns {
   bool naive_is_utc = false;       // the recorder writes UTC without saying so
   bool has_nanoseconds = false;    // the last three digits of each stamp count, too
   bool time_of_day = false;        // the timestamp column contains times without a date
+  std::string only_device;         // the device of all rows, if the recorder has only one
+  std::size_t unnamed_cells = 0;   // at the header's end, as after a trailing comma
+  PowerForm power_form;
   Sensor sensor;
   std::vector<std::string> gpu_models;  // that the first rows name, each once
   bool has_average_power = false;       // there is a column power.draw.average
-  Reasons reasons;                      // why the file cannot be used; the contract's codes first
+  // Why the file cannot be used; the contract's codes first. With power_column_missing there may be
+  // a `power` nevertheless: that of a part of the GPU, which only schema 1 takes.
+  Reasons reasons;
   std::vector<std::string> warnings;
 };
 

@@ -79,6 +79,7 @@ struct TelemetryCounts {
   std::uint64_t dropped_nuls = 0;
   std::string first_bad_stamp;      // "'yesterday' in row 3 after the header"; empty: none was bad
   std::uint64_t first_bad_row = 0;  // if the text does not say it yet
+  std::string first_misfit = {};    // what the first row has that does not fit; empty: each fits
   // Between the last stamp of one segment and the first of the next one the recorder was stopped,
   // and says so: nothing may be interpolated there.
   std::vector<Window> pauses = {};
@@ -157,6 +158,7 @@ class Telemetry {
   std::uint64_t stamps() const { return head_.counts.stamps; }
   std::uint64_t naive_stamps() const { return head_.counts.naive_stamps; }
   const std::string& first_bad_stamp() const { return head_.counts.first_bad_stamp; }
+  const std::string& first_misfit() const { return head_.counts.first_misfit; }
   std::uint64_t dropped_nuls() const { return head_.counts.dropped_nuls; }
   // Complete after read().
   const std::optional<EnergyCounter>& counter() const {

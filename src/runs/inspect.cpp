@@ -80,7 +80,7 @@ void judge_samples(const Telemetry& telemetry, Findings& findings) {
       reasons.add(Reason::invalid_timestamp_sample, "the first " + telemetry.first_bad_stamp());
     }
     if (findings.skipped.no_reading + findings.skipped.too_many_cells > 0) {
-      reasons.add(Reason::invalid_power_sample);
+      reasons.add(Reason::invalid_power_sample, telemetry.first_misfit());
     }
     if (findings.unnamed_readings > 0) reasons.add(Reason::gpu_identity_missing);
     reasons.add(Reason::no_usable_power_samples, findings.series.foreign);

@@ -80,7 +80,8 @@ Reasons missing_columns(const SeriesFacts& facts, const MeasurementRequest& requ
     if (!is_there) missing.add(reason, missing.empty() ? detail : "");
   };
   add(facts.has_times(), Reason::timestamp_column_missing);
-  add(facts.has_power(), Reason::power_column_missing);
+  const bool takes_part = request.schema_version == 1 && facts.power_column;
+  add(facts.has_power() || takes_part, Reason::power_column_missing);
   const bool needs_device = (request.schema_version == 2 && !is_of_only_gpu(facts, request)) ||
                             request.gpus.is_given() ||
                             facts.reasons.contains(Reason::model_name_as_device) ||
@@ -586,6 +587,22 @@ void check_selection(const Question& question, const Telemetry& telemetry, Measu
   found.integration.reasons = std::move(reasons);
 }
 
+// Says with the first reason that rows without power lead to what the first of them has.
+void name_misfit(const std::string& misfit, Reasons& reasons) {
+  Reasons explained;
+  bool is_named = false;
+  for (const Reasons::Entry& entry : reasons.entries()) {
+    const bool is_of_rows = entry.reason == Reason::invalid_power_sample ||
+                            entry.reason == Reason::no_usable_power_samples;
+    const bool names = is_of_rows && !std::exchange(is_named, is_named || is_of_rows);
+    const std::string_view between = entry.detail.empty() ? "" : "; ";
+    explained.add(entry.reason,
+                  names ? fmt::format("{}{}{}", entry.detail, between, misfit) : entry.detail,
+                  entry.obstacle);
+  }
+  reasons = std::move(explained);
+}
+
 // Adds details to reasons that do not explain themselves.
 void explain_reasons(const Question& question, const Telemetry& telemetry, const RowExtent& extent,
                      Measurement& found) {
@@ -593,6 +610,7 @@ void explain_reasons(const Question& question, const Telemetry& telemetry, const
   if (std::string text = bad_stamps_text(telemetry); !text.empty()) {
     reasons.explain(Reason::invalid_timestamp_sample, std::move(text));
   }
+  if (!telemetry.first_misfit().empty()) name_misfit(telemetry.first_misfit(), reasons);
   if (!telemetry.facts().foreign.empty()) {
     reasons.explain(Reason::no_usable_power_samples, telemetry.facts().foreign);
   }

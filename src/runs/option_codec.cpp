@@ -114,8 +114,7 @@ Value unusual_sample_gap_value(const RunSpec& run) {
 }
 
 void set_power_unit(const std::string& text, RunSpec& run) {
-  using enum PowerUnit::Size;
-  for (const PowerUnit::Size unit : {milliwatt, watt, kilowatt}) {
+  for (const PowerUnit::Size unit : kPowerUnits) {
     if (unit_symbol(unit) == text) run.columns.power_unit = unit;
   }
 }

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
+#include "base/files/file_error.h"
 #include "base/files/near_file.h"
 #include "base/files/path.h"
 #include "base/files/tree.h"
@@ -19,6 +20,7 @@
 #include "energy/stated_limits.h"
 #include "recorders/device_names.h"
 #include "recorders/recording.h"
+#include "runs/explain.h"
 #include "runs/measurement.h"
 #include "runs/repeated_recordings.h"
 #include "runs/series_doubts.h"
@@ -142,6 +144,23 @@ void refuse_different_scopes(const std::vector<ReadFile>& files) {
   throw Error(fmt::format(
       "{}: {} rows have a power and name no GPU: name another column with --device-column, or correct them",
       printable_path(path), rows));
+}
+
+// What `inspect` says of a recording in which no time, or no power, can be read.
+[[noreturn]] void refuse_unread(const std::string& path, const Telemetry& telemetry) {
+  Reasons reasons;
+  if (std::string text = bad_stamps_text(telemetry); !text.empty()) {
+    reasons.add(Reason::invalid_timestamp_sample, std::move(text));
+  }
+  if (telemetry.skipped().no_reading + telemetry.skipped().too_many_cells > 0) {
+    reasons.add(Reason::invalid_power_sample, telemetry.first_misfit());
+  }
+  reasons.add(Reason::no_usable_power_samples, telemetry.facts().foreign);
+  if (telemetry.facts().time_of_day) {
+    reasons.add(Reason::time_without_date, "its times have no date");
+  }
+  throw FileError(printable_path(path), fmt::format("{}; see 'aggregate-power inspect {}'",
+                                                    reasons.text(), printable_path(path)));
 }
 
 void keep_device(const Telemetry& telemetry, std::uint32_t number, SampleKeeper::Device& device,
@@ -269,10 +288,7 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
   }
   if (series.has_power()) drop_unnamed_counters(read);
   if (request.gpus.is_given()) check_selected(request, read, telemetry.devices());
-  if (read.devices.empty() && read.counters.empty()) {
-    throw Error(fmt::format("{}: it has no reading of power; see 'aggregate-power inspect {}'",
-                            path, path));
-  }
+  if (read.devices.empty() && read.counters.empty()) refuse_unread(path, telemetry);
   return read;
 }
 
@@ -293,6 +309,16 @@ void refuse_shared_sensors(const TracesRequest& request, std::vector<ReadFile>& 
     std::ranges::move(shared.warnings, std::back_inserter(read.file.warnings));
     std::ranges::move(own, std::back_inserter(seen));
   }
+}
+
+// Numbers of seconds from some start, or of days as spreadsheets have them, are no times.
+void refuse_relative(const TracesRequest& request, const Traces& traces) {
+  if (traces.last_unix_s >= kFirstAbsoluteUnixS) return;
+  const std::string path = printable_path(request.files.front());
+  Reasons reasons;
+  reasons.add(Reason::timestamp_column_missing);
+  reasons.add(Reason::relative_time, fmt::format("the last time is {}", traces.last_unix_s));
+  throw FileError(path, fmt::format("{}; see 'aggregate-power inspect {}'", reasons.text(), path));
 }
 
 std::vector<RecordedDevice> recorded_devices(const std::vector<ReadFile>& files) {
@@ -343,6 +369,7 @@ Traces read_traces(const TracesRequest& request) {
   };
   for (const PowerTrace& device : traces.devices) note(device.samples());
   for (const DeviceCounter& device : traces.counters) note(device.samples);
+  refuse_relative(request, traces);
   return traces;
 }
 

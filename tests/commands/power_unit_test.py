@@ -201,7 +201,12 @@ def test_a_given_unit_may_be_wrong_too(folder):
 
 def test_microwatts(folder):
     folder.write("gpu_metrics.csv", csv("500000000"))
-    is_refused(folder.run(), "GPU 0: a mean of 5e+08 W; --power-unit has no unit that fits")
+    is_refused(folder.run(), "GPU 0: a mean of 5e+08 W; microwatts? pass --power-unit uW")
+
+
+def test_no_unit_fits(folder):
+    folder.write("gpu_metrics.csv", csv("5e13"))
+    is_refused(folder.run(), "GPU 0: a mean of 5e+13 W; --power-unit has no unit that fits")
 
 
 def test_hosts_refuse_it_too(folder):
@@ -243,7 +248,7 @@ def test_wrong_use(folder):
     for words in (["--power-unit", "MW"], ["--power-unit", "watts"], ["--power-unit", ""]):
         folder.run(*words)
         same(2, folder.status, words)
-        assert "--power-unit: expected mW, W or kW, got" in folder.err, folder.err
+        assert "--power-unit: expected uW, mW, W or kW, got" in folder.err, folder.err
     # A package states its unit itself.
     folder.call("multinode", "--aggregate-gpus", "1", "--bench-result", "run.json", "--agg-result", "agg_run.json",
                 "--power-unit", "mW")

@@ -94,13 +94,14 @@ TEST(Plausibility, NamesTheUnitThatWasMeant) {
     Size read_as;
     std::optional<Size> likely;
   } cases[] = {
-      {350000, Size::watt, Size::milliwatt},     // 350 W
-      {32349.6, Size::watt, Size::milliwatt},    // 32.3496 W
-      {350000, Size::kilowatt, Size::watt},      // 350 W
-      {3.5e8, Size::kilowatt, Size::milliwatt},  // 350 W
-      {12000, Size::milliwatt, std::nullopt},    // 12,000,000 mW: 12 kW in the least unit
-      {0.4, Size::watt, Size::kilowatt},         // 400 W
-      {3.5e8, Size::watt, std::nullopt},         // microwatts
+      {350000, Size::watt, Size::milliwatt},      // 350 W
+      {32349.6, Size::watt, Size::milliwatt},     // 32.3496 W
+      {350000, Size::kilowatt, Size::watt},       // 350 W
+      {3.5e8, Size::kilowatt, Size::milliwatt},   // 350 W
+      {12000, Size::milliwatt, Size::microwatt},  // 12,000,000: 12 kW in milliwatts, or 12 W
+      {0.4, Size::watt, Size::kilowatt},          // 400 W
+      {3.5e8, Size::watt, Size::microwatt},       // 350 W
+      {3.5e13, Size::watt, std::nullopt},
       {std::numeric_limits<double>::infinity(), Size::watt, std::nullopt},
   };
   for (const auto& c : cases) {
@@ -112,7 +113,9 @@ TEST(Plausibility, SaysWhatToPass) {
   EXPECT_EQ(impossible_mean_text(32349.6, Size::watt),
             "a mean of 32349.6 W; milliwatts? pass --power-unit mW");
   EXPECT_EQ(impossible_mean_text(3.5e8, Size::watt),
-            "a mean of 3.5e+08 W; --power-unit has no unit that fits");
+            "a mean of 3.5e+08 W; microwatts? pass --power-unit uW");
+  EXPECT_EQ(impossible_mean_text(3.5e13, Size::watt),
+            "a mean of 3.5e+13 W; --power-unit has no unit that fits");
 }
 
 }  // namespace plausibility_test

@@ -3,7 +3,7 @@
 
 Every file of testdata/telemetry and testdata/telemetry-written, and every one below $CORPUS, is read N times changed: half of them
 cut short, half with bytes changed, put in, taken out, repeated or encoded otherwise. Each goes
-through `inspect --json` and through a run of either schema, whose benchmark's window lies within
+through `inspect --json`, `windows`, `attribute` and a run of either schema, whose benchmark's window lies within
 the unchanged file and is sometimes scribbled on itself, as are the aggregate, the energy snapshots
 and the zone file. The exit status, the time, the memory, the JSON and the files left must be as
 promised. What breaks something is kept, and named.
@@ -148,6 +148,28 @@ class Ground:
             faults.append(f"inspect printed no JSON: {done.out[:500]!r}")
         return found, faults
 
+    def share_out(self, benchmark):
+        """`windows` and `attribute` in a folder of their own: a message, or numbers that are some."""
+        ends = benchmark["benchmark_start_time_unix"], benchmark["benchmark_end_time_unix"]
+        beside = self.folder.parent / (self.folder.name + ".beside")
+        beside.mkdir(exist_ok=True)
+        (beside / "windows.txt").write_text(f"begin load {ends[0]!r}\nend load {ends[1]!r}\n")
+        kernel = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": ends[0] * 1e6,
+                  "dur": (ends[1] - ends[0]) * 1e6, "args": {"device": 0, "stream": 7}}
+        (beside / "trace.json").write_text(json.dumps({"traceEvents": [kernel]}))
+        recording = ["--telemetry", str(self.folder / "gpu_metrics.csv"), "--timezone", "UTC"]
+        faults = []
+        for words in (["windows", *recording, "--windows", "windows.txt", "--json"],
+                      ["attribute", *recording, "--trace", "trace.json", "--format", "json"]):
+            done = Run(words, beside)
+            faults += done.faults((0, 1, 2))
+            if done.status == 0 and parsed(done.out) is None:
+                faults.append(f"{words[0]} printed no JSON: {done.out[:500]!r}")
+            if done.status != 0 and not done.err.strip():
+                faults.append(f"{words[0]} ended with {done.status} and without a message")
+        shutil.rmtree(beside)
+        return faults
+
     def aggregate(self, rng, command):
         """A run whose record must vouch for what it writes."""
         aggregate = (self.folder / "agg_run.json").read_bytes()
@@ -223,8 +245,9 @@ def try_file(path, count, seed, root):
         command = arguments(gpus=devices, more=more)
         _, now = ground.inspect()
         now += ground.aggregate(rng, command)
+        now += ground.share_out(benchmark)
         valid += claims((ground.folder / "agg_run.json").read_bytes())
-        runs += 2
+        runs += 4
         if now:
             kept = pathlib.Path(tempfile.mkdtemp(prefix="mutate-"))
             for name, text in before.items():

@@ -35,7 +35,9 @@ class RowParser {
       : most_cells_(cells), skips_blanks_(skips_blanks) {}
 
   std::size_t cell_count() const { return cell_count_; }
-  std::size_t filled_count() const { return filled_count_; }  // cells with more than blanks
+  std::size_t filled_count() const {
+    return filled_count_;
+  }  // up to the last with more than blanks
 
   void start_row() {
     cells_.clear();
@@ -116,7 +118,7 @@ class RowParser {
 
   void save_cell() {
     ++cell_count_;
-    filled_count_ += strip(cell_).empty() ? 0 : 1;
+    if (!strip(cell_).empty()) filled_count_ = cell_count_;
     if (cell_count_ <= most_cells_) cells_.push_back(cell_);
     cell_.clear();
     cell_characters_ = 0;
@@ -149,14 +151,14 @@ bool is_blank_row(const RowParser& parser) {
   return parser.cell_count() <= 1 && parser.filled_count() == 0;
 }
 
-std::uint32_t count_filled(std::string_view line) {
-  std::uint32_t filled = 0;
-  while (true) {
-    const std::size_t comma = line.find(',');
-    if (!strip(line.substr(0, comma)).empty()) ++filled;
-    if (comma == std::string_view::npos) return filled;
-    line.remove_prefix(comma + 1);
+// The cells of a row of `cells` up to the last one with more than blanks.
+std::uint32_t count_filled(std::string_view line, std::uint32_t cells) {
+  line = strip(line);
+  while (line.ends_with(',')) {
+    line = strip(line.substr(0, line.size() - 1));
+    --cells;
   }
+  return line.empty() ? 0 : cells;
 }
 
 // Whether a quote at `at` opens a quoted cell (skipped blanks before it do not count), or continues
@@ -351,8 +353,8 @@ bool CsvReader::all_open_cells(std::uint64_t opens, std::size_t block, std::size
   }
   if (shape.quoted && !drop_quotes(row)) return false;
   if (row.cell_count > header_cells_) {
-    if (shape.quoted) return false;
-    row.filled_count = count_filled({buffer_ + begin, shape.end - begin});
+    row.filled_count = count_filled({buffer_ + begin, shape.end - begin}, row.cell_count);
+    if (shape.quoted && row.filled_count > header_cells_) return false;  // the last may be ""
   }
   if (shape.end - begin > kMaxCellCharacters) return false;
   ++batch_size_;

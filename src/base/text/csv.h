@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,16 +24,17 @@ inline constexpr std::size_t kMaxCellCharacters = 131072;
 inline constexpr std::size_t kMaxWantedColumns = 11;
 inline constexpr std::size_t kMaxBatchRows = 128;
 
-// A cell larger than kMaxCellCharacters.
-struct CsvError : std::exception {
-  const char* what() const noexcept override { return "a cell of more than 131072 characters"; }
+// A cell larger than kMaxCellCharacters, or what else makes the text unusable as a table.
+struct CsvError : std::runtime_error {
+  CsvError() : std::runtime_error("a cell of more than 131072 characters") {}
+  using std::runtime_error::runtime_error;
 };
 
 struct CsvRow {
   std::array<std::string_view, kMaxWantedColumns> cells;  // in the requested order; missing: empty
   std::uint32_t cell_count = 0;    // all cells of the row; 0 for an empty line
-  std::uint32_t filled_count = 0;  // cells with more than blanks; counted only if cell_count
-                                   // exceeds the header's, else equal to cell_count
+  std::uint32_t filled_count = 0;  // cells up to the last one with more than blanks; counted only
+                                   // if cell_count exceeds the header's, else equal to cell_count
   bool blank = false;              // an empty line, or one of only blanks
   bool terminated = true;          // ends in a line break; only a file's last row can lack it
   bool swallowed_lines = false;    // its last cell is an open quote that includes whole lines
@@ -73,7 +75,7 @@ class CsvReader {
   CsvReader(const CsvReader&) = delete;
   CsvReader& operator=(const CsvReader&) = delete;
 
-  // The columns to report, by index, and how many cells the header has.
+  // The columns to report, by index, and how many cells of the header have a name.
   void select(std::span<const std::size_t> columns, std::size_t header_cells);
 
   // The next rows; none at the end of the stream. What a row points to is valid until the next

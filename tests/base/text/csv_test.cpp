@@ -239,7 +239,8 @@ TEST(CsvReader, CountsFilledCellsOfRowsLongerThanTheHeader) {
       {"1,2,3,\t\n", 4, 3},
       {"1,2,3,\302\240\n", 4, 3},  // a no-break space
       {"1,2,3,4\n", 4, 4},
-      {"1,,,4\n", 4, 2},
+      {"1,,,4\n", 4, 4},  // up to the last one that is filled
+      {"1,\"2\",,\n", 4, 2},
       {",,,,,\n", 6, 0},
       {"1,\"2,2\",3,4\n", 4, 4},
       {"1,2,3,\"\"\n", 4, 3},
@@ -466,9 +467,10 @@ TEST(CsvReader, AgreesWithSplitCsvOnGeneratedTexts) {
       for (const std::size_t index : columns.indices) {
         all.cells.push_back(index < row.cells.size() ? row.cells[index] : "");
       }
-      for (const std::string& cell : row.cells) {
+      for (std::uint32_t i = 0; i < row.cells.size(); ++i) {
+        const std::string& cell = row.cells[i];
         if (cell.find_first_not_of(" \t\v\r\n") != std::string::npos && cell != "\xC2\xA0") {
-          ++all.filled_count;
+          all.filled_count = i + 1;
         }
       }
       expected.push_back(std::move(all));
