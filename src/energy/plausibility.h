@@ -25,6 +25,12 @@ std::optional<std::string> doubt_about(double mean_w);
 // one's. Returns nullopt if there are none.
 std::optional<std::string> idle_text(std::span<const std::string> names,
                                      std::span<const double> means_w);
+// By device, whether it is one of those.
+std::vector<bool> idle_devices(std::span<const double> means_w);
+// The share of all devices' energy that those have.
+double idle_share(std::span<const double> means_w);
+// From here on it is not an oversight of the reader.
+inline constexpr double kMostIdleShare = 1.0 / 3;
 
 // Why the mean of a GPU's energy is impossible: readings on their own, or the unit.
 std::string impossible_gpu_text(const DeviceEnergy& gpu, double mean_w, PowerUnit::Size read_as);
