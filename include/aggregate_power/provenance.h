@@ -92,6 +92,7 @@ struct TelemetryFacts {
   std::vector<std::string> silent_series = {};  // of power, without a single value
   // All GPUs that it names, selected or not, and who they are.
   std::vector<std::pair<std::string, GpuKey>> gpus = {};
+  std::vector<std::string> unread_gpus = {};  // selected, with readings, and none for the window
 };
 
 // A file as it was read. Its content, not its times, later decides whether it is still the same.

@@ -78,7 +78,7 @@ constexpr auto kRows = std::to_array<Row>({
     ROW(gpu_identity_column_missing, run,
         "no column identifies the GPUs, such as an index or a UUID (schema 2, and with `--gpus`); with `--expected-num-gpus 1` also: the rows may be of several GPUs",
         "the recorder was not asked for an index or UUID, as is usual with a single GPU",
-        "record a column that tells the GPUs apart (nvidia-smi --query-gpu=timestamp,index,uuid,power.draw), or name it with --device-column; a recording of one GPU needs none with --expected-num-gpus 1"),
+        "pass --expected-num-gpus 1 if all rows are of one GPU; else record a column that tells the GPUs apart (nvidia-smi --query-gpu=timestamp,index,uuid,power.draw), or name it with --device-column"),
     ROW(invalid_timestamp_sample, run,
         "a row that may be in the window, or within `--max-sample-gap` of it, has no readable time; `aggregate-power inspect FILE` counts such rows. They are often stray lines",
         "messages of the vendor tool between the rows, two recorders that write to one file, or a time format that is not known",

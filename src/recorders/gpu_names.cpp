@@ -25,9 +25,11 @@ bool fits_name(std::string_view name, const Pattern& pattern) {
 
 // "GPU-5F0C" and "5f0c" are one UUID. Empty: one that is nobody's, such as zeros.
 std::string plain_uuid(std::string_view uuid) {
+  constexpr std::size_t kLeastZeros = 8;
   std::string plain = lower_ascii(uuid);
   if (plain.starts_with("gpu-")) plain.erase(0, 4);
-  return plain.find_first_not_of("0-") == plain.npos ? std::string() : plain;
+  const bool are_zeros = plain.find_first_not_of("0-") == plain.npos;
+  return are_zeros && plain.size() >= kLeastZeros ? std::string() : plain;
 }
 
 // "00000000:3B:00.0" and "0000:3b:00.0" are one address.

@@ -164,17 +164,10 @@ void judge_repeated(std::span<const GpusOfFile> files, Result& result) {
 // A GPU of the recording that has no reading in or near the window is not measured; it may have
 // worked nevertheless, unless something says how many did.
 void judge_unread(const RunOptions& run, const LoadReading& load, Result& result) {
-  if (!result.telemetry || result.observed_gpu_ids.empty()) return;
-  const SeriesFacts& series = result.telemetry->series;
-  std::vector<std::string> unread;
-  for (const auto& [name, key] : result.telemetry->gpus) {
-    const auto& observed = result.observed_gpu_ids;
-    if (run.gpus.is_given() && !run.gpus.has(name, series.names_hosts)) continue;
-    if (std::ranges::find(observed, name) == observed.end()) unread.push_back(printable(name));
-  }
-  if (unread.empty()) return;
+  if (!result.telemetry || result.telemetry->unread_gpus.empty()) return;
+  const std::vector<std::string>& unread = result.telemetry->unread_gpus;
   const std::string text =
-      fmt::format("GPU {}{} of the recording {} no reading in or near the window", unread.front(),
+      fmt::format("GPU {}{} of the recording {} no reading in or near the window", printable(unread.front()),
                   unread.size() > 1 ? fmt::format(" and {} others", unread.size() - 1) : "",
                   unread.size() > 1 ? "have" : "has");
   const bool is_stated = result.expected_gpus || run.expected_num_gpus || run.finds_gpus ||

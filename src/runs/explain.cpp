@@ -48,7 +48,11 @@ std::string bad_stamps_text(const Telemetry& telemetry) {
 void RowExtent::take(std::span<const Reading> readings) {
   for (const Reading& reading : readings) {
     if (reading.kind == Reading::Kind::bad_timestamp) continue;
-    has_power_ = has_power_ || reading.kind == Reading::Kind::power;
+    if (reading.kind == Reading::Kind::power) {
+      has_power_ = true;
+      if (reading.device >= readings_.size()) readings_.resize(reading.device + 1);
+      ++readings_[reading.device];
+    }
     span_.first_unix_s = std::min(span_.first_unix_s, reading.unix_s);
     span_.last_unix_s = std::max(span_.last_unix_s, reading.unix_s);
   }

@@ -484,6 +484,18 @@ void refuse_conflicts(const Question& question, const Telemetry& telemetry, Meas
                             : fmt::format("{}; {} more", conflicts[0], conflicts.size() - 1));
 }
 
+// A single reading may be of a row that is torn.
+void find_unread(const Telemetry& telemetry, const RowExtent& extent, Measurement& found) {
+  constexpr std::uint64_t kFewReadings = 1;
+  const std::vector<std::string>& read = found.integration.gpu_ids;
+  if (read.empty()) return;
+  for (std::size_t i = 0; i < telemetry.devices().size(); ++i) {
+    const std::string& name = telemetry.devices()[i];
+    if (extent.readings(i) <= kFewReadings) continue;
+    if (std::ranges::find(read, name) == read.end()) found.unread_gpus.push_back(name);
+  }
+}
+
 void check_selection(const Question& question, const Telemetry& telemetry, Measurement& found) {
   const GpuSelection& gpus = question.request.gpus;
   if (!gpus.is_given() || !question.window || question.request.is_one_of_several) return;
@@ -557,6 +569,7 @@ Measurement read(const Question& question, std::optional<Telemetry>& telemetry) 
   if (counters) found.counters = counters->finish();
   refuse_pauses(question, *telemetry, found);
   refuse_conflicts(question, *telemetry, found);
+  find_unread(*telemetry, rows->extent(), found);
   check_selection(question, *telemetry, found);
   explain_reasons(question, *telemetry, rows->extent(), found);
   return found;
@@ -573,6 +586,7 @@ Measurement read(const Question& question) {
   Measurement found = read(question, telemetry);
   if (telemetry) {
     found.telemetry = facts_of(*telemetry, question);
+    found.telemetry->unread_gpus = found.unread_gpus;
     found.devices = telemetry->devices();
     found.zone_doubt = question.recording.zone_doubt(*telemetry);
   }

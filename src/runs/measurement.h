@@ -61,6 +61,7 @@ struct Measurement {
   Reasons column_faults;                    // why columns are missing, beyond the contract's codes
   std::optional<TelemetryFacts> telemetry;  // nullopt: it was not read
   std::vector<std::string> devices;         // all that the recording names, selected or not
+  std::vector<std::string> unread_gpus;     // TelemetryFacts'
   std::optional<std::string> zone_hint;
   std::optional<std::string> zone_doubt;  // Recording's
   bool could_not_read = false;            // the system's fault, not the content's

@@ -25,13 +25,12 @@ struct GpuOfFile {
 };
 
 std::string in_two_files(const GpuOfFile& a, const GpuOfFile& b, const char* verb) {
-  const bool is_one_name = a.gpu->first == b.gpu->first;
-  return is_one_name
-             ? fmt::format("GPU {} {} in {} and in {}: give one of them", printable(a.gpu->first),
-                           verb, printable_path(a.file->path), printable_path(b.file->path))
-             : fmt::format("GPU {} of {} {} GPU {} of {}, the same GPU twice: give one of them",
-                           printable(a.gpu->first), printable_path(a.file->path), verb,
-                           printable(b.gpu->first), printable_path(b.file->path));
+  const std::string& uuid = b.gpu->second.uuid;
+  const bool adds_uuid = !uuid.empty() && uuid != b.gpu->first && !a.gpu->second.uuid.empty();
+  return fmt::format("GPU {} of {} {} GPU {} of {}{} and would count twice: give one of them",
+                     printable(a.gpu->first), printable_path(a.file->path), verb,
+                     printable(b.gpu->first), printable_path(b.file->path),
+                     adds_uuid ? fmt::format(", with the UUID {},", printable(uuid)) : "");
 }
 
 bool has_same_readings(const PowerTrace& a, const PowerTrace& b) {
