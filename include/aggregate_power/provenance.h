@@ -11,6 +11,7 @@
 
 #include "aggregate_power/contract.h"
 #include "aggregate_power/gpu.h"
+#include "aggregate_power/gpu_key.h"
 #include "aggregate_power/power_unit.h"
 #include "aggregate_power/reason.h"
 #include "aggregate_power/sample.h"
@@ -89,6 +90,9 @@ struct TelemetryFacts {
   std::string timezone_source;
   std::string utc_offset;                       // of that zone at the window's start
   std::vector<std::string> silent_series = {};  // of power, without a single value
+  // All GPUs that it names, selected or not, and who they are.
+  std::vector<std::pair<std::string, GpuKey>> gpus = {};
+  std::vector<std::string> unread_gpus = {};  // selected, with readings, and none for the window
 };
 
 // A file as it was read. Its content, not its times, later decides whether it is still the same.

@@ -58,14 +58,22 @@ bool is_doubtful(double mean_w, double max_w, double usual_w) {
   return max_w > usual_w || mean_w < kLeastWatts;
 }
 
+std::vector<bool> idle_devices(std::span<const double> means_w) {
+  std::vector<bool> is_idle;
+  const double most_w = means_w.empty() ? 0 : std::ranges::max(means_w);
+  for (const double mean_w : means_w) is_idle.push_back(mean_w < kIdleShare * most_w);
+  return is_idle;
+}
+
 std::optional<std::string> idle_text(std::span<const std::string> names,
                                      std::span<const double> means_w) {
   if (means_w.empty()) return std::nullopt;
   const double most_w = std::ranges::max(means_w);
+  const std::vector<bool> is_idle = idle_devices(means_w);
   std::vector<std::string> idle;
   std::vector<std::string> busy;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    (means_w[i] < kIdleShare * most_w ? idle : busy).push_back(printable(names[i]));
+    (is_idle[i] ? idle : busy).push_back(printable(names[i]));
   }
   if (idle.empty()) return std::nullopt;
   const std::size_t shown = std::min(idle.size(), kMostNames);
@@ -84,6 +92,17 @@ std::optional<std::string> silent_series_text(std::span<const std::string> serie
   return fmt::format(
       "silent_series: {}{} without any value, and not counted", series.front(),
       series.size() == 1 ? " is" : fmt::format(" and {} more are", series.size() - 1));
+}
+
+double idle_share(std::span<const double> means_w) {
+  const std::vector<bool> is_idle = idle_devices(means_w);
+  double idle_w = 0;
+  double all_w = 0;
+  for (std::size_t i = 0; i < means_w.size(); ++i) {
+    all_w += means_w[i];
+    idle_w += is_idle[i] ? means_w[i] : 0;
+  }
+  return all_w > 0 ? idle_w / all_w : 0;
 }
 
 PlausibleWatts plausible_watts(std::string_view scope, bool has_limit) {

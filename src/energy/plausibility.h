@@ -44,6 +44,12 @@ std::optional<std::string> doubt_about(double mean_w, double usual_w = kMostUsua
 // one's. Returns nullopt if there are none.
 std::optional<std::string> idle_text(std::span<const std::string> names,
                                      std::span<const double> means_w);
+// By device, whether it is one of those.
+std::vector<bool> idle_devices(std::span<const double> means_w);
+// The share of all devices' energy that those have.
+double idle_share(std::span<const double> means_w);
+// From here on it is not an oversight of the reader.
+inline constexpr double kMostIdleShare = 1.0 / 3;
 
 // What is odd about single samples that count in the energies, for people. Empty: nothing.
 std::vector<std::string> odd_samples_text(std::span<const std::string> names,

@@ -13,6 +13,7 @@
 #include "base/text/json.h"
 #include "base/text/python_number.h"
 #include "base/text/shown_time.h"
+#include "base/text/stated_gpus.h"
 #include "loads/benchmark_outcome.h"
 
 namespace aggregate_power {
@@ -23,6 +24,7 @@ struct Field {
   JsonKind kind = JsonKind::null;
   std::string spelling = {};  // of a number or boolean
   JsonValue content = {};     // of an object
+  std::string text = {};      // as written, without quotes
 };
 
 enum FieldIndex {
@@ -33,13 +35,17 @@ enum FieldIndex {
   kInput,
   kOutput,
   kConcurrency,
-  kGpus,
   kPrompts,
   kOutcome,
+  kNumGpus,
   kWorldSize,
   kTensorParallel,
   kPipelineParallel,
   kDataParallel,
+  kTp,
+  kPp,
+  kDp,
+  kDpAttention,
   kFieldCount
 };
 using Fields = std::array<Field, kFieldCount>;
@@ -56,6 +62,11 @@ JsonValue value_of(const Field& field) {
   return field.kind == JsonKind::object ? field.content : JsonValue{field.kind, field.spelling};
 }
 
+std::string without_quotes(std::string_view text) {
+  if (text.size() >= 2 && text.front() == '"') text = text.substr(1, text.size() - 2);
+  return std::string(text);
+}
+
 Fields read_fields(ByteSource& source, JsonKind& document_kind) {
   Fields fields = named_fields();
   const auto keep = [&](const JsonMember& member) {
@@ -64,6 +75,7 @@ Fields read_fields(ByteSource& source, JsonKind& document_kind) {
     if (field == fields.end()) return;
     field->kind = member.kind;  // the last one counts if a key occurs twice
     field->spelling = member.scalar;
+    field->text = without_quotes(member.text);
     if (member.kind == JsonKind::object) field->content = outcome_in(member);
   };
   document_kind = scan_json(source, keep).kind;
@@ -159,13 +171,13 @@ LoadReading judged(const Fields& fields, LoadRules rules) {
   set_stated_work(result, fields, rules);
   result.lacks_times = fields[kStart].kind == JsonKind::null && fields[kEnd].kind == JsonKind::null;
   result.max_concurrency = {fields[kConcurrency].kind, fields[kConcurrency].spelling};
-  result.gpus = as_count(fields[kGpus], LoadRules::schema_2);
-  if (!result.gpus) {
-    result.gpus = gpus_by_keys([&](std::string_view key) {
-      const auto field = std::ranges::find(fields, key, &Field::key);
-      return as_count(*field, LoadRules::schema_2);
-    });
-  }
+  StatedGpus gpus = stated_gpus([&](std::string_view key) -> std::optional<std::string> {
+    const auto field = std::ranges::find(fields, key, &Field::key);
+    if (field == fields.end() || field->kind == JsonKind::null) return std::nullopt;
+    return field->text;
+  });
+  result.gpus = gpus.count;
+  result.gpus_fault = std::move(gpus.fault);
   result.failure = benchmark_failure(value_of(fields[kOutcome]), value_of(fields[kCompleted]),
                                      value_of(fields[kPrompts]));
 
@@ -218,18 +230,6 @@ LoadReading read_benchmark(ByteSource& source, const std::string& name, LoadRule
   return unreadable;
 }
 
-std::optional<std::int64_t> gpus_by_keys(
-    const std::function<std::optional<std::int64_t>(std::string_view key)>& count_of) {
-  const std::int64_t world = count_of(kGpuKeys[0]).value_or(0);
-  if (world > 0) return world;
-  if (count_of(kGpuKeys[1]).value_or(0) <= 0) return std::nullopt;
-  double product = 1;
-  for (const std::string_view key : kGpuKeys.subspan<1>()) {
-    product *= static_cast<double>(count_of(key).value_or(1));
-  }
-  return product > 0 ? whole_count(product) : std::nullopt;
-}
-
 bool states_window(const ResultValues& values) {
   return values.has(kStatedFields[kStart]) || values.has(kStatedFields[kEnd]);
 }
@@ -238,7 +238,8 @@ LoadReading judge_stated(const ResultValues& values, LoadRules rules) {
   Fields fields = named_fields();
   for (Field& field : fields) {
     field.kind = values.kind(field.key);
-    if (field.kind != JsonKind::string) field.spelling = values.text(field.key);
+    field.text = values.text(field.key);
+    if (field.kind != JsonKind::string) field.spelling = field.text;
     if (field.kind == JsonKind::object) field.content = outcome_in(values);
   }
   return judged(fields, rules);

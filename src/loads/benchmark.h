@@ -28,18 +28,19 @@ inline constexpr std::string_view kStatedFields[] = {"benchmark_start_time_unix"
                                                      "total_input_tokens",
                                                      "total_output_tokens",
                                                      "max_concurrency",
-                                                     "tp",
                                                      "num_prompts",
                                                      "benchmark_outcome",
+                                                     "num_gpus",
                                                      "world_size",
                                                      "tensor_parallel_size",
                                                      "pipeline_parallel_size",
-                                                     "data_parallel_size"};
-// What scripts, and `vllm bench serve --metadata`, add to any result: the number of GPUs is the
-// first, else the product of the others, if the second is there. `count_of` reads a key.
-inline constexpr auto kGpuKeys = std::span(kStatedFields).last<4>();
-std::optional<std::int64_t> gpus_by_keys(
-    const std::function<std::optional<std::int64_t>(std::string_view key)>& count_of);
+                                                     "data_parallel_size",
+                                                     "tp",
+                                                     "pp",
+                                                     "dp",
+                                                     "dp_attention"};
+// What scripts, and `vllm bench serve --metadata`, add to any result.
+inline constexpr auto kGpuKeys = std::span(kStatedFields).last<9>();
 bool states_window(const ResultValues& values);
 LoadReading judge_stated(const ResultValues& values, LoadRules rules);
 

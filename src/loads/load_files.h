@@ -142,6 +142,7 @@ struct LoadReading {
   RequestTally requests = {};
   std::optional<double> stated_energy_j = {};  // the generator's own figure
   std::optional<std::int64_t> gpus = {};       // GPUs that the result names
+  std::string gpus_fault = {};  // "'tp' is \"two\"": it names a number, and none can be read
 };
 
 }  // namespace aggregate_power

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/stated_gpus.h"
 #include "loads/benchmark.h"
 
 namespace aggregate_power {
@@ -147,8 +148,12 @@ class ResultWalk : public JsonVisitor {
   void conclude() {
     LoadReading reading = format_.conclude({values_, requests_, files_});
     if (reading.generator.empty()) reading.generator = format_.generator;
-    if (!reading.gpus) {
-      reading.gpus = gpus_by_keys([&](std::string_view key) { return values_.count(key); });
+    if (!reading.gpus && reading.gpus_fault.empty()) {
+      StatedGpus gpus = stated_gpus([&](std::string_view key) -> std::optional<std::string> {
+        return values_.has(key) ? std::optional(values_.text(key)) : std::nullopt;
+      });
+      reading.gpus = gpus.count;
+      reading.gpus_fault = std::move(gpus.fault);
     }
     if (requests_.listed > 0) reading.requests = requests_;
     if (requests_.repeated > 0) reading.notes.push_back(repeated_text(requests_.repeated));

@@ -18,6 +18,8 @@ constexpr std::string_view kSglangFields[] = {"duration",
                                               "tag",
                                               "server_info.tp_size",
                                               "server_info.pp_size",
+                                              "server_info.dp_size",
+                                              "server_info.enable_dp_attention",
                                               "benchmark_start_time_unix",
                                               "benchmark_end_time_unix",
                                               "num_prompts",
@@ -34,7 +36,10 @@ LoadReading conclude_sglang(const ResultScope& scope) {
   add_settings(reading, values, {"dataset_name", "tag"});
   if (const auto tp = values.count("server_info.tp_size")) {
     const auto pp = values.count("server_info.pp_size").value_or(1);
-    reading.gpus = whole_count(static_cast<double>(*tp) * static_cast<double>(pp));
+    const bool shares = values.text("server_info.enable_dp_attention") == "true";
+    const auto dp = shares ? 1 : values.count("server_info.dp_size").value_or(1);
+    reading.gpus = whole_count(static_cast<double>(*tp) * static_cast<double>(pp) *
+                               static_cast<double>(dp));
   }
   reading.no_window = "SGLang writes no times";
   return reading;

@@ -186,10 +186,6 @@ Reasons with_cause(const Reasons& reasons, std::string_view cause) {
   return explained;
 }
 
-void give(const RowReadings& found, const CsvTelemetry::TakeStates& take) {
-  take({found.readings.data(), found.count}, found.row_states());
-}
-
 }  // namespace
 
 CsvTelemetry::CsvTelemetry(std::unique_ptr<ByteSource> source, const std::optional<Zone>& zone,
@@ -229,6 +225,7 @@ void CsvTelemetry::read_head(const ColumnNames& wanted, const GpuSelection& gpus
       header_, begin.columns.schema,
       begin.first < head.cells.size() ? head.cells[begin.first] : std::vector<std::string>());
   if (reads_counters_) count_energy(begin.columns);
+  gpu_names_ = GpuNames(begin.columns.key && begin.columns.key->by_id);
   rows_ = RowReader(std::move(begin.columns), zone_, header_.size(), gpus);
   rows_.counts().skipped = begin.skipped;
   dropped_nuls_ = static_cast<std::uint64_t>(
@@ -324,6 +321,24 @@ void CsvTelemetry::read_with_states(const TakeStates& take, GpuQuantitySet state
   read_rows(selection, take);
 }
 
+std::vector<std::string> CsvTelemetry::devices() const {
+  return columns().key ? gpu_names_.names() : rows_.devices().names();
+}
+
+// Passes on readings by the numbers of their GPUs.
+void CsvTelemetry::give(RowReadings& found, const TakeStates& take) {
+  const std::vector<std::string>& keys = rows_.devices().names();
+  while (columns().key && numbers_.size() < keys.size()) {
+    const GpuKey key = read_key(keys[numbers_.size()]);
+    numbers_.push_back(names_gpu(key) ? gpu_names_.add(key) : kNoDevice);
+  }
+  const std::span<Reading> readings(found.readings.data(), found.count);
+  for (Reading& reading : readings) {
+    if (reading.device < numbers_.size()) reading.device = numbers_[reading.device];
+  }
+  take(readings, found.row_states());
+}
+
 std::vector<std::string> CsvTelemetry::names_of(const RowSelection& selection) const {
   std::vector<std::string> names;
   for (const std::size_t column : selection.columns) names.push_back(header_[column]);
@@ -368,7 +383,7 @@ bool CsvTelemetry::gains_by_threads() const {
 bool CsvTelemetry::read_on_threads(const RowSelection& selection, const TakeStates& take) {
   RowThreads threads(*csv_, *source_, rows_, zone_, selection);
   if (!threads.are_there()) return false;
-  while (const RowPiece* const piece = threads.next(rows_.devices())) {
+  while (RowPiece* const piece = threads.next(rows_.devices())) {
     rows_.counts().add(piece->counts);
     dropped_nuls_ += piece->dropped_nuls;
     give(piece->found, take);
@@ -379,8 +394,22 @@ bool CsvTelemetry::read_on_threads(const RowSelection& selection, const TakeStat
 
 namespace {
 
+std::vector<GpuKey> keys_of(const CsvTelemetry& csv) {
+  if (csv.columns().key) return csv.gpu_names().keys();
+  std::vector<GpuKey> keys;
+  const auto& device = csv.columns().device;
+  for (const std::string& name : csv.devices()) {
+    keys.push_back(key_of_name(name, csv.columns().host.has_value()));
+    if (device && is_uuid_name(device->name)) keys.back() = {.uuid = name};
+  }
+  return keys;
+}
+
 TelemetryCounts counts_of(const CsvTelemetry& csv) {
   return {.devices = csv.devices(),
+          .keys = keys_of(csv),
+          .identity_conflicts = csv.gpu_names().conflicts(),
+          .identity_notes = csv.gpu_names().notes(),
           .skipped = csv.skipped(),
           .rows = csv.rows(),
           .stamps = csv.stamps(),

@@ -14,6 +14,7 @@
 #include "base/text/csv.h"
 #include "base/text/zone.h"
 #include "recorders/energy_counter.h"
+#include "recorders/gpu_names.h"
 #include "recorders/gpu_selection.h"
 #include "recorders/gpu_state.h"
 #include "recorders/row_reader.h"
@@ -69,7 +70,8 @@ class CsvTelemetry {
   void read_with_states(const TakeStates& take, GpuQuantitySet states = kAllGpuQuantities);
 
   // Counts so far; complete after read().
-  const std::vector<std::string>& devices() const { return rows_.devices().names(); }
+  std::vector<std::string> devices() const;
+  const GpuNames& gpu_names() const { return gpu_names_; }
   const Skipped& skipped() const { return rows_.counts().skipped; }
   std::uint64_t rows() const { return rows_.counts().rows; }  // including blank ones
   std::uint64_t stamps() const { return rows_.counts().stamps; }
@@ -94,6 +96,7 @@ class CsvTelemetry {
   void read_rows(const RowSelection& selection, const TakeStates& take);
   bool gains_by_threads() const;
   bool read_on_threads(const RowSelection& selection, const TakeStates& take);
+  void give(RowReadings& found, const TakeStates& take);
 
   std::unique_ptr<ByteSource> source_;
   std::unique_ptr<CsvReader> csv_;
@@ -108,6 +111,8 @@ class CsvTelemetry {
   std::uint64_t dropped_nuls_ = 0;  // dropped outside csv_: up to the header's end, and by threads
   RowReader rows_;
   std::string only_device_ = "0";
+  GpuNames gpu_names_;                  // with Columns::key
+  std::vector<std::uint32_t> numbers_;  // of the rows' devices, among these
   bool uses_threads_ = false;
 };
 

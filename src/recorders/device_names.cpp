@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/text/unicode.h"
+#include "recorders/gpu_names.h"
 
 namespace aggregate_power {
 
@@ -14,7 +15,7 @@ std::uint32_t DeviceNames::look_up(std::string_view cell) {
   }
   const std::string text = replace_invalid_utf8(cell);
   const std::string name(strip(text));
-  if (name.empty() || (is_digit_string(name) && !decimal_numeral(name))) return kNone;
+  if (names_no_gpu(name) || (is_digit_string(name) && !decimal_numeral(name))) return kNone;
 
   const auto [at, is_new] =
       number_by_name_.try_emplace(name, static_cast<std::uint32_t>(names_.size()));
@@ -30,7 +31,7 @@ std::uint32_t DeviceNames::look_up(std::string_view cell) {
 std::uint32_t DeviceNames::find(std::string_view host, std::string_view cell) {
   host = strip(host);
   cell = strip(cell);
-  if (cell.empty()) return kNone;
+  if (names_no_gpu(cell)) return kNone;
   joined_.assign(host).append("/").append(cell);
   return find(joined_);
 }

@@ -16,7 +16,8 @@ namespace aggregate_power {
 
 class DeviceNames {
  public:
-  // For a blank cell, and for one whose digits are not a number (a superscript).
+  // For a cell that names no GPU ("N/A"), and for one whose digits are not a number (a
+  // superscript).
   static constexpr std::uint32_t kNone = kNoDevice;
 
   DeviceNames() { by_character_.fill(kNone); }

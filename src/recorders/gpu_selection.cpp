@@ -120,18 +120,36 @@ GpuSelection parse_gpus(std::string_view text) {
 
 std::string selection_fault(const GpuSelection& gpus, std::span<const std::string> devices,
                             std::span<const std::string> measured, const SeriesFacts& series) {
+  const SelectableGpus only{
+      {devices.begin(), devices.end()}, {measured.begin(), measured.end()}, series};
+  return selection_fault(gpus, std::span(&only, 1));
+}
+
+std::string selection_fault(const GpuSelection& gpus, std::span<const SelectableGpus> recordings) {
+  std::vector<std::string> all;
+  for (const SelectableGpus& recording : recordings) {
+    std::ranges::copy(recording.devices, std::back_inserter(all));
+  }
   for (const std::string& name : gpus.names) {
-    const std::vector<std::string> found = fitting(name, devices, series.names_hosts);
-    if (found.empty()) {
-      return fmt::format("GPU {} is not in the recording, which has {}{}", printable(name),
-                         list_of({devices.begin(), devices.end()}), column_hint(name, series));
+    bool is_there = false;
+    std::string hint;
+    for (const auto& [devices, measured, series] : recordings) {
+      const std::vector<std::string> found = fitting(name, devices, series.names_hosts);
+      if (found.size() > 1) {
+        return fmt::format("GPU {} may be any of {}", printable(name), list_of(found));
+      }
+      is_there = is_there || !found.empty();
+      if (hint.empty()) hint = column_hint(name, series);
+      const bool lacks_power = !found.empty() && !measured.empty() &&
+                               std::ranges::find(measured, found[0]) == measured.end();
+      if (lacks_power) {
+        return fmt::format("GPU {} has no power reading in or near the window", printable(name));
+      }
     }
-    if (found.size() > 1) {
-      return fmt::format("GPU {} may be any of {}", printable(name), list_of(found));
-    }
-    if (!measured.empty() && std::ranges::find(measured, found[0]) == measured.end()) {
-      return fmt::format("GPU {} has no power reading in or near the window", printable(name));
-    }
+    if (is_there) continue;
+    return fmt::format("GPU {} is not in the recording{}, which {} {}{}", printable(name),
+                       recordings.size() > 1 ? "s" : "", recordings.size() > 1 ? "have" : "has",
+                       list_of(all), hint);
   }
   return {};
 }

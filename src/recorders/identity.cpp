@@ -13,6 +13,7 @@
 #include "base/text/csv.h"
 #include "base/text/encoding.h"
 #include "base/text/unicode.h"
+#include "recorders/gpu_names.h"
 
 namespace aggregate_power {
 namespace {
@@ -33,13 +34,8 @@ std::string read_text(std::unique_ptr<ByteSource> source) {
   }
 }
 
-bool says_nothing(std::string_view cell) {
-  const std::string lower = lower_ascii(cell);
-  return lower.empty() || lower == "n/a" || lower == "[n/a]";
-}
-
 void add(GpuIdentity& identity, const std::string& index, const std::string& uuid) {
-  if (says_nothing(index) || says_nothing(uuid)) return;
+  if (names_no_gpu(index) || names_no_gpu(uuid)) return;
   const auto [known, is_new] = identity.try_emplace(index, uuid);
   if (!is_new && known->second != uuid) {
     throw Error(fmt::format("it gives GPU {} two UUIDs", printable(index)));
@@ -57,7 +53,7 @@ std::optional<std::string> find_text(const Json& value, const char* name, int de
   for (const auto& [key, member] : value.items()) {
     if (value.is_object() && key == name && member.is_string()) {
       auto text = std::string(strip(member.get_ref<const std::string&>()));
-      if (!says_nothing(text)) return text;
+      if (!names_no_gpu(text)) return text;
     }
     if (auto found = find_text(member, name, depth + 1)) return found;
   }

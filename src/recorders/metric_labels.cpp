@@ -8,6 +8,7 @@
 
 #include "base/text/unicode.h"
 #include "recorders/energy_counter.h"
+#include "recorders/gpu_names.h"
 #include "recorders/telemetry.h"
 
 namespace aggregate_power {
@@ -175,6 +176,28 @@ PowerSeries::Gpu PowerSeries::gpu_of(const MetricLabels& series) {
   }
   if (label_.empty()) return {};
   return {host_label_.empty() ? std::string_view() : series.of(host_label_), series.of(label_)};
+}
+
+GpuKey key_of(const MetricLabels& series) {
+  constexpr std::string_view kPciLabels[] = {"pci_bus_id", "gpu_bus_id", "bus_id", "bdf"};
+  const auto value = [&](const auto& names) {
+    const std::string_view label = first_label(series, names);
+    return label.empty() ? std::string() : std::string(series.of(label));
+  };
+  return {.host = value(kHostLabels),
+          .index = value(kIndexLabels),
+          .uuid = value(kUuidLabels),
+          .pci = value(kPciLabels)};
+}
+
+bool repeat_one_gpu(const MetricLabels& a, const MetricLabels& b) {
+  constexpr std::string_view kExporterLabels[] = {"instance", "job",     "Hostname",  "host",
+                                                  "node",     "cluster", "prometheus"};
+  const GpuKey key = key_of(a);
+  return !key.uuid.empty() && same_gpu(key, key_of(b)) == SameGpu::yes && a.metric == b.metric &&
+         std::ranges::all_of(kExporterLabels, [&](std::string_view label) {
+           return a.of(label) == b.of(label);
+         });
 }
 
 Sensor PowerSeries::sensor() const { return sensor_of_metric(metric_); }

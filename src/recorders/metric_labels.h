@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "aggregate_power/gpu_key.h"
 #include "aggregate_power/provenance.h"
 #include "recorders/telemetry_options.h"
 
@@ -70,6 +71,12 @@ class PowerSeries {
   std::string host_label_;
   bool has_chosen_label_ = false;
 };
+
+// Who the GPU of a series is, by all its labels.
+GpuKey key_of(const MetricLabels& series);
+// Whether two series of one GPU are of one exporter, so that each repeats the GPU's power: those of
+// its instances, or of pods that share it.
+bool repeat_one_gpu(const MetricLabels& a, const MetricLabels& b);
 
 // What a metric of an exporter measures.
 Sensor sensor_of_metric(const std::string& metric);

@@ -104,8 +104,8 @@ class ReadingSink {
     }
     count_ = static_cast<std::size_t>(next - batch_.data());
   }
-  // Numbers a series, for which note_series() then notes each reading. check_series() throws as
-  // SeriesOverlap::check() does. Those of GPUs that were not selected make no difference.
+  // Numbers a series, for which note_series() then notes each reading. Those of GPUs that were not
+  // selected make no difference.
   std::size_t add_series(const MetricLabels& series) { return overlap_.add(series); }
   std::size_t find_series(const MetricLabels& series) { return overlap_.find(series); }
   void note_series(std::size_t series, std::uint32_t device) {
@@ -114,7 +114,6 @@ class ReadingSink {
   void note_series(std::size_t series, std::uint32_t device, double unix_s) {
     if (device < kLeftOut) overlap_.note(series, device, unix_s);
   }
-  void check_series() const { overlap_.check(); }
   const SeriesOverlap& series() const { return overlap_; }
   // A row for each of these times, with the power at the same place in `watts`, of one device and
   // one series. The times are in s, and not in the zone.

@@ -2,6 +2,7 @@
 #include "recorders/row_reader.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -12,6 +13,7 @@
 #include "base/text/ascii.h"
 #include "base/text/unicode.h"
 #include "recorders/energy_counter.h"
+#include "recorders/gpu_names.h"
 #include "recorders/state_cells.h"
 #include "recorders/watts.h"
 
@@ -96,7 +98,9 @@ RowReader::RowReader(Columns columns, const Zone& zone, std::size_t header_cells
     : columns_(std::move(columns)),
       stamps_(zone),
       header_cells_(header_cells),
-      gpus_(std::move(gpus)) {}
+      gpus_(std::move(gpus)) {
+  if (columns_.key) key_at_ = power_columns().size();
+}
 
 void RowReader::use_names(std::vector<std::string> names) {
   names_ = std::move(names);
@@ -147,7 +151,28 @@ bool RowReader::is_wanted_metric(std::string_view name) {
   return !name.empty() && name == columns_.metric;
 }
 
+std::uint32_t RowReader::find_by_key(const CsvRow& row) {
+  const Columns::Key& key = *columns_.key;
+  std::array<std::string_view, kMaxWantedColumns> cells;
+  std::size_t next = key_at_;
+  const auto take = [&](bool is_there) {
+    return is_there ? trimmed(row.cells[next++]) : std::string_view();
+  };
+  for (std::size_t i = 0; i < key.places.size(); ++i) cells[i] = take(true);
+  const std::string_view host = columns_.host ? trimmed(row.cells[3]) : std::string_view();
+  const std::string_view index = take(key.index.has_value());
+  const std::string_view uuid = take(key.uuid.has_value());
+  const std::string_view pci = take(key.pci.has_value());
+  write_key({host, std::span(cells).first(key.places.size()), index, uuid, pci}, key_);
+  const std::uint32_t device = devices_.find(key_);
+  while (named_.size() <= device) {
+    named_.push_back(names_gpu(read_key(devices_.names()[named_.size()])));
+  }
+  return named_[device] ? device : DeviceNames::kNone;
+}
+
 [[gnu::always_inline]] inline std::uint32_t RowReader::find_device(const CsvRow& row) {
+  if (columns_.key) return find_by_key(row);
   if (columns_.host) return devices_.find(row.cells[3], row.cells[2]);
   return devices_.find(trimmed(row.cells[2]));
 }
@@ -240,6 +265,12 @@ double RowReader::find_joules(const CsvRow& row) {
   return true;
 }
 
+bool RowReader::is_selected(const std::string& name) const {
+  if (!columns_.key) return gpus_.has(name, columns_.host.has_value());
+  return std::ranges::any_of(names_of(read_key(name)),
+                             [&](const std::string& one) { return gpus_.has(one, false); });
+}
+
 // Whether the user selected other GPUs. A row that may have its cells in other places is not left
 // out, and neither is a stray line: it names no GPU, whatever is in that place.
 bool RowReader::is_left_out(const CsvRow& row) {
@@ -253,12 +284,24 @@ bool RowReader::is_left_out(const CsvRow& row) {
   if (device == DeviceNames::kNone) return false;
   const std::vector<std::string>& names = devices_.names();
   while (selected_.size() <= device) {
-    selected_.push_back(gpus_.has(names[selected_.size()], columns_.host.has_value()));
+    selected_.push_back(is_selected(names[selected_.size()]));
   }
   return !selected_[device];
 }
 
 std::vector<std::size_t> RowReader::columns_to_select() const {
+  std::vector<std::size_t> selected = power_columns();
+  if (!columns_.key) return selected;
+  const Columns::Key& key = *columns_.key;
+  selected.insert(selected.end(), key.places.begin(), key.places.end());
+  for (const auto& column : {key.index, key.uuid, key.pci}) {
+    if (column) selected.push_back(*column);
+  }
+  return selected;
+}
+
+// All but those of the key.
+std::vector<std::size_t> RowReader::power_columns() const {
   std::vector<std::size_t> selected = {columns_.timestamp->index, columns_.power->index};
   const auto index_or_timestamp = [&](const std::optional<Column>& column) {
     return column ? column->index : columns_.timestamp->index;

@@ -79,7 +79,7 @@ class RowReader {
   void read(std::span<const CsvRow> rows, const GpuStateColumns* states, RowReadings& into);
 
   // Indexed by Reading::device. Without a device column it is empty, and each reading is of device
-  // 0.
+  // 0. With Columns::key they are texts for read_key(), and several may be of one GPU.
   DeviceNames& devices() { return devices_; }
   const DeviceNames& devices() const { return devices_; }
   RowCounts& counts() { return counts_; }
@@ -94,7 +94,10 @@ class RowReader {
   bool is_other_header(const CsvRow& row) const;
   bool is_wanted_metric(std::string_view name);
   std::uint32_t find_device(const CsvRow& row);
+  std::uint32_t find_by_key(const CsvRow& row);
+  std::vector<std::size_t> power_columns() const;
   bool is_left_out(const CsvRow& row);
+  bool is_selected(const std::string& name) const;
   double find_watts(const CsvRow& row) const;
   double find_joules(const CsvRow& row);
 
@@ -105,6 +108,9 @@ class RowReader {
   std::vector<std::string> names_;
   GpuSelection gpus_;
   std::vector<bool> selected_;  // by device, as far as it was asked
+  std::size_t key_at_ = 0;      // the first cell of Columns::key
+  std::string key_;             // of the row
+  std::vector<bool> named_;     // by device: whether its key names a GPU
   RowCounts counts_;
 };
 

@@ -135,9 +135,9 @@ RowThreads::RowThreads(CsvReader& csv, ByteSource& source, const RowReader& like
 
 RowThreads::~RowThreads() { dealer_.end(); }
 
-const RowPiece* RowThreads::next(DeviceNames& devices) {
+RowPiece* RowThreads::next(DeviceNames& devices) {
   if (is_block_over_) owner_ = dealer_.next_owner();
-  const RowPiece* const piece = lanes_[owner_]->next(devices);
+  RowPiece* const piece = lanes_[owner_]->next(devices);
   is_block_over_ = piece != nullptr && piece->ends_block;
   return piece;
 }

@@ -55,7 +55,7 @@ class RowThreads {
   // The next piece, valid until the next call; nullptr at the end. `devices` numbers the devices,
   // and new ones are added to it. Throws CsvError and what the source throws, after the pieces
   // before.
-  const RowPiece* next(DeviceNames& devices);
+  RowPiece* next(DeviceNames& devices);
 
  private:
   class Lane;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,6 +16,7 @@
 #include "base/text/python_number.h"
 #include "base/text/unicode.h"
 #include "recorders/gpu_models.h"
+#include "recorders/gpu_names.h"
 
 namespace aggregate_power {
 namespace {
@@ -935,6 +937,82 @@ std::vector<SeriesFacts::OtherNames> other_names_in(const Header& header, const 
   return others;
 }
 
+// ---- All that identifies a GPU
+
+bool names_some(Rows rows, std::size_t index) {
+  return std::ranges::any_of(rows,
+                             [&](const auto& row) { return !names_no_gpu(cell(row, index)); });
+}
+
+// Whether the values are names, and not measured: they recur.
+bool recurs(Rows rows, std::size_t index) {
+  constexpr std::size_t kFewRows = 4;
+  std::set<std::string_view> values;
+  for (const auto& row : rows) values.insert(cell(row, index));
+  return rows.size() < kFewRows || 2 * values.size() <= rows.size();
+}
+
+std::optional<std::size_t> id_column(const Header& header, bool (*fits)(std::string_view)) {
+  for (const Name& name : header.names) {
+    if (fits(name.plain) && names_some(header.rows, name.index)) return name.index;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::size_t> place_columns(const Header& header, const Columns& columns) {
+  constexpr std::size_t kMost = 3;
+  std::vector<std::size_t> places;
+  for (const Name& name : header.names) {
+    const auto is_that = [&](const std::optional<Column>& column) {
+      return column && column->index == name.index;
+    };
+    if (!is_place_name(name.plain) || !names_some(header.rows, name.index)) continue;
+    if (is_that(columns.device) || is_that(columns.host) || is_that(columns.power)) continue;
+    if (recurs(header.rows, name.index) && places.size() < kMost) places.push_back(name.index);
+  }
+  return places;
+}
+
+bool shows_places(const Header& header, const Columns& columns) {
+  const Columns::Key& key = *columns.key;
+  GpuNames names(key.by_id);
+  std::string text;
+  for (const auto& row : header.rows) {
+    const auto at = [&](const std::optional<std::size_t>& column) {
+      return column ? cell(row, *column) : std::string_view();
+    };
+    std::vector<std::string_view> places;
+    for (const std::size_t place : key.places) places.push_back(cell(row, place));
+    const std::string_view host = columns.host ? cell(row, columns.host->index) : "";
+    write_key({host, places, at(key.index), at(key.uuid), at(key.pci)}, text);
+    const GpuKey gpu = read_key(text);
+    if (names_gpu(gpu)) names.add(gpu);
+  }
+  return names.shows_places();
+}
+
+void choose_key(const Header& header, Columns& columns) {
+  if (!columns.device) return;
+  const std::size_t device = columns.device->index;
+  const auto own =
+      std::ranges::find_if(header.names, [&](const Name& name) { return name.index == device; });
+  Columns::Key key;
+  key.uuid = is_uuid_name(own->plain) ? device : id_column(header, is_uuid_name);
+  key.pci = is_pci_name(own->plain) ? device : id_column(header, is_pci_name);
+  key.by_id = key.uuid == device || key.pci == device;
+  key.places = place_columns(header, columns);
+  if (!key.by_id) {
+    key.index = device;
+  } else if (const Found found = header.find(kIndexNames); !found.empty()) {
+    if (!holds_model_names(header.rows, found[0]->index)) key.index = found[0]->index;
+  }
+  const bool has_more = !key.places.empty() || (key.by_id ? key.index.has_value() : false) ||
+                        (key.uuid && key.uuid != device) || (key.pci && key.pci != device);
+  if (!has_more) return;
+  columns.key = std::move(key);
+  columns.shows_places = shows_places(header, columns);
+}
+
 // ---- What speaks against the choice
 
 // The file has one row for each run, not for each sample.
@@ -1105,6 +1183,7 @@ Columns choose_columns(std::span<const std::string> header, Rows rows,
   Columns& columns = choice.columns;
   const bool is_a_summary = is_summary(from, choice, wanted);
   if (has_no_power(choice, is_a_summary)) columns.power.reset();
+  choose_key(from, columns);
   columns.sensor = sensor_of(columns);
   columns.gpu_models = models_in(from);
   columns.other_names = other_names_in(from, columns);
@@ -1132,7 +1211,7 @@ SeriesFacts series_facts(const Columns& columns, const ColumnNames& wanted) {
                        .power_column = name(columns.power),
                        .device_column = name(columns.device),
                        .unit = columns.unit.size,
-                       .names_hosts = columns.host.has_value(),
+                       .names_hosts = columns.host.has_value() || columns.shows_places,
                        .naive_is_utc = columns.naive_is_utc,
                        .time_of_day = columns.time_of_day,
                        .sensor = columns.sensor,

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/text/unicode.h"
-#include "recorders/telemetry.h"
+#include "recorders/gpu_names.h"
 
 namespace aggregate_power {
 namespace {
@@ -25,12 +25,6 @@ std::string series_text(const MetricLabels& series) {
   return text + "}";
 }
 
-// "UUID" of dcgm-exporter, "gpu_uuid", "uuid" of others.
-std::string uuid_of(const MetricLabels& series) {
-  const std::string_view named = series.of("UUID");
-  return std::string(named.empty() ? series.of("gpu_uuid") : named);
-}
-
 std::string text_unless_instance(const MetricLabels& series) {
   const bool is_instance = std::ranges::any_of(
       kInstanceLabels, [&](std::string_view label) { return !series.of(label).empty(); });
@@ -39,21 +33,14 @@ std::string text_unless_instance(const MetricLabels& series) {
 
 }  // namespace
 
-SeriesOverlap::Series& SeriesOverlap::append(const MetricLabels& series) {
-  Series& added = series_.emplace_back();
-  added.text = text_unless_instance(series);
-  added.uuid = uuid_of(series);
-  return added;
-}
-
 std::size_t SeriesOverlap::add(const MetricLabels& series) {
-  append(series);
+  series_.push_back({.text = text_unless_instance(series), .labels = series});
   return series_.size() - 1;
 }
 
 std::size_t SeriesOverlap::find(const MetricLabels& series) {
-  const auto [place, is_new] = found_.try_emplace(text_unless_instance(series), series_.size());
-  if (is_new) append(series);
+  const auto [place, is_new] = found_.try_emplace(series_text(series), series_.size());
+  if (is_new) series_.push_back({.text = text_unless_instance(series), .labels = series});
   return place->second;
 }
 
@@ -67,10 +54,12 @@ void SeriesOverlap::add_samples(const Series& more, Series& to) {
 
 void SeriesOverlap::merge(const SeriesOverlap& part, std::span<const std::uint32_t> numbers) {
   std::map<std::string, std::deque<std::size_t>> known;  // that may be equal, in their order
-  for (std::size_t i = 0; i < series_.size(); ++i) known[series_[i].text].push_back(i);
+  for (std::size_t i = 0; i < series_.size(); ++i) {
+    known[series_text(series_[i].labels)].push_back(i);
+  }
   for (Series more : part.series_) {
     if (more.device < numbers.size()) more.device = numbers[more.device];
-    std::deque<std::size_t>& equal = known[more.text];
+    std::deque<std::size_t>& equal = known[series_text(more.labels)];
     if (equal.empty()) {
       series_.push_back(std::move(more));
       continue;
@@ -90,12 +79,31 @@ std::vector<std::string> SeriesOverlap::silent() const {
   return texts;
 }
 
-void SeriesOverlap::check() const {
-  std::vector<const Series*> whole;
+std::vector<std::pair<std::uint32_t, GpuKey>> SeriesOverlap::keys() const {
+  std::vector<std::pair<std::uint32_t, GpuKey>> keys;
   for (const Series& series : series_) {
-    if (series.samples > 0 && !series.text.empty() && series.device != kNoDevice) {
-      whole.push_back(&series);
+    if (series.samples > 0 && series.device != kNoDevice) {
+      keys.emplace_back(series.device, key_of(series.labels));
     }
+  }
+  return keys;
+}
+
+std::vector<std::string> SeriesOverlap::conflicts() const {
+  std::vector<std::string> conflicts;
+  std::vector<const Series*> whole;
+  std::map<std::string, const Series*> by_uuid;
+  for (const Series& series : series_) {
+    if (series.samples == 0 || series.device == kNoDevice) continue;
+    if (!series.text.empty()) whole.push_back(&series);
+    const GpuKey key = key_of(series.labels);
+    if (key.uuid.empty()) continue;
+    const Series& first = *by_uuid.try_emplace(key.uuid, &series).first->second;
+    if (first.device == series.device) continue;
+    conflicts.push_back(fmt::format(
+        "{} and {} are of one GPU, {}, and count as two: leave out --device-column, which names a label that does not tell GPUs apart",
+        printable(series_text(first.labels), kMostSeriesShown),
+        printable(series_text(series.labels), kMostSeriesShown), printable(key.uuid)));
   }
   std::ranges::sort(whole, [](const Series* a, const Series* b) {
     return a->device != b->device ? a->device < b->device : a->first_unix_s < b->first_unix_s;
@@ -104,28 +112,15 @@ void SeriesOverlap::check() const {
     const Series& before = *whole[i - 1];
     const Series& after = *whole[i];
     if (before.device != after.device || after.first_unix_s > before.last_unix_s) continue;
-    throw TelemetryError(fmt::format(
-        "{} and {} are of one GPU at the same time: name the label that tells GPUs apart with --device-column, or query one of them",
-        printable(before.text, kMostSeriesShown), printable(after.text, kMostSeriesShown)));
-  }
-  check_uuids(std::move(whole));
-}
-
-// Virtual GPUs repeat the power of the GPU that they share.
-void SeriesOverlap::check_uuids(std::vector<const Series*> whole) {
-  std::erase_if(whole, [](const Series* series) { return series->uuid.empty(); });
-  std::ranges::sort(whole, [](const Series* a, const Series* b) {
-    return a->uuid != b->uuid ? a->uuid < b->uuid : a->first_unix_s < b->first_unix_s;
-  });
-  for (std::size_t i = 1; i < whole.size(); ++i) {
-    const Series& before = *whole[i - 1];
-    const Series& after = *whole[i];
-    if (before.uuid != after.uuid || after.first_unix_s > before.last_unix_s) continue;
-    throw TelemetryError(fmt::format(
-        "{} and {} are of one GPU, {}, which would count twice: query one of them, and leave out --device-column",
+    if (repeat_one_gpu(before.labels, after.labels)) continue;
+    const bool is_one_uuid =
+        same_gpu(key_of(before.labels), key_of(after.labels)) == SameGpu::yes;
+    conflicts.push_back(fmt::format(
+        "{} and {} are of one GPU at the same time: {}query one of them",
         printable(before.text, kMostSeriesShown), printable(after.text, kMostSeriesShown),
-        printable(before.uuid)));
+        is_one_uuid ? "" : "name the label that tells GPUs apart with --device-column, or "));
   }
+  return conflicts;
 }
 
 }  // namespace aggregate_power

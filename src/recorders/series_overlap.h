@@ -1,5 +1,6 @@
 // Finds series that are of one GPU at the same time, although nothing says that each repeats its
-// power: their labels do not tell several GPUs apart, or one GPU was queried twice.
+// power: their labels do not tell several GPUs apart, or one GPU was queried twice; and devices
+// that are one GPU.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "recorders/metric_labels.h"
@@ -33,23 +35,23 @@ class SeriesOverlap {
   void merge(const SeriesOverlap& part, std::span<const std::uint32_t> numbers);
   // Those without a sample, as text.
   std::vector<std::string> silent() const;
-  // Throws TelemetryError if two series of one device meet in time, or two devices whose UUID is
-  // the same. Instances of a divided GPU (MIG), which repeat its power, may; so may series that
-  // follow each other, as when a pod ends.
-  void check() const;
+  // For people: two series of one device that meet in time, and two devices of one UUID. Instances
+  // of a divided GPU (MIG) and pods that share one, which repeat its power, may meet; so may series
+  // that follow each other, as when a pod ends.
+  std::vector<std::string> conflicts() const;
+  // What the labels say of who each device is, by its number.
+  std::vector<std::pair<std::uint32_t, GpuKey>> keys() const;
 
  private:
   struct Series {
     std::string text;  // empty: an instance
-    std::string uuid;  // of the GPU, as a label has it; empty: none has
+    MetricLabels labels;
     std::uint32_t device = 0;
     std::uint64_t samples = 0;
     double first_unix_s = 0;
     double last_unix_s = 0;
   };
 
-  Series& append(const MetricLabels& series);
-  static void check_uuids(std::vector<const Series*> whole);
   static void add_samples(const Series& more, Series& to);
 
   std::vector<Series> series_;

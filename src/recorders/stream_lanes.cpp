@@ -13,6 +13,7 @@
 
 #include "base/reused_thread.h"
 #include "base/ring.h"
+#include "recorders/gpu_names.h"
 #include "recorders/lines.h"
 
 namespace aggregate_power {
@@ -76,6 +77,18 @@ void name_bad_row(TelemetryCounts& counts) {
   counts.first_bad_row = 0;
 }
 
+void note_series(const SeriesOverlap& series, TelemetryCounts& counts) {
+  counts.silent_series = series.silent();
+  counts.identity_conflicts = series.conflicts();
+  for (auto& [device, key] : series.keys()) {
+    if (device >= counts.devices.size()) continue;
+    while (counts.keys.size() <= device) {
+      counts.keys.push_back(key_of_name(counts.devices[counts.keys.size()], false));
+    }
+    counts.keys[device] = key;
+  }
+}
+
 }  // namespace
 
 // ---- By this thread
@@ -98,8 +111,7 @@ void read_stream(ByteSource& source, const ReadInto& read, bool has_lines,
     name_bad_row(wants.counters->counts);
   }
   if (fault) throw_as_telemetry_error(fault, 0);
-  wants.counts.silent_series = sink.series().silent();
-  sink.check_series();
+  note_series(sink.series(), wants.counts);
 }
 
 // ---- By several threads
@@ -334,8 +346,7 @@ class StreamLanes {
       throw_fault_of(*lanes_[i]);
       series.merge(lanes_[i]->series(), power.numbers(i));
     }
-    wants_.counts.silent_series = series.silent();
-    series.check();
+    note_series(series, wants_.counts);
   }
 
  private:

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "recorders/gpu_names.h"
+
 namespace aggregate_power {
 
 Skipped& Skipped::operator+=(const Skipped& more) {
@@ -41,6 +43,14 @@ std::vector<std::pair<std::string_view, std::uint64_t>> by_cause(const Skipped& 
 
 Telemetry::Telemetry(TelemetryHead head, Zone zone, Read read)
     : head_(std::move(head)), zone_(std::move(zone)), read_(std::move(read)) {}
+
+std::vector<GpuKey> Telemetry::keys() const {
+  std::vector<GpuKey> keys = head_.counts.keys;
+  for (std::size_t i = keys.size(); i < devices().size(); ++i) {
+    keys.push_back(key_of_name(devices()[i], facts().names_hosts));
+  }
+  return keys;
+}
 
 void Telemetry::read(const Take& take) {
   read_(

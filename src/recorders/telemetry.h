@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "aggregate_power/gpu_key.h"
 #include "aggregate_power/provenance.h"
 #include "aggregate_power/sample.h"
 #include "base/text/zone.h"
@@ -72,6 +73,9 @@ struct SensorSum {
 // Counts and names seen in a recording.
 struct TelemetryCounts {
   std::vector<std::string> devices;  // indexed by Reading::device
+  std::vector<GpuKey> keys = {};     // of these; those that are missing are as their names say
+  std::vector<std::string> identity_conflicts = {};  // GpuNames'
+  std::vector<std::string> identity_notes = {};
   Skipped skipped;
   std::uint64_t rows = 0;  // including blank ones
   std::uint64_t stamps = 0;
@@ -153,6 +157,12 @@ class Telemetry {
 
   // Seen so far; complete after read().
   const std::vector<std::string>& devices() const { return head_.counts.devices; }
+  // Of the same: all that the recording says of who they are.
+  std::vector<GpuKey> keys() const;
+  const std::vector<std::string>& identity_conflicts() const {
+    return head_.counts.identity_conflicts;
+  }
+  const std::vector<std::string>& identity_notes() const { return head_.counts.identity_notes; }
   const Skipped& skipped() const { return head_.counts.skipped; }
   std::uint64_t rows() const { return head_.counts.rows; }
   std::uint64_t stamps() const { return head_.counts.stamps; }

@@ -2,7 +2,7 @@
 #include "results/aggregate_json.h"
 
 #include <algorithm>
-#include <array>
+#include <map>
 
 #include <nlohmann/json.hpp>
 
@@ -40,30 +40,26 @@ InputFile hashed_others(std::string_view text) {
   return hashed("aggregate_result", hash);
 }
 
-std::optional<std::int64_t> gpus_of(std::string_view text) {
-  constexpr std::array<std::string_view, 5> kKeys = {"tp", "pp", "pcp_size", "num_prefill_gpu",
-                                                     "num_decode_gpu"};
-  std::array<std::optional<std::int64_t>, kKeys.size()> counts;
-  bool is_strange = false;
+StatedGpus gpus_stated_in(std::string_view text) {
+  std::map<std::string, std::string, std::less<>> members;
   MemorySource source(text);
   scan_json(source, [&](const JsonMember& member) {
-    const auto key = std::ranges::find(kKeys, member.key);
-    if (key == kKeys.end()) return;
-    const auto value =
-        member.kind == JsonKind::integer ? python_int(std::string(member.scalar)) : std::nullopt;
-    is_strange |= key < kKeys.begin() + 3 && !value;
-    counts[static_cast<std::size_t>(key - kKeys.begin())] = value;
+    if (!member.key_kept || member.kind == JsonKind::null || member.text.empty()) return;
+    std::string_view value = member.text;
+    if (member.kind == JsonKind::string) value = value.substr(1, value.size() - 2);
+    members.insert_or_assign(std::string(member.key), std::string(value));
   });
-  constexpr std::int64_t kMost = 1'000'000;  // no product of three overflows
-  for (const auto& count : counts) {
-    if (count && (*count < 0 || *count > kMost)) return std::nullopt;
-  }
-  if (counts[3] && counts[4] && *counts[3] + *counts[4] > 0) return *counts[3] + *counts[4];
-  if (is_strange || (!counts[0] && !counts[1] && !counts[2])) return std::nullopt;
-  const std::int64_t product =
-      counts[0].value_or(1) * counts[1].value_or(1) * counts[2].value_or(1);
-  return product > 0 ? std::optional(product) : std::nullopt;
+  const auto text_of = [&](std::string_view key) {
+    const auto found = members.find(key);
+    return found == members.end() ? std::nullopt : std::optional(found->second);
+  };
+  const auto prefill = stated_count(text_of("num_prefill_gpu").value_or(""));
+  const auto decode = stated_count(text_of("num_decode_gpu").value_or(""));
+  if (prefill && decode && *prefill + *decode > 0) return {*prefill + *decode, {}};
+  return stated_gpus(text_of);
 }
+
+std::optional<std::int64_t> gpus_of(std::string_view text) { return gpus_stated_in(text).count; }
 
 RoleGpus role_gpus_of(std::string_view text) {
   RoleGpus gpus;

@@ -10,6 +10,7 @@
 
 #include "aggregate_power/provenance.h"
 #include "base/files/byte_source.h"
+#include "base/text/stated_gpus.h"
 
 namespace aggregate_power {
 
@@ -18,9 +19,9 @@ namespace aggregate_power {
 InputFile hashed_text(std::string_view text);    // all of it
 InputFile hashed_others(std::string_view text);  // all members except ours
 
-// num_prefill_gpu + num_decode_gpu, else tp x pp x pcp_size, where a missing factor counts as 1.
-// Returns nullopt if the text has neither.
-std::optional<std::int64_t> gpus_of(std::string_view text);
+// num_prefill_gpu + num_decode_gpu, else what stated_gpus() finds.
+StatedGpus gpus_stated_in(std::string_view text);
+std::optional<std::int64_t> gpus_of(std::string_view text);  // the same; nullopt: none, or a fault
 
 // num_prefill_gpu and num_decode_gpu.
 struct RoleGpus {

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
+#include "energy/plausibility.h"
 
 namespace aggregate_power {
 namespace {
@@ -73,6 +74,41 @@ std::vector<std::size_t> gpus_of(const std::vector<DevicePlace>& places, const T
   return found;
 }
 
+// The trace numbers the devices that its process saw: its device 0 may be any GPU of the node. That
+// is settled where the GPUs that worked are those that the numbers name.
+void refuse_idle_lanes(const std::vector<DevicePlace>& places, const std::vector<std::size_t>& found,
+                 const Traces& power) {
+  std::vector<double> means_w;
+  for (const PowerTrace& device : power.devices) {
+    double energy_j = 0;
+    double time_s = 0;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const double origin_s =
+          static_cast<double>(places[i].trace->origin_s) + places[i].trace->origin_rest_s;
+      const Window span{origin_s + places[i].device->events.first_start_s(),
+                        origin_s + places[i].device->events.last_end_s()};
+      if (!device.covers(span) || span.duration_s() <= 0) continue;
+      energy_j += device.energy_j(span);
+      time_s += span.duration_s();
+    }
+    means_w.push_back(time_s > 0 ? energy_j / time_s : 0);
+  }
+  const std::vector<bool> is_idle = idle_devices(means_w);
+  const auto named = [&](std::size_t i) { return std::ranges::find(found, i) != found.end(); };
+  std::vector<std::string> busy;
+  bool is_settled = true;
+  for (std::size_t i = 0; i < is_idle.size(); ++i) {
+    if (!is_idle[i]) busy.push_back(power.devices[i].device());
+    is_settled = is_settled && is_idle[i] != named(i);
+  }
+  const bool are_all_busy = busy.size() == is_idle.size();
+  if (is_settled || are_all_busy) return;
+  throw Error(fmt::format(
+      "{}: {} GPUs were recorded and only {} worked while its events ran, so its device {} need not be GPU {} of the recording (CUDA_VISIBLE_DEVICES): say with --gpus which GPUs the devices are, in their order",
+      places.front().trace->path, is_idle.size(), fmt::join(busy, ", "), places.front().number,
+      power.devices[found.front()].device()));
+}
+
 PowerTrace from_origin(const PowerTrace& power, const GpuTrace& trace) {
   std::vector<Sample> samples(power.samples().begin(), power.samples().end());
   const auto origin_s = static_cast<double>(trace.origin_s);
@@ -101,6 +137,7 @@ std::vector<AttributionLane> attribution_lanes(std::vector<GpuTrace>& traces, Tr
     return lanes;
   }
   const std::vector<std::size_t> found = gpus_of(places, power, gpus);
+  if (!gpus.is_given() && power.devices.size() > places.size()) refuse_idle_lanes(places, found, power);
   for (std::size_t i = 0; i < places.size(); ++i) {
     lanes.push_back({places[i].trace, places[i].number, places[i].device,
                      from_origin(power.devices[found[i]], *places[i].trace)});

@@ -86,6 +86,10 @@ Seen see(const CheckupRequest& request) {
                                  median_period_s(seen.gpus.front().samples));
   }
   if (seen.gpus.empty()) seen.fault = "it has no usable power samples";
+  if (!telemetry.identity_conflicts().empty()) {
+    seen.fault = fmt::format("{}: {}", code(Reason::gpu_identity_conflict),
+                             telemetry.identity_conflicts().front());
+  }
   for (const GatheredReadings& gpu : seen.gpus) {
     const auto highest = std::ranges::max_element(gpu.samples, {}, &Sample::watts);
     if (highest == gpu.samples.end() || !is_beyond_measure(highest->watts)) continue;

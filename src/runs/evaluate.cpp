@@ -13,10 +13,12 @@
 #include "base/files/path.h"
 #include "base/files/tree.h"
 #include "base/text/json.h"
+#include "base/text/unicode.h"
 #include "energy/metrics.h"
 #include "results/aggregate_json.h"
 #include "results/deliver.h"
 #include "runs/extras.h"
+#include "runs/repeated_recordings.h"
 
 namespace aggregate_power {
 namespace {
@@ -111,12 +113,6 @@ void add_recording(Result& sum, Result other, const SharedSensors& shared) {
   };
   sum.reasons.add(other.reasons);
   sum.reasons.add(shared.reasons);
-  for (const std::string& id : other.observed_gpu_ids) {
-    const bool is_known = std::ranges::find(sum.observed_gpu_ids, id) != sum.observed_gpu_ids.end();
-    // A host's name and a number are as good as a UUID; a number alone may be that of another node.
-    const bool is_unique = id.starts_with("GPU-") || id.find('/') != std::string::npos;
-    if (is_known && is_unique) sum.reasons.add(Reason::gpu_uuid_repeated, id);
-  }
   sum.observed_gpus += other.observed_gpus;
   const std::size_t gpus = sum.metric_gpus + other.metric_gpus;
   for (std::string& id : other.observed_gpu_ids) sum.observed_gpu_ids.push_back(std::move(id));
@@ -143,6 +139,65 @@ void check_count(const RunOptions& run, const LoadReading& load, Result& result)
   result.reasons.add(Reason::expected_gpu_count_mismatch,
                      fmt::format("{} observed, {} expected", observed, *expected));
   result.metrics.clear();
+}
+
+// ---- Who was measured
+
+// The GPUs that count, with all that the recording says of who they are.
+GpusOfFile gpus_of_file(const std::string& path, const Result& result) {
+  GpusOfFile file{path, {}, {}};
+  if (!result.telemetry) return file;
+  file.schema = result.telemetry->series.schema;
+  std::ranges::copy_if(result.telemetry->gpus, std::back_inserter(file.gpus), [&](const auto& gpu) {
+    return std::ranges::find(result.observed_gpu_ids, gpu.first) != result.observed_gpu_ids.end();
+  });
+  return file;
+}
+
+void judge_repeated(std::span<const GpusOfFile> files, Result& result) {
+  RepeatedGpus repeated = repeated_gpus(files);
+  if (!repeated.sure.empty()) {
+    result.reasons.add(Reason::gpu_identity_conflict, repeated.sure.front());
+  }
+  for (std::string& text : repeated.possible) {
+    result.warnings.push_back(
+        fmt::format("gpu_identity: {}, unless they are of two hosts", std::move(text)));
+  }
+}
+
+// A GPU of the recording that has no reading in or near the window is not measured; it may have
+// worked nevertheless, unless something says how many did.
+void judge_unread(const RunOptions& run, const LoadReading& load, Result& result) {
+  if (!result.telemetry || result.telemetry->unread_gpus.empty()) return;
+  const std::vector<std::string>& unread = result.telemetry->unread_gpus;
+  const std::string text = fmt::format(
+      "GPU {}{} of the recording {} no reading in or near the window", printable(unread.front()),
+      unread.size() > 1 ? fmt::format(" and {} others", unread.size() - 1) : "",
+      unread.size() > 1 ? "have" : "has");
+  const bool is_stated = result.expected_gpus || run.expected_num_gpus || run.finds_gpus ||
+                         load.gpus || run.gpus.is_given() || run.schema_version == 1;
+  if (is_stated) {
+    result.warnings.push_back(text);
+  } else {
+    result.reasons.add(Reason::benchmark_window_not_bracketed,
+                       text + "; if the run did not use it, choose the others with --gpus");
+  }
+}
+
+bool has_selected(const GpuSelection& gpus, const Result& result) {
+  if (!result.telemetry) return true;  // why it was not read counts
+  return std::ranges::any_of(result.telemetry->gpus, [&](const auto& gpu) {
+    return gpus.has(gpu.first, result.telemetry->series.names_hosts);
+  });
+}
+
+SelectableGpus selectable(const Result& result) {
+  SelectableGpus gpus;
+  if (!result.telemetry) return gpus;
+  gpus.series = result.telemetry->series;
+  gpus.measured = result.observed_gpu_ids;
+  for (const auto& [name, key] : result.telemetry->gpus) gpus.devices.push_back(name);
+  return gpus;
 }
 
 // GPUs of several recordings may have the same names.
@@ -182,32 +237,57 @@ ZonedResult evaluate(const MeasurementRequest& request, RunRecordings& recording
   if (!is_only) {
     wanted.expected_num_gpus.reset();
     wanted.finds_gpus = false;
+    wanted.is_one_of_several = true;
   }
-  std::vector<SensorReadings> readings(paths.size());
+  std::vector<SensorReadings> readings;
   std::vector<KeptSeries> seen;
+  std::vector<std::string> counted;  // paths
+  std::vector<GpusOfFile> files_of_gpus;
+  std::vector<SelectableGpus> selectables;
   ZonedResult zoned;
   Result& result = zoned.result;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     if (i > 0) recordings.open.emplace_back(paths[i], request.zone, request.columns, request.gpus);
     Recording& recording = recordings.open.back();
-    wanted.readings = &readings[i];
+    SensorReadings readings_of_one;
+    wanted.readings = &readings_of_one;
     SeriesSink series;
     if (!is_only) wanted.series = &series;
     if (recordings.before) recordings.before(i, recording, wanted);
     if (i > 0) refuse_copy(recordings.open.front(), recording);
     ZonedResult one = evaluate_one(wanted, recording, placed.reading, files);
     one.result.telemetry_source = paths[i];
+    if (!is_only) selectables.push_back(selectable(one.result));
+    const bool is_left_out =
+        !is_only && request.gpus.is_given() && !has_selected(request.gpus, one.result);
+    if (is_left_out) {
+      if (counted.empty()) zoned = std::move(one);  // if no other one counts
+      continue;
+    }
+    if (!files.pair || one.result.load) judge_unread(request, placed.reading, one.result);
+    if (!one.result.is_valid()) one.result.metrics.clear();
     if (recordings.after) recordings.after(i, recording, one.result);
-    if (i == 0) {
+    files_of_gpus.push_back(gpus_of_file(paths[i], one.result));
+    readings.push_back(std::move(readings_of_one));
+    counted.push_back(paths[i]);
+    if (counted.size() == 1) {
       zoned = std::move(one);
     } else {
       add_recording(result, std::move(one.result), shared_sensors(seen, series.kept));
     }
     std::ranges::move(series.kept, std::back_inserter(seen));
   }
+  if (!is_only && request.gpus.is_given()) {
+    std::string fault = selection_fault(request.gpus, selectables);
+    if (!fault.empty()) result.reasons.add(Reason::selected_gpu_missing, std::move(fault));
+  }
+  judge_repeated(files_of_gpus, result);
   if (files.pair && !(files.pair->hardware && zoned.has_zone)) return zoned;
   if (!is_only) check_count(request, placed.reading, result);
-  if (!is_only && result.is_valid()) name_recordings(paths, readings);
+  if (recordings.judge) recordings.judge(result);
+  accept_reasons(result);
+  if (!result.is_valid()) result.metrics.clear();
+  if (!is_only && result.is_valid()) name_recordings(counted, readings);
   if (placed.placement) result.window_half_width_s = placed.placement->half_width_s;
   std::string hardware;
   if (request.uncertainty.is_wanted) {

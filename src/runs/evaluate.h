@@ -26,6 +26,8 @@ struct RunRecordings {
   std::function<void(std::size_t i, const Recording& recording, MeasurementRequest& request)>
       before = {};
   std::function<void(std::size_t i, const Recording& recording, Result& result)> after = {};
+  // Called with the result of all that count, before the extras: may add reasons.
+  std::function<void(Result& result)> judge = {};
 
   RunRecordings(std::vector<std::string> all, const RunOptions& run);
   explicit RunRecordings(Recording only);

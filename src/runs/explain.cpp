@@ -50,7 +50,11 @@ void RowExtent::take(std::span<const Reading> readings) {
   bool has_power = has_power_;
   for (const Reading& reading : readings) {
     if (reading.kind == Reading::Kind::bad_timestamp) continue;
-    has_power |= reading.kind == Reading::Kind::power;
+    if (reading.kind == Reading::Kind::power) {
+      has_power = true;
+      if (reading.device >= readings_.size()) readings_.resize(reading.device + 1);
+      ++readings_[reading.device];
+    }
     span.first_unix_s = std::min(span.first_unix_s, reading.unix_s);
     span.last_unix_s = std::max(span.last_unix_s, reading.unix_s);
   }

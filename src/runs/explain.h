@@ -26,10 +26,15 @@ class RowExtent {
   // The last is before the first if no row has a stamp.
   Span span() const { return span_; }
   bool has_power() const { return has_power_; }
+  // Readings of power of a device.
+  std::uint64_t readings(std::size_t device) const {
+    return device < readings_.size() ? readings_[device] : 0;
+  }
 
  private:
   Span span_{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
   bool has_power_ = false;
+  std::vector<std::uint64_t> readings_;  // by device
 };
 
 // Why a recording has no usable power samples in a window.

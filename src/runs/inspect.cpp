@@ -110,6 +110,10 @@ void warn_of_readings(const Surveyor& surveyor, const Telemetry& telemetry, Find
     findings.warnings.push_back(fmt::format("unnamed_device: {} readings do not name their device",
                                             surveyor.unnamed_readings()));
   }
+  for (const std::string& conflict : telemetry.identity_conflicts()) {
+    findings.warnings.push_back(fmt::format("{}: {}", code(Reason::gpu_identity_conflict), conflict));
+  }
+  std::ranges::copy(telemetry.identity_notes(), std::back_inserter(findings.warnings));
   if (telemetry.dropped_nuls() > 0) {
     findings.warnings.push_back(
         fmt::format("nul_bytes: {} NUL bytes were dropped", telemetry.dropped_nuls()));

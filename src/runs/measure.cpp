@@ -91,22 +91,49 @@ void excuse_counts(LoadReading& reading, std::vector<std::string>& warnings) {
   if (!missing.empty()) warnings.push_back(fmt::format("{}", fmt::join(missing, "; ")));
 }
 
-// Without a number of GPUs, those that were idle in the window may be another run's.
-void warn_of_idle(Result& result) {
-  if (!result.is_valid() || !result.load) return;
-  std::vector<std::string> names;
-  std::vector<double> means_w;
-  for (const GpuResult& gpu : result.gpus) {
-    if (gpu.energy.absurd_samples > 0) return;  // its mean says nothing of the load
-    names.push_back(gpu.name);
-    means_w.push_back(gpu.energy.energy_j / result.load->window.duration_s());
+// The GPUs of all recordings, and their means over the window.
+class GpuMeans {
+ public:
+  void add(const Result& result) {
+    if (!result.load) return;
+    for (const GpuResult& gpu : result.gpus) {
+      is_odd_ = is_odd_ || gpu.energy.absurd_samples > 0;  // its mean says nothing of the load
+      names_.push_back(gpu.name);
+      means_w_.push_back(gpu.energy.energy_j / result.load->window.duration_s());
+    }
   }
-  if (auto idle = idle_text(names, means_w)) result.warnings.push_back(std::move(*idle));
-}
+  // Without a number of GPUs, those that were idle in the window may be another run's.
+  void judge(Result& result) const {
+    if (!result.is_valid() || is_odd_) return;
+    auto idle = idle_text(names_, means_w_);
+    if (!idle) return;
+    const double share = idle_share(means_w_);
+    if (share < kMostIdleShare) return result.warnings.push_back(std::move(*idle));
+    result.reasons.add(Reason::idle_gpus_counted,
+                       fmt::format("{}; these make up {:.0f} % of the energy", *idle, 100 * share));
+  }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<double> means_w_;
+  bool is_odd_ = false;
+};
 
 // Whether the caller says which GPUs count, or how many.
 bool names_gpus(const RunSpec& request) {
   return request.expected_num_gpus || request.finds_gpus || request.gpus.is_given();
+}
+
+// The number of GPUs that the result states, unless the caller names them.
+void refuse_other_count(const LoadReading& load, Result& result) {
+  if (!load.gpus_fault.empty()) {
+    result.reasons.add(Reason::invalid_expected_gpu_count, load.gpus_fault);
+  }
+  const auto counted = static_cast<std::int64_t>(result.observed_gpus);
+  if (!load.gpus || counted == 0 || *load.gpus == counted) return;
+  result.reasons.add(Reason::expected_gpu_count_mismatch,
+                     fmt::format("{} observed, and the result states {}: choose them with --gpus",
+                                 counted, *load.gpus));
 }
 
 RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
@@ -135,28 +162,31 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
   }
   MeasurementRequest wanted{request};
   wanted.may_use_threads = true;
-  std::list<SeenPower> power;  // of each recording
+  std::list<SeenPower> watched;  // the recording that is read
+  std::list<SeenPower> power;    // of each that counts
   recordings.before = [&](std::size_t, const Recording&, MeasurementRequest& of_one) {
-    power.emplace_back();
+    watched.clear();
+    watched.emplace_back();
     if (!load.load) return;
     const Window window = load.load->window;
     if (request.requests.is_asked() || rated_stretches(rates, window).size() > 1) {
-      power.back().watch(of_one, window);
+      watched.back().watch(of_one, window);
     }
   };
-  recordings.after = [&](std::size_t, const Recording&, Result& result) {
-    if (!names_gpus(request) && !load.gpus) warn_of_idle(result);
+  GpuMeans means;
+  recordings.after = [&](std::size_t, const Recording&, const Result& result) {
+    power.splice(power.end(), watched);
+    means.add(result);
+  };
+  recordings.judge = [&](Result& result) {
+    if (names_gpus(request)) return;
+    refuse_other_count(load, result);
+    if (!load.gpus) means.judge(result);
   };
   run.result = evaluate(wanted, recordings, placed, {request.bench_result, ""}).result;
   run.result.benchmark_result = request.bench_result;
   run.configuration = run_configuration(load, run.result);
   if (paths.size() > 1) placed.placement.reset();  // its energies are those of the first
-  const auto counted = static_cast<std::int64_t>(run.result.observed_gpus);
-  if (load.gpus && counted > 0 && *load.gpus != counted && !names_gpus(request)) {
-    warnings.push_back(fmt::format(
-        "the result names {} GPUs, the recording has {}, and all of these count: choose with --gpus",
-        *load.gpus, counted));
-  }
   std::ranges::move(warnings, std::back_inserter(run.result.warnings));
   add_window_facts(placed, load, run.result);
   add_request_energy(requests_of_measure(request), recording, power.front(), run.result);

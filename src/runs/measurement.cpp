@@ -6,9 +6,9 @@
 #include <cmath>
 #include <cstddef>
 #include <exception>
+#include <iterator>
 #include <map>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -114,6 +114,19 @@ bool is_readable(const Recording& recording) {
          !recording.faults().contains(Reason::telemetry_file_unreadable);
 }
 
+// Under schema 1 a contradiction is a warning.
+void add_identity(const Telemetry& telemetry, int schema_version, TelemetryFacts& facts) {
+  const std::vector<GpuKey> keys = telemetry.keys();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    facts.gpus.emplace_back(telemetry.devices()[i], keys[i]);
+  }
+  std::ranges::copy(telemetry.identity_notes(), std::back_inserter(facts.series.warnings));
+  if (schema_version != 1) return;
+  for (const std::string& conflict : telemetry.identity_conflicts()) {
+    facts.series.warnings.push_back("gpu_identity_conflict: " + conflict);
+  }
+}
+
 // `telemetry` has been read as far as it ever will be.
 TelemetryFacts facts_of(const Telemetry& telemetry, const Question& question) {
   TelemetryFacts facts;
@@ -125,6 +138,7 @@ TelemetryFacts facts_of(const Telemetry& telemetry, const Question& question) {
   facts.stamps = telemetry.stamps();
   facts.naive_stamps = telemetry.naive_stamps();
   facts.silent_series = telemetry.silent_series();
+  add_identity(telemetry, question.request.schema_version, facts);
   if (telemetry.stamps() > 0 && telemetry.naive_stamps() == 0) {
     facts.timezone = "UTC";
     facts.timezone_source = "stamps";
@@ -574,9 +588,30 @@ void refuse_pauses(const Question& question, const Telemetry& telemetry, Measure
   }
 }
 
+void refuse_conflicts(const Question& question, const Telemetry& telemetry, Measurement& found) {
+  const std::vector<std::string>& conflicts = telemetry.identity_conflicts();
+  if (!question.window || question.request.schema_version == 1 || conflicts.empty()) return;
+  found.integration.reasons.add(
+      Reason::gpu_identity_conflict,
+      conflicts.size() == 1 ? conflicts[0]
+                            : fmt::format("{}; {} more", conflicts[0], conflicts.size() - 1));
+}
+
+// A single reading may be of a row that is torn.
+void find_unread(const Telemetry& telemetry, const RowExtent& extent, Measurement& found) {
+  constexpr std::uint64_t kFewReadings = 1;
+  const std::vector<std::string>& read = found.integration.gpu_ids;
+  if (read.empty()) return;
+  for (std::size_t i = 0; i < telemetry.devices().size(); ++i) {
+    const std::string& name = telemetry.devices()[i];
+    if (extent.readings(i) <= kFewReadings) continue;
+    if (std::ranges::find(read, name) == read.end()) found.unread_gpus.push_back(name);
+  }
+}
+
 void check_selection(const Question& question, const Telemetry& telemetry, Measurement& found) {
   const GpuSelection& gpus = question.request.gpus;
-  if (!gpus.is_given() || !question.window) return;
+  if (!gpus.is_given() || !question.window || question.request.is_one_of_several) return;
   std::string fault =
       selection_fault(gpus, telemetry.devices(), found.integration.gpu_ids, telemetry.facts());
   if (fault.empty()) return;
@@ -663,6 +698,8 @@ Measurement read(const Question& question, std::optional<Telemetry>& telemetry) 
   rows->conclude(*telemetry, found);
   if (counters) found.counters = counters->finish();
   refuse_pauses(question, *telemetry, found);
+  refuse_conflicts(question, *telemetry, found);
+  find_unread(*telemetry, rows->extent(), found);
   check_selection(question, *telemetry, found);
   explain_reasons(question, *telemetry, rows->extent(), found);
   return found;
@@ -679,6 +716,7 @@ Measurement read(const Question& question) {
   Measurement found = read(question, telemetry);
   if (telemetry) {
     found.telemetry = facts_of(*telemetry, question);
+    found.telemetry->unread_gpus = found.unread_gpus;
     found.devices = telemetry->devices();
     found.zone_doubt = question.recording.zone_doubt(*telemetry);
   }

@@ -12,14 +12,25 @@
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/text/unicode.h"
+#include "recorders/gpu_names.h"
 
 namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kFewestSamples = 5;
 
-bool is_one_gpu_in_two_files(const RecordedDevice& a, const RecordedDevice& b) {
-  return a.names_host && b.names_host && a.path != b.path && a.trace->device() == b.trace->device();
+struct GpuOfFile {
+  const GpusOfFile* file;
+  const std::pair<std::string, GpuKey>* gpu;
+};
+
+std::string in_two_files(const GpuOfFile& a, const GpuOfFile& b, const char* verb) {
+  const std::string& uuid = b.gpu->second.uuid;
+  const bool adds_uuid = !uuid.empty() && uuid != b.gpu->first && !a.gpu->second.uuid.empty();
+  return fmt::format("GPU {} of {} {} GPU {} of {}{} and would count twice: give one of them",
+                     printable(a.gpu->first), printable_path(a.file->path), verb,
+                     printable(b.gpu->first), printable_path(b.file->path),
+                     adds_uuid ? fmt::format(", with the UUID {},", printable(uuid)) : "");
 }
 
 bool has_same_readings(const PowerTrace& a, const PowerTrace& b) {
@@ -48,17 +59,39 @@ void refuse_repeated_recordings(std::span<const std::string> paths) {
   }
 }
 
+RepeatedGpus repeated_gpus(std::span<const GpusOfFile> files) {
+  RepeatedGpus repeated;
+  std::multimap<std::string, GpuOfFile> known;  // by all that may be equal
+  for (const GpusOfFile& file : files) {
+    std::vector<std::pair<std::string, GpuOfFile>> own;
+    for (const auto& gpu : file.gpus) {
+      const GpuOfFile here{&file, &gpu};
+      std::vector<std::string>* into = nullptr;
+      std::string text;
+      for (const std::string& name : comparable_names(gpu.second)) {
+        own.emplace_back(name, here);
+        for (auto [at, end] = known.equal_range(name); at != end; ++at) {
+          const GpuOfFile& other = at->second;
+          const SameGpu same = same_gpu(other.gpu->second, gpu.second);
+          if (same == SameGpu::yes && into != &repeated.sure) {
+            into = &repeated.sure;
+            text = in_two_files(other, here, "is");
+          } else if (same == SameGpu::maybe && into == nullptr && other.file->schema != file.schema) {
+            into = &repeated.possible;
+            text = in_two_files(other, here, "may be");
+          }
+        }
+      }
+      if (into != nullptr) into->push_back(std::move(text));
+    }
+    known.insert(own.begin(), own.end());
+  }
+  return repeated;
+}
+
 void refuse_repeated_devices(std::span<const RecordedDevice> devices) {
-  std::map<std::string_view, const RecordedDevice*> by_name;
   std::map<std::pair<std::size_t, double>, std::vector<const RecordedDevice*>> by_shape;
   for (const RecordedDevice& device : devices) {
-    const auto named = by_name.emplace(device.trace->device(), &device).first;
-    if (is_one_gpu_in_two_files(device, *named->second)) {
-      throw Error(fmt::format("GPU {} is in {} and in {}: give one of them",
-                              printable(device.trace->device()),
-                              printable_path(std::string(named->second->path)),
-                              printable_path(std::string(device.path))));
-    }
     const std::span<const Sample> samples = device.trace->samples();
     if (samples.size() < kFewestSamples || !changes(*device.trace)) continue;
     auto& alike = by_shape[{samples.size(), samples.front().unix_s}];

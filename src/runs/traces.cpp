@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
 #include "base/files/file_error.h"
@@ -111,12 +112,26 @@ struct ReadFile {
   throw Error(fmt::format("{}: {}; see 'aggregate-power inspect {}'", path, reasons.text(), path));
 }
 
-void check_selected(const TracesRequest& request, const ReadFile& read,
-                    const std::vector<std::string>& recorded) {
-  const std::set<std::string> found = read.names();
-  const std::vector<std::string> names(found.begin(), found.end());
-  const std::string fault = selection_fault(request.gpus, recorded, names, read.file.facts.series);
-  if (!fault.empty()) throw Error(fmt::format("{}: {}", read.file.path, fault));
+// The files of a run together must have the GPUs that are selected.
+void check_selected(const TracesRequest& request, const std::vector<ReadFile>& files) {
+  std::vector<SelectableGpus> all;
+  std::vector<std::string> paths;
+  for (const ReadFile& read : files) {
+    const std::set<std::string> found = read.names();
+    SelectableGpus& file = all.emplace_back();
+    file.measured.assign(found.begin(), found.end());
+    file.series = read.file.facts.series;
+    for (const auto& [name, key] : read.file.facts.gpus) file.devices.push_back(name);
+    paths.push_back(printable_path(read.file.path));
+  }
+  const std::string fault = selection_fault(request.gpus, all);
+  if (!fault.empty()) throw Error(fmt::format("{}: {}", fmt::join(paths, ", "), fault));
+}
+
+bool has_selected_gpu(const TracesRequest& request, const ReadFile& read) {
+  return std::ranges::any_of(read.file.facts.gpus, [&](const auto& gpu) {
+    return request.gpus.has(gpu.first, read.file.facts.series.names_hosts);
+  });
 }
 
 // A socket of a wall meter with nothing in it.
@@ -242,6 +257,19 @@ GpuQuantitySet states_of_limits(const Telemetry& telemetry) {
   return has_own_limit(telemetry.facts()) ? StatedLimits::wanted() : GpuQuantitySet();
 }
 
+void note_identity(const Telemetry& telemetry, ReadFile& read) {
+  const std::vector<std::string>& conflicts = telemetry.identity_conflicts();
+  if (!conflicts.empty()) {
+    throw Error(fmt::format("{}: {}: {}", printable_path(read.file.path),
+                            code(Reason::gpu_identity_conflict), conflicts.front()));
+  }
+  const std::vector<GpuKey> keys = telemetry.keys();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    read.file.facts.gpus.emplace_back(telemetry.devices()[i], keys[i]);
+  }
+  std::ranges::copy(telemetry.identity_notes(), std::back_inserter(read.file.warnings));
+}
+
 ReadFile read_file(const TracesRequest& request, const std::string& path) {
   const Recording recording(path, request.zone, request.columns, request.gpus);
   if (!recording.faults().empty()) refuse(path, recording.faults());
@@ -287,8 +315,12 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
     keep_device(telemetry, i, keeper.devices()[i], read);
   }
   if (series.has_power()) drop_unnamed_counters(read);
-  if (request.gpus.is_given()) check_selected(request, read, telemetry.devices());
-  if (read.devices.empty() && read.counters.empty()) refuse_unread(path, telemetry);
+  note_identity(telemetry, read);
+  const bool is_left_out =
+      request.files.size() > 1 && request.gpus.is_given() && !has_selected_gpu(request, read);
+  const bool is_at_fault = request.gpus.is_given() && request.files.size() == 1;
+  if (is_at_fault) check_selected(request, {read});
+  if (read.devices.empty() && read.counters.empty() && !is_left_out) refuse_unread(path, telemetry);
   return read;
 }
 
@@ -325,10 +357,28 @@ std::vector<RecordedDevice> recorded_devices(const std::vector<ReadFile>& files)
   std::vector<RecordedDevice> devices;
   for (const ReadFile& read : files) {
     for (const PowerTrace& device : read.devices) {
-      devices.push_back({read.file.path, read.file.facts.series.names_hosts, &device});
+      devices.push_back({read.file.path, &device});
     }
   }
   return devices;
+}
+
+// A GPU that is in two recordings would count twice.
+void refuse_repeated_gpus(std::vector<ReadFile>& files) {
+  std::vector<GpusOfFile> all;
+  for (const ReadFile& read : files) {
+    GpusOfFile& file =
+        all.emplace_back(GpusOfFile{read.file.path, read.file.facts.series.schema, {}});
+    const std::set<std::string> names = read.names();
+    std::ranges::copy_if(read.file.facts.gpus, std::back_inserter(file.gpus),
+                         [&](const auto& gpu) { return names.contains(gpu.first); });
+  }
+  RepeatedGpus repeated = repeated_gpus(all);
+  if (!repeated.sure.empty()) throw Error(repeated.sure.front());
+  for (const std::string& text : repeated.possible) {
+    files.back().file.warnings.push_back(
+        fmt::format("gpu_identity: {}, unless they are of two hosts", text));
+  }
 }
 
 }  // namespace
@@ -336,11 +386,16 @@ std::vector<RecordedDevice> recorded_devices(const std::vector<ReadFile>& files)
 Traces read_traces(const TracesRequest& request) {
   std::vector<ReadFile> files;
   std::map<std::string, std::size_t> uses;  // of a device's name
-  for (const std::string& path : request.files) {
-    files.push_back(read_file(request, path));
-    for (const std::string& name : files.back().names()) ++uses[name];
+  for (const std::string& path : request.files) files.push_back(read_file(request, path));
+  if (files.size() > 1 && request.gpus.is_given()) {
+    check_selected(request, files);
+    std::erase_if(files, [&](const ReadFile& read) { return !has_selected_gpu(request, read); });
+  }
+  for (const ReadFile& read : files) {
+    for (const std::string& name : read.names()) ++uses[name];
   }
   refuse_different_scopes(files);
+  refuse_repeated_gpus(files);
   refuse_repeated_devices(recorded_devices(files));
   refuse_shared_sensors(request, files);
   Traces traces;

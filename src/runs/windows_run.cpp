@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <span>
 #include <utility>
 
@@ -49,18 +48,6 @@ WindowList windows_of(const WindowsRequest& request, Window recorded) {
     return {std::move(found.windows), std::move(found.missing)};
   }
   return {read_windows_file(normal_path(request.windows), {recorded, request.zone}), {}};
-}
-
-// A GPU that is in two recordings would count twice.
-void refuse_repeated_gpus(const std::vector<WindowMeter>& meters) {
-  std::set<std::string_view> seen;
-  for (const WindowMeter& meter : meters) {
-    const std::string_view name = meter.gpu();
-    const std::size_t id = name.find("GPU-");
-    if (id == std::string_view::npos || seen.insert(name.substr(id)).second) continue;
-    throw Error(
-        fmt::format("{} is in several recordings: give one of them", printable(name.substr(id))));
-  }
 }
 
 // What the windows file states of a GPU that is named by its number.
@@ -252,7 +239,6 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   Traces traces = read_traces(
       {request, request.telemetry, request.gpus, true, request.accepted, request.max_sample_gap_s});
   const std::vector<WindowMeter> meters = meters_of(traces, request.max_sample_gap_s);
-  refuse_repeated_gpus(meters);
   const WindowList list = windows_of(request, {traces.first_unix_s, traces.last_unix_s});
   std::vector<Window> windows;
   windows.reserve(list.named.size());

@@ -102,6 +102,9 @@ Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
   pairing.benchmark = benchmark;
   PlacedLoad placed{.reading = load.reading};
   refuse_failed(request.options.contract, placed.reading);
+  if (!request.gpus_fault.empty()) {
+    placed.reading.reasons.add(Reason::invalid_expected_gpu_count, request.gpus_fault);
+  }
   std::optional<Recording> opened;
   if (load.reading.has_window || !load.reading.no_window.empty()) {
     opened.emplace(open_recording(telemetry, request.options, load.reading.captured_zone, inputs));

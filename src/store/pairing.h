@@ -31,6 +31,7 @@ struct Pairing : ZonedResult {
 struct PairRequest {
   const RecomputeOptions& options;
   std::optional<std::int64_t> expected_num_gpus = {};
+  std::string gpus_fault = {};  // of the aggregate, which states a number that cannot be read
   // Witnesses of the zone besides the recording; without them, a zone that nothing states is not
   // decided.
   const OtherWitnesses* witnesses = nullptr;

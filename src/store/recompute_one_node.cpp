@@ -90,9 +90,13 @@ Recomputed recompute_kind(Recomputed begun, const OneNodePieces& pieces,
   }
   if (auto ending = unusable(begun.run, aggregate)) return ended(std::move(begun), *ending);
   const InputFile others = hashed_others(aggregate.text);
-  PairRequest request{
-      options, options.expected_num_gpus ? options.expected_num_gpus : gpus_of(aggregate.text),
-      witnesses};
+  const StatedGpus stated = gpus_stated_in(aggregate.text);
+  PairRequest request{options, options.expected_num_gpus};
+  request.witnesses = witnesses;
+  if (!options.expected_num_gpus) {
+    request.expected_num_gpus = stated.count;
+    request.gpus_fault = stated.fault;
+  }
   std::optional<std::string> hardware;
   if (options.uncertainty.is_wanted || !options.idle.empty()) {
     hardware = hardware_of(aggregate.text);

@@ -21,7 +21,7 @@
 namespace aggregate_power {
 
 inline constexpr std::size_t kMaxCellCharacters = 131072;
-inline constexpr std::size_t kMaxWantedColumns = 11;
+inline constexpr std::size_t kMaxWantedColumns = 17;
 inline constexpr std::size_t kMaxBatchRows = 128;
 
 // A cell larger than kMaxCellCharacters, or what else makes the text unusable as a table.

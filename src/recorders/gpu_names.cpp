@@ -1,0 +1,331 @@
+// Joins what rows call one GPU, and finds what they cannot mean.
+#include "recorders/gpu_names.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text/ascii.h"
+#include "base/text/pattern.h"
+#include "base/text/unicode.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr char kSeparator = '\x01';
+
+bool fits_name(std::string_view name, const Pattern& pattern) {
+  return pattern.matches(lower_ascii(strip(name)));
+}
+
+// "GPU-5F0C" and "5f0c" are one UUID. Empty: one that is nobody's, such as zeros.
+std::string plain_uuid(std::string_view uuid) {
+  constexpr std::size_t kLeastZeros = 8;
+  std::string plain = lower_ascii(uuid);
+  if (plain.starts_with("gpu-")) plain.erase(0, 4);
+  const bool are_zeros = plain.find_first_not_of("0-") == plain.npos;
+  return are_zeros && plain.size() >= kLeastZeros ? std::string() : plain;
+}
+
+// "00000000:3B:00.0" and "0000:3b:00.0" are one address.
+std::string plain_pci(std::string_view pci) {
+  const std::string plain = lower_ascii(pci);
+  return plain.substr(std::min(plain.find_first_not_of('0'), plain.size()));
+}
+
+std::string joined(std::initializer_list<std::string_view> parts, std::string_view between = "/") {
+  std::string text;
+  for (const std::string_view part : parts) {
+    if (part.empty()) continue;
+    if (!text.empty()) text += between;
+    text += part;
+  }
+  return text;
+}
+
+std::string short_name(const GpuKey& key) {
+  return key.index.empty() ? std::string() : joined({key.host, key.index});
+}
+
+std::string long_name(const GpuKey& key) {
+  return key.index.empty() ? std::string() : joined({key.host, key.place, key.index});
+}
+
+std::string pci_name(const GpuKey& key) {
+  return key.pci.empty() ? std::string() : joined({key.host, key.place, key.pci});
+}
+
+// Names that are unique, by what makes them so. Empty: the key has none.
+std::string uuid_id(const GpuKey& key) { return plain_uuid(key.uuid); }
+std::string pci_id(const GpuKey& key) {
+  return key.pci.empty() ? std::string()
+                         : fmt::format("{}{}{}{}{}", key.host, kSeparator, key.place, kSeparator,
+                                       plain_pci(key.pci));
+}
+std::string local_id(const GpuKey& key) {
+  return key.index.empty() ? std::string()
+                           : fmt::format("{}{}{}{}{}", key.host, kSeparator, key.place, kSeparator,
+                                         key.index);
+}
+
+const std::string& unique_name(const GpuKey& key) { return key.uuid.empty() ? key.pci : key.uuid; }
+
+}  // namespace
+
+bool is_uuid_name(std::string_view name) {
+  static const Pattern pattern = "((gpu|device|nvml|card)[ ._-]?)?uuid";
+  return fits_name(name, pattern);
+}
+
+bool is_pci_name(std::string_view name) {
+  static const Pattern pattern =
+      "((gpu|device)[ ._-]?)?(pci[ ._-]?)?(bus[ ._-]?id|bdf)|(gpu[ ._-]?)?pci([ ._-]?(id|addr|address))?";
+  return fits_name(name, pattern);
+}
+
+bool is_place_name(std::string_view name) {
+  static const Pattern pattern =
+      "((k8s|kubernetes|kube|slurm|ray|exported|gpu|global|local|compute|physical)[ ._-]?)?"
+      "(host|node|server|machine|pod|vm|container|worker|rank|replica|instance|ip)"
+      "([ ._-]?(name|id|ip|uid|uuid|rank|addr|address|idx|index|number|no))?"
+      "|hostip|mpi[ ._-]?rank|world[ ._-]?rank";
+  return fits_name(name, pattern);
+}
+
+bool names_no_gpu(std::string_view cell) {
+  constexpr std::string_view kFirst = "-[nNuUeE";
+  constexpr std::string_view kWords[] = {
+      "-1",      "-",         "--",    "n/a",           "na",            "none",
+      "null",    "nil",       "nan",   "not available", "not supported", "not found",
+      "unknown", "undefined", "error", "unknown error", "gpu is lost",   "insufficient permissions"};
+  cell = strip(cell);
+  if (cell.empty()) return true;
+  if (kFirst.find(cell.front()) == kFirst.npos) return false;
+  if (cell.front() == '[' && cell.back() == ']') cell = strip(cell.substr(1, cell.size() - 2));
+  return std::ranges::find(kWords, lower_ascii(cell)) != std::end(kWords);
+}
+
+void write_key(const RowKey& row, std::string& text) {
+  text.assign(row.host);
+  text += kSeparator;
+  bool is_first = true;
+  for (const std::string_view place : row.places) {
+    if (place.empty()) continue;
+    if (!std::exchange(is_first, false)) text += '/';
+    text += place;
+  }
+  for (const std::string_view part : {row.index, row.uuid, row.pci}) (text += kSeparator) += part;
+}
+
+GpuKey read_key(std::string_view text) {
+  std::array<std::string, 5> parts;
+  for (std::string& part : parts) {
+    const std::size_t end = std::min(text.find(kSeparator), text.size());
+    const std::string_view cell = strip(text.substr(0, end));
+    if (!names_no_gpu(cell)) part = cell;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  if (plain_uuid(parts[3]).empty()) parts[3].clear();
+  return {parts[0], parts[1], parts[2], parts[3], parts[4]};
+}
+
+bool names_gpu(const GpuKey& key) {
+  return !key.index.empty() || !key.uuid.empty() || !key.pci.empty();
+}
+
+std::vector<std::string> names_of(const GpuKey& key) {
+  std::vector<std::string> names;
+  for (std::string name :
+       {key.index, short_name(key), long_name(key), key.uuid, key.pci, pci_name(key)}) {
+    if (name.empty() || std::ranges::find(names, name) != names.end()) continue;
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+GpuKey key_of_name(std::string_view name, bool names_hosts) {
+  GpuKey key;
+  const std::size_t slash = names_hosts ? name.rfind('/') : name.npos;
+  if (slash != name.npos) key.host = name.substr(0, slash);
+  const std::string_view own = name.substr(slash == name.npos ? 0 : slash + 1);
+  const bool is_uuid = own.starts_with("GPU-") || own.starts_with("MIG-");
+  (is_uuid                         ? key.uuid
+   : own.find(':') != own.npos ? key.pci
+                                   : key.index) = own;
+  return key;
+}
+
+std::vector<std::string> comparable_names(const GpuKey& key) {
+  std::vector<std::string> names;
+  if (!key.uuid.empty()) names.push_back("uuid " + plain_uuid(key.uuid));
+  if (!key.pci.empty()) names.push_back("pci " + plain_pci(key.pci));
+  if (!key.index.empty()) names.push_back("index " + key.index);
+  return names;
+}
+
+SameGpu same_gpu(const GpuKey& a, const GpuKey& b) {
+  const auto same = [](bool is_same) { return is_same ? SameGpu::yes : SameGpu::no; };
+  if (!a.uuid.empty() && !b.uuid.empty()) return same(plain_uuid(a.uuid) == plain_uuid(b.uuid));
+  // "node-1.cluster.local" is "node-1".
+  const auto host_of = [](const GpuKey& key) {
+    const std::string host = lower_ascii(key.host.empty() ? key.place : key.host);
+    return is_ascii_digits(host.substr(0, host.find('.'))) ? host : host.substr(0, host.find('.'));
+  };
+  const std::string host_a = host_of(a);
+  const std::string host_b = host_of(b);
+  const bool know_hosts = !host_a.empty() && !host_b.empty();
+  if (know_hosts && host_a != host_b) return SameGpu::no;
+  const bool know_pci = !a.pci.empty() && !b.pci.empty();
+  const bool know_index = !a.index.empty() && !b.index.empty();
+  if (!know_pci && !know_index) return SameGpu::no;
+  const bool is_same = know_pci ? plain_pci(a.pci) == plain_pci(b.pci) : a.index == b.index;
+  if (!is_same) return SameGpu::no;
+  return know_hosts ? SameGpu::yes : SameGpu::maybe;
+}
+
+// The GPU that has the UUID or the PCI address, or none so far.
+std::optional<std::uint32_t> GpuNames::identified(const GpuKey& key) const {
+  if (const auto found = by_uuid_.find(uuid_id(key)); found != by_uuid_.end()) return found->second;
+  const auto found = by_pci_.find(pci_id(key));
+  const bool is_other = found != by_pci_.end() && !key.uuid.empty() &&
+                        !gpus_[found->second].uuid.empty();
+  if (found != by_pci_.end() && !is_other) return found->second;
+  const auto local = by_local_.find(local_id(key));
+  if (local == by_local_.end()) return std::nullopt;
+  const bool has_id = !key.uuid.empty() || !key.pci.empty();
+  const std::uint32_t first = local->second.gpus.front();
+  const bool lacks_id = unique_name(gpus_[first].keys.front()).empty() && gpus_[first].uuid.empty();
+  return !has_id || lacks_id ? std::optional(first) : std::nullopt;
+}
+
+std::uint32_t GpuNames::add(const GpuKey& key) {
+  const std::uint32_t number = identified(key).value_or(static_cast<std::uint32_t>(gpus_.size()));
+  if (number == gpus_.size()) gpus_.emplace_back();
+  Gpu& gpu = gpus_[number];
+  if (std::ranges::find(gpu.keys, key) == gpu.keys.end()) gpu.keys.push_back(key);
+  if (gpu.uuid.empty()) gpu.uuid = key.uuid;
+  if (gpu.pci.empty()) gpu.pci = key.pci;
+  if (!key.uuid.empty()) by_uuid_.try_emplace(uuid_id(key), number);
+  if (!key.pci.empty()) by_pci_.insert_or_assign(pci_id(key), number);
+  if (key.index.empty()) return number;
+  Local& local = by_local_[local_id(key)];
+  if (std::ranges::find(local.gpus, number) == local.gpus.end()) local.gpus.push_back(number);
+  local.lacks_id = local.lacks_id || unique_name(key).empty();
+  return number;
+}
+
+// By GPU, the name that all its rows give it and those of no other GPU do. Empty: there is none.
+std::vector<std::string> GpuNames::unique(std::string (*name)(const GpuKey&)) const {
+  std::vector<std::string> own(gpus_.size());
+  std::map<std::string, std::size_t> gpu_by_name;
+  std::vector<bool> is_shared(gpus_.size());
+  for (std::size_t i = 0; i < gpus_.size(); ++i) {
+    for (const GpuKey& key : gpus_[i].keys) {
+      std::string text = name(key);
+      if (text.empty()) continue;
+      const std::size_t first = gpu_by_name.try_emplace(text, i).first->second;
+      if (first != i) is_shared[first] = is_shared[i] = true;
+      if (own[i].empty()) own[i] = text;
+      if (own[i] != text) is_shared[i] = true;
+    }
+  }
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    if (is_shared[i]) own[i].clear();
+  }
+  return own;
+}
+
+std::vector<std::string> GpuNames::names() const {
+  const std::vector<std::string> brief = unique(short_name);
+  const std::vector<std::string> full = unique(long_name);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < gpus_.size(); ++i) {
+    const Gpu& gpu = gpus_[i];
+    const std::string& id = gpu.uuid.empty() ? gpu.pci : gpu.uuid;
+    const GpuKey& first = gpu.keys.front();
+    names.push_back(by_id_ && !id.empty()  ? id
+                    : !brief[i].empty()    ? brief[i]
+                    : !full[i].empty()     ? full[i]
+                    : !gpu.uuid.empty()    ? gpu.uuid
+                    : gpu.pci.empty()      ? long_name(first)
+                                           : joined({first.host, first.place, gpu.pci}));
+  }
+  return names;
+}
+
+std::vector<GpuKey> GpuNames::keys() const {
+  std::vector<GpuKey> keys;
+  for (const Gpu& gpu : gpus_) {
+    GpuKey key = gpu.keys.front();
+    for (const GpuKey& other : gpu.keys) {
+      if (key.index.empty()) key.index = other.index;
+    }
+    key.uuid = gpu.uuid;
+    key.pci = gpu.pci;
+    keys.push_back(std::move(key));
+  }
+  return keys;
+}
+
+bool GpuNames::shows_places() const {
+  const std::vector<std::string> brief = unique(short_name);
+  const std::vector<std::string> full = unique(long_name);
+  for (std::size_t i = 0; i < gpus_.size(); ++i) {
+    const bool is_id = by_id_ && !(gpus_[i].uuid.empty() && gpus_[i].pci.empty());
+    if (!is_id && brief[i].empty() && !full[i].empty()) return true;
+  }
+  return false;
+}
+
+// One GPU under two indices of one place.
+std::string GpuNames::conflict_of(const Gpu& gpu) const {
+  std::map<std::string, std::string> index_by_place;
+  for (const GpuKey& key : gpu.keys) {
+    if (key.index.empty()) continue;
+    const auto [known, is_new] =
+        index_by_place.try_emplace(joined({key.host, key.place}), key.index);
+    if (is_new || known->second == key.index) continue;
+    return fmt::format("{} is GPU {} in some rows and GPU {} in others",
+                       printable(gpu.uuid.empty() ? gpu.pci : gpu.uuid), printable(known->second),
+                       printable(key.index));
+  }
+  return {};
+}
+
+std::vector<std::string> GpuNames::conflicts() const {
+  const std::vector<std::string> names = this->names();
+  std::vector<std::string> conflicts;
+  for (const Gpu& gpu : gpus_) {
+    if (by_id_) break;
+    if (std::string text = conflict_of(gpu); !text.empty()) conflicts.push_back(std::move(text));
+  }
+  for (const auto& [local, called] : by_local_) {
+    if (called.gpus.size() < 2 || !called.lacks_id) continue;
+    conflicts.push_back(fmt::format(
+        "some rows of GPU {} name no UUID, and may be of {} or of {}",
+        printable(gpus_[called.gpus[0]].keys.front().index), printable(names[called.gpus[0]]),
+        printable(names[called.gpus[1]])));
+  }
+  return conflicts;
+}
+
+std::vector<std::string> GpuNames::notes() const {
+  const std::vector<std::string> names = this->names();
+  std::vector<std::string> notes;
+  for (const auto& [local, called] : by_local_) {
+    if (called.gpus.size() < 2 || by_id_) continue;
+    std::vector<std::string> ids;
+    for (const std::uint32_t gpu : called.gpus) ids.push_back(printable(names[gpu]));
+    const GpuKey& key = gpus_[called.gpus.front()].keys.front();
+    notes.push_back(fmt::format("gpu_identity: index {} is that of {}, which count as {} GPUs",
+                                printable(key.index), fmt::join(ids, " and "), ids.size()));
+  }
+  return notes;
+}
+
+}  // namespace aggregate_power
