@@ -302,7 +302,7 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
   read.file.facts.naive_stamps = telemetry.naive_stamps();
   read.file.facts.timezone = telemetry.zone().name();
   read.file.facts.timezone_source = recording.zone_source();
-  if (const auto* fault = recording.needed_zone_fault(telemetry)) throw Error(fault->text);
+  if (const auto* unzoned = recording.needed_zone_fault(telemetry)) throw Error(unzoned->text);
   if (auto doubt = recording.zone_doubt(telemetry)) read.file.warnings.push_back(std::move(*doubt));
   if (auto silent = silent_series_text(telemetry.silent_series())) {
     read.file.warnings.push_back(std::move(*silent));
