@@ -250,7 +250,8 @@ def test_windows_and_attribute_refuse_them_too(folder):
     for header, row, said in (
             ("gpu_power_w", lambda at, gpu: 5000 + at, "milliwatts? pass --power-unit mW"),
             ("power_w", lambda at, gpu: 9000 if at == 30 else 300, "implausible_power: a reading of 9000 W"),
-            ("power_w,power_limit", lambda at, gpu: "593,115", "invalid_power_sample")):
+            ("power_w,power_limit", lambda at, gpu: "593,115", "invalid_power_sample"),
+            ("power_w,power_limit", lambda at, gpu: f"{460 + at % 3},350", "above its power limit of 350 W by more than 30 %")):
         folder.rows(header, row)
         same(1, folder.call(*words).status)
         assert said in folder.out + folder.err, folder.out + folder.err
