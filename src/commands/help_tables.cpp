@@ -51,6 +51,13 @@ Table options_table(std::string_view wanted) {
   return table;
 }
 
+std::string what_to_do(Reason reason) {
+  std::string text(remedy(reason));
+  if (is_acceptable(reason))
+    text += fmt::format(". It can be accepted: `--accept {}`", code(reason));
+  return text;
+}
+
 Table reasons_table(std::string_view wanted) {
   constexpr std::pair<std::string_view, ReasonGroup> kGroups[] = {
       {"run", ReasonGroup::run},       {"nodes", ReasonGroup::nodes},
@@ -59,19 +66,12 @@ Table reasons_table(std::string_view wanted) {
       {"store", ReasonGroup::store},
   };
   Table table{{"code", "what happened", "usual causes", "what to do"}, {}};
-  if (wanted == "acceptable") {
-    table.header = {"code"};
-    for (const Reason reason : all_reasons()) {
-      if (is_acceptable(reason)) table.rows.push_back({code_span(code(reason))});
-    }
-    return table;
-  }
   for (const auto& [name, of] : kGroups) {
     if (name != wanted) continue;
     for (const Reason reason : all_reasons()) {
       if (group(reason) != of) continue;
       table.rows.push_back({code_span(code(reason)), std::string(meaning(reason)),
-                            std::string(causes(reason)), std::string(remedy(reason))});
+                            std::string(causes(reason)), what_to_do(reason)});
     }
   }
   return table;

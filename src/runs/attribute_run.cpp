@@ -165,13 +165,18 @@ struct RecordedPower {
   std::string scope;
   PlausibleWatts plausible;
   PowerUnit::Size unit;
+  std::map<std::string, double> limits_w;  // Traces'
 };
 
 void refuse_impossible_power(const AttributionLane& lane, Window window,
                              const RecordedPower& recorded) {
   const double mean_w = lane.power.energy_j(window) / window.duration_s();
-  const std::string why = impossible_window_text(mean_w, lane.power.peak_w(window), recorded.unit,
-                                                 recorded.plausible.most_w);
+  std::string why = impossible_window_text(mean_w, lane.power.peak_w(window), recorded.unit,
+                                           recorded.plausible.most_w);
+  const auto limit = recorded.limits_w.find(lane.power.device());
+  if (why.empty() && limit != recorded.limits_w.end()) {
+    why = above_limit_text(mean_w, limit->second);
+  }
   if (why.empty()) return;
   throw Error(fmt::format("GPU {}: implausible_power: {}", lane.power.device(), why));
 }
@@ -459,7 +464,8 @@ AttributionReport attribute_run(const AttributeRequest& request) {
     }
   }
   const std::optional<Zone> zone = zone_of(power);
-  const RecordedPower recorded{scope_of(power), plausible_watts_of(power), unit_of(power)};
+  const RecordedPower recorded{scope_of(power), plausible_watts_of(power), unit_of(power),
+                               power.limits_w};
   std::vector<AttributionLane> lanes = attribution_lanes(traces, std::move(power), request.gpus);
   AttributionReport report = Attributing(request, lanes, zone).report(rates, recorded);
   report.telemetry = request.telemetry;

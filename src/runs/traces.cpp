@@ -44,7 +44,8 @@ class SampleKeeper {
   void take(const Batch& batch) {
     for (std::size_t i = 0; i < batch.readings.size(); ++i) {
       const Reading& reading = batch.readings[i];
-      const bool is_above = !batch.states.empty() && is_above_limit(reading, batch.states[i]);
+      const bool has_state = !batch.states.empty();
+      const bool is_above = has_state && is_above_limit(reading, batch.states[i]);
       if (reading.kind == Reading::Kind::no_device) ++unnamed_;
       if (reading.device == kNoDevice) {
         if (states_none(reading)) unnamed_invalid_unix_s_.push_back(reading.unix_s);
@@ -53,6 +54,10 @@ class SampleKeeper {
       if (reading.device >= devices_.size()) devices_.resize(reading.device + 1);
       Device& device = devices_[reading.device];
       device.is_seen = true;
+      if (has_state) {
+        const double limit_w = batch.states[i][GpuQuantity::power_limit_w];
+        if (limit_w > device.limit_w) device.limit_w = limit_w;  // which NaN is not
+      }
       if (states_none(reading) || is_above) device.invalid_unix_s.push_back(reading.unix_s);
       if (reading.kind != Reading::Kind::power || states_none(reading)) continue;
       std::vector<Sample>& samples = device.samples;
@@ -68,6 +73,7 @@ class SampleKeeper {
     std::vector<Sample> samples = {};
     std::vector<double> invalid_unix_s = {};  // of rows whose power is none
     bool is_seen = false;                     // also without a reading
+    double limit_w = 0;                       // the highest that its rows state; 0: none
     double furthest_back_s = 0;               // from a row to the next one
   };
   std::vector<Device>& devices() { return devices_; }
@@ -91,7 +97,8 @@ struct ReadFile {
   TraceFile file;
   std::vector<PowerTrace> devices;
   std::vector<DeviceCounter> counters;
-  std::vector<std::string> silent;  // devices without a reading of power
+  std::vector<std::string> silent;         // devices without a reading of power
+  std::map<std::string, double> limits_w;  // of those that state one
 
   // Each once.
   std::set<std::string> names() const {
@@ -195,6 +202,7 @@ void keep_device(const Telemetry& telemetry, std::uint32_t number, SampleKeeper:
         "out_of_order: GPU {}: a row is {:.3f} s before the one above it; rows are read by their times",
         printable(name), device.furthest_back_s));
   }
+  if (device.limit_w > 0) read.limits_w[name] = device.limit_w;
   const PowerTrace& trace =
       read.devices.emplace_back(name, std::move(device.samples), telemetry.facts().interpolation,
                                 telemetry.pauses(), std::move(device.invalid_unix_s));
@@ -404,6 +412,7 @@ Traces read_traces(const TracesRequest& request) {
       if (uses[device] <= 1) return device;
       return fmt::format("{}:{}", plain_stem(read.file.path), device);
     };
+    for (const auto& [name, limit_w] : read.limits_w) traces.limits_w[name_of(name)] = limit_w;
     for (PowerTrace& device : read.devices) {
       device.rename(name_of(device.device()));
       traces.devices.push_back(std::move(device));
@@ -440,6 +449,11 @@ PlausibleWatts plausible_watts_of(const Traces& traces) {
   const bool have_limits = std::ranges::all_of(
       traces.files, [](const TraceFile& file) { return file.facts.series.has_power_limit; });
   return plausible_watts(scope_of(traces), have_limits);
+}
+
+std::string above_limit_text(double mean_w, double limit_w) {
+  return impossible_power_text({.mean_w = mean_w, .stated = {.rows = 1, .limits_w = limit_w}},
+                               PowerUnit::Size::watt, PlausibleWatts());
 }
 
 PowerUnit::Size unit_of(const Traces& traces) {

@@ -1,6 +1,7 @@
 // The power of every device of one or several recordings, in memory.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,9 +32,10 @@ struct TraceFile {
 };
 
 struct Traces {
-  std::vector<PowerTrace> devices;      // in the order of their names
-  std::vector<DeviceCounter> counters;  // also of devices without power
-  std::vector<std::string> silent;      // devices whose rows have no reading of power at all
+  std::vector<PowerTrace> devices;         // in the order of their names
+  std::vector<DeviceCounter> counters;     // also of devices without power
+  std::map<std::string, double> limits_w;  // the highest power limit that a device's rows state
+  std::vector<std::string> silent;         // devices whose rows have no reading of power at all
   std::vector<TraceFile> files;
   double first_unix_s = 0;  // of all devices
   double last_unix_s = 0;
@@ -48,6 +50,8 @@ Traces read_traces(const TracesRequest& request);
 // What their sensors measure: "gpu", "node". "unknown" if no recording shows it.
 std::string scope_of(const Traces& traces);
 PlausibleWatts plausible_watts_of(const Traces& traces);
+// Why a window's mean is above the highest power limit that the GPU's rows state; empty: it is not.
+std::string above_limit_text(double mean_w, double limit_w);
 // In which bare numbers of the first recording were read.
 PowerUnit::Size unit_of(const Traces& traces);
 

@@ -37,6 +37,7 @@ WindowMeter::WindowMeter(std::string gpu, const PowerTrace* power,
       counter_(std::move(counter)),
       max_sample_gap_s_(options.max_sample_gap_s),
       most_w_(options.most_w),
+      limit_w_(options.limit_w),
       is_of_module_(options.is_of_module),
       unit_(options.unit) {
   if (power_ != nullptr) coverage_.emplace(*power_, max_sample_gap_s_);
@@ -50,7 +51,8 @@ GpuWindow WindowMeter::by_power(Window window, const std::vector<Window>& own) c
   gpu.peak_power_w = power_->peak_w(window);
   for (const Window& stretch : own) gpu.own_energy_j += power_->energy_j(stretch);
   const double mean_w = gpu.energy_j / window.duration_s();
-  const std::string why = impossible_window_text(mean_w, *gpu.peak_power_w, unit_, most_w_);
+  std::string why = impossible_window_text(mean_w, *gpu.peak_power_w, unit_, most_w_);
+  if (why.empty() && limit_w_ > 0) why = above_limit_text(mean_w, limit_w_);
   if (why.empty()) return gpu;
   GpuWindow refused;
   refused.fault = "implausible_power: " + why;
@@ -113,15 +115,17 @@ std::vector<WindowMeter> meters_of(Traces& traces, double max_sample_gap_s) {
   std::vector<std::string> names;
   for (const auto& [name, gpu] : sources) names.push_back(name);
   std::ranges::stable_sort(names, device_name_less);
-  const MeterOptions options{
-      max_sample_gap_s, plausible_watts_of(traces).most_w,
-      std::ranges::any_of(traces.files,
-                          [](const TraceFile& file) { return is_of_module(file.facts.series); }),
-      unit_of(traces)};
+  MeterOptions options{.max_sample_gap_s = max_sample_gap_s,
+                       .most_w = plausible_watts_of(traces).most_w,
+                       .unit = unit_of(traces)};
+  options.is_of_module = std::ranges::any_of(
+      traces.files, [](const TraceFile& file) { return is_of_module(file.facts.series); });
   std::vector<WindowMeter> meters;
   meters.reserve(names.size());
   for (const std::string& name : names) {
     const GpuSources& gpu = sources[name];
+    const auto limit = traces.limits_w.find(name);
+    options.limit_w = limit == traces.limits_w.end() ? 0 : limit->second;
     std::optional<CounterTrace> counter;
     if (gpu.counter != nullptr) {
       counter.emplace(std::move(gpu.counter->samples), gpu.counter->unit_j, gpu.power);

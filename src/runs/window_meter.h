@@ -15,6 +15,7 @@ namespace aggregate_power {
 struct MeterOptions {
   double max_sample_gap_s = kDefaultMaxSampleGapS;
   double most_w = kMostMeanWatts;                // PlausibleWatts'
+  double limit_w = 0;                            // of this GPU; 0: unknown
   bool is_of_module = false;                     // counters also have the processor and the memory
   PowerUnit::Size unit = PowerUnit::Size::watt;  // as bare numbers were read
 };
@@ -42,6 +43,7 @@ class WindowMeter {
   std::optional<CounterTrace> counter_;
   double max_sample_gap_s_;
   double most_w_;
+  double limit_w_;
   bool is_of_module_;
   PowerUnit::Size unit_;
 };

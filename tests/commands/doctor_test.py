@@ -41,7 +41,7 @@ def recording(folder, rows, power="power.draw.instant [W]"):
 
 
 def test_implausible_readings_are_told(folder):
-    """By doctor, and by measure, whose number stays as the contract has it: a trapezoid over all readings."""
+    """By doctor, and by measure, whose number, where it is accepted, is a trapezoid over all readings."""
     load = {"benchmark_start_time_unix": 1788852010, "benchmark_end_time_unix": 1788852050, "duration": 40,
             "completed": 5, "total_input_tokens": 8000, "total_output_tokens": 1000}
     (folder / "run.json").write_text(json.dumps(load))
@@ -56,8 +56,9 @@ def test_implausible_readings_are_told(folder):
                            for second in range(60) for gpu in (0, 1)])
         check = doctor(folder, "gpu_metrics.csv")["readings"]
         same(("ok", "none is implausible") if found is None else ("advice", found), (check["status"], check["found"]))
-        done = subprocess.run([PROGRAM, "measure", "run.json", "gpu_metrics.csv", "--json"], cwd=folder,
-                              capture_output=True, text=True, env={"PATH": "/nowhere", "TZ": "UTC"}, timeout=60)
+        words = [PROGRAM, "measure", "run.json", "gpu_metrics.csv", "--json", "--accept", "implausible_power"]
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, env={"PATH": "/nowhere", "TZ": "UTC"},
+                              timeout=60)
         run = json.loads(done.stdout)["runs"][0]
         same((True, 2 * 40 * 300.5 + gain_j), (run["valid"], run["total_gpu_energy_j"]))
         told = [text for text in run["warnings"] if "implausible_readings" in text]

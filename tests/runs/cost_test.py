@@ -88,13 +88,13 @@ HALF_PAST = (SIX + 1800, SEVEN + 1800)
 
 
 def test_the_hour_splits_exactly(folder):
-    # 3600 W constant from 06:30 to 07:30: 0.5 kWh * 3.6 in each hour.
-    folder.recording(constant(3600))
+    # 1800 W constant from 06:30 to 07:30: 0.5 kWh * 1.8 in each hour.
+    folder.recording(constant(1800))
     folder.result(*HALF_PAST)
     found = folder.facility("--carbon", MISO)
-    near(1.8 * 501 + 1.8 * 419, found["carbon_gco2e"])
+    near(0.9 * 501 + 0.9 * 419, found["carbon_gco2e"])
     near((501 + 419) / 2, found["mean_gco2e_per_kwh"])
-    same([[SIX + 1800, SEVEN, 1800 * 3600, 501], [SEVEN, SEVEN + 1800, 1800 * 3600, 419]],
+    same([[SIX + 1800, SEVEN, 1800 * 1800, 501], [SEVEN, SEVEN + 1800, 1800 * 1800, 419]],
          [[hour["start_unix"], hour["end_unix"], hour["measured_energy_j"], hour["gco2e_per_kwh"]]
           for hour in found["hours"]])
     same({"source": str(MISO), "zone": "US-MIDW-MISO", "per_kwh": None}, found["carbon"])
