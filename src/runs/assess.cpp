@@ -137,7 +137,7 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
       result.reasons.add(Reason::aggregate_result_unwritable,
                          fmt::format("'{}' is too large for a number", key));
     }
-    result.reasons.add(zero_metrics(result.metrics));
+    if (result.is_valid()) result.reasons.add(zero_metrics(result.metrics));
   }
   if (request.extended) result.fleet = std::move(measurement.fleet);
   if (result.telemetry && result.telemetry->series.counter && reading.load &&
