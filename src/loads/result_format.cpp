@@ -206,7 +206,7 @@ void RequestTally::take(const RequestTimes& request) {
 
 bool SeenRequests::is_repeated(std::string_view id, double start_s, double end_s) {
   if (id.empty() || !(end_s >= start_s)) return false;
-  // The odd number is that of Fibonacci hashing.
+  // The odd number is 2^64 divided by the golden ratio: Fibonacci hashing.
   const auto mixed = [](std::uint64_t hash, std::uint64_t value) {
     return (hash ^ value ^ (hash >> 29U)) * 0x9E3779B97F4A7C15U;
   };

@@ -158,7 +158,7 @@ IdlePower found_beside_load(const RunOptions& run, std::span<const SensorReading
     }
     return idle;
   };
-  // The nearest plateau that is idle; those of other loads are passed over.
+  // The nearest plateau that is idle: plateaus of other loads are passed over.
   bool has_other_load = false;
   const auto nearest = [&](const char* source, const auto& find) {
     for (Window beyond = window;;) {

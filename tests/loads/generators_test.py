@@ -1031,7 +1031,7 @@ def test_a_given_window_of_another_length(folder):
         folder.published("result.json", *half, "--input-tokens", "9", "--output-tokens", "7", "--requests", "1")
     # In milliseconds it is the same length.
     folder.published(folder.put(sample("sglang.jsonl", duration=30000)), *half)
-    # The requests are listed: those of the window count.
+    # The requests are listed: what they did in the window counts.
     run = folder.measure(folder.put(guidellm_of([(0, 0, 60, 600), (0, 0, 20, 100), (40, 40, 60, 100)])), *half)
     same((1, 400), (run["completed_requests"], run["output_tokens"]))
     near(30000 / 400, folder.published("result.json", *half)[0]["joules_per_output_token"])
