@@ -72,8 +72,11 @@ TEST(SeenRequests, KnowsAnIdWithItsTimes) {
   EXPECT_TRUE(seen.is_repeated("a", 1, 2));
   EXPECT_FALSE(seen.is_repeated("a", 1, 3));
   EXPECT_FALSE(seen.is_repeated("b", 1, 2));
-  EXPECT_FALSE(seen.is_repeated("", 1, 2));
-  EXPECT_FALSE(seen.is_repeated("", 1, 2));
+  for (const bool is_again : {false, true}) {
+    EXPECT_FALSE(seen.is_repeated("", 1, 2));
+    EXPECT_FALSE(seen.is_repeated("", 1.001, 2.5));
+    EXPECT_EQ(seen.is_repeated("", 1788852030.123456, 1788852031.654321), is_again);
+  }
 }
 
 }  // namespace requests_in_window_test
