@@ -32,7 +32,7 @@ std::optional<Window> idle_before(std::span<const IdleGpu> gpus, Window window, 
 std::optional<Window> idle_after(std::span<const IdleGpu> gpus, Window window, double max_gap_s);
 
 // The least power at which a GPU was steady for 4 s outside the window, as far as its samples go.
-// Nullopt: it never was.
+// Returns nullopt if it never was.
 std::optional<double> least_steady_w(const IdleGpu& gpu, Window window);
 
 // Mean powers in a stretch.

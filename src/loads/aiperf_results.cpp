@@ -1,5 +1,7 @@
 // AIPerf's exports read by themselves: profile_export_aiperf.json, or profile_export.jsonl.
 // ai-dynamo/aiperf: src/aiperf/exporters/metrics_json_exporter.py.
+#include <numeric>
+
 #include "base/text/written_time.h"
 #include "loads/formats.h"
 
@@ -10,6 +12,7 @@ constexpr std::string_view kAiperfMarks[] = {"input_config", "benchmark_duration
                                              "request_latency.unit"};
 constexpr std::string_view kAiperfFields[] = {"request_count.avg",
                                               "error_request_count.avg",
+                                              "error_summary[].count",
                                               "total_isl.avg",
                                               "total_osl.avg",
                                               "input_sequence_length.avg",
@@ -56,8 +59,10 @@ LoadReading conclude_aiperf_summary(const ResultScope& scope) {
   const auto input = tokens("total_isl.avg", "input_sequence_length.avg");
   const auto output = tokens("total_osl.avg", "output_sequence_length.avg");
   set_counts(reading, scope.files.rules, requests, input, output);
+  const auto errors = values.list("error_summary[].count");
+  const auto listed = whole_count(std::accumulate(errors.begin(), errors.end(), 0.0)).value_or(0);
   reading.failed_requests =
-      static_cast<std::uint64_t>(values.count("error_request_count.avg").value_or(0));
+      static_cast<std::uint64_t>(values.count("error_request_count.avg").value_or(listed));
   if (values.text("was_cancelled") == "true") reading.defect = "AIPerf was cancelled";
   const auto first_ns = values.number("min_request_timestamp.avg");
   const auto last_ns = values.number("max_response_timestamp.avg");

@@ -1,4 +1,5 @@
 // LLMPerf: the summary, and the individual responses. ray-project/llmperf: token_benchmark_ray.py.
+#include <algorithm>
 #include <cmath>
 
 #include "loads/formats.h"
@@ -13,6 +14,7 @@ constexpr std::string_view kLlmperfFields[] = {"timestamp",
                                                "results_num_completed_requests",
                                                "results_num_completed_requests_per_min",
                                                "results_number_errors",
+                                               "results_num_requests_started",
                                                "results_number_input_tokens_mean",
                                                "results_number_output_tokens_mean",
                                                "model",
@@ -29,8 +31,10 @@ LoadReading conclude_llmperf(const ResultScope& scope) {
   set_counts(reading, scope.files.rules, requests,
              mean_times(reading, values.number("results_number_input_tokens_mean"), requests),
              mean_times(reading, values.number("results_number_output_tokens_mean"), requests));
+  const std::int64_t started = values.count("results_num_requests_started").value_or(0);
+  const std::int64_t errors = values.count("results_number_errors").value_or(0);
   reading.failed_requests =
-      static_cast<std::uint64_t>(values.count("results_number_errors").value_or(0));
+      static_cast<std::uint64_t>(std::max(errors, started - requests.value_or(started)));
   if (const auto written_s = values.number("timestamp")) {
     const bool is_whole = *written_s == std::floor(*written_s);
     reading.clues.end_stamp = WallStamp{*written_s, true, is_whole ? 1.0 : 0.001};

@@ -99,8 +99,8 @@ struct RequestTally {
 // Recognizes requests that a file lists twice, such as an export joined with its copy.
 class SeenRequests {
  public:
-  // Whether a request of this id and these times was here before. One without an id or times is
-  // always another one.
+  // Whether a request of this id and these times was here before. One without times is always
+  // another one; so is one without an id, unless its times are finer than 1 ms.
   bool is_repeated(std::string_view id, double start_s, double end_s);
 
  private:

@@ -174,8 +174,8 @@ const LoadGenerator* best_fit(std::span<const LoadGenerator> generators, const R
   return best;
 }
 
-// The beginning, by which a result is recognized; more of it where long arrays are before its marks,
-// as in a result of vLLM whose keys were sorted.
+// The beginning, by which a result is recognized; more of it where long arrays are before its
+// marks, as in a result of vLLM whose keys were sorted.
 std::string head_of(ByteSource& source, std::span<const LoadGenerator> generators) {
   constexpr std::size_t kMostBytes = std::size_t{16} << 20;
   std::string head = read_up_to(source, kHeadBytes);
@@ -213,7 +213,7 @@ std::string mean_counts_beside(const std::string& path) {
   return is_regular_file(counts) ? counts : std::string();
 }
 
-// Perf Analyzer writes the times of the requests, and GenAI-Perf beside it the means of their
+// Perf Analyzer writes the times of the requests, and GenAI-Perf next to it the means of their
 // tokens.
 void add_mean_counts(const LoadFiles& files, std::vector<LoadReading>& loads) {
   LoadReading& times = loads.front();
@@ -306,7 +306,7 @@ void require_window(LoadReading& reading) {
 
 LoadFiles load_file(const std::string& path, LoadRules rules) {
   // AIPerf's summary has the local times of its phase, which is longer than the load; the requests
-  // beside it have instants.
+  // next to it have instants.
   std::string name = requests_path(path);
   LoadFiles files{.name = name,
                   .open = [name] { return decompressed(open_source(name), name); },

@@ -1,4 +1,4 @@
-// The tokens of a window that is not that of the whole load, from its list of requests.
+// The tokens of a window that is not the whole load, from its list of requests.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ std::optional<WorkInWindow> work_in(const RequestTally& requests, std::int64_t c
 // Whether some part of them that matters ran outside the window.
 bool reach_beyond(const RequestTally& requests, Window window);
 
-// Sets the counts to those of the window, except the ones that `keep` names.
+// Sets the counts to what was done in the window, except the ones that `keep` names.
 struct KeptCounts {
   bool completed = false;
   bool input_tokens = false;

@@ -183,6 +183,13 @@ LoadReading unreadable(const ResultFormat& format, std::string detail) {
   return reading;
 }
 
+// No two requests begin and end at the same moments of a clock that shows more than milliseconds.
+bool is_finer_than_1_ms(double unix_s) {
+  constexpr double kNearMs = 0.01;
+  const double ms = unix_s * 1e3;
+  return std::abs(ms - std::round(ms)) > kNearMs;
+}
+
 }  // namespace
 
 void RequestTally::take(const RequestTimes& request) {
@@ -210,8 +217,9 @@ void RequestTally::take(const RequestTimes& request) {
 }
 
 bool SeenRequests::is_repeated(std::string_view id, double start_s, double end_s) {
-  if (id.empty() || !(end_s >= start_s)) return false;
-  // The odd number is that of Fibonacci hashing.
+  const bool is_known = !id.empty() || (is_finer_than_1_ms(start_s) && is_finer_than_1_ms(end_s));
+  if (!is_known || !(end_s >= start_s)) return false;
+  // The odd number is 2^64 divided by the golden ratio: Fibonacci hashing.
   const auto mixed = [](std::uint64_t hash, std::uint64_t value) {
     return (hash ^ value ^ (hash >> 29U)) * 0x9E3779B97F4A7C15U;
   };

@@ -145,7 +145,7 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
       result.reasons.add(Reason::aggregate_result_unwritable,
                          fmt::format("'{}' is too large for a number", key));
     }
-    result.reasons.add(zero_metrics(result.metrics));
+    if (result.is_valid()) result.reasons.add(zero_metrics(result.metrics));
   }
   if (request.extended) result.fleet = std::move(measurement.fleet);
   const bool is_refuted = result.reasons.contains(Reason::counter_contradicts) ||

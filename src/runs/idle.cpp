@@ -133,18 +133,26 @@ IdlePower found_beside_load(const RunOptions& run, std::span<const SensorReading
     }
     return idle;
   };
-  IdlePower before = idle_in("before_load", idle_before(gpus, window, run.max_sample_gap_s));
-  IdlePower after = idle_in("after_load", idle_after(gpus, window, run.max_sample_gap_s));
-  if (!before.stretch && !after.stretch) return {{no_idle("no_plateau")}, {}, {}, {}, {}};
-  const auto is_idle = [&](const IdlePower& idle) {
-    return idle.stretch && idle.is_available() && !is_other_load(gpus, window, idle);
+  // The nearest plateau that is idle: plateaus of other loads are passed over.
+  bool has_other_load = false;
+  const auto nearest = [&](const char* source, const auto& find) {
+    for (Window beyond = window;;) {
+      IdlePower idle = idle_in(source, find(gpus, beyond, run.max_sample_gap_s));
+      const bool is_plateau = idle.stretch && idle.is_available();
+      if (!is_plateau || !is_other_load(gpus, window, idle)) return idle;
+      has_other_load = true;
+      beyond = {std::min(beyond.start_unix_s, idle.stretch->start_unix_s),
+                std::max(beyond.end_unix_s, idle.stretch->end_unix_s)};
+    }
   };
-  const bool can_be_before = is_idle(before);
-  const bool can_be_after = is_idle(after);
-  if (!can_be_before && !can_be_after) return {{no_idle("other_load")}, {}, {}, {}, {}};
-  const bool is_lower_after =
-      can_be_after && before.total.watts > kMostAboveIdle * after.total.watts;
-  return can_be_before && !is_lower_after ? before : after;
+  IdlePower before = nearest("before_load", idle_before);
+  IdlePower after = nearest("after_load", idle_after);
+  if (!before.stretch && !after.stretch) {
+    return {{no_idle(has_other_load ? "other_load" : "no_plateau")}, {}, {}, {}, {}};
+  }
+  const bool is_lower_after = before.stretch && after.stretch && after.is_available() &&
+                              before.total.watts > kMostAboveIdle * after.total.watts;
+  return before.stretch && !is_lower_after ? before : after;
 }
 
 IdlePower of_given_watts(Power each, const std::vector<std::string>& names) {

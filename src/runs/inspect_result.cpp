@@ -77,6 +77,7 @@ std::string load_text(const LoadReading& load, const PeakInFlight& peak) {
     line("missing", fmt::format("{}: {}", code(entry.reason), entry.detail));
   }
   for (const std::string& note : load.notes) line("note", note);
+  if (!load.failure.empty()) line("note", fmt::format("benchmark_failed: {}", load.failure));
   return text;
 }
 

@@ -222,8 +222,8 @@ std::string window_class(const Result& result) {
   return result.load ? "exact" : "none";
 }
 
-// Writes a new aggregate with an audit record beside it. What speaks against publishing is a reason
-// of the run then, so that what is printed, what is written and the exit status agree.
+// Writes a new aggregate and, next to it, an audit record. What speaks against publishing is a
+// reason of the run then, so that what is printed, what is written and the exit status agree.
 void write_new(const RunSpec& request, RunReport& run, MeasureReport& report) {
   const std::string begin = fmt::format("{{\n  \"{}\": \"", kMeasuredKey);
   if (is_regular_file(request.out) && !read_file(request.out).starts_with(begin)) {

@@ -301,8 +301,9 @@ void for_each_stated(const GivenLoad& given, Set set) {
   if (!given.output_tokens) set(&Load::total_output_tokens);
 }
 
-// The counts of a result are those of its whole load. In a given window of another length they are
-// those of the requests that it lists, as far as they ran there; else they do not belong to it.
+// The counts of a result belong to its whole load. In a given window of another length, the
+// requests that it lists count, as far as they ran there; without a list its counts do not belong
+// to it.
 void fit_counts(WindowSearch& search, const GivenLoad& given, double reported_s,
                 std::vector<std::string>& notes) {
   LoadReading& reading = search.reading;

@@ -796,7 +796,7 @@ class StoreMaker:
         minutes = offset_of(recording.zone, begin)
         naive = lambda unix_s: datetime.fromtimestamp(unix_s, timezone(timedelta(minutes=minutes))) \
             .replace(tzinfo=None).isoformat()
-        lengths = [(die.randint(1, 9999), die.randint(1, 999)) for _ in range(40 + die.randint(1, 20))]
+        lengths = [(die.randint(1, 9999), die.randint(1, 999)) for _ in range(die.randint(1, 20))] + [(1, 1)] * 40
         results = f"{place}agentic_{name}/" + die.choice(["", "results/", "a/results/"])
         profile = results + "aiperf_artifacts/" + die.choice(["", "", "run_1/"])
         records = [profile_record(begin, end, *pair) for pair in lengths]

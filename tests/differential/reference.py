@@ -694,6 +694,15 @@ def aggregate(arguments):
     return model(options, benchmark, reasons)
 
 
+def zero_faults(metrics):
+    """No run has a metric that would be written as 0.0 although it is more."""
+    faults = {"joules_per_successful_query": "invalid_successful_query_count",
+              "joules_per_input_token": "invalid_input_token_count"}
+    found = [faults.get(key, "invalid_output_token_count" if key.startswith("joules_") else "implausible_power")
+             for key, value in metrics.items() if value > 0 and round(value, METRICS[key]) == 0]
+    return list(dict.fromkeys(found))
+
+
 def schema_1(options, benchmark, reasons):
     invalid = Outcome(status=1 if options.require_power else 0)
     if reasons:
@@ -714,6 +723,8 @@ def schema_1(options, benchmark, reasons):
     per_output = energy / benchmark.output_tokens
     per_token = energy / (benchmark.output_tokens + benchmark.input_tokens)
     if not all(map(math.isfinite, (watts, per_output, per_token))):
+        return invalid
+    if zero_faults({"avg_power_w": watts, "joules_per_output_token": per_output, "joules_per_total_token": per_token}):
         return invalid
     line = (
         f"avg_power_w={watts:.2f} (per GPU, n={gpus}) joules_per_output_token={per_output:.4f} "
@@ -769,6 +780,7 @@ def schema_2(options, benchmark, reasons):
         reasons = reasons + more
     metrics = metrics_of(integration.energies, benchmark) if not reasons else {}
     finite = all(map(math.isfinite, metrics.values()))
+    reasons += zero_faults(metrics) if finite else []
     if not options.agg_result.is_file():
         reasons.append("aggregate_result_missing")
     elif read_object(options.agg_result) is None or not finite:

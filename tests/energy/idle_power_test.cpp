@@ -117,5 +117,18 @@ TEST(IdleMeans, NeedTenReadingsAndNoGaps) {
   EXPECT_FALSE(idle_means({}, {0, 20}, 3));
 }
 
+TEST(LeastSteady, IsTheLowestOfBothSides) {
+  IdleGpu gpu;
+  for (int s = 0; s <= 100; ++s) {
+    const double watts = s < 40 ? 300 : s <= 60 ? 650 : s < 63 ? 400 : 95;
+    gpu.samples.push_back({static_cast<double>(s), watts});
+  }
+  EXPECT_EQ(least_steady_w(gpu, {40, 60}), 95);
+  gpu.samples.resize(66);  // to 65 s: steady for 2 s only
+  EXPECT_EQ(least_steady_w(gpu, {40, 60}), 300);
+  gpu.samples.resize(3);
+  EXPECT_EQ(least_steady_w(gpu, {40, 60}), std::nullopt);
+}
+
 }  // namespace idle_power_test
 }  // namespace aggregate_power

@@ -60,5 +60,13 @@ TEST(BenchmarkFailure, IsAnOutcomeThatDoesNotFollowFromItsCounts) {
   }
 }
 
+TEST(FailureByCounts, IsAboveFivePercent) {
+  EXPECT_EQ(failure_by_counts(5, 95), "");
+  EXPECT_EQ(failure_by_counts(5, 94), "5 of 99 requests failed, at most 5 % may");
+  EXPECT_EQ(failure_by_counts(0, 0), "");
+  EXPECT_EQ(failure_by_counts(3, 0), "3 of 3 requests failed, at most 5 % may");
+  EXPECT_EQ(failure_by_counts(~std::uint64_t{0}, 1), "");
+}
+
 }  // namespace benchmark_outcome_test
 }  // namespace aggregate_power

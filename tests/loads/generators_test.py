@@ -921,6 +921,18 @@ def test_failed_requests_of_every_generator(folder):
         same([], record["reasons"], name)
 
 
+def test_failed_requests_that_only_a_summary_counts(folder):
+    summary = json.loads(next(text for name, text, words in failing(9, 1) if name == "AIPerf summary"))
+    del summary["error_request_count"]
+    summary["error_summary"] = [{"count": 2, "error_details": {"code": 500}}, {"count": 1}]
+    same(3, folder.measure(folder.put(json.dumps(summary)))["failed_requests"])
+    summary = json.loads(next(text for name, text, words in failing(9, 1) if name == "LLMPerf"))
+    summary["results_num_requests_started"] = 12
+    same(3, folder.measure(folder.put(json.dumps(summary)), "--start", str(START), "--end", "+60s")["failed_requests"])
+    folder.call("inspect", "result.json")
+    assert "benchmark_failed: 3 of 12 requests failed" in folder.out, folder.out
+
+
 def test_cancelled_requests_of_aiperf_failed(folder):
     text = requests_of_aiperf(57, 0) + requests_of_aiperf(3, 0, was_cancelled=True).replace('"r', '"c')
     same(3, folder.measure(folder.put(text))["failed_requests"])
@@ -1019,7 +1031,7 @@ def test_a_given_window_of_another_length(folder):
         folder.published("result.json", *half, "--input-tokens", "9", "--output-tokens", "7", "--requests", "1")
     # In milliseconds it is the same length.
     folder.published(folder.put(sample("sglang.jsonl", duration=30000)), *half)
-    # The requests are listed: those of the window count.
+    # The requests are listed: what they did in the window counts.
     run = folder.measure(folder.put(guidellm_of([(0, 0, 60, 600), (0, 0, 20, 100), (40, 40, 60, 100)])), *half)
     same((1, 400), (run["completed_requests"], run["output_tokens"]))
     near(30000 / 400, folder.published("result.json", *half)[0]["joules_per_output_token"])

@@ -128,6 +128,11 @@ def test_another_load_is_not_idle_where_little_is_recorded_after_it(folder):
     folder.recording(load(200, 70), last_s=LENGTH + 10)
     no_numbers(folder.idle("--idle", "auto"), "other_load")
     assert "those of other work" in folder.out + folder.err or "other_load" in folder.err, folder.err
+    # An idle stretch before the other load counts.
+    folder.recording(lambda s, gpu: 72 if s < -28 else load(200, 70)(s, gpu), first_s=-50, last_s=LENGTH + 10)
+    idle = folder.idle("--idle", "auto")
+    same(["before_load", START - 50], [idle["source"], idle["start_unix"]])
+    check_net(idle, [72, 72], [0, 0])
     # 10 % more is no other load.
     folder.recording(load(77, 70), last_s=LENGTH + 10)
     same("before_load", folder.idle("--idle", "auto")["source"])
