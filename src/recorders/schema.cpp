@@ -790,9 +790,10 @@ Choice choose_loosely(const Header& header) {
   const bool has_times = !loose_times(header).empty();
   Choice choice;
   Columns& columns = choice.columns;
-  const auto is_limit = [](const Name* name) { return matches(name->full, kLimitWords); };
   Found all = named_power(header);
-  std::erase_if(all, is_limit);
+  std::erase_if(all, [](const Name* name) {
+    return matches(name->full, kLimitWords) || matches(name->full, kNotADraw);
+  });
   const auto is_part = [&](const Name* name) {
     const bool is_package =
         matches(name->full, kGraphicsPackage) || (all.size() == 1 && matches(name->full, kPackage));

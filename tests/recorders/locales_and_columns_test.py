@@ -111,6 +111,14 @@ def test_loads_are_no_names(folder):
         folder.reads(1000, content, "--expected-num-gpus", 1)
 
 
+def test_loads_are_no_names_after_a_long_idle_time(folder):
+    # 300 s of idle before the load, in which the recording says nothing about the column.
+    content = table("timestamp,cpu,gpu,ram,power", lambda i: f"{T0 - 300 + i},35,"
+                    f"{0 if i < 300 else 60 + 37 * i % 40},41,100", 330)
+    folder.refuses("percent", content, "--max-sample-gap", 60)
+    folder.reads(1000, content, "--expected-num-gpus", 1)
+
+
 def test_row_numbers_are_no_names(folder):
     two = lambda first: lambda i: "\n".join(f"{first(i, gpu)},{T0 + i},{gpu},{100 + 100 * gpu}" for gpu in (0, 1))
     for first in (lambda i, gpu: 2 * i + gpu, lambda i, gpu: 500 + 2 * i + gpu, lambda i, gpu: i):
@@ -182,6 +190,14 @@ def test_a_cell_below_no_name_does_not_fit(folder):
     folder.refuses("5 cells", table('timestamp,index,temperature,power [W],', lambda i: f'{T0 + i},"0",63,5,"100.25",'))
     # A first column without a name, as pandas writes it, is none of these.
     folder.reads(1000, table(",timestamp,gpu,power_w", lambda i: f"{i},{T0 + i},0,100"))
+
+
+def test_a_long_row_of_a_wide_table_does_not_fit(folder):
+    header = 'Time,"DCGM_FI_DEV_POWER_USAGE{gpu=""0""}","DCGM_FI_DEV_POWER_USAGE{gpu=""1""}"'
+    for end in ("", ","):
+        folder.refuses("invalid_power_sample", table(header + end, lambda i: f"{iso(i)},90,5,88,5{end}"))
+        folder.reads(2000, table(header + end, lambda i: f"{iso(i)},100,100{end}"))
+        folder.reads(2000, table(header + end, lambda i: f'{iso(i)},"100,0","100,0"{end}'))
 
 
 def test_other_locales_are_read(folder):
@@ -260,6 +276,7 @@ def test_prices_of_other_locales(folder):
     assert cost("time,value\n" + hours(",0,2", ",0,5")) is None
     assert folder.status == 2 and "price.csv:2: the row has 3 cells" in folder.said, folder.said
     assert cost("time,value,\n" + hours(",0,2", ",0,5")) is None, folder.said
+    assert cost("", "0,2") is None and folder.status == 2 and "decimal comma" in folder.said, folder.said
     assert cost("time,value\n" + hours(",200", ",200")) is None
     assert folder.status == 2 and "200/MWh" in folder.said, folder.said
 
