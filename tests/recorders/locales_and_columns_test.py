@@ -70,7 +70,7 @@ def table(header, row, seconds=20, end="\n"):
 def test_no_part_is_taken_for_the_gpu(folder):
     for name in ("gpu_core_power", "core_power", "GPU Core Power [W]", "memory_power", "battery_power",
                  "batteryPower", "gpu_package_power", "cpu_package_power", "cpu_power", "soc_power",
-                 "fan_power", "power_percent", "gpu_chip_power", "hbm_power_avg", "gpu_energy_power_j"):
+                 "fan_power", "power_percent", "power %", "screen_power", "igpu_power", "vddgfx_power", "gpu_chip_power", "hbm_power_avg", "gpu_energy_power_j"):
         content = table(f"timestamp,index,{name},total_board_power", lambda i: f"{T0 + i},0,70,100")
         folder.refuses("power_column_missing", content)
         folder.refuses("--power-column", content)
@@ -119,6 +119,15 @@ def test_loads_are_no_names_after_a_long_idle_time(folder):
     folder.reads(1000, content, "--expected-num-gpus", 1)
 
 
+def test_two_loads_are_no_two_gpus(folder):
+    loads = [99, 100, 99, 99, 100, 100, 100, 99, 100, 99, 99, 99, 100, 100, 99, 100, 100, 100, 99, 99]
+    content = table("timestamp,cpu,gpu,ram,power", lambda i: f"{T0 + i},35,{loads[i]},41,100")
+    folder.refuses("percent", content, "--max-sample-gap", 60)
+    # A GPU after another, each alone.
+    one = "".join(f"{T0 + i - (0 if gpu == 20 else 200)},{gpu},100\n" for gpu in (30, 20) for i in range(30))
+    folder.reads(1000, "timestamp,gpu,power_w\n" + one, "--gpus", 20)
+
+
 def test_row_numbers_are_no_names(folder):
     two = lambda first: lambda i: "\n".join(f"{first(i, gpu)},{T0 + i},{gpu},{100 + 100 * gpu}" for gpu in (0, 1))
     for first in (lambda i, gpu: 2 * i + gpu, lambda i, gpu: 500 + 2 * i + gpu, lambda i, gpu: i):
@@ -156,6 +165,11 @@ def test_units_are_understood_as_people_write_them(folder):
         folder.reads(1000, table(f"timestamp,index,{name}", lambda i: f"{T0 + i},0,0.1"))
     folder.reads(1000, table("timestamp,index,power_w", lambda i: f"{T0 + i},0,100"))
     folder.reads(1000, table("timestamp,index,power", lambda i: f"{T0 + i},0,100000 milliwatts"))
+
+
+def test_a_unit_that_is_not_known_is_no_watt(folder):
+    for name in ("power_nanowatts", "power_deciwatts", "power [cW]", "power_megawatts", "power_nw"):
+        folder.refuses("power_column_missing", table(f"timestamp,index,{name}", lambda i: f"{T0 + i},0,1000"))
 
 
 def test_power_unit_takes_and_proposes_microwatts(folder):
