@@ -91,7 +91,7 @@ void SeriesOverlap::check() const {
     const Series& before = *whole[i - 1];
     const Series& after = *whole[i];
     if (before.device != after.device || after.first_unix_s > before.last_unix_s) continue;
-    throw TelemetryError(fmt::format(
+    throw OverlapError(fmt::format(
         "{} and {} are of one GPU at the same time: name the label that tells GPUs apart with --device-column, or query one of them",
         printable(before.text, kMostSeriesShown), printable(after.text, kMostSeriesShown)));
   }

@@ -33,7 +33,7 @@ class SeriesOverlap {
   void merge(const SeriesOverlap& part, std::span<const std::uint32_t> numbers);
   // Those without a sample, as text.
   std::vector<std::string> silent() const;
-  // Throws TelemetryError if two series of one device meet in time. Instances of a divided GPU
+  // Throws OverlapError if two series of one device meet in time. Instances of a divided GPU
   // (MIG), which repeat its power, may; so may series that follow each other, as when a pod ends.
   void check() const;
 
