@@ -17,6 +17,7 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kHeadRows = 64;  // the header must be among these
+constexpr std::size_t kLongHeadRows = 4096;
 
 // An absolute time, not seconds since some start: after 1973.
 bool is_absolute_time(std::string_view text) {
@@ -35,10 +36,10 @@ struct Head {
   }
 };
 
-Head split_head(std::string_view text, bool at_end) {
+Head split_head(std::string_view text, bool at_end, std::size_t most_rows = kHeadRows) {
   Head head;
   try {
-    split_csv(text, kHeadRows, at_end, head.rows);
+    split_csv(text, most_rows, at_end, head.rows);
   } catch (const CsvError&) {
     if (head.rows.empty()) throw;  // otherwise the reader reports the fault later
   }
@@ -177,6 +178,22 @@ Beginning begin_of(const Head& head, const ColumnNames& wanted) {
   return {.columns = no_columns(Reason::no_header)};
 }
 
+// Whether the column of the devices may be one of loads, of which the rows so far are all idle.
+bool may_be_idle_loads(const Head& head, const Beginning& begin) {
+  static const Pattern load = "(gpu|card|device).*";
+  const std::optional<Column>& device = begin.columns.device;
+  if (!device || head.rows.size() < kHeadRows || !load.matches(lower_ascii(device->name))) {
+    return false;
+  }
+  const auto name_in = [&](const std::vector<std::string>& cells) {
+    return device->index < cells.size() ? strip(cells[device->index]) : std::string_view();
+  };
+  return std::all_of(head.cells.begin() + static_cast<std::ptrdiff_t>(begin.first),
+                     head.cells.end(), [&](const std::vector<std::string>& cells) {
+                       return name_in(cells) == name_in(head.cells.back());
+                     });
+}
+
 // The same reasons, of which the first says what the file is.
 Reasons with_cause(const Reasons& reasons, std::string_view cause) {
   Reasons explained;
@@ -214,6 +231,9 @@ void CsvTelemetry::read_head(const ColumnNames& wanted, const GpuSelection& gpus
     throw TelemetryError(fmt::format("{}; {}", error.what(), foreign->sentence));
   }
   Beginning begin = begin_of(head, wanted);
+  if (may_be_idle_loads(head, begin)) {
+    begin = begin_of(split_head(text, text.size() < kHeadBytes, kLongHeadRows), wanted);
+  }
   note_format(text, begin.columns);
   const auto& timestamp = begin.columns.timestamp;
   if (timestamp && begin.first < head.cells.size() &&

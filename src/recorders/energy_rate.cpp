@@ -255,6 +255,10 @@ EnergyRate read_energy_rate(const std::string& text, RateKind kind) {
   if (text.ends_with(kPerMwh) && python_float(number)) {
     return {.per_kwh = {rate_value(number, kind) / kKwhInMwh}};
   }
+  static const Pattern decimal_comma = "-?[0-9]+,[0-9]+";
+  if (decimal_comma.matches(text)) {
+    throw Error(fmt::format("'{}' has a decimal comma: write a point", printable(text)));
+  }
   const std::string path = normal_path(text);
   const auto source = as_utf8(decompressed(open_source(path), path));
   const std::string content = read_up_to(*source, kMostRateBytes);

@@ -26,7 +26,7 @@ namespace {
 
 constexpr Recorder kRecorders[] = {
     // It also takes files that fit nothing else, and says what they lack.
-    {.name = "CSV", .fits = fits_csv, .open = open_csv, .schemas = csv_schemas},
+    {.name = "CSV", .fits = fits_csv, .open = open_csv, .schemas = csv_schemas, .is_table = true},
     {.name = "AIPowerMeter",
      .fits = fits_aipowermeter,
      .open = open_aipowermeter,
@@ -46,7 +46,8 @@ constexpr Recorder kRecorders[] = {
     {.name = "Grafana, series joined by time",
      .fits = fits_grafana_wide,
      .open = open_grafana_wide,
-     .schemas = grafana_wide_schemas},
+     .schemas = grafana_wide_schemas,
+     .is_table = true},
     {.name = "Grafana, a row for each sample",
      .fits = fits_grafana_rows,
      .open = open_grafana_rows,
@@ -82,8 +83,6 @@ constexpr Recorder kRecorders[] = {
     {.name = "all-smi", .fits = fits_all_smi, .open = open_all_smi, .schemas = all_smi_schemas},
 };
 
-constexpr double kRatherSo = 0.5;
-
 const Recorder& best_for(std::string_view head, std::span<const Recorder> rows) {
   return *std::ranges::max_element(rows, {},
                                    [&](const Recorder& recorder) { return recorder.fits(head); });
@@ -114,6 +113,7 @@ Opened in_usual_dialect(Opened file) {
 std::span<const Recorder> recorders() { return kRecorders; }
 
 bool is_known_recording(std::string_view head) {
+  constexpr double kRatherSo = 0.5;
   return std::ranges::any_of(
       kRecorders, [&](const Recorder& recorder) { return recorder.fits(head) >= kRatherSo; });
 }
@@ -122,12 +122,11 @@ Telemetry open_telemetry(std::unique_ptr<ByteSource> source, const TelemetryOpti
                          std::span<const Recorder> rows) {
   assert(!rows.empty());
   Opened file(std::move(source));
-  const Recorder* best = &best_for(file.head, rows);
-  if (best->fits(file.head) >= kRatherSo) return best->open(std::move(file).whole(), options);
+  const Recorder& best = best_for(file.head, rows);
+  if (!best.is_table) return best.open(std::move(file).whole(), options);
   try {
     file = in_usual_dialect(std::move(file));
-    best = &best_for(file.head, rows);
-    return best->open(std::move(file).whole(), options);
+    return best_for(file.head, rows).open(std::move(file).whole(), options);
   } catch (const CsvError& error) {
     throw TelemetryError(error.what());
   }

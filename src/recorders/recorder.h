@@ -21,6 +21,7 @@ struct Recorder {
   // thrown. Throws TelemetryError if the beginning cannot be read, and what `source` throws.
   Telemetry (*open)(std::unique_ptr<ByteSource> source, const TelemetryOptions& options);
   std::vector<SchemaRow> (*schemas)();  // in the order in which they are tried
+  bool is_table = false;                // a CSV, which may also be written in another dialect
 };
 
 std::span<const Recorder> recorders();

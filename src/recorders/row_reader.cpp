@@ -98,6 +98,7 @@ RowReader::RowReader(Columns columns, const Zone& zone, std::size_t header_cells
     : columns_(std::move(columns)),
       stamps_(zone),
       header_cells_(header_cells),
+      named_cells_(header_cells - columns_.unnamed_cells),
       gpus_(std::move(gpus)) {
   if (columns_.key) key_at_ = power_columns().size();
 }
@@ -235,12 +236,12 @@ double RowReader::find_joules(const CsvRow& row) {
   if (columns_.has_nanoseconds) reading.unix_s += beyond_microseconds(trimmed(row.cells[0]));
   reading.kind = Reading::Kind::no_power;
   reading.device = columns_.device ? find_device(row) : 0;
-  if (row.filled_count > named_cells()) {
+  if (row.filled_count > named_cells_) {
     ++counts_.skipped.too_many_cells;
     note_misfit(
         fmt::format("has {} cells, and the header has {}: a comma in a time or a number may "
                     "divide it; write points",
-                    row.filled_count, named_cells()));
+                    row.filled_count, named_cells_));
     return true;
   }
   const double watts = columns_.counter_unit_j > 0 ? find_joules(row) : find_watts(row);
@@ -275,7 +276,7 @@ bool RowReader::is_selected(const std::string& name) const {
 // out, and neither is a stray line: it names no GPU, whatever is in that place.
 bool RowReader::is_left_out(const CsvRow& row) {
   const bool is_short = row.cell_count < header_cells_;
-  if (row.blank || row.filled_count > named_cells() || (is_short && !row.terminated)) return false;
+  if (row.blank || row.filled_count > named_cells_ || (is_short && !row.terminated)) return false;
   if (is_repeated_header(row) || is_other_header(row)) return false;
   if (columns_.metric_name && !is_wanted_metric(trimmed(row.cells[4]))) return false;
   Stamp stamp{};

@@ -63,7 +63,7 @@ class RowReader {
   // The file's columns; its rows may determine which metric is the power.
   const Columns& columns() const { return columns_; }
   // The cells up to the last one with a name in the header.
-  std::size_t named_cells() const { return header_cells_ - columns_.unnamed_cells; }
+  std::size_t named_cells() const { return named_cells_; }
   const GpuSelection& gpus() const { return gpus_; }
   void use_zone(const Zone& zone) { stamps_ = StampParser(zone); }
   // The names of the selected columns, in the order of the cells; then a header with other names
@@ -105,6 +105,7 @@ class RowReader {
   StampParser stamps_;
   DeviceNames devices_;
   std::size_t header_cells_ = 0;
+  std::size_t named_cells_ = 0;
   std::vector<std::string> names_;
   GpuSelection gpus_;
   std::vector<bool> selected_;  // by device, as far as it was asked

@@ -255,7 +255,8 @@ constexpr Pattern kNotADraw =
     "|.*pstate.*|.*low[._ ]?power.*|.*clocks_(event|throttle)_reasons.*"
     "|.*(violation|throttle|brake|smoothing|residency).*"
     "|.*(energy|joule|kwh|mwh|totec|accumulator).*|.*_mj"
-    "|.*% ?tdp.*|.*[(\\[] ?% ?[)\\]].*"
+    "|.*%.*"
+    "|.*(nano|deci|centi|hecto|deca|mega|giga)-?watts?.*|(.*[^a-z0-9])?[ncdg]w([^a-z0-9].*)?"
     "|(.*[^a-z0-9])?(pct|percent|percentage|ratio|factor|efficiency|cost|price|saved|savings|target"
     "|temp|temperature|wh|j|kj)([^a-z0-9].*)?";
 constexpr Pattern kOtherScope =
@@ -265,7 +266,7 @@ constexpr Pattern kOtherScope =
 // Names of the power of a part of a GPU, or of another part of the machine.
 constexpr Pattern kPart =
     "(.*[^a-z0-9])?(cores?|gfx|vddgfx|vddc?|uncore|package|pkg|chip|die|battery|bat|charger|apu"
-    "|pcie|slot|pin|input|aux|display|disk|ssd|nic|percent)([^a-z0-9].*)?"
+    "|igpu|pcie|slot|pin|input|aux|display|screen|panel|lcd|backlight|usb|disk|ssd|nic|percent)([^a-z0-9].*)?"
     "|.*(core|package|battery|charger|memory|hbm|vram|dram|cpu|soc|fan)[ ._-]?(power|pwr).*"
     "|.*(power|pwr)[ ._-]?(core|package|battery|charger|memory|hbm|vram|dram|cpu|soc|fan).*";
 // AMD's names of a whole GPU's power; the second only where nothing else is called a power.
@@ -603,7 +604,7 @@ bool are_of_many_seconds(const TimedNumbers& timed) {
   return count_distinct(std::move(seconds)) >= kFewest;
 }
 
-// Whether they go round as those of devices do: nearly each number of a round once.
+// Whether they go round as those of devices do: most rounds have each number once.
 bool go_round(const std::vector<double>& numbers) {
   const std::size_t all = count_distinct(numbers);
   std::vector<double> round;
@@ -617,7 +618,15 @@ bool go_round(const std::vector<double>& numbers) {
     }
     round.push_back(number);
   }
-  return 2 * whole >= rounds;
+  return 5 * whole >= 4 * rounds;
+}
+
+// Whether one differs from both beside it. The rows of one device after those of another have none.
+bool has_lone_number(const std::vector<double>& numbers) {
+  for (std::size_t i = 1; i + 1 < numbers.size(); ++i) {
+    if (numbers[i] != numbers[i - 1] && numbers[i] != numbers[i + 1]) return true;
+  }
+  return false;
 }
 
 // Whether they are percents: up to 100, one at each time, in no order that devices would have.
@@ -626,7 +635,7 @@ bool are_loads(const TimedNumbers& timed) {
   const std::vector<double>& numbers = timed.numbers;
   if (numbers.empty() || std::ranges::max(numbers) > 100) return false;
   if (timed.have_fraction) return true;
-  return std::ranges::max(numbers) > kMostGpus && count_distinct(numbers) > 2 &&
+  return std::ranges::max(numbers) > kMostGpus && has_lone_number(numbers) &&
          count_distinct(timed.times) == numbers.size() &&
          std::ranges::is_sorted(timed.times, {}, second_of) && !go_round(numbers);
 }
@@ -805,9 +814,10 @@ Choice choose_loosely(const Header& header) {
   const bool has_times = !loose_times(header).empty();
   Choice choice;
   Columns& columns = choice.columns;
-  const auto is_limit = [](const Name* name) { return matches(name->full, kLimitWords); };
   Found all = named_power(header);
-  std::erase_if(all, is_limit);
+  std::erase_if(all, [](const Name* name) {
+    return matches(name->full, kLimitWords) || matches(name->full, kNotADraw);
+  });
   const auto is_part = [&](const Name* name) {
     const bool is_package =
         matches(name->full, kGraphicsPackage) || (all.size() == 1 && matches(name->full, kPackage));

@@ -23,6 +23,11 @@ struct TelemetryError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Series of one GPU that meet in time: what tells several GPUs apart is not known.
+struct OverlapError : TelemetryError {
+  using TelemetryError::TelemetryError;
+};
+
 // Rows that gave no reading, by cause. `preamble` and `comment` are rows before the header. A
 // format without rows counts what corresponds best.
 struct Skipped {

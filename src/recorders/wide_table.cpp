@@ -75,6 +75,7 @@ WideHeader energibridge_header(const std::vector<std::string>& cells, const Tele
 WideHeader grafana_header(const std::vector<std::string>& cells, const TelemetryOptions& options) {
   WideHeader header;
   header.cells = cells.size();
+  while (header.cells > 0 && strip(cells[header.cells - 1]).empty()) --header.cells;
   if (cells.empty() || lower_ascii(strip(cells[0])) != "time") return header;
   header.time = 0;
   PowerSeries power(options);
@@ -117,6 +118,15 @@ HeaderRow header_row(const WideHeader& header, const Cells& cells) {
   return HeaderRow::repeated;
 }
 
+// Whether a cell has something in it that no name of the header is above.
+template <typename Cells>
+bool has_too_many(const Cells& cells, std::size_t names) {
+  for (std::size_t i = names; i < cells.size(); ++i) {
+    if (!strip(cells[i]).empty()) return true;
+  }
+  return false;
+}
+
 // The cells of one row. MIG instances are columns of one GPU, and each repeats its power.
 template <typename Cells>
 void take_wide_row(const Cells& cells, bool is_whole, std::uint64_t line_number, WideHeader& header,
@@ -134,10 +144,12 @@ void take_wide_row(const Cells& cells, bool is_whole, std::uint64_t line_number,
     return;
   }
   sink.start_row(at);
+  const bool is_too_long = has_too_many(cells, header.cells);
+  if (is_too_long) sink.skip(&Skipped::too_many_cells);
   for (WideColumn& column : header.columns) {
     if (column.index >= cells.size()) continue;
     const std::string_view cell = cells[column.index];
-    const double watts = sink.number(cell);
+    const double watts = is_too_long ? std::numeric_limits<double>::quiet_NaN() : sink.number(cell);
     if (std::isnan(watts) && strip(cell).empty()) continue;  // another series has a sample then
     sink.add_to(column.number(sink), watts);
     sink.note_series(column.number_of_series, *column.device);

@@ -70,7 +70,7 @@ def table(header, row, seconds=20, end="\n"):
 def test_no_part_is_taken_for_the_gpu(folder):
     for name in ("gpu_core_power", "core_power", "GPU Core Power [W]", "memory_power", "battery_power",
                  "batteryPower", "gpu_package_power", "cpu_package_power", "cpu_power", "soc_power",
-                 "fan_power", "power_percent", "gpu_chip_power", "hbm_power_avg", "gpu_energy_power_j"):
+                 "fan_power", "power_percent", "power %", "screen_power", "igpu_power", "vddgfx_power", "gpu_chip_power", "hbm_power_avg", "gpu_energy_power_j"):
         content = table(f"timestamp,index,{name},total_board_power", lambda i: f"{T0 + i},0,70,100")
         folder.refuses("power_column_missing", content)
         folder.refuses("--power-column", content)
@@ -109,6 +109,23 @@ def test_loads_are_no_names(folder):
         folder.refuses("percent", content)
         folder.refuses("--expected-num-gpus 1", content)
         folder.reads(1000, content, "--expected-num-gpus", 1)
+
+
+def test_loads_are_no_names_after_a_long_idle_time(folder):
+    # 300 s of idle before the load, in which the recording says nothing about the column.
+    content = table("timestamp,cpu,gpu,ram,power", lambda i: f"{T0 - 300 + i},35,"
+                    f"{0 if i < 300 else 60 + 37 * i % 40},41,100", 330)
+    folder.refuses("percent", content, "--max-sample-gap", 60)
+    folder.reads(1000, content, "--expected-num-gpus", 1)
+
+
+def test_two_loads_are_no_two_gpus(folder):
+    loads = [99, 100, 99, 99, 100, 100, 100, 99, 100, 99, 99, 99, 100, 100, 99, 100, 100, 100, 99, 99]
+    content = table("timestamp,cpu,gpu,ram,power", lambda i: f"{T0 + i},35,{loads[i]},41,100")
+    folder.refuses("percent", content, "--max-sample-gap", 60)
+    # A GPU after another, each alone.
+    one = "".join(f"{T0 + i - (0 if gpu == 20 else 200)},{gpu},100\n" for gpu in (30, 20) for i in range(30))
+    folder.reads(1000, "timestamp,gpu,power_w\n" + one, "--gpus", 20)
 
 
 def test_row_numbers_are_no_names(folder):
@@ -150,6 +167,11 @@ def test_units_are_understood_as_people_write_them(folder):
     folder.reads(1000, table("timestamp,index,power", lambda i: f"{T0 + i},0,100000 milliwatts"))
 
 
+def test_a_unit_that_is_not_known_is_no_watt(folder):
+    for name in ("power_nanowatts", "power_deciwatts", "power [cW]", "power_megawatts", "power_nw"):
+        folder.refuses("power_column_missing", table(f"timestamp,index,{name}", lambda i: f"{T0 + i},0,1000"))
+
+
 def test_power_unit_takes_and_proposes_microwatts(folder):
     content = table("timestamp,index,power", lambda i: f"{T0 + i},0,100000000")
     folder.refuses("--power-unit uW", content)
@@ -182,6 +204,14 @@ def test_a_cell_below_no_name_does_not_fit(folder):
     folder.refuses("5 cells", table('timestamp,index,temperature,power [W],', lambda i: f'{T0 + i},"0",63,5,"100.25",'))
     # A first column without a name, as pandas writes it, is none of these.
     folder.reads(1000, table(",timestamp,gpu,power_w", lambda i: f"{i},{T0 + i},0,100"))
+
+
+def test_a_long_row_of_a_wide_table_does_not_fit(folder):
+    header = 'Time,"DCGM_FI_DEV_POWER_USAGE{gpu=""0""}","DCGM_FI_DEV_POWER_USAGE{gpu=""1""}"'
+    for end in ("", ","):
+        folder.refuses("invalid_power_sample", table(header + end, lambda i: f"{iso(i)},90,5,88,5{end}"))
+        folder.reads(2000, table(header + end, lambda i: f"{iso(i)},100,100{end}"))
+        folder.reads(2000, table(header + end, lambda i: f'{iso(i)},"100,0","100,0"{end}'))
 
 
 def test_other_locales_are_read(folder):
@@ -260,6 +290,7 @@ def test_prices_of_other_locales(folder):
     assert cost("time,value\n" + hours(",0,2", ",0,5")) is None
     assert folder.status == 2 and "price.csv:2: the row has 3 cells" in folder.said, folder.said
     assert cost("time,value,\n" + hours(",0,2", ",0,5")) is None, folder.said
+    assert cost("", "0,2") is None and folder.status == 2 and "decimal comma" in folder.said, folder.said
     assert cost("time,value\n" + hours(",200", ",200")) is None
     assert folder.status == 2 and "200/MWh" in folder.said, folder.said
 

@@ -143,7 +143,6 @@ TEST(ParseWatts, TakesNothingElse) {
       "5542mW/5542mW",
       "1/250 W",
       "412.3 [W]",
-      "412.3 \xC2\xB5W",
       "\xC2\xB2",
       "\xC2\xBD",
       "\xE2\x88\x92"
@@ -236,13 +235,17 @@ TEST(PowerUnit, KnowsWhatPeopleWrite) {
   for (const char* text : {"W", "w", "watt", "Watt", "watts", "Watts", "WATTS"}) {
     EXPECT_EQ(power_unit(text), PowerUnit::Size::watt) << text;
   }
-  for (const char* text : {"mW", "mw", "MW"}) {
+  for (const char* text : {"mW", "mw", "MW", "milliwatts", "Milliwatt"}) {
     EXPECT_EQ(power_unit(text), PowerUnit::Size::milliwatt) << text;
   }
-  for (const char* text : {"kW", "kw", "KW"}) {
+  for (const char* text : {"uW", "UW", "\xC2\xB5W", "microwatts", "Microwatt"}) {
+    EXPECT_EQ(power_unit(text), PowerUnit::Size::microwatt) << text;
+  }
+  for (const char* text : {"kW", "kw", "KW", "kilowatts"}) {
     EXPECT_EQ(power_unit(text), PowerUnit::Size::kilowatt) << text;
   }
-  for (const char* text : {"", " W", "Wh", "kWh", "mWh", "V", "A", "J", "%", "% TDP", "us", "uW"}) {
+  for (const char* text :
+       {"", " W", "Wh", "kWh", "mWh", "V", "A", "J", "%", "% TDP", "us", "MegaW"}) {
     EXPECT_EQ(power_unit(text), std::nullopt) << text;
   }
 }
@@ -271,7 +274,7 @@ TEST(ParseWatts, IsTheNearestDoubleForAnyDigits) {
 
 TEST(UnitSymbol, IsReadBackAsItsUnit) {
   using Size = PowerUnit::Size;
-  for (const Size size : {Size::watt, Size::milliwatt, Size::kilowatt}) {
+  for (const Size size : kPowerUnits) {
     EXPECT_EQ(power_unit(unit_symbol(size)), size);
   }
   EXPECT_EQ(unit_symbol(Size::milliwatt), "mW");

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "base/text/byte_masks.h"
@@ -151,13 +152,15 @@ bool is_blank_row(const RowParser& parser) {
   return parser.cell_count() <= 1 && parser.filled_count() == 0;
 }
 
-// The cells of a row of `cells` up to the last one with more than blanks.
-std::uint32_t count_filled(std::string_view line, std::uint32_t cells) {
+// The cells of a row of `cells` up to the last one with more than blanks. Nullopt: it has quotes,
+// which may have only blanks in them.
+std::optional<std::uint32_t> count_filled(std::string_view line, std::uint32_t cells) {
   line = strip(line);
   while (line.ends_with(',')) {
     line = strip(line.substr(0, line.size() - 1));
     --cells;
   }
+  if (line.ends_with('"')) return std::nullopt;
   return line.empty() ? 0 : cells;
 }
 
@@ -353,8 +356,9 @@ bool CsvReader::all_open_cells(std::uint64_t opens, std::size_t block, std::size
   }
   if (shape.quoted && !drop_quotes(row)) return false;
   if (row.cell_count > header_cells_) {
-    row.filled_count = count_filled({buffer_ + begin, shape.end - begin}, row.cell_count);
-    if (shape.quoted && row.filled_count > header_cells_) return false;  // the last may be ""
+    const auto filled = count_filled({buffer_ + begin, shape.end - begin}, row.cell_count);
+    if (!filled) return false;
+    row.filled_count = *filled;
   }
   if (shape.end - begin > kMaxCellCharacters) return false;
   ++batch_size_;
