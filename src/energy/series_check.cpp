@@ -203,7 +203,7 @@ bool waver(std::span<const Change> changes) {
 
 // ---- Stuck sensors
 
-constexpr std::size_t kFewestReadings = 10;
+constexpr std::size_t kFewestReadings = 20;
 constexpr double kFifth = 0.2;
 constexpr double kWorkingPct = 20;   // of utilization
 constexpr double kIdleLevel = 1.25;  // an idle GPU draws at most so many times the least of others
@@ -224,7 +224,7 @@ struct Range {
 // Without a few on both sides: the recorder may be at fault.
 Range usual_range(std::vector<double> values) {
   constexpr std::size_t kOdd = 2;
-  if (values.size() < kFewestReadings) return {};
+  if (values.size() < kFewestReadings / 2) return {};
   std::ranges::sort(values);
   return {values[kOdd], values[values.size() - 1 - kOdd]};
 }

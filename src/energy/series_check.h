@@ -33,7 +33,7 @@ struct SeriesRules {
 //   least 5 values; not steps between a few plateaus.
 // * readings_repeat: the values of a device change only at multiples of a time that is longer than
 //   the gap that is accepted, see refresh_s().
-// * stuck_sensor: the power is one value, at least 10 times, in the whole recording or in the
+// * stuck_sensor: the power is one value, at least 20 times, in the whole recording or in the
 // window,
 //   while the device's utilization doubles, another device's power changes by more than a fifth,
 //   or, if the value has decimals, the device's temperature does. An idle device draws about as
@@ -60,7 +60,7 @@ Sameness sameness(std::span<const Sample> a, std::span<const Sample> b, bool of_
 // only.
 std::optional<double> refresh_s(std::span<const Sample> samples);
 
-// Where a device's power never changed, in the recording or in the window, for at least 10 samples:
+// Where a device's power never changed, in the recording or in the window, for at least 20 samples:
 // what the device said of itself meanwhile is worth a look.
 struct ConstantStretch {
   std::size_t device = 0;  // its place
