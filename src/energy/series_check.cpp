@@ -164,7 +164,7 @@ struct Change {
   double to_w;
 };
 
-std::vector<Change> changes_of(std::span<const Sample> samples) {
+std::vector<Change> value_changes(std::span<const Sample> samples) {
   std::vector<Change> changes;
   for (std::size_t i = 1; i < samples.size(); ++i) {
     if (samples[i].watts == samples[i - 1].watts) continue;
@@ -173,13 +173,13 @@ std::vector<Change> changes_of(std::span<const Sample> samples) {
   return changes;
 }
 
-double median_of(std::vector<double> values) {
+double middle_of(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::ranges::nth_element(values, middle);
   return *middle;
 }
 
-// Whether the values are those of a sensor that moved: not of steps that return to where they were.
+// Whether a sensor that moved gave the values: steps return to where they were.
 bool are_fresh(std::span<const Change> changes) {
   std::vector<double> values = {changes.front().from_w};
   for (const Change& change : changes) values.push_back(change.to_w);
@@ -239,7 +239,7 @@ bool changes_much(const Range& range) {
   return range.highest > 0 && range.highest - range.least > kFifth * range.highest;
 }
 
-double mean_w(std::span<const Sample> samples) {
+double mean_reading_w(std::span<const Sample> samples) {
   double sum_w = 0;
   for (const Sample& sample : samples) sum_w += sample.watts;
   return samples.empty() ? 0 : sum_w / static_cast<double>(samples.size());
@@ -315,7 +315,7 @@ std::string stuck_text(std::span<const DeviceSeries> devices, std::size_t own,
   if (moved.empty()) return {};
   double total_w = 0;
   for (const DeviceSeries& device : devices) {
-    total_w += mean_w(samples_in(device.samples, rules.window));
+    total_w += mean_reading_w(samples_in(device.samples, rules.window));
   }
   const double watts = constant->samples.front().watts;
   return fmt::format(
@@ -335,9 +335,14 @@ void add_all(Reason reason, const std::vector<std::string>& texts, Reasons& reas
   reasons.add(reason, std::move(text));
 }
 
-std::string several_gpus_text(const DeviceSeries& device) {
+// The readings of the window say it if there are enough; many more say no more.
+std::string several_gpus_text(const DeviceSeries& device, const SeriesRules& rules) {
+  constexpr std::size_t kEnough = 64;
+  constexpr std::size_t kMost = 1 << 13;
+  std::span<const Sample> samples = samples_in(device.samples, rules.window);
+  if (samples.size() < kEnough) samples = device.samples;
   SingleSeries series;
-  series.take(device.samples);
+  series.take(samples.first(std::min(samples.size(), kMost)));
   const std::string doubt = series.doubt_of_device();
   if (doubt.empty()) return {};
   return fmt::format("GPU {} has {}: it seems to be several GPUs", printable(device.device), doubt);
@@ -375,7 +380,7 @@ std::optional<double> refresh_s(std::span<const Sample> samples) {
   constexpr double kRegular = 0.9;     // of the times between changes
   constexpr double kByChance = 2e-3;
   constexpr double kManySteps = 8;  // samples per value
-  const std::vector<Change> changes = changes_of(samples);
+  const std::vector<Change> changes = value_changes(samples);
   if (changes.size() < 3) return std::nullopt;
   const double step_s = mean_interval_s(samples);
   if (static_cast<double>(changes.size()) >
@@ -391,7 +396,7 @@ std::optional<double> refresh_s(std::span<const Sample> samples) {
   std::ranges::sort(sorted_s);
   const double soonest_s = sorted_s[sorted_s.size() / 10];
   std::erase_if(sorted_s, [&](double s) { return s > 1.5 * soonest_s; });
-  const double period_s = median_of(sorted_s);
+  const double period_s = middle_of(sorted_s);
   if (period_s < 1.9 * step_s) return std::nullopt;
   const double apart_s = step_s * (period_s >= kManySteps * step_s ? 1.01 : 0.51);
   double regular = 0;
@@ -424,7 +429,7 @@ Reasons series_reasons(std::span<const DeviceSeries> devices, const SeriesRules&
     if (!text.empty()) texts.push_back(std::move(text));
   };
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    add(several_gpus_text(devices[i]), several);
+    add(several_gpus_text(devices[i], rules), several);
     add(repeat_text(devices[i], rules), repeat);
     add(stuck_text(devices, i, rules), stuck);
   }

@@ -15,7 +15,7 @@ namespace aggregate_power {
 
 struct DeviceSeries {
   std::string device;               // its name
-  std::span<const Sample> samples;  // in time order; those of one stamp in the file's order
+  std::span<const Sample> samples;  // in time order, then in the file's order
   // Each that it stated of itself in its constant_stretches().
   std::vector<double> utilization_pct = {};
   std::vector<double> temperature_c = {};
@@ -42,8 +42,8 @@ Reasons series_reasons(std::span<const DeviceSeries> devices, const SeriesRules&
 
 // ---- The parts
 
-// Whether two devices are one sensor. Those of one recording are compared at stamps up to half an
-// interval apart, and must be equal. Those of two recordings may be one GPU that two recorders
+// Whether two devices are one sensor. Devices of one recording are compared at stamps up to half an
+// interval apart, and must be equal. Devices of two recordings may be one GPU that two recorders
 // asked: readings count as equal if they are within 0.1 W of that before or after their stamp,
 // or within 1 W if one recorder rounds to whole watts.
 enum class Sameness {
@@ -61,7 +61,7 @@ Sameness sameness(std::span<const Sample> a, std::span<const Sample> b, bool of_
 std::optional<double> refresh_s(std::span<const Sample> samples);
 
 // Where a device's power never changed, in the recording or in the window, for at least 20 samples:
-// what the device said of itself meanwhile is worth a look.
+// what else the device stated meanwhile is worth a look.
 struct ConstantStretch {
   std::size_t device = 0;  // its place
   Window stretch;
