@@ -304,6 +304,10 @@ TEST(SeriesCheck, RefusesASensorThatIsStuckWhileOthersMove) {
 
 TEST(SeriesCheck, AcceptsAnIdleGpuBesideOthers) {
   EXPECT_EQ(reasons({load(60), constant(110, 60)}), "");  // others idle at 100 W
+  // One of four draws less than the others when it is idle.
+  Series low = load(60);
+  for (Sample& sample : low) sample.watts -= 40;
+  EXPECT_EQ(reasons({low, load(60), constant(110, 60), load(60)}), "");
 }
 
 // One odd reading of another GPU is no load.
