@@ -277,19 +277,24 @@ std::string what_moved(std::span<const DeviceSeries> devices, std::size_t own,
   const bool is_idle = watts <= kIdleLevel * whole.least && watts <= kIdleShare * whole.highest;
   if (constant.is_of_window && is_idle) return {};
   const Window when = stretch_of(constant.samples);
-  std::vector<double> idle_w;  // of the others
+  std::vector<double> least_w;  // of the others
+  double highest_w = 0;
   std::optional<Range> moved;
   std::string whose;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     if (i == own) continue;
     const Range range = usual_range(samples_in(devices[i].samples, when));
-    if (range.least > 0) idle_w.push_back(range.least);
+    least_w.push_back(range.least);
+    highest_w = std::max(highest_w, range.highest);
     if (!changes_much(range) || (moved && range.highest <= moved->highest)) continue;
     moved = range;
     whose = devices[i].device;
   }
-  // An idle GPU draws next to nothing more, but never nothing at all.
-  if (!moved || (watts > 0 && watts <= kIdleLevel * middle_of(idle_w))) return {};
+  if (!moved) return {};
+  // An idle GPU draws about as much as others when they are idle, but never nothing at all.
+  std::erase_if(least_w, [&](double least) { return least > kIdleShare * highest_w; });
+  const double idle_w = least_w.empty() ? 0 : std::ranges::max(least_w);
+  if (watts > 0 && watts <= kIdleLevel * idle_w) return {};
   return fmt::format("GPU {} went from {:.6g} to {:.6g} W", printable(whose), moved->least,
                      moved->highest);
 }
