@@ -126,7 +126,7 @@ bool SingleSeries::come_in_groups() const {
 // A few stamps may be damaged.
 bool SingleSeries::are_stamps_coarse() const {
   return std::ranges::any_of(grids_, [&](const Grid& grid) {
-    return grid.stamps * 10 >= times_ * 9 && grid.steps * 2 + 1 >= times_;
+    return grid.stamps * 4 >= times_ * 3 && grid.steps * 2 + 1 >= times_;
   });
 }
 
