@@ -164,7 +164,7 @@ struct Change {
   double to_w;
 };
 
-std::vector<Change> changes_of(std::span<const Sample> samples) {
+std::vector<Change> value_changes(std::span<const Sample> samples) {
   std::vector<Change> changes;
   for (std::size_t i = 1; i < samples.size(); ++i) {
     if (samples[i].watts == samples[i - 1].watts) continue;
@@ -173,13 +173,13 @@ std::vector<Change> changes_of(std::span<const Sample> samples) {
   return changes;
 }
 
-double median_of(std::vector<double> values) {
+double middle_of(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::ranges::nth_element(values, middle);
   return *middle;
 }
 
-// Whether the values are those of a sensor that moved: not of steps that return to where they were.
+// Whether a sensor that moved gave the values: steps return to where they were.
 bool are_fresh(std::span<const Change> changes) {
   std::vector<double> values = {changes.front().from_w};
   for (const Change& change : changes) values.push_back(change.to_w);
@@ -203,7 +203,7 @@ bool waver(std::span<const Change> changes) {
 
 // ---- Stuck sensors
 
-constexpr std::size_t kFewestReadings = 10;
+constexpr std::size_t kFewestReadings = 20;
 constexpr double kFifth = 0.2;
 constexpr double kWorkingPct = 20;   // of utilization
 constexpr double kIdleLevel = 1.25;  // an idle GPU draws at most so many times the least of others
@@ -224,7 +224,7 @@ struct Range {
 // Without a few on both sides: the recorder may be at fault.
 Range usual_range(std::vector<double> values) {
   constexpr std::size_t kOdd = 2;
-  if (values.size() < kFewestReadings) return {};
+  if (values.size() < kFewestReadings / 2) return {};
   std::ranges::sort(values);
   return {values[kOdd], values[values.size() - 1 - kOdd]};
 }
@@ -239,7 +239,7 @@ bool changes_much(const Range& range) {
   return range.highest > 0 && range.highest - range.least > kFifth * range.highest;
 }
 
-double mean_w(std::span<const Sample> samples) {
+double mean_reading_w(std::span<const Sample> samples) {
   double sum_w = 0;
   for (const Sample& sample : samples) sum_w += sample.watts;
   return samples.empty() ? 0 : sum_w / static_cast<double>(samples.size());
@@ -277,19 +277,24 @@ std::string what_moved(std::span<const DeviceSeries> devices, std::size_t own,
   const bool is_idle = watts <= kIdleLevel * whole.least && watts <= kIdleShare * whole.highest;
   if (constant.is_of_window && is_idle) return {};
   const Window when = stretch_of(constant.samples);
-  double least_w = std::numeric_limits<double>::infinity();
+  std::vector<double> least_w;  // of the others
+  double highest_w = 0;
   std::optional<Range> moved;
   std::string whose;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     if (i == own) continue;
     const Range range = usual_range(samples_in(devices[i].samples, when));
-    if (range.least > 0) least_w = std::min(least_w, range.least);
+    least_w.push_back(range.least);
+    highest_w = std::max(highest_w, range.highest);
     if (!changes_much(range) || (moved && range.highest <= moved->highest)) continue;
     moved = range;
     whose = devices[i].device;
   }
-  // An idle GPU draws next to nothing more, but never nothing at all.
-  if (!moved || (watts > 0 && watts <= kIdleLevel * least_w)) return {};
+  if (!moved) return {};
+  // An idle GPU draws about as much as others when they are idle, but never nothing at all.
+  std::erase_if(least_w, [&](double least) { return least > kIdleShare * highest_w; });
+  const double idle_w = least_w.empty() ? 0 : std::ranges::max(least_w);
+  if (watts > 0 && watts <= kIdleLevel * idle_w) return {};
   return fmt::format("GPU {} went from {:.6g} to {:.6g} W", printable(whose), moved->least,
                      moved->highest);
 }
@@ -315,7 +320,7 @@ std::string stuck_text(std::span<const DeviceSeries> devices, std::size_t own,
   if (moved.empty()) return {};
   double total_w = 0;
   for (const DeviceSeries& device : devices) {
-    total_w += mean_w(samples_in(device.samples, rules.window));
+    total_w += mean_reading_w(samples_in(device.samples, rules.window));
   }
   const double watts = constant->samples.front().watts;
   return fmt::format(
@@ -335,9 +340,14 @@ void add_all(Reason reason, const std::vector<std::string>& texts, Reasons& reas
   reasons.add(reason, std::move(text));
 }
 
-std::string several_gpus_text(const DeviceSeries& device) {
+// The readings of the window say it if there are enough; many more say no more.
+std::string several_gpus_text(const DeviceSeries& device, const SeriesRules& rules) {
+  constexpr std::size_t kEnough = 64;
+  constexpr std::size_t kMost = 1 << 13;
+  std::span<const Sample> samples = samples_in(device.samples, rules.window);
+  if (samples.size() < kEnough) samples = device.samples;
   SingleSeries series;
-  series.take(device.samples);
+  series.take(samples.first(std::min(samples.size(), kMost)));
   const std::string doubt = series.doubt_of_device();
   if (doubt.empty()) return {};
   return fmt::format("GPU {} has {}: it seems to be several GPUs", printable(device.device), doubt);
@@ -375,7 +385,7 @@ std::optional<double> refresh_s(std::span<const Sample> samples) {
   constexpr double kRegular = 0.9;     // of the times between changes
   constexpr double kByChance = 2e-3;
   constexpr double kManySteps = 8;  // samples per value
-  const std::vector<Change> changes = changes_of(samples);
+  const std::vector<Change> changes = value_changes(samples);
   if (changes.size() < 3) return std::nullopt;
   const double step_s = mean_interval_s(samples);
   if (static_cast<double>(changes.size()) >
@@ -391,7 +401,7 @@ std::optional<double> refresh_s(std::span<const Sample> samples) {
   std::ranges::sort(sorted_s);
   const double soonest_s = sorted_s[sorted_s.size() / 10];
   std::erase_if(sorted_s, [&](double s) { return s > 1.5 * soonest_s; });
-  const double period_s = median_of(sorted_s);
+  const double period_s = middle_of(sorted_s);
   if (period_s < 1.9 * step_s) return std::nullopt;
   const double apart_s = step_s * (period_s >= kManySteps * step_s ? 1.01 : 0.51);
   double regular = 0;
@@ -424,7 +434,7 @@ Reasons series_reasons(std::span<const DeviceSeries> devices, const SeriesRules&
     if (!text.empty()) texts.push_back(std::move(text));
   };
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    add(several_gpus_text(devices[i]), several);
+    add(several_gpus_text(devices[i], rules), several);
     add(repeat_text(devices[i], rules), repeat);
     add(stuck_text(devices, i, rules), stuck);
   }

@@ -15,7 +15,7 @@ namespace aggregate_power {
 
 struct DeviceSeries {
   std::string device;               // its name
-  std::span<const Sample> samples;  // in time order; those of one stamp in the file's order
+  std::span<const Sample> samples;  // in time order, then in the file's order
   // Each that it stated of itself in its constant_stretches().
   std::vector<double> utilization_pct = {};
   std::vector<double> temperature_c = {};
@@ -33,7 +33,7 @@ struct SeriesRules {
 //   least 5 values; not steps between a few plateaus.
 // * readings_repeat: the values of a device change only at multiples of a time that is longer than
 //   the gap that is accepted, see refresh_s().
-// * stuck_sensor: the power is one value, at least 10 times, in the whole recording or in the
+// * stuck_sensor: the power is one value, at least 20 times, in the whole recording or in the
 // window,
 //   while the device's utilization doubles, another device's power changes by more than a fifth,
 //   or, if the value has decimals, the device's temperature does. An idle device draws about as
@@ -42,8 +42,8 @@ Reasons series_reasons(std::span<const DeviceSeries> devices, const SeriesRules&
 
 // ---- The parts
 
-// Whether two devices are one sensor. Those of one recording are compared at stamps up to half an
-// interval apart, and must be equal. Those of two recordings may be one GPU that two recorders
+// Whether two devices are one sensor. Devices of one recording are compared at stamps up to half an
+// interval apart, and must be equal. Devices of two recordings may be one GPU that two recorders
 // asked: readings count as equal if they are within 0.1 W of that before or after their stamp,
 // or within 1 W if one recorder rounds to whole watts.
 enum class Sameness {
@@ -60,8 +60,8 @@ Sameness sameness(std::span<const Sample> a, std::span<const Sample> b, bool of_
 // only.
 std::optional<double> refresh_s(std::span<const Sample> samples);
 
-// Where a device's power never changed, in the recording or in the window, for at least 10 samples:
-// what the device said of itself meanwhile is worth a look.
+// Where a device's power never changed, in the recording or in the window, for at least 20 samples:
+// what else the device stated meanwhile is worth a look.
 struct ConstantStretch {
   std::size_t device = 0;  // its place
   Window stretch;

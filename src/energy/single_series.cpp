@@ -20,7 +20,7 @@ constexpr double kClearRhythm = 0.1;        // of the mean interval, from row to
 constexpr double kMuchAlike = 4;
 constexpr std::uint64_t kFewest = 2;
 constexpr std::uint64_t kOneIn = 12;
-// A sensor that is asked again so soon repeats its reading; that of another GPU is another one.
+// A sensor that is asked again so soon repeats its reading; another GPU has another one.
 constexpr double kSoonS = 0.05;
 constexpr double kOtherPower = 0.002;  // of the power
 // So many times with several readings are an accident.
@@ -28,7 +28,7 @@ constexpr std::uint64_t kFewTimes = 3;
 constexpr std::uint64_t kOneTimeIn = 5;
 // What stamps are cut to, in seconds.
 constexpr double kGrids_s[] = {60, 1, 0.1, 0.01};
-constexpr double kOffGrid = 0.01;  // of the grid
+constexpr double kOffGridS = 1e-4;
 // A row at each time that stamps can tell apart: the recorder may be faster than they are.
 constexpr double kEachStep = 1.5;
 
@@ -95,8 +95,8 @@ void SingleSeries::take(std::span<const Sample> samples) {
 void SingleSeries::take_time(double unix_s) {
   finish_stamp();
   for (std::size_t i = 0; i < kGrids; ++i) {
-    const double units = unix_s / kGrids_s[i];
-    grids_[i].stamps += std::abs(units - std::round(units)) < kOffGrid ? 1 : 0;
+    const double off_s = std::abs(std::remainder(unix_s, kGrids_s[i]));
+    grids_[i].stamps += off_s < kOffGridS ? 1 : 0;
     const bool is_step = times_ > 0 && unix_s - last_.unix_s <= kEachStep * kGrids_s[i];
     grids_[i].steps += is_step ? 1 : 0;
   }
@@ -126,7 +126,7 @@ bool SingleSeries::come_in_groups() const {
 // A few stamps may be damaged.
 bool SingleSeries::are_stamps_coarse() const {
   return std::ranges::any_of(grids_, [&](const Grid& grid) {
-    return grid.stamps * 10 >= times_ * 9 && grid.steps * 2 + 1 >= times_;
+    return grid.stamps * 4 >= times_ * 3 && grid.steps * 2 + 1 >= times_;
   });
 }
 

@@ -1,4 +1,4 @@
-// Whether the rows of one device, or rows that name no GPU, can all be those of one GPU. Pure
+// Whether the rows of one device, or rows that name no GPU, can all come from one GPU. Pure
 // arithmetic.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace aggregate_power {
 
-// Whether the members of a sequence resemble those of some number of members before, and not the
-// one before.
+// Whether each member of a sequence resembles the one some number of members before, and not the
+// one just before.
 class Alternation {
  public:
   void add(double value);
@@ -36,7 +36,8 @@ class SingleSeries {
  public:
   // The next rows, in the file's order.
   void take(std::span<const Reading> readings);
-  // The next samples of one device, in time order; those of one stamp in the file's order.
+  // The next samples of one device, in time order; where several have one stamp, in the file's
+  // order.
   void take(std::span<const Sample> samples);
 
   // What speaks against a single GPU if the rows name none; empty: nothing.
@@ -65,7 +66,7 @@ class SingleSeries {
   // Of samples:
   std::uint64_t times_ = 0;        // different stamps
   std::uint64_t differing_ = 0;    // of them with readings that differ
-  bool differs_ = false;           // those of the last stamp
+  bool differs_ = false;           // the readings of the last stamp
   std::uint64_t short_pairs_ = 0;  // of readings that follow each other within milliseconds
   std::uint64_t short_steps_ = 0;  // of them, with another power
   // How many stamps are multiples of a unit, and how many intervals are of a unit or so.

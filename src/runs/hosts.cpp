@@ -101,9 +101,7 @@ Reasons check_sensors(std::vector<HostReading>& readings) {
       series.recording = reading.host.host;
       for (Sample& sample : series.samples) sample.unix_s += reading.host.clock_offset_s;
     }
-    const SharedSensors shared = shared_sensors(seen, reading.series.kept);
-    reasons.add(shared.reasons);
-    std::ranges::copy(shared.warnings, std::back_inserter(reading.warnings));
+    reasons.add(shared_sensors(seen, reading.series.kept).reasons);
     std::ranges::move(reading.series.kept, std::back_inserter(seen));
   }
   return reasons;

@@ -35,7 +35,7 @@ void keep(double value, std::vector<double>& values) {
   if (!std::isnan(value) && values.size() < kMostStates) values.push_back(value);
 }
 
-// Adds what the devices said of themselves while their power did not change.
+// Adds the states of the devices from the stretches in which their power did not change.
 void read_states(const Recording& recording, std::span<const ConstantStretch> stretches,
                  std::vector<DeviceSeries>& devices) {
   std::vector<Window> where(devices.size(), kNever);

@@ -25,7 +25,7 @@ class SeriesKeeper {
   void take(std::span<const Reading> readings);
   // In time order; there are no more rows.
   const Samples& finish();
-  // Devices with rows, 10 or more, of which none states a power.
+  // Devices that have 10 rows or more, and no power in any of them.
   std::vector<std::uint32_t> silent() const;
 
  private:
@@ -35,7 +35,7 @@ class SeriesKeeper {
   std::vector<std::uint64_t> powerless_;  // rows, by device
 };
 
-// The samples of one device of a recording, for a comparison with those of other recordings.
+// The samples of one device of a recording, to be compared with other recordings.
 struct KeptSeries {
   std::string recording;  // its path, or its host
   std::string device;

@@ -35,7 +35,7 @@ constexpr double kJitterS = 1;
 constexpr std::uint64_t kFewTimes = 3;
 // No sensor reads more, and sums of more may be infinite.
 constexpr double kMostW = 1e15;
-// Samples of a device that are compared with those of other recordings.
+// So many samples of a device are compared with other recordings.
 constexpr std::size_t kCompared = 1 << 14;
 
 // Keeps the samples of each device.

@@ -23,7 +23,7 @@ import reference
 from running import size
 
 RUNS = size(400, 300)
-# The rules that the reference knows; random readings of several GPUs may be those of no sensor.
+# The rules that the reference knows. Random readings may look like no sensor's.
 AUGUST = ["--compat", "august", "--accept",
           "several_gpus_in_one_series,same_sensor,readings_repeat,stuck_sensor"]
 POWER_KEYS = {*reference.METRICS, *reference.ROLE_METRICS, "power_metric_schema_version",

@@ -96,12 +96,18 @@ TEST(SeriesCheck, AcceptsPlateausThatSeveralGpusShare) {
 // ---- Several GPUs in one series
 
 TEST(SeriesCheck, RefusesRowsThatComeMillisecondsApart) {
-  Series rows;
-  Noise sensor(1);
-  for (int tick = 0; tick < 60; ++tick) {
-    for (int gpu = 0; gpu < 8; ++gpu) rows.push_back({1e9 + tick + 0.002 * gpu, sensor.watts()});
+  for (const int gpus : {2, 3, 4, 8, 12}) {
+    for (const double apart_s : {0.001, 0.002, 0.004}) {
+      Series rows;
+      Noise sensor(1);
+      for (int tick = 0; tick < 60; ++tick) {
+        for (int gpu = 0; gpu < gpus; ++gpu) {
+          rows.push_back({1e9 + tick + apart_s * gpu, sensor.watts()});
+        }
+      }
+      EXPECT_EQ(reasons({rows}), "several_gpus_in_one_series ") << gpus << " GPUs, " << apart_s;
+    }
   }
-  EXPECT_EQ(reasons({rows}), "several_gpus_in_one_series ");
 }
 
 // The same sensor asked eight times within 14 ms says the same eight times.
@@ -298,6 +304,10 @@ TEST(SeriesCheck, RefusesASensorThatIsStuckWhileOthersMove) {
 
 TEST(SeriesCheck, AcceptsAnIdleGpuBesideOthers) {
   EXPECT_EQ(reasons({load(60), constant(110, 60)}), "");  // others idle at 100 W
+  // One of four draws less than the others when it is idle.
+  Series low = load(60);
+  for (Sample& sample : low) sample.watts -= 40;
+  EXPECT_EQ(reasons({low, load(60), constant(110, 60), load(60)}), "");
 }
 
 // One odd reading of another GPU is no load.

@@ -5,7 +5,7 @@ The larger of 32 MiB and a quarter of the telemetry file, in whatever order its 
 the file itself from standard input, which is kept; 12 MiB for any file whose rows are in the order of time, if
 nothing looks at all of them together (131,072 samples are kept to be judged); the whole of it plus 6 MiB for inspect; 16 MiB for any
 benchmark result, and for any profile of an agentic run; where requests failed, 64 bytes more for each of all
-(32, and the room in which they are gathered); 16 KiB for each further host of a run; 64 MiB for a
+(32, and the room in which they are gathered); 48 KiB for each further host of a run of 8 GPUs each; 64 MiB for a
 trace of 1 GB; 24 bytes for each sample in memory and 160 for each of a million windows, and 16 MiB.
 Nor may the numbers depend on the rows' order.
 
@@ -114,7 +114,7 @@ with tempfile.TemporaryDirectory() as folder:
     pathlib.Path("run.json").write_text(json.dumps(
         {**WINDOW, "benchmark_end_time_unix": START + 597.0, "duration": 595.0}))
     one = peak_mib(["--csv", "nodes/node0/gpu_metrics.csv", *run, "--expected-num-gpus", str(GPUS)])
-    check("128 hosts", peak_mib(["multinode", "--nodes", "nodes", *run]), one + 127 / 51)
+    check("128 hosts", peak_mib(["multinode", "--nodes", "nodes", *run]), one + 127 * 48 / 1024)
 
     profile = pathlib.Path("results/aiperf_artifacts")
     profile.mkdir(parents=True)
