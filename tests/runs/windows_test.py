@@ -324,7 +324,7 @@ def test_the_gpu_of_a_host_counts_once(folder):
         (folder / name).write_text("\n".join(["timestamp,hostname,gpu,power_w", *rows]) + "\n")
     (folder / "w.txt").write_text("begin w +0\nend w +9\n")
     done = Ran(folder, "--telemetry", "a.csv", "b.csv", "--windows", "w.txt")
-    same((2, "aggregate-power: error: GPU n1/0 is in a.csv and in b.csv: give one of them\n"), (done.status, done.err))
+    same((2, "aggregate-power: error: GPU n1/0 of a.csv is GPU n1/0 of b.csv and would count twice: give one of them\n"), (done.status, done.err))
 
 
 def test_gpus_without_readings_and_rows_without_gpus(folder):
@@ -604,7 +604,7 @@ def test_several_recordings(folder):
     for name in ("a.csv", "b.csv"):
         write_telemetry(folder, [(at, "GPU-aaaaaaaa", 100) for at in range(11)], name)
     done = Ran(folder, "--telemetry", "a.csv", "b.csv", "--windows", "w.txt")
-    same([2, "aggregate-power: error: GPU-aaaaaaaa is in several recordings: give one of them\n"], [done.status, done.err])
+    same([2, "aggregate-power: error: GPU GPU-aaaaaaaa of a.csv is GPU GPU-aaaaaaaa of b.csv and would count twice: give one of them\n"], [done.status, done.err])
 
 
 def test_wrong_use(folder):
