@@ -166,10 +166,10 @@ void judge_repeated(std::span<const GpusOfFile> files, Result& result) {
 void judge_unread(const RunOptions& run, const LoadReading& load, Result& result) {
   if (!result.telemetry || result.telemetry->unread_gpus.empty()) return;
   const std::vector<std::string>& unread = result.telemetry->unread_gpus;
-  const std::string text =
-      fmt::format("GPU {}{} of the recording {} no reading in or near the window", printable(unread.front()),
-                  unread.size() > 1 ? fmt::format(" and {} others", unread.size() - 1) : "",
-                  unread.size() > 1 ? "have" : "has");
+  const std::string text = fmt::format(
+      "GPU {}{} of the recording {} no reading in or near the window", printable(unread.front()),
+      unread.size() > 1 ? fmt::format(" and {} others", unread.size() - 1) : "",
+      unread.size() > 1 ? "have" : "has");
   const bool is_stated = result.expected_gpus || run.expected_num_gpus || run.finds_gpus ||
                          load.gpus || run.gpus.is_given() || run.schema_version == 1;
   if (is_stated) {

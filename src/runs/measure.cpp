@@ -107,9 +107,8 @@ class GpuMeans {
     if (!idle) return;
     const double share = idle_share(means_w_);
     if (share < kMostIdleShare) return result.warnings.push_back(std::move(*idle));
-    result.reasons.add(
-        Reason::idle_gpus_counted,
-        fmt::format("{}; these make up {:.0f} % of the energy", *idle, 100 * share));
+    result.reasons.add(Reason::idle_gpus_counted,
+                       fmt::format("{}; these make up {:.0f} % of the energy", *idle, 100 * share));
   }
 
  private:

@@ -281,7 +281,8 @@ std::vector<RecordedDevice> recorded_devices(const std::vector<ReadFile>& files)
 void refuse_repeated_gpus(std::vector<ReadFile>& files) {
   std::vector<GpusOfFile> all;
   for (const ReadFile& read : files) {
-    GpusOfFile& file = all.emplace_back(GpusOfFile{read.file.path, read.file.facts.series.schema, {}});
+    GpusOfFile& file =
+        all.emplace_back(GpusOfFile{read.file.path, read.file.facts.series.schema, {}});
     const std::set<std::string> names = read.names();
     std::ranges::copy_if(read.file.facts.gpus, std::back_inserter(file.gpus),
                          [&](const auto& gpu) { return names.contains(gpu.first); });

@@ -41,7 +41,8 @@ TEST(StatedGpus, AreAtFaultIfTheyCannotBeRead) {
   EXPECT_EQ(stated({{"tp", "two"}}).count, std::nullopt);
   EXPECT_EQ(stated({{"tp", "2"}, {"dp", "1.5"}}).fault,
             "'dp' is '1.5', which is not a number of GPUs");
-  EXPECT_EQ(stated({{"num_gpus", "-4"}}).fault, "'num_gpus' is '-4', which is not a number of GPUs");
+  EXPECT_EQ(stated({{"num_gpus", "-4"}}).fault,
+            "'num_gpus' is '-4', which is not a number of GPUs");
   EXPECT_EQ(stated({{"dp", "2"}}).count, std::nullopt) << "copies of what?";
   EXPECT_EQ(stated({}).fault, "");
 }
