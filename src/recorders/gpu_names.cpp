@@ -302,9 +302,10 @@ std::string GpuNames::conflict_of(const Gpu& gpu) const {
     const auto [known, is_new] =
         index_by_place.try_emplace(joined({key.host, key.place}), key.index);
     if (is_new || known->second == key.index) continue;
-    return fmt::format("{} is GPU {} in some rows and GPU {} in others",
-                       printable(gpu.uuid.empty() ? gpu.pci : gpu.uuid), printable(known->second),
-                       printable(key.index));
+    return fmt::format(
+        "{} has index {} in some rows and index {} in others",
+        gpu.uuid.empty() ? "PCI address " + printable(gpu.pci) : "UUID " + printable(gpu.uuid),
+        printable(known->second), printable(key.index));
   }
   return {};
 }

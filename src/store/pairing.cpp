@@ -90,6 +90,14 @@ MeasurementRequest measured_for(const PairRequest& request) {
   return wanted;
 }
 
+// As many GPUs as the aggregate states, else as many as the result does.
+void expect_stated(const PairRequest& request, LoadReading& reading, MeasurementRequest& wanted) {
+  if (wanted.expected_num_gpus) return;
+  const std::string& fault = request.gpus_fault.empty() ? reading.gpus_fault : request.gpus_fault;
+  if (!fault.empty()) reading.reasons.add(Reason::invalid_expected_gpu_count, fault);
+  wanted.expected_num_gpus = reading.gpus;
+}
+
 }  // namespace
 
 Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
@@ -101,9 +109,6 @@ Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
   pairing.benchmark = benchmark;
   PlacedLoad placed{.reading = load.reading};
   refuse_failed(request.options.contract, placed.reading);
-  if (!request.gpus_fault.empty()) {
-    placed.reading.reasons.add(Reason::invalid_expected_gpu_count, request.gpus_fault);
-  }
   std::optional<Recording> opened;
   if (load.reading.has_window || !load.reading.no_window.empty()) {
     opened.emplace(open_recording(telemetry, request.options, load.reading.captured_zone, inputs));
@@ -113,6 +118,8 @@ Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
     window.takes_wrapped_as_long = false;
     placed = place_load(load.reading, *opened, window);
   }
+  MeasurementRequest wanted = measured_for(request);
+  expect_stated(request, placed.reading, wanted);
   pairing.has_window = placed.reading.has_window;
   if (pairing.has_window) {
     RunRecordings recordings(std::move(*opened));
@@ -122,8 +129,7 @@ Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
     const StorePair pair{request.witnesses, request.hardware, [&](const MeasurementRequest& now) {
                            return assess_readable(now, recording, placed.reading, inputs);
                          }};
-    static_cast<ZonedResult&>(pairing) =
-        evaluate(measured_for(request), recordings, placed, {"", "", &pair});
+    static_cast<ZonedResult&>(pairing) = evaluate(wanted, recordings, placed, {"", "", &pair});
     if (!load.reading.generator.empty()) add_window_facts(placed, placed.reading, pairing.result);
     pairing.host = only_host(pairing.result);
     if (load.failed_requests && request.options.schema_version == 2) {

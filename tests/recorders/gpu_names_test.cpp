@@ -66,7 +66,7 @@ TEST(GpuNames, OfOneUuidAreOneGpuInAllPods) {
 TEST(GpuNames, ConflictWhereOneUuidHasTwoIndicesInOnePlace) {
   GpuNames names;
   numbers_of(names, {{.index = "0", .uuid = "GPU-a"}, {.index = "1", .uuid = "GPU-a"}});
-  EXPECT_EQ(names.conflicts(), Names{"GPU-a is GPU 0 in some rows and GPU 1 in others"});
+  EXPECT_EQ(names.conflicts(), Names{"UUID GPU-a has index 0 in some rows and index 1 in others"});
 }
 
 TEST(GpuNames, OfRowsWithoutAUuidAreThoseOfTheirIndex) {
