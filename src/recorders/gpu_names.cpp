@@ -231,7 +231,7 @@ std::uint32_t GpuNames::add(const GpuKey& key) {
   return number;
 }
 
-// By GPU, the name that all its rows give it and those of no other GPU do. Empty: there is none.
+// By GPU, the name that all its rows and no row of another GPU have; empty if there is none.
 std::vector<std::string> GpuNames::unique(std::string (*name)(const GpuKey&)) const {
   std::vector<std::string> own(gpus_.size());
   std::map<std::string, std::size_t> gpu_by_name;

@@ -41,7 +41,7 @@ struct Columns {
     std::optional<std::size_t> pci = {};
     bool by_id = false;  // `device` is one of the last two
   };
-  std::optional<Key> key;             // nullopt: `device` and `host` say it all
+  std::optional<Key> key;             // absent if `device` and `host` say it all
   bool shows_places = false;          // in the first rows one index is of several places
   std::optional<Column> metric_name;  // long format: only rows whose metric is `metric` are power
   std::string metric;                 // empty: the first power metric in the file

@@ -156,7 +156,7 @@ class Telemetry {
 
   // Seen so far; complete after read().
   const std::vector<std::string>& devices() const { return head_.counts.devices; }
-  // Of the same: all that the recording says of who they are.
+  // Of the same: all that the recording says about who they are.
   std::vector<GpuKey> keys() const;
   const std::vector<std::string>& identity_conflicts() const {
     return head_.counts.identity_conflicts;

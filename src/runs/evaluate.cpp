@@ -148,7 +148,7 @@ void check_count(const RunOptions& run, const LoadReading& load, Result& result)
 
 // ---- Who was measured
 
-// The GPUs that count, with all that the recording says of who they are.
+// The GPUs that count, with all that the recording says about who they are.
 GpusOfFile gpus_of_file(const std::string& path, const Result& result) {
   GpusOfFile file{path, {}, {}};
   if (!result.telemetry) return file;
