@@ -38,8 +38,8 @@ LoadReading conclude_sglang(const ResultScope& scope) {
     const auto pp = values.count("server_info.pp_size").value_or(1);
     const bool shares = values.text("server_info.enable_dp_attention") == "true";
     const auto dp = shares ? 1 : values.count("server_info.dp_size").value_or(1);
-    reading.gpus = whole_count(static_cast<double>(*tp) * static_cast<double>(pp) *
-                               static_cast<double>(dp));
+    reading.gpus =
+        whole_count(static_cast<double>(*tp) * static_cast<double>(pp) * static_cast<double>(dp));
   }
   reading.no_window = "SGLang writes no times";
   return reading;

@@ -179,7 +179,7 @@ constexpr auto kRows = std::to_array<Row>({
         "a change-only timeline, such as Zeus exports",
         "record at a fixed interval, for example with aggregate-power-monitor"),
     ROW(gpu_identity_conflict, run,
-        "the columns that identify a GPU contradict each other: one index has two UUIDs, one UUID is under two indices or in two files, or rows name no GPU (`N/A`, `-1`); the message has the names",
+        "the columns or labels that identify a GPU contradict each other: one UUID is under two indices, in two files or under two names, or rows without a UUID have the index of two GPUs; the message has the names",
         "several hosts, containers or recorders that write into one file, or a GPU that was replaced",
         "record each host into a file of its own, or a column that tells the hosts apart; give each recording once"),
     ROW(several_gpus_in_one_series, run,

@@ -68,9 +68,9 @@ std::string pci_id(const GpuKey& key) {
                                        plain_pci(key.pci));
 }
 std::string local_id(const GpuKey& key) {
-  return key.index.empty() ? std::string()
-                           : fmt::format("{}{}{}{}{}", key.host, kSeparator, key.place, kSeparator,
-                                         key.index);
+  return key.index.empty()
+             ? std::string()
+             : fmt::format("{}{}{}{}{}", key.host, kSeparator, key.place, kSeparator, key.index);
 }
 
 const std::string& unique_name(const GpuKey& key) { return key.uuid.empty() ? key.pci : key.uuid; }
@@ -99,10 +99,24 @@ bool is_place_name(std::string_view name) {
 
 bool names_no_gpu(std::string_view cell) {
   constexpr std::string_view kFirst = "-[nNuUeE";
-  constexpr std::string_view kWords[] = {
-      "-1",      "-",         "--",    "n/a",           "na",            "none",
-      "null",    "nil",       "nan",   "not available", "not supported", "not found",
-      "unknown", "undefined", "error", "unknown error", "gpu is lost",   "insufficient permissions"};
+  constexpr std::string_view kWords[] = {"-1",
+                                         "-",
+                                         "--",
+                                         "n/a",
+                                         "na",
+                                         "none",
+                                         "null",
+                                         "nil",
+                                         "nan",
+                                         "not available",
+                                         "not supported",
+                                         "not found",
+                                         "unknown",
+                                         "undefined",
+                                         "error",
+                                         "unknown error",
+                                         "gpu is lost",
+                                         "insufficient permissions"};
   cell = strip(cell);
   if (cell.empty()) return true;
   if (kFirst.find(cell.front()) == kFirst.npos) return false;
@@ -154,9 +168,7 @@ GpuKey key_of_name(std::string_view name, bool names_hosts) {
   if (slash != name.npos) key.host = name.substr(0, slash);
   const std::string_view own = name.substr(slash == name.npos ? 0 : slash + 1);
   const bool is_uuid = own.starts_with("GPU-") || own.starts_with("MIG-");
-  (is_uuid                         ? key.uuid
-   : own.find(':') != own.npos ? key.pci
-                                   : key.index) = own;
+  (is_uuid ? key.uuid : own.find(':') != own.npos ? key.pci : key.index) = own;
   return key;
 }
 
@@ -192,8 +204,8 @@ SameGpu same_gpu(const GpuKey& a, const GpuKey& b) {
 std::optional<std::uint32_t> GpuNames::identified(const GpuKey& key) const {
   if (const auto found = by_uuid_.find(uuid_id(key)); found != by_uuid_.end()) return found->second;
   const auto found = by_pci_.find(pci_id(key));
-  const bool is_other = found != by_pci_.end() && !key.uuid.empty() &&
-                        !gpus_[found->second].uuid.empty();
+  const bool is_other =
+      found != by_pci_.end() && !key.uuid.empty() && !gpus_[found->second].uuid.empty();
   if (found != by_pci_.end() && !is_other) return found->second;
   const auto local = by_local_.find(local_id(key));
   if (local == by_local_.end()) return std::nullopt;
@@ -219,7 +231,7 @@ std::uint32_t GpuNames::add(const GpuKey& key) {
   return number;
 }
 
-// By GPU, the name that all its rows give it and those of no other GPU do. Empty: there is none.
+// By GPU, the name that all its rows and no row of another GPU have; empty if there is none.
 std::vector<std::string> GpuNames::unique(std::string (*name)(const GpuKey&)) const {
   std::vector<std::string> own(gpus_.size());
   std::map<std::string, std::size_t> gpu_by_name;
@@ -248,12 +260,12 @@ std::vector<std::string> GpuNames::names() const {
     const Gpu& gpu = gpus_[i];
     const std::string& id = gpu.uuid.empty() ? gpu.pci : gpu.uuid;
     const GpuKey& first = gpu.keys.front();
-    names.push_back(by_id_ && !id.empty()  ? id
-                    : !brief[i].empty()    ? brief[i]
-                    : !full[i].empty()     ? full[i]
-                    : !gpu.uuid.empty()    ? gpu.uuid
-                    : gpu.pci.empty()      ? long_name(first)
-                                           : joined({first.host, first.place, gpu.pci}));
+    names.push_back(by_id_ && !id.empty() ? id
+                    : !brief[i].empty()   ? brief[i]
+                    : !full[i].empty()    ? full[i]
+                    : !gpu.uuid.empty()   ? gpu.uuid
+                    : gpu.pci.empty()     ? long_name(first)
+                                          : joined({first.host, first.place, gpu.pci}));
   }
   return names;
 }
@@ -290,9 +302,10 @@ std::string GpuNames::conflict_of(const Gpu& gpu) const {
     const auto [known, is_new] =
         index_by_place.try_emplace(joined({key.host, key.place}), key.index);
     if (is_new || known->second == key.index) continue;
-    return fmt::format("{} is GPU {} in some rows and GPU {} in others",
-                       printable(gpu.uuid.empty() ? gpu.pci : gpu.uuid), printable(known->second),
-                       printable(key.index));
+    return fmt::format(
+        "{} has index {} in some rows and index {} in others",
+        gpu.uuid.empty() ? "PCI address " + printable(gpu.pci) : "UUID " + printable(gpu.uuid),
+        printable(known->second), printable(key.index));
   }
   return {};
 }
@@ -306,10 +319,10 @@ std::vector<std::string> GpuNames::conflicts() const {
   }
   for (const auto& [local, called] : by_local_) {
     if (called.gpus.size() < 2 || !called.lacks_id) continue;
-    conflicts.push_back(fmt::format(
-        "some rows of GPU {} name no UUID, and may be of {} or of {}",
-        printable(gpus_[called.gpus[0]].keys.front().index), printable(names[called.gpus[0]]),
-        printable(names[called.gpus[1]])));
+    conflicts.push_back(fmt::format("some rows of GPU {} name no UUID, and may be of {} or of {}",
+                                    printable(gpus_[called.gpus[0]].keys.front().index),
+                                    printable(names[called.gpus[0]]),
+                                    printable(names[called.gpus[1]])));
   }
   return conflicts;
 }

@@ -69,7 +69,7 @@ class GpuNames {
   bool shows_places() const;
   // For people: what cannot be true of any GPUs.
   std::vector<std::string> conflicts() const;
-  // For people: what the rows call several GPUs, which are told apart by their ids.
+  // For people: indices that several GPUs share, which are named by their ids.
   std::vector<std::string> notes() const;
 
  private:

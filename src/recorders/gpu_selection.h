@@ -31,7 +31,7 @@ GpuSelection parse_gpus(std::string_view text);
 // device measured. Empty: nothing. If none is measured at all, that alone is not wrong here.
 std::string selection_fault(const GpuSelection& gpus, std::span<const std::string> devices,
                             std::span<const std::string> measured, const SeriesFacts& series);
-// The same for several recordings of one run: each name must be that of a device in one of them,
+// The same for several recordings of one run: each name must be a device in one of them,
 // and of at most one in each.
 struct SelectableGpus {
   std::vector<std::string> devices;

@@ -195,9 +195,8 @@ bool repeat_one_gpu(const MetricLabels& a, const MetricLabels& b) {
                                                   "node",     "cluster", "prometheus"};
   const GpuKey key = key_of(a);
   return !key.uuid.empty() && same_gpu(key, key_of(b)) == SameGpu::yes && a.metric == b.metric &&
-         std::ranges::all_of(kExporterLabels, [&](std::string_view label) {
-           return a.of(label) == b.of(label);
-         });
+         std::ranges::all_of(kExporterLabels,
+                             [&](std::string_view label) { return a.of(label) == b.of(label); });
 }
 
 Sensor PowerSeries::sensor() const { return sensor_of_metric(metric_); }

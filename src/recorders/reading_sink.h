@@ -104,7 +104,7 @@ class ReadingSink {
     }
     count_ = static_cast<std::size_t>(next - batch_.data());
   }
-  // Numbers a series, for which note_series() then notes each reading. Those of GPUs that were not
+  // Numbers a series, for which note_series() then notes each reading. Series of GPUs that were not
   // selected make no difference.
   std::size_t add_series(const MetricLabels& series) { return overlap_.add(series); }
   std::size_t find_series(const MetricLabels& series) { return overlap_.find(series); }

@@ -301,7 +301,7 @@ std::vector<std::size_t> RowReader::columns_to_select() const {
   return selected;
 }
 
-// All but those of the key.
+// All columns but the key's.
 std::vector<std::size_t> RowReader::power_columns() const {
   std::vector<std::size_t> selected = {columns_.timestamp->index, columns_.power->index};
   const auto index_or_timestamp = [&](const std::optional<Column>& column) {

@@ -42,8 +42,8 @@ struct Columns {
   std::optional<Column> timestamp;
   std::optional<Column> power;
   std::optional<Column> device;
-  std::string device_doubt;           // why a column named as a device's is not `device`
-  std::optional<Column> host;         // part of a device's name, if there is one
+  std::string device_doubt;    // why a column named as a device's is not `device`
+  std::optional<Column> host;  // part of a device's name, if there is one
   // Further columns that say which GPU a row is of.
   struct Key {
     std::vector<std::size_t> places = {};  // hosts, pods, ranks
@@ -52,8 +52,8 @@ struct Columns {
     std::optional<std::size_t> pci = {};
     bool by_id = false;  // `device` is one of the last two
   };
-  std::optional<Key> key;     // nullopt: `device` and `host` say it all
-  bool shows_places = false;  // in the first rows one index is of several places
+  std::optional<Key> key;             // absent if `device` and `host` say it all
+  bool shows_places = false;          // in the first rows one index is of several places
   std::optional<Column> metric_name;  // long format: only rows whose metric is `metric` are power
   std::string metric;                 // empty: the first power metric in the file
   std::vector<std::size_t> other_power;  // tried in turn if `power` contains no number

@@ -113,8 +113,9 @@ std::vector<std::string> SeriesOverlap::conflicts() const {
     const Series& after = *whole[i];
     if (before.device != after.device || after.first_unix_s > before.last_unix_s) continue;
     if (repeat_one_gpu(before.labels, after.labels)) continue;
+    const GpuKey key = key_of(before.labels);
     const bool is_one_uuid =
-        same_gpu(key_of(before.labels), key_of(after.labels)) == SameGpu::yes;
+        !key.uuid.empty() && same_gpu(key, key_of(after.labels)) == SameGpu::yes;
     conflicts.push_back(fmt::format(
         "{} and {} are of one GPU at the same time: {}query one of them",
         printable(before.text, kMostSeriesShown), printable(after.text, kMostSeriesShown),

@@ -23,11 +23,6 @@ struct TelemetryError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Series of one GPU that meet in time: what tells several GPUs apart is not known.
-struct OverlapError : TelemetryError {
-  using TelemetryError::TelemetryError;
-};
-
 // Rows that gave no reading, by cause. `preamble` and `comment` are rows before the header. A
 // format without rows counts what corresponds best.
 struct Skipped {
@@ -162,7 +157,7 @@ class Telemetry {
 
   // Seen so far; complete after read().
   const std::vector<std::string>& devices() const { return head_.counts.devices; }
-  // Of the same: all that the recording says of who they are.
+  // Of the same: all that the recording says about who they are.
   std::vector<GpuKey> keys() const;
   const std::vector<std::string>& identity_conflicts() const {
     return head_.counts.identity_conflicts;

@@ -76,8 +76,8 @@ std::vector<std::size_t> gpus_of(const std::vector<DevicePlace>& places, const T
 
 // The trace numbers the devices that its process saw: its device 0 may be any GPU of the node. That
 // is settled where the GPUs that worked are those that the numbers name.
-void refuse_idle_lanes(const std::vector<DevicePlace>& places, const std::vector<std::size_t>& found,
-                 const Traces& power) {
+void refuse_idle_lanes(const std::vector<DevicePlace>& places,
+                       const std::vector<std::size_t>& found, const Traces& power) {
   std::vector<double> means_w;
   for (const PowerTrace& device : power.devices) {
     double energy_j = 0;
@@ -137,7 +137,8 @@ std::vector<AttributionLane> attribution_lanes(std::vector<GpuTrace>& traces, Tr
     return lanes;
   }
   const std::vector<std::size_t> found = gpus_of(places, power, gpus);
-  if (!gpus.is_given() && power.devices.size() > places.size()) refuse_idle_lanes(places, found, power);
+  if (!gpus.is_given() && power.devices.size() > places.size())
+    refuse_idle_lanes(places, found, power);
   for (std::size_t i = 0; i < places.size(); ++i) {
     lanes.push_back({places[i].trace, places[i].number, places[i].device,
                      from_origin(power.devices[found[i]], *places[i].trace)});

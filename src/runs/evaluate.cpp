@@ -34,17 +34,25 @@ auto said_by(const std::string& aggregate, Read read) -> decltype(read(aggregate
   return {};
 }
 
-// Returns the input that names the GPUs; empty: none does.
+// Returns the input that names the GPUs; empty: none does, or `fault` says why its number cannot be
+// read.
 std::string find_gpus(MeasurementRequest& request, const LoadReading& reading,
-                      const FilesBeside& files) {
-  request.expected_num_gpus = gpus_in_aggregate(files.aggregate);
+                      const FilesBeside& files, std::string& fault) {
+  const StatedGpus stated = said_by(files.aggregate, gpus_stated_in);
+  fault = stated.fault.empty() ? reading.gpus_fault : stated.fault;
+  if (!fault.empty()) return {};
+  request.expected_num_gpus = stated.count;
   if (request.expected_num_gpus) return "aggregate_result";
   request.expected_num_gpus = reading.gpus;
   return reading.gpus ? "benchmark_result" : "";
 }
 
-Reasons no_count(const LoadReading& reading, const FilesBeside& files) {
+Reasons no_count(const LoadReading& reading, const FilesBeside& files, const std::string& fault) {
   Reasons reasons = reading.reasons;
+  if (!fault.empty()) {
+    reasons.add(Reason::invalid_expected_gpu_count, fault);
+    return reasons;
+  }
   reasons.add(Reason::invalid_expected_gpu_count,
               files.aggregate.empty()
                   ? fmt::format("{} does not say how many GPUs the run used", files.load)
@@ -85,8 +93,9 @@ ZonedResult evaluate_one(MeasurementRequest request, Recording& recording,
   }
   std::string source;
   if (request.finds_gpus && request.schema_version == 2) {
-    source = find_gpus(request, reading, files);
-    if (source.empty()) return {unmeasured(request, reading.load, no_count(reading, files))};
+    std::string fault;
+    source = find_gpus(request, reading, files, fault);
+    if (source.empty()) return {unmeasured(request, reading.load, no_count(reading, files, fault))};
   }
   ZonedResult zoned;
   if (request.finds_zone) {
@@ -143,7 +152,7 @@ void check_count(const RunOptions& run, const LoadReading& load, Result& result)
 
 // ---- Who was measured
 
-// The GPUs that count, with all that the recording says of who they are.
+// The GPUs that count, with all that the recording says about who they are.
 GpusOfFile gpus_of_file(const std::string& path, const Result& result) {
   GpusOfFile file{path, {}, {}};
   if (!result.telemetry) return file;
@@ -279,6 +288,7 @@ ZonedResult evaluate(const MeasurementRequest& request, RunRecordings& recording
   }
   if (!is_only && request.gpus.is_given()) {
     std::string fault = selection_fault(request.gpus, selectables);
+    if (counted.empty()) result.reasons = {};  // they follow from this one
     if (!fault.empty()) result.reasons.add(Reason::selected_gpu_missing, std::move(fault));
   }
   judge_repeated(files_of_gpus, result);

@@ -111,7 +111,7 @@ void warn_of_readings(const Surveyor& surveyor, const Telemetry& telemetry, Find
                                             surveyor.unnamed_readings()));
   }
   for (const std::string& conflict : telemetry.identity_conflicts()) {
-    findings.warnings.push_back(fmt::format("{}: {}", code(Reason::gpu_identity_conflict), conflict));
+    findings.reasons.add(Reason::gpu_identity_conflict, conflict);
   }
   std::ranges::copy(telemetry.identity_notes(), std::back_inserter(findings.warnings));
   if (telemetry.dropped_nuls() > 0) {

@@ -682,9 +682,6 @@ Measurement read(const Question& question, std::optional<Telemetry>& telemetry) 
               [&](const Batch& batch) { rows->take(batch); });
     rows->end();
     if (rows->is_out_of_order()) take_in_order(question.recording, *telemetry, *rows);
-  } catch (const OverlapError& error) {
-    fault = {fmt::format("{}: {}", question.recording.path(), error.what()), false};
-    reason = Reason::gpu_identity_column_missing;
   } catch (const TelemetryError& error) {
     fault = {fmt::format("{}: {}", question.recording.path(), error.what()), false};
   } catch (const FileError& error) {

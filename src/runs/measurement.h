@@ -45,10 +45,10 @@ struct Onlooker {
 
 // `extended` requests the total power of all GPUs, and their states.
 struct MeasurementRequest : RunOptions {
-  bool with_snapshots = false;   // compare with the energy snapshots beside the recording
-  bool explains = true;          // says more about its reasons where it can
+  bool with_snapshots = false;     // compare with the energy snapshots beside the recording
+  bool explains = true;            // says more about its reasons where it can
   bool is_one_of_several = false;  // other recordings of the run may have the selected GPUs
-  bool may_use_threads = false;  // for read_rows(); only if no other recording is read meanwhile
+  bool may_use_threads = false;    // for read_rows(); only if no other recording is read meanwhile
   // Also receives all readings, in the file's order.
   std::function<void(std::span<const Reading>)> also = {};
   // Called before each reading of the recording.

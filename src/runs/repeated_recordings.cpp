@@ -76,7 +76,8 @@ RepeatedGpus repeated_gpus(std::span<const GpusOfFile> files) {
           if (same == SameGpu::yes && into != &repeated.sure) {
             into = &repeated.sure;
             text = in_two_files(other, here, "is");
-          } else if (same == SameGpu::maybe && into == nullptr && other.file->schema != file.schema) {
+          } else if (same == SameGpu::maybe && into == nullptr &&
+                     other.file->schema != file.schema) {
             into = &repeated.possible;
             text = in_two_files(other, here, "may be");
           }

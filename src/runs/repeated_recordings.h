@@ -36,8 +36,8 @@ struct RecordedDevice {
   const PowerTrace* trace = nullptr;
 };
 
-// Throws Error if the readings of one device are those of a device of another recording, to the
-// last digit and at the same times, unless its power never changes.
+// Throws Error if one device has the same readings as a device of another recording, to the last
+// digit and at the same times, unless its power never changes.
 void refuse_repeated_devices(std::span<const RecordedDevice> devices);
 
 }  // namespace aggregate_power

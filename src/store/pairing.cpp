@@ -91,6 +91,14 @@ MeasurementRequest measured_for(const PairRequest& request) {
   return wanted;
 }
 
+// As many GPUs as the aggregate states, else as many as the result does.
+void expect_stated(const PairRequest& request, LoadReading& reading, MeasurementRequest& wanted) {
+  if (wanted.expected_num_gpus) return;
+  const std::string& fault = request.gpus_fault.empty() ? reading.gpus_fault : request.gpus_fault;
+  if (!fault.empty()) reading.reasons.add(Reason::invalid_expected_gpu_count, fault);
+  wanted.expected_num_gpus = reading.gpus;
+}
+
 }  // namespace
 
 Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
@@ -102,9 +110,6 @@ Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
   pairing.benchmark = benchmark;
   PlacedLoad placed{.reading = load.reading};
   refuse_failed(request.options.contract, placed.reading);
-  if (!request.gpus_fault.empty()) {
-    placed.reading.reasons.add(Reason::invalid_expected_gpu_count, request.gpus_fault);
-  }
   std::optional<Recording> opened;
   if (load.reading.has_window || !load.reading.no_window.empty()) {
     opened.emplace(open_recording(telemetry, request.options, load.reading.captured_zone, inputs));
@@ -114,6 +119,8 @@ Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
     window.takes_wrapped_as_long = false;
     placed = place_load(load.reading, *opened, window);
   }
+  MeasurementRequest wanted = measured_for(request);
+  expect_stated(request, placed.reading, wanted);
   pairing.has_window = placed.reading.has_window;
   if (pairing.has_window) {
     RunRecordings recordings(std::move(*opened));
@@ -123,7 +130,6 @@ Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
     const StorePair pair{request.witnesses, request.hardware, [&](const MeasurementRequest& now) {
                            return assess_readable(now, recording, placed.reading, inputs);
                          }};
-    MeasurementRequest wanted = measured_for(request);
     SeenPower power;
     if (load.failed_requests && load.failed_requests->count > 0 && placed.reading.load) {
       power.watch(wanted, placed.reading.load->window);

@@ -230,6 +230,9 @@ NO_DRAW = re.compile(r"power[._ ]?(management|state|profile|mode|unit|type)|brak
 NO_STAMP = re.compile(r"time[ ._-]?(ms|s|us)$|up_?time|elapsed|duration|run_?time|relative", re.I)
 OWN_POWER = ["socket_power", "current_socket_power", "average_socket_power", "current_power",
              "power_usage", "power.draw", "power.draw.average", "power.draw.instant"]
+# Words that name no GPU, as `names_no_gpu` has them.
+NO_GPUS = {"-1", "-", "--", "n/a", "na", "none", "null", "nil", "nan", "not available", "not supported", "not found",
+           "unknown", "undefined", "error", "unknown error"}
 GPU_NAMES = re.compile(r"index|gpu|gpu_id|gpu_index|card|device", re.I)
 UNIT = re.compile(r"(.*?)\s*[\[(]\s*(\w+)\s*[\])]|(.*[ ._-](\w+))")
 
@@ -398,7 +401,7 @@ class Telemetry:
         too_long = sum(1 for cell in row if cell.strip()) > columns.size and len(row) > columns.size
         watts = None if too_long else watts_of(power, columns.factor, self.factor)
         gpu = columns.cell(row, columns.gpu) if columns.gpu else None
-        if gpu and gpu.isdigit() and not gpu.isdecimal():
+        if gpu and (gpu.isdigit() and not gpu.isdecimal() or gpu.strip("[]").lower() in NO_GPUS):
             gpu = ""
         self.rows.append(Row(unix_s, watts, gpu))
 

@@ -33,6 +33,7 @@ struct Found {
   std::string first_bad_stamp;
   std::string counter;
   std::string fault;
+  std::vector<std::string> conflicts;
 
   bool operator==(const Found&) const = default;
 };
@@ -78,6 +79,7 @@ Found read(const std::string& text, const Options& options) {
   found.counts = {telemetry.rows(), telemetry.stamps(), telemetry.naive_stamps(),
                   counters.counts.rows};
   found.first_bad_stamp = telemetry.first_bad_stamp();
+  found.conflicts = telemetry.identity_conflicts();
   if (telemetry.counter()) found.counter = telemetry.counter()->name;
   return found;
 }
@@ -320,9 +322,10 @@ TEST(StreamLanes, FindSeriesThatMeet) {
     apart += line(i, i < 2 * kTicks ? 0 : 1);
     together += line(i, i < 2 * kTicks || i == 6 * kTicks - 1 ? 0 : 1);
   }
-  EXPECT_EQ(read_both(apart, "one after the other").fault, "");
-  EXPECT_NE(read_both(together, "at the same time").fault.find("are of one GPU at the same time"),
-            std::string::npos);
+  EXPECT_TRUE(read_both(apart, "one after the other").conflicts.empty());
+  const std::vector<std::string> conflicts = read_both(together, "at the same time").conflicts;
+  ASSERT_EQ(conflicts.size(), 1u);
+  EXPECT_NE(conflicts[0].find("are of one GPU at the same time"), std::string::npos);
 }
 
 // Where the user says that every series is power, the first one with labels decides which label is

@@ -161,14 +161,24 @@ def test_rows_by_power(folder):
 
 
 def test_several_gpus(folder):
-    folder.write("p.csv", power(T0, 10, lambda gpu, t: 100 * (gpu + 1), gpus=4))
+    folder.write("p.csv", power(T0, 10, lambda gpu, t: 100 * (gpu + 3), gpus=4))
     folder.trace("t.json", event("a", 1, 2), event("a", 2, 2, device=2))
     found = folder.json()
-    close({"a": 200 + 600, "idle": 100 + 300}, joules(found))
+    close({"a": 600 + 1000, "idle": 300 + 500}, joules(found))
     same(["0", "2"], [gpu["gpu"] for gpu in found["gpus"]])
-    near(200, found["mean_power_w"], 1e-6)
-    close({"a": 800 + 400, "idle": 400 + 200}, joules(folder.json("--gpus", "3,1")))
+    near(400, found["mean_power_w"], 1e-6)
+    close({"a": 1200 + 800, "idle": 600 + 400}, joules(folder.json("--gpus", "3,1")))
     assert "the devices with events are 2, and --gpus names 1" in folder.fault("--gpus", "3")
+
+
+def test_a_process_that_saw_other_gpus(folder):
+    # GPU 3 works at 500 W, the others idle at 60 W: device 0 of the trace need not be GPU 0.
+    folder.write("p.csv", power(T0, 10, lambda gpu, t: 500 if gpu == 3 else 60, gpus=4))
+    folder.trace("t.json", event("a", 1, 2))
+    assert "only 3 worked while its events ran, so its device 0 need not be GPU 0" in folder.fault(), folder.fault()
+    near(1000, folder.json("--gpus", "3")["energy_j"])
+    folder.trace("t.json", event("a", 1, 2, device=3))
+    near(1000, folder.json()["energy_j"])
 
 
 def test_a_device_that_is_not_recorded(folder):

@@ -324,7 +324,34 @@ def test_the_gpu_of_a_host_counts_once(folder):
         (folder / name).write_text("\n".join(["timestamp,hostname,gpu,power_w", *rows]) + "\n")
     (folder / "w.txt").write_text("begin w +0\nend w +9\n")
     done = Ran(folder, "--telemetry", "a.csv", "b.csv", "--windows", "w.txt")
-    same((2, "aggregate-power: error: GPU n1/0 is in a.csv and in b.csv: give one of them\n"), (done.status, done.err))
+    same((2, "aggregate-power: error: GPU n1/0 of a.csv is GPU n1/0 of b.csv and would count twice: give one of them\n"), (done.status, done.err))
+
+
+def test_gpus_are_chosen_from_all_files_together(folder):
+    # 400 W for 8 s; the file that has no such GPU is left out, and a GPU of no file is named.
+    for name, gpu, watts in (("a.csv", 0, 200), ("b.csv", 3, 400)):
+        write_telemetry(folder, [(at, gpu, watts + at % 2) for at in range(11)], name)
+    (folder / "w.txt").write_text("begin w +0\nend w +8\n")
+    done = Ran(folder, "--telemetry", "a.csv", "b.csv", "--windows", "w.txt", "--gpus", "3", "--json")
+    same([0, ["3"]], [done.status, done.report["gpus"]])
+    near(8 * 400.5, done.windows["w"]["energy_j"])
+    done = Ran(folder, "--telemetry", "a.csv", "b.csv", "--windows", "w.txt", "--gpus", "3,7")
+    same((2, "aggregate-power: error: a.csv, b.csv: GPU 7 is not in the recordings, which have 0, 3\n"),
+         (done.status, done.err))
+
+
+def test_a_uuid_is_one_gpu_whatever_its_index(folder):
+    rows = "".join(f"{START + at},{{}},GPU-5f0c1a2b,{100 + at}\n" for at in range(10))
+    for name, index in (("a.csv", 0), ("b.csv", 1)):
+        (folder / name).write_text("timestamp,index,uuid,power_w\n" + rows.replace("{}", str(index)))
+    (folder / "w.txt").write_text("begin w +0\nend w +9\n")
+    done = Ran(folder, "--telemetry", "a.csv", "b.csv", "--windows", "w.txt")
+    same((2, "aggregate-power: error: GPU 0 of a.csv is GPU 1 of b.csv, with the UUID GPU-5f0c1a2b, and would count "
+          "twice: give one of them\n"), (done.status, done.err))
+    (folder / "c.csv").write_text((folder / "a.csv").read_text() + rows.replace("{}", "1"))
+    done = Ran(folder, "--telemetry", "c.csv", "--windows", "w.txt")
+    same((2, "aggregate-power: error: c.csv: gpu_identity_conflict: UUID GPU-5f0c1a2b has index 0 in some rows and index "
+          "1 in others\n"), (done.status, done.err))
 
 
 def test_gpus_without_readings_and_rows_without_gpus(folder):
@@ -608,7 +635,7 @@ def test_several_recordings(folder):
     for name in ("a.csv", "b.csv"):
         write_telemetry(folder, [(at, "GPU-aaaaaaaa", 100) for at in range(11)], name)
     done = Ran(folder, "--telemetry", "a.csv", "b.csv", "--windows", "w.txt")
-    same([2, "aggregate-power: error: GPU-aaaaaaaa is in several recordings: give one of them\n"], [done.status, done.err])
+    same([2, "aggregate-power: error: GPU GPU-aaaaaaaa of a.csv is GPU GPU-aaaaaaaa of b.csv and would count twice: give one of them\n"], [done.status, done.err])
 
 
 def test_wrong_use(folder):

@@ -50,8 +50,8 @@ StatedGpus stated_gpus(
     if (!text) return std::nullopt;
     const auto count = stated_count(*text);
     if (!count && stated.fault.empty()) {
-      stated.fault = fmt::format("'{}' is '{}', which is not a number of GPUs", key,
-                                 printable(*text));
+      stated.fault =
+          fmt::format("'{}' is '{}', which is not a number of GPUs", key, printable(*text));
     }
     return count;
   };

@@ -1,0 +1,132 @@
+// Who a GPU is, by all the columns that say it.
+#include "recorders/gpu_names.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace aggregate_power {
+namespace gpu_names_test {
+
+using Names = std::vector<std::string>;
+using Numbers = std::vector<std::uint32_t>;
+
+Numbers numbers_of(GpuNames& names, const std::vector<GpuKey>& rows) {
+  Numbers numbers;
+  for (const GpuKey& row : rows) numbers.push_back(names.add(row));
+  return numbers;
+}
+
+TEST(GpuNames, AreIndicesWhereThoseAreUnique) {
+  GpuNames names;
+  EXPECT_EQ(numbers_of(names, {{.index = "0", .uuid = "GPU-a"},
+                               {.index = "1", .uuid = "GPU-b"},
+                               {.index = "0", .uuid = "gpu-A"}}),
+            (Numbers{0, 1, 0}));
+  EXPECT_EQ(names.names(), (Names{"0", "1"}));
+  EXPECT_TRUE(names.conflicts().empty());
+  EXPECT_TRUE(names.notes().empty());
+  EXPECT_FALSE(names.shows_places());
+}
+
+TEST(GpuNames, AreUuidsWhereOneIndexHasTwo) {
+  GpuNames names;
+  EXPECT_EQ(numbers_of(names, {{.index = "0", .uuid = "GPU-a"},
+                               {.index = "1", .uuid = "GPU-b"},
+                               {.index = "0", .uuid = "GPU-c"}}),
+            (Numbers{0, 1, 2}));
+  EXPECT_EQ(names.names(), (Names{"GPU-a", "1", "GPU-c"}));
+  EXPECT_TRUE(names.conflicts().empty());
+  EXPECT_EQ(names.notes(),
+            Names{"gpu_identity: index 0 is that of GPU-a and GPU-c, which count as 2 GPUs"});
+}
+
+TEST(GpuNames, HavePlacesWhereOnlyThoseTellIndicesApart) {
+  GpuNames names;
+  EXPECT_EQ(numbers_of(names, {{.place = "n1", .index = "0"}, {.place = "n2", .index = "0"}}),
+            (Numbers{0, 1}));
+  EXPECT_EQ(names.names(), (Names{"n1/0", "n2/0"}));
+  EXPECT_TRUE(names.shows_places());
+  GpuNames ranks;
+  numbers_of(ranks, {{.place = "r0", .index = "0"}, {.place = "r1", .index = "1"}});
+  EXPECT_EQ(ranks.names(), (Names{"0", "1"})) << "ranks add nothing";
+}
+
+TEST(GpuNames, OfOneUuidAreOneGpuInAllPods) {
+  GpuNames names;
+  EXPECT_EQ(numbers_of(names, {{.place = "pod-a", .index = "0", .uuid = "GPU-a"},
+                               {.place = "pod-b", .index = "0", .uuid = "GPU-a"},
+                               {.place = "pod-c", .index = "3", .uuid = "GPU-a"}}),
+            (Numbers{0, 0, 0}));
+  EXPECT_TRUE(names.conflicts().empty()) << "each container counts its own GPUs";
+  EXPECT_EQ(names.names(), Names{"GPU-a"});
+}
+
+TEST(GpuNames, ConflictWhereOneUuidHasTwoIndicesInOnePlace) {
+  GpuNames names;
+  numbers_of(names, {{.index = "0", .uuid = "GPU-a"}, {.index = "1", .uuid = "GPU-a"}});
+  EXPECT_EQ(names.conflicts(), Names{"UUID GPU-a has index 0 in some rows and index 1 in others"});
+}
+
+TEST(GpuNames, OfRowsWithoutAUuidAreThoseOfTheirIndex) {
+  GpuNames names;
+  EXPECT_EQ(numbers_of(names, {{.index = "0"}, {.index = "0", .uuid = "GPU-a"}, {.index = "0"}}),
+            (Numbers{0, 0, 0}));
+  EXPECT_TRUE(names.conflicts().empty());
+  names.add({.index = "0", .uuid = "GPU-b"});
+  EXPECT_EQ(names.conflicts(),
+            Names{"some rows of GPU 0 name no UUID, and may be of GPU-a or of GPU-b"});
+}
+
+TEST(GpuNames, UsePciAddressesOfEachHost) {
+  GpuNames names;
+  EXPECT_EQ(numbers_of(names, {{.host = "a", .index = "0", .pci = "00000000:3B:00.0"},
+                               {.host = "a", .index = "0", .pci = "0000:3b:00.0"},
+                               {.host = "b", .index = "0", .pci = "0000:3b:00.0"}}),
+            (Numbers{0, 0, 1}));
+  EXPECT_EQ(names.names(), (Names{"a/0", "b/0"}));
+}
+
+TEST(ReadKey, ReadsWhatWasWritten) {
+  std::string text;
+  const std::string_view places[] = {"pod-1", ""};
+  write_key({"n1", places, "3", "GPU-a", "[N/A]"}, text);
+  EXPECT_EQ(read_key(text), (GpuKey{"n1", "pod-1", "3", "GPU-a", ""}));
+  write_key({"", {}, "-1", "00000000-0000-0000-0000-000000000000", ""}, text);
+  EXPECT_FALSE(names_gpu(read_key(text)));
+}
+
+TEST(NamesNoGpu, IsTrueOfWordsForNone) {
+  for (const char* word : {"", " ", "N/A", "[N/A]", "-1", "none", "[Not Supported]", "nan", "-"}) {
+    EXPECT_TRUE(names_no_gpu(word)) << word;
+  }
+  for (const char* name : {"0", "nvidia0", "GPU-1", "-2", "card0", "node", "east"}) {
+    EXPECT_FALSE(names_no_gpu(name)) << name;
+  }
+}
+
+TEST(IsPlaceName, KnowsSpellings) {
+  for (const char* name : {"node_id", "node_name", "nodename", "Hostname", "host_name", "k8s_node",
+                           "server", "machine", "pod", "vm", "rank", "local_rank", "worker",
+                           "worker_id", "container_name", "ip", "node_rank", "instance"}) {
+    EXPECT_TRUE(is_place_name(name)) << name;
+  }
+  for (const char* name : {"index", "gpu", "power", "node_power", "host_memory", "pid", "region",
+                           "workers_busy", "vm_usage"}) {
+    EXPECT_FALSE(is_place_name(name)) << name;
+  }
+}
+
+TEST(SameGpu, ComparesUuidsFirstAndIndicesOfOneHost) {
+  EXPECT_EQ(same_gpu({.uuid = "GPU-A"}, {.uuid = "a"}), SameGpu::yes);
+  EXPECT_EQ(same_gpu({.index = "0", .uuid = "GPU-a"}, {.index = "0", .uuid = "GPU-b"}),
+            SameGpu::no);
+  EXPECT_EQ(same_gpu({.index = "0"}, {.index = "0", .uuid = "GPU-b"}), SameGpu::maybe);
+  EXPECT_EQ(same_gpu({.host = "n1", .index = "0"}, {.place = "N1.local", .index = "0"}),
+            SameGpu::yes);
+  EXPECT_EQ(same_gpu({.host = "n1", .index = "0"}, {.host = "n2", .index = "0"}), SameGpu::no);
+}
+
+}  // namespace gpu_names_test
+}  // namespace aggregate_power
