@@ -64,7 +64,7 @@ std::optional<CpuSensor> cpu_sensor(std::string_view recorded_name) {
 
   // Matches Python's ASCII blanks, including the vertical tab that RE2's "\s" leaves out.
   static constexpr Pattern module_name(R"(\bModule[\s\v]+Power[\s\v]+Socket[\s\v]+\d+\b)",
-                                   Pattern::Case::either);
+                                       Pattern::Case::either);
   static constexpr Pattern grace_name(
       R"(\b(Grace[\s\v]+Power|Total([\s\v]+Input)?[\s\v]+Power([\s\v]+in[\s\v]+uW)?))"
       R"([\s\v]+Socket[\s\v]+\d+\b)",

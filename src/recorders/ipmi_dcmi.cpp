@@ -40,7 +40,8 @@ std::string iso_of_ctime(std::string_view text) {
 // The time of the management controller, as versions of ipmitool write it: the form above,
 // "03/06/2025 07:40:35 UTC", "2024-05-05 13:06:44 UTC".
 std::string iso_of_dcmi(std::string_view text) {
-  static constexpr Pattern ctime = "[A-Z][a-z]{2} [A-Z][a-z]{2} +\\d{1,2} \\d\\d:\\d\\d:\\d\\d \\d{4}";
+  static constexpr Pattern ctime =
+      "[A-Z][a-z]{2} [A-Z][a-z]{2} +\\d{1,2} \\d\\d:\\d\\d:\\d\\d \\d{4}";
   static constexpr Pattern american = "\\d\\d/\\d\\d/\\d{4} \\d\\d:\\d\\d:\\d\\d";
   static constexpr Pattern iso = "\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d";
   std::string_view clock = text;

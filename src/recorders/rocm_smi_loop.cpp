@@ -37,7 +37,7 @@ struct RocmHeader {
 std::optional<RocmHeader> rocm_header(std::string_view line) {
   static constexpr Pattern name_of_time = "epoch|unix|unix_?time|date\\+?%s";
   static constexpr Pattern power[] = {"current socket graphics package power \\((w|watts)\\)",
-                                  "average graphics package power \\((w|watts)\\)"};
+                                      "average graphics package power \\((w|watts)\\)"};
   const std::vector<std::string> cells = rocm_cells(line);
   const auto is_device = [&](std::size_t i) {
     return i < cells.size() && lower_ascii(strip(cells[i])) == "device";

@@ -211,13 +211,13 @@ Result measured_agents(MeasurementRequest wanted, const RunSpec& request, const 
   RunRecordings recordings({files.telemetry}, request);
   Recording& recording = recordings.open.front();
   recording.hash_while_read();
-    PlacedLoad placed{.reading = {.load = reading.load, .failure = reading.failure}};
-    refuse_failed(request.contract, placed.reading);
-    SeenPower power;
-    if (reading.failed_requests > 0 || request.requests.is_asked()) {
-      power.watch(wanted, reading.load->window);
-    }
-    Result result = evaluate(wanted, recordings, placed, {files.records, request.agg_result}).result;
+  PlacedLoad placed{.reading = {.load = reading.load, .failure = reading.failure}};
+  refuse_failed(request.contract, placed.reading);
+  SeenPower power;
+  if (reading.failed_requests > 0 || request.requests.is_asked()) {
+    power.watch(wanted, reading.load->window);
+  }
+  Result result = evaluate(wanted, recordings, placed, {files.records, request.agg_result}).result;
   FailedRequestsRequest failed;
   failed.count = reading.failed_requests;
   failed.records = [&] { return expanded(files.records); };

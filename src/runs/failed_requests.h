@@ -17,7 +17,7 @@ namespace aggregate_power {
 struct FailedRequestsRequest {
   std::uint64_t count = 0;
   std::string failure = {};  // why the benchmark counts as failed; empty: it does not
-  std::string name;  // the records' name
+  std::string name;          // the records' name
   // Opens the profile's records again; may throw FileError.
   std::function<std::unique_ptr<ByteSource>()> records;
 };

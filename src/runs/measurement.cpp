@@ -560,7 +560,7 @@ Measurement without_columns(const Question& question, const Telemetry& telemetry
 
 // The findings for a recording that could not be read to its end, or whose time zone is unknown.
 // `rows`, if given, has taken all that count.
-Measurement broken_off(const Question& question, const Recording::ZoneFault& fault, Reason reason,
+Measurement broken_off(const Question& question, const Recording::ZoneFault& fault,
                        const WindowRows* rows, const Telemetry* telemetry) {
   Measurement found;
   found.could_not_read = fault.is_of_system;
@@ -568,8 +568,8 @@ Measurement broken_off(const Question& question, const Recording::ZoneFault& fau
   const std::vector<std::string> devices =
       telemetry != nullptr ? telemetry->devices() : std::vector<std::string>();
   const IntegrationOptions options = integration_options(question);
-  found.integration = abandoned(options, rows != nullptr ? *rows : WindowRows(options), reason,
-                                fault.text, devices);
+  found.integration = abandoned(options, rows != nullptr ? *rows : WindowRows(options),
+                                Reason::telemetry_file_unreadable, fault.text, devices);
   return found;
 }
 
@@ -662,7 +662,6 @@ Measurement read(const Question& question, std::optional<Telemetry>& telemetry) 
   std::optional<RunRows> rows;
   std::optional<CounterGatherer> counters;
   std::optional<Recording::ZoneFault> fault;
-  Reason reason = Reason::telemetry_file_unreadable;  // with `fault`
   try {
     telemetry.emplace(question.recording.open());
     Reasons missing = missing_columns(telemetry->facts(), question.request);
@@ -695,8 +694,7 @@ Measurement read(const Question& question, std::optional<Telemetry>& telemetry) 
       window_rows = nullptr;  // everything found depends on the times of the rows
     }
   }
-  if (fault)
-    return broken_off(question, *fault, reason, window_rows, telemetry ? &*telemetry : nullptr);
+  if (fault) return broken_off(question, *fault, window_rows, telemetry ? &*telemetry : nullptr);
   rows->conclude(*telemetry, found);
   if (counters) found.counters = counters->finish();
   refuse_pauses(question, *telemetry, found);

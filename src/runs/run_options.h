@@ -68,12 +68,12 @@ struct RunOptions : RecordingOptions {
   double max_sample_gap_s = kDefaultMaxSampleGapS;
   std::string idle = {};  // where idle power is from, as --idle says it; empty: not asked for
   UncertaintyOptions uncertainty = {};
-  bool extended = false;       // schema 2: write the dashboard's keys too
+  bool extended = false;              // schema 2: write the dashboard's keys too
   std::vector<Reason> accepted = {};  // reasons in spite of which the run is published
-  bool require_power = false;  // exit with status 1 if a run is not valid
-  bool dry_run = false;        // report what would change; write nothing
-  bool json = false;           // report as one JSON object
-  std::string select = {};     // which benchmark of a result with several; empty: the only one
+  bool require_power = false;         // exit with status 1 if a run is not valid
+  bool dry_run = false;               // report what would change; write nothing
+  bool json = false;                  // report as one JSON object
+  std::string select = {};  // which benchmark of a result with several; empty: the only one
   GivenLoad given = {};
   // A window that is not exact and is used nevertheless.
   enum class Accepted { exact, estimated, wrapped };
