@@ -179,7 +179,7 @@ class Reasons {
   void explain(Reason reason, std::string detail);
 
   void remove(Reason reason);
-  // Moves those of these reasons that are here to `accepted`.
+  // Moves the given reasons, where they are here, to `accepted`.
   void accept(std::span<const Reason> reasons, Reasons& accepted);
 
   bool empty() const { return entries_.empty(); }

@@ -222,9 +222,9 @@ struct Uncertainty {
 struct Result {
   Way way = Way::one_node;
   Contract contract = Contract::october;
-  std::optional<Load> load;     // nullopt: there is no window
+  std::optional<Load> load;     // absent: there is no window
   Reasons reasons;              // empty: valid
-  std::vector<Reason> accepts;  // in spite of which the caller publishes
+  std::vector<Reason> accepts;  // with these, too, the caller publishes
   Reasons accepted;             // of these, those that were found
   Metrics metrics;              // of a valid run
 

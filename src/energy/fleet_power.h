@@ -23,7 +23,7 @@ struct FleetCurve {
   std::uint64_t samples_in_window = 0;
 };
 
-// The curve of all devices from their samples, in any order; a device without samples is none. Each
+// The curve of all devices from their samples, in any order; a device without samples does not count. Each
 // device's power is linear from sample to sample; samples with one stamp are averaged exactly, and
 // the window's edges are interpolated, as in DeviceIntegrator. The fleet's knots are the stamps of
 // all devices, and both edges.

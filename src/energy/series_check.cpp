@@ -87,7 +87,7 @@ std::size_t nearest(std::span<const Sample> samples, std::size_t at, double unix
   return at;
 }
 
-// Compares each sample of `few` with that of `many` nearest to it, and with its neighbours too if
+// Compares each sample of `few` with the nearest one of `many`, and with its neighbours too if
 // readings may be `apart_w` apart: then two recorders asked, and not at the same times.
 Agreement agreement(std::span<const Sample> few, std::span<const Sample> many, double apart_w) {
   const bool has_neighbours = apart_w > 0;

@@ -178,7 +178,7 @@ Beginning begin_of(const Head& head, const ColumnNames& wanted) {
   return {.columns = no_columns(Reason::no_header)};
 }
 
-// Whether the column of the devices may be one of loads, of which the rows so far are all idle.
+// Whether the column of the devices may be one of loads, and all rows so far are idle.
 bool may_be_idle_loads(const Head& head, const Beginning& begin) {
   static const Pattern load = "(gpu|card|device).*";
   const std::optional<Column>& device = begin.columns.device;

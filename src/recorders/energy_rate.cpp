@@ -268,7 +268,7 @@ EnergyRate read_energy_rate(const std::string& text, RateKind kind) {
   return energy_rate_in(content, printable_path(path), kind);
 }
 
-// A price of a MWh, taken for that of a kWh, would be a thousand times too high. In these
+// A price of a MWh, taken for one of a kWh, would be a thousand times too high. In these
 // currencies no kWh costs so much.
 void refuse_price_per_mwh(const EnergyRate& price, const std::string& currency) {
   constexpr double kMostPerKwh = 5;

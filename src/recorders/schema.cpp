@@ -596,7 +596,7 @@ bool are_counted_up(const TimedNumbers& timed) {
   return by_row || by_time;
 }
 
-// Several devices have distinct numbers within a second; so many seconds are those of samples.
+// Several devices have distinct numbers within a second; so many seconds show samples.
 bool are_of_many_seconds(const TimedNumbers& timed) {
   constexpr std::size_t kFewest = 5;
   std::vector<std::string_view> seconds;
@@ -604,7 +604,7 @@ bool are_of_many_seconds(const TimedNumbers& timed) {
   return count_distinct(std::move(seconds)) >= kFewest;
 }
 
-// Whether they go round as those of devices do: most rounds have each number once.
+// Whether they go round as numbers of devices do: most rounds have each number once.
 bool go_round(const std::vector<double>& numbers) {
   const std::size_t all = count_distinct(numbers);
   std::vector<double> round;
@@ -621,7 +621,7 @@ bool go_round(const std::vector<double>& numbers) {
   return 5 * whole >= 4 * rounds;
 }
 
-// Whether one differs from both beside it. The rows of one device after those of another have none.
+// Whether one differs from both next to it. Where rows come device by device, none does.
 bool has_lone_number(const std::vector<double>& numbers) {
   for (std::size_t i = 1; i + 1 < numbers.size(); ++i) {
     if (numbers[i] != numbers[i - 1] && numbers[i] != numbers[i + 1]) return true;
@@ -1031,7 +1031,7 @@ bool is_summary(const Header& header, const Choice& choice, const ColumnNames& w
   return (schema == "generic" || schema == "loose") && wanted.power.empty() && header.has(kSummary);
 }
 
-// The column chosen as the power is none.
+// The column chosen as the power does not hold one.
 bool has_no_power(const Choice& choice, bool is_a_summary) {
   return is_a_summary || choice.is_wide || !choice.ambiguous.empty();
 }

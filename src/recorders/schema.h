@@ -72,7 +72,7 @@ struct Columns {
   std::vector<std::string> gpu_models;  // that the first rows name, each once
   bool has_average_power = false;       // there is a column power.draw.average
   // Why the file cannot be used; the contract's codes first. With power_column_missing there may be
-  // a `power` nevertheless: that of a part of the GPU, which only schema 1 takes.
+  // a `power` nevertheless: a part of the GPU draws it, and only schema 1 takes it.
   Reasons reasons;
   std::vector<std::string> warnings;
 };

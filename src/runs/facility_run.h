@@ -9,7 +9,7 @@
 
 namespace aggregate_power {
 
-// Adds it to a run that was measured. `power` is that of each of its recordings, watched if a rate
+// Adds it to a run that was measured. `power` is of each of its recordings, watched if a rate
 // changes in its window. A run that is not valid gets the reason and no number.
 void add_facility(const FacilityRates& rates, const std::list<SeenPower>& power, RunReport& run);
 

@@ -32,7 +32,7 @@ std::optional<FailedRequestsRequest> failed_requests_in(const std::shared_ptr<co
                                                         const std::string& result_dir,
                                                         std::vector<std::string>& warnings);
 
-// For a run that was measured. If it is valid and some requests failed, `power` is that of its GPUs
+// For a run that was measured. If it is valid and some requests failed, `power` is of its GPUs
 // in its window, and the records are read a second time. The share is unknown if there is no power,
 // if that reading fails, or if some record does not say when it was in flight.
 FailedRequests failed_requests(const FailedRequestsRequest& request, const Result& result,

@@ -69,7 +69,7 @@ struct RunOptions : RecordingOptions {
   std::string idle = {};  // where idle power is from, as --idle says it; empty: not asked for
   UncertaintyOptions uncertainty = {};
   bool extended = false;              // schema 2: write the dashboard's keys too
-  std::vector<Reason> accepted = {};  // reasons in spite of which the run is published
+  std::vector<Reason> accepted = {};  // with these reasons, too, the run is published
   bool require_power = false;         // exit with status 1 if a run is not valid
   bool dry_run = false;               // report what would change; write nothing
   bool json = false;                  // report as one JSON object

@@ -65,7 +65,7 @@ struct AllReadings {
 
   // The next rows, with StateNotes::wanted().
   void take(const Batch& batch);
-  // Call it once, after the last row. `names` are those of the recording's devices.
+  // Call it once, after the last row. `names` are of the recording's devices.
   std::vector<GatheredReadings> finish(std::span<const std::string> names);
 };
 

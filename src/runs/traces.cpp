@@ -168,7 +168,7 @@ void refuse_different_scopes(const std::vector<ReadFile>& files) {
       printable_path(path), rows));
 }
 
-// What `inspect` says of a recording in which no time, or no power, can be read.
+// What `inspect` says about a recording in which no time, or no power, can be read.
 [[noreturn]] void refuse_unread(const std::string& path, const Telemetry& telemetry) {
   Reasons reasons;
   if (std::string text = bad_stamps_text(telemetry); !text.empty()) {

@@ -143,7 +143,7 @@ def test_names_that_look_like_numbers_of_rows_stay(folder):
         f"{iso(i)}.{gpu:03},{gpu},10.00 W" for gpu in range(72))))
     # As pandas writes names beside a missing one.
     folder.reads(3000, table("timestamp,gpu,power_w", lambda i: f"{T0 + i},0.0,100\n{T0 + i},1.0,200"))
-    # The rows of one GPU after those of another, each with the same times.
+    # The rows of one GPU, then the rows of another, each with the same times.
     one = [f"{T0 + i},{gpu},{watts}" for gpu, watts in ((20, 100), (30, 200), (40, 300)) for i in range(20)]
     folder.reads(6000, "timestamp,gpu,power_w\n" + "\n".join(one) + "\n")
     # Irregular, as from a recorder that asks each GPU when it can.
@@ -202,7 +202,7 @@ def test_a_cell_below_no_name_does_not_fit(folder):
         folder.reads(1000, table(f"timestamp,index,temperature,power [W]{end}", lambda i: f"{T0 + i},0,63,100{end}"))
     folder.refuses("5 cells", table("timestamp,index,temperature,power [W],", lambda i: f"{T0 + i},,63,5,100.25,"))
     folder.refuses("5 cells", table('timestamp,index,temperature,power [W],', lambda i: f'{T0 + i},"0",63,5,"100.25",'))
-    # A first column without a name, as pandas writes it, is none of these.
+    # A first column without a name, as pandas writes it, is not among these.
     folder.reads(1000, table(",timestamp,gpu,power_w", lambda i: f"{i},{T0 + i},0,100"))
 
 

@@ -21,7 +21,7 @@ class Pattern {
   bool is_found_in(std::string_view text) const;
 
  private:
-  // Whether it only has alternatives of single characters, each of which may be optional:
+  // Whether it only has alternatives of single characters, and each may be optional:
   // "date|gpu[ _]?id". To compile these would take longer than to read a header with them.
   static constexpr bool is_simple(std::string_view text);
 
