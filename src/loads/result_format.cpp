@@ -28,7 +28,9 @@ std::vector<std::string_view> all_fields(const ResultFormat& format, bool with_r
   if (with_requests) {
     fields.insert(fields.end(), format.request_lists.begin(), format.request_lists.end());
   }
-  fields.insert(fields.end(), std::begin(kGpuKeys), std::end(kGpuKeys));
+  for (const std::string_view key : kGpuKeys) {
+    if (std::ranges::find(fields, key) == fields.end()) fields.push_back(key);
+  }
   return fields;
 }
 

@@ -219,7 +219,7 @@ def test_the_result_names_the_gpus(run):
 
 
 def test_nothing_names_the_gpus(run):
-    for aggregate, bench in (("{}", {}), ('{"tp": "2"}', {"tp": 0}), ('{"tp": 0}', {"tp": "2"}), ('{"tp": 2.0}', {"tp": None})):
+    for aggregate, bench in (("{}", {}), ('{"tp": 0}', {"tp": 0}), ('{"tp": null}', {"tp": None})):
         run.aggregate(aggregate)
         run.bench(**bench)
         run.do(*COUNT)
@@ -228,6 +228,19 @@ def test_nothing_names_the_gpus(run):
         same("it says what was read", True,
              "neither agg.json nor run.json says how many GPUs the run used" in run.result.stderr)
         same("the aggregate", 0, run.row()["power_valid"])
+
+
+def test_numbers_in_other_spellings(run):
+    for aggregate, bench, source in (('{"tp": "2"}', {"tp": 0}, "aggregate_result"), ('{"tp": 0}', {"tp": "2"}, "benchmark_result"),
+                                     ('{"tp": 2.0}', {"tp": None}, "aggregate_result")):
+        run.aggregate(aggregate)
+        run.bench(**bench)
+        expect_valid(run.do(*COUNT))
+        same("found", (2, source), counted(run))
+    run.aggregate('{"tp": "two"}')
+    run.do(*COUNT)
+    same("the reason", (1, ["invalid_expected_gpu_count"]), (run.result.returncode, run.audit()["reasons"]))
+    same("it quotes the number", True, "'tp' is 'two'" in run.result.stderr)
 
 
 def test_an_aggregate_that_cannot_be_read(run):

@@ -316,7 +316,7 @@ def test_without_a_readable_time_there_is_a_message(folder):
 
 def test_a_missing_id_names_the_way_out(folder):
     content = table("timestamp,GPU Power", lambda i: f"{T0 + i},100")
-    folder.refuses("--query-gpu=timestamp,index,power.draw", content)
+    folder.refuses("--query-gpu=timestamp,index,uuid,power.draw", content)
     folder.refuses("--expected-num-gpus 1", content)
     folder.reads(1000, content, "--expected-num-gpus", 1)
     folder.call("explain", "gpu_identity_column_missing")

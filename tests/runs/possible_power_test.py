@@ -105,7 +105,7 @@ def test_milliwatts_name_their_unit(folder):
 
 def test_single_readings_above_any_gpu(folder):
     for watts, at in ((3001, 30), (500_000, 30), (4000, 0), (4000, WINDOW)):
-        folder.rows("power_w", lambda second, gpu: watts if (second, gpu) == (at, 1) else load(second), gpus=2)
+        folder.rows("power_w", lambda second, gpu: watts if (second, gpu) == (at, 1) else load(second) + gpu, gpus=2)
         refuses(folder, "implausible_power", f"GPU 1: {watts} W at {START + at}.000", "1 of ", gpus=2)
         assert "avg_power_w" not in folder.patch("--schema-version", 1, gpus=2)
     # Where no energy of the window depends on it.
