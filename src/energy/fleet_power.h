@@ -23,10 +23,10 @@ struct FleetCurve {
   std::uint64_t samples_in_window = 0;
 };
 
-// The curve of all devices from their samples, in any order; a device without samples does not count. Each
-// device's power is linear from sample to sample; samples with one stamp are averaged exactly, and
-// the window's edges are interpolated, as in DeviceIntegrator. The fleet's knots are the stamps of
-// all devices, and both edges.
+// The curve of all devices from their samples, in any order; a device without samples does not
+// count. Each device's power is linear from sample to sample; samples with one stamp are averaged
+// exactly, and the window's edges are interpolated, as in DeviceIntegrator. The fleet's knots are
+// the stamps of all devices, and both edges.
 //
 // Curves are added in pairs, and pairs of pairs, so that a knot results from one interpolation and
 // one addition per doubling of the devices: with 1,024 of them it is off by at most 6e-15 of the

@@ -40,10 +40,10 @@ void read_states(const Recording& recording, std::span<const ConstantStretch> st
                  std::vector<DeviceSeries>& devices) {
   std::vector<Window> where(devices.size(), kNever);
   for (const ConstantStretch& constant : stretches) where[constant.device] = constant.stretch;
-  Telemetry telemetry = recording.open();
-  const GpuQuantitySet wanted =
-      quantity_set({GpuQuantity::utilization_pct, GpuQuantity::temperature_c});
-  read_rows(recording, telemetry, false, wanted, [&](const Batch& batch) {
+  const auto wanted = [](const Telemetry&) {
+    return quantity_set({GpuQuantity::utilization_pct, GpuQuantity::temperature_c});
+  };
+  const auto take = [&](const Batch& batch) {
     if (batch.states.empty()) return;
     for (std::size_t i = 0; i < batch.readings.size(); ++i) {
       const Reading& reading = batch.readings[i];
@@ -53,7 +53,8 @@ void read_states(const Recording& recording, std::span<const ConstantStretch> st
       keep(state[GpuQuantity::utilization_pct], devices[reading.device].utilization_pct);
       keep(state[GpuQuantity::temperature_c], devices[reading.device].temperature_c);
     }
-  });
+  };
+  read_whole(recording, {.take = take, .begin = wanted, .may_use_threads = false});
 }
 
 std::string name_of(const KeptSeries& series) {
