@@ -156,7 +156,7 @@ const Readable kReadable[] = {
      "",
      1,
      10,
-     {kOneGpu, "implausible_watts"}},
+     {kOneGpu, "implausible_power"}},
     {"wrappers/cpu-watts-empty-then-gpu-watts.csv",
      "generic",
      "timestamp",

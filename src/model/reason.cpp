@@ -68,7 +68,7 @@ constexpr auto kRows = std::to_array<Row>({
     ROW(telemetry_file_unreadable, run,
         "the telemetry cannot be opened or read, or a quote in it was never closed (the message names the line); or its zone file exists and cannot be used",
         "another user owns the file, it was cut off while it was copied, or its zone file is damaged",
-        "do what the message says; if it names no remedy, check the file's permissions, and whether it was cut off or a quote in it was never closed; if the fault is in its zone file, correct that file or pass --timezone"),
+        "check the file's permissions, and whether it was cut off or a quote in it was never closed; if the fault is in its zone file, correct that file or pass --timezone"),
     ROW(timestamp_column_missing, run, "the header has no column of absolute times",
         "the recorder was not asked for times, or names them in a way that is not known",
         "record a column of absolute times, or name it with --timestamp-column"),
