@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -254,8 +255,25 @@ struct Constant {
 std::optional<Constant> constant_in(const DeviceSeries& device, const SeriesRules& rules) {
   if (is_constant(device.samples)) return Constant{device.samples};
   const std::span<const Sample> inside = samples_in(device.samples, rules.window);
-  if (is_constant(inside)) return Constant{inside, true};
-  return std::nullopt;
+  if (!is_constant(inside)) return std::nullopt;
+  const double watts = inside.front().watts;
+  auto begin = static_cast<std::size_t>(inside.data() - device.samples.data());
+  std::size_t end = begin + inside.size();
+  while (begin > 0 && device.samples[begin - 1].watts == watts) --begin;
+  while (end < device.samples.size() && device.samples[end].watts == watts) ++end;
+  return Constant{device.samples.subspan(begin, end - begin), true};
+}
+
+// Whether its other readings vary as a sensor's do, and not as steps between levels.
+bool varies_elsewhere(const DeviceSeries& device, const Constant& constant) {
+  constexpr std::size_t kNoisy = 5;
+  const Window when = stretch_of(constant.samples);
+  std::set<double> values;
+  for (const Sample& sample : device.samples) {
+    if (!when.contains(sample.unix_s)) values.insert(sample.watts);
+    if (values.size() >= kNoisy) return true;
+  }
+  return false;
 }
 
 // What changed by more than a fifth while the device's power did not; empty: nothing.
@@ -269,6 +287,11 @@ std::string what_moved(std::span<const DeviceSeries> devices, std::size_t own,
   const Range used = usual_range(device.utilization_pct);
   if (used.highest >= kWorkingPct && used.least <= used.highest / 2) {
     return fmt::format("its utilization went from {:g} to {:g} %", used.least, used.highest);
+  }
+  if (constant.is_of_window && !is_whole(watts) && used.least >= kWorkingPct &&
+      varies_elsewhere(device, constant)) {
+    return fmt::format("its utilization was {:g} % or more, and its other readings vary",
+                       used.least);
   }
   const Range heat = usual_range(device.temperature_c);
   if (!is_whole(watts) && changes_much(heat)) {
@@ -326,7 +349,7 @@ std::string stuck_text(std::span<const DeviceSeries> devices, std::size_t own,
   return fmt::format(
       "GPU {} reads {:.6g} W in all {} samples{} while {}; it is {:.1f} % of the energy{}",
       printable(devices[own].device), watts, constant->samples.size(),
-      constant->is_of_window ? " of the window" : "", moved,
+      constant->is_of_window ? " around the window" : "", moved,
       total_w > 0 ? 100 * watts / total_w : 0, watts > 0 ? "" : without_zeros(devices));
 }
 

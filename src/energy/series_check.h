@@ -33,11 +33,11 @@ struct SeriesRules {
 //   least 5 values; not steps between a few plateaus.
 // * readings_repeat: the values of a device change only at multiples of a time that is longer than
 //   the gap that is accepted, see refresh_s().
-// * stuck_sensor: the power is one value, at least 20 times, in the whole recording or in the
-// window,
-//   while the device's utilization doubles, another device's power changes by more than a fifth,
-//   or, if the value has decimals, the device's temperature does. An idle device draws about as
-//   much as others when they are idle; one at its limit in the window draws as much nowhere else.
+// * stuck_sensor: the power is one value, at least 20 times, in the whole recording or throughout
+//   the window and up to where it changes, while the device's utilization doubles, another device's
+//   power changes by more than a fifth, or, if the value has decimals, the device's temperature
+//   does, or the device works while its readings elsewhere vary. An idle device draws about as much
+//   as others when they are idle; one at its limit in the window draws as much nowhere else.
 Reasons series_reasons(std::span<const DeviceSeries> devices, const SeriesRules& rules);
 
 // ---- The parts

@@ -37,6 +37,7 @@ enum FieldIndex {
   kConcurrency,
   kPrompts,
   kOutcome,
+  kFailed,
   kNumGpus,
   kWorldSize,
   kTensorParallel,
@@ -178,6 +179,7 @@ LoadReading judged(const Fields& fields, LoadRules rules) {
   });
   result.gpus = gpus.count;
   result.gpus_fault = std::move(gpus.fault);
+  result.failed_requests = static_cast<std::uint64_t>(as_count(fields[kFailed], rules).value_or(0));
   result.failure = benchmark_failure(value_of(fields[kOutcome]), value_of(fields[kCompleted]),
                                      value_of(fields[kPrompts]));
 

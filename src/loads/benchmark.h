@@ -30,6 +30,7 @@ inline constexpr std::string_view kStatedFields[] = {"benchmark_start_time_unix"
                                                      "max_concurrency",
                                                      "num_prompts",
                                                      "benchmark_outcome",
+                                                     "failed",
                                                      "num_gpus",
                                                      "world_size",
                                                      "tensor_parallel_size",

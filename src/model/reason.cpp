@@ -199,7 +199,7 @@ constexpr auto kRows = std::to_array<Row>({
         "a Prometheus query with a step finer than the scrape interval, a DCGM exporter that samples every 30 s, or a slow agent",
         "sample at the source: set the exporter's and the scrape interval to 1 s; a query with a finer step adds no readings"),
     ROW(stuck_sensor, run,
-        "a GPU repeats one reading while the other GPUs, its utilization, clocks, temperature or energy counter change by more than a fifth: it was not measured. The message has the GPU, the reading and its share of the energy",
+        "a GPU repeats one reading while the other GPUs, its utilization or its temperature change by more than a fifth, or while it works: it was not measured. The message has the GPU, the reading and its share of the energy",
         "a driver or a sensor that hangs, or an agent that repeats its last reading",
         "reset the GPU or its driver and run again; see the recorder's log"),
     ROW(counter_contradicts, run,

@@ -326,6 +326,33 @@ TEST(SeriesCheck, RefusesOnePowerWhileTheGpuStartsToWork) {
   EXPECT_TRUE(series_reasons(std::vector{device}, {}).empty());
 }
 
+// It read noise for 60 s, hung at its last reading 10 s before the window, and shows it to the end.
+TEST(SeriesCheck, RefusesASensorThatHangsBeforeTheWindow) {
+  Series hung = noise(7, 60);
+  for (int i = 60; i < 130; ++i) hung.push_back({1e9 + i, 82.07});
+  const SeriesRules rules{.window = {1e9 + 70, 1e9 + 130}};
+  DeviceSeries device{"0", hung};
+  for (int i = 0; i < 70; ++i) device.utilization_pct.push_back(i < 10 ? 0 : 97);
+  EXPECT_EQ(series_reasons(std::vector{device}, rules).text(),
+            "stuck_sensor (GPU 0 reads 82.07 W in all 70 samples around the window while its "
+            "utilization went from 0 to 97 %; it is 100.0 % of the energy)");
+  // It worked all the time: no power with decimals is that steady.
+  for (double& percent : device.utilization_pct) percent = 97;
+  EXPECT_TRUE(series_reasons(std::vector{device}, rules).contains(Reason::stuck_sensor));
+  // Whole watts may be.
+  for (Sample& sample : hung) sample.watts = std::round(sample.watts);
+  EXPECT_TRUE(series_reasons(std::vector{device}, rules).empty());
+}
+
+// Steps between levels are made, and believed.
+TEST(SeriesCheck, AcceptsALevelOfAStepWhileTheGpuWorks) {
+  Series steps = constant(100.5, 60);
+  for (int i = 60; i < 130; ++i) steps.push_back({1e9 + i, 500.5});
+  DeviceSeries device{"0", steps};
+  device.utilization_pct.assign(70, 97);
+  EXPECT_TRUE(series_reasons(std::vector{device}, {.window = {1e9 + 70, 1e9 + 130}}).empty());
+}
+
 // Whole watts at the limit while the GPU gets warm; with decimals no power is that steady.
 TEST(SeriesCheck, LetsOnlyWholeWattsStayWhileTheGpuGetsWarm) {
   for (const double watts : {750.0, 311.07}) {

@@ -335,6 +335,8 @@ def outcomes_that_do_not_follow(ground, checks):
     for name, more in (("no prompts", {}), ("null", {"benchmark_outcome": None}), ("no number", {"num_prompts": "9"}),
                        ("more than prompts", {"num_prompts": 50})):
         checks.add(f"1.12 {name}", is_valid(ground.steady(completed=100, **more)))
+    checks.add("a count of failed requests", is_void(ground.steady(completed=100, failed=6), ["benchmark_failed"]) + is_valid(
+        ground.steady(completed=100, failed=5)))  # 6 of 106, 5 of 105
     vllm = {"date": "20260101-000000", "backend": "vllm", "tokenizer_id": "t", "model_id": "m", "best_of": 1}
     checks.add("1.12 in vLLM's layout", is_void(
         ground.steady(**vllm, completed=94, num_prompts=100), ["benchmark_failed"]) + is_void(
