@@ -159,7 +159,8 @@ def compare_benchmark(count):
     # and are explained there.
     in_source = set(re.findall(r'"([a-z_]+)"', fields)) - {
         "max_concurrency", "num_gpus", "world_size", "tensor_parallel_size", "pipeline_parallel_size",
-        "data_parallel_size", "tp", "pp", "dp", "dp_attention", "num_prompts", "benchmark_outcome"}
+        "data_parallel_size", "tp", "pp", "dp", "dp_attention", "num_prompts", "benchmark_outcome",
+        "failed"}
     count.none("keys of a benchmark result missing", in_source - set(block))
     count.none("keys of a benchmark result that are not read", set(block) - in_source)
     real = json.loads((ROOT / "testdata" / "runs" / "b200" / "run.json").read_text())
