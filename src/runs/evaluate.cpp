@@ -121,6 +121,7 @@ void add_recording(Result& sum, Result other, const SharedSensors& shared) {
     return value_of(result.metrics, "total_gpu_energy_j").value_or(0);
   };
   sum.reasons.add(other.reasons);
+  sum.accepted.add(other.accepted);
   sum.reasons.add(shared.reasons);
   sum.observed_gpus += other.observed_gpus;
   const std::size_t gpus = sum.metric_gpus + other.metric_gpus;

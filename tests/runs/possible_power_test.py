@@ -334,9 +334,10 @@ def test_verify_recomputes_an_accepted_run(folder):
 def test_several_recordings_of_measure(folder):
     spiked(folder)
     folder.rows("power_w", lambda at, gpu: 2 * load(at), name="b.csv")
-    folder.call("measure", "run.json", "gpu_metrics.csv", "b.csv", "--timezone", "UTC", "--json", "--accept", "implausible_power")
-    run = json.loads(folder.out)["runs"][0]
-    same([True, ["implausible_power"]], [run["valid"], run.get("accepted_reasons")], run)
+    for files in (("gpu_metrics.csv", "b.csv"), ("b.csv", "gpu_metrics.csv")):
+        folder.call("measure", "run.json", *files, "--timezone", "UTC", "--json", "--accept", "implausible_power")
+        run = json.loads(folder.out)["runs"][0]
+        same([True, ["implausible_power"]], [run["valid"], run.get("accepted_reasons")], run)
 
 
 def test_hosts_accept_reasons(folder):
