@@ -40,7 +40,7 @@ END
 }
 
 # A terminal or pipe that is gone ends nothing.
-say() { printf '%s: %s\n' "$me" "$*" >&2 || :; }
+say() { printf '%s: %s\n' "$me" "$(printf '%s' "$*" | LC_ALL=C tr '\001-\037\177' '?')" >&2 || :; }
 die() { say "error: $*"; exit 1; }
 wrong() { say "error: $*; see $me -h"; exit 2; }
 
@@ -95,20 +95,147 @@ bounded() {
   return "$status"
 }
 
-# ---- The state file: what `stop`, or a second `start`, has to know of a recording.
+# ---- Files. Others may write into the folder, as into a group's scratch folder: they can put a link, a pipe
+# or a file of theirs there at any time. So new files follow nothing, and what exists is opened first, then checked.
 
-read_state() {
-  pid='' since='' host='' tool='' output='' interval='' stopping=''
-  gpus='' zone='' clock_pairs='' window='' exit_status=''
-  [ -f "$state" ] || return 1
+put() { { rm -f "$1" && (set -C; cat >"$1"); } 2>/dev/null; }  # FILE: standard input, in a new file of that name
+
+place_of() { stat -L -c '%d %i' -- "$1" 2>/dev/null || :; }
+
+owner='' all_may_write='' private=''
+
+# Leaves in $owner whom the folder's file system takes the caller for, which on a network mount may be another,
+# and in $all_may_write whether it gives all files to all, as one without permissions does.
+find_owner() {
+  owner='' all_may_write=''
+  probe=${stem}_monitor.new.$$
+  if (umask go-w; : | put "$probe"); then
+    owner=$(stat -c %u -- "$probe") || :
+    case $(stat -c %a -- "$probe") in *[2367]? | *[2367]) all_may_write=yes ;; esac
+  fi
+  rm -f "$probe"
+  [ -n "$owner" ] || owner=$(stat -c %u "/proc/$$")
+}
+
+is_own() { [ "$(stat -c %u -- "$1" 2>/dev/null)" = "$owner" ]; }  # for a link, the link itself
+is_own_file() { [ -f "$1" ] && [ ! -h "$1" ] && is_own "$1"; }
+is_own_csv() { [ -f "$csv" ] && is_own "$csv"; }  # the caller may have made it a link
+
+# Whether file 3 is what has the name $1, and that is the caller's.
+is_open() {
+  if [ "$1" = "$csv" ]; then is_own_csv; else is_own_file "$1"; fi && [ "$(place_of "$1")" = "$(place_of /proc/self/fd/3)" ]
+}
+
+append_to() {  # FILE COMMAND...: what the command prints
+  target=$1
+  shift
+  [ -f "$target" ] || return 1
+  # shellcheck disable=SC2094  # its name is looked up, not its bytes
+  { is_open "$target" && "$@" >&3; } 3>>"$target"
+}
+
+read_from() {  # FILE COMMAND...: which reads it as standard input
+  target=$1
+  shift
+  [ -f "$target" ] || return 1
+  # shellcheck disable=SC2094
+  { is_open "$target" && "$@" <&3; } 3<"$target"
+}
+
+# A folder for files that nobody else may touch, in $private.
+make_private() {
+  for place in "${TMPDIR:-/tmp}" /tmp /dev/shm "${stem%"${stem##*/}"}."; do
+    private=$place/aggregate-power-monitor.$$
+    if mkdir -m 700 -- "$private" 2>/dev/null; then
+      scratch=$private/rows said=$private/said
+      : >"$said"
+      return
+    fi
+  done
+  private=
+  die "cannot make a folder for temporary files in '${TMPDIR:-/tmp}'"
+}
+
+drop_private() { [ -z "$private" ] || rm -rf "$private"; }
+
+# ---- The state file: what `stop`, or a second `start`, has to know of a recording. It decides which process is
+# ended and what a vendor tool is called with, so that it must be what `start` writes: the caller's, for nobody
+# else to write, and each field of its form. A recorder that `start` began has a mark in its environment.
+
+matches() { printf '%s\n' "$1" | LC_ALL=C grep -qxE "$2"; }
+
+are_seconds() {  # what --interval takes
+  case $1 in
+    '' | *[!0-9.]* | .* | *. | *.*.* | 0[0-9]* | ??????????*) return 1 ;;
+  esac
+  [ "$(awk -v s="$1" 'BEGIN { if (s >= 0.001 && s <= 3600) print "yes" }')" = yes ]
+}
+
+are_gpus() {  # what --gpus takes, with a comma before and after it
+  case $1 in *,,* | *,-* | *[!A-Za-z0-9:._,-]*) return 1 ;; esac
+}
+
+is_field() {  # KEY VALUE
+  number='[0-9]{1,12}(\.[0-9]{1,9})?'
+  pair="\\{\"epoch_s\": $number, \"monotonic_s\": $number, \"boot_id\": (null|\"[0-9a-f-]{1,64}\")\\}"
+  case $1:$2 in
+    pid: | since: | gpus: | zone: | clock_pairs:) ;;  # a process that has gone; all GPUs; no clocks
+    pid:* | since:*) matches "$2" '[1-9][0-9]{0,19}' ;;
+    host:*) matches "$2" '[!-~]{1,255}' ;;
+    tool:nvidia-smi | tool:amd-smi | tool:rocm-smi | stopping:yes) ;;
+    interval:*) are_seconds "$2" ;;
+    output:*/* | output:) return 1 ;;
+    output:*) ;;
+    gpus:*) are_gpus ",$2," ;;
+    zone:*) matches "$2" '[+-][0-9]{2}:[0-9]{2}' ;;
+    clock_pairs:*) matches "$2" "$pair(, $pair){0,9}" ;;
+    window:*) matches "$2" "$number $number" ;;
+    exit_status:*) matches "$2" '[0-9]{1,3}' ;;
+    *) return 1 ;;
+  esac
+}
+
+read_fields() {
   while read -r key value; do
+    is_field "$key" "$value" || return 1
     case $key in
       pid) pid=$value ;; since) since=$value ;; host) host=$value ;; tool) tool=$value ;;
       interval) interval=$value ;; stopping) stopping=$value ;; output) output=$value ;;
       gpus) gpus=$value ;; zone) zone=$value ;; clock_pairs) clock_pairs=$value ;;
       window) window=$value ;; exit_status) exit_status=$value ;;
     esac
-  done <"$state"
+  done
+}
+
+distrust() { die "'$state' $1; if no recorder runs that you started, remove it"; }
+
+read_state() {
+  pid='' since='' host='' tool='' output='' interval='' stopping=''
+  gpus='' zone='' clock_pairs='' window='' exit_status=''
+  [ -e "$state" ] || [ -h "$state" ] || return 1
+  if [ -h "$state" ] || [ ! -f "$state" ]; then distrust "is not a regular file"; fi
+  find_owner
+  is_own "$state" || distrust "belongs to somebody else"
+  [ "$(stat -c %h -- "$state")" = 1 ] || distrust "has a second name"
+  case $all_may_write:$(stat -c %a -- "$state") in
+    :*[2367]? | :*[2367]) distrust "can be written by others" ;;
+  esac
+  [ "$(stat -c %s -- "$state")" -le 8192 ] || distrust "is too long"
+  read_from "$state" read_fields || distrust "is not what start writes"
+}
+
+is_marked() { { tr '\0' '\n' <"/proc/$1/environ" | grep -qx AGGREGATE_POWER_RECORDER=yes; } 2>/dev/null; }
+
+check_recorder() {
+  for member in $(members "$pid"); do
+    if is_marked "$member"; then return; fi
+  done
+  distrust "names process $pid, which is not a recorder"
+}
+
+end_recorder() {
+  check_recorder
+  end_session "$pid"
 }
 
 # Whether what the state file names still runs. A number that another process has taken since then starts
@@ -192,7 +319,9 @@ write_context() {
     text="$text, \"exit_status\": $exit_status"
   fi
   new=$context.$$
-  if { printf '%s\n' "{$text}" >"$new" && mv -f "$new" "$context"; } 2>/dev/null; then return; fi
+  if [ ! -d "$context" ] && printf '%s\n' "{$text}" | put "$new" && mv -f "$new" "$context" 2>/dev/null; then
+    return
+  fi
   rm -f "$new"
   return 1
 }
@@ -249,7 +378,7 @@ rocm_rows() {
     good && /^card[0-9]+,/ && NF == cells { print stamp "," $0 }'
 }
 
-record() {  # the background process: samples $tool into $csv until it is ended
+record() {  # the background process: samples $tool to standard output, which is $csv, until it is ended
   case $tool in
     nvidia-smi)
       case $interval in
@@ -260,12 +389,12 @@ record() {  # the background process: samples $tool into $csv until it is ended
       by_line=
       if stdbuf -oL true 2>/dev/null; then by_line='stdbuf -oL'; fi
       # shellcheck disable=SC2046,SC2086  # two words each, or none
-      exec $by_line nvidia-smi --query-gpu="$nvidia_fields" --format=csv $every $(choice) >>"$csv"
+      exec $by_line nvidia-smi --query-gpu="$nvidia_fields" --format=csv $every $(choice)
       ;;
     amd-smi)
       export PYTHONUNBUFFERED=1  # Python would keep ticks back, and lose them at the end
       # shellcheck disable=SC2046  # words
-      amd-smi metric -p -c -t -u -w "$interval" --csv $(choice) | amd_rows >>"$csv"
+      amd-smi metric -p -c -t -u -w "$interval" --csv $(choice) | amd_rows
       ;;
     rocm-smi)
       while :; do
@@ -275,7 +404,7 @@ record() {  # the background process: samples $tool into $csv until it is ended
         status=0
         # shellcheck disable=SC2046  # words
         rows=$(rocm-smi --showpower --csv $(choice)) || status=$?
-        [ "$status" -ge 128 ] || printf '%s\n' "$rows" | rocm_rows >>"$csv" || :
+        [ "$status" -ge 128 ] || printf '%s\n' "$rows" | rocm_rows || :
         wait "$pause"
       done
       ;;
@@ -313,19 +442,19 @@ after_end() {  # one sample more, where the tool gives single ones
     nvidia-smi)
       format=csv,noheader
       grep -q '^timestamp' "$csv" || format=csv
-      bounded nvidia-smi --query-gpu="$nvidia_fields" --format="$format" $(choice) >"$scratch" 2>>"$log" ||
+      bounded nvidia-smi --query-gpu="$nvidia_fields" --format="$format" $(choice) >"$scratch" 2>>"$said" ||
         status=$?
       ;;
     amd-smi) return 0 ;;  # single ones have no time
     rocm-smi)
       case $(clock) in *.*) ;; *) sleep 1 ;; esac  # with whole seconds, not the same one as the stop
-      bounded rocm-smi --showpower --csv $(choice) >"$scratch.raw" 2>>"$log" || status=$?
+      bounded rocm-smi --showpower --csv $(choice) >"$scratch.raw" 2>>"$said" || status=$?
       rocm_rows <"$scratch.raw" >"$scratch" || status=124
-      rm -f "$scratch.raw"
       ;;
   esac
   # Both may complain in their status and still give rows; cut short, the last row may be torn.
-  if [ "$status" -ge 124 ] || ! grep -q '^[0-9]' "$scratch" || ! grep '^[0-9t]' "$scratch" >>"$csv"; then
+  if [ "$status" -ge 124 ] || ! grep -q '^[0-9]' "$scratch" ||
+    ! append_to "$csv" grep '^[0-9t]' "$scratch"; then
     say "$tool gave no sample at the stop; the end of '$csv' may not be covered"
     drop_torn_tail
   fi
@@ -337,12 +466,13 @@ energy_snapshot() {
   file=${stem}_energy_$1.csv
   case $tool in
     amd-smi)
-      if ! bounded amd-smi metric -E --csv $(choice) >"$scratch" 2>>"$log" || ! awk '
+      rm -f "$file"
+      if bounded amd-smi metric -E --csv $(choice) >"$scratch" 2>>"$said" && awk '
         { sub(/[ \r]+$/, "") }
         /(^|,)gpu,/ && /,total_energy_consumption(,|$)/ { if (!found++) print; next }
         found && /^[0-9]/ { print; rows++ }
-        END { exit !rows }' "$scratch" >"$file"; then
-        rm -f "$file"
+        END { exit !rows }' "$scratch" >"$scratch.good"; then
+        put "$file" <"$scratch.good" || rm -f "$file"
       fi
       ;;
     nvidia-smi | rocm-smi) ;;  # no energy field in nvidia-smi's queries, though NVML has the counter
@@ -354,16 +484,17 @@ identity() {
   case $tool in
     nvidia-smi)
       file=${stem}_identity.csv
-      if ! bounded nvidia-smi --query-gpu=index,uuid --format=csv $(choice) >"$scratch" 2>>"$log" ||
-        ! sed 's/, */,/g' "$scratch" >"$file" || ! grep -q '^[0-9]' "$file"; then
-        rm -f "$file"
+      rm -f "$file"
+      if bounded nvidia-smi --query-gpu=index,uuid --format=csv $(choice) >"$scratch" 2>>"$said" &&
+        grep -q '^[0-9]' "$scratch"; then
+        sed 's/, */,/g' "$scratch" | put "$file" || rm -f "$file"
       fi
       ;;
     amd-smi)
       file=${stem}_identity.json
-      if ! bounded amd-smi static --json $(choice) >"$scratch" 2>>"$log" ||
-        ! sed -n '/^[[{]/,$p' "$scratch" >"$file" || ! [ -s "$file" ]; then
-        rm -f "$file"
+      rm -f "$file"
+      if bounded amd-smi static --json $(choice) >"$scratch" 2>>"$said" && grep -q '^[[{]' "$scratch"; then
+        sed -n '/^[[{]/,$p' "$scratch" | put "$file" || rm -f "$file"
       fi
       ;;
     rocm-smi) ;;
@@ -376,7 +507,8 @@ undo_start() {  # on a failure or a signal; another must not cut it short
   trap '' HUP INT TERM
   [ -z "$recorder" ] || end_session "$recorder"
   [ -z "$helper" ] || end_session "$helper"
-  rm -f "$state" "$log" "$scratch" "$context.$$"
+  rm -f "$state" "$state.$$" "$log" "$context.$$"
+  drop_private
   [ -z "$began" ] || rm -f "$csv" "$context"
   [ -z "$began" ] || remove_snapshots
 }
@@ -391,10 +523,10 @@ write_state() {  # of process $1; of tool $2, once it records
 }
 
 what_it_said() {  # the tool's complaint; nvidia-smi writes it where the CSV should be
-  said=$({ tail -n 5 "$csv" && tail -n 5 "$log"; } 2>/dev/null | tr -d '\r' |
-    grep -v -e '^timestamp' -e '^[0-9]' | grep . | tail -n 3 | tr '\n' ' ') || :
-  said=${said% }
-  printf '%s' "${said:-nothing}"
+  words=$({ read_from "$csv" tail -n 5; read_from "$log" tail -n 5; tail -n 5 "$said"; } 2>/dev/null |
+    LC_ALL=C tr -cd '\n -~' | grep -v -e '^timestamp' -e '^[0-9]' | grep . | tail -n 3 | tr '\n' ' ') || :
+  words=${words% }
+  printf '%s' "${words:-nothing}"
 }
 
 first_sample() {
@@ -416,6 +548,26 @@ warn_of_gaps() {  # at the very limit too: an interval is never quite kept
     say "--interval $interval: aggregate-power takes silences of more than 3 s for gaps;" \
       "give it a --max-sample-gap above $interval"
   fi
+}
+
+# An older recording is replaced, unless the caller made it a link: then what that leads to is emptied.
+make_csv() {
+  if [ -h "$csv" ]; then
+    is_own "$csv" || die "'$csv' is a link that somebody else made"
+    [ -e "$csv" ] || : >"$csv" || return 1
+    append_to "$csv" dd if=/dev/null of=/proc/self/fd/3 bs=1 count=0 2>/dev/null
+  elif [ -e "$csv" ] && [ ! -f "$csv" ]; then
+    die "'$csv' is not a regular file"
+  else
+    : | put "$csv"
+  fi
+}
+
+# Nothing of the caller's stays open: a harness may wait for the end of its pipes.
+begin_recorder() {
+  AGGREGATE_POWER_RECORDER=yes setsid sh "$0" record "$tool" "$interval" "$csv" "$gpus" </dev/null >&3 2>&4 \
+    3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
+  recorder=$!
 }
 
 make_folder() { case $csv in */*) mkdir -p -- "${csv%/*}/" ;; esac; }
@@ -445,29 +597,33 @@ start() {
     rm -f "$state"
   fi
   tool=$wanted_tool interval=$wanted_interval gpus=$wanted_gpus
-  (set -C; write_state $$ >"$state") 2>/dev/null ||
+  (umask go-w; set -C; write_state $$ >"$state") 2>/dev/null ||
     die "cannot write '$state'; the folder is read-only, or another start is under way"
 
   recorder='' helper='' began=''
   trap undo_start EXIT
-  (: >"$csv") 2>/dev/null || die "cannot write '$csv'"
+  make_private
+  find_owner
+  make_csv || die "cannot write '$csv'"
   began=yes
-  : >"$log"
+  (umask go-w; : | put "$log") || die "cannot write '$log'"
   remove_snapshots  # an older recording's
   zone=$(local_zone) clock_pairs='' window=''
   note_clocks
   write_context || die "cannot write '$context'"
-  # Nothing of the caller's stays open: a harness may wait for the end of its pipes.
-  setsid sh "$0" record "$tool" "$interval" "$csv" "$gpus" </dev/null >/dev/null 2>>"$log" \
-    3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
-  recorder=$!
-  write_state "$recorder" "$tool" >"$scratch"
-  mv -f "$scratch" "$state"
+  # shellcheck disable=SC2094  # their names are looked up, not their bytes
+  {
+    is_open "$csv" || die "'$csv' was replaced by somebody else"
+    is_own_file "$log" || die "'$log' was replaced by somebody else"
+    begin_recorder
+  } 3>>"$csv" 4>>"$log"
+  write_state "$recorder" "$tool" | (umask go-w; put "$state.$$") || die "cannot write '$state'"
+  mv -f "$state.$$" "$state"
   first_sample
   # After the first sample, as at the end: what the two snapshots' own run time adds and takes is then alike.
   energy_snapshot start
   identity
-  rm -f "$scratch"
+  drop_private
   trap - EXIT
   warn_of_gaps
   { printf '%s\n' "GPU_METRICS_CSV=$(quoted "$path")"; } 2>/dev/null || :
@@ -478,13 +634,14 @@ start() {
 undo_stop() {  # the state file stays, so stop can be called again
   trap '' HUP INT TERM
   [ -z "$helper" ] || end_session "$helper"
-  rm -f "$scratch" "$scratch.raw" "$context.$$"
+  rm -f "$context.$$"
+  drop_private
 }
 
 drop_torn_tail() {  # a last line without its end
   if [ ! -s "$csv" ] || [ "$(tail -c 1 "$csv" | wc -l)" -eq 1 ]; then return 0; fi
   keep=$(($(wc -c <"$csv") - $(tail -n 1 "$csv" | wc -c)))
-  dd if=/dev/null of="$csv" bs=1 seek="$keep" count=0 2>/dev/null
+  append_to "$csv" dd if=/dev/null of=/proc/self/fd/3 bs=1 seek="$keep" count=0 2>/dev/null
 }
 
 complete_context() {
@@ -504,18 +661,21 @@ stop() {
 
   helper=''
   trap undo_stop EXIT
+  make_private
   note_clocks
   died=
-  if [ ! -f "$csv" ]; then
-    if recording; then end_session "$pid"; fi
+  if ! is_own_csv; then
+    if recording; then end_recorder; fi
     complete_context
     rm -f "$log" "$state"
+    [ ! -e "$csv" ] || die "'$csv' belongs to somebody else; it was replaced while $tool wrote it"
     die "'$csv' is gone; it was removed while $tool wrote it"
   fi
   if recording; then
+    check_recorder
     before_end
-    printf '%s\n' "stopping yes" 2>/dev/null >>"$state" || :  # a full disk must not keep it running
-    end_session "$pid"
+    append_to "$state" printf '%s\n' "stopping yes" 2>/dev/null || :  # a full disk must not keep it running
+    end_recorder
     stopping=yes
   elif [ -z "$stopping" ]; then
     died=yes
@@ -535,7 +695,8 @@ stop() {
   energy_snapshot end
   complete_context
   trap - EXIT
-  rm -f "$scratch" "$log" "$state"
+  rm -f "$log" "$state"
+  drop_private
   [ -z "$died" ]
 }
 
@@ -632,7 +793,7 @@ is_anothers() { read_state && { [ "${host:-$(uname -n)}" != "$(uname -n)" ] || r
 
 finish_recording() {
   if [ -n "$ours" ] && (is_ours); then
-    { printf '%s\n' "window $window" "exit_status $exit_status" >>"$state"; } 2>/dev/null || :
+    append_to "$state" printf '%s\n' "window $window" "exit_status $exit_status" 2>/dev/null || :
     sh "$0" stop --output "$csv" </dev/null >/dev/null || :
   elif [ -z "$ours" ] && [ -e "$csv" ] && [ -e "$context" ]; then
     :  # an older recording keeps its context
@@ -640,12 +801,11 @@ finish_recording() {
     note_clocks
     if make_folder 2>/dev/null; then write_context || :; fi
   fi
-  if [ -n "$ours" ] && recording; then end_session "$pid"; fi
-  grep -qs "\"start_unix\": ${window% *}, \"end_unix\": ${window#* }}" "$context" ||
+  if [ -n "$ours" ] && recording; then end_recorder; fi
+  { [ -f "$context" ] && grep -qs "\"start_unix\": ${window% *}, \"end_unix\": ${window#* }}" "$context"; } ||
     say "'$context' could not get the window, from ${window% *} to ${window#* } (Unix time)"
 }
 
-place_of() { stat -L -c '%d %i' -- "$1" 2>/dev/null || :; }
 signature() { stat -c '%i %s %y %z' -- "$1" 2>/dev/null || :; }
 word() { case $1 in *[!A-Za-z0-9_./:=+,@%-]*) quoted "$1" ;; *) printf '%s\n' "$1" ;; esac; }
 
@@ -757,24 +917,20 @@ esac
 case $csv in /*) path=$csv ;; *) path=$(pwd) path=${path%/}/$csv ;; esac
 case $path in *"
 "*) wrong "--output: a path cannot have a line break" ;; esac
-case $interval in
-  '' | *[!0-9.]* | .* | *. | *.*.* | 0[0-9]* | ??????????*) interval_ok= ;;
-  *) interval_ok=$(awk -v s="$interval" 'BEGIN { if (s >= 0.001 && s <= 3600) print "yes" }') ;;
-esac
-[ -n "$interval_ok" ] || wrong "--interval: expected seconds from 0.001 to 3600, got '$interval'"
+are_seconds "$interval" || wrong "--interval: expected seconds from 0.001 to 3600, got '$interval'"
 case $interval in *.*[1-9]*) ;; *) interval=${interval%%.*} ;; esac  # 1.0 is whole
-case ,$gpus, in
-  ,,) ;;
-  *,,* | *,-* | *[!A-Za-z0-9:._,-]*)
-    wrong "--gpus: expected indices or names with commas between them, got '${gpus#,}'"
-    ;;
-esac
+[ -z "$gpus" ] || are_gpus ",$gpus," ||
+  wrong "--gpus: expected indices or names with commas between them, got '${gpus#,}'"
 
 name=${csv##*/}
 stem=${name%.*}
 stem=${csv%"$name"}${stem:-$name}
 context=${stem}_context.json
-state=${stem}_monitor.pid log=${stem}_monitor.log scratch=${stem}_monitor.tmp
+state=${stem}_monitor.pid log=${stem}_monitor.log
+if [ "$command" != run ]; then  # whose command has the streams as they are
+  [ -h "/proc/$$/fd/1" ] || exec >/dev/null
+  [ -h "/proc/$$/fd/2" ] || exec 2>/dev/null
+fi
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
