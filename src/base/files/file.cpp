@@ -64,9 +64,9 @@ int try_lock(int fd, int operation) {
 
 // Some file systems have no locks: NFS without its lock service, Lustre mounted without flock, some
 // FUSE ones. There is usually one writer, who loses nothing by going on; failing would lose the
-// result. Returns false if someone else has the lock and `wait` is false.
-bool take_lock(int fd, const std::string& path, bool wait = true) {
-  if (try_lock(fd, wait ? LOCK_EX : LOCK_EX | LOCK_NB) == 0) return true;
+// result. Returns false if someone else has the lock.
+bool take_lock(int fd, const std::string& path) {
+  if (try_lock(fd, LOCK_EX | LOCK_NB) == 0) return true;
   if (errno == EWOULDBLOCK) return false;
   if (errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS) return true;
   throw FileError(path, "lock", errno);
@@ -415,7 +415,7 @@ std::optional<FileLock> FileLock::take(const std::string& path, bool wait) {
     lock.fd_ = open_fd(path, O_RDWR | O_NOCTTY);
     if (lock.fd_ < 0) throw FileError(path, "open for writing", errno);
     require_regular(status(lock.fd_, path), path);
-    if (!take_lock(lock.fd_, path, false)) {
+    if (!take_lock(lock.fd_, path)) {
       if (!wait) return std::nullopt;
       wait_for_lock(lock.fd_, path);
     }
@@ -488,7 +488,7 @@ void PendingFile::create_temporary(mode_t mode) {
     if (fd_ < 0 && errno == EEXIST) continue;
     if (fd_ < 0) throw FileError(path_, "create a temporary beside it", errno);
     temporary_ = std::move(name);
-    take_lock(fd_, path_);
+    if (!take_lock(fd_, path_)) wait_for_lock(fd_, path_);
     if (leads_to(temporary_, fd_)) return;
     // Another run took it for stale before it was locked, and removed it.
     temporary_.clear();

@@ -105,9 +105,9 @@ std::string resolve_what_is_there(const std::string& path);
 bool is_in(std::string_view path, std::string_view folder);
 
 // Exclusive use of an existing file among those who lock it this way. Taking it waits until the
-// lock is free, and reports a long wait (base/files/lock_wait.h); throws Interrupted while it
-// waits. The lock is on the file itself (flock), so that nothing is left over when the holder dies;
-// if the file was replaced during the wait, the new one is locked. It covers one replacement:
+// lock is free, reports a long wait, and throws LockTimeout at its end (base/files/lock_wait.h) or
+// Interrupted. The lock is on the file itself (flock), so that nothing is left over when the holder
+// dies; if the file was replaced during the wait, the new one is locked. It covers one replacement:
 // afterwards the lock is on the former file, and the new one is free. Needs write permission for
 // the file: throws FileError if it cannot be opened for writing, or is not a regular file. If the
 // file system has no locks, there is no waiting and no exclusion.

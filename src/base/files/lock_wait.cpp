@@ -29,6 +29,11 @@ constexpr auto kGrace = std::chrono::milliseconds(500);
 constexpr auto kFirstPause = std::chrono::milliseconds(1);
 constexpr auto kLongestPause = std::chrono::milliseconds(64);
 
+std::chrono::duration<double>& longest_wait() {
+  static std::chrono::duration<double> the_longest_wait = std::chrono::seconds(60);
+  return the_longest_wait;
+}
+
 LockWatcher& watcher() {
   static LockWatcher the_watcher;
   return the_watcher;
@@ -42,6 +47,10 @@ std::optional<pid_t> holder_of(int fd) {
   } catch (const FileError&) {
     return std::nullopt;
   }
+}
+
+std::string holder_text(std::optional<pid_t> holder) {
+  return holder ? fmt::format("process {}", *holder) : "another process";
 }
 
 std::vector<std::string_view> words_of(std::string_view line) {
@@ -62,9 +71,14 @@ WatchLocks::WatchLocks(LockWatcher of_process)
 WatchLocks::~WatchLocks() { watcher() = std::move(before_); }
 
 std::string lock_wait_text(const std::string& path, std::optional<pid_t> holder) {
-  std::string text = fmt::format("waiting for {}, locked by ", path);
-  return holder ? text + fmt::format("process {}", *holder) : text + "another process";
+  return fmt::format("waiting for {}, locked by {}", path, holder_text(holder));
 }
+
+LockTimeout::LockTimeout(const std::string& path, std::optional<pid_t> holder, double waited_s)
+    : FileError(path,
+                fmt::format("still locked by {} after {:g} s", holder_text(holder), waited_s)) {}
+
+void set_lock_timeout(double seconds) { longest_wait() = std::chrono::duration<double>(seconds); }
 
 void wait_for_lock(int fd, const std::string& path) {
   // Polls: a thread that sleeps in flock() itself cannot be asked to give up.
@@ -75,6 +89,7 @@ void wait_for_lock(int fd, const std::string& path) {
     if (errno != EWOULDBLOCK) throw FileError(path, "lock", errno);
     const auto waited = Clock::now() - start;
     if (waited > kGrace) throw_if_interrupted();
+    if (waited >= longest_wait()) throw LockTimeout(path, holder_of(fd), longest_wait().count());
     if (!is_told && waited > kLongWait) {
       is_told = true;
       if (watcher()) watcher()(path, holder_of(fd));

@@ -1,4 +1,4 @@
-// Waits for a file lock that someone else holds.
+// Waits, but not for ever, for a file lock that someone else holds.
 #pragma once
 
 #include <sys/types.h>
@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "base/files/file_error.h"
 
 namespace aggregate_power {
 
@@ -30,8 +32,20 @@ class WatchLocks {
 // "waiting for agg.json, locked by process 1234".
 std::string lock_wait_text(const std::string& path, std::optional<pid_t> holder);
 
-// Takes the exclusive lock (flock) on `fd`, a file at `path`, when it is free. Throws Interrupted
-// if that takes longer than half a second after a signal, and FileError if there can be no lock.
+// Someone else has kept a lock for longer than set_lock_timeout() allows to wait:
+// "agg.json: still locked by process 1234 after 60 s".
+class LockTimeout : public FileError {
+ public:
+  LockTimeout(const std::string& path, std::optional<pid_t> holder, double waited_s);
+};
+
+// Sets how long the process waits for each lock from now on: 60 s unless this is called, and 0 s
+// means not at all. Anybody who may read a file may lock it, so that no wait is without an end.
+void set_lock_timeout(double seconds);
+
+// Takes the exclusive lock (flock) on `fd`, a file at `path`, when it is free. Throws LockTimeout,
+// Interrupted if that takes longer than half a second after a signal, and FileError if there can be
+// no lock.
 void wait_for_lock(int fd, const std::string& path);
 
 // The process that holds the lock on a file, according to the text of /proc/locks.

@@ -40,5 +40,12 @@ TEST(LockWaitText, NamesTheHolderWhereItIsKnown) {
             "waiting for agg.json, locked by another process");
 }
 
+TEST(LockTimeout, NamesTheFileTheHolderAndTheTime) {
+  EXPECT_STREQ(LockTimeout("agg.json", 1234, 60).what(),
+               "agg.json: still locked by process 1234 after 60 s");
+  EXPECT_STREQ(LockTimeout("agg.json", std::nullopt, 0.5).what(),
+               "agg.json: still locked by another process after 0.5 s");
+}
+
 }  // namespace lock_wait_test
 }  // namespace aggregate_power
