@@ -126,6 +126,7 @@ enum class Reason {
   named_column_missing,
   columns_do_not_fit,
   validation_result_unwritable,
+  aggregate_result_locked,
   // For runs in a store.
   benchmark_result_missing,
   pairing_ambiguous,

@@ -125,14 +125,14 @@ void print_result_of(BackfillResult& result, const BackfillRequest& request, boo
   std::FILE* const lines_to = json ? stderr : stdout;
   if (is_list || !is_quiet()) {
     result.lines.for_each_key([&](const std::string&, const std::vector<std::string>& texts) {
-      for (const std::string& text : texts) print(lines_to, text);
+      for (const std::string& text : texts) print_lines(lines_to, text);
     });
   }
   const bool dry_run = request.recompute.dry_run;
   if (json) {
     print(stdout, summary_json(result.counts, dry_run));
   } else if (!is_quiet()) {
-    print(is_list ? stderr : stdout, summary_text(result.counts, dry_run));
+    print_lines(is_list ? stderr : stdout, summary_text(result.counts, dry_run));
   }
 }
 
@@ -246,6 +246,7 @@ void add_rarer_run_options(Options& options, RecomputeOptions& recompute) {
   add_uncertainty_options(options, recompute);
   tie_gpu_to_uncertainty(options);
   add_accept(options, recompute);
+  add_lock_timeout(options);
   add_require_power(options, recompute).help =
       "End with status 1 if a run ends without valid power (also: REQUIRE_POWER=1, true or yes)";
 }
@@ -290,7 +291,7 @@ Command backfill_command() {
       "0 everything that could be done was done; 1 a run failed, or has no valid power although power is required, or could not be undone; 2 wrong options; 130 Ctrl-C, 143 SIGTERM";
   command.notes =
       "A run is an aggregate agg_NAME.json with the benchmark result NAME.json and the telemetry gpu_metrics.csv; see 'aggregate-power help stores' for where they are looked for.";
-  command.forms = {"STORE... [OPTIONS]", "--undo REPORT [--dry-run]"};
+  command.forms = {"STORE... [OPTIONS]", "--undo REPORT [--dry-run] [--lock-timeout SECONDS]"};
   command.settle = [request, manifest](const Options& parsed) {
     settle_undo(parsed);
     if (parsed.is_given("--undo")) return;

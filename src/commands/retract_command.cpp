@@ -17,6 +17,7 @@
 #include "base/text/unicode.h"
 #include "commands/command.h"
 #include "commands/output.h"
+#include "commands/shared_options.h"
 #include "decisions/retract_runs.h"
 
 namespace aggregate_power {
@@ -148,6 +149,7 @@ Command retract_command() {
       .check(condition_check())
       .offer(offered);
   options.flag("--dry-run", request.dry_run, "Print what would change; write nothing");
+  add_lock_timeout(options);
   options.flag("--json", all->json, "Print one JSON object");
   command.examples =
       "aggregate-power retract artifacts --where collector=rocm-smi --dry-run\n"

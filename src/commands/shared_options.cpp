@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
+#include "base/files/lock_wait.h"
 #include "base/files/path.h"
 #include "base/text/python_number.h"
 #include "base/text/unicode.h"
@@ -162,6 +163,7 @@ void add_outcome_options(Options& options, RunOptions& run, const std::string& e
   add_accept(options, run);
   add_require_power(options, run);
   add_compat(options, run);
+  add_lock_timeout(options);
   add_dry_run(options, run);
 }
 
@@ -188,6 +190,19 @@ Option& add_require_power(Options& options, RunOptions& run) {
 
 Option& add_dry_run(Options& options, RunOptions& run) {
   return options.flag("--dry-run", run.dry_run, "Print what would change; write nothing");
+}
+
+Option& add_lock_timeout(Options& options) {
+  const auto take = [](const std::string& text) {
+    set_lock_timeout(python_float(text).value());
+    return true;
+  };
+  return options
+      .value(
+          "--lock-timeout", "SECONDS", take,
+          "Longest wait for an aggregate that another process has locked; then nothing is written, and the reason is aggregate_result_locked (default: 60)")
+      .check(number_between(0, 1e9))
+      .late();
 }
 
 Option& add_expected_num_gpus(Options& options, RunOptions& run, const std::string& help) {

@@ -24,6 +24,7 @@ void add_outcome_options(Options& options, RunOptions& run, const std::string& e
 Option& add_accept(Options& options, RunOptions& run);
 Option& add_require_power(Options& options, RunOptions& run);
 Option& add_dry_run(Options& options, RunOptions& run);
+Option& add_lock_timeout(Options& options);
 
 Option& add_expected_num_gpus(Options& options, RunOptions& run, const std::string& help);
 // Lets --expected-num-gpus also take auto. The help must say what that means.

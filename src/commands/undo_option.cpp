@@ -59,13 +59,13 @@ void add_undo_option(Options& options, std::string& report) {
   options
       .value(
           "--undo", "REPORT", into_path(report),
-          "Take back what the pass with this --report wrote, where nothing changed it since; takes --dry-run")
+          "Take back what the pass with this --report wrote, where nothing changed it since; takes --dry-run and --lock-timeout")
       .check(not_empty());
 }
 
 void settle_undo(const Options& options) {
   if (!options.is_given("--undo")) return;
-  const std::set<std::string> useful = {"--undo", "--dry-run", "--quiet"};
+  const std::set<std::string> useful = {"--undo", "--dry-run", "--lock-timeout", "--quiet"};
   for (const Option& option : options.all()) {
     const std::string& name = option.is_positional() ? option.name : option.long_name();
     if (option.given.empty() || useful.contains(name)) continue;

@@ -202,8 +202,9 @@ CommandOutput deliver(Result result, WritePlan target, const DeliveryOptions& op
   }
   add_texts(*delivered, reasons.empty(), output.out);
   if (!reasons.empty()) {
-    const bool is_recorded =
-        !options.dry_run && !reasons.contains(Reason::validation_result_unwritable);
+    const bool is_recorded = !options.dry_run &&
+                             !reasons.contains(Reason::validation_result_unwritable) &&
+                             !reasons.contains(Reason::aggregate_result_locked);
     std::ranges::move(refusal(*delivered, reasons, is_recorded ? plan.record_path : ""),
                       std::back_inserter(output.err));
     add_near_files(*delivered, reasons, plan.aggregate_path, output.err);

@@ -17,6 +17,7 @@
 #include "aggregate_power/error.h"
 #include "base/files/byte_source.h"
 #include "base/files/file.h"
+#include "base/files/lock_wait.h"
 #include "base/files/path.h"
 #include "base/text/json.h"
 
@@ -119,13 +120,18 @@ Obstacle obstacle_of(const std::exception& error) {
   return system == nullptr ? Obstacle::none : aggregate_power::obstacle_of(system->code().value());
 }
 
-bool is_change(const std::exception& error) {
-  return dynamic_cast<const FileChanged*>(&error) != nullptr;
+Reason aggregate_reason(const std::exception& error) {
+  if (dynamic_cast<const FileChanged*>(&error) != nullptr) return Reason::input_changed;
+  if (dynamic_cast<const LockTimeout*>(&error) != nullptr) return Reason::aggregate_result_locked;
+  return Reason::aggregate_result_unwritable;
 }
 
 void note_aggregate_fault(const std::exception& error, WritingFaults& faults) {
-  faults.reasons.add(is_change(error) ? Reason::input_changed : Reason::aggregate_result_unwritable,
-                     error.what(), obstacle_of(error));
+  faults.reasons.add(aggregate_reason(error), error.what(), obstacle_of(error));
+}
+
+bool is_locked(const WritingFaults& faults) {
+  return faults.reasons.contains(Reason::aggregate_result_locked);
 }
 
 // Works for a path that does not exist yet, too: it may be created.
@@ -316,6 +322,7 @@ class WriteTransaction::State {
   }
 
   void prepare() {
+    if (is_locked(outcome_)) return;  // whoever has the lock may be writing both files
     if (plan_.only_together) return prepare_both();
     const bool is_alone = !has_record();
     const bool is_audited = has_record() && outcome_.record_fault.empty();

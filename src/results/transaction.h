@@ -55,7 +55,8 @@ struct WritePlan {
 
 // Why something was not written, or in a dry run would not be.
 struct WritingFaults {
-  // aggregate_result_missing, aggregate_result_unwritable, input_changed (for the aggregate).
+  // aggregate_result_missing, aggregate_result_unwritable, aggregate_result_locked (nothing was
+  // written), input_changed (for the aggregate).
   Reasons reasons;
   std::string record_fault;  // why the audit record is not on disk; empty: it is
   Obstacle record_obstacle = Obstacle::none;

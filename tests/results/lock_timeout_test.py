@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""A lock on an aggregate that somebody else keeps ends no run's wait with silence, and none with a change.
+
+Whoever may read a file may lock it: by a shared or an exclusive lock, in a process that is stopped, under
+another name of the file. A lock whose holder died is free. After --lock-timeout nothing is written, the
+reason is aggregate_result_locked, and the message names the holder; a backfill goes on with other runs.
+
+usage: tests/results/lock_timeout_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
+"""
+import contextlib
+import fcntl
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+import running  # noqa: E402
+
+PROGRAM = pathlib.Path(os.environ.get("AGGREGATE_POWER", ROOT / "build" / "aggregate-power")).resolve()
+RUN = ["--csv", "gpu_metrics.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",
+       "--expected-num-gpus", "8", "--timezone", "UTC"]
+WAITS = ("import fcntl, sys, time\nf = open(sys.argv[1], 'rb')\nfcntl.flock(f, getattr(fcntl, sys.argv[2]))\n"
+         "print('locked', flush=True)\ntime.sleep(60)\n")
+
+
+def run(folder, *words, limit=30):
+    began = time.monotonic()
+    done = subprocess.run([PROGRAM, *words], cwd=folder, capture_output=True, text=True, timeout=limit,
+                          env={"PATH": os.environ["PATH"], "TZ": "UTC"})
+    done.seconds = time.monotonic() - began
+    return done
+
+
+@contextlib.contextmanager
+def locked(path, kind="LOCK_EX", stopped=False):
+    """By another process, whose number it gives."""
+    holder = subprocess.Popen([sys.executable, "-c", WAITS, path, kind], stdout=subprocess.PIPE, text=True)
+    assert holder.stdout.readline() == "locked\n"
+    if stopped:
+        holder.send_signal(signal.SIGSTOP)
+    try:
+        yield holder.pid
+    finally:
+        holder.kill()
+        holder.communicate()
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def a_run(folder):
+    shutil.copytree(ROOT / "testdata" / "runs" / "b200", folder, dirs_exist_ok=True)
+    return contents(folder)
+
+
+def locked_out(folder, before, pid, *words):
+    done = run(folder, *RUN, "--lock-timeout", "0.5", *words)
+    assert 0.4 < done.seconds < 5, done.seconds
+    assert f"aggregate_result_locked (agg_run.json: still locked by process {pid} after 0.5 s)" in done.stderr, done.stderr
+    assert "; see " not in done.stderr, done.stderr  # there is no record of it
+    assert contents(folder) == before
+    return done
+
+
+def test_each_kind_of_lock(folder):
+    before = a_run(folder)
+    for kind in ("LOCK_EX", "LOCK_SH"):
+        for stopped in (False, True):
+            with locked(folder / "agg_run.json", kind, stopped) as pid:
+                assert locked_out(folder, before, pid).returncode == 0
+                assert locked_out(folder, before, pid, "--require-power").returncode == 1
+
+
+def test_another_name_of_the_file(folder):
+    a_run(folder)
+    os.link(folder / "agg_run.json", folder / "other name.json")
+    before = contents(folder)
+    with locked(folder / "other name.json") as pid:
+        locked_out(folder, before, pid)
+
+
+def test_what_an_earlier_run_wrote_stays(folder):
+    a_run(folder)
+    assert run(folder, *RUN).returncode == 0
+    before = contents(folder)
+    assert "power_validation_run.json" in before
+    with locked(folder / "agg_run.json") as pid:
+        locked_out(folder, before, pid, "--accept", "stuck_sensor")
+        done = run(folder, "retract", "agg_run.json", "--where", "schema=nvidia-smi", "--lock-timeout", "0.5")
+        assert done.returncode == 1 and f"still locked by process {pid} after 0.5 s" in done.stderr, done.stderr
+        assert contents(folder) == before
+
+
+def test_a_dry_run_does_not_wait(folder):
+    before = a_run(folder)
+    with locked(folder / "agg_run.json"):
+        done = run(folder, *RUN, "--dry-run")
+        assert done.seconds < 5 and "power_valid: absent -> 1" in done.stdout, (done.stdout, done.stderr)
+    assert contents(folder) == before
+
+
+def test_a_lock_that_is_given_back_in_time(folder):
+    a_run(folder)
+    with locked(folder / "agg_run.json") as pid:
+        waiting = subprocess.Popen([PROGRAM, *RUN], cwd=folder, stderr=subprocess.PIPE, text=True)
+        line = waiting.stderr.readline()  # after two seconds
+        assert line == f"aggregate-power: waiting for agg_run.json, locked by process {pid}\n", line
+    _, err = waiting.communicate(timeout=30)
+    assert waiting.returncode == 0 and not err, err
+    assert json.loads((folder / "agg_run.json").read_text())["power_valid"] == 1
+
+
+def test_no_wait_at_all(folder):
+    a_run(folder)
+    with locked(folder / "agg_run.json") as pid:
+        done = run(folder, *RUN, "--lock-timeout", "0")
+        assert done.seconds < 2 and f"still locked by process {pid} after 0 s" in done.stderr, done.stderr
+    assert run(folder, *RUN, "--lock-timeout", "0").returncode == 0
+    assert json.loads((folder / "agg_run.json").read_text())["power_valid"] == 1
+
+
+def test_values_of_the_option(folder):
+    a_run(folder)
+    for value in ("-1", "nan", "inf", "soon", ""):
+        done = run(folder, *RUN, f"--lock-timeout={value}")
+        assert done.returncode == 2 and "--lock-timeout" in done.stderr, (value, done.stderr)
+
+
+def test_a_backfill_goes_on(folder):
+    shutil.copytree(ROOT / "testdata" / "store", folder / "store")
+    names = sorted(path for path in (folder / "store").rglob("agg_*tp2_conc*.json"))
+    agg = next(path for path in names if path.name == "agg_qwen_tp2_conc4.json")
+    before = agg.read_bytes()
+    with locked(agg, "LOCK_SH", stopped=True) as pid:
+        done = run(folder, "backfill", "store", "--lock-timeout", "0.5", "--report", "report.jsonl", "--jobs", "1")
+    assert done.returncode == 1, done.stderr
+    lines = {line["run"].rpartition("/")[2]: line for line in map(json.loads, (folder / "report.jsonl").read_text().splitlines())}
+    failed = [line for line in lines.values() if line["outcome"] == "failed"]
+    assert len(failed) == 1 and failed[0]["reasons"] == ["aggregate_result_locked"], failed
+    assert f"still locked by process {pid} after 0.5 s" in done.stderr, done.stderr
+    assert agg.read_bytes() == before and not agg.with_name("power_validation_qwen_tp2_conc4.json").exists()
+    patched = run(folder, "backfill", "store", "--list", "patched").stdout
+    assert "agg_qwen_tp2_conc4.json" in patched and patched.count("\n") == 1, patched  # the others were done before
+    undone = {path: path.read_bytes() for path in names}
+    report = folder / "again.jsonl"
+    run(folder, "backfill", "store", "--force", "--report", str(report))
+    with locked(agg) as pid:
+        done = run(folder, "backfill", "--undo", str(report), "--lock-timeout", "0.5")
+        assert f"still locked by process {pid}" in done.stderr or undone[agg] == agg.read_bytes(), done.stderr
+
+
+def test_many_waiting_runs_end_together(folder):
+    """Threads of one backfill wait at the same time, and each for its own lock."""
+    shutil.copytree(ROOT / "testdata" / "store", folder / "store")
+    with contextlib.ExitStack() as held:
+        for path in (folder / "store").rglob("agg_*.json"):
+            file = held.enter_context(open(path, "rb"))
+            fcntl.flock(file, fcntl.LOCK_EX)
+        done = run(folder, "backfill", "store", "--lock-timeout", "0.3")
+    assert done.returncode == 1 and done.seconds < 10, (done.seconds, done.stderr)
+    assert "aggregate_result_locked" in done.stdout, done.stdout
+
+
+if __name__ == "__main__":
+    sys.exit(running.run_tests(globals()))
