@@ -12,8 +12,10 @@ namespace aggregate_power::columns {
 Found generic_power(const std::vector<Name>& names);
 
 struct LoosePower {
-  Found columns;      // that may be the power, best first
-  std::string parts;  // only the power of parts is there: these
+  Found columns;  // that may be the power, best first
+  // Why the first may be another quantity, such as the power of a part or a budget, so that only
+  // schema 1 takes it; empty: its words are all known not to say so.
+  std::string doubt;
 };
 // The original's rule, less what is known as another quantity.
 LoosePower loose_power(const std::vector<Name>& names);

@@ -141,7 +141,7 @@ struct Choice {
   std::vector<std::string> missing;  // columns named by the user
   bool is_wide = false;              // a column of power for each GPU
   bool has_model_names = false;      // where a device's name was expected
-  std::string parts;                 // only the power of parts is there: these
+  std::string doubt;                 // about the power: LoosePower
 };
 
 void set_power(const Name& name, std::string why, Columns& columns) {
@@ -455,18 +455,29 @@ std::optional<Choice> choose_generic(const Header& header) {
   return choice;
 }
 
+std::vector<std::string> warnings_of_loose(const Header& header, const Found& power) {
+  const bool is_generic = columns::generic_power(header.names) == power;  // without a time
+  if (power.size() != 1 || is_generic) {
+    return warnings_of_second("power", power, "--power-column");
+  }
+  return {fmt::format(
+      "loose_power_column: '{}' is read as the power of the GPU, by its name alone; if another "
+      "column is, choose it with --power-column",
+      printable(power[0]->full))};
+}
+
 Choice choose_loosely(const Header& header) {
   const columns::LoosePower loose = columns::loose_power(header.names);
   const Found& power = loose.columns;
   const bool has_times = !loose_times(header).empty();
   Choice choice;
   Columns& columns = choice.columns;
-  choice.parts = loose.parts;
+  choice.doubt = loose.doubt;
   if (!power.empty()) {
     set_power(*power[0], "the first name with 'power' that is not known as another quantity",
               columns);
   }
-  columns.warnings = warnings_of_second("power", power, "--power-column");
+  if (choice.doubt.empty()) columns.warnings = warnings_of_loose(header, power);
   if (has_times) {
     choose_loose_timestamp(header, columns);
   } else {
@@ -521,10 +532,11 @@ void take_named_power(const Header& header, const ColumnNames& wanted, Choice& c
   columns.other_power.clear();
   columns.metric_name.reset();
   choice.ambiguous.clear();
-  choice.parts.clear();
+  choice.doubt.clear();
   choice.is_wide = false;
   if (name) set_power(*name, "named by --power-column", columns);
   drop_warnings("several_power_columns", columns);
+  drop_warnings("loose_power_column", columns);
   if (columns.schema.empty() || columns.schema == "loose") columns.schema = "named";
   if (!columns.timestamp) columns.timestamp = generic_timestamp(header);
   if (!columns.device && wanted.device.empty()) {
@@ -681,13 +693,7 @@ Reasons reasons_against(const Header& header, const Choice& choice, bool is_a_su
     reasons.add(Reason::timestamp_column_missing, std::exchange(names, {}));
   }
   if (!columns.power) reasons.add(Reason::power_column_missing, std::exchange(names, {}));
-  if (!choice.parts.empty()) {
-    reasons.add(
-        Reason::power_column_missing,
-        fmt::format("the header has {}, and none is known as the power of a whole GPU: name "
-                    "the one that is with --power-column",
-                    choice.parts));
-  }
+  if (!choice.doubt.empty()) reasons.add(Reason::power_column_missing, choice.doubt);
   if (!columns.device && columns.only_device.empty()) {
     reasons.add(Reason::gpu_identity_column_missing,
                 columns.device_doubt.empty() ? names : columns.device_doubt);
@@ -889,7 +895,7 @@ std::vector<SchemaRow> csv_schemas() {
                   "an index or another id, see below"});
   rows.push_back(
       {"loose",
-       "the first name with `power` in it that is not known as a limit, a cap, a state, a part's power, a statistic or an energy; a second one is a warning; schema 1 takes a part's power if there is no other",
+       "the first name with `power` in it that is not known as a limit, a cap, a state, a part's power, a statistic or an energy, with a warning; schema 2 takes it only if every word of the name is known, see below; schema 1 also takes a part's power if there is no other",
        "an index or another id, see below"});
   return rows;
 }
