@@ -34,6 +34,8 @@ struct EnergyCounter {
   std::string name;   // of the column or metric
   std::string unit;   // of its numbers: "mJ", "J"
   double unit_j = 1;  // the same in joules
+  // Else the unit is "unknown", and 1 J until the power shows which it is: only to compare the two.
+  bool is_unit_stated = true;
 
   bool operator==(const EnergyCounter&) const = default;
 };

@@ -176,6 +176,27 @@ std::string why_unbelievable(double counter_j, double power_j, double resolution
                      power_j);
 }
 
+std::optional<CounterUnit> unit_by_values(double counts, double power_j) {
+  // The second is AMD's: 15.259 uJ, 2^-16 J.
+  static constexpr CounterUnit kUnits[] = {
+      {"uJ", 1e-6}, {"2^-16 J", 1.0 / 65536}, {"mJ", 1e-3}, {"J", 1}, {"Wh", 3600}, {"kWh", 3.6e6}};
+  constexpr double kNear = 3;
+  for (const CounterUnit& unit : kUnits) {
+    const double ratio = counts * unit.joules / power_j;
+    if (ratio > 1 / kNear && ratio < kNear) return unit;
+  }
+  return std::nullopt;
+}
+
+double rise_in(std::span<const CounterSample> samples, Window window) {
+  double rise = 0;
+  for (std::size_t i = 1; i < samples.size(); ++i) {
+    if (!window.contains(samples[i - 1].unix_s) || !window.contains(samples[i].unix_s)) continue;
+    rise += std::max(0.0, samples[i].joules - samples[i - 1].joules);
+  }
+  return rise;
+}
+
 CounterTrace::CounterTrace(std::vector<CounterSample> samples, double unit_j,
                            const PowerTrace* power)
     : samples_(std::move(samples)) {

@@ -7,7 +7,9 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "aggregate_power/sample.h"
@@ -33,6 +35,18 @@ bool refutes(double counter_j, double power_j, double resolution_j, double durat
 // Why a counter that is off by a factor of two or more is not to be believed, for people; empty: it
 // is not so far off. Counters whose unit is not what it should be are known.
 std::string why_unbelievable(double counter_j, double power_j, double resolution_j);
+
+// The unit of a counter that does not state one.
+struct CounterUnit {
+  std::string_view symbol;
+  double joules = 1;
+};
+// The one by which its `counts` are about the energy that the power has over the same time, within
+// a factor of 3: the units of counters are further apart. Returns nullopt if there is none.
+std::optional<CounterUnit> unit_by_values(double counts, double power_j);
+
+// How far the counts rise inside the window, without falls.
+double rise_in(std::span<const CounterSample> samples, Window window);
 
 class CounterTrace {
  public:

@@ -35,6 +35,8 @@ constexpr EnergyUnit kEnergyUnits[] = {
     {"\u00B5J", "\u00B5J", 1e-6},
     {"\u03BCJ", "\u03BCJ", 1e-6},
     {"millijoules", "millijoules", 1e-3},
+    {"microjoules", "microjoules", 1e-6},
+    {"kilojoules", "kilojoules", 1e3},
     {"kJ", "kJ", 1e3},
     {"kj", "kJ", 1e3},
     {"MJ", "MJ", 1e6},
@@ -109,6 +111,20 @@ CounterColumn counter_column(const CounterName& name, const EnergyUnit& unit) {
   return {{name.full, std::string(unit.symbol), unit.joules}, name.index};
 }
 
+// A counter by its name alone. A bare "energy" may be that of a sample.
+std::optional<CounterColumn> counter_of_unknown_unit(const std::vector<CounterName>& names) {
+  static constexpr Pattern sum =
+      "(gpu[ ._-]?)?((total|accumulated|cumulative)[ ._-]?energy|energy[ ._-]?(counter|accumulator"
+      "|total|consumption|consumed|used|accumulated))([ ._-]?(counter|total|consumption|consumed"
+      "|used|accumulated))*";
+  const auto is_sum = [&](const CounterName& name) {
+    return !name.unit && sum.matches(name.plain);
+  };
+  const CounterName* const name = only_one(names, is_sum);
+  if (name == nullptr) return std::nullopt;
+  return CounterColumn{{name->full, "unknown", 1, false}, name->index};
+}
+
 }  // namespace
 
 std::optional<EnergyUnit> energy_unit(std::string_view text, std::string_view name) {
@@ -155,7 +171,10 @@ std::optional<CounterColumn> choose_counter_column(std::span<const std::string> 
       only_one(names, [](const CounterName& name) { return name.plain == "energy_accumulator"; });
   const auto* const factor =
       only_one(names, [&](const CounterName& name) { return resolution.matches(name.plain); });
-  if (accumulator == nullptr || factor == nullptr) return std::nullopt;
+  if (accumulator == nullptr || factor == nullptr) {
+    const bool may_be_stated = std::ranges::any_of(names, fits);  // several are
+    return may_be_stated ? std::nullopt : counter_of_unknown_unit(names);
+  }
   CounterColumn column = counter_column(*accumulator, {"", "resolution in uJ", 1e-6});
   column.resolution = factor->index;
   return column;

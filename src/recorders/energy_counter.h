@@ -1,7 +1,7 @@
 // Finds the cumulative energy counters of GPUs in recordings, and parses their numbers.
 //
-// A counter is used only if its unit is certain: it is stated beside its name, or the recorder's
-// documentation states it.
+// A counter measures only if its unit is certain: it is stated beside its name, or the recorder's
+// documentation states it. Otherwise it is compared with the power, which shows the unit.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +35,8 @@ struct CounterColumn {
 };
 
 // The column of `header` that is a counter, by its name and by the schema (Columns::schema). A name
-// without a unit counts if the cell of the first row states it. Returns nullopt if there is none,
-// or if several fit.
+// without a unit counts if the cell of the first row states it; else its unit is unknown. Returns
+// nullopt if there is none, or if several fit.
 std::optional<CounterColumn> choose_counter_column(std::span<const std::string> header,
                                                    std::string_view schema,
                                                    std::span<const std::string> first_row = {});

@@ -1,4 +1,4 @@
-// The table of recorders, one row each, and how columns are chosen with it.
+// Chooses the columns of a table by the table of recorders, by names, and by the user.
 #include "recorders/schema.h"
 
 #include <algorithm>
@@ -15,214 +15,22 @@
 #include "base/text/pattern.h"
 #include "base/text/python_number.h"
 #include "base/text/unicode.h"
+#include "recorders/column_names.h"
 #include "recorders/gpu_models.h"
 #include "recorders/gpu_names.h"
+#include "recorders/power_names.h"
+#include "recorders/recorder_schemas.h"
 
 namespace aggregate_power {
 namespace {
 
-// A way to name a device. An index repeats on every host, so it is combined with the host's name if
-// there is such a column; a UUID is unique by itself.
-struct DevicePattern {
-  Pattern pattern;
-  bool with_host;
-};
-
-constexpr const char* kModulePower =
-    "module_power: the column is the power of the whole module, with its CPU and memory, in mW";
-
-struct Schema {
-  const char* name;
-  const char* power_words;  // describes the two lists below, for the help page
-  const char* device_words;
-  std::vector<Pattern> required;           // all must be present, and one of `power`
-  std::vector<Pattern> power;              // the first one present wins
-  std::vector<DevicePattern> device = {};  // the first one present wins; empty: contract.md part 0
-                                           // row 14
-  bool has_device = true;
-  bool naive_is_utc = false;
-  bool power_may_move = false;  // in some rows another one of `power` may hold the number
-  bool has_nanoseconds = false;
-  PowerUnit::Size unit = PowerUnit::Size::watt;  // of numbers without one
-  // Whether the first row is as this recorder writes it, where names do not tell enough.
-  bool (*fits_row)(const std::vector<std::string>& cells) = nullptr;
-  const char* collector = "unknown";  // this and the rest: Sensor's
-  const char* scope = "unknown";
-  const char* averaging = "unknown";
-  const char* only_device = "";  // the name of the device, if there is only one
-  const char* warning = "";      // what a reader of the energy should know
-};
-
-// "2022-07-13 02:07:36.708783111,32402": nanoseconds, and whole milliwatts.
-bool is_zeus_row(const std::vector<std::string>& cells) {
-  static constexpr Pattern time = "\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d\\.\\d{9}";
-  static constexpr Pattern milliwatts = "\\d+";
-  return cells.size() >= 2 && time.matches(strip(cells[0])) && milliwatts.matches(strip(cells[1]));
-}
-
-// xpu-smi 2.x takes the queries of nvidia-smi; the UUIDs that it writes have no "GPU-" before them.
-bool is_intel_row(const std::vector<std::string>& cells) {
-  static constexpr Pattern intel =
-      "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|Intel(\\(R\\))? .*(GPU|Graphics|Arc|Flex).*";
-  constexpr std::size_t kUuidSize = 36;
-  return std::ranges::any_of(cells, [](const std::string& cell) {
-    const std::string_view text = strip(cell);
-    return (text.size() == kUuidSize || text.starts_with("Intel")) && intel.matches(text);
-  });
-}
-
-// Patterns match a whole name in any case, trimmed and without its unit.
-const std::vector<Schema>& schemas() {
-  static const std::vector<Schema> table = {
-      {.name = "srt-slurm",
-       .power_words = "`power_w`",
-       .device_words = "`gpu_uuid`, else host and `gpu_index`",
-       .required = {"timestamp_unix", "gpu_index"},
-       .power = {"power_w"},
-       .device = {{"gpu_uuid", false}, {"gpu_index", true}},
-       .collector = "srt-slurm",
-       .scope = "gpu"},
-      {.name = "dcgm-long",
-       .power_words =
-           "`value` in the rows whose `metric_name` is a power field, averaged before instant",
-       .device_words = "`uuid`, else host and `gpu` or `gpu_id`",
-       .required = {"metric_name", "timestamp"},
-       .power = {"value"},
-       .device = {{"uuid", false}, {"gpu|gpu_id", true}},
-       .collector = "DCGM",
-       .scope = "gpu"},
-      {.name = "grafana-long",
-       .power_words =
-           "`Value` in the rows whose `__name__` is a power field of DCGM, averaged before instant",
-       .device_words = "`UUID`, else host and `gpu`",
-       .required = {"__name__", "time"},
-       .power = {"value( #[a-z])?"},
-       .device = {{"uuid", false}, {"gpu|gpu_id", true}},
-       .collector = "DCGM",
-       .scope = "gpu"},
-      {.name = "dcgm-wide",
-       .power_words = "`DCGM_FI_DEV_POWER_USAGE` or `..._BOARD_POWER_WATTS`, else the instant one",
-       .device_words = "`uuid`, else host and `gpu`, `gpu_id`",
-       .required = {},
-       .power = {"dcgm_fi_dev_power_usage|dcgm_fi_dev_board_power_watts",
-                 "dcgm_fi_dev_power_usage_instant|dcgm_fi_dev_board_power_watts_instant"
-                 "|dcgm_fi_dev_board_power_raw_watts"},
-       .device = {{"uuid", false}, {"gpu|gpu_?id", true}},
-       .collector = "DCGM",
-       .scope = "gpu"},
-      {.name = "amd-smi",
-       .power_words =
-           "`socket_power`, `current_socket_power`, `average_socket_power`, `current_power`",
-       .device_words = "`gpu`",
-       .required = {"gpu"},
-       .power = {"socket_power", "current_socket_power", "average_socket_power", "current_power"},
-       .device = {{"gpu", true}},
-       .collector = "amd-smi",
-       .scope = "package"},
-      {.name = "amd-smi-monitor",
-       .power_words = "`power_usage`",
-       .device_words = "`gpu`",
-       .required = {"gpu"},
-       .power = {"power_usage"},
-       .device = {{"gpu", true}},
-       .collector = "amd-smi",
-       .scope = "package"},
-      {.name = "rocm-smi",
-       .power_words =
-           "`Current Socket Graphics Package Power (W)`, `Average Graphics Package Power (W)`, whichever holds a number",
-       .device_words = "`device`",
-       .required = {"device"},
-       .power = {"current socket graphics package power", "average graphics package power"},
-       .device = {{"device", true}},
-       .power_may_move = true,
-       .collector = "rocm-smi",
-       .scope = "package"},
-      {.name = "xpu-smi",
-       .power_words = "`GPU Power (W)` (xpu-smi 1.x)",
-       .device_words = "`DeviceId`",
-       .required = {"timestamp", "deviceid"},
-       .power = {"gpu power"},
-       .device = {{"deviceid", true}},
-       .collector = "xpu-smi",
-       .scope = "gpu"},
-      {.name = "xpu-smi-2",
-       .power_words = "`power.draw`, `power.draw.gpu`; timestamps are UTC",
-       .device_words = "`DeviceId`",
-       .required = {"timestamp", "deviceid"},
-       .power = {"power\\.draw", "power\\.draw\\.gpu"},
-       .device = {{"deviceid", true}},
-       .naive_is_utc = true,
-       .collector = "xpu-smi",
-       .scope = "gpu",
-       .averaging = "over the interval before the stamp"},
-      {.name = "zeus-monitor",
-       .power_words = "`Power` of Zeus' monitor, in mW; timestamps are UTC",
-       .device_words = "the file's name, `gpu0.power.csv`",
-       .required = {"time"},
-       .power = {"power"},
-       .has_device = false,
-       .naive_is_utc = true,
-       .has_nanoseconds = true,
-       .unit = PowerUnit::Size::milliwatt,
-       .fits_row = is_zeus_row,
-       .collector = "Zeus",
-       .scope = "gpu"},
-      {.name = "xpu-smi-query",
-       .power_words =
-           "`power.draw`, `power.draw.gpu` of `xpu-smi --query-gpu`, known by a UUID without `GPU-` before it or the name of a GPU of Intel; timestamps are UTC",
-       .device_words = "`index`, else `uuid`",
-       .required = {"timestamp"},
-       .power = {"power\\.draw", "power\\.draw\\.gpu"},
-       .device = {{"index|gpu_index", true},
-                  {"uuid|gpu_uuid", false},
-                  {"pci\\.bus_id|gpu_bus_id", true}},
-       .naive_is_utc = true,
-       .fits_row = is_intel_row,
-       .collector = "xpu-smi",
-       .scope = "gpu",
-       .averaging = "over the interval before the stamp"},
-      {.name = "nvidia-smi",
-       .power_words =
-           "`power.draw`, `power.draw.average`, `power.draw.instant`; Habana's `hl-smi` writes the same",
-       .device_words = "an index or another id, see below",
-       .required = {},
-       .power = {"power\\.draw", "power\\.draw\\.average", "power\\.draw\\.instant"},
-       .collector = "NVML",
-       .scope = "gpu"},
-      {.name = "jtop",
-       .power_words = "`power cur`, `Power TOT` of jetson-stats, in mW: the whole module's",
-       .device_words = "one device",
-       .required = {"time(stamp)?|date", "power avg|nvp[ _]model|jetson_clocks"},
-       .power = {"power[ _]cur", "power[ _]tot(al)?"},
-       .has_device = false,
-       .unit = PowerUnit::Size::milliwatt,
-       .collector = "jetson-stats",
-       .scope = "module",
-       .only_device = "0",
-       .warning = kModulePower},
-      {.name = "tegrastats",
-       .power_words = "`VDD_IN`, `POM_5V_IN` of tegrastats, in mW: the whole module's",
-       .device_words = "one device",
-       .required = {"time(stamp)?|date([ _]?time)?"},
-       .power = {"vdd_in", "vdd_in[ _](power|cur|current|inst|mw)", "pom_5v_in",
-                 "pom_5v_in[ _](power|cur|current|inst|mw)"},
-       .has_device = false,
-       .unit = PowerUnit::Size::milliwatt,
-       .collector = "tegrastats",
-       .scope = "module",
-       .only_device = "0",
-       .warning = kModulePower},
-      {.name = "gpu-z",
-       .power_words = "`Board Power Draw`, `GPU Power Draw`, `GPU Power`, `GPU Chip Power Draw`",
-       .device_words = "one device",
-       .required = {"date", "gpu temperature.*"},
-       .power = {"board power draw", "gpu power draw", "gpu power", "gpu chip power draw"},
-       .has_device = false,
-       .collector = "GPU-Z",
-       .scope = "gpu"},
-  };
-  return table;
-}
+using columns::find_named;
+using columns::for_patterns;
+using columns::Found;
+using columns::matches;
+using columns::Name;
+using columns::quoted_list;
+using columns::read_names;
 
 // The averaged power is preferred to the instant one.
 constexpr const char* kPowerMetrics[] = {"DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_BOARD_POWER_WATTS",
@@ -231,11 +39,7 @@ constexpr const char* kPowerMetrics[] = {"DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV
 
 constexpr Pattern kAveragePower = "power\\.draw\\.average";
 
-// formats.md section 9 rows 11 and 12.
-constexpr Pattern kGenericPower =
-    "(gpu[ ._-]?)?(power|pwr)([ ._-]?(draw|usage|used|consumption))?"
-    "([ ._-]?([umk]?w|(milli|micro|kilo|m|k)?-?watts?))?"
-    "|gpu[ ._-]?(milli|micro|kilo)?watts?";
+// formats.md section 9 row 12.
 constexpr Pattern kGenericTimes[] = {"timestamp([ ._-]?(unix|utc|s|ms|ns))?", "date[ ._-]?time",
                                      "time", "ts", "date"};
 
@@ -245,35 +49,6 @@ constexpr Pattern kOtherIdentities[] = {"uuid|gpu[ ._-]?uuid", "pci\\.bus_id|gpu
                                         "pci\\.bus", "module_id"};
 constexpr Pattern kHostNames = "hostname|host|node|instance";
 
-// Names with "power" in them that are not a draw: formats.md 5.1.
-constexpr Pattern kLimitWords =
-    ".*(limit|cap|default|enforced|requested).*|(max|min)power.*|.*power(max|min)"
-    "|(.*[^a-z0-9])?(max|min)([^a-z0-9].*)?";
-constexpr Pattern kNotADraw =
-    ".*power[._ ]?management.*|.*inforom\\.(pwr|power).*|.*power[._ "
-    "]?(state|profile|mode|unit|type).*"
-    "|.*pstate.*|.*low[._ ]?power.*|.*clocks_(event|throttle)_reasons.*"
-    "|.*(violation|throttle|brake|smoothing|residency).*"
-    "|.*(energy|joule|kwh|mwh|totec|accumulator).*|.*_mj"
-    "|.*%.*"
-    "|.*(nano|deci|centi|hecto|deca|mega|giga)-?watts?.*|(.*[^a-z0-9])?[ncdg]w([^a-z0-9].*)?"
-    "|(.*[^a-z0-9])?(pct|percent|percentage|ratio|factor|efficiency|cost|price|saved|savings|target"
-    "|temp|temperature|wh|j|kj)([^a-z0-9].*)?";
-constexpr Pattern kOtherScope =
-    "(.*[^a-z0-9])?(cpu|processor|ram|dram|soc|ia|gt|sys|system|node|total|psu|pcie slot|6-pin|rail"
-    "|mvddq|mtbl|ubb|module|board temp|hbm|memory|vram|fans?|rack|chassis|baseboard|sum|all"
-    ")([^a-z0-9].*)?|.*(psu|ubb|mvddq|6-pin|pcie slot).*";
-// Names of the power of a part of a GPU, or of another part of the machine.
-constexpr Pattern kPart =
-    "(.*[^a-z0-9])?(cores?|gfx|vddgfx|vddc?|uncore|package|pkg|chip|die|battery|bat|charger|apu"
-    "|igpu|pcie|slot|pin|input|aux|display|screen|panel|lcd|backlight|usb|disk|ssd|nic|percent)([^a-z0-9].*)?"
-    "|.*(core|package|battery|charger|memory|hbm|vram|dram|cpu|soc|fan)[ ._-]?(power|pwr).*"
-    "|.*(power|pwr)[ ._-]?(core|package|battery|charger|memory|hbm|vram|dram|cpu|soc|fan).*";
-// AMD's names of a whole GPU's power; the second only where nothing else is called a power.
-constexpr Pattern kGraphicsPackage = ".*graphics package power.*";
-constexpr Pattern kPackage = "(gpu[ ._-]?)?package[ ._-]?power([^a-z].*)?";
-constexpr Pattern kExtremes = ".*(peak|median|q1|q3|_std).*";
-constexpr Pattern kMeans = ".*(avg|mean).*";
 // Names with "time" in them that are not a timestamp: formats.md 5.2.
 constexpr Pattern kNotAStamp =
     "time[ ._-]?(ms|s|us|secs?|seconds?)|.*relative.*|.*elapsed.*|.*duration.*|.*run_?time.*"
@@ -287,113 +62,13 @@ constexpr Pattern kOwnTime = "timestamp|timestamp_unix";
 constexpr Pattern kOwnDate = "date";
 constexpr Pattern kMetricName = "metric_name|__name__";
 constexpr Pattern kTime = ".*time.*";
-constexpr Pattern kPower = ".*power.*";
-constexpr Pattern kPowerOrShort = ".*(power|pwr).*";
 constexpr Pattern kNumberedGpu = ".*gpu[ ._-]?[0-9]+.*";
 constexpr Pattern kPowerOfNumberedGpu =
     "gpu[ ._-]?[0-9]+([ ._-]?(power|pwr|(milli)?watts?|w|mw)([ ._-].*)?)?";
 constexpr Pattern kSummary = "duration|emissions";
 constexpr Pattern kTableOfLimits = "max_power|min_power";
 
-// A name as patterns match it: they are in lower case.
-std::string for_patterns(std::string_view name) {
-  std::string lower = lower_ascii(name);
-  std::ranges::replace(lower, '\r', '\n');  // "." matches neither
-  return lower;
-}
-
-bool matches(std::string_view name, const Pattern& pattern) {
-  return pattern.matches(for_patterns(name));
-}
-
-struct Name {
-  std::size_t index;        // the last column with this name: the one whose cells count
-  std::string full;         // trimmed
-  std::string plain;        // without a unit in brackets, for patterns
-  std::string no_brackets;  // without brackets at its end, whatever they contain, for patterns
-  PowerUnit unit;
-  bool repeated = false;
-};
-
-Name read_name(std::size_t index, std::string_view text) {
-  Name name{index, std::string(strip(text)), {}, {}, {}, false};
-  name.plain = name.no_brackets = name.full;
-  const char last = name.full.empty() ? ' ' : name.full.back();
-  const std::size_t open = last == ']'   ? name.full.rfind('[')
-                           : last == ')' ? name.full.rfind('(')
-                                         : std::string::npos;
-  if (open != std::string::npos) {
-    const std::string_view inside =
-        strip(std::string_view(name.full).substr(open + 1, name.full.size() - open - 2));
-    name.no_brackets = std::string(strip(std::string_view(name.full).substr(0, open)));
-    if (const auto size = power_unit(inside)) {
-      name.plain = name.no_brackets;
-      name.unit = {*size, true};
-    }
-  }
-  if (!name.unit.stated) {
-    if (const auto size = power_unit_in_name(name.full)) name.unit = {*size, true};
-  }
-  name.plain = for_patterns(name.plain);
-  name.no_brackets = for_patterns(name.no_brackets);
-  return name;
-}
-
-// The header's names in order, without duplicates.
-std::vector<Name> read_names(std::span<const std::string> header) {
-  std::vector<Name> names;
-  for (std::size_t i = 0; i < header.size(); ++i) {
-    Name name = read_name(i, replace_invalid_utf8(header[i]));
-    const auto same = std::ranges::find(names, name.full, &Name::full);
-    if (same != names.end()) {
-      same->index = i;
-      same->repeated = true;
-    } else {
-      names.push_back(std::move(name));
-    }
-  }
-  return names;
-}
-
-using Found = std::vector<const Name*>;
-
-Found find(const std::vector<Name>& names, const Pattern& pattern) {
-  Found found;
-  for (const Name& name : names) {
-    if (pattern.matches(name.plain)) found.push_back(&name);
-  }
-  return found;
-}
-
-const Name* find_named(const std::vector<Name>& names, std::string_view wanted) {
-  wanted = strip(wanted);
-  for (const Name& name : names) {
-    if (name.full == wanted) return &name;
-  }
-  for (const Name& name : names) {
-    if (lower_ascii(name.full) == lower_ascii(wanted)) return &name;
-  }
-  for (const Name& name : names) {
-    if (name.plain == for_patterns(wanted)) return &name;
-  }
-  return nullptr;
-}
-
 Column column(const Name& name, std::string why) { return {name.index, name.full, std::move(why)}; }
-
-// Enough of the names to show what was found.
-std::string quoted_list(const Found& found) {
-  constexpr std::size_t kMost = 12;
-  std::vector<std::string> texts;
-  for (const Name* name : found) {
-    if (texts.size() == kMost) {
-      texts.push_back(fmt::format("{} more", found.size() - kMost));
-      break;
-    }
-    texts.push_back(fmt::format("'{}'", printable(name->full)));
-  }
-  return fmt::format("{}", fmt::join(texts, ", "));
-}
 
 std::string_view cell(const std::vector<std::string>& row, std::size_t index) {
   return index < row.size() ? strip(row[index]) : std::string_view();
@@ -450,7 +125,7 @@ struct Header {
   Rows rows;
   const IsAbsoluteTime& is_absolute_time;
 
-  Found find(const Pattern& pattern) const { return aggregate_power::find(names, pattern); }
+  Found find(const Pattern& pattern) const { return columns::find(names, pattern); }
   bool has(const Pattern& pattern) const { return !find(pattern).empty(); }
   Found all() const {
     Found all;
@@ -466,7 +141,7 @@ struct Choice {
   std::vector<std::string> missing;  // columns named by the user
   bool is_wide = false;              // a column of power for each GPU
   bool has_model_names = false;      // where a device's name was expected
-  std::string parts;                 // only the power of parts is there: these
+  std::string doubt;                 // about the power: LoosePower
 };
 
 void set_power(const Name& name, std::string why, Columns& columns) {
@@ -768,16 +443,8 @@ Choice choose_by(const Schema& schema, const Header& header) {
 
 // ---- By names alone
 
-bool is_excluded(const Name& name) {
-  return matches(name.full, kLimitWords) || matches(name.full, kNotADraw) ||
-         matches(name.full, kOtherScope);
-}
-
 std::optional<Choice> choose_generic(const Header& header) {
-  Found power;
-  for (const Name& name : header.names) {
-    if (kGenericPower.matches(name.plain) && !is_excluded(name)) power.push_back(&name);
-  }
+  const Found power = columns::generic_power(header.names);
   if (power.size() != 1) return std::nullopt;
   Choice choice;
   choice.columns.timestamp = generic_timestamp(header);
@@ -788,51 +455,29 @@ std::optional<Choice> choose_generic(const Header& header) {
   return choice;
 }
 
-Found loose_power(const Header& header, bool without_means) {
-  Found power;
-  for (const Name& name : header.names) {
-    if (matches(name.full, kPower) && !is_excluded(name) && !matches(name.full, kExtremes) &&
-        !(without_means && matches(name.full, kMeans))) {
-      power.push_back(&name);
-    }
+std::vector<std::string> warnings_of_loose(const Header& header, const Found& power) {
+  const bool is_generic = columns::generic_power(header.names) == power;  // without a time
+  if (power.size() != 1 || is_generic) {
+    return warnings_of_second("power", power, "--power-column");
   }
-  return power;
-}
-
-// All that is called a power, whatever it is.
-Found named_power(const Header& header) {
-  Found power;
-  for (const Name& name : header.names) {
-    if (matches(name.full, kPowerOrShort)) power.push_back(&name);
-  }
-  return power;
+  return {fmt::format(
+      "loose_power_column: '{}' is read as the power of the GPU, by its name alone; if another "
+      "column is, choose it with --power-column",
+      printable(power[0]->full))};
 }
 
 Choice choose_loosely(const Header& header) {
-  Found power = loose_power(header, true);
-  if (power.empty()) power = loose_power(header, false);
+  const columns::LoosePower loose = columns::loose_power(header.names);
+  const Found& power = loose.columns;
   const bool has_times = !loose_times(header).empty();
   Choice choice;
   Columns& columns = choice.columns;
-  Found all = named_power(header);
-  std::erase_if(all, [](const Name* name) {
-    return matches(name->full, kLimitWords) || matches(name->full, kNotADraw);
-  });
-  const auto is_part = [&](const Name* name) {
-    const bool is_package =
-        matches(name->full, kGraphicsPackage) || (all.size() == 1 && matches(name->full, kPackage));
-    return matches(name->full, kPart) && !is_package;
-  };
-  if (std::ranges::all_of(power, is_part)) {
-    if (!power.empty()) choice.parts = quoted_list(all);
-  } else {
-    std::erase_if(power, is_part);
-  }
+  choice.doubt = loose.doubt;
   if (!power.empty()) {
     set_power(*power[0], "the first name with 'power' that is not known as another quantity",
               columns);
   }
-  columns.warnings = warnings_of_second("power", power, "--power-column");
+  if (choice.doubt.empty()) columns.warnings = warnings_of_loose(header, power);
   if (has_times) {
     choose_loose_timestamp(header, columns);
   } else {
@@ -887,10 +532,11 @@ void take_named_power(const Header& header, const ColumnNames& wanted, Choice& c
   columns.other_power.clear();
   columns.metric_name.reset();
   choice.ambiguous.clear();
-  choice.parts.clear();
+  choice.doubt.clear();
   choice.is_wide = false;
   if (name) set_power(*name, "named by --power-column", columns);
   drop_warnings("several_power_columns", columns);
+  drop_warnings("loose_power_column", columns);
   if (columns.schema.empty() || columns.schema == "loose") columns.schema = "named";
   if (!columns.timestamp) columns.timestamp = generic_timestamp(header);
   if (!columns.device && wanted.device.empty()) {
@@ -1036,16 +682,6 @@ bool has_no_power(const Choice& choice, bool is_a_summary) {
   return is_a_summary || choice.is_wide || !choice.ambiguous.empty();
 }
 
-Found power_limits(const Header& header) {
-  Found limits;
-  for (const Name& name : header.names) {
-    if (matches(name.full, kPowerOrShort) && matches(name.full, kLimitWords)) {
-      limits.push_back(&name);
-    }
-  }
-  return limits;
-}
-
 // For columns that are final.
 Reasons reasons_against(const Header& header, const Choice& choice, bool is_a_summary) {
   const Columns& columns = choice.columns;
@@ -1057,13 +693,7 @@ Reasons reasons_against(const Header& header, const Choice& choice, bool is_a_su
     reasons.add(Reason::timestamp_column_missing, std::exchange(names, {}));
   }
   if (!columns.power) reasons.add(Reason::power_column_missing, std::exchange(names, {}));
-  if (!choice.parts.empty()) {
-    reasons.add(
-        Reason::power_column_missing,
-        fmt::format("the header has {}, and none is known as the power of a whole GPU: name "
-                    "the one that is with --power-column",
-                    choice.parts));
-  }
+  if (!choice.doubt.empty()) reasons.add(Reason::power_column_missing, choice.doubt);
   if (!columns.device && columns.only_device.empty()) {
     reasons.add(Reason::gpu_identity_column_missing,
                 columns.device_doubt.empty() ? names : columns.device_doubt);
@@ -1077,7 +707,7 @@ Reasons reasons_against(const Header& header, const Choice& choice, bool is_a_su
     reasons.add(Reason::wide_power_columns);
   }
   if (!columns.power && choice.ambiguous.empty()) {
-    const Found limits = power_limits(header);
+    const Found limits = columns::power_limits(header.names);
     if (!limits.empty()) reasons.add(Reason::only_power_limits, quoted_list(limits));
   }
   if (columns.schema == "amd-smi" && !columns.timestamp && header.has(kTableOfLimits)) {
@@ -1265,7 +895,7 @@ std::vector<SchemaRow> csv_schemas() {
                   "an index or another id, see below"});
   rows.push_back(
       {"loose",
-       "the first name with `power` in it that is not known as a limit, a cap, a state, a part's power, a statistic or an energy; a second one is a warning; schema 1 takes a part's power if there is no other",
+       "the first name with `power` in it that is not known as a limit, a cap, a state, a part's power, a statistic or an energy, with a warning; schema 2 takes it only if every word of the name is known, see below; schema 1 also takes a part's power if there is no other",
        "an index or another id, see below"});
   return rows;
 }

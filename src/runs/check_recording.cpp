@@ -233,6 +233,10 @@ CheckupItem check_zone(const Seen& seen) {
 }
 
 CheckupItem check_counter(const Seen& seen) {
+  if (seen.series.counter && !seen.series.counter->is_unit_stated) {
+    return {"energy counter", advice, seen.series.counter->name,
+            "its unit is not stated: write it into the column's name, as in energy_mj"};
+  }
   if (seen.series.counter) return {"energy counter", ok, seen.series.counter->name};
   return {"energy counter", advice, "none",
           "record one beside the power: it also counts between two samples"};

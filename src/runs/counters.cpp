@@ -44,7 +44,8 @@ CountersRead counters_of(const EnergyCounter& counter, std::span<const std::stri
     std::vector<CounterSample>& samples = gathered[i].samples;
     if (samples.empty()) continue;
     if (!gathered[i].is_sorted) std::ranges::stable_sort(samples, {}, &CounterSample::unix_s);
-    read.devices.push_back({devices[i], counter.unit_j, std::move(samples)});
+    read.devices.push_back(
+        {devices[i], counter.unit_j, counter.is_unit_stated, std::move(samples)});
   }
   return read;
 }
@@ -63,6 +64,25 @@ CountersRead read_all_counters(const Recording& recording, Window within, bool m
   return counters_of(*telemetry.counter(), telemetry.devices(), std::move(gathered));
 }
 
+// Sets the unit that the GPUs' power shows. Returns false if it shows none.
+bool set_unit_by_values(CountersRead& read, const Integration& integration, Window window) {
+  double counts = 0;
+  double power_j = 0;
+  for (std::size_t i = 0; i < integration.gpu_ids.size(); ++i) {
+    const auto device =
+        std::ranges::find(read.devices, integration.gpu_ids[i], &DeviceCounter::device);
+    if (device == read.devices.end() || integration.issues[i]) continue;
+    counts += rise_in(device->samples, window);
+    power_j += integration.gpus[i].energy_j;
+  }
+  const auto unit = unit_by_values(counts, power_j);
+  if (!unit) return false;
+  read.counter->unit = fmt::format("{}, by the power", unit->symbol);
+  read.counter->unit_j = unit->joules;
+  for (DeviceCounter& device : read.devices) set_unit(*unit, device);
+  return true;
+}
+
 CounterInWindow compared(const std::string& gpu, const CounterTrace& trace, Window window,
                          std::optional<double> power_j, double max_sample_gap_s) {
   CounterInWindow found{.gpu = gpu, .fault = trace.fault(window, max_sample_gap_s)};
@@ -77,6 +97,11 @@ CounterInWindow compared(const std::string& gpu, const CounterTrace& trace, Wind
 }
 
 }  // namespace
+
+void set_unit(const CounterUnit& unit, DeviceCounter& device) {
+  device.unit_j = unit.joules;
+  for (CounterSample& sample : device.samples) sample.joules *= unit.joules;
+}
 
 std::vector<DeviceCounter> read_counters(const Recording& recording, Window within) {
   return read_all_counters(recording, within, false).devices;
@@ -104,6 +129,9 @@ std::optional<RecordedCounters> counters_in(const Recording& recording, Window w
     return std::nullopt;
   }
   if (read->devices.empty()) return std::nullopt;
+  if (!read->counter->is_unit_stated && !set_unit_by_values(*read, integration, window)) {
+    return std::nullopt;
+  }
   std::map<std::string_view, DeviceCounter*> by_name;
   for (DeviceCounter& device : read->devices) by_name[device.device] = &device;
   RecordedCounters recorded{*read->counter, {}};

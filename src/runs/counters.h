@@ -8,6 +8,7 @@
 
 #include "aggregate_power/result.h"
 #include "aggregate_power/sample.h"
+#include "energy/counter_trace.h"
 #include "energy/integrate.h"
 #include "recorders/recording.h"
 
@@ -20,12 +21,16 @@ struct MeasurementRequest;
 struct DeviceCounter {
   std::string device;
   double unit_j = 1;                   // of one count
+  bool is_unit_stated = true;          // else the samples are counts
   std::vector<CounterSample> samples;  // at least one
 };
 
 // Reads the recording once more. Only readings in `within` are kept. Returns nothing if it has no
 // counter. Throws TelemetryError, and what the source throws.
 std::vector<DeviceCounter> read_counters(const Recording& recording, Window within = kAlways);
+
+// Counts become joules.
+void set_unit(const CounterUnit& unit, DeviceCounter& device);
 
 // All counters of a recording.
 struct CountersRead {

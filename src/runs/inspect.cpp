@@ -347,8 +347,9 @@ std::string text_of(const std::string& file, const Findings& findings) {
                         line.why.empty() ? "" : fmt::format(" ({})", line.why));
   }
   if (series.counter) {
-    text += fmt::format("counter    '{}' of energy, in {}\n", printable(series.counter->name),
-                        series.counter->unit);
+    text += fmt::format(
+        "counter    '{}' of energy, in {}\n", printable(series.counter->name),
+        series.counter->is_unit_stated ? series.counter->unit : "an unknown unit: only compared");
   }
   if (!findings.timezone.empty()) {
     text +=

@@ -112,7 +112,8 @@ SensorReadings sensor_readings(const Recording& recording, Window window,
   readings.stamps = stamps_of(readings.gpus, series);
   readings.series = series;
   find_models(recording, readings);
-  if (series.counter) readings.counters = counters_around(recording, window);
+  if (series.counter && series.counter->is_unit_stated)
+    readings.counters = counters_around(recording, window);
   return readings;
 }
 

@@ -234,6 +234,25 @@ void drop_unnamed_counters(ReadFile& read) {
   std::erase_if(read.counters, is_unnamed);
 }
 
+// Sets the unit that the power shows of counters that do not state one. They are dropped if it
+// shows none.
+void set_unit_by_power(ReadFile& read) {
+  double counts = 0;
+  double power_j = 0;
+  for (const DeviceCounter& counter : read.counters) {
+    const auto power = std::ranges::find(read.devices, counter.device, &PowerTrace::device);
+    if (power == read.devices.end() || power->samples().empty()) continue;
+    const Window both = {std::max(counter.samples.front().unix_s, power->samples().front().unix_s),
+                         std::min(counter.samples.back().unix_s, power->samples().back().unix_s)};
+    if (both.start_unix_s >= both.end_unix_s) continue;
+    counts += rise_in(counter.samples, both);
+    power_j += power->energy_j(both);
+  }
+  const auto unit = unit_by_values(counts, power_j);
+  if (!unit) return read.counters.clear();
+  for (DeviceCounter& counter : read.counters) set_unit(*unit, counter);
+}
+
 [[noreturn]] void refuse_doubts(const std::string& path, const Reasons& doubts) {
   const Reasons::Entry& first = doubts.entries().front();
   throw Error(fmt::format("{}: {} ({}): {}; --accept {} counts them all the same",
@@ -248,7 +267,7 @@ void judge_series(const TracesRequest& request, const Recording& recording,
   if (!request.accepted || telemetry.facts().interpolation == Interpolation::hold) return;
   Reasons doubts = series_doubts(recording, series.finish(), telemetry.devices(),
                                  {kAlways, request.max_sample_gap_s});
-  if (!read.counters.empty()) {
+  if (std::ranges::any_of(read.counters, &DeviceCounter::is_unit_stated)) {
     doubts.remove(Reason::readings_repeat);
     doubts.remove(Reason::stuck_sensor);
   }
@@ -295,6 +314,8 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
   ReadFile read;
   if (!series.has_power() && series.has_times() && request.with_counters) {
     read.counters = read_counters(recording);
+    std::erase_if(read.counters,
+                  [](const DeviceCounter& counter) { return !counter.is_unit_stated; });
   }
   if (!series.has_times() || (!series.has_power() && read.counters.empty())) {
     refuse(path, series.reasons);
@@ -323,6 +344,7 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
     keep_device(telemetry, i, keeper.devices()[i], read);
   }
   if (series.has_power()) drop_unnamed_counters(read);
+  if (!std::ranges::all_of(read.counters, &DeviceCounter::is_unit_stated)) set_unit_by_power(read);
   note_identity(telemetry, read);
   const bool is_left_out =
       request.files.size() > 1 && request.gpus.is_given() && !has_selected_gpu(request, read);

@@ -108,7 +108,8 @@ void add_gpu(const SensorReadings& recording, const GpuModel& model, const Known
       recording.stamps == Stamps::whole_seconds ? "whole_seconds" : "query_time",
       {}};
   for (const SensorModel& sensor : known.models) understood.windows_s.push_back(sensor.window_s);
-  if (recording.series.counter) understood.counter_column = recording.series.counter->name;
+  const bool has_counter = recording.series.counter && recording.series.counter->is_unit_stated;
+  if (has_counter) understood.counter_column = recording.series.counter->name;
   if (!known.models.empty()) understood.refresh_s = known.models.front().refresh_s;
   GpuReadings readings{gpu.gpu,
                        model.name.empty() ? known.name : model.name,
@@ -129,7 +130,7 @@ void add_sensors_of(SensorReadings& recording, Building& building) {
   const GpuModel model = gpu_model(recording, building.options.gpu, building.hardware);
   if (!model.contradiction.empty()) building.refuse(model.contradiction);
   const KnownSensor known = understood_sensor(recording, model);
-  if (recording.series.counter && known.counts_module) {
+  if (recording.series.counter && recording.series.counter->is_unit_stated && known.counts_module) {
     note_once({assumption("counter_of_module_not_used")}, building.assumptions);
   }
   for (const auto& [gpu, joules] : recording.published_j) {

@@ -39,6 +39,7 @@ WindowMeter::WindowMeter(std::string gpu, const PowerTrace* power,
       most_w_(options.most_w),
       limit_w_(options.limit_w),
       is_of_module_(options.is_of_module),
+      only_checks_(options.only_checks),
       unit_(options.unit) {
   if (power_ != nullptr) coverage_.emplace(*power_, max_sample_gap_s_);
 }
@@ -79,8 +80,8 @@ std::string WindowMeter::counter_fault(Window window, const GpuWindow& gpu) cons
 
 // Whether the counter, which is not used, says that the power is wrong.
 bool WindowMeter::is_refuted(Window window, const GpuWindow& gpu) const {
-  if (gpu.counter_fault.empty() || !counter_->fault(window, max_sample_gap_s_).empty())
-    return false;
+  const bool is_used = gpu.counter_fault.empty() && !only_checks_;
+  if (is_used || !counter_->fault(window, max_sample_gap_s_).empty()) return false;
   const double energy_j = counter_->energy_j(window);
   if (is_of_module_ && energy_j > gpu.energy_j) return false;
   return refutes(energy_j, gpu.energy_j, counter_->resolution_j(window), window.duration_s());
@@ -90,8 +91,9 @@ GpuWindow WindowMeter::measure(Window window, const std::vector<Window>& own) co
   GpuWindow gpu = by_power(window, own);
   if (gpu.fault.empty()) gpu.power_energy_j = gpu.energy_j;
   if (!counter_) return gpu;
-  gpu.counter_fault = counter_fault(window, gpu);
+  if (!only_checks_) gpu.counter_fault = counter_fault(window, gpu);
   if (gpu.fault.empty() && is_refuted(window, gpu)) gpu.fault = "counter_contradicts";
+  if (only_checks_) return gpu;
   if (!gpu.counter_fault.empty()) {
     if (!gpu.fault.empty()) gpu.fault += "; " + gpu.counter_fault;
     return gpu;
@@ -128,6 +130,7 @@ std::vector<WindowMeter> meters_of(Traces& traces, double max_sample_gap_s) {
     options.limit_w = limit == traces.limits_w.end() ? 0 : limit->second;
     std::optional<CounterTrace> counter;
     if (gpu.counter != nullptr) {
+      options.only_checks = !gpu.counter->is_unit_stated;
       counter.emplace(std::move(gpu.counter->samples), gpu.counter->unit_j, gpu.power);
     }
     meters.emplace_back(name, gpu.power, std::move(counter), options);

@@ -17,6 +17,7 @@ struct MeterOptions {
   double most_w = kMostMeanWatts;                // PlausibleWatts'
   double limit_w = 0;                            // of this GPU; 0: unknown
   bool is_of_module = false;                     // counters also have the processor and the memory
+  bool only_checks = false;                      // its counter does not measure: CounterUnit
   PowerUnit::Size unit = PowerUnit::Size::watt;  // as bare numbers were read
 };
 
@@ -45,6 +46,7 @@ class WindowMeter {
   double most_w_;
   double limit_w_;
   bool is_of_module_;
+  bool only_checks_;
   PowerUnit::Size unit_;
 };
 

@@ -157,7 +157,7 @@ WindowReportFacts report_facts(const WindowsRequest& request, const Traces& trac
                                const WindowTree& tree) {
   WindowReportFacts facts;
   for (const WindowMeter& meter : meters) facts.gpus.push_back(meter.gpu());
-  facts.has_counters = !traces.counters.empty();
+  facts.has_counters = std::ranges::any_of(traces.counters, &DeviceCounter::is_unit_stated);
   for (const std::string& path : request.telemetry) facts.telemetry.push_back(printable_path(path));
   facts.windows_file = printable_path(request.windows);
   facts.recorded = {traces.first_unix_s, traces.last_unix_s};

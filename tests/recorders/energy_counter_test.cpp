@@ -40,12 +40,27 @@ TEST(EnergyCounter, MayHaveItsUnitInTheCells) {
 }
 
 TEST(EnergyCounter, IsNotGuessed) {
-  EXPECT_EQ(chosen({"t", "total_energy_consumption"}), "");       // of what unit?
-  EXPECT_EQ(chosen({"t", "energy_accumulator"}, "amd-smi"), "");  // of what resolution?
-  EXPECT_EQ(chosen({"t", "ENERGY_MJ"}), "");                      // milli or mega?
+  EXPECT_EQ(chosen({"t", "energy"}), "");     // since when?
+  EXPECT_EQ(chosen({"t", "ENERGY_MJ"}), "");  // milli or mega?
   EXPECT_EQ(chosen({"t", "cpu_energy_j"}), "");
   EXPECT_EQ(chosen({"t", "energy_per_token_j"}), "");
   EXPECT_EQ(chosen({"t", "energy_j", "gpu_energy_mj"}), "");  // which?
+}
+
+TEST(EnergyCounter, MayHaveAnUnknownUnit) {
+  for (const char* const name :
+       {"energy_counter", "energy_accumulator", "total_energy_consumption", "energy_consumed",
+        "gpu_energy_consumption", "Total Energy", "cumulative_energy", "accumulated energy used"}) {
+    EXPECT_EQ(chosen({"t", name}), name + std::string(" in unknown"));
+    EXPECT_FALSE(choose_counter_column(std::vector<std::string>{"t", name}, "generic")
+                     ->counter.is_unit_stated);
+  }
+  EXPECT_EQ(chosen({"t", "energy_mj", "energy_counter"}), "energy_mj in mJ");
+  EXPECT_EQ(chosen({"t", "energy_counter", "total_energy"}), "");  // which?
+  for (const char* const name : {"energy_per_token", "energy_rate", "cpu_energy_total",
+                                 "energy_cost", "energy_consumed_cpu", "energy_saved"}) {
+    EXPECT_EQ(chosen({"t", name}), "") << name;
+  }
 }
 
 TEST(EnergyCounter, HasJoules) {

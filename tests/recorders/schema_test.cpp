@@ -300,6 +300,12 @@ TEST(ChooseColumns, AGenericTimeMustHoldAbsoluteTimes) {
           "power_w", "gpu"});
 }
 
+std::string loose_warning(const std::string& name) {
+  return "loose_power_column: '" + name +
+         "' is read as the power of the GPU, by its name alone; if another column is, choose it "
+         "with --power-column";
+}
+
 // formats.md 5.1: whole names of real recorders. None is a draw, alone or beside one.
 TEST(ChooseColumns, NeverTakesWhatOnlySoundsLikePower) {
   const char* const names[] = {
@@ -427,17 +433,30 @@ TEST(ChooseColumns, NeverTakesWhatOnlySoundsLikePower) {
         choose("timestamp,index," + name + ",my power of gpu\n1700000000,0,1,2\n");
     EXPECT_EQ(name_of(loose.power), "my power of gpu") << name;
     EXPECT_EQ(loose.schema, "loose") << name;
-    EXPECT_EQ(loose.warnings, Codes{}) << name;
+    EXPECT_EQ(loose.warnings, Codes{loose_warning("my power of gpu")}) << name;
   }
 }
 
-// Contract.md part 0 row 3: `max` and `min` only as words of their own.
+// Contract.md part 0 row 3: `max` and `min` only as words of their own. Whether schema 2 takes the
+// name is another question: row 32.
 TEST(ChooseColumns, LooseRuleTakesTheFirstNameWithPower) {
   const Case cases[] = {
-      {"minute is not min", "timestamp,index,power_minute\n1700000000,0,1\n", "loose", "timestamp",
-       "power_minute", "index"},
-      {"nor is nominal", "timestamp,index,nominal_power\n1700000000,0,1\n", "loose", "timestamp",
-       "nominal_power", "index"},
+      {"minute is not min",
+       "timestamp,index,power_minute\n1700000000,0,1\n",
+       "loose",
+       "timestamp",
+       "power_minute",
+       "index",
+       "",
+       {kNoPower}},
+      {"nor is nominal",
+       "timestamp,index,nominal_power\n1700000000,0,1\n",
+       "loose",
+       "timestamp",
+       "nominal_power",
+       "index",
+       "",
+       {kNoPower}},
       {"a name of nobody's", "my_timestamp_local,index,card_power_now\n2026-04-25 12:00:00,0,1\n",
        "loose", "my_timestamp_local", "card_power_now", "index"},
       {"a mean only where there is nothing else", "timestamp,index,avg_power_w\n1700000000,0,1\n",
@@ -448,18 +467,92 @@ TEST(ChooseColumns, LooseRuleTakesTheFirstNameWithPower) {
   for (const Case& c : cases) expect(c);
 }
 
+TEST(ChooseColumns, LooseRuleTakesNamesWhoseWordsAreAllKnown) {
+  for (const std::string name : {"board_power",
+                                 "Board Power Draw [W]",
+                                 "BoardPowerDraw",
+                                 "GPUBoardPowerW",
+                                 "boardpowerusagemw",
+                                 "avg_power",
+                                 "average_gpu_power_w",
+                                 "instant_power",
+                                 "power.instant",
+                                 "power_average",
+                                 "current power (Watts)",
+                                 "asic.power",
+                                 "socket power reading",
+                                 "card_power_value",
+                                 "gpu0 power",
+                                 "GPU 3 power usage (W)",
+                                 "power1",
+                                 "device_power_now_milliwatts",
+                                 "accelerator_power_draw",
+                                 "measured_power",
+                                 "nvidia_gpu_power_sensor",
+                                 "process_power_w"}) {
+    const Columns columns = choose("timestamp,index," + name + "\n1700000000,0,1\n");
+    EXPECT_EQ(name_of(columns.power), name);
+    EXPECT_EQ(columns.schema, "loose") << name;
+    EXPECT_TRUE(columns.reasons.empty()) << name << ": " << columns.reasons.text();
+    EXPECT_EQ(columns.warnings, Codes{loose_warning(name)}) << name;
+  }
+}
+
+// Any word that is not known may make it another quantity. Schema 1 takes the column, as the
+// original does.
+TEST(ChooseColumns, LooseRuleNamesWhatOtherWordsMayMakeAnotherQuantity) {
+  for (const std::string name :
+       {"power_util",     "power_threshold",   "powerBudget",      "power_setpoint",
+        "power_quota_w",  "power_allocated",   "power_headroom_w", "nominal_power",
+        "ratedPower",     "predicted_power",   "power_forecast",   "power_baseline",
+        "power_delta",    "power_loss_w",      "power_p99",        "power_p50_w",
+        "power_integral", "cumulative_power",  "reactive_power",   "apparent power [VA]",
+        "mem_power_w",    "sram_power",        "vrm_power",        "host_power",
+        "serverPower",    "pdu_power",         "ac_power",         "dc_power",
+        "inlet_power",    "power_in",          "power_in_line",    "power_count",
+        "power_samples",  "power_seq",         "power_id",         "power_age_s",
+        "power_adc",      "power_error",       "power_cycles",     "power_status",
+        "power_level",    "power [10mW]",      "power (dBm)",      "power_va",
+        "power_btu_h",    "power_hw",          "power_normalized", "power_score",
+        "power_raw",      "power_avg_60s",     "power_1m",         "power2",
+        "power_10",       "aggregate_power_w", "totalGpuPower",    "gpus_power",
+        "node1_power",    "idle_power_w",      "power/gpu",        "power_estimated_w"}) {
+    const Columns columns = choose("timestamp,index," + name + "\n1700000000,0,1\n");
+    EXPECT_EQ(name_of(columns.power), name);
+    EXPECT_EQ(columns.reasons.codes(), Codes{kNoPower}) << name;
+    EXPECT_EQ(columns.reasons.text(),
+              "power_column_missing ('" + name +
+                  "' in the header is not known as the power of a whole GPU: if it is, name it "
+                  "with --power-column)");
+    const Columns named = choose("timestamp,index," + name + "\n1700000000,0,1\n", {.power = name});
+    EXPECT_TRUE(named.reasons.empty()) << name << ": " << named.reasons.text();
+    EXPECT_EQ(named.warnings, Codes{}) << name;
+    const Columns generic = choose("timestamp,index," + name + ",gpu_power_w\n1700000000,0,1,2\n");
+    EXPECT_EQ(name_of(generic.power), "gpu_power_w") << name;
+    EXPECT_TRUE(generic.reasons.empty()) << name;
+  }
+}
+
 TEST(ChooseColumns, LooseRuleWarnsOfASecondCandidate) {
   const Columns columns = choose(
-      "timestamp,sometime,index,power_a,power_b [W],power_c\n1700000000,1700000000,0,1,2,3\n");
+      "timestamp,sometime,index,card_power,board_power [W],my_power\n1700000000,1700000000,0,1,2,3\n");
   EXPECT_EQ(columns.schema, "loose");
-  EXPECT_EQ(name_of(columns.power), "power_a");
+  EXPECT_EQ(name_of(columns.power), "card_power");
   EXPECT_EQ(name_of(columns.timestamp), "timestamp");
   EXPECT_EQ(columns.warnings,
-            (Codes{"several_power_columns: 'power_a' is read; 'power_b [W]', 'power_c' would fit "
-                   "too; choose with --power-column",
+            (Codes{"several_power_columns: 'card_power' is read; 'board_power [W]', 'my_power' "
+                   "would fit too; choose with --power-column",
                    "several_timestamp_columns: 'timestamp' is read; 'sometime' would fit too; "
                    "choose with --timestamp-column"}));
   EXPECT_TRUE(columns.reasons.empty()) << columns.reasons.text();
+}
+
+TEST(ChooseColumns, LooseRuleDoesNotGuessPastAnUnknownFirst) {
+  const Columns columns =
+      choose("timestamp,index,power_budget,board_power\n1700000000,0,400,300\n");
+  EXPECT_EQ(columns.reasons.text(),
+            "power_column_missing (the header has 'power_budget', 'board_power'; 'power_budget' is "
+            "not known as the power of a whole GPU: name the column that is with --power-column)");
 }
 
 // formats.md 5.2: none of these is the timestamp, whatever it holds.

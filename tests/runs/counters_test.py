@@ -114,6 +114,32 @@ def test_unknown_units_are_not_guessed(folder):
         assert "counter_energy_j" not in gpus["0"], unit
 
 
+def test_a_counter_of_an_unknown_unit_is_compared(folder):
+    # The power shows which unit fits; what is left is a difference of the two.
+    names = ("energy_counter", "energy_accumulator", "total_energy_consumption", "energy_consumed", "Total Energy")
+    for name, scale in [(name, 1000) for name in names] + [
+            ("energy_counter", scale) for scale in (1, 1e6, 65536, 1 / 3600, 1 / 3.6e6)]:
+        record = folder.record(folder.write("p.csv", plain(name, scale)), START + 10, START + 50)
+        same([True, []], [record["power_valid"], record["reasons"]], f"{name} {scale} {folder.err}")
+        near(1, record["counter_check"]["per_gpu"]["0"]["ratio"], 1e-6, f"{name} {scale}")
+        for factor in (0.5, 0.8, 1.25, 2):
+            wrong = plain(name, scale, watts=lambda at, gpu: WATTS[gpu] * factor)
+            record = folder.record(folder.write("p.csv", wrong), START + 10, START + 50)
+            same([["counter_contradicts"], {}], [record["reasons"], record["metrics"]], f"{name} {scale} {factor}")
+            near(1 / factor, record["counter_check"]["per_gpu"]["0"]["ratio"], 1e-6)
+            gpus = folder.windows("p.csv")
+            same({"counter_contradicts"}, {gpu["reason"] for gpu in gpus.values()}, f"{name} {scale} {factor}")
+
+
+def test_a_count_that_is_no_energy_of_the_gpu_is_not_compared(folder):
+    # Counts that no unit makes its energy: a hundredth of a joule, eight GPUs and more, a sum that begins anew.
+    for counter in (lambda at, gpu: 100 * joules(at, gpu), lambda at, gpu: 13 * joules(at, gpu),
+                    lambda at, gpu: WATTS[gpu] * (1 + at % 3), lambda at, gpu: 5):
+        record = folder.record(folder.write("p.csv", plain("energy_counter", 1, counter)), START + 10, START + 50)
+        same([True, []], [record["power_valid"], record["reasons"]], folder.err)
+        same({"power"}, {gpu["source"] for gpu in folder.windows("p.csv").values()})
+
+
 def test_csvs_of_known_recorders(folder):
     xpu = table("Timestamp, DeviceId, GPU Power (W), GPU Energy Consumed (J)",
                 lambda at, gpu: (START + at, f"   {gpu}", WATTS[gpu], f" {joules(at, gpu):.2f}"))

@@ -1,0 +1,26 @@
+// Which columns of a header are called the power of a GPU, by their names alone.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "recorders/column_names.h"
+
+namespace aggregate_power::columns {
+
+// Names of a power draw and of nothing else: "power_w", "GPU Power Draw [W]".
+Found generic_power(const std::vector<Name>& names);
+
+struct LoosePower {
+  Found columns;  // that may be the power, best first
+  // Why the first may be another quantity, such as the power of a part or a budget, so that only
+  // schema 1 takes it; empty: its words are all known not to say so.
+  std::string doubt;
+};
+// The original's rule, less what is known as another quantity.
+LoosePower loose_power(const std::vector<Name>& names);
+
+// Limits of power: "power.limit [W]".
+Found power_limits(const std::vector<Name>& names);
+
+}  // namespace aggregate_power::columns
