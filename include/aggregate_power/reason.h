@@ -66,6 +66,9 @@ enum class Reason {
   readings_repeat,
   stuck_sensor,
   counter_contradicts,
+  // Why a window is not believed to be where its load was.
+  load_outside_window,
+  clock_offset_suspected,
   // For recordings of several hosts.
   gpu_uuid_repeated,
   gpu_identity_unreadable,
