@@ -147,8 +147,9 @@ enum class Reason {
 };
 
 // What prevented the work, if that has a remedy of its own. The first three concern writing a file;
-// the last concerns finding one, when only some folders were searched.
-enum class Obstacle { none, full_disk, read_only, denied, not_searched };
+// the fourth concerns finding one, when only some folders were searched; the last a window, when
+// the recorder ran the load's command.
+enum class Obstacle { none, full_disk, read_only, denied, not_searched, recorded_command };
 Obstacle obstacle_of(int errno_value);  // of a system call
 
 std::string_view code(Reason reason);  // "sampling_gap_exceeded"

@@ -506,6 +506,8 @@ std::string_view remedy(Reason reason, Obstacle obstacle) {
       return "the file system is read-only: mount it for writing; a backfill can write elsewhere with --output FOLDER";
     case Obstacle::denied:
       return "the permissions do not allow it: run as the owner of the files; a backfill can write elsewhere with --output FOLDER";
+    case Obstacle::recorded_command:
+      return "give --start and --end, or accept with --window what the message names";
     case Obstacle::not_searched:
       return "only files near the run were considered: keep them there, or give --runs the run's name instead of its path";
   }
