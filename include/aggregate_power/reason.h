@@ -66,6 +66,9 @@ enum class Reason {
   readings_repeat,
   stuck_sensor,
   counter_contradicts,
+  // Why a window is not believed to be where its load was.
+  load_outside_window,
+  clock_offset_suspected,
   // For recordings of several hosts.
   gpu_uuid_repeated,
   gpu_identity_unreadable,
@@ -145,8 +148,9 @@ enum class Reason {
 };
 
 // What prevented the work, if that has a remedy of its own. The first three concern writing a file;
-// the last concerns finding one, when only some folders were searched.
-enum class Obstacle { none, full_disk, read_only, denied, not_searched };
+// the fourth concerns finding one, when only some folders were searched; the last a window, when
+// the recorder ran the load's command.
+enum class Obstacle { none, full_disk, read_only, denied, not_searched, recorded_command };
 Obstacle obstacle_of(int errno_value);  // of a system call
 
 std::string_view code(Reason reason);  // "sampling_gap_exceeded"

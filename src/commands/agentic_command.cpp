@@ -33,7 +33,7 @@ void group_by_way(Options& options) {
     options.at(of_package).needs("--power-dir").in_group("On several nodes");
   }
   for (const char* const of_node :
-       {"--artifact-dir", "--gpus", "--max-sample-gap", "--columns", "--timestamp-column",
+       {"--artifact-dir", "--gpus", "--max-sample-gap", "--clock-offset", "--columns", "--timestamp-column",
         "--power-column", "--device-column", "--power-unit", "--timezone", "--profile-timezone",
         "--idle", "--requests", "--per-request", "--share", "--phases"}) {
     options.at(of_node).excludes("--power-dir").in_group("On one node");
@@ -68,6 +68,7 @@ Command agentic_command() {
       *request);
   add_gpus(options, *request);
   add_max_sample_gap(options, *request);
+  add_clock_offset(options, *request);
   options
       .value(
           "--power-dir", "FOLDER", into_path(request->power_dir),

@@ -241,6 +241,8 @@ void add_rarer_run_options(Options& options, RecomputeOptions& recompute) {
       "Commit of the recorder to trust in packages of several nodes (default: the one in each package's power-producer-sha.txt)";
   add_salvage(options, recompute).help =
       "Faults in other windows of a package do not invalidate a run's own window";
+  add_clock_offset(options, recompute).help =
+      "Seconds to add to the timestamps of all recordings if the recorder's clock is known to be wrong (default: 0)";
   add_compat(options, recompute);
   add_idle_of_many(options, recompute);
   add_uncertainty_options(options, recompute);

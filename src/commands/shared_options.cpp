@@ -305,6 +305,22 @@ Option& add_max_sample_gap(Options& options, RunOptions& run) {
       .check(seconds());
 }
 
+Option& add_clock_offset(Options& options, RunOptions& run) {
+  const auto is_number = [](const std::string& text) {
+    const auto seconds = python_float(text);
+    return seconds && std::isfinite(*seconds);
+  };
+  const auto take = [&run](const std::string& text) {
+    run.clock_offset_s = python_float(text).value_or(0);
+    return true;
+  };
+  return options
+      .value(
+          "--clock-offset", "SECONDS", take,
+          "Seconds to add to the recording's timestamps if its clock, or the client's, is known to be wrong (default: 0)")
+      .check(expecting("a number of seconds, such as -30", is_number));
+}
+
 Option& add_select(Options& options, RunOptions& run) {
   return options
       .value(
@@ -336,13 +352,17 @@ std::span<const char* const> options_of_loads() {
 }
 
 std::span<const char* const> options_of_recordings() {
-  static constexpr const char* kNames[] = {
-      "--columns",       "--timestamp-column", "--power-column", "--device-column",
-      "--power-unit",    "--timezone",         "--witness",      "--max-sample-gap",
-      "--gpus",          "--select",           "--window",       "--start",
-      "--end",           "--duration",         "--requests",     "--input-tokens",
-      "--output-tokens", "--per-request",      "--share",        "--phases",
-      "--idle"};
+  static constexpr const char* kNames[] = {"--columns",      "--timestamp-column",
+                                           "--power-column", "--device-column",
+                                           "--power-unit",   "--timezone",
+                                           "--witness",      "--max-sample-gap",
+                                           "--clock-offset", "--gpus",
+                                           "--select",       "--window",
+                                           "--start",        "--end",
+                                           "--duration",     "--requests",
+                                           "--input-tokens", "--output-tokens",
+                                           "--per-request",  "--share",
+                                           "--phases",       "--idle"};
   return kNames;
 }
 

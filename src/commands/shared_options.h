@@ -41,6 +41,8 @@ void add_uncertainty_options(Options& options, RunOptions& run);
 // For commands without --phases.
 void tie_gpu_to_uncertainty(Options& options);
 Option& add_max_sample_gap(Options& options, RunOptions& run);
+// --clock-offset of runs with one recording, or with several that one clock stamped.
+Option& add_clock_offset(Options& options, RunOptions& run);
 
 // The energy of each request, and of prefill and decode. A command that takes the number of
 // requests by --requests takes a file as well.

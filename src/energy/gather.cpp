@@ -15,8 +15,12 @@ constexpr std::uint64_t kSwPowerCap = 0x4;
 // Hardware slowdown, software thermal, hardware thermal, hardware power brake.
 constexpr std::uint64_t kSlowdowns = 0x8 | 0x20 | 0x40 | 0x80;
 
-bool is_whole_second(double unix_s) {
-  return std::abs(unix_s) < kLargestTime_s && std::floor(unix_s) == unix_s;
+// Of a stamp to which an offset was added.
+bool is_whole_second(double unix_s, double clock_offset_s) {
+  constexpr double kRounding_s = 1e-6;
+  const double stamp_s = unix_s - clock_offset_s;
+  const double off_s = std::abs(stamp_s - std::round(stamp_s));
+  return std::abs(stamp_s) < kLargestTime_s && off_s <= (clock_offset_s == 0 ? 0 : kRounding_s);
 }
 
 }  // namespace
@@ -69,7 +73,8 @@ void StateNotes::give(std::size_t device, GatheredReadings& gpu) const {
 }
 
 std::vector<GatheredReadings> gather(Window window, Samples samples, const StateNotes& notes,
-                                     std::span<const std::string> names) {
+                                     std::span<const std::string> names, double clock_offset_s) {
+  const auto is_whole = [&](double unix_s) { return is_whole_second(unix_s, clock_offset_s); };
   std::vector<GatheredReadings> gathered;
   for (std::size_t i = 0; i < samples.devices().size(); ++i) {
     std::vector<Sample>& all = samples.devices()[i];
@@ -81,7 +86,7 @@ std::vector<GatheredReadings> gather(Window window, Samples samples, const State
     } else {
       gpu.samples.assign(around.begin(), around.end());
     }
-    gpu.are_whole_seconds = std::ranges::all_of(gpu.samples, is_whole_second, &Sample::unix_s);
+    gpu.are_whole_seconds = std::ranges::all_of(gpu.samples, is_whole, &Sample::unix_s);
     notes.give(i, gpu);
   }
   return gathered;

@@ -58,8 +58,8 @@ class StateNotes {
 };
 
 // Of the GPUs that have samples around the window, in the order of `names`. `samples` are in time
-// order, and of any stretch around it.
+// order, and of any stretch around it; `clock_offset_s` was added to their stamps.
 std::vector<GatheredReadings> gather(Window window, Samples samples, const StateNotes& notes,
-                                     std::span<const std::string> names);
+                                     std::span<const std::string> names, double clock_offset_s = 0);
 
 }  // namespace aggregate_power

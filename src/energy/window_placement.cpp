@@ -10,8 +10,9 @@
 namespace aggregate_power {
 namespace {
 
-constexpr double kKept_s = 15;            // of the range is kept, to see what lies beside the load
-constexpr double kBeside_s = 5;           // of power is compared on either side of an edge
+constexpr double kKept_s = 15;   // of the range is kept, to see what lies beside the load
+constexpr double kBeside_s = 5;  // of power is compared on either side of an edge
+constexpr double kLeastBeside_s = 0.5;
 constexpr double kClearEdgeShare = 0.05;  // of the load's power is a clear edge
 constexpr double kBusyShare = 0.25;       // of the load's power above idle is another load
 constexpr double kSensor_s = 1;           // the longest common averaging of a sensor
@@ -66,6 +67,8 @@ struct Placing {
   std::size_t steps() const;
   std::vector<Candidate> candidates() const;  // those that every device covers
   double resolution_s() const;
+  double recorded_before_s(double start_s, double most_s) const;
+  double recorded_after_s(double end_s, double most_s) const;
   std::optional<PlacementEdges> edges(const Candidate& best) const;
   bool is_another_load(const Candidate& other, const Candidate& best,
                        const PlacementEdges& edges) const;
@@ -114,12 +117,32 @@ double Placing::resolution_s() const {
   return longest_s;
 }
 
+// How much is compared with the load. Next to a command the recorder has little.
+double Placing::recorded_before_s(double start_s, double most_s) const {
+  if (!range.is_of_command) return most_s;
+  double least_s = most_s;
+  for (const PlacedDevice& device : devices) {
+    least_s = std::min(least_s, start_s - device.samples.front().unix_s);
+  }
+  return std::max(least_s, kLeastBeside_s);
+}
+
+double Placing::recorded_after_s(double end_s, double most_s) const {
+  if (!range.is_of_command) return most_s;
+  double least_s = most_s;
+  for (const PlacedDevice& device : devices) {
+    least_s = std::min(least_s, device.samples.back().unix_s - end_s);
+  }
+  return std::max(least_s, kLeastBeside_s);
+}
+
 // Returns nullopt if the load does not stand out.
 std::optional<PlacementEdges> Placing::edges(const Candidate& best) const {
   const double end_s = best.start_s + range.duration_s;
   const double beside_s = std::min(kBeside_s, range.duration_s / 2);
-  const auto before = mean_w(best.start_s - beside_s, best.start_s);
-  const auto after = mean_w(end_s, end_s + beside_s);
+  const auto before =
+      mean_w(best.start_s - recorded_before_s(best.start_s, beside_s), best.start_s);
+  const auto after = mean_w(end_s, end_s + recorded_after_s(end_s, beside_s));
   const auto first = mean_w(best.start_s, best.start_s + beside_s);
   const auto last = mean_w(end_s - beside_s, end_s);
   if (!before || !after || !first || !last) return std::nullopt;
@@ -171,7 +194,8 @@ std::optional<Placement> find_placement(PlacementRange range, const Samples& sam
   const std::vector<Candidate> all = placing.candidates();
   if (placing.devices.empty() || all.empty()) return std::nullopt;
   const Candidate best = highest(all);
-  const bool is_inside = best.start_s > all.front().start_s && best.start_s < all.back().start_s;
+  const bool is_inside = range.is_of_command ||
+                         (best.start_s > all.front().start_s && best.start_s < all.back().start_s);
   const std::optional<PlacementEdges> clear = is_inside ? placing.edges(best) : std::nullopt;
   // A placement that the recording does not cover may be the right one.
   if (!clear && all.size() < placing.steps() + 1) return std::nullopt;
@@ -187,6 +211,7 @@ std::optional<Placement> find_placement(PlacementRange range, const Samples& sam
   placement.window = {chosen.start_s, chosen.start_s + range.duration_s};
   placement.energy_j = placement.low_j = placement.high_j = chosen.energy_j;
   placement.is_by_power = clear.has_value();
+  placement.is_in_command = range.is_of_command;
   for (const Candidate& candidate : all) {
     if (!remains(candidate)) continue;
     placement.low_j = std::min(placement.low_j, candidate.energy_j);

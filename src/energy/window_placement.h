@@ -14,6 +14,9 @@ struct PlacementRange {
   double earliest_start_s = 0;
   double latest_start_s = 0;
   double likely_start_s = 0;  // if the power does not tell
+  // Whether the load surely ran within the range, in a command that the recorder ran: it may begin
+  // and end with the command, and little is recorded after it.
+  bool is_of_command = false;
 };
 
 struct Placement {
@@ -23,7 +26,8 @@ struct Placement {
   double energy_j = 0;
   double low_j = 0;
   double high_j = 0;
-  bool is_by_power = false;  // the power rises where the window starts, and falls where it ends
+  bool is_by_power = false;    // the power rises where the window starts, and falls where it ends
+  bool is_in_command = false;  // PlacementRange::is_of_command
 };
 
 // What find_placement() needs to see of a recording.

@@ -69,6 +69,8 @@ struct WindowClues {
   std::optional<WallStamp> start_stamp;  // the load began then, or up to half a minute later
   std::optional<WallStamp> end_stamp;    // the load ended then, or up to half a minute earlier
   std::optional<double> ends_before_s;   // Unix time
+  // On the clock of end_stamp: another benchmark had ended by then, and the load began afterwards.
+  std::optional<double> begins_after_wall_s;
   // The load's time from its start to its end may be longer than the duration.
   bool may_pause = false;
 };
@@ -107,6 +109,9 @@ class SeenRequests {
   std::unordered_set<std::uint64_t> seen_;  // by a hash
 };
 std::string repeated_text(std::int64_t repeated);
+
+// The load cannot reach back to the end of a benchmark that was written earlier.
+void fence(const WallStamp& other, WindowClues& clues);
 
 struct LoadReading {
   std::optional<Load> load = {};  // nullopt: there is no window, or its counts cannot be used

@@ -265,6 +265,13 @@ std::vector<LoadReading> read_files(const LoadFiles& files,
 
 }  // namespace
 
+void fence(const WallStamp& other, WindowClues& clues) {
+  const std::optional<WallStamp>& own = clues.end_stamp;
+  if (!own || own->is_utc != other.is_utc || other.wall_s >= own->wall_s) return;
+  clues.begins_after_wall_s =
+      std::max(clues.begins_after_wall_s.value_or(other.wall_s), other.wall_s);
+}
+
 std::span<const LoadGenerator> load_generators() { return kLoadGenerators; }
 
 const LoadGenerator* recognized(const LoadFiles& files) {
@@ -277,6 +284,9 @@ std::vector<LoadReading> read_loads(const LoadFiles& files,
   std::vector<LoadReading> loads = read_files(files, generators);
   add_mean_counts(files, loads);
   for (LoadReading& load : loads) {
+    for (const LoadReading& other : loads) {
+      if (other.clues.end_stamp) fence(*other.clues.end_stamp, load.clues);
+    }
     if (load.failure.empty()) load.failure = failure_of(load);
     load.is_only = loads.size() == 1;
     load.is_last = &load == &loads.back();

@@ -206,6 +206,14 @@ constexpr auto kRows = std::to_array<Row>({
         "a GPU's energy counter in the recording differs from the energy of its power readings by more than 16 % in the window: one of them is wrong",
         "a power column in another unit, a power sensor that hangs or shows another part of the board, or a counter of a whole module",
         "find out which is right: compare both with another recorder; --power-unit states the unit of bare numbers"),
+    ROW(load_outside_window, run,
+        "the window is idle, to a tenth of the step between idle and load, and the recording has a load of about its length elsewhere; or one host is idle in the window while the others work. The message has the offset, and whether it is a whole number of quarter hours (a zone) or not (a clock)",
+        "a client or a host whose clock is wrong, a container in UTC beside a recorder in local time, or the recording of another run",
+        "find out which clock or zone is wrong: --clock-offset adds seconds to the recording's times, --timezone states its zone"),
+    ROW(clock_offset_suspected, run,
+        "power rises after the window's start and falls after its end by the same time, to 1 s, or both earlier: by at least 5 s and 5 % of the window. The message has the offset",
+        "a client or a host whose clock is wrong: a laptop, a virtual machine, or a node without NTP",
+        "find out which clock is wrong; --clock-offset adds seconds to the recording's times"),
     ROW(gpu_uuid_repeated, nodes, "two hosts or two ids have the same UUID",
         "the same recording under two hosts' names, or hosts that share one GPU",
         "one GPU was recorded as two: leave out one of the files, or fix its identity file"),
@@ -502,6 +510,8 @@ std::string_view remedy(Reason reason, Obstacle obstacle) {
       return "the file system is read-only: mount it for writing; a backfill can write elsewhere with --output FOLDER";
     case Obstacle::denied:
       return "the permissions do not allow it: run as the owner of the files; a backfill can write elsewhere with --output FOLDER";
+    case Obstacle::recorded_command:
+      return "give --start and --end, or accept with --window what the message names";
     case Obstacle::not_searched:
       return "only files near the run were considered: keep them there, or give --runs the run's name instead of its path";
   }
@@ -541,9 +551,9 @@ std::optional<Reason> reason_of(std::string_view code) {
 bool is_acceptable(Reason reason) {
   using enum Reason;
   constexpr Reason kAcceptable[] = {
-      implausible_power,  benchmark_failed,  gpu_identity_conflict, several_gpus_in_one_series,
-      same_sensor,        idle_gpus_counted, readings_repeat,       stuck_sensor,
-      counter_contradicts};
+      implausible_power,   benchmark_failed,    gpu_identity_conflict, several_gpus_in_one_series,
+      same_sensor,         idle_gpus_counted,   readings_repeat,       stuck_sensor,
+      counter_contradicts, load_outside_window, clock_offset_suspected};
   return std::ranges::find(kAcceptable, reason) != std::end(kAcceptable);
 }
 

@@ -64,6 +64,7 @@ RunOptions recorded_extras(const JsonValue& record) {
   extras.accepted = given.accepted;
   extras.given = given.given;
   extras.select = given.select;
+  extras.clock_offset_s = given.clock_offset_s;
   return extras;
 }
 
@@ -216,7 +217,7 @@ void recompute_one_node(const Evidence& evidence, const PointEvidence& found,
   if (recording.lacks_zone()) recording.use_zone(Zone::fixed(0), "default");
   const auto place = [&](const std::string& raw) {
     return placed_load(read_selected_load(load_file(raw, LoadRules::schema_2), request.select),
-                       recording, window_options(request));
+                       recording, window_options(request, raw));
   };
   const bool is_estimated = request.accepted_window == RunOptions::Accepted::estimated;
   const PlacedLoad placed =

@@ -307,6 +307,7 @@ Telemetry Recording::open_to_read(bool counters) const {
   if (suppose_ && !zone_ && !telemetry.facts().naive_is_utc && telemetry.first_wall_s()) {
     telemetry.use_zone(suppose_(*telemetry.first_wall_s()));
   }
+  telemetry.add_clock_offset(clock_offset_s_);
   return telemetry;
 }
 

@@ -54,6 +54,9 @@ class Recording {
   bool lacks_zone() const { return zone_source_ == "default" && !zone_fault_; }
   // Applies from the next open() on.
   void use_zone(Zone zone, std::string source);
+  // From the next open() on, adds seconds to the times of all readings: the recorder's clock is
+  // known to be wrong.
+  void add_clock_offset(double seconds) { clock_offset_s_ += seconds; }
   // The zone to assume if nothing states it, instead of the process's, given what the clock showed
   // in the first row.
   using Suppose = std::function<Zone(double first_wall_s)>;
@@ -119,6 +122,7 @@ class Recording {
   bool is_hashed_ = false;
   mutable std::unique_ptr<ContentHash> hash_;  // from the first open()
   std::optional<Zone> zone_;
+  double clock_offset_s_ = 0;
   Suppose suppose_;
   ColumnNames columns_;
   GpuSelection gpus_;

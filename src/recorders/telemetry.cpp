@@ -53,13 +53,37 @@ std::vector<GpuKey> Telemetry::keys() const {
 }
 
 void Telemetry::read(const Take& take) {
-  read_(
-      {zone_, {}, uses_threads_, counters_},
-      [&](std::span<const Reading> readings, const RowStates&) { take(readings); }, head_.counts);
+  read_rows([&](std::span<const Reading> readings, const RowStates&) { take(readings); }, {});
 }
 
 void Telemetry::read_with_states(const TakeStates& take, GpuQuantitySet states) {
-  read_({zone_, states, uses_threads_, counters_}, take, head_.counts);
+  read_rows(take, states);
+}
+
+void Telemetry::read_rows(const TakeStates& take, GpuQuantitySet states) {
+  if (clock_offset_s_ == 0) {
+    read_({zone_, states, uses_threads_, counters_}, take, head_.counts);
+    return;
+  }
+  const double offset_s = clock_offset_s_;
+  const auto moved = [offset_s](std::span<const Reading> readings) {
+    std::vector<Reading> all(readings.begin(), readings.end());
+    for (Reading& reading : all) reading.unix_s += offset_s;
+    return all;
+  };
+  CounterStream counters;
+  if (counters_ != nullptr) {
+    counters.take = [&](std::span<const Reading> readings) { counters_->take(moved(readings)); };
+  }
+  read_({zone_, states, uses_threads_, counters_ != nullptr ? &counters : nullptr},
+        [&](std::span<const Reading> readings, const RowStates& of_rows) {
+          take(moved(readings), of_rows);
+        },
+        head_.counts);
+  if (counters_ != nullptr) counters_->counts = std::move(counters.counts);
+  for (Window& pause : head_.counts.pauses) {
+    pause = {pause.start_unix_s + offset_s, pause.end_unix_s + offset_s};
+  }
 }
 
 }  // namespace aggregate_power

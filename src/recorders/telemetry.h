@@ -140,6 +140,8 @@ class Telemetry {
   const std::optional<OffsetStamp>& first_offset() const { return head_.first_offset; }
   // Before read(): sets another zone for stamps without an offset.
   void use_zone(const Zone& zone) { zone_ = zone; }
+  // Before read(): adds seconds to the times of all readings, also of counters.
+  void add_clock_offset(double seconds) { clock_offset_s_ += seconds; }
   // Before read(): lets threads read the rows, if any can be started. The thread that calls read()
   // gives out the same readings, in other batches.
   void use_threads() { uses_threads_ = true; }
@@ -181,9 +183,12 @@ class Telemetry {
   const std::vector<Window>& pauses() const { return head_.counts.pauses; }
 
  private:
+  void read_rows(const TakeStates& take, GpuQuantitySet states);
+
   TelemetryHead head_;
   Zone zone_;
   Read read_;
+  double clock_offset_s_ = 0;
   bool uses_threads_ = false;
   CounterStream* counters_ = nullptr;
 };

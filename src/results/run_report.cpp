@@ -199,8 +199,9 @@ void add_load(const RunReport& run, Table& table) {
   const Load& load = *run.result.load;
   table.row("window", fmt::format("{} to {}", wall_time(load.window.start_unix_s, Zone::local()),
                                   wall_time(load.window.end_unix_s, Zone::local())));
-  std::string source = fmt::format("{:.3f} s, {}: {}", load.window.duration_s(),
-                                   source_of(run.result), explained_window(source_of(run.result)));
+  std::string source =
+      fmt::format("{:.3f} s, {}: {}", load.window.duration_s(), source_of(run.result),
+                  explained_window(source_of(run.result), run.result.is_window_in_command));
   if (const auto& width_s = run.result.window_half_width_s) {
     source += fmt::format(", give or take {:.1f} s", *width_s);
   }
@@ -287,7 +288,8 @@ std::string configuration_json(const std::string& text) {
   return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
-std::string_view explained_window(std::string_view source) {
+std::string_view explained_window(std::string_view source, bool is_in_command) {
+  if (is_in_command) return "a duration, placed by the power inside the recorded command";
   constexpr std::pair<std::string_view, std::string_view> kSources[] = {
       {"exact", "stated by the result"},
       {"tied", "the result's monotonic clock, by the recorder's clocks"},

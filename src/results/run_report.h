@@ -40,6 +40,7 @@ std::string report_json(const std::vector<RunReport>& runs);
 std::string report_text(const std::vector<RunReport>& runs);
 
 // What a window of that class is from: "stated by the result". Empty for an unknown class.
-std::string_view explained_window(std::string_view source);
+// `is_in_command`: it was placed in the command that was recorded.
+std::string_view explained_window(std::string_view source, bool is_in_command);
 
 }  // namespace aggregate_power

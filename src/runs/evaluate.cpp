@@ -233,6 +233,7 @@ std::string hardware_in(const std::string& aggregate) { return said_by(aggregate
 RunRecordings::RunRecordings(std::vector<std::string> all, const RunOptions& run)
     : paths(std::move(all)) {
   open.emplace_back(paths.front(), run.zone, run.columns, run.gpus);
+  open.back().add_clock_offset(run.clock_offset_s);
 }
 
 RunRecordings::RunRecordings(Recording only) : paths{only.path()} {
@@ -257,7 +258,10 @@ ZonedResult evaluate(const MeasurementRequest& request, RunRecordings& recording
   ZonedResult zoned;
   Result& result = zoned.result;
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    if (i > 0) recordings.open.emplace_back(paths[i], request.zone, request.columns, request.gpus);
+    if (i > 0) {
+      recordings.open.emplace_back(paths[i], request.zone, request.columns, request.gpus);
+      recordings.open.back().add_clock_offset(request.clock_offset_s);
+    }
     Recording& recording = recordings.open.back();
     SensorReadings readings_of_one;
     wanted.readings = &readings_of_one;

@@ -46,21 +46,6 @@ std::string without(const std::string& prefix, const std::string& id) {
   return id.starts_with(prefix) ? id.substr(prefix.size()) : id;
 }
 
-// Moving the window on the host's clock means moving the host's stamps the other way.
-Load on_the_clock_of(const Load& load, double clock_offset_s) {
-  Load moved = load;
-  moved.window.start_unix_s -= clock_offset_s;
-  moved.window.end_unix_s -= clock_offset_s;
-  return moved;
-}
-
-LoadEdges corrected(LoadEdges edges, double clock_offset_s) {
-  for (std::optional<LoadEdge>* edge : {&edges.rise, &edges.fall}) {
-    if (*edge) (*edge)->unix_s += clock_offset_s;
-  }
-  return edges;
-}
-
 // A host's GPU as its recording names it, for use without more from an identity file.
 RecordedGpu unidentified(const HostResult& host, const std::string& name) {
   return {host.host, name, names_uuids(host.telemetry->series) ? name : "", {}};
@@ -147,31 +132,30 @@ std::vector<std::string> warnings_of(const HostReading& reading, const std::stri
   return warnings;
 }
 
-void measure_host(const Recording& recording, const Load& load, const HostReadingOptions& options,
+void measure_host(const Recording& recording, const Load& load, const RunOptions& options,
                   HostReading& reading) {
-  const Load moved = on_the_clock_of(load, options.clock_offset_s);
-  LoadEdgeFinder edges(moved.window);
+  LoadEdgeFinder edges(load.window);
   MeasurementRequest wanted{options};
   wanted.expected_num_gpus.reset();  // the number given is for all hosts together
   wanted.also = [&](std::span<const Reading> readings) { edges.take(readings); };
   wanted.series = &reading.series;
-  Measurement measurement = measure(wanted, recording, moved);
-  compare_with_counters(wanted, recording, moved.window, measurement);
+  wanted.host = reading.host.host;
+  Measurement measurement = measure(wanted, recording, load);
+  compare_with_counters(wanted, recording, load.window, measurement);
   HostResult& host = reading.host;
   host.reasons = measurement.integration.reasons;
   host.reasons.accept(options.accepted, reading.accepted);
   host.telemetry = std::move(measurement.telemetry);
   if (host.reasons.empty()) {
     reading.sensors =
-        wanted_readings(options, recording, moved.window, std::move(measurement.gathered),
+        wanted_readings(options, recording, load.window, std::move(measurement.gathered),
                         measurement.integration, host.telemetry->series);
-    add_clock_offset(options.clock_offset_s, reading.sensors);
   }
   reading.integration = std::move(measurement.integration);
   reading.fleet = std::move(measurement.fleet);
   reading.column_faults = std::move(measurement.column_faults);
   const bool is_in_time = host.telemetry && !host.telemetry->timezone.empty();
-  if (is_in_time) reading.edges = corrected(edges.edges(), options.clock_offset_s);
+  if (is_in_time) reading.edges = edges.edges();
   if (measurement.zone_hint) {
     reading.hints.push_back(fmt::format(
         "{}: {}, which applies to all hosts, or write it to {}{}", printable(host.host),
@@ -183,13 +167,15 @@ void measure_host(const Recording& recording, const Load& load, const HostReadin
 
 }  // namespace
 
-HostReading read_host(const HostFile& file, const Load& load, const HostReadingOptions& options) {
+HostReading read_host(const HostFile& file, const Load& load, const RunOptions& options) {
   HostReading reading;
   reading.host.host = file.host;
   reading.host.csv = file.csv;
   reading.host.clock_offset_s = options.clock_offset_s;
   if (file.fault.empty()) {
-    measure_host(Recording(file.csv, options.zone, options.columns), load, options, reading);
+    Recording recording(file.csv, options.zone, options.columns);
+    recording.add_clock_offset(options.clock_offset_s);
+    measure_host(recording, load, options, reading);
   } else {
     reading.host.reasons.add(Reason::telemetry_file_missing, file.fault);
   }

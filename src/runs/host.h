@@ -18,29 +18,25 @@
 
 namespace aggregate_power {
 
-struct HostReadingOptions : RunOptions {
-  double clock_offset_s = 0;  // to be added to the host's stamps
-};
-
-// The findings about one host.
+// The findings about one host, on its clock as RunOptions::clock_offset_s corrects it.
 struct HostReading {
   HostResult host;
   Integration integration;  // keyed by the recording's names; in the order of host.gpus
   // The same as integration.boundary_degenerate_rows, with the GPUs identified as above.
   std::vector<std::pair<RecordedGpu, std::uint64_t>> boundary_degenerate_rows;
-  FleetMeasurement fleet;   // for --extended, on the host's own clock
+  FleetMeasurement fleet;   // for --extended
   Reasons accepted;         // reasons of the host that the caller accepts, and not among them
   Reasons identity_faults;  // not yet among the host's reasons
   Reasons column_faults;    // Measurement's
-  LoadEdges edges;          // on the host's corrected clock
-  SensorReadings sensors;   // wanted_readings(), on the corrected clock, too
-  SeriesSink series = {.most = 256};  // on the host's own clock
+  LoadEdges edges;
+  SensorReadings sensors;  // wanted_readings()
+  SeriesSink series = {.most = 256};
   std::vector<std::string> hints;
   std::vector<std::string> warnings;
 };
 
 // Never throws because of the recording or its identity file: problems with them are reasons.
-HostReading read_host(const HostFile& file, const Load& load, const HostReadingOptions& options);
+HostReading read_host(const HostFile& file, const Load& load, const RunOptions& options);
 
 // The recording, and all files beside it that matter.
 std::vector<std::string> files_of_host(const HostFile& file);

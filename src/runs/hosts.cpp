@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "base/text/unicode.h"
 #include "energy/clock_offset.h"
+#include "energy/plausibility.h"
 #include "loads/benchmark_outcome.h"
 #include "loads/load_generator.h"
 #include "results/deliver.h"
@@ -52,10 +53,11 @@ bool is_request_good(const RunSpec& request, Reasons& reasons) {
   return true;
 }
 
-HostReadingOptions options_for(const RunSpec& request, const std::string& host) {
+RunOptions options_for(const RunSpec& request, const std::string& host) {
+  RunOptions options = request;
   const auto offset = request.clock_offsets_s.find(host);
-  const bool has_offset = offset != request.clock_offsets_s.end();
-  return {request, has_offset ? offset->second : 0};
+  if (offset != request.clock_offsets_s.end()) options.clock_offset_s = offset->second;
+  return options;
 }
 
 std::vector<HostReading> read_hosts(const RunSpec& request, const Load& load, Reasons& reasons) {
@@ -97,10 +99,7 @@ Reasons check_sensors(std::vector<HostReading>& readings) {
   Reasons reasons;
   std::vector<KeptSeries> seen;
   for (HostReading& reading : readings) {
-    for (KeptSeries& series : reading.series.kept) {
-      series.recording = reading.host.host;
-      for (Sample& sample : series.samples) sample.unix_s += reading.host.clock_offset_s;
-    }
+    for (KeptSeries& series : reading.series.kept) series.recording = reading.host.host;
     reasons.add(shared_sensors(seen, reading.series.kept).reasons);
     std::ranges::move(reading.series.kept, std::back_inserter(seen));
   }
@@ -187,13 +186,46 @@ std::vector<std::string> estimate_clocks(std::vector<HostReading>& readings) {
     host.clock_estimate = estimates[i];
     if (estimates[i] && is_large(*estimates[i], edges[i].interval_s)) {
       warnings.push_back(clock_warning(readings, i, estimates));
-    } else if (has_load && !edges[i].rise && !edges[i].fall && !host.gpus.empty()) {
+    } else if (has_load && !edges[i].rise && !edges[i].fall && !host.gpus.empty() &&
+               !host.reasons.contains(Reason::load_outside_window)) {
       warnings.push_back(fmt::format(
           "{}: clock_offset: no load starts or ends within {:.0f} s of the window's start and end, as it does on other hosts; unless this host was idle, its clock or its zone is wrong",
           printable(host.host), LoadEdgeFinder::kNear_s));
     }
   }
   return warnings;
+}
+
+// A host that shows no edge where others do, and draws as little as GPUs that nobody used.
+Reasons idle_hosts(const RunOptions& run, std::vector<HostReading>& readings) {
+  std::vector<double> means_w;
+  for (const HostReading& reading : readings) {
+    means_w.push_back(reading.integration.avg_power_w.value_or(0));
+  }
+  const std::vector<bool> are_idle = idle_devices(means_w);
+  const double most_w = means_w.empty() ? 0 : std::ranges::max(means_w);
+  const bool has_load = std::ranges::any_of(readings, [](const HostReading& reading) {
+    return reading.edges.rise && reading.edges.fall;
+  });
+  Reasons reasons;
+  for (std::size_t i = 0; i < readings.size(); ++i) {
+    HostResult& host = readings[i].host;
+    const bool is_known = readings[i].integration.avg_power_w && host.reasons.empty() &&
+                          !readings[i].accepted.contains(Reason::load_outside_window);
+    if (!has_load || !is_known || !are_idle[i] || readings[i].edges.rise ||
+        readings[i].edges.fall) {
+      continue;
+    }
+    Reasons own;
+    own.add(Reason::load_outside_window,
+            fmt::format("its GPUs draw {:.0f} W each throughout the window, those of the busiest "
+                        "host {:.0f} W: it was idle, or its clock or its zone is wrong",
+                        means_w[i], most_w));
+    add_of_host(host.host, own, reasons);
+    own.accept(run.accepted, readings[i].accepted);
+    host.reasons.add(own);
+  }
+  return reasons;
 }
 
 // ---- Metrics
@@ -293,11 +325,13 @@ Result measured_hosts(const RunSpec& request) {
   }
   result.reasons.add(check_together(request, hosts));
   accept_reasons(result);
+  result.reasons.add(idle_hosts(request, hosts.readings));
+  accept_reasons(result);
   std::ranges::move(estimate_clocks(hosts.readings), std::back_inserter(result.warnings));
   if (request.extended) {
     std::vector<NodeFleet> fleets;
     for (const HostReading& host : hosts.readings) {
-      fleets.push_back({host.fleet, host.host.clock_offset_s});
+      fleets.push_back({host.fleet});
     }
     result.fleet = fleet_of_all(fleets, result.load->window, result.is_valid());
   }

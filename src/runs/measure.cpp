@@ -141,9 +141,7 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
   const std::vector<std::string> paths = telemetry_of(request);
   RunRecordings recordings(paths, request);
   Recording& recording = recordings.open.front();
-  WindowOptions options = kAnyWindow;
-  options.given = request.given;
-  PlacedLoad placed = placed_load(std::move(reading), recording, options);
+  PlacedLoad placed = placed_load(std::move(reading), recording, any_window(request));
   RunReport run;
   std::vector<std::string> warnings;
   excuse_counts(placed.reading, warnings);

@@ -28,6 +28,7 @@
 #include "recorders/gpu_models.h"
 #include "recorders/gpu_selection.h"
 #include "runs/explain.h"
+#include "runs/window_doubts.h"
 
 namespace aggregate_power {
 namespace {
@@ -480,7 +481,8 @@ void RunRows::conclude_integration(const Telemetry& telemetry, Measurement& foun
     found.gap_bound = bound_of(*question_.window, samples_, telemetry.devices());
   }
   if (notes_) {
-    found.gathered = gather(*question_.window, std::move(samples_), *notes_, telemetry.devices());
+    found.gathered = gather(*question_.window, std::move(samples_), *notes_, telemetry.devices(),
+                            question_.request.clock_offset_s);
   }
 }
 
@@ -493,6 +495,8 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
   }
   Reasons doubts = series_doubts(question_.recording, samples, telemetry.devices(),
                                  {window, question_.request.max_sample_gap_s});
+  doubts.add(
+      window_doubts(samples, window, {question_.request.host, question_.request.clock_offset_s}));
   if (question_.request.schema_version == 2) {
     found.integration.reasons.add(doubts);
     name_silent(telemetry, keeper_->silent(), found.integration.reasons);

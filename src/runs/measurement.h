@@ -47,6 +47,7 @@ struct Onlooker {
 struct MeasurementRequest : RunOptions {
   bool with_snapshots = false;     // compare with the energy snapshots beside the recording
   bool explains = true;            // says more about its reasons where it can
+  std::string host = {};           // that the recording is of, for people; empty: of the only one
   bool is_one_of_several = false;  // other recordings of the run may have the selected GPUs
   bool may_use_threads = false;    // for read_rows(); only if no other recording is read meanwhile
   // Also receives all readings, in the file's order.

@@ -38,9 +38,7 @@ FleetMeasurement fleet_of_all(std::span<const NodeFleet> nodes, Window window, b
   for (const NodeFleet& node : nodes) {
     whole.samples_in_window += node.fleet.samples_in_window;
     if (!with_curve || !node.fleet.power) continue;
-    std::vector<Sample> knots(node.fleet.power->knots().begin(), node.fleet.power->knots().end());
-    for (Sample& knot : knots) knot.unix_s += node.clock_offset_s;
-    curves.emplace_back(std::move(knots));
+    curves.push_back(*node.fleet.power);
   }
   if (!with_curve || curves.size() != nodes.size()) return whole;
   whole.power = sum_of(std::move(curves), window);

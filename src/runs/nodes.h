@@ -10,8 +10,7 @@
 namespace aggregate_power {
 
 struct NodeFleet {
-  const FleetMeasurement& fleet;  // on the node's own clock
-  double clock_offset_s = 0;      // to be added to its times
+  const FleetMeasurement& fleet;
 };
 
 // All nodes together, on one clock. The curve is for a valid run, in which every node has one.

@@ -32,7 +32,7 @@ PlacedLoad load_of_node(const RunSpec& request, const Recording& recording) {
   } catch (const FileError& error) {
     reading.reasons.add(Reason::invalid_benchmark_result, error.what());
   }
-  return placed_load(std::move(reading), recording, window_options(request));
+  return placed_load(std::move(reading), recording, window_options(request, request.bench_result));
 }
 
 WritePlan target_of_node(const RunSpec& request, const std::string& telemetry) {

@@ -113,6 +113,13 @@ Value unusual_sample_gap_value(const RunSpec& run) {
   return Value(fmt::format("{}", run.max_sample_gap_s));
 }
 
+void set_clock_offset(const std::string& text, RunSpec& run) {
+  run.clock_offset_s = python_float(text).value_or(0);
+}
+Value clock_offset_value(const RunSpec& run) {
+  return run.clock_offset_s == 0 ? Value() : Value(run.clock_offset_s);
+}
+
 void set_power_unit(const std::string& text, RunSpec& run) {
   for (const PowerUnit::Size unit : kPowerUnits) {
     if (unit_symbol(unit) == text) run.columns.power_unit = unit;
@@ -189,6 +196,7 @@ constexpr OptionRow kOptions[] = {
     {"timezone", kStored, zone_value, set_zone},
     {"max_sample_gap_s", kStored, sample_gap_value, set_sample_gap},
     {"max_sample_gap_s", kSingle, unusual_sample_gap_value, set_sample_gap},
+    {"clock_offset_s", kSingle | kStoredRecording, clock_offset_value, set_clock_offset},
     row<&Run::expected_producer_sha>("expected_producer_sha", kStoredPackage),
     row<&Run::salvage>("salvage", kStoredPackage),
     row<&Run::columns, &ColumnNames::timestamp>("timestamp_column", kSingle),

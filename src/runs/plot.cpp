@@ -149,7 +149,7 @@ PlacedLoad plot_load(const RunSpec& request, const Recording& recording) {
     reading =
         read_selected_load(load_file(request.bench_result, LoadRules::schema_2), request.select);
   }
-  return placed_load(std::move(reading), recording, window_options(request));
+  return placed_load(std::move(reading), recording, window_options(request, request.bench_result));
 }
 
 void refuse_missing(const Recording& recording) {
@@ -177,6 +177,7 @@ void take_result(const Result& result, PlottedRun& run) {
   if (result.load) picture.window = result.load->window;
   picture.window_class = result.window_source.empty() ? "exact" : result.window_source;
   picture.window_half_width_s = result.window_half_width_s;
+  picture.is_window_in_command = result.is_window_in_command;
   picture.reasons.add(result.reasons);
   run.warnings = result.warnings;
   if (!picture.is_valid()) return;

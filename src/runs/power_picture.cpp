@@ -394,7 +394,8 @@ class PictureChart {
   std::string window_text() const {
     if (!picture_.window) return {};
     const Window& window = *picture_.window;
-    const std::string_view why = explained_window(picture_.window_class);
+    const std::string_view why =
+        explained_window(picture_.window_class, picture_.is_window_in_command);
     std::string text = fmt::format("Window: {:.3f} s, {}{}{}", window.duration_s(),
                                    picture_.window_class, why.empty() ? "" : ": ", why);
     if (picture_.window_half_width_s) {

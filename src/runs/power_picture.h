@@ -32,6 +32,7 @@ struct PowerPicture {
   std::optional<Window> window = {};
   std::string window_class = {};  // "exact"
   std::optional<double> window_half_width_s = {};
+  bool is_window_in_command = false;
   double max_gap_s = kDefaultMaxSampleGapS;
 
   Reasons reasons = {};  // empty: valid

@@ -138,14 +138,4 @@ void rename_gpus(const std::map<std::string, std::string>& names, SensorReadings
   readings.published_j = std::move(published_j);
 }
 
-void add_clock_offset(double offset_s, SensorReadings& readings) {
-  if (offset_s == 0) return;
-  for (GatheredReadings& gpu : readings.gpus) {
-    for (Sample& sample : gpu.samples) sample.unix_s += offset_s;
-  }
-  for (DeviceCounter& counter : readings.counters) {
-    for (CounterSample& sample : counter.samples) sample.unix_s += offset_s;
-  }
-}
-
 }  // namespace aggregate_power

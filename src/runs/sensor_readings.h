@@ -75,7 +75,4 @@ Stamps stamps_of(std::span<const GatheredReadings> gpus, const SeriesFacts& seri
 // Gives each GPU the name that the run has for it. Those without one are left out.
 void rename_gpus(const std::map<std::string, std::string>& names, SensorReadings& readings);
 
-// Moves everything to the clock of the window.
-void add_clock_offset(double offset_s, SensorReadings& readings);
-
 }  // namespace aggregate_power

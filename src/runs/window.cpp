@@ -8,11 +8,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "energy/load_place.h"
 #include "loads/benchmark.h"
 #include "loads/benchmark_outcome.h"
 #include "loads/requests_in_window.h"
 #include "recorders/recorder_context.h"
 #include "runs/explain.h"
+#include "runs/series_doubts.h"
+#include "runs/stamps_beside.h"
 
 namespace aggregate_power {
 namespace {
@@ -22,6 +25,7 @@ constexpr double kMostLag_s = 30;
 // The metrics, the profiler and a sleep may lie between.
 constexpr double kMostTiedLag_s = 60;
 constexpr double kLikelyLag_s = 1;
+constexpr double kAroundLate_s = 5;  // a load that was found by its edges is this near
 constexpr std::int32_t kQuarter_s = 900;
 constexpr std::int32_t kFarthestZone_s = 14 * 3600;
 
@@ -85,7 +89,8 @@ struct WindowSearch {
   const Recording& recording;
   const WindowOptions& options;
   RecorderContext context = recorder_context(recording);
-  std::string fault = {};  // why a better source than the one found could not be used
+  std::string fault = {};    // why a better source than the one found could not be used
+  bool is_unplaced = false;  // in the command that the recorder ran
   mutable std::optional<Telemetry> opened = {};  // not yet read
 
   Telemetry& telemetry() const { return opened ? *opened : opened.emplace(recording.open()); }
@@ -164,12 +169,55 @@ struct WindowSearch {
     return wall_clock().instants(*reading.clues.local_window, fault, is_estimate);
   }
 
+  // The command in which the load ran, where it took longer and the result says for how long the
+  // load did. Without a stamp the result may be another command's, if several lie in a store.
+  std::optional<Window> command_around() const {
+    const WindowClues& clues = reading.clues;
+    const bool has_stamp = clues.end_stamp || clues.start_stamp;
+    const bool is_known = has_stamp || (reading.is_only && options.takes_wrapped_as_long);
+    const auto& command = context.window;
+    if (!command || !is_known || clues.may_pause || !is_stamp_within(*command)) return std::nullopt;
+    const double duration_s = reading.work.reported_duration_s;
+    return duration_s > 0 && duration_s < command->duration_s() ? command : std::nullopt;
+  }
+
   // Where an estimate may place the start of the load.
   std::optional<PlacementRange> range() {
     const WindowClues& clues = reading.clues;
     const double duration_s = reading.work.reported_duration_s;
+    if (!(duration_s > 0) || clues.may_pause) return std::nullopt;
+    std::optional<PlacementRange> range = range_by_stamp();
+    const std::optional<Window> command = command_around();
+    if (!command) return range;
+    PlacementRange inside{.duration_s = duration_s,
+                          .earliest_start_s = command->start_unix_s,
+                          .latest_start_s = command->end_unix_s - duration_s,
+                          .likely_start_s = command->end_unix_s - duration_s,
+                          .is_of_command = true};
+    if (!range) return inside;
+    const double earliest_s = std::max(inside.earliest_start_s, range->earliest_start_s);
+    const double latest_s = std::min(inside.latest_start_s, range->latest_start_s);
+    if (earliest_s > latest_s) return inside;
+    inside.earliest_start_s = earliest_s;
+    inside.latest_start_s = latest_s;
+    inside.likely_start_s = std::clamp(range->likely_start_s, earliest_s, latest_s);
+    return inside;
+  }
+
+  // Other benchmarks had ended before the load began.
+  void fence_by_others() {
+    if (options.result.empty() || !reading.clues.end_stamp) return;
+    for (const WallStamp& other : end_stamps_beside(options.result, reading.generator)) {
+      fence(other, reading.clues);
+    }
+  }
+
+  std::optional<PlacementRange> range_by_stamp() {
+    fence_by_others();
+    const WindowClues& clues = reading.clues;
+    const double duration_s = reading.work.reported_duration_s;
     const std::optional<WallStamp>& stamp = clues.end_stamp ? clues.end_stamp : clues.start_stamp;
-    if (!stamp || !(duration_s > 0) || clues.may_pause) return std::nullopt;
+    if (!stamp) return std::nullopt;
     Window second{stamp->wall_s, stamp->wall_s + stamp->resolution_s};
     if (!stamp->is_utc) {
       const auto instants = wall_clock().instants(second, fault, true);
@@ -181,7 +229,13 @@ struct WindowSearch {
     if (clues.end_stamp) {
       range.latest_start_s = second.end_unix_s - duration_s;
       range.earliest_start_s = second.start_unix_s - kMostLag_s - duration_s;
-      range.likely_start_s = range.latest_start_s - kLikelyLag_s;
+      if (clues.begins_after_wall_s) {
+        const double fence_s = second.start_unix_s - (stamp->wall_s - *clues.begins_after_wall_s);
+        if (fence_s < range.latest_start_s) {
+          range.earliest_start_s = std::max(range.earliest_start_s, fence_s);
+        }
+      }
+      range.likely_start_s = std::max(range.latest_start_s - kLikelyLag_s, range.earliest_start_s);
     } else {
       range.earliest_start_s = range.likely_start_s = second.start_unix_s;
       range.latest_start_s = second.end_unix_s + kMostLag_s;
@@ -200,19 +254,68 @@ struct WindowSearch {
     uncovered.window = {wanted->likely_start_s, wanted->likely_start_s + wanted->duration_s};
     const SeriesFacts& facts = telemetry().facts();
     if (!facts.has_times() || !facts.has_power()) return uncovered;
-    Samples samples(placement_surroundings(*wanted));
-    read_rows(recording, telemetry(), true, {},
-              [&](const Batch& batch) { samples.take(batch.readings); });
-    opened.reset();
-    samples.sort();
-    if (auto placement = find_placement(*wanted, samples)) return placement;
+    const Samples samples = samples_around(*wanted);
+    auto placement = find_placement(*wanted, samples);
+    if (wanted->is_of_command && placement) return judged_in_command(*placement);
+    if (!placement || !placement->is_by_power) {
+      if (auto late = placed_before_late_stamp(*wanted)) return late;
+    }
+    if (placement) return placement;
     if (samples.size() == 0) return uncovered;
     fault =
         "the power does not show where the load was, and the recording does not cover all places where it may have been";
     return std::nullopt;
   }
 
+  Samples samples_around(const PlacementRange& range) {
+    Samples samples(placement_surroundings(range));
+    read_rows(recording, telemetry(), true, {},
+              [&](const Batch& batch) { samples.take(batch.readings); });
+    opened.reset();
+    samples.sort();
+    return samples;
+  }
+
+  // Where the power does not show which part of a command was the load, its energy is known only if
+  // all parts have about the same.
+  std::optional<Placement> judged_in_command(const Placement& placement) {
+    constexpr double kMostApart = 0.02;
+    const bool is_known = placement.high_j - placement.low_j <= kMostApart * placement.energy_j;
+    if (placement.is_by_power || is_known) return placement;
+    fault = fmt::format(
+        "the load took {:.3f} s of the recorded command's {:.3f} s, and the power does not show which: its energy is between {:.1f} J and {:.1f} J",
+        placement.window.duration_s(), context.window->duration_s(), placement.low_j,
+        placement.high_j);
+    is_unplaced = true;
+    return std::nullopt;
+  }
+
+  // A result that was written or copied later than a generator does: the only load of its length
+  // before the stamp.
+  std::optional<Placement> placed_before_late_stamp(const PlacementRange& range) {
+    if (!reading.clues.end_stamp) return std::nullopt;
+    const Window likely = {range.likely_start_s, range.likely_start_s + range.duration_s};
+    SeriesKeeper keeper(likely);
+    read_rows(recording, telemetry(), true, {},
+              [&](const Batch& batch) { keeper.take(batch.readings); });
+    opened.reset();
+    const Samples& samples = keeper.finish();
+    std::vector<std::span<const Sample>> gpus;
+    for (const std::vector<Sample>& device : samples.devices()) {
+      if (!device.empty()) gpus.emplace_back(device);
+    }
+    const auto load = load_elsewhere(gpus, likely);
+    if (!load || load->offset_s > 0 || !load->others_s.empty()) return std::nullopt;
+    PlacementRange there = range;
+    there.likely_start_s = range.likely_start_s + load->offset_s;
+    there.earliest_start_s = there.likely_start_s - kAroundLate_s;
+    there.latest_start_s = there.likely_start_s + kAroundLate_s;
+    auto placement = find_placement(there, samples);
+    return placement && placement->is_by_power ? placement : std::nullopt;
+  }
+
   bool may_be_estimated() const {
+    if (command_around()) return true;
     const WindowClues& clues = reading.clues;
     return (clues.end_stamp || clues.start_stamp) && reading.work.reported_duration_s > 0 &&
            !clues.may_pause;
@@ -241,7 +344,11 @@ struct WindowSearch {
   // What a command may be asked to accept, for its message.
   std::string acceptable() const {
     std::vector<std::string> ways;
-    if (may_be_estimated()) ways.emplace_back("--window estimated places it by the power");
+    if (command_around() && !is_unplaced) {
+      ways.emplace_back("--window estimated places it by the power inside the recorded command");
+    } else if (may_be_estimated() && !options.takes_estimated) {
+      ways.emplace_back("--window estimated places it by the power");
+    }
     if (reading.clues.local_window) {
       ways.emplace_back("--window estimated takes the time zone that puts it into the recording");
     }
@@ -258,6 +365,7 @@ struct WindowSearch {
       fault = "which of several benchmarks the recorded command ran is not known";
     }
     const std::string why = fault.empty() ? std::string() : fmt::format("; {}", fault);
+    const Obstacle obstacle = context.window ? Obstacle::recorded_command : Obstacle::none;
     Reasons counts = std::move(reading.reasons);
     reading.reasons = {};
     if (ways.empty() || reading.is_of_contract) {
@@ -265,12 +373,14 @@ struct WindowSearch {
           Reason::invalid_benchmark_window,
           fmt::format(
               "{}{}: {}", reading.no_window, why,
-              ways.empty()
-                  ? "run it with 'aggregate-power-monitor run -- CMD', or give --start and --end"
-                  : ways));
+              !ways.empty() ? ways
+              : context.window
+                  ? "give --start and --end"
+                  : "run it with 'aggregate-power-monitor run -- CMD', or give --start and --end"),
+          obstacle);
     } else {
       reading.reasons.add(Reason::window_not_exact,
-                          fmt::format("{}{}: {}", reading.no_window, why, ways));
+                          fmt::format("{}{}: {}", reading.no_window, why, ways), obstacle);
     }
     reading.reasons.add(counts);
   }
@@ -367,18 +477,38 @@ bool set_given_window(WindowSearch& search, const GivenLoad& given,
   return true;
 }
 
+// The command that the recorder ran, as a whole.
+void use_command(WindowSearch& search, Window command, PlacedLoad& placed) {
+  if (!search.is_as_long(command)) {
+    placed.includes_set_up = true;
+    placed.notes.push_back(search.set_up_note(command));
+  }
+  search.use(command, WindowSource::wrapped);
+}
+
+void use_placement(WindowSearch& search, PlacedLoad& placed) {
+  search.use(placed.placement->window, WindowSource::estimated);
+  if (placed.placement->is_in_command && search.context.exit_status.value_or(0) != 0) {
+    placed.notes.push_back(search.set_up_note(*search.context.window));
+  }
+}
+
 // A result laid out as InferenceX's, but without times, has those of the command that the recorder
-// ran. Returns false if there is none.
+// ran, or of the part of it that the power shows. Returns false if there is none.
 bool take_command_of(WindowSearch& search, PlacedLoad& placed) {
-  const auto command = search.wrapped(search.options.takes_wrapped);
-  if (!command || search.reading.work.reported_duration_s <= 0) return false;
+  if (search.reading.work.reported_duration_s <= 0) return false;
+  auto command = search.wrapped(false);
+  if (!command && search.options.takes_estimated) placed.placement = search.estimated();
+  if (!command && !placed.placement && search.is_unplaced) {
+    search.reading.reasons.remove(Reason::invalid_benchmark_window);
+    search.refuse();
+    return true;
+  }
+  if (!command && search.options.takes_wrapped) command = search.wrapped(true);
+  if (!command && !placed.placement) return false;
   search.reading.reasons.remove(Reason::invalid_benchmark_window);
   search.reading.reasons.add(std::exchange(search.reading.count_faults, {}));
-  if (!search.is_as_long(*command)) {
-    placed.includes_set_up = true;
-    placed.notes.push_back(search.set_up_note(*command));
-  }
-  search.use(*command, WindowSource::wrapped);
+  placed.placement ? use_placement(search, placed) : use_command(search, *command, placed);
   return true;
 }
 
@@ -402,12 +532,21 @@ void warn_of_width(const Placement& placement, Result& result) {
 
 }  // namespace
 
-WindowOptions window_options(const RunOptions& run) {
+WindowOptions window_options(const RunOptions& run, const std::string& result) {
   WindowOptions options;
+  options.result = result;
   options.contract = run.contract;
   options.given = run.given;
   options.takes_estimated = run.accepted_window == RunOptions::Accepted::estimated;
   options.takes_wrapped = run.accepted_window == RunOptions::Accepted::wrapped;
+  return options;
+}
+
+WindowOptions any_window(const RunSpec& run) {
+  WindowOptions options = window_options(run, run.bench_result);
+  options.contract = Contract::october;
+  options.takes_estimated = !options.takes_wrapped;
+  options.takes_wrapped = options.reports = options.takes_session = true;
   return options;
 }
 
@@ -422,6 +561,7 @@ void add_window_facts(const PlacedLoad& placed, const LoadReading& reading, Resu
   if (is_placed && result.is_valid()) warn_of_width(*placed.placement, result);
   if (is_placed) {
     result.window_half_width_s = rounded(placed.placement->half_width_s, 3);
+    result.is_window_in_command = placed.placement->is_in_command;
     add_intervals(result.metrics, *placed.placement);
   }
   const auto warn = [&](const std::string& text) { result.warnings.push_back(text); };
@@ -468,13 +608,13 @@ PlacedLoad place_load(LoadReading reading, const Recording& recording,
   }
   if (options.takes_estimated) placed.placement = search.estimated();
   if (placed.placement) {
-    search.use(placed.placement->window, WindowSource::estimated);
+    use_placement(search, placed);
   } else if (const auto window = options.takes_estimated ? search.local(true) : std::nullopt) {
     search.use(*window, WindowSource::estimated);
-  } else if (const auto command = options.takes_wrapped ? search.wrapped(true) : std::nullopt) {
-    placed.includes_set_up = true;
-    placed.notes.push_back(search.set_up_note(*command));
-    search.use(*command, WindowSource::wrapped);
+  } else if (const auto command = options.takes_wrapped && !search.is_unplaced
+                                      ? search.wrapped(true)
+                                      : std::nullopt) {
+    use_command(search, *command, placed);
   } else if (load.clues.session && options.takes_session) {
     search.use(*load.clues.session, WindowSource::session);
   } else {

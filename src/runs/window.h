@@ -22,11 +22,15 @@ struct WindowOptions {
   // A wrapped window as long as the load. Not in a store, where several results may lie beside one
   // recording.
   bool takes_wrapped_as_long = true;
+  // The result, where other results may lie next to it; empty: none are looked at.
+  std::string result = {};
   bool reports = false;  // what speaks against publishing a result is only reported
   bool takes_session = false;
 };
-WindowOptions window_options(const RunOptions& run);
-inline constexpr WindowOptions kAnyWindow = {Contract::october, {}, true, true, true, true, true};
+// `result` as in the options.
+WindowOptions window_options(const RunOptions& run, const std::string& result = {});
+// Of a command that only reports.
+WindowOptions any_window(const RunSpec& run);
 
 // The load with its window, or the reason why there is none.
 struct PlacedLoad {

@@ -41,6 +41,7 @@ Recording open_recording(const StorePath& telemetry, const RecomputeOptions& opt
       telemetry.display, std::make_unique<OpenedFile>(inputs.open(telemetry)),
       [&](const std::string& name) { return open_beside(telemetry, name, inputs); }, options.zone,
       options.columns);
+  recording.add_clock_offset(options.clock_offset_s);
   if (captured_zone && recording.lacks_zone()) recording.use_zone(*captured_zone, "file");
   return recording;
 }
