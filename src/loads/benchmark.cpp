@@ -15,6 +15,7 @@
 #include "base/text/shown_time.h"
 #include "base/text/stated_gpus.h"
 #include "loads/benchmark_outcome.h"
+#include "loads/stated_totals.h"
 
 namespace aggregate_power {
 namespace {
@@ -61,26 +62,6 @@ Fields named_fields() {
 // What the field says, for comparisons; null: it is missing.
 JsonValue value_of(const Field& field) {
   return field.kind == JsonKind::object ? field.content : JsonValue{field.kind, field.spelling};
-}
-
-std::string without_quotes(std::string_view text) {
-  if (text.size() >= 2 && text.front() == '"') text = text.substr(1, text.size() - 2);
-  return std::string(text);
-}
-
-Fields read_fields(ByteSource& source, JsonKind& document_kind) {
-  Fields fields = named_fields();
-  const auto keep = [&](const JsonMember& member) {
-    const auto field = std::ranges::find_if(
-        fields, [&](const Field& known) { return member.key_kept && member.key == known.key; });
-    if (field == fields.end()) return;
-    field->kind = member.kind;  // the last one counts if a key occurs twice
-    field->spelling = member.scalar;
-    field->text = without_quotes(member.text);
-    if (member.kind == JsonKind::object) field->content = outcome_in(member);
-  };
-  document_kind = scan_json(source, keep).kind;
-  return fields;
 }
 
 bool is_number(const Field& field, LoadRules rules) {
@@ -166,7 +147,7 @@ void set_stated_work(LoadReading& reading, const Fields& fields, LoadRules rules
   if (std::isfinite(duration_s) && duration_s > 0) reading.work.reported_duration_s = duration_s;
 }
 
-LoadReading judged(const Fields& fields, LoadRules rules) {
+LoadReading judged(const Fields& fields, const ResultValues& values, LoadRules rules) {
   LoadReading result;
   result.states_window = true;
   set_stated_work(result, fields, rules);
@@ -182,6 +163,7 @@ LoadReading judged(const Fields& fields, LoadRules rules) {
   result.failed_requests = static_cast<std::uint64_t>(as_count(fields[kFailed], rules).value_or(0));
   result.failure = benchmark_failure(value_of(fields[kOutcome]), value_of(fields[kCompleted]),
                                      value_of(fields[kPrompts]));
+  judge_totals(values, result);
 
   const auto no_window = [&](std::string detail) {
     result.reasons.add(Reason::invalid_benchmark_window, std::move(detail));
@@ -216,15 +198,88 @@ LoadReading judged(const Fields& fields, LoadRules rules) {
   return result;
 }
 
+// Every path of a result in InferenceX's form.
+std::vector<std::string_view> stated_paths() {
+  std::vector<std::string_view> paths(std::begin(kStatedFields), std::end(kStatedFields));
+  const auto add = [&](std::span<const std::string_view> more) {
+    for (const std::string_view path : more) {
+      if (std::ranges::find(paths, path) == paths.end()) paths.push_back(path);
+    }
+  };
+  add(kOutcomePaths);
+  add(total_paths());
+  return paths;
+}
+
+// Keeps the values of a result, and counts the elements of a list.
+class StatedWalk : public JsonVisitor {
+ public:
+  explicit StatedWalk(std::span<const std::string_view> paths) : values_(paths), paths_(paths) {
+    all_.assign(paths.begin(), paths.end());
+    all_.insert(all_.end(), {"", "[]"});
+  }
+
+  std::span<const std::string_view> paths() const { return all_; }
+  const ResultValues& values() const { return values_; }
+  std::size_t elements() const { return elements_; }  // of a list at the top
+
+  void begin(std::size_t path) override {
+    if (path < paths_.size()) values_.set(path, JsonKind::object, {});
+    if (path > paths_.size()) ++elements_;
+  }
+  void end(std::size_t) override {}
+  void scalar(std::size_t path, JsonKind kind, std::string_view text) override {
+    if (path > paths_.size()) ++elements_;
+    if (path >= paths_.size()) return;
+    if (paths_[path].ends_with("[]")) {
+      values_.append(path, kind, text);
+    } else {
+      values_.set(path, kind, text);
+    }
+  }
+
+ private:
+  ResultValues values_;
+  std::span<const std::string_view> paths_;
+  std::vector<std::string_view> all_;
+  std::size_t elements_ = 0;
+};
+
+// Keeps the first character that is no blank.
+class Watched : public ByteSource {
+ public:
+  explicit Watched(ByteSource& source) : source_(source) {}
+  char first() const { return first_; }
+  std::size_t read(std::span<char> into) override {
+    const std::size_t count = source_.read(into);
+    const std::string_view text(into.data(), count);
+    const std::size_t at = text.find_first_not_of(" \t\r\n");
+    if (first_ == ' ' && at != text.npos) first_ = text[at];
+    return count;
+  }
+
+ private:
+  ByteSource& source_;
+  char first_ = ' ';
+};
+
 }  // namespace
 
 LoadReading read_benchmark(ByteSource& source, const std::string& name, LoadRules rules) {
+  static const std::vector<std::string_view> paths = stated_paths();
   LoadReading unreadable;
   try {
-    JsonKind kind{};
-    const Fields fields = read_fields(source, kind);
-    if (kind == JsonKind::object) return judged(fields, rules);
-    unreadable.reasons.add(Reason::invalid_benchmark_result, name + ": expected a JSON object");
+    StatedWalk walk(paths);
+    Watched watched(source);
+    walk_json(watched, JsonPaths(walk.paths()), walk, JsonTexts::one);
+    if (watched.first() == '{') return judge_stated(walk.values(), rules);
+    unreadable.reasons.add(
+        Reason::invalid_benchmark_result,
+        watched.first() == '[' && walk.elements() > 0
+            ? fmt::format("{}: a list of {}, where one JSON object is expected: write the one that "
+                          "counts into a file of its own",
+                          name, walk.elements())
+            : name + ": expected a JSON object");
   } catch (const JsonError& error) {
     unreadable.reasons.add(Reason::invalid_benchmark_result,
                            fmt::format("{}:{}", name, error.what()));
@@ -244,7 +299,7 @@ LoadReading judge_stated(const ResultValues& values, LoadRules rules) {
     if (field.kind != JsonKind::string) field.spelling = field.text;
     if (field.kind == JsonKind::object) field.content = outcome_in(values);
   }
-  return judged(fields, rules);
+  return judged(fields, values, rules);
 }
 
 double most_difference_s(Window window) { return std::max(0.5, window.duration_s() * 0.01); }

@@ -11,6 +11,7 @@
 
 #include "base/text/stated_gpus.h"
 #include "loads/benchmark.h"
+#include "loads/stated_totals.h"
 
 namespace aggregate_power {
 namespace {
@@ -28,9 +29,13 @@ std::vector<std::string_view> all_fields(const ResultFormat& format, bool with_r
   if (with_requests) {
     fields.insert(fields.end(), format.request_lists.begin(), format.request_lists.end());
   }
-  for (const std::string_view key : kGpuKeys) {
-    if (std::ranges::find(fields, key) == fields.end()) fields.push_back(key);
-  }
+  const auto add = [&](std::span<const std::string_view> more) {
+    for (const std::string_view key : more) {
+      if (std::ranges::find(fields, key) == fields.end()) fields.push_back(key);
+    }
+  };
+  add(kGpuKeys);
+  if (format.states_totals) add(total_paths());
   return fields;
 }
 

@@ -35,6 +35,7 @@ struct ResultFormat {
   std::string_view benchmark = "";
   bool is_whole_file = false;
   std::span<const std::string_view> fields = {};  // paths below the benchmark; see ResultValues
+  bool states_totals = false;                     // also total_paths() are read
   // Lists that are read only for files.request.
   std::span<const std::string_view> request_lists = {};
 

@@ -5,10 +5,12 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 
 #include "base/text/decimal.h"
 #include "base/text/python_number.h"
+#include "base/text/unicode.h"
 
 namespace aggregate_power {
 
@@ -27,6 +29,14 @@ double stamp(std::string_view digits) {
   std::uint64_t value = 0;
   for (const char c : digits.substr(0, 3)) value = value * 10 + static_cast<std::uint64_t>(c - '0');
   return static_cast<double>((value * kEightDigits + eight_at(3)) * kEightDigits + eight_at(11));
+}
+
+// Of a text in a list of what became of each request.
+bool says_no_fault(std::string_view text) {
+  constexpr std::string_view kWords[] = {"success", "successful", "succeeded", "ok",
+                                         "passed",  "pass",       "complete",  "completed",
+                                         "done",    "finished",   "none",      "200"};
+  return text.empty() || std::ranges::find(kWords, lower_ascii(text)) != std::end(kWords);
 }
 
 }  // namespace
@@ -108,7 +118,7 @@ void ResultValues::set(std::size_t path, JsonKind kind, std::string_view text) {
 }
 
 void ResultValues::append(std::size_t path, JsonKind kind, std::string_view text) {
-  slots_[path].list.push_back(kind == JsonKind::string ? (text.empty() ? 0 : 1)
+  slots_[path].list.push_back(kind == JsonKind::string ? (says_no_fault(text) ? 0 : 1)
                                                        : number_of(kind, text));
 }
 

@@ -28,7 +28,7 @@ class ResultValues {
   std::optional<std::int64_t> count(std::string_view path) const;
   // The meaning of a string, the spelling of anything else; empty: missing or null.
   std::string text(std::string_view path) const;
-  // A list's numbers; NaN where there is none, for a text 1 unless it is empty.
+  // A list's numbers; NaN where there is none, for a text 1 unless it is empty or says success.
   std::span<const double> list(std::string_view path) const;
 
   void clear();

@@ -51,6 +51,7 @@ const ResultFormat kSglang = {.generator = "SGLang",
                               .marks = kSglangMarks,
                               .texts = JsonTexts::several,
                               .fields = kSglangFields,
+                              .states_totals = true,
                               .conclude = conclude_sglang};
 
 }  // namespace aggregate_power

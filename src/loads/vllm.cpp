@@ -114,6 +114,7 @@ const ResultFormat kVllm = {.generator = "vLLM",
                             .marks = kVllmMarks,
                             .texts = JsonTexts::several,
                             .fields = kVllmFields,
+                            .states_totals = true,
                             .request_lists = kVllmRequestLists,
                             .conclude = conclude_vllm};
 

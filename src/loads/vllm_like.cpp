@@ -9,6 +9,7 @@
 #include "base/text/written_time.h"
 #include "loads/benchmark.h"
 #include "loads/benchmark_outcome.h"
+#include "loads/stated_totals.h"
 
 namespace aggregate_power {
 
@@ -43,9 +44,10 @@ LoadReading conclude_serving(const ResultScope& scope) {
   reading.max_concurrency = value("max_concurrency");
   reading.failure = benchmark_failure(outcome_in(values), value("completed"), value("num_prompts"));
   reading.work.reported_duration_s = values.number("duration").value_or(0);
-  reading.failed_requests = static_cast<std::uint64_t>(values.count("failed").value_or(0));
   set_counts(reading, rules, values.count("completed"), values.count("total_input_tokens"),
              values.count("total_output_tokens"));
+  reading.failed_requests = static_cast<std::uint64_t>(values.count("failed").value_or(0));
+  judge_totals(values, reading);
   reading.clues.end_stamp = compact_stamp(values.text("date"));
   return reading;
 }

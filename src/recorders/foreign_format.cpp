@@ -82,7 +82,8 @@ bool is_prometheus_json(std::string_view head) {
 // {"status": "error", "errorType": "bad_data", "error": "..."}
 bool is_prometheus_error(std::string_view head) {
   static const Pattern status = "\"status\"\\s*:\\s*\"error\"";
-  return is_json(head) && head.find("\"errorType\"") != head.npos && status.is_found_in(head);
+  static const Pattern error = "\"error(Type)?\"\\s*:\\s*\"";
+  return is_json(head) && error.is_found_in(head) && status.is_found_in(head);
 }
 
 std::string prometheus_error(std::string_view head) {

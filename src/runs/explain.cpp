@@ -74,7 +74,7 @@ NoSamples explain_no_samples(const RowExtent& extent, const Telemetry& telemetry
   if (telemetry.facts().time_of_day) return {"its times have no date", {}};
   if (telemetry.stamps() == 0) {
     return {telemetry.first_bad_stamp().empty()
-                ? "no row has a time"
+                ? "no row of the power has a time"
                 : "no row has a readable time: " + telemetry.first_bad_stamp(),
             {}};
   }

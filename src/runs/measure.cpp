@@ -308,6 +308,12 @@ MeasureReport measure_run(const RunSpec& request) {
     return run.result.reasons.contains(Reason::telemetry_file_missing);
   });
   report.exit_status = is_missing ? 2 : is_valid ? 0 : 1;
+  if (is_missing) {
+    for (const std::string& telemetry : telemetry_of(request)) {
+      const std::string near = missing_file_hint(telemetry);
+      if (!near.empty()) report.err.push_back(near);
+    }
+  }
   for (const RunReport& run : runs) {
     if (!run.result.is_valid()) report.refusals.push_back(run.result.reasons.text());
   }

@@ -277,12 +277,134 @@ TEST(ReadBenchmark, FollowsTheOldRulesForSchema1) {
   }
 }
 
+// A result with 60 of its requests completed, and `members` after the usual ones.
+LoadReading sixty_with(const std::string& members, const std::string& completed = "60") {
+  std::string text = result_with({{"completed", completed}, {"total_output_tokens", "6000"}});
+  text.back() = ',';
+  return read(text + members + "}");
+}
+
+std::string list_of(std::size_t count, const std::string& item, std::size_t others,
+                    const std::string& other) {
+  std::string text;
+  for (std::size_t i = 0; i < count + others; ++i) {
+    text += (i == 0 ? "" : ", ") + (i < count ? item : other);
+  }
+  return "[" + text + "]";
+}
+
+TEST(ReadBenchmark, FindsFailedRequestsByAnyName) {
+  const std::string no_text = "\"\"";
+  for (const std::string& members :
+       {std::string(R"("num_prompts": "100")"),
+        std::string(R"("num_prompts": 100.0)"),
+        std::string(R"("failed": "40")"),
+        std::string(R"("num_failed": 40)"),
+        std::string(R"("failed_requests": 40.0)"),
+        std::string(R"("num_failed_requests": 40)"),
+        std::string(R"("error_count": 40)"),
+        std::string(R"("errors": 40)"),
+        std::string(R"("timeouts": 25, "aborted": 15)"),
+        std::string(R"("failed": 40, "timeouts": 25)"),
+        std::string(R"("num_aborted": 40)"),
+        std::string(R"("results_number_errors": 40)"),
+        std::string(R"("total_requests": 100)"),
+        std::string(R"("requests": {"total": 100, "completed": 60})"),
+        std::string(R"("request_counts": {"failed": 40})"),
+        "\"errors\": " + list_of(60, no_text, 40, "\"refused\""),
+        "\"errors\": " + list_of(2000 * 60, no_text, 40, "\"refused\""),
+        "\"errors\": " + list_of(60, "null", 40, "\"refused\""),
+        "\"outcomes\": " + list_of(60, "\"success\"", 40, "\"timeout\"")}) {
+    const LoadReading reading = sixty_with(members);
+    EXPECT_EQ(reading.failed_requests, 40u) << members.substr(0, 60);
+    EXPECT_NE(reading.failure.find("40 of 100 requests failed"), std::string::npos)
+        << members.substr(0, 60) << ": " << reading.failure;
+  }
+}
+
+TEST(ReadBenchmark, FindsFailedRequestsByARate) {
+  for (const char* const members :
+       {R"("success_rate": 0.6)", R"("success_rate": 60)", R"("success_rate": "60%")",
+        R"("success_rate": 94.9)", R"("error_rate": 0.4)", R"("error_rate": 40.0)",
+        R"("failure_rate": "5.1 %")", R"("error_rate": 0.051)"}) {
+    EXPECT_NE(sixty_with(members).failure, "") << members;
+  }
+  for (const char* const members :
+       {R"("success_rate": 1)", R"("success_rate": 1.0)", R"("success_rate": 0.95)",
+        R"("success_rate": 95)", R"("success_rate": 100)", R"("error_rate": 0)",
+        R"("error_rate": 0.05)", R"("error_rate": 1)", R"("error_rate": 5)",
+        R"("failure_rate": "5%")", R"("success_rate": "high")", R"("error_rate": -1)"}) {
+    EXPECT_EQ(sixty_with(members).failure, "") << members;
+  }
+}
+
+TEST(ReadBenchmark, TakesNoOtherCountForFailedRequests) {
+  for (const std::string& members :
+       {std::string(R"("failed": 0, "errors": [], "num_prompts": 60)"),
+        std::string(R"("failed": 3, "num_prompts": 63)"), std::string(R"("num_prompts": 63)"),
+        std::string(R"("total_requests": 66, "num_warmups": 6)"),
+        std::string(R"("requests": [{"failed": 40}])"), std::string(R"("failed": null)"),
+        std::string(R"("failed": true, "errors": {}, "timeouts": "none")"),
+        "\"errors\": " + list_of(60, "\"\"", 3, "\"refused\""),
+        "\"outcomes\": " + list_of(60, "\"OK\"", 0, "")}) {
+    const LoadReading reading = sixty_with(members);
+    EXPECT_EQ(reading.failure, "") << members.substr(0, 60);
+    EXPECT_TRUE(reading.load) << members.substr(0, 60);
+    EXPECT_TRUE(reading.notes.empty()) << members.substr(0, 60);
+  }
+}
+
+TEST(ReadBenchmark, NamesTotalsThatContradictEachOther) {
+  const struct {
+    std::string members;
+    const char* note;  // 60 s, 60 requests, 819200 tokens in and 6000 out
+  } cases[] = {
+      {R"("output_throughput": 50.0)",
+       "'output_throughput' times 'duration' is 3000 output tokens, 'total_output_tokens' 6000"},
+      {R"("total_token_throughput": 27506.7)",
+       "'total_token_throughput' times 'duration' is 1650402 tokens, 'total_input_tokens and "
+       "total_output_tokens' 825200"},
+      {R"("request_throughput": 0.5)",
+       "'request_throughput' times 'duration' is 30 requests, 'completed' 60"},
+      {R"("num_prompts": 50)", "60 requests completed, 'num_prompts' is 50"},
+      {"\"output_lens\": " + list_of(60, "50", 0, ""),
+       "'output_lens' have 3000 tokens together, 'total_output_tokens' is 6000"},
+      {"\"output_lens\": " + list_of(30, "200", 30, "0"),
+       "30 of 60 requests in 'output_lens' have a token, 'completed' is 60"},
+  };
+  for (const auto& c : cases) {
+    const LoadReading reading = sixty_with(c.members);
+    EXPECT_EQ(reading.notes, Codes{std::string("the result contradicts itself: ") + c.note});
+    EXPECT_EQ(reading.failure, "") << c.note;
+    EXPECT_TRUE(reading.load) << c.note;
+  }
+  // Rounded, without the first tokens, or of a few: no contradiction.
+  for (const std::string& members :
+       {std::string(R"("output_throughput": 97, "request_throughput": 1.0)"),
+        std::string(R"("request_throughput": 1)"), std::string(R"("output_throughput": "fast")"),
+        std::string(R"("total_token_throughput": 13753.3, "input_throughput": 13653.33)"),
+        "\"output_lens\": " + list_of(60, "100", 2, "0")}) {
+    EXPECT_TRUE(sixty_with(members).notes.empty()) << members.substr(0, 60);
+  }
+  EXPECT_TRUE(sixty_with(R"("request_throughput": 0.03)", "2").notes.empty());
+}
+
+TEST(ReadBenchmark, NotesAPlanThatWasNotFinished) {
+  EXPECT_EQ(sixty_with(R"("num_requests": 100)").notes,
+            Codes{"'num_requests' is 100, and 60 requests completed: if the others were sent, they "
+                  "drew power too"});
+  EXPECT_TRUE(sixty_with(R"("n_requests": 60)").notes.empty());
+}
+
 TEST(ReadBenchmark, SaysWhereAFileIsNoJson) {
   const struct {
     const char* text;
     const char* reason;
   } cases[] = {
-      {"[1, 2]", "invalid_benchmark_result (run.json: expected a JSON object)"},
+      {"[1, 2]",
+       "invalid_benchmark_result (run.json: a list of 2, where one JSON object is expected: write "
+       "the one that counts into a file of its own)"},
+      {" [] ", "invalid_benchmark_result (run.json: expected a JSON object)"},
       {"5", "invalid_benchmark_result (run.json: expected a JSON object)"},
       {"null", "invalid_benchmark_result (run.json: expected a JSON object)"},
   };

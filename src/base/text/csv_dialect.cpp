@@ -182,13 +182,39 @@ NumberForm form_of(std::string_view cell) {
   return {mark, places.size() == 3 && whole.size() <= 3 && whole[0] != '0'};
 }
 
-bool has_decimal_commas(std::span<const Cells> rows) {
+// Whether the table's numbers may be in thousandths: then three digits after a mark hardly are
+// decimals.
+bool names_small_unit(const Cells& header) {
+  static const Pattern unit =
+      "(.*([^a-z]|power))?(mw|uw|m-?watts?)([^a-z].*)?|.*(milli|micro)-?watt.*";
+  return std::ranges::any_of(
+      header, [](const std::string& name) { return unit.matches(lower_ascii(name)); });
+}
+
+// Whether all numbers with points are such as "82.292": of a locale that writes thousands so, where
+// cells are separated by semicolons and watts would be small.
+bool may_have_points_between_thousands(std::span<const Cells> rows, char separator) {
+  if (separator != ';' || !names_small_unit(rows[0])) return false;
+  bool has_one = false;
+  for (const Cells& cells : rows.subspan(1)) {
+    for (const std::string& cell : cells) {
+      const NumberForm form = form_of(cell);
+      if (form.mark == '.' && !form.may_be_thousands) return false;
+      has_one = has_one || form.mark == '.';
+    }
+  }
+  return has_one;
+}
+
+// Locales with decimal commas separate cells by semicolons. There "82,292" is a decimal unless it
+// may be milliwatts.
+bool has_decimal_commas(std::span<const Cells> rows, bool may_be_clear) {
   bool is_clear = false;
   for (const Cells& cells : rows) {
     for (const std::string& cell : cells) {
       const NumberForm form = form_of(cell);
       if (form.mark == '.') return false;
-      is_clear = is_clear || (form.mark == ',' && !form.may_be_thousands);
+      is_clear = is_clear || (form.mark == ',' && (may_be_clear || !form.may_be_thousands));
     }
   }
   return is_clear;
@@ -296,6 +322,11 @@ class UsualCsv : public ByteSource {
       return;
     }
     std::string text = without_quotes_around(raw);
+    if (dialect_.unclear_points && form_of(text).mark == '.') {
+      throw CsvError(fmt::format(
+          "row {}: the point in '{}' may be decimal or between thousands: write nothing between thousands, and another number of decimals than three",
+          row_, printable(text)));
+    }
     const NumberForm form = dialect_.decimal_comma ? form_of(text) : NumberForm();
     if (form.mark == '.') {
       throw CsvError(fmt::format(
@@ -326,7 +357,9 @@ CsvDialect csv_dialect(std::string_view head, bool at_end) {
   CsvDialect dialect = {.separator = separator_of(head, at_end)};
   const std::vector<Cells> rows = first_rows(head, dialect.separator, at_end);
   if (rows.size() < 2) return dialect.separator == ',' ? CsvDialect() : dialect;
-  dialect.decimal_comma = has_decimal_commas(std::span(rows).subspan(1));
+  const bool may_be_clear = dialect.separator == ';' && !names_small_unit(rows[0]);
+  dialect.decimal_comma = has_decimal_commas(std::span(rows).subspan(1), may_be_clear);
+  dialect.unclear_points = may_have_points_between_thousands(rows, dialect.separator);
   if (dialect.separator != ',' || dialect.decimal_comma) return dialect;
   dialect.divided_time = divided_time_of(rows);
   dialect.header_cells = rows[0].size();

@@ -14,6 +14,7 @@ namespace aggregate_power {
 struct CsvDialect {
   char separator = ',';
   bool decimal_comma = false;    // "90,5" is 90.5
+  bool unclear_points = false;   // "82.292" may be 82292, as semicolons and milliwatts show
   std::size_t header_cells = 0;  // with `divided_time`
   std::optional<std::size_t> divided_time =
       {};  // the cell that "07:20:00,123" begins, as two cells
@@ -22,12 +23,14 @@ struct CsvDialect {
 };
 
 // The dialect of the table that begins with `head`, by its first rows: all of them must agree. A
-// number such as "1,234" has a decimal comma only if others show that commas are decimal. `at_end`:
+// number such as "1,234" has a decimal comma only if others show that commas are decimal, or where
+// semicolons separate cells, none of which is named as milliwatts. `at_end`:
 // `head` is the whole table.
 CsvDialect csv_dialect(std::string_view head, bool at_end);
 
 // The same rows as CSV, one for one. In a table with decimal commas a number with a point is an
-// error: the source then throws CsvError with the row. It also throws for a row of more than 1 MiB.
+// error, and so is one with unclear points: the source then throws CsvError with the row. It also
+// throws for a row of more than 1 MiB.
 std::unique_ptr<ByteSource> as_usual_csv(std::unique_ptr<ByteSource> source, CsvDialect dialect);
 
 }  // namespace aggregate_power

@@ -29,7 +29,11 @@ TEST(CsvDialect, IsRecognizedByTheFirstRows) {
       {"time\tpower\n1\t2\n", '\t', false},
       {"time,\tpower\n1,\t2\n", ',', false},  // tabs that align
       {"time;power\n1;2,5\n", ';', true},
-      {"time;power\n1;1,234\n", ';', false},  // a thousand, or one and a bit
+      {"time;power\n1;100,234\n", ';', true},
+      {"time;power_mw\n1;100,234\n", ';', false},  // a hundred thousand, or a hundred
+      {"time;power [mW]\n1;100,234\n", ';', false},
+      {"time;power_mw\n1;100,234\n2;99,5\n", ';', true},
+      {"time,power\n1,\"100,234\"\n", ',', false},
       {"time;power\n1;1,234\n2;2,5\n", ';', true},
       {"time;power\n1;0,234\n", ';', true},
       {"time;power;limit\n1;2,5;3.5\n", ';', false},  // they do not agree
@@ -87,6 +91,16 @@ TEST(CsvDialect, RefusesAPointAfterDecimalCommas) {
   dialect.decimal_comma = true;
   const auto source = as_usual_csv(std::make_unique<MemorySource>("a;b\n1;2,5\n2;3.5\n"), dialect);
   EXPECT_THROW(read_all(*source), CsvError);
+}
+
+TEST(CsvDialect, RefusesPointsThatMayBeBetweenThousands) {
+  for (const std::string header : {"time;power_mw", "time;power [mW]", "time;PowerMilliwatts"}) {
+    const std::string text = header + "\n1;82.292\n2;604.185\n";
+    EXPECT_THROW(usual(text), CsvError) << header;
+    EXPECT_EQ(usual(header + "\n1;82.292\n2;604.18\n").substr(header.size()),
+              "\n1,82.292\n2,604.18\n");
+  }
+  EXPECT_EQ(usual("time;power_w\n1;82.292\n2;604.185\n"), "time,power_w\n1,82.292\n2,604.185\n");
 }
 
 }  // namespace
