@@ -1,6 +1,8 @@
 // Reads a recording with its format's function.
 #include "recorders/telemetry.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "recorders/gpu_names.h"
@@ -50,6 +52,12 @@ std::vector<GpuKey> Telemetry::keys() const {
     keys.push_back(key_of_name(devices()[i], facts().names_hosts));
   }
   return keys;
+}
+
+std::vector<std::string> Telemetry::identity_conflicts() const {
+  std::vector<std::string> conflicts = head_.counts.identity_conflicts;
+  std::ranges::move(spelled_twice(devices(), keys()), std::back_inserter(conflicts));
+  return conflicts;
 }
 
 void Telemetry::read(const Take& take) {
