@@ -41,7 +41,7 @@ constexpr std::size_t kMostTurns = 16;
 constexpr std::size_t kFewestValuesInTurn = 5;
 constexpr double kClearLevels = 0.1;  // of the mean power, from row to row
 constexpr double kFarLevels = 0.2;
-constexpr double kLoadAndIdle = 0.5;
+constexpr double kLoadAndIdle = 1;
 constexpr double kLeastRoundS = 0.5;  // a computer's clock ticks are shorter
 constexpr double kClearPhase = 0.5;   // of the longest interval in a round
 constexpr double kAsMuch = 0.7;
@@ -93,6 +93,7 @@ bool differ_within_rounds(std::span<const double> watts, std::size_t round) {
 
 // Whether rows come at phases of a round that are clearly not even.
 bool have_phases(std::span<const double> intervals_s, std::size_t round) {
+  if (std::ranges::min(intervals_s) <= 0) return false;  // stamps that are cut
   const Places places = places_in(intervals_s, round);
   const auto [shortest_s, longest_s] = std::ranges::minmax(places.means);
   const double round_s = mean_number(places.means) * static_cast<double>(round);

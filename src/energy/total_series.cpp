@@ -159,7 +159,9 @@ std::vector<std::vector<std::size_t>> groups_of(std::span<const DeviceSeries> de
   std::map<std::string_view, std::vector<std::size_t>> by_host;
   std::vector<std::size_t> all;
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    if (is_named[i] || devices[i].samples.empty()) continue;
+    const bool has_power = std::ranges::any_of(
+        devices[i].samples, [](const Sample& sample) { return sample.watts > 0; });
+    if (is_named[i] || !has_power) continue;
     const std::string_view name = devices[i].device;
     by_host[name.substr(0, name.rfind('/') + 1)].push_back(i);
     all.push_back(i);

@@ -1,8 +1,6 @@
 // Reads a recording with its format's function.
 #include "recorders/telemetry.h"
 
-#include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "recorders/gpu_names.h"
@@ -55,9 +53,8 @@ std::vector<GpuKey> Telemetry::keys() const {
 }
 
 std::vector<std::string> Telemetry::identity_conflicts() const {
-  std::vector<std::string> conflicts = head_.counts.identity_conflicts;
-  std::ranges::move(spelled_twice(devices(), keys()), std::back_inserter(conflicts));
-  return conflicts;
+  const std::vector<std::string>& conflicts = head_.counts.identity_conflicts;
+  return conflicts.empty() ? spelled_twice(devices(), keys()) : conflicts;
 }
 
 void Telemetry::read(const Take& take) {
