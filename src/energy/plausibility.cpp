@@ -66,10 +66,10 @@ std::vector<bool> idle_devices(std::span<const double> means_w) {
 }
 
 std::optional<std::string> idle_text(std::span<const std::string> names,
-                                     std::span<const double> means_w) {
+                                     std::span<const double> means_w,
+                                     const std::vector<bool>& is_idle) {
   if (means_w.empty()) return std::nullopt;
   const double most_w = std::ranges::max(means_w);
-  const std::vector<bool> is_idle = idle_devices(means_w);
   std::vector<std::string> idle;
   std::vector<std::string> busy;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -94,8 +94,7 @@ std::optional<std::string> silent_series_text(std::span<const std::string> serie
       series.size() == 1 ? " is" : fmt::format(" and {} more are", series.size() - 1));
 }
 
-double idle_share(std::span<const double> means_w) {
-  const std::vector<bool> is_idle = idle_devices(means_w);
+double idle_share(std::span<const double> means_w, const std::vector<bool>& is_idle) {
   double idle_w = 0;
   double all_w = 0;
   for (std::size_t i = 0; i < means_w.size(); ++i) {
@@ -160,7 +159,7 @@ std::string impossible_window_text(double mean_w, double peak_w, PowerUnit::Size
 std::string impossible_power_text(const DrawnPower& drawn, PowerUnit::Size read_as,
                                   const PlausibleWatts& plausible) {
   constexpr double kMostOverLimit = 1.3;
-  constexpr double kWorkingPct = 50;
+  constexpr double kSurelyWorkingPct = 50;
   const double most_w = plausible.most_w;
   const StatedLimits::Device& stated = drawn.stated;
   const bool are_few = drawn.absurd_samples > 0 && drawn.absurd_samples < drawn.samples / 2;
@@ -185,7 +184,7 @@ std::string impossible_power_text(const DrawnPower& drawn, PowerUnit::Size read_
         "a mean of {:.6g} W, above its power limit of {:.6g} W by more than {:.0f} %: the sensor is at fault, or power and limit are of different things",
         drawn.mean_w, stated.mean_limit_w(), 100 * (kMostOverLimit - 1));
   }
-  const bool has_worked = drawn.utilization_pct && *drawn.utilization_pct >= kWorkingPct;
+  const bool has_worked = drawn.utilization_pct && *drawn.utilization_pct >= kSurelyWorkingPct;
   if (drawn.mean_w >= kLeastWorkingWatts || !(has_worked || drawn.is_large)) return {};
   const auto unit = likely_unit(drawn.mean_w, read_as, most_w);
   return fmt::format(

@@ -40,14 +40,16 @@ bool is_doubtful(double mean_w, double max_w, double usual_w = kMostUsualWatts);
 // Why a mean power per GPU is hardly plausible, for people. Returns nullopt if it is plausible.
 std::optional<std::string> doubt_about(double mean_w, double usual_w = kMostUsualWatts);
 
-// Which devices were hardly used, for people: those whose mean power is below 40 % of the busiest
-// one's. Returns nullopt if there are none.
-std::optional<std::string> idle_text(std::span<const std::string> names,
-                                     std::span<const double> means_w);
-// By device, whether it is one of those.
+// By device, whether it was hardly used: its mean power is below 40 % of the busiest one's.
 std::vector<bool> idle_devices(std::span<const double> means_w);
+// Which devices are idle, for people. Returns nullopt if none is.
+std::optional<std::string> idle_text(std::span<const std::string> names,
+                                     std::span<const double> means_w,
+                                     const std::vector<bool>& is_idle);
 // The share of all devices' energy that those have.
-double idle_share(std::span<const double> means_w);
+double idle_share(std::span<const double> means_w, const std::vector<bool>& is_idle);
+// A GPU with this utilization works, however little it draws.
+inline constexpr double kWorkingPct = 20;
 // From here on it is not an oversight of the reader.
 inline constexpr double kMostIdleShare = 1.0 / 3;
 

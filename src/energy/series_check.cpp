@@ -11,7 +11,9 @@
 
 #include "base/text/unicode.h"
 #include "core/telemetry/samples.h"
+#include "energy/plausibility.h"
 #include "energy/single_series.h"
+#include "energy/total_series.h"
 
 namespace aggregate_power {
 namespace {
@@ -206,7 +208,6 @@ bool waver(std::span<const Change> changes) {
 
 constexpr std::size_t kFewestReadings = 20;
 constexpr double kFifth = 0.2;
-constexpr double kWorkingPct = 20;   // of utilization
 constexpr double kIdleLevel = 1.25;  // an idle GPU draws at most so many times the least of others
 constexpr double kIdleShare = 0.6;   // of its highest reading
 constexpr double kAtLimit = 0.97;    // of the highest reading: it may be held there
@@ -364,14 +365,16 @@ void add_all(Reason reason, const std::vector<std::string>& texts, Reasons& reas
 }
 
 // The readings of the window say it if there are enough; many more say no more.
-std::string several_gpus_text(const DeviceSeries& device, const SeriesRules& rules) {
+std::string several_gpus_text(const DeviceSeries& device, const SeriesRules& rules, bool is_only) {
   constexpr std::size_t kEnough = 64;
   constexpr std::size_t kMost = 1 << 13;
   std::span<const Sample> samples = samples_in(device.samples, rules.window);
   if (samples.size() < kEnough) samples = device.samples;
   SingleSeries series;
   series.take(samples.first(std::min(samples.size(), kMost)));
-  const std::string doubt = series.doubt_of_device();
+  std::string doubt = series.doubt_of_device();
+  if (doubt.empty())
+    doubt = doubt_of_turns(samples.first(std::min(samples.size(), kMost)), is_only);
   if (doubt.empty()) return {};
   return fmt::format("GPU {} has {}: it seems to be several GPUs", printable(device.device), doubt);
 }
@@ -457,13 +460,16 @@ Reasons series_reasons(std::span<const DeviceSeries> devices, const SeriesRules&
     if (!text.empty()) texts.push_back(std::move(text));
   };
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    add(several_gpus_text(devices[i], rules), several);
+    add(several_gpus_text(devices[i], rules, devices.size() == 1), several);
     add(repeat_text(devices[i], rules), repeat);
     add(stuck_text(devices, i, rules), stuck);
   }
   Reasons reasons;
   add_all(Reason::several_gpus_in_one_series, several, reasons);
   if (std::string text = same_sensor_text(devices); !text.empty()) {
+    reasons.add(Reason::same_sensor, std::move(text));
+  }
+  if (std::string text = energy::total_text(devices); !text.empty()) {
     reasons.add(Reason::same_sensor, std::move(text));
   }
   add_all(Reason::readings_repeat, repeat, reasons);

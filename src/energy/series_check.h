@@ -30,7 +30,8 @@ struct SeriesRules {
 //
 // * several_gpus_in_one_series: SingleSeries has a doubt of a device.
 // * same_sensor: devices whose readings are equal at all their common times, at least 20, with at
-//   least 5 values; not steps between a few plateaus.
+//   least 5 values; not steps between a few plateaus. Or a device is the total of others, see
+//   total_text().
 // * readings_repeat: the values of a device change only at multiples of a time that is longer than
 //   the gap that is accepted, see refresh_s().
 // * stuck_sensor: the power is one value, at least 20 times, in the whole recording or throughout

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -32,7 +34,103 @@ constexpr double kOffGridS = 1e-4;
 // A row at each time that stamps can tell apart: the recorder may be faster than they are.
 constexpr double kEachStep = 1.5;
 
+// A load does not keep in step with its recorder for so long.
+constexpr std::size_t kFewestRounds = 9;
+constexpr std::size_t kFewestInTurn = 32;
+constexpr std::size_t kMostTurns = 16;
+constexpr std::size_t kFewestValuesInTurn = 5;
+constexpr double kClearLevels = 0.1;  // of the mean power, from row to row
+constexpr double kFarLevels = 0.2;
+constexpr double kLoadAndIdle = 1;
+constexpr double kLeastRoundS = 0.5;  // a computer's clock ticks are shorter
+constexpr double kClearPhase = 0.5;   // of the longest interval in a round
+constexpr double kAsMuch = 0.7;
+
+// Numbers that belong to one place in each round.
+struct Places {
+  std::vector<double> means = {};
+  double spread = 0;  // from the mean of their place
+  double steps = 0;   // from each to the next
+
+  bool stay_apart(double least) const { return steps >= least && spread * kMuchAlike < steps; }
+};
+
+Places places_in(std::span<const double> values, std::size_t round) {
+  Places places;
+  places.means.resize(round);
+  std::vector<double> counts(round);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    places.means[i % round] += values[i];
+    ++counts[i % round];
+  }
+  for (std::size_t i = 0; i < round; ++i) places.means[i] /= counts[i];
+  const auto count = static_cast<double>(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    places.spread += std::abs(values[i] - places.means[i % round]) / count;
+    if (i > 0) places.steps += std::abs(values[i] - values[i - 1]) / (count - 1);
+  }
+  return places;
+}
+
+double mean_number(std::span<const double> values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
+// Whether the power changes from row to row as much as from one round to the next: a sensor that is
+// asked again after a short time has changed less.
+bool differ_within_rounds(std::span<const double> watts, std::size_t round) {
+  double within_w = 0;
+  double between_w = 0;
+  for (std::size_t i = round; i < watts.size(); ++i) {
+    within_w += std::abs(watts[i] - watts[i - 1]);
+    between_w += std::abs(watts[i] - watts[i - round]);
+  }
+  const double least_w = kOtherPower * mean_number(watts) * static_cast<double>(watts.size());
+  return within_w >= least_w && within_w >= kAsMuch * between_w;
+}
+
+// Whether rows come at phases of a round that are clearly not even.
+bool have_phases(std::span<const double> intervals_s, std::size_t round) {
+  if (std::ranges::min(intervals_s) <= 0) return false;  // stamps that are cut
+  const Places places = places_in(intervals_s, round);
+  const auto [shortest_s, longest_s] = std::ranges::minmax(places.means);
+  const double round_s = mean_number(places.means) * static_cast<double>(round);
+  return round_s >= kLeastRoundS && shortest_s <= kClearPhase * longest_s &&
+         places.stay_apart(kClearRhythm * mean_number(intervals_s));
+}
+
 }  // namespace
+
+std::string doubt_of_turns(std::span<const Sample> samples, bool is_only) {
+  std::vector<double> watts;
+  std::vector<double> intervals_s;
+  for (const Sample& sample : samples) watts.push_back(sample.watts);
+  for (std::size_t i = 1; i < samples.size(); ++i) {
+    intervals_s.push_back(samples[i].unix_s - samples[i - 1].unix_s);
+  }
+  const double mean_w = mean_number(watts);
+  const std::size_t values = std::set<double>(watts.begin(), watts.end()).size();
+  if (watts.size() < kFewestInTurn) return {};
+  for (std::size_t round = 2; round <= kMostTurns && round * kFewestRounds <= watts.size();
+       ++round) {
+    const Places places = places_in(watts, round);
+    // Exact patterns are made up, such as i % 7, unless they are as far apart as load and idle.
+    const bool is_pattern = values < kFewestValuesInTurn || values <= 2 * round;
+    const double least = round > 3 ? kFarLevels : kClearLevels;
+    if ((!is_pattern && places.stay_apart(least * mean_w)) ||
+        (round == 2 && places.stay_apart(kLoadAndIdle * mean_w))) {
+      return fmt::format("the power of {} rows before in each row, and not that of the row before",
+                         round);
+    }
+    if (is_only && have_phases(intervals_s, round) && differ_within_rounds(watts, round)) {
+      return fmt::format("rows in groups of {}, at the same phases in each of {} rounds", round,
+                         watts.size() / round);
+    }
+  }
+  return {};
+}
 
 void Alternation::add(double value) {
   constexpr std::size_t kKept = kMost + 1;

@@ -28,6 +28,13 @@ class Alternation {
   std::array<double, kMost + 1> apart_ = {};  // [k]: sum of differences to k members before
 };
 
+// What speaks against a single GPU in samples in time order that several GPUs may have taken in
+// turn; empty: nothing. Each row of a round is one GPU's throughout: its power is far from that of
+// the next row, or it comes at its own phase and its power differs from the next row's as much as
+// rounds do. At least 9 rounds and 32 rows.
+// `is_only`: the recording has no other device; else the phases are its recorder's.
+std::string doubt_of_turns(std::span<const Sample> samples, bool is_only);
+
 // One GPU has one row at a time, each later than the one before, at intervals that are mostly
 // alike. Rows of several GPUs repeat their times, come one GPU after the other, or come in groups:
 // short intervals within a group, and a long one to the next. Or their power is that of some number

@@ -425,10 +425,17 @@ std::vector<GpuKey> keys_of(const CsvTelemetry& csv) {
   return keys;
 }
 
+std::vector<std::string> conflicts_of(const CsvTelemetry& csv) {
+  std::vector<std::string> conflicts = csv.gpu_names().conflicts();
+  const std::string& doubt = csv.columns().identity_doubt;
+  if (!doubt.empty()) conflicts.push_back(doubt);
+  return conflicts;
+}
+
 TelemetryCounts counts_of(const CsvTelemetry& csv) {
   return {.devices = csv.devices(),
           .keys = keys_of(csv),
-          .identity_conflicts = csv.gpu_names().conflicts(),
+          .identity_conflicts = conflicts_of(csv),
           .identity_notes = csv.gpu_names().notes(),
           .skipped = csv.skipped(),
           .rows = csv.rows(),

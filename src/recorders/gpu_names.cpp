@@ -23,19 +23,44 @@ bool fits_name(std::string_view name, const Pattern& pattern) {
   return pattern.matches(lower_ascii(strip(name)));
 }
 
-// "GPU-5F0C" and "5f0c" are one UUID. Empty: one that is nobody's, such as zeros.
-std::string plain_uuid(std::string_view uuid) {
-  constexpr std::size_t kLeastZeros = 8;
-  std::string plain = lower_ascii(uuid);
-  if (plain.starts_with("gpu-")) plain.erase(0, 4);
-  const bool are_zeros = plain.find_first_not_of("0-") == plain.npos;
-  return are_zeros && plain.size() >= kLeastZeros ? std::string() : plain;
+constexpr std::size_t kShortUuid = 8;
+constexpr std::size_t kWholeUuid = 32;  // without dashes
+
+bool is_hexadecimal(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdef-") == text.npos;
 }
 
-// "00000000:3B:00.0" and "0000:3b:00.0" are one address.
-std::string plain_pci(std::string_view pci) {
-  const std::string plain = lower_ascii(pci);
-  return plain.substr(std::min(plain.find_first_not_of('0'), plain.size()));
+std::string_view without_zeros(std::string_view text) {
+  return text.substr(std::min(text.find_first_not_of('0'), text.size()));
+}
+
+// "GPU-5f0c1a2b", "MIG-...", or a whole UUID without such a word.
+bool is_uuid(std::string_view text) {
+  const std::string lower = lower_ascii(strip(text));
+  if (lower.starts_with("mig-")) return true;
+  const std::string plain = plain_uuid(lower);
+  const bool has_word = lower.starts_with("gpu-") || lower.starts_with("gpu_");
+  return has_word ? !is_ascii_digits(plain) || plain.size() >= kShortUuid
+                  : plain.size() == kWholeUuid && is_hexadecimal(plain);
+}
+
+// Some recorders shorten UUIDs.
+bool is_one_uuid(std::string_view a, std::string_view b) {
+  std::string shorter = plain_uuid(a);
+  std::string longer = plain_uuid(b);
+  if (shorter.size() > longer.size()) std::swap(shorter, longer);
+  if (shorter == longer) return true;
+  return longer.size() == kWholeUuid && is_hexadecimal(longer) && shorter.size() >= kShortUuid &&
+         longer.starts_with(shorter);
+}
+
+// Whether two GPUs of one recording are one, in two spellings.
+bool is_one_gpu(const GpuKey& a, const GpuKey& b) {
+  if (!a.uuid.empty() && !b.uuid.empty()) return is_one_uuid(a.uuid, b.uuid);
+  if (a.host != b.host || a.place != b.place || a.uuid.empty() != b.uuid.empty()) return false;
+  if (!a.pci.empty() && !b.pci.empty()) return plain_pci(a.pci) == plain_pci(b.pci);
+  return a.pci.empty() == b.pci.empty() && !a.index.empty() && !b.index.empty() &&
+         plain_index(a.index) == plain_index(b.index);
 }
 
 std::string joined(std::initializer_list<std::string_view> parts, std::string_view between = "/") {
@@ -68,14 +93,59 @@ std::string pci_id(const GpuKey& key) {
                                        plain_pci(key.pci));
 }
 std::string local_id(const GpuKey& key) {
-  return key.index.empty()
-             ? std::string()
-             : fmt::format("{}{}{}{}{}", key.host, kSeparator, key.place, kSeparator, key.index);
+  return key.index.empty() ? std::string()
+                           : fmt::format("{}{}{}{}{}", key.host, kSeparator, key.place, kSeparator,
+                                         plain_index(key.index));
 }
 
 const std::string& unique_name(const GpuKey& key) { return key.uuid.empty() ? key.pci : key.uuid; }
 
 }  // namespace
+
+std::string plain_uuid(std::string_view uuid) {
+  std::string plain = lower_ascii(strip(uuid));
+  if (plain.starts_with("gpu-") || plain.starts_with("gpu_")) {
+    plain.erase(0, 4);
+  } else if (plain.starts_with("gpu") && plain.size() >= kWholeUuid) {
+    plain.erase(0, 3);
+  }
+  if (plain.size() < kShortUuid) return plain;
+  if (plain.find_first_not_of("0-") == plain.npos) return {};
+  if (is_hexadecimal(plain)) std::erase(plain, '-');
+  return plain;
+}
+
+std::string plain_pci(std::string_view pci) {
+  std::string plain = lower_ascii(strip(pci));
+  if (plain.starts_with("pci:") || plain.starts_with("pci-")) plain.erase(0, 4);
+  if (plain.ends_with(".0")) plain.erase(plain.size() - 2);
+  const std::size_t colon = plain.find(':');
+  if (colon == plain.npos || plain.find(':', colon + 1) == plain.npos) {
+    return std::string(without_zeros(plain));
+  }
+  const std::string_view domain = without_zeros(std::string_view(plain).substr(0, colon));
+  const std::string_view rest = without_zeros(std::string_view(plain).substr(colon + 1));
+  return domain.empty() ? std::string(rest) : fmt::format("{}:{}", domain, rest);
+}
+
+std::string plain_index(std::string_view index) {
+  const std::string lower = lower_ascii(strip(index));
+  std::string_view digits = lower;
+  if (digits.starts_with("/dev/")) digits.remove_prefix(5);
+  for (const std::string_view word : {"gpu", "card", "device", "dev", "nvidia", "cuda"}) {
+    if (!digits.starts_with(word)) continue;
+    digits.remove_prefix(word.size());
+    digits.remove_prefix(std::min(digits.find_first_not_of(" ._:#-"), digits.size()));
+    break;
+  }
+  const std::size_t point = digits.find('.');
+  const bool has_zeros = point != digits.npos && point + 1 < digits.size() &&
+                         digits.find_first_not_of('0', point + 1) == digits.npos;
+  if (has_zeros) digits = digits.substr(0, point);
+  if (!is_ascii_digits(digits)) return lower;
+  const std::string_view number = without_zeros(digits);
+  return number.empty() ? "0" : std::string(number);
+}
 
 bool is_uuid_name(std::string_view name) {
   static const Pattern pattern = "((gpu|device|nvml|card)[ ._-]?)?uuid";
@@ -93,7 +163,8 @@ bool is_place_name(std::string_view name) {
       "((k8s|kubernetes|kube|slurm|ray|exported|gpu|global|local|compute|physical)[ ._-]?)?"
       "(host|node|server|machine|pod|vm|container|worker|rank|replica|instance|ip)"
       "([ ._-]?(name|id|ip|uid|uuid|rank|addr|address|idx|index|number|no))?"
-      "|hostip|mpi[ ._-]?rank|world[ ._-]?rank";
+      "|hostip|mpi[ ._-]?rank|world[ ._-]?rank|fqdn|computer([ ._-]?name)?|workstation"
+      "|(slurmd?|job|batch|remote|src|source|target)[ ._-]?(host|node|server|machine)[ ._-]?(name|id)?";
   return fits_name(name, pattern);
 }
 
@@ -145,6 +216,7 @@ GpuKey read_key(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   if (plain_uuid(parts[3]).empty()) parts[3].clear();
+  if (is_uuid(parts[2]) && !is_uuid(parts[3])) std::swap(parts[2], parts[3]);
   return {parts[0], parts[1], parts[2], parts[3], parts[4]};
 }
 
@@ -167,22 +239,21 @@ GpuKey key_of_name(std::string_view name, bool names_hosts) {
   const std::size_t slash = names_hosts ? name.rfind('/') : name.npos;
   if (slash != name.npos) key.host = name.substr(0, slash);
   const std::string_view own = name.substr(slash == name.npos ? 0 : slash + 1);
-  const bool is_uuid = own.starts_with("GPU-") || own.starts_with("MIG-");
-  (is_uuid ? key.uuid : own.find(':') != own.npos ? key.pci : key.index) = own;
+  (is_uuid(own) ? key.uuid : own.find(':') != own.npos ? key.pci : key.index) = own;
   return key;
 }
 
 std::vector<std::string> comparable_names(const GpuKey& key) {
   std::vector<std::string> names;
-  if (!key.uuid.empty()) names.push_back("uuid " + plain_uuid(key.uuid));
+  if (!key.uuid.empty()) names.push_back("uuid " + plain_uuid(key.uuid).substr(0, kShortUuid));
   if (!key.pci.empty()) names.push_back("pci " + plain_pci(key.pci));
-  if (!key.index.empty()) names.push_back("index " + key.index);
+  if (!key.index.empty()) names.push_back("index " + plain_index(key.index));
   return names;
 }
 
 SameGpu same_gpu(const GpuKey& a, const GpuKey& b) {
   const auto same = [](bool is_same) { return is_same ? SameGpu::yes : SameGpu::no; };
-  if (!a.uuid.empty() && !b.uuid.empty()) return same(plain_uuid(a.uuid) == plain_uuid(b.uuid));
+  if (!a.uuid.empty() && !b.uuid.empty()) return same(is_one_uuid(a.uuid, b.uuid));
   // "node-1.cluster.local" is "node-1".
   const auto host_of = [](const GpuKey& key) {
     const std::string host = lower_ascii(key.host.empty() ? key.place : key.host);
@@ -195,9 +266,38 @@ SameGpu same_gpu(const GpuKey& a, const GpuKey& b) {
   const bool know_pci = !a.pci.empty() && !b.pci.empty();
   const bool know_index = !a.index.empty() && !b.index.empty();
   if (!know_pci && !know_index) return SameGpu::no;
-  const bool is_same = know_pci ? plain_pci(a.pci) == plain_pci(b.pci) : a.index == b.index;
+  const bool is_same = know_pci ? plain_pci(a.pci) == plain_pci(b.pci)
+                                : plain_index(a.index) == plain_index(b.index);
   if (!is_same) return SameGpu::no;
   return know_hosts ? SameGpu::yes : SameGpu::maybe;
+}
+
+std::vector<std::string> spelled_twice(std::span<const std::string> names,
+                                       std::span<const GpuKey> keys) {
+  std::multimap<std::string, std::size_t> known;  // by what may be equal
+  std::vector<std::string> twice;
+  for (std::size_t i = 0; i < std::min(names.size(), keys.size()); ++i) {
+    std::optional<std::size_t> same;
+    const std::vector<std::string> own = comparable_names(keys[i]);
+    for (const std::string& name : own) {
+      for (auto [at, end] = known.equal_range(name); at != end && !same; ++at) {
+        if (is_one_gpu(keys[at->second], keys[i])) same = at->second;
+      }
+    }
+    if (same) {
+      twice.push_back(fmt::format("{} and {} are one GPU in two spellings: write one of them",
+                                  printable(names[*same]), printable(names[i])));
+    }
+    for (const std::string& name : own) known.emplace(name, i);
+  }
+  return twice;
+}
+
+bool is_spelled_otherwise(const GpuKey& a, const GpuKey& b) {
+  const auto differ = [](const std::string& x, const std::string& y) {
+    return !x.empty() && !y.empty() && x != y;
+  };
+  return differ(a.index, b.index) || differ(a.pci, b.pci);
 }
 
 // The GPU that has the UUID or the PCI address, or none so far.
@@ -294,14 +394,23 @@ bool GpuNames::shows_places() const {
   return false;
 }
 
+// Whether each index of the GPU is also another one's: the driver numbered them anew.
+bool GpuNames::is_renumbered(const Gpu& gpu) const {
+  return !gpu.uuid.empty() && std::ranges::all_of(gpu.keys, [&](const GpuKey& key) {
+    const auto local = by_local_.find(local_id(key));
+    return local == by_local_.end() || (local->second.gpus.size() > 1 && !local->second.lacks_id);
+  });
+}
+
 // One GPU under two indices of one place.
 std::string GpuNames::conflict_of(const Gpu& gpu) const {
+  if (is_renumbered(gpu)) return {};
   std::map<std::string, std::string> index_by_place;
   for (const GpuKey& key : gpu.keys) {
     if (key.index.empty()) continue;
     const auto [known, is_new] =
         index_by_place.try_emplace(joined({key.host, key.place}), key.index);
-    if (is_new || known->second == key.index) continue;
+    if (is_new || plain_index(known->second) == plain_index(key.index)) continue;
     return fmt::format(
         "{} has index {} in some rows and index {} in others",
         gpu.uuid.empty() ? "PCI address " + printable(gpu.pci) : "UUID " + printable(gpu.uuid),

@@ -24,6 +24,14 @@ bool is_place_name(std::string_view name);
 
 // ---- Names of GPUs
 
+// What is equal in all spellings of one name:
+//   "GPU-5F0C1A2B-11AA", "5f0c1a2b11aa"          a UUID; empty if it is nobody's, such as zeros
+//   "00000000:3B:00.0", "3b:00.0"                a PCI address
+//   "GPU 3", "nvidia3", "card3", "03", "3.0"     an index; other names in lower case
+std::string plain_uuid(std::string_view uuid);
+std::string plain_pci(std::string_view pci);
+std::string plain_index(std::string_view index);
+
 // Whether a cell that should name a GPU names none: "", "N/A", "-1", "[Not Supported]".
 bool names_no_gpu(std::string_view cell);
 
@@ -51,6 +59,11 @@ enum class SameGpu { no, maybe, yes };
 // Two GPUs that may be one have one of these in common.
 std::vector<std::string> comparable_names(const GpuKey& key);
 SameGpu same_gpu(const GpuKey& a, const GpuKey& b);
+// Whether they have an index or a PCI address each, and not in the same letters.
+bool is_spelled_otherwise(const GpuKey& a, const GpuKey& b);
+// For people: devices of one recording that are one GPU in two spellings. `keys` are theirs.
+std::vector<std::string> spelled_twice(std::span<const std::string> names,
+                                       std::span<const GpuKey> keys);
 
 // Numbers the GPUs of a recording by the keys of its rows. A UUID identifies a GPU, else its PCI
 // address does on its host, else its index there.
@@ -86,6 +99,7 @@ class GpuNames {
 
   std::optional<std::uint32_t> identified(const GpuKey& key) const;
   std::vector<std::string> unique(std::string (*name)(const GpuKey&)) const;
+  bool is_renumbered(const Gpu& gpu) const;
   std::string conflict_of(const Gpu& gpu) const;
 
   bool by_id_;

@@ -14,6 +14,7 @@
 #include "aggregate_power/gpu.h"
 #include "base/text/ascii.h"
 #include "base/text/unicode.h"
+#include "recorders/gpu_names.h"
 
 namespace aggregate_power {
 namespace {
@@ -38,12 +39,13 @@ bool fits_device(std::string_view wanted, std::string_view device, bool names_ho
   if (name == whole) return true;
   const std::string own = names_hosts ? whole.substr(whole.rfind('/') + 1) : whole;
   if (name == own) return true;
-  if (is_gpu_index(name)) {
-    const std::string_view digits = std::string_view(own).substr(own.starts_with("card") ? 4 : 0);
-    return gpu_index(digits) == gpu_index(name);
-  }
+  const std::string index = plain_index(name);
+  if (is_gpu_index(index)) return plain_index(own) == index;
   const bool is_bus_id = own.find(':') != own.npos;
-  return name.size() >= kLeastPrefix && !is_bus_id && own.starts_with(name);
+  if (is_bus_id) return name.find(':') != name.npos && plain_pci(own) == plain_pci(name);
+  if (name.size() >= kLeastPrefix && own.starts_with(name)) return true;
+  const std::string uuid = plain_uuid(name);
+  return uuid.size() >= kLeastPrefix && plain_uuid(own).starts_with(uuid);
 }
 
 // "0-3": both ends. Anything else is one name.
@@ -76,19 +78,22 @@ std::string list_of(std::vector<std::string> devices) {
   return fmt::format("{}", fmt::join(devices, ", "));
 }
 
-std::vector<std::string> fitting(std::string_view wanted, std::span<const std::string> devices,
-                                 bool names_hosts) {
+std::vector<std::string> fitting(std::string_view wanted, const SelectableGpus& recording) {
+  const GpuSelection only{{std::string(wanted)}};
   std::vector<std::string> found;
-  std::ranges::copy_if(devices, std::back_inserter(found), [&](const std::string& device) {
-    return fits_device(wanted, device, names_hosts);
-  });
+  for (std::size_t i = 0; i < recording.devices.size(); ++i) {
+    const GpuKey key = i < recording.keys.size() ? recording.keys[i] : GpuKey();
+    if (only.has(recording.devices[i], key, recording.series.names_hosts)) {
+      found.push_back(recording.devices[i]);
+    }
+  }
   return found;
 }
 
 // Where the device that is missed may be by another name.
 std::string column_hint(std::string_view wanted, const SeriesFacts& series) {
   for (const SeriesFacts::OtherNames& other : series.other_names) {
-    if (fitting(wanted, other.names, false).empty()) continue;
+    if (fitting(wanted, {.devices = other.names}).empty()) continue;
     return fmt::format("; column '{}' has it: add --device-column {}", printable(other.column),
                        shell_word(other.column));
   }
@@ -100,6 +105,12 @@ std::string column_hint(std::string_view wanted, const SeriesFacts& series) {
 bool GpuSelection::has(std::string_view device, bool names_hosts) const {
   return std::ranges::any_of(
       names, [&](const std::string& name) { return fits_device(name, device, names_hosts); });
+}
+
+bool GpuSelection::has(std::string_view device, const GpuKey& key, bool names_hosts) const {
+  return has(device, names_hosts) ||
+         std::ranges::any_of(names_of(key),
+                             [&](const std::string& name) { return has(name, false); });
 }
 
 GpuSelection parse_gpus(std::string_view text) {
@@ -118,13 +129,6 @@ GpuSelection parse_gpus(std::string_view text) {
   return gpus;
 }
 
-std::string selection_fault(const GpuSelection& gpus, std::span<const std::string> devices,
-                            std::span<const std::string> measured, const SeriesFacts& series) {
-  const SelectableGpus only{
-      {devices.begin(), devices.end()}, {measured.begin(), measured.end()}, series};
-  return selection_fault(gpus, std::span(&only, 1));
-}
-
 std::string selection_fault(const GpuSelection& gpus, std::span<const SelectableGpus> recordings) {
   std::vector<std::string> all;
   for (const SelectableGpus& recording : recordings) {
@@ -133,13 +137,14 @@ std::string selection_fault(const GpuSelection& gpus, std::span<const Selectable
   for (const std::string& name : gpus.names) {
     bool is_there = false;
     std::string hint;
-    for (const auto& [devices, measured, series] : recordings) {
-      const std::vector<std::string> found = fitting(name, devices, series.names_hosts);
+    for (const SelectableGpus& recording : recordings) {
+      const std::vector<std::string>& measured = recording.measured;
+      const std::vector<std::string> found = fitting(name, recording);
       if (found.size() > 1) {
         return fmt::format("GPU {} may be any of {}", printable(name), list_of(found));
       }
       is_there = is_there || !found.empty();
-      if (hint.empty()) hint = column_hint(name, series);
+      if (hint.empty()) hint = column_hint(name, recording.series);
       const bool lacks_power = !found.empty() && !measured.empty() &&
                                std::ranges::find(measured, found[0]) == measured.end();
       if (lacks_power) {

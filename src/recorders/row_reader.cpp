@@ -268,8 +268,7 @@ double RowReader::find_joules(const CsvRow& row) {
 
 bool RowReader::is_selected(const std::string& name) const {
   if (!columns_.key) return gpus_.has(name, columns_.host.has_value());
-  return std::ranges::any_of(names_of(read_key(name)),
-                             [&](const std::string& one) { return gpus_.has(one, false); });
+  return gpus_.has({}, read_key(name), false);
 }
 
 // Whether the user selected other GPUs. A row that may have its cells in other places is not left

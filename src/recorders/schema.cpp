@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/text/alternating_words.h"
 #include "base/text/ascii.h"
 #include "base/text/pattern.h"
 #include "base/text/python_number.h"
@@ -669,6 +670,27 @@ void choose_key(const Header& header, Columns& columns) {
   columns.shows_places = shows_places(header, columns);
 }
 
+// Rows of several hosts or sensors would be averaged: what tells them apart has another name.
+std::string doubt_of_words(std::span<const std::string> header, Rows rows, const Columns& columns) {
+  if (!columns.timestamp || !columns.power || !columns.device || columns.metric_name) return {};
+  MeasuredColumns read{columns.timestamp->index, columns.power->index, {columns.device->index}, {}};
+  const auto add = [&](const std::optional<std::size_t>& column) {
+    if (column) read.thing.push_back(*column);
+  };
+  if (columns.host) add(columns.host->index);
+  if (columns.key) {
+    for (const std::size_t place : columns.key->places) add(place);
+    for (const auto& column : {columns.key->index, columns.key->uuid, columns.key->pci})
+      add(column);
+  }
+  read.others.insert(columns.other_power.begin(), columns.other_power.end());
+  const auto words = alternating_words(rows, header.size(), read);
+  if (!words) return {};
+  return fmt::format(
+      "rows of one GPU alternate between '{}' and '{}' in column '{}': if it names hosts, call it 'host' in the header; else record each into a file of its own",
+      printable(words->first), printable(words->second), printable(header[words->column]));
+}
+
 // ---- What speaks against the choice
 
 // The file has one row for each run, not for each sample.
@@ -824,6 +846,7 @@ Columns choose_columns(std::span<const std::string> header, Rows rows,
   const bool is_a_summary = is_summary(from, choice, wanted);
   if (has_no_power(choice, is_a_summary)) columns.power.reset();
   choose_key(from, columns);
+  columns.identity_doubt = doubt_of_words(header, rows, columns);
   columns.sensor = sensor_of(columns);
   columns.gpu_models = models_in(from);
   columns.other_names = other_names_in(from, columns);

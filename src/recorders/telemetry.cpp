@@ -52,6 +52,11 @@ std::vector<GpuKey> Telemetry::keys() const {
   return keys;
 }
 
+std::vector<std::string> Telemetry::identity_conflicts() const {
+  const std::vector<std::string>& conflicts = head_.counts.identity_conflicts;
+  return conflicts.empty() ? spelled_twice(devices(), keys()) : conflicts;
+}
+
 void Telemetry::read(const Take& take) {
   read_rows([&](std::span<const Reading> readings, const RowStates&) { take(readings); }, {});
 }

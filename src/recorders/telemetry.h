@@ -161,9 +161,8 @@ class Telemetry {
   const std::vector<std::string>& devices() const { return head_.counts.devices; }
   // Of the same: all that the recording says about who they are.
   std::vector<GpuKey> keys() const;
-  const std::vector<std::string>& identity_conflicts() const {
-    return head_.counts.identity_conflicts;
-  }
+  // For people: what cannot be true of any GPUs, and GPUs in two spellings.
+  std::vector<std::string> identity_conflicts() const;
   const std::vector<std::string>& identity_notes() const { return head_.counts.identity_notes; }
   const Skipped& skipped() const { return head_.counts.skipped; }
   std::uint64_t rows() const { return head_.counts.rows; }

@@ -75,7 +75,7 @@ Seen see(const CheckupRequest& request) {
   seen.series.counter = telemetry.counter();
   seen.devices = surveyor.devices(telemetry.devices());
   if (seen.series.interpolation != Interpolation::hold) {
-    seen.doubts = series_doubts(recording, series.finish(), telemetry.devices(), {});
+    seen.doubts = series_doubts(recording, series, telemetry.devices(), {});
   }
   seen.zone = telemetry.zone().name();
   seen.zone_source = recording.zone_source();

@@ -197,7 +197,7 @@ void judge_unread(const RunOptions& run, const LoadReading& load, Result& result
 bool has_selected(const GpuSelection& gpus, const Result& result) {
   if (!result.telemetry) return true;  // why it was not read counts
   return std::ranges::any_of(result.telemetry->gpus, [&](const auto& gpu) {
-    return gpus.has(gpu.first, result.telemetry->series.names_hosts);
+    return gpus.has(gpu.first, gpu.second, result.telemetry->series.names_hosts);
   });
 }
 
@@ -206,7 +206,10 @@ SelectableGpus selectable(const Result& result) {
   if (!result.telemetry) return gpus;
   gpus.series = result.telemetry->series;
   gpus.measured = result.observed_gpu_ids;
-  for (const auto& [name, key] : result.telemetry->gpus) gpus.devices.push_back(name);
+  for (const auto& [name, key] : result.telemetry->gpus) {
+    gpus.devices.push_back(name);
+    gpus.keys.push_back(key);
+  }
   return gpus;
 }
 

@@ -125,7 +125,7 @@ void warn_of_series(const Recording& recording, const Telemetry& telemetry, Seri
                     Findings& findings) {
   if (findings.series.interpolation == Interpolation::hold) return;
   const Reasons doubts =
-      series_doubts(recording, series.finish(), telemetry.devices(),
+      series_doubts(recording, series, telemetry.devices(),
                     {findings.load ? findings.load->window : kAlways, kDefaultMaxSampleGapS});
   for (const Reasons::Entry& entry : doubts.entries()) {
     findings.warnings.push_back(fmt::format("{}: {}", code(entry.reason), entry.detail));
@@ -156,7 +156,7 @@ void warn_of_idle_devices(Findings& findings) {
     names.push_back(device.id);
     means_w.push_back(device.mean_w);
   }
-  if (const auto idle = idle_text(names, means_w)) {
+  if (const auto idle = idle_text(names, means_w, idle_devices(means_w))) {
     findings.warnings.push_back("idle_device: " + *idle);
   }
 }

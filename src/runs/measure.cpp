@@ -99,15 +99,19 @@ class GpuMeans {
     for (const GpuResult& gpu : result.gpus) {
       is_odd_ = is_odd_ || gpu.energy.absurd_samples > 0;  // its mean says nothing of the load
       names_.push_back(gpu.name);
+      worked_.push_back(std::ranges::find(result.working_gpus, gpu.name) !=
+                        result.working_gpus.end());
       means_w_.push_back(gpu.energy.energy_j / result.load->window.duration_s());
     }
   }
   // Without a number of GPUs, those that were idle in the window may be another run's.
   void judge(Result& result) const {
     if (!result.is_valid() || is_odd_) return;
-    auto idle = idle_text(names_, means_w_);
+    std::vector<bool> is_idle = idle_devices(means_w_);
+    for (std::size_t i = 0; i < is_idle.size(); ++i) is_idle[i] = is_idle[i] && !worked_[i];
+    auto idle = idle_text(names_, means_w_, is_idle);
     if (!idle) return;
-    const double share = idle_share(means_w_);
+    const double share = idle_share(means_w_, is_idle);
     if (share < kMostIdleShare) return result.warnings.push_back(std::move(*idle));
     result.reasons.add(Reason::idle_gpus_counted,
                        fmt::format("{}; these make up {:.0f} % of the energy", *idle, 100 * share));
@@ -116,6 +120,7 @@ class GpuMeans {
  private:
   std::vector<std::string> names_;
   std::vector<double> means_w_;
+  std::vector<bool> worked_;  // by their utilization
   bool is_odd_ = false;
 };
 
@@ -160,6 +165,7 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
   }
   MeasurementRequest wanted{request};
   wanted.may_use_threads = true;
+  wanted.asks_who_worked = !names_gpus(request) && !load.gpus;
   std::list<SeenPower> watched;  // the recording that is read
   std::list<SeenPower> power;    // of each that counts
   recordings.before = [&](std::size_t, const Recording&, MeasurementRequest& of_one) {

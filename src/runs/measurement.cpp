@@ -215,6 +215,27 @@ Reasons impossible_means(const MeanPowerGatherer& gatherer, const MeanPower& pub
   return reasons;
 }
 
+// Schema 1: where nothing states how many GPUs the run used.
+void warn_of_idle_gpus(const Question& question, const Telemetry& telemetry,
+                       const MeanPowerGatherer& gatherer, Reasons& doubts) {
+  if (question.request.expected_num_gpus || question.request.gpus.is_given()) return;
+  std::vector<std::string> names;
+  std::vector<double> means_w;
+  for (const std::uint32_t device : gatherer.devices()) {
+    names.push_back(telemetry.devices()[device]);
+    means_w.push_back(gatherer.mean_w(device));
+  }
+  std::vector<bool> is_idle = idle_devices(means_w);
+  if (std::ranges::find(is_idle, true) == is_idle.end()) return;
+  const StatedUtilization utilization = stated_utilization(question);
+  for (std::size_t i = 0; i < is_idle.size(); ++i) {
+    is_idle[i] = is_idle[i] && !(utilization.mean_pct(gatherer.devices()[i]) >= kWorkingPct);
+  }
+  if (auto text = idle_text(names, means_w, is_idle)) {
+    doubts.add(Reason::idle_gpus_counted, std::move(*text));
+  }
+}
+
 void conclude_mean_power(MeanPowerGatherer& gatherer, const Telemetry& telemetry,
                          const StatedLimits& limits, Measurement& found) {
   found.mean_power = gatherer.finish();
@@ -227,6 +248,23 @@ void conclude_mean_power(MeanPowerGatherer& gatherer, const Telemetry& telemetry
   } else {
     found.integration.reasons.add(impossible_means(gatherer, *found.mean_power, telemetry, limits));
   }
+}
+
+// The GPUs that draw as little as idle ones, and worked by their own utilization.
+std::vector<std::string> working_gpus(const Question& question, const Telemetry& telemetry,
+                                      const Integration& integration) {
+  std::vector<double> means_w;
+  for (const DeviceEnergy& gpu : integration.gpus) {
+    means_w.push_back(gpu.energy_j / question.window->duration_s());
+  }
+  const std::vector<bool> is_idle = idle_devices(means_w);
+  if (std::ranges::find(is_idle, true) == is_idle.end()) return {};
+  const StatedUtilization utilization = stated_utilization(question);
+  std::vector<std::string> working;
+  for (std::size_t i = 0; i < telemetry.devices().size(); ++i) {
+    if (utilization.mean_pct(i) >= kWorkingPct) working.push_back(telemetry.devices()[i]);
+  }
+  return working;
 }
 
 IntegrationOptions integration_options(const Question& question) {
@@ -477,6 +515,9 @@ void RunRows::conclude_fleet(const Telemetry& telemetry, FleetMeasurement& fleet
 void RunRows::conclude_integration(const Telemetry& telemetry, Measurement& found) {
   found.integration = integrator_->finish(*window_rows_, telemetry.devices());
   refuse_impossible(question_, telemetry, *limits_, found.integration);
+  if (question_.request.asks_who_worked) {
+    found.working_gpus = working_gpus(question_, telemetry, found.integration);
+  }
   if (bounds_gaps()) {
     found.gap_bound = bound_of(*question_.window, samples_, telemetry.devices());
   }
@@ -493,7 +534,7 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
   if (SeriesSink* const sink = question_.request.series) {
     keep_series(samples, telemetry.devices(), window, question_.recording.path(), *sink);
   }
-  Reasons doubts = series_doubts(question_.recording, samples, telemetry.devices(),
+  Reasons doubts = series_doubts(question_.recording, *keeper_, telemetry.devices(),
                                  {window, question_.request.max_sample_gap_s});
   doubts.add(
       window_doubts(samples, window, {question_.request.host, question_.request.clock_offset_s}));
@@ -502,6 +543,7 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
     name_silent(telemetry, keeper_->silent(), found.integration.reasons);
   } else {
     // It takes rows of one time that name no GPU as one for each.
+    warn_of_idle_gpus(question_, telemetry, *mean_, doubts);
     const bool is_known = !telemetry.facts().has_devices() && has_repeated_stamps(samples);
     if (is_known) doubts.remove(Reason::several_gpus_in_one_series);
     found.series_doubts = std::move(doubts);
@@ -616,8 +658,9 @@ void find_unread(const Telemetry& telemetry, const RowExtent& extent, Measuremen
 void check_selection(const Question& question, const Telemetry& telemetry, Measurement& found) {
   const GpuSelection& gpus = question.request.gpus;
   if (!gpus.is_given() || !question.window || question.request.is_one_of_several) return;
-  std::string fault =
-      selection_fault(gpus, telemetry.devices(), found.integration.gpu_ids, telemetry.facts());
+  const SelectableGpus all{telemetry.devices(), found.integration.gpu_ids, telemetry.facts(),
+                           telemetry.keys()};
+  std::string fault = selection_fault(gpus, std::span(&all, 1));
   if (fault.empty()) return;
   Reasons reasons;  // this one first, because others may follow from it
   reasons.add(Reason::selected_gpu_missing, std::move(fault));

@@ -49,6 +49,7 @@ struct MeasurementRequest : RunOptions {
   bool explains = true;            // says more about its reasons where it can
   std::string host = {};           // that the recording is of, for people; empty: of the only one
   bool is_one_of_several = false;  // other recordings of the run may have the selected GPUs
+  bool asks_who_worked = false;    // finds Result::working_gpus
   bool may_use_threads = false;    // for read_rows(); only if no other recording is read meanwhile
   // Also receives all readings, in the file's order.
   std::function<void(std::span<const Reading>)> also = {};
@@ -73,6 +74,7 @@ struct Measurement {
   std::optional<TelemetryFacts> telemetry;  // nullopt: it was not read
   std::vector<std::string> devices;         // all that the recording names, selected or not
   std::vector<std::string> unread_gpus;     // TelemetryFacts'
+  std::vector<std::string> working_gpus;    // Result's
   std::optional<std::string> zone_hint;
   std::optional<std::string> zone_doubt;  // Recording's
   bool could_not_read = false;            // the system's fault, not the content's

@@ -101,10 +101,11 @@ class CurveReader {
       reasons_.add(Reason::telemetry_file_unreadable, zone_fault->text);
     }
     if (request_.gpus.is_given()) {
-      std::vector<std::string> measured;
-      for (const DeviceCurve& device : recording_.curves.devices) measured.push_back(device.name);
-      std::string missing =
-          selection_fault(request_.gpus, telemetry.devices(), measured, telemetry.facts());
+      SelectableGpus all{telemetry.devices(), {}, telemetry.facts(), telemetry.keys()};
+      for (const DeviceCurve& device : recording_.curves.devices) {
+        all.measured.push_back(device.name);
+      }
+      std::string missing = selection_fault(request_.gpus, std::span(&all, 1));
       if (!missing.empty()) reasons_.add(Reason::selected_gpu_missing, std::move(missing));
     }
   }

@@ -33,6 +33,11 @@ std::string in_two_files(const GpuOfFile& a, const GpuOfFile& b, const char* ver
                      adds_uuid ? fmt::format(", with the UUID {},", printable(uuid)) : "");
 }
 
+// Two hosts are recorded in one way, and name their GPUs alike.
+bool may_be_one_host(const GpuOfFile& a, const GpuOfFile& b) {
+  return a.file->schema != b.file->schema || is_spelled_otherwise(a.gpu->second, b.gpu->second);
+}
+
 bool has_same_readings(const PowerTrace& a, const PowerTrace& b) {
   return std::ranges::equal(a.samples(), b.samples(), [](const Sample& x, const Sample& y) {
     return x.unix_s == y.unix_s && x.watts == y.watts;
@@ -76,8 +81,7 @@ RepeatedGpus repeated_gpus(std::span<const GpusOfFile> files) {
           if (same == SameGpu::yes && into != &repeated.sure) {
             into = &repeated.sure;
             text = in_two_files(other, here, "is");
-          } else if (same == SameGpu::maybe && into == nullptr &&
-                     other.file->schema != file.schema) {
+          } else if (same == SameGpu::maybe && into == nullptr && may_be_one_host(other, here)) {
             into = &repeated.possible;
             text = in_two_files(other, here, "may be");
           }

@@ -57,6 +57,17 @@ void read_states(const Recording& recording, std::span<const ConstantStretch> st
   read_whole(recording, {.take = take, .begin = wanted, .may_use_threads = false});
 }
 
+// Whether most samples are twice there, to the last digit.
+bool are_copies(std::span<const Sample> samples) {
+  std::size_t twice = 0;
+  for (std::size_t i = 1; i < samples.size(); ++i) {
+    const bool is_same =
+        samples[i].unix_s == samples[i - 1].unix_s && samples[i].watts == samples[i - 1].watts;
+    twice += is_same ? 1 : 0;
+  }
+  return 3 * twice >= samples.size();
+}
+
 std::string name_of(const KeptSeries& series) {
   return fmt::format("GPU {} of {}", printable(series.device), printable_path(series.recording));
 }
@@ -82,10 +93,58 @@ void SeriesKeeper::take(std::span<const Reading> readings) {
   }
   samples_.take(readings);
   for (const Reading& reading : readings) {
-    if (reading.kind != Reading::Kind::no_power || reading.device == kNoDevice) continue;
+    if (reading.device == kNoDevice) continue;
+    if (reading.kind == Reading::Kind::power) note_pass(reading);
+    if (reading.kind != Reading::Kind::no_power) continue;
     if (reading.device >= powerless_.size()) powerless_.resize(reading.device + 1);
     ++powerless_[reading.device];
   }
+}
+
+void SeriesKeeper::note_pass(const Reading& reading) {
+  constexpr double kBackS = 10;
+  constexpr std::size_t kMostPasses = 16;
+  if (reading.device >= passes_.size()) passes_.resize(reading.device + std::size_t{1});
+  std::vector<Pass>& passes = passes_[reading.device];
+  const bool is_new = passes.empty() || reading.unix_s < passes.back().last_unix_s - kBackS;
+  if (is_new && passes.size() < kMostPasses) passes.push_back({reading.unix_s, reading.unix_s, 0});
+  Pass& pass = passes.back();
+  pass.last_unix_s = reading.unix_s;
+  ++pass.rows;
+}
+
+bool SeriesKeeper::repeats(std::size_t device, Window window) const {
+  constexpr std::uint64_t kFewestRows = 20;
+  const auto rows_in = [](const Pass& pass, double from_s, double to_s) {
+    const double length_s = pass.last_unix_s - pass.first_unix_s;
+    return length_s > 0 ? static_cast<double>(pass.rows) * (to_s - from_s) / length_s : 0;
+  };
+  const std::vector<Pass>& passes = passes_[device];
+  for (std::size_t i = 0; i < passes.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const double from_s =
+          std::max({window.start_unix_s, passes[i].first_unix_s, passes[j].first_unix_s});
+      const double to_s =
+          std::min({window.end_unix_s, passes[i].last_unix_s, passes[j].last_unix_s});
+      if (rows_in(passes[i], from_s, to_s) < kFewestRows) continue;
+      if (rows_in(passes[j], from_s, to_s) < kFewestRows) continue;
+      return !are_copies(samples_in(samples_.devices()[device], {from_s, to_s}));
+    }
+  }
+  return false;
+}
+
+Reasons SeriesKeeper::repeated_passes(std::span<const std::string> names, Window window) const {
+  Reasons reasons;
+  for (std::size_t i = 0; i < std::min(passes_.size(), names.size()); ++i) {
+    if (i >= samples_.devices().size() || !repeats(i, window)) continue;
+    reasons.add(Reason::several_gpus_in_one_series,
+                fmt::format("the rows of GPU {} go through the same time twice, with other "
+                            "readings: it seems to be several GPUs",
+                            printable(names[i])));
+    return reasons;
+  }
+  return reasons;
 }
 
 std::vector<std::uint32_t> SeriesKeeper::silent() const {
@@ -116,9 +175,9 @@ void keep_series(const Samples& samples, std::span<const std::string> names, Win
   }
 }
 
-Reasons series_doubts(const Recording& recording, const Samples& samples,
+Reasons series_doubts(const Recording& recording, SeriesKeeper& series,
                       std::span<const std::string> names, const SeriesRules& rules) {
-  std::vector<DeviceSeries> devices = series_of(samples, names);
+  std::vector<DeviceSeries> devices = series_of(series.finish(), names);
   const std::vector<ConstantStretch> constant = constant_stretches(devices, rules);
   if (!constant.empty()) {
     try {
@@ -127,7 +186,11 @@ Reasons series_doubts(const Recording& recording, const Samples& samples,
     }
   }
   std::erase_if(devices, [](const DeviceSeries& device) { return device.samples.empty(); });
-  return series_reasons(devices, rules);
+  Reasons reasons = series_reasons(devices, rules);
+  if (!reasons.contains(Reason::several_gpus_in_one_series)) {
+    reasons.add(series.repeated_passes(names, rules.window));
+  }
+  return reasons;
 }
 
 SharedSensors shared_sensors(std::span<const KeptSeries> before, std::span<const KeptSeries> more) {

@@ -27,12 +27,24 @@ class SeriesKeeper {
   const Samples& finish();
   // Devices that have 10 rows or more, and no power in any of them.
   std::vector<std::uint32_t> silent() const;
+  // Refuses devices whose rows go through one stretch of time in the window twice, 20 rows or more
+  // each, with other readings: of two hosts, one after the other in the file. After finish().
+  Reasons repeated_passes(std::span<const std::string> names, Window window) const;
 
  private:
   Window window_;
   Samples samples_{kAlways};
   bool is_narrow_ = false;
-  std::vector<std::uint64_t> powerless_;  // rows, by device
+  // Rows of one device that follow each other and do not go back in time by 10 s or more.
+  struct Pass {
+    double first_unix_s = 0;
+    double last_unix_s = 0;
+    std::uint64_t rows = 0;
+  };
+  void note_pass(const Reading& reading);
+  bool repeats(std::size_t device, Window window) const;
+  std::vector<std::uint64_t> powerless_;   // rows, by device
+  std::vector<std::vector<Pass>> passes_;  // by device, a few
 };
 
 // The samples of one device of a recording, to be compared with other recordings.
@@ -50,9 +62,9 @@ struct SeriesSink {
 void keep_series(const Samples& samples, std::span<const std::string> names, Window window,
                  const std::string& recording, SeriesSink& sink);
 
-// The reasons of series_reasons(). If the power of a device never changes, its states are read from
-// `recording`, too, unless that fails.
-Reasons series_doubts(const Recording& recording, const Samples& samples,
+// The reasons of series_reasons() and of repeated_passes(). If the power of a device never changes,
+// its states are read from `recording`, too, unless that fails.
+Reasons series_doubts(const Recording& recording, SeriesKeeper& series,
                       std::span<const std::string> names, const SeriesRules& rules);
 
 // Sensors that are in two recordings.

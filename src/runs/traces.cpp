@@ -128,7 +128,10 @@ void check_selected(const TracesRequest& request, const std::vector<ReadFile>& f
     SelectableGpus& file = all.emplace_back();
     file.measured.assign(found.begin(), found.end());
     file.series = read.file.facts.series;
-    for (const auto& [name, key] : read.file.facts.gpus) file.devices.push_back(name);
+    for (const auto& [name, key] : read.file.facts.gpus) {
+      file.devices.push_back(name);
+      file.keys.push_back(key);
+    }
     paths.push_back(printable_path(read.file.path));
   }
   const std::string fault = selection_fault(request.gpus, all);
@@ -137,7 +140,7 @@ void check_selected(const TracesRequest& request, const std::vector<ReadFile>& f
 
 bool has_selected_gpu(const TracesRequest& request, const ReadFile& read) {
   return std::ranges::any_of(read.file.facts.gpus, [&](const auto& gpu) {
-    return request.gpus.has(gpu.first, read.file.facts.series.names_hosts);
+    return request.gpus.has(gpu.first, gpu.second, read.file.facts.series.names_hosts);
   });
 }
 
@@ -265,8 +268,8 @@ void set_unit_by_power(ReadFile& read) {
 void judge_series(const TracesRequest& request, const Recording& recording,
                   const Telemetry& telemetry, SeriesKeeper& series, ReadFile& read) {
   if (!request.accepted || telemetry.facts().interpolation == Interpolation::hold) return;
-  Reasons doubts = series_doubts(recording, series.finish(), telemetry.devices(),
-                                 {kAlways, request.max_sample_gap_s});
+  Reasons doubts =
+      series_doubts(recording, series, telemetry.devices(), {kAlways, request.max_sample_gap_s});
   if (std::ranges::any_of(read.counters, &DeviceCounter::is_unit_stated)) {
     doubts.remove(Reason::readings_repeat);
     doubts.remove(Reason::stuck_sensor);

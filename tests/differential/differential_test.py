@@ -25,7 +25,7 @@ from running import size
 RUNS = size(400, 300)
 # The rules that the reference knows. Random readings may look like no sensor's.
 AUGUST = ["--compat", "august", "--accept",
-          "several_gpus_in_one_series,same_sensor,readings_repeat,stuck_sensor"]
+          "gpu_identity_conflict,several_gpus_in_one_series,same_sensor,readings_repeat,stuck_sensor"]
 POWER_KEYS = {*reference.METRICS, *reference.ROLE_METRICS, "power_metric_schema_version",
               "power_valid", "power_invalid_reasons"}
 METRIC_KEYS_1 = ("avg_power_w", "joules_per_output_token", "joules_per_total_token")

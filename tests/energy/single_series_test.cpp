@@ -2,6 +2,8 @@
 // `period_s`, and the rows of its GPUs `apart_s` after each other.
 #include "energy/single_series.h"
 
+#include <cmath>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -77,6 +79,64 @@ TEST(SingleSeries, LooksAtTimesOnly) {
   series.take(readings);
   EXPECT_TRUE(series.doubt().starts_with("two rows have the time 1000000000.000"))
       << series.doubt();
+}
+
+// ---- GPUs in turn under one name
+
+// Rows at `phases_s` of each second, with a power for each place in a round and some noise.
+std::vector<Sample> turns(const std::vector<double>& watts, const std::vector<double>& phases_s,
+                          double noise_w) {
+  std::vector<Sample> samples;
+  for (int second = 0; second < 80; ++second) {
+    for (const double phase_s : phases_s) {
+      const auto i = static_cast<int>(samples.size());
+      const double noise = noise_w * ((i * 37 + i * i * 11) % 101 / 50.0 - 1);
+      samples.push_back({1e9 + second + phase_s, watts[samples.size() % watts.size()] + noise});
+    }
+  }
+  return samples;
+}
+
+TEST(DoubtOfTurns, FindsLevelsThatKeepTheirPlaces) {
+  for (const std::vector<double>& watts :
+       std::vector<std::vector<double>>{{600, 80},
+                                        {600, 500},
+                                        {600, 350, 80},
+                                        {600, 600, 80, 80},
+                                        {600, 500, 400, 300, 200, 350, 450, 550}}) {
+    EXPECT_TRUE(doubt_of_turns(turns(watts, {0}, 4), false).starts_with("the power of "))
+        << watts.size();
+    EXPECT_TRUE(doubt_of_turns(turns(watts, {0, 0.5}, 4), true).starts_with("the power of "))
+        << watts.size();
+  }
+}
+
+TEST(DoubtOfTurns, FindsEqualGpusByTheirPhases) {
+  for (const std::vector<double>& phases_s :
+       std::vector<std::vector<double>>{{0, 0.1}, {0, 0.3}, {0, 0.1, 0.5}, {0, 0.2, 0.25, 0.7}}) {
+    const std::vector<Sample> samples = turns({600}, phases_s, 6);
+    EXPECT_TRUE(doubt_of_turns(samples, true).starts_with("rows in groups of ")) << phases_s.size();
+    EXPECT_EQ(doubt_of_turns(samples, false), "") << "the recorder asks all GPUs at such times";
+  }
+}
+
+TEST(DoubtOfTurns, PassesOverOneGpu) {
+  EXPECT_EQ(doubt_of_turns(turns({400}, {0}, 150), true), "");
+  EXPECT_EQ(doubt_of_turns(turns({400}, {0, 0.5}, 150), true), "");
+  EXPECT_EQ(doubt_of_turns(turns({400}, {0, 0.1}, 0), true), "") << "it was asked again";
+  std::vector<double> slow(40, 100);  // a load that repeats itself after 40 s
+  slow.resize(80, 600);
+  EXPECT_EQ(doubt_of_turns(turns(slow, {0}, 4), true), "");
+  EXPECT_EQ(doubt_of_turns(turns({100, 120, 140, 160, 180, 200, 220}, {0}, 0), true), "")
+      << "i % 7";
+  EXPECT_NE(doubt_of_turns(turns({600, 80}, {0}, 0), true), "") << "load and idle";
+  const std::vector<Sample> few = turns({600, 80}, {0}, 4);
+  EXPECT_EQ(doubt_of_turns(std::span(few).first(31), true), "");
+  std::vector<Sample> pulses;  // every 2.3 s, which is no whole number of samples
+  for (int i = 0; i < 200; ++i) {
+    pulses.push_back({1e9 + i, std::fmod(i, 2.3) < 1.15 ? 600.0 : 100.0});
+  }
+  EXPECT_EQ(doubt_of_turns(pulses, true), "");
 }
 
 }  // namespace single_series_test

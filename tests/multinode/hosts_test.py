@@ -491,8 +491,8 @@ def test_rows_without_power_outside_the_window(folder):
 def test_rows_without_power_of_a_host_with_a_host_column(folder):
     lines = (rows(WATTS["a"]) + f"{START - 1},1,0\n{START - 1},5,0\n{START - 1},,0\n").splitlines()
     folder.write("a.csv", "\n".join(["timestamp,hostname,index,power.draw [W]"] +
-                                    [line.replace(",", ",gpu-node-7,", 1) for line in lines[1:]]))
-    same({"a/1": 1, "a/5": 1}, folder.hosts(*ROLES).record["boundary_degenerate_rows"])
+                                    [line.replace(",", ",gpu-node-7,", 1) for line in lines[1:]]) + "\n")
+    same({"a/1": 1, "a/5": 1, "a/unknown": 1}, folder.hosts(*ROLES).record["boundary_degenerate_rows"])
 
 
 # ---- Who the GPUs are

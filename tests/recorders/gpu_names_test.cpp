@@ -88,6 +88,94 @@ TEST(GpuNames, UsePciAddressesOfEachHost) {
   EXPECT_EQ(names.names(), (Names{"a/0", "b/0"}));
 }
 
+TEST(GpuNames, OfGpusThatWereNumberedAnewAreTheirUuids) {
+  GpuNames names;
+  EXPECT_EQ(numbers_of(names, {{.index = "0", .uuid = "GPU-a"},
+                               {.index = "1", .uuid = "GPU-b"},
+                               {.index = "1", .uuid = "GPU-a"},
+                               {.index = "0", .uuid = "GPU-b"}}),
+            (Numbers{0, 1, 0, 1}));
+  EXPECT_TRUE(names.conflicts().empty());
+  EXPECT_EQ(names.names(), (Names{"GPU-a", "GPU-b"}));
+}
+
+TEST(GpuNames, OfOneUuidMayHaveItsIndexInTwoSpellings) {
+  GpuNames names;
+  EXPECT_EQ(numbers_of(names, {{.index = "0", .uuid = "GPU-a"},
+                               {.index = "GPU 0", .uuid = "GPU-a"},
+                               {.index = "nvidia0"}}),
+            (Numbers{0, 0, 0}));
+  EXPECT_TRUE(names.conflicts().empty());
+}
+
+struct Spelled {
+  const char* plain;
+  std::vector<const char*> others;
+};
+
+TEST(PlainNames, AreEqualInAllSpellings) {
+  const Spelled indices[] = {{"0",
+                              {"00", "GPU 0", "gpu0", "GPU-0", "nvidia0", "/dev/nvidia0", "card0",
+                               "0.0", " 0 ", "device #0"}},
+                             {"12", {"012", "cuda:12", "Gpu_12", "12.0"}},
+                             {"0.1", {"0.1"}},
+                             {"total", {"Total"}},
+                             {"gpu", {"GPU"}}};
+  for (const Spelled& index : indices) {
+    for (const char* other : index.others) EXPECT_EQ(plain_index(other), index.plain) << other;
+  }
+  const Spelled addresses[] = {
+      {"7:00", {"00000000:07:00.0", "0000:07:00.0", "07:00.0", "07:00", "PCI:0000:07:00.0"}},
+      {"b:00", {"00000000:0B:00.0", "0b:00.0"}},
+      {"1:b:00", {"0001:0B:00.0", "00000001:0b:00.0"}},
+      {"b:00.1", {"0000:0B:00.1"}}};
+  for (const Spelled& pci : addresses) {
+    for (const char* other : pci.others) EXPECT_EQ(plain_pci(other), pci.plain) << other;
+  }
+  const Spelled uuids[] = {
+      {"5f0c1a2b11112222333344445555666f",
+       {"GPU-5f0c1a2b-1111-2222-3333-44445555666f", "gpu_5F0C1A2B-1111-2222-3333-44445555666F",
+        "5f0c1a2b11112222333344445555666f"}},
+      {"", {"00000000-0000-0000-0000-000000000000"}}};
+  for (const Spelled& uuid : uuids) {
+    for (const char* other : uuid.others) EXPECT_EQ(plain_uuid(other), uuid.plain) << other;
+  }
+}
+
+Names twice(const Names& names, const std::vector<GpuKey>& keys) {
+  return spelled_twice(names, keys);
+}
+
+TEST(SpelledTwice, NamesGpusThatAreOne) {
+  EXPECT_EQ(twice({"0", "1", "GPU 1"}, {{.index = "0"}, {.index = "1"}, {.index = "GPU 1"}}),
+            Names{"1 and GPU 1 are one GPU in two spellings: write one of them"});
+  const std::string whole = "GPU-5f0c1a2b-1111-2222-3333-44445555666f";
+  const char* const others[] = {"GPU-5f0c1a2b", "5f0c1a2b-1111-2222-3333-44445555666f",
+                                "GPU-5F0C1A2B-1111-2222-3333-44445555666F",
+                                "5f0c1a2b11112222333344445555666f"};
+  for (const std::string other : others) {
+    EXPECT_EQ(twice({whole, other}, {{.uuid = whole}, {.uuid = other}}).size(), 1) << other;
+  }
+  EXPECT_EQ(twice({"a", "b"}, {{.pci = "0000:07:00.0"}, {.pci = "07:00.0"}}).size(), 1);
+}
+
+TEST(SpelledTwice, PassesOverOtherGpus) {
+  EXPECT_EQ(twice({"0", "1", "10"}, {{.index = "0"}, {.index = "1"}, {.index = "10"}}), Names());
+  EXPECT_EQ(twice({"a/0", "b/0"}, {{.host = "a", .index = "0"}, {.host = "b", .index = "00"}}),
+            Names());
+  EXPECT_EQ(twice({"x", "y"},
+                  {{.index = "0", .uuid = "GPU-5f0c1a2b"}, {.index = "0", .uuid = "GPU-5f0c1a2c"}}),
+            Names());
+  EXPECT_EQ(twice({"x", "y"}, {{.uuid = "GPU-5f0c1a2b"}, {.uuid = "MIG-5f0c1a2b"}}), Names());
+  EXPECT_EQ(twice({"x", "y"}, {{.pci = "0000:07:00.0"}, {.pci = "0001:07:00.0"}}), Names());
+}
+
+TEST(ReadKey, ReadsSwappedCells) {
+  std::string text;
+  write_key({"", {}, "GPU-5f0c1a2b-1111-2222-3333-44445555666f", "3", ""}, text);
+  EXPECT_EQ(read_key(text), (GpuKey{"", "", "3", "GPU-5f0c1a2b-1111-2222-3333-44445555666f", ""}));
+}
+
 TEST(ReadKey, ReadsWhatWasWritten) {
   std::string text;
   const std::string_view places[] = {"pod-1", ""};
@@ -107,9 +195,11 @@ TEST(NamesNoGpu, IsTrueOfWordsForNone) {
 }
 
 TEST(IsPlaceName, KnowsSpellings) {
-  for (const char* name : {"node_id", "node_name", "nodename", "Hostname", "host_name", "k8s_node",
-                           "server", "machine", "pod", "vm", "rank", "local_rank", "worker",
-                           "worker_id", "container_name", "ip", "node_rank", "instance"}) {
+  for (const char* name : {"node_id",  "node_name",  "nodename", "Hostname",  "host_name",
+                           "k8s_node", "server",     "machine",  "pod",       "vm",
+                           "rank",     "local_rank", "worker",   "worker_id", "container_name",
+                           "ip",       "node_rank",  "instance", "fqdn",      "SLURMD_NODENAME",
+                           "job_host", "computer",   "src_host"}) {
     EXPECT_TRUE(is_place_name(name)) << name;
   }
   for (const char* name : {"index", "gpu", "power", "node_power", "host_memory", "pid", "region",

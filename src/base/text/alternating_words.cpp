@@ -1,0 +1,103 @@
+// Looks at the words of rows that follow each other.
+#include "base/text/alternating_words.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <string_view>
+
+#include "base/text/python_number.h"
+#include "base/text/unicode.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::size_t kMostWords = 16;
+constexpr std::size_t kFewestPairs = 3;
+
+std::string_view cell_in(const std::vector<std::string>& row, std::size_t index) {
+  return index < row.size() ? strip(row[index]) : std::string_view();
+}
+
+std::string thing_of(const std::vector<std::string>& row, const MeasuredColumns& columns) {
+  std::string thing;
+  for (const std::size_t column : columns.thing) (thing += '\n') += cell_in(row, column);
+  return thing;
+}
+
+// Not a measured value such as "98 %".
+bool is_unmeasured(std::string_view cell) {
+  return !cell.starts_with("0x") && !python_float(cell.substr(0, cell.find(' ')));
+}
+
+// The rows of one thing, by the words of one column.
+struct WordTurns {
+  std::string_view last_word = {};
+  std::string_view last_value = {};
+  std::string_view last_time = {};
+  std::set<std::string_view> words = {};
+};
+
+// What rows that follow each other have.
+struct Pairs {
+  std::size_t all = 0;
+  std::size_t same_word = 0;
+  std::size_t turns = 0;  // to a word that was there before, or at the same time
+  std::size_t other_value = 0;
+
+  bool are_turns() const {
+    return turns >= kFewestPairs && 20 * same_word <= all && 5 * turns >= 3 * all &&
+           2 * other_value >= all;
+  }
+};
+
+// Adds a row, and what it has with the one before.
+void note_row(std::string_view time, std::string_view value, std::string_view word,
+              WordTurns& thing, Pairs& pairs) {
+  if (!thing.words.empty()) {
+    ++pairs.all;
+    const bool is_same = word == thing.last_word;
+    pairs.same_word += is_same ? 1 : 0;
+    pairs.turns += !is_same && (time == thing.last_time || thing.words.contains(word)) ? 1 : 0;
+    pairs.other_value += value != thing.last_value ? 1 : 0;
+  }
+  thing.words.insert(word);
+  thing.last_word = word;
+  thing.last_value = value;
+  thing.last_time = time;
+}
+
+std::optional<AlternatingWords> words_of_column(std::span<const std::vector<std::string>> rows,
+                                                std::size_t column,
+                                                const MeasuredColumns& columns) {
+  std::map<std::string, WordTurns> things;
+  std::set<std::string_view> words;
+  Pairs pairs;
+  for (const auto& row : rows) {
+    const std::string_view value = cell_in(row, columns.value);
+    const std::string_view word = cell_in(row, column);
+    if (value.empty()) continue;
+    if (word.empty() || !is_unmeasured(word)) return std::nullopt;
+    words.insert(word);
+    if (words.size() > kMostWords) return std::nullopt;
+    note_row(cell_in(row, columns.time), value, word, things[thing_of(row, columns)], pairs);
+  }
+  if (words.size() < 2 || !pairs.are_turns()) return std::nullopt;
+  return AlternatingWords{column, std::string(*words.begin()),
+                          std::string(*std::next(words.begin()))};
+}
+
+}  // namespace
+
+std::optional<AlternatingWords> alternating_words(std::span<const std::vector<std::string>> rows,
+                                                  std::size_t column_count,
+                                                  const MeasuredColumns& columns) {
+  for (std::size_t i = 0; i < column_count; ++i) {
+    if (i == columns.time || i == columns.value || columns.others.contains(i)) continue;
+    if (std::ranges::find(columns.thing, i) != columns.thing.end()) continue;
+    if (auto found = words_of_column(rows, i, columns)) return found;
+  }
+  return std::nullopt;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+"""Who was measured: totals, spellings, hosts in columns of other names, and GPUs in turn under one name.
+
+Energies are sums by hand: mean watts times 60 s. The readings of each GPU are whole numbers around its mean
+whose sum over the window is known.
+
+usage: tests/runs/measured_gpus_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
+"""
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from running import run_tests  # noqa: E402  (beside the folders that share it)
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
+START = 1_788_852_000
+TIMES = range(-5, 66)
+WINDOW = 60  # seconds, from START
+UUIDS = ["GPU-5f0c1a2b-1111-2222-3333-444455556600", "GPU-a7d01c3e-1111-2222-3333-444455556601"]
+PCI = ["00000000:07:00.0", "00000000:0B:00.0"]
+
+
+def power(seed, mean):
+    """Watts by time, with noise of 30 W."""
+    die = random.Random(seed)
+    return {at: mean + die.randint(-30, 30) for at in TIMES}
+
+
+GPUS = [power(seed, 300 + 40 * seed) for seed in range(4)]
+
+
+def joules(watts):
+    """By the trapezoid, from 0 to WINDOW."""
+    return sum((watts[at] + watts[at + 1]) / 2 for at in range(WINDOW))
+
+
+class Folder:
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+        self.result()
+
+    def result(self, **more):
+        self.write("run.json", json.dumps({
+            "benchmark_start_time_unix": START, "benchmark_end_time_unix": START + WINDOW, "duration": WINDOW,
+            "completed": 5, "total_input_tokens": 8000, "total_output_tokens": 1000} | more))
+
+    def write(self, name, text):
+        (self.path / name).write_text(text)
+        return name
+
+    def table(self, header, rows, name="gpu.csv"):
+        return self.write(name, header + "\n" + "\n".join(rows) + "\n")
+
+    def call(self, *words):
+        done = subprocess.run([PROGRAM, *map(str, words)], cwd=self.path, capture_output=True, text=True,
+                              env={"PATH": os.environ["PATH"], "TZ": "UTC"})
+        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+        return self
+
+    def measure(self, *more, files=("gpu.csv",)):
+        self.call("measure", "run.json", *files, "--timezone", "UTC", "--json", *more)
+        assert self.out.startswith("{"), self.err
+        return json.loads(self.out)["runs"][0]
+
+
+def refuses(folder, reason, *said, more=()):
+    run = folder.measure(*more)
+    assert reason in run["reasons"], (run["reasons"], run["details"])
+    for words in said:
+        assert words in run["details"], (words, run["details"])
+
+
+def is_valid(folder, expected, more=()):
+    run = folder.measure(*more)
+    assert run["reasons"] == [], run["details"]
+    found = run["total_gpu_energy_j"]
+    assert abs(found - expected) < 1e-3 * expected, (expected, found)
+    return run
+
+
+# ---- Totals
+
+def with_total(folder, name, of, gpus=3):
+    rows = []
+    for at in TIMES:
+        own = [GPUS[gpu][at] for gpu in range(gpus)]
+        rows += [f"{START + at},{gpu},{watts}" for gpu, watts in enumerate(own)]
+        rows.append(f"{START + at},{name},{of(own):.2f}")
+    folder.table("timestamp,index,power.draw [W]", rows)
+    return sum(joules(GPUS[gpu]) for gpu in range(gpus))
+
+
+def test_totals_do_not_count(folder):
+    for name, of in (("total", sum), ("all", sum), ("gpu_total", sum), ("8", sum), ("3", sum),
+                     ("average", lambda own: sum(own) / len(own)), ("9", lambda own: sum(own) / len(own))):
+        right = with_total(folder, name, of)
+        refuses(folder, "same_sensor", "--gpus 0,1,2 ")
+        is_valid(folder, right, more=["--gpus", "0,1,2"])
+        folder.result(num_gpus=4)
+        refuses(folder, "same_sensor")
+        folder.result()
+
+
+def test_a_total_may_be_chosen(folder):
+    is_valid(folder, with_total(folder, "total", sum), more=["--gpus", "total"])
+
+
+# ---- Spellings
+
+def halves(folder, header, first, second):
+    """The names of two GPUs, which change in every other row."""
+    rows = []
+    for at in TIMES:
+        for half in (0, 1):
+            for gpu in range(2):
+                name = (first, second)[half](gpu)
+                rows.append(f"{START + at + half / 2},{name},{GPUS[gpu][at]}")
+    folder.table(header, rows)
+
+
+def test_two_spellings_of_one_gpu_are_not_two(folder):
+    pairs = [("index", str, other) for other in (
+        lambda gpu: f"GPU {gpu}", lambda gpu: f"nvidia{gpu}", lambda gpu: f"0{gpu}", lambda gpu: f"gpu{gpu}",
+        lambda gpu: f"{gpu}.0")]
+    pairs += [("uuid", lambda gpu: UUIDS[gpu], other) for other in (
+        lambda gpu: UUIDS[gpu][4:], lambda gpu: UUIDS[gpu].upper(), lambda gpu: UUIDS[gpu].replace("-", ""),
+        lambda gpu: UUIDS[gpu][:12])]
+    pairs += [("pci.bus_id", lambda gpu: PCI[gpu], other) for other in (
+        lambda gpu: PCI[gpu][4:], lambda gpu: PCI[gpu][9:])]
+    for column, first, second in pairs:
+        halves(folder, f"timestamp,{column},power.draw [W]", first, second)
+        refuses(folder, "gpu_identity_conflict", "are one GPU in two spellings")
+
+
+def test_spellings_beside_a_uuid_are_one_gpu(folder):
+    halves(folder, "timestamp,index,uuid,power.draw [W]", lambda gpu: f"{gpu},{UUIDS[gpu]}",
+           lambda gpu: f"GPU {gpu},{UUIDS[gpu][4:].upper()}")
+    run = folder.measure()
+    assert (run["reasons"], run["num_gpus"] if "num_gpus" in run else 2) == ([], 2), run
+
+
+def by_uuid(folder, row):
+    folder.table("timestamp,index,uuid,power.draw [W]", [
+        f"{START + at},{row(at, gpu)},{GPUS[gpu][at]}" for at in TIMES for gpu in range(2)])
+    return joules(GPUS[0]) + joules(GPUS[1])
+
+
+def test_uuids_count_where_indices_change(folder):
+    both = by_uuid(folder, lambda at, gpu: f"{gpu if at < 30 else 1 - gpu},{UUIDS[gpu]}")
+    is_valid(folder, both)
+    is_valid(folder, joules(GPUS[1]), more=["--gpus", UUIDS[1]])
+
+
+def test_swapped_cells_are_read(folder):
+    is_valid(folder, by_uuid(folder, lambda at, gpu: f"{gpu},{UUIDS[gpu]}" if at < 30 else f"{UUIDS[gpu]},{gpu}"))
+
+
+def test_gpus_may_be_named_by_any_of_their_names(folder):
+    by_uuid(folder, lambda at, gpu: f"{gpu},{UUIDS[gpu]}")
+    for name in ("1", "gpu1", "GPU 1", UUIDS[1], UUIDS[1][:12], UUIDS[1][4:], UUIDS[1][4:].upper(),
+                 UUIDS[1].replace("-", "")):
+        is_valid(folder, joules(GPUS[1]), more=["--gpus", name])
+
+
+def test_spellings_in_two_files_warn(folder):
+    for name, spelled in (("gpu.csv", "{}"), ("more.csv", "GPU {}")):
+        folder.table("timestamp,index,power.draw [W]", [
+            f"{START + at},{spelled.format(gpu)},{power(9, 300)[at] + len(spelled)}" for at in TIMES for gpu in range(1)],
+            name)
+    run = folder.measure(files=("gpu.csv", "more.csv"))
+    assert run["reasons"] or any("may be GPU" in warning for warning in run["warnings"]), run
+
+
+# ---- Hosts in columns of other names
+
+OTHERS = [power(10 + seed, 300 + 40 * seed) for seed in range(4)]
+
+
+def two_hosts(folder, column, way):
+    """Rows of two hosts, each with GPUs 0 and 1: at the same times, at others, or one host after the other."""
+    apart = 0.37 if way == "apart" else 0
+    rows = [(at + (apart if host else 0), host, gpu, (GPUS, OTHERS)[host][gpu][at])
+            for at in TIMES for host in (0, 1) for gpu in range(2)]
+    if way == "blocks":
+        rows.sort(key=lambda row: row[1])
+    folder.table(f"timestamp,{column},index,power.draw [W]",
+                 [f"{START + at},host-{'ab'[host]},{gpu},{watts}" for at, host, gpu, watts in rows])
+    return sum(joules(watts[gpu]) for watts in (GPUS, OTHERS) for gpu in range(2))
+
+
+def test_columns_of_hosts_tell_gpus_apart(folder):
+    for column in ("fqdn", "SLURMD_NODENAME", "job_host", "computer", "machine_name"):
+        for way in ("together", "blocks"):
+            is_valid(folder, two_hosts(folder, column, way))
+
+
+def test_unknown_columns_of_hosts_are_refused(folder):
+    for column in ("source", "where", "chassis", "env"):
+        for way in ("together", "apart"):
+            two_hosts(folder, column, way)
+            refuses(folder, "gpu_identity_conflict", f"'host-a' and 'host-b' in column '{column}'")
+        two_hosts(folder, column, "blocks")
+        refuses(folder, "several_gpus_in_one_series", "go through the same time twice")
+
+
+def test_words_that_say_nothing_of_the_gpu_are_passed_over(folder):
+    """States that change now and then, times, and processes that repeat their GPU's power."""
+    for word in (lambda at, gpu: "P0" if at % 7 else "P2", lambda at, gpu: f"t{at}",
+                 lambda at, gpu: ["Active", "Not Active"][(at // 3) % 2]):
+        folder.table("timestamp,what,index,power.draw [W]", [
+            f"{START + at},{word(at, gpu)},{gpu},{GPUS[gpu][at]}" for at in TIMES for gpu in range(2)])
+        is_valid(folder, joules(GPUS[0]) + joules(GPUS[1]))
+    folder.table("timestamp,process_name,index,power.draw [W]", [
+        f"{START + at},{process},{gpu},{GPUS[gpu][at]}" for at in TIMES for gpu in range(2) for process in ("a", "b")])
+    is_valid(folder, joules(GPUS[0]) + joules(GPUS[1]))
+
+
+def test_a_copy_after_the_rows_counts_once(folder):
+    rows = [f"{START + at},{gpu},{GPUS[gpu][at]}" for at in TIMES for gpu in range(2)]
+    folder.table("timestamp,index,power.draw [W]", rows + rows)
+    is_valid(folder, joules(GPUS[0]) + joules(GPUS[1]))
+
+
+# ---- GPUs in turn
+
+def test_gpus_in_turn_under_one_name_are_refused(folder):
+    for levels in ((600, 80), (600, 350, 80), (600, 600, 80, 80)):
+        folder.table("timestamp,index,power.draw [W]", [
+            f"{START + at},0,{levels[at % len(levels)] + GPUS[0][at] / 100:.2f}" for at in TIMES])
+        refuses(folder, "several_gpus_in_one_series")
+    die = random.Random(3)
+    folder.table("timestamp,index,power.draw [W]", [
+        f"{START + at + phase},0,{600 + die.uniform(-6, 6):.2f}" for at in TIMES for phase in (0, 0.1)])
+    refuses(folder, "several_gpus_in_one_series", "at the same phases")
+
+
+# ---- Idle
+
+def with_utilization(folder, gpus):
+    folder.table("timestamp,index,power.draw [W],utilization.gpu [%]", [
+        f"{START + at},{gpu},{watts + GPUS[gpu][at] / 100:.2f},{used} %"
+        for at in TIMES for gpu, (watts, used) in enumerate(gpus)])
+
+
+def test_gpus_that_worked_are_not_idle(folder):
+    with_utilization(folder, [(600, 98), (200, 98), (200, 98), (200, 98)])
+    run = folder.measure()
+    assert run["reasons"] == [] and not any("below 40 %" in warning for warning in run["warnings"]), run
+    with_utilization(folder, [(600, 98), (200, 0), (200, 0), (200, 0)])
+    refuses(folder, "idle_gpus_counted", "--gpus 0")
+
+
+def test_single_runs_warn_of_idle_gpus(folder):
+    folder.write("agg_run.json", "{}")
+    with_utilization(folder, [(600, 98), (600, 98), (60, 0)])
+    folder.call("--csv", "gpu.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json")
+    assert "idle_gpus_counted: the mean power of 2 is below 40 %" in folder.err, folder.err
+    with_utilization(folder, [(600, 98), (600, 98), (200, 98)])
+    folder.call("--csv", "gpu.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json")
+    assert "idle_gpus_counted" not in folder.err, folder.err
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(globals(), Folder))
