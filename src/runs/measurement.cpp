@@ -495,6 +495,8 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
                                  {window, question_.request.max_sample_gap_s});
   if (question_.request.schema_version == 2) {
     found.integration.reasons.add(doubts);
+    found.series_doubts = possible_series_doubts(samples, telemetry.devices(),
+                                                 {window, question_.request.max_sample_gap_s});
     name_silent(telemetry, keeper_->silent(), found.integration.reasons);
   } else {
     // It takes rows of one time that name no GPU as one for each.

@@ -116,6 +116,13 @@ void keep_series(const Samples& samples, std::span<const std::string> names, Win
   }
 }
 
+Reasons possible_series_doubts(const Samples& samples, std::span<const std::string> names,
+                               const SeriesRules& rules) {
+  std::vector<DeviceSeries> devices = series_of(samples, names);
+  std::erase_if(devices, [](const DeviceSeries& device) { return device.samples.empty(); });
+  return possible_series_reasons(devices, rules);
+}
+
 Reasons series_doubts(const Recording& recording, const Samples& samples,
                       std::span<const std::string> names, const SeriesRules& rules) {
   std::vector<DeviceSeries> devices = series_of(samples, names);
