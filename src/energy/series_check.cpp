@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,6 +10,7 @@
 
 #include "base/text/unicode.h"
 #include "core/telemetry/samples.h"
+#include "energy/quantile.h"
 #include "energy/single_series.h"
 #include "energy/stale_readings.h"
 #include "energy/stuck_sensor.h"
@@ -137,9 +137,7 @@ double median_of_moves(std::span<const double> values) {
   for (std::size_t i = 1; i < values.size(); ++i) {
     moves.push_back(std::abs(values[i] - values[i - 1]));
   }
-  const auto middle = moves.begin() + static_cast<std::ptrdiff_t>(moves.size() / 2);
-  std::ranges::nth_element(moves, middle);
-  return *middle;
+  return quantile_of(std::move(moves), 0.5);
 }
 
 // Whether they are one sensor, to whose readings something small is added, different for each
@@ -245,7 +243,7 @@ std::string several_gpus_text(const DeviceSeries& device, const SeriesRules& rul
 }
 
 std::string repeat_text(const DeviceSeries& device, const SeriesRules& rules) {
-  const std::string why = stale_text(device.samples, rules.max_sample_gap_s);
+  const std::string why = energy::stale_text(device.samples, rules.max_sample_gap_s);
   return why.empty() ? why : fmt::format("GPU {} has {}", printable(device.device), why);
 }
 
@@ -272,7 +270,7 @@ Sameness sameness(std::span<const Sample> a, std::span<const Sample> b, bool of_
 Reasons possible_series_reasons(std::span<const DeviceSeries> devices, const SeriesRules& rules) {
   std::vector<std::string> held;
   for (const DeviceSeries& device : devices) {
-    const auto found_s = possible_hold_s(device.samples, rules.max_sample_gap_s);
+    const auto found_s = energy::possible_hold_s(device.samples, rules.max_sample_gap_s);
     if (!found_s) continue;
     held.push_back(
         fmt::format("GPU {} reads the same for {:.3g} s", printable(device.device), *found_s));
@@ -293,7 +291,7 @@ Reasons series_reasons(std::span<const DeviceSeries> devices, const SeriesRules&
   for (std::size_t i = 0; i < devices.size(); ++i) {
     add(several_gpus_text(devices[i], rules), several);
     add(repeat_text(devices[i], rules), repeat);
-    add(stuck_text(devices, i, rules), stuck);
+    add(energy::stuck_text(devices, i, rules), stuck);
   }
   Reasons reasons;
   add_all(Reason::several_gpus_in_one_series, several, reasons);

@@ -13,6 +13,9 @@
 
 namespace aggregate_power {
 
+using energy::DeviceSeries;
+using energy::SeriesRules;
+
 // several_gpus_in_one_series, same_sensor, readings_repeat and stuck_sensor, with the devices.
 //
 // * several_gpus_in_one_series: SingleSeries has a doubt of a device.

@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-namespace aggregate_power {
+#include "energy/quantile.h"
+
+namespace aggregate_power::energy {
 namespace {
 
 constexpr std::size_t kFewestFresh = 5;
@@ -40,11 +43,7 @@ std::vector<Hold> holds_of(std::span<const Sample> samples) {
   return holds;
 }
 
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
+double median_of(std::vector<double> values) { return quantile_of(std::move(values), 0.5); }
 
 // The usual time between samples: a recorder may have been away.
 double step_of(std::span<const Sample> samples) {
@@ -288,4 +287,4 @@ std::string stale_text(std::span<const Sample> all, double max_gap_s) {
   return {};
 }
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::energy

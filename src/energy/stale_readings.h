@@ -8,7 +8,7 @@
 
 #include "aggregate_power/sample.h"
 
-namespace aggregate_power {
+namespace aggregate_power::energy {
 
 // The time between new values of a sensor that is slower than its recorder; nullopt: the readings
 // do not show one. Values change only at multiples of this time, give or take a sample, at least 8
@@ -35,4 +35,4 @@ std::optional<double> interpolated_s(std::span<const Sample> samples, double max
 // Empty: they are not.
 std::string stale_text(std::span<const Sample> samples, double max_gap_s);
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::energy

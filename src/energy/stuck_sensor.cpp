@@ -13,13 +13,13 @@
 #include "base/text/unicode.h"
 #include "core/telemetry/samples.h"
 
-namespace aggregate_power {
+namespace aggregate_power::energy {
 namespace {
 
 constexpr std::size_t kFewestReadings = 20;
 constexpr double kFifth = 0.2;
-constexpr double kWorkingPct = 20;        // of utilization
-constexpr double kSurelyWorkingPct = 50;  // where only a part of the window is constant
+constexpr double kBusyPct = 20;        // of utilization
+constexpr double kSurelyBusyPct = 50;  // where only a part of the window is constant
 constexpr double kIdlePct = 5;
 constexpr double kIdleLevel = 1.25;  // an idle GPU draws at most so many times the least of others
 constexpr double kWholeIdleLevel = 1.5;  // the same, if it draws one whole number of watts
@@ -232,11 +232,11 @@ std::string what_moved(std::span<const DeviceSeries> devices, std::size_t own,
   if (constant.is_of_window && is_whole_watts(watts) && watts >= kAtLimit * whole.highest)
     return {};
   const ValueRange used = usual_range(device.utilization_pct);
-  const double working_pct = constant.is_of_part ? kSurelyWorkingPct : kWorkingPct;
+  const double working_pct = constant.is_of_part ? kSurelyBusyPct : kBusyPct;
   if (used.highest >= working_pct && used.least <= used.highest / 2) {
     return fmt::format("its utilization went from {:g} to {:g} %", used.least, used.highest);
   }
-  if (constant.is_of_window && !is_whole && used.least >= kWorkingPct &&
+  if (constant.is_of_window && !is_whole && used.least >= kBusyPct &&
       varies_elsewhere(device, constant)) {
     return fmt::format("its utilization was {:g} % or more, and its other readings vary",
                        used.least);
@@ -304,4 +304,4 @@ std::string stuck_text(std::span<const DeviceSeries> devices, std::size_t own,
       total_w > 0 ? 100 * watts / total_w : 0, watts > 0 ? "" : without_zeros(devices));
 }
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::energy

@@ -10,7 +10,7 @@
 
 #include "aggregate_power/sample.h"
 
-namespace aggregate_power {
+namespace aggregate_power::energy {
 
 struct DeviceSeries {
   std::string device;               // its name
@@ -45,4 +45,4 @@ std::vector<ConstantStretch> constant_stretches(std::span<const DeviceSeries> de
 std::string stuck_text(std::span<const DeviceSeries> devices, std::size_t own,
                        const SeriesRules& rules);
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::energy

@@ -154,10 +154,6 @@ TelemetryFacts facts_of(const Telemetry& telemetry, const Question& question) {
   return facts;
 }
 
-bool are_large(const SeriesFacts& facts) {
-  return !facts.gpu_models.empty() && std::ranges::all_of(facts.gpu_models, is_large_gpu);
-}
-
 // Adds a reason for every GPU that cannot have drawn what its readings say.
 void refuse_impossible(const Question& question, const Telemetry& telemetry,
                        const StatedLimits& limits, Integration& integration) {
@@ -729,6 +725,10 @@ Measurement read(const Question& question) {
 
 PlausibleWatts plausible_watts(const SeriesFacts& facts) {
   return plausible_watts(facts.sensor.scope, facts.has_power_limit);
+}
+
+bool are_large(const SeriesFacts& facts) {
+  return !facts.gpu_models.empty() && std::ranges::all_of(facts.gpu_models, is_large_gpu);
 }
 
 bool has_own_limit(const SeriesFacts& facts) {

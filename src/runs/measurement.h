@@ -31,6 +31,8 @@ struct SensorReadings;
 
 // What its sensors can read.
 PlausibleWatts plausible_watts(const SeriesFacts& facts);
+// Whether all GPUs that it names are boards that never draw 5 W.
+bool are_large(const SeriesFacts& facts);
 // Whether what rows state of their GPU's limit is about the power that is read.
 bool has_own_limit(const SeriesFacts& facts);
 

@@ -14,6 +14,7 @@
 namespace aggregate_power {
 namespace series_check_test {
 
+using energy::refresh_s;
 using Series = std::vector<Sample>;
 
 // 500 W +- 50 W, to 0.01 W.
