@@ -159,7 +159,6 @@ std::string impossible_window_text(double mean_w, double peak_w, PowerUnit::Size
 std::string impossible_power_text(const DrawnPower& drawn, PowerUnit::Size read_as,
                                   const PlausibleWatts& plausible) {
   constexpr double kMostOverLimit = 1.3;
-  constexpr double kSurelyWorkingPct = 50;
   const double most_w = plausible.most_w;
   const StatedLimits::Device& stated = drawn.stated;
   const bool are_few = drawn.absurd_samples > 0 && drawn.absurd_samples < drawn.samples / 2;

@@ -93,6 +93,7 @@ struct DrawnPower {
 // Why no GPU drew that, with the unit that is likely meant, for people; empty: one may have. A card
 // that worked draws at least kLeastWorkingWatts.
 inline constexpr double kLeastWorkingWatts = 5;
+inline constexpr double kSurelyWorkingPct = 50;  // of utilization
 std::string impossible_power_text(const DrawnPower& drawn, PowerUnit::Size read_as,
                                   const PlausibleWatts& plausible);
 

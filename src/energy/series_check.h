@@ -2,7 +2,6 @@
 // once, fresh, and of one that moves. Pure arithmetic.
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,36 +9,26 @@
 
 #include "aggregate_power/reason.h"
 #include "aggregate_power/sample.h"
+#include "energy/stuck_sensor.h"
 
 namespace aggregate_power {
 
-struct DeviceSeries {
-  std::string device;               // its name
-  std::span<const Sample> samples;  // in time order, then in the file's order
-  // Each that it stated of itself in its constant_stretches().
-  std::vector<double> utilization_pct = {};
-  std::vector<double> temperature_c = {};
-};
-
-struct SeriesRules {
-  Window window = kAlways;  // whose energy counts
-  double max_sample_gap_s = 3;
-};
+using energy::DeviceSeries;
+using energy::SeriesRules;
 
 // several_gpus_in_one_series, same_sensor, readings_repeat and stuck_sensor, with the devices.
 //
 // * several_gpus_in_one_series: SingleSeries has a doubt of a device.
 // * same_sensor: devices whose readings are equal at all their common times, at least 20, with at
-//   least 5 values; not steps between a few plateaus. Or a device is the total of others, see
-//   total_text().
-// * readings_repeat: the values of a device change only at multiples of a time that is longer than
-//   the gap that is accepted, see refresh_s().
-// * stuck_sensor: the power is one value, at least 20 times, in the whole recording or throughout
-//   the window and up to where it changes, while the device's utilization doubles, another device's
-//   power changes by more than a fifth, or, if the value has decimals, the device's temperature
-//   does, or the device works while its readings elsewhere vary. An idle device draws about as much
-//   as others when they are idle; one at its limit in the window draws as much nowhere else.
+//   least 5 values; not steps between a few plateaus. Of sensors that are not coarse, 9 in 10 moves
+//   suffice, and so do readings that differ by 0.2 % at most, to both sides, and move much more. Or
+//   a device is the total of others, see total_text().
+// * readings_repeat: see stale_text().
+// * stuck_sensor: see stuck_text().
 Reasons series_reasons(std::span<const DeviceSeries> devices, const SeriesRules& rules);
+
+// What may be wrong and is no reason to refuse: readings_repeat, see possible_hold_s().
+Reasons possible_series_reasons(std::span<const DeviceSeries> devices, const SeriesRules& rules);
 
 // ---- The parts
 
@@ -53,21 +42,5 @@ enum class Sameness {
   certain,
 };
 Sameness sameness(std::span<const Sample> a, std::span<const Sample> b, bool of_two_recordings);
-
-// The time between new values of a sensor that is slower than its recorder; nullopt: the readings
-// do not show one. Values change only at multiples of this time, give or take a sample, at least 8
-// times in 10, and never sooner; of the values, 5 differ, or all. A sensor that repeats itself
-// because it is rounded, idle or at its limit changes at times of all lengths, or by its last digit
-// only.
-std::optional<double> refresh_s(std::span<const Sample> samples);
-
-// Where a device's power never changed, in the recording or in the window, for at least 20 samples:
-// what else the device stated meanwhile is worth a look.
-struct ConstantStretch {
-  std::size_t device = 0;  // its place
-  Window stretch;
-};
-std::vector<ConstantStretch> constant_stretches(std::span<const DeviceSeries> devices,
-                                                const SeriesRules& rules);
 
 }  // namespace aggregate_power

@@ -18,13 +18,22 @@ constexpr double kMuchLonger = 4;
 // Rows of N GPUs in turn: each row's power is near that of N rows before, and not of the one
 // before.
 constexpr double kClearAlternation = 0.02;  // of the mean power, from row to row
-constexpr double kClearRhythm = 0.1;        // of the mean interval, from row to row
+constexpr double kClearRhythm = 0.8;        // of the mean interval, from row to row
 constexpr double kMuchAlike = 4;
 constexpr std::uint64_t kFewest = 2;
 constexpr std::uint64_t kOneIn = 12;
 // A sensor that is asked again so soon repeats its reading; another GPU has another one.
 constexpr double kSoonS = 0.05;
 constexpr double kOtherPower = 0.002;  // of the power
+// The groups of several GPUs have one size, and each GPU has its place in them and a power of its
+// own. One GPU that is asked several times at once has neither.
+constexpr double kOneSize = 0.8;         // of the groups
+constexpr double kOwnPower = 4;          // standard errors from the mean of the groups
+constexpr double kClearlyOther = 0.012;  // of the power, from row to row within a group
+constexpr double kOwnCourse = 0.35;      // correlation with the group before
+constexpr double kAsFarApart = 0.7;      // of the steps from group to group
+constexpr double kOften = 0.45;
+constexpr std::uint64_t kFewestGroups = 5;
 // So many times with several readings are an accident.
 constexpr std::uint64_t kFewTimes = 3;
 constexpr std::uint64_t kOneTimeIn = 5;
@@ -186,6 +195,7 @@ void SingleSeries::take(std::span<const Sample> samples) {
     if (times_ == 0 || sample.unix_s != last_.unix_s) take_time(sample.unix_s);
     take_stamp(sample.unix_s);
     power_.add(sample.watts);
+    groups_.add(sample.unix_s, sample.watts);
     last_ = sample;
   }
 }
@@ -204,6 +214,59 @@ void SingleSeries::take_time(double unix_s) {
 void SingleSeries::finish_stamp() {
   differing_ += differs_ ? 1 : 0;
   differs_ = false;
+}
+
+void Groups::add(double unix_s, double watts) {
+  if (size_ > 0 && unix_s - last_unix_s_ > kSoonS) finish();
+  if (size_ < kMost) watts_[size_] = watts;
+  ++size_;
+  last_unix_s_ = unix_s;
+}
+
+void Groups::finish() {
+  if (size_ >= 2 && size_ <= kMost) {
+    ++groups_;
+    ++of_size_[size_];
+    double sum_w = 0;
+    for (std::size_t i = 0; i < size_; ++i) sum_w += watts_[i];
+    const double mean_w = sum_w / static_cast<double>(size_);
+    for (std::size_t i = 0; i < size_; ++i) {
+      const double off_w = watts_[i] - mean_w;
+      places_[i].add(off_w);
+      in_course_ += off_w * off_w_[i];
+      off_w_[i] = off_w;
+    }
+    for (std::size_t i = 1; i < size_; ++i) {
+      within_.add(std::abs(watts_[i] - watts_[i - 1]));
+      power_.add(watts_[i]);
+    }
+    const double step_w = std::abs(watts_[0] - first_w_);
+    if (groups_ > 1 && std::abs(watts_[1] - watts_[0]) >= kAsFarApart * step_w) ++as_far_apart_;
+    first_w_ = watts_[0];
+  }
+  size_ = 0;
+}
+
+bool Groups::are_of_several() {
+  finish();
+  if (groups_ < kFewestGroups) return true;  // too few to tell
+  const std::uint64_t usual = *std::ranges::max_element(of_size_);
+  if (static_cast<double>(usual) < kOneSize * static_cast<double>(groups_)) return false;
+  const bool have_own_power = std::ranges::any_of(places_, [](const Moments& place) {
+    return place.count >= kFewestGroups &&
+           std::abs(place.mean()) > kOwnPower * place.standard_error();
+  });
+  double squares = 0;
+  for (const Moments& place : places_) squares += place.squares;
+  const bool have_own_course = in_course_ > kOwnCourse * squares;
+  return have_own_power || have_own_course ||
+         (within_.mean() >= kClearlyOther * power_.mean() &&
+          static_cast<double>(as_far_apart_) >= kOften * static_cast<double>(groups_));
+}
+
+double Groups::Moments::standard_error() const {
+  const double variance = std::max(0.0, squares / static_cast<double>(count) - mean() * mean());
+  return std::sqrt(variance / static_cast<double>(count));
 }
 
 void SingleSeries::take_pair(Sample before, Sample sample) {
@@ -255,7 +318,8 @@ std::string SingleSeries::doubt_of_device() const {
         differing * 2 > times_ ? "several readings at one time" : "rows", rows, rows);
   }
   const bool is_soon = short_pairs_ >= kFewTimes && short_steps_ * 2 > short_pairs_;
-  if (is_soon && come_in_groups() && !are_stamps_coarse()) {
+  Groups groups = groups_;
+  if (is_soon && come_in_groups() && !are_stamps_coarse() && groups.are_of_several()) {
     return fmt::format(
         "rows in groups: {} of its readings come within {} ms of the one before, and {} of them with another power",
         short_pairs_, kSoonS * 1000, short_steps_);

@@ -34,6 +34,44 @@ class Alternation {
 // rounds do. At least 9 rounds and 32 rows.
 // `is_only`: the recording has no other device; else the phases are its recorder's.
 std::string doubt_of_turns(std::span<const Sample> samples, bool is_only);
+// Rows that follow each other within milliseconds.
+class Groups {
+ public:
+  void add(double unix_s, double watts);
+  // Whether each place in a group is that of another GPU; true if there are too few to tell.
+  bool are_of_several();
+
+ private:
+  static constexpr std::size_t kMost = 16;
+  struct Moments {
+    std::uint64_t count = 0;
+    double sum = 0;
+    double squares = 0;
+
+    void add(double value) {
+      ++count;
+      sum += value;
+      squares += value * value;
+    }
+    double mean() const { return count > 0 ? sum / static_cast<double>(count) : 0; }
+    double standard_error() const;
+  };
+
+  void finish();
+
+  std::size_t size_ = 0;  // of the last group
+  double last_unix_s_ = 0;
+  double first_w_ = 0;                    // of the group before
+  std::array<double, kMost> watts_ = {};  // of the last group
+  std::uint64_t groups_ = 0;              // of 2 rows or more
+  std::array<std::uint64_t, kMost + 1> of_size_ = {};
+  std::array<Moments, kMost> places_;     // from the group's mean
+  std::array<double, kMost> off_w_ = {};  // the last ones of those
+  double in_course_ = 0;                  // sum of products of each with the one before
+  Moments within_;                        // from row to row
+  std::uint64_t as_far_apart_ = 0;  // groups whose first rows differ as much as those of two groups
+  Moments power_;
+};
 
 // One GPU has one row at a time, each later than the one before, at intervals that are mostly
 // alike. Rows of several GPUs repeat their times, come one GPU after the other, or come in groups:
@@ -70,6 +108,7 @@ class SingleSeries {
 
   Alternation power_;
   Alternation intervals_;
+  Groups groups_;
   // Of samples:
   std::uint64_t times_ = 0;        // different stamps
   std::uint64_t differing_ = 0;    // of them with readings that differ

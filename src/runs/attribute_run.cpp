@@ -27,6 +27,7 @@
 #include "results/facility_report.h"
 #include "runs/attribution_lanes.h"
 #include "runs/traces.h"
+#include "runs/window_meter.h"
 
 namespace aggregate_power {
 namespace {
@@ -163,22 +164,44 @@ void refuse_invalid_rows(const AttributionLane& lane, Window window) {
 
 struct RecordedPower {
   std::string scope;
-  PlausibleWatts plausible;
-  PowerUnit::Size unit;
-  std::map<std::string, double> limits_w;  // Traces'
+  double usual_w;                            // PlausibleWatts'
+  std::map<std::string, MeterOptions> gpus;  // by name
+  std::map<std::string, CounterTrace> counters;
 };
 
-void refuse_impossible_power(const AttributionLane& lane, Window window,
-                             const RecordedPower& recorded) {
-  const double mean_w = lane.power.energy_j(window) / window.duration_s();
-  std::string why = impossible_window_text(mean_w, lane.power.peak_w(window), recorded.unit,
-                                           recorded.plausible.most_w);
-  const auto limit = recorded.limits_w.find(lane.power.device());
-  if (why.empty() && limit != recorded.limits_w.end()) {
-    why = above_limit_text(mean_w, limit->second);
+RecordedPower recorded_power(Traces& power, double max_sample_gap_s) {
+  RecordedPower recorded{scope_of(power), plausible_watts_of(power).usual_w, {}, {}};
+  for (const PowerTrace& device : power.devices) {
+    recorded.gpus[device.device()] = {.max_sample_gap_s = max_sample_gap_s,
+                                      .bounds = bounds_of(power, device.device()),
+                                      .is_of_module = has_module(power)};
+    for (DeviceCounter& counter : power.counters) {
+      if (counter.device != device.device()) continue;
+      recorded.counters.try_emplace(counter.device, std::move(counter.samples), counter.unit_j,
+                                    &device);
+    }
   }
-  if (why.empty()) return;
-  throw Error(fmt::format("GPU {}: implausible_power: {}", lane.power.device(), why));
+  return recorded;
+}
+
+void refuse_impossible_power(const AttributeRequest& request, const AttributionLane& lane,
+                             Window window, const RecordedPower& recorded) {
+  const std::string& gpu = lane.power.device();
+  const MeterOptions& options = recorded.gpus.at(gpu);
+  const double energy_j = lane.power.energy_j(window);
+  const std::string why =
+      impossible_text(energy_j / window.duration_s(), lane.power.peak_w(window), options.bounds);
+  if (!why.empty()) throw Error(fmt::format("GPU {}: implausible_power: {}", gpu, why));
+  const auto counter = recorded.counters.find(gpu);
+  const bool is_accepted =
+      std::ranges::find(request.accepted, Reason::counter_contradicts) != request.accepted.end();
+  if (counter == recorded.counters.end() || is_accepted) return;
+  const Window in_unix = {unix_of(*lane.trace, window.start_unix_s),
+                          unix_of(*lane.trace, window.end_unix_s)};
+  if (!is_refuted(counter->second, energy_j, in_unix, options)) return;
+  throw Error(fmt::format(
+      "GPU {}: counter_contradicts: its energy counter says {:.1f} J, its power {:.1f} J; --accept counter_contradicts counts the power all the same",
+      gpu, counter->second.energy_j(in_unix), energy_j));
 }
 
 // ---- The shares.
@@ -199,7 +222,7 @@ class Attributing {
   AttributionReport report(const FacilityRates& rates, const RecordedPower& recorded) && {
     const std::string& scope = recorded.scope;
     for (AttributionLane& lane : lanes_) add_lane(lane, recorded);
-    warn_of_odd(recorded.plausible.usual_w);
+    warn_of_odd(recorded.usual_w);
     const GpuTrace& first = *lanes_.front().trace;
     report_.start_unix_s = unix_of(first, counted_.start_unix_s);
     report_.end_unix_s = unix_of(first, counted_.end_unix_s);
@@ -230,7 +253,7 @@ class Attributing {
     refuse_gaps(request_, lane, window);
     refuse_invalid_rows(lane, window);
     const double energy_j = lane.power.energy_j(window);
-    refuse_impossible_power(lane, window, recorded);
+    refuse_impossible_power(request_, lane, window, recorded);
     windows_.push_back(window);
     note_odd(lane, window);
     AttributionRules rules{.window = window,
@@ -454,8 +477,8 @@ std::optional<Zone> zone_of(const Traces& power) {
 AttributionReport attribute_run(const AttributeRequest& request) {
   const FacilityRates rates = read_facility_rates(request.facility);
   std::vector<GpuTrace> traces = read_all_traces(request);
-  const TracesRequest wanted{request, request.telemetry, request.gpus,
-                             false,   request.accepted,  request.max_sample_gap_s};
+  const TracesRequest wanted{request,          request.telemetry,       request.gpus, true, true,
+                             request.accepted, request.max_sample_gap_s};
   Traces power = read_traces(wanted);
   std::vector<std::string> warnings;
   for (const TraceFile& file : power.files) {
@@ -464,8 +487,7 @@ AttributionReport attribute_run(const AttributeRequest& request) {
     }
   }
   const std::optional<Zone> zone = zone_of(power);
-  const RecordedPower recorded{scope_of(power), plausible_watts_of(power), unit_of(power),
-                               power.limits_w};
+  const RecordedPower recorded = recorded_power(power, request.max_sample_gap_s);
   std::vector<AttributionLane> lanes = attribution_lanes(traces, std::move(power), request.gpus);
   AttributionReport report = Attributing(request, lanes, zone).report(rates, recorded);
   report.telemetry = request.telemetry;

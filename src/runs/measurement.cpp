@@ -155,10 +155,6 @@ TelemetryFacts facts_of(const Telemetry& telemetry, const Question& question) {
   return facts;
 }
 
-bool are_large(const SeriesFacts& facts) {
-  return !facts.gpu_models.empty() && std::ranges::all_of(facts.gpu_models, is_large_gpu);
-}
-
 // Adds a reason for every GPU that cannot have drawn what its readings say.
 void refuse_impossible(const Question& question, const Telemetry& telemetry,
                        const StatedLimits& limits, Integration& integration) {
@@ -540,6 +536,8 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
       window_doubts(samples, window, {question_.request.host, question_.request.clock_offset_s}));
   if (question_.request.schema_version == 2) {
     found.integration.reasons.add(doubts);
+    found.series_doubts = possible_series_doubts(samples, telemetry.devices(),
+                                                 {window, question_.request.max_sample_gap_s});
     name_silent(telemetry, keeper_->silent(), found.integration.reasons);
   } else {
     // It takes rows of one time that name no GPU as one for each.
@@ -774,6 +772,10 @@ Measurement read(const Question& question) {
 
 PlausibleWatts plausible_watts(const SeriesFacts& facts) {
   return plausible_watts(facts.sensor.scope, facts.has_power_limit);
+}
+
+bool are_large(const SeriesFacts& facts) {
+  return !facts.gpu_models.empty() && std::ranges::all_of(facts.gpu_models, is_large_gpu);
 }
 
 bool has_own_limit(const SeriesFacts& facts) {

@@ -31,6 +31,8 @@ struct SensorReadings;
 
 // What its sensors can read.
 PlausibleWatts plausible_watts(const SeriesFacts& facts);
+// Whether all GPUs that it names are boards that never draw 5 W.
+bool are_large(const SeriesFacts& facts);
 // Whether what rows state of their GPU's limit is about the power that is read.
 bool has_own_limit(const SeriesFacts& facts);
 
@@ -69,7 +71,9 @@ struct Measurement {
   std::optional<CountersRead> counters;    // if they could be read along with the power
   FleetMeasurement fleet;
   std::optional<GapEnergyBound> gap_bound;  // if longer gaps than usual are accepted
-  Reasons series_doubts;                    // schema 1: those that refuse a run of schema 2
+  // That warn: in schema 1 those that refuse a run of schema 2, in schema 2 those that are
+  // possible.
+  Reasons series_doubts;
   Reasons column_faults;                    // why columns are missing, beyond the contract's codes
   std::optional<TelemetryFacts> telemetry;  // nullopt: it was not read
   std::vector<std::string> devices;         // all that the recording names, selected or not

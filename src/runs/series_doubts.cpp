@@ -36,10 +36,11 @@ void keep(double value, std::vector<double>& values) {
 }
 
 // Adds the states of the devices from the stretches in which their power did not change.
-void read_states(const Recording& recording, std::span<const ConstantStretch> stretches,
+void read_states(const Recording& recording, std::span<const energy::ConstantStretch> stretches,
                  std::vector<DeviceSeries>& devices) {
   std::vector<Window> where(devices.size(), kNever);
-  for (const ConstantStretch& constant : stretches) where[constant.device] = constant.stretch;
+  for (const energy::ConstantStretch& constant : stretches)
+    where[constant.device] = constant.stretch;
   const auto wanted = [](const Telemetry&) {
     return quantity_set({GpuQuantity::utilization_pct, GpuQuantity::temperature_c});
   };
@@ -175,10 +176,17 @@ void keep_series(const Samples& samples, std::span<const std::string> names, Win
   }
 }
 
+Reasons possible_series_doubts(const Samples& samples, std::span<const std::string> names,
+                               const SeriesRules& rules) {
+  std::vector<DeviceSeries> devices = series_of(samples, names);
+  std::erase_if(devices, [](const DeviceSeries& device) { return device.samples.empty(); });
+  return possible_series_reasons(devices, rules);
+}
+
 Reasons series_doubts(const Recording& recording, SeriesKeeper& series,
                       std::span<const std::string> names, const SeriesRules& rules) {
   std::vector<DeviceSeries> devices = series_of(series.finish(), names);
-  const std::vector<ConstantStretch> constant = constant_stretches(devices, rules);
+  const std::vector<energy::ConstantStretch> constant = energy::constant_stretches(devices, rules);
   if (!constant.empty()) {
     try {
       read_states(recording, constant, devices);

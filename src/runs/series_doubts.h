@@ -67,6 +67,10 @@ void keep_series(const Samples& samples, std::span<const std::string> names, Win
 Reasons series_doubts(const Recording& recording, SeriesKeeper& series,
                       std::span<const std::string> names, const SeriesRules& rules);
 
+// Those of possible_series_reasons(): for a warning.
+Reasons possible_series_doubts(const Samples& samples, std::span<const std::string> names,
+                               const SeriesRules& rules);
+
 // Sensors that are in two recordings.
 struct SharedSensors {
   Reasons reasons;

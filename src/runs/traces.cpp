@@ -33,6 +33,8 @@ namespace {
 constexpr double kJitterS = 1;
 // So many times with several readings are an accident.
 constexpr std::uint64_t kFewTimes = 3;
+// So many rows are no accident.
+constexpr std::uint64_t kFewestWorked = 10;
 // No sensor reads more, and sums of more may be infinite.
 constexpr double kMostW = 1e15;
 // So many samples of a device are compared with other recordings.
@@ -57,6 +59,7 @@ class SampleKeeper {
       if (has_state) {
         const double limit_w = batch.states[i][GpuQuantity::power_limit_w];
         if (limit_w > device.limit_w) device.limit_w = limit_w;  // which NaN is not
+        device.note_work(reading, batch.states[i][GpuQuantity::utilization_pct]);
       }
       if (states_none(reading) || is_above) device.invalid_unix_s.push_back(reading.unix_s);
       if (reading.kind != Reading::Kind::power || states_none(reading)) continue;
@@ -75,6 +78,16 @@ class SampleKeeper {
     bool is_seen = false;                     // also without a reading
     double limit_w = 0;                       // the highest that its rows state; 0: none
     double furthest_back_s = 0;               // from a row to the next one
+    std::uint64_t worked_rows = 0;            // below 5 W, although it worked
+    double worked_pct = 0;                    // the sum of their utilization
+
+    void note_work(const Reading& reading, double utilization_pct) {
+      const bool is_low =
+          reading.kind == Reading::Kind::power && reading.watts < kLeastWorkingWatts;
+      if (!is_low || !(utilization_pct >= kSurelyWorkingPct)) return;
+      ++worked_rows;
+      worked_pct += utilization_pct;
+    }
   };
   std::vector<Device>& devices() { return devices_; }
   std::uint64_t unnamed() const { return unnamed_; }
@@ -99,6 +112,7 @@ struct ReadFile {
   std::vector<DeviceCounter> counters;
   std::vector<std::string> silent;         // devices without a reading of power
   std::map<std::string, double> limits_w;  // of those that state one
+  std::map<std::string, double> worked_pct;
 
   // Each once.
   std::set<std::string> names() const {
@@ -206,6 +220,9 @@ void keep_device(const Telemetry& telemetry, std::uint32_t number, SampleKeeper:
         printable(name), device.furthest_back_s));
   }
   if (device.limit_w > 0) read.limits_w[name] = device.limit_w;
+  if (device.worked_rows >= kFewestWorked) {
+    read.worked_pct[name] = device.worked_pct / static_cast<double>(device.worked_rows);
+  }
   const PowerTrace& trace =
       read.devices.emplace_back(name, std::move(device.samples), telemetry.facts().interpolation,
                                 telemetry.pauses(), std::move(device.invalid_unix_s));
@@ -270,7 +287,8 @@ void judge_series(const TracesRequest& request, const Recording& recording,
   if (!request.accepted || telemetry.facts().interpolation == Interpolation::hold) return;
   Reasons doubts =
       series_doubts(recording, series, telemetry.devices(), {kAlways, request.max_sample_gap_s});
-  if (std::ranges::any_of(read.counters, &DeviceCounter::is_unit_stated)) {
+  const bool has_used_counter = std::ranges::any_of(read.counters, &DeviceCounter::is_unit_stated);
+  if (has_used_counter && !request.compares_counters) {
     doubts.remove(Reason::readings_repeat);
     doubts.remove(Reason::stuck_sensor);
   }
@@ -284,7 +302,9 @@ void judge_series(const TracesRequest& request, const Recording& recording,
 }
 
 GpuQuantitySet states_of_limits(const Telemetry& telemetry) {
-  return has_own_limit(telemetry.facts()) ? StatedLimits::wanted() : GpuQuantitySet();
+  if (!plausible_watts(telemetry.facts()).is_of_gpus()) return {};
+  return StatedUtilization::wanted() |
+         (has_own_limit(telemetry.facts()) ? StatedLimits::wanted() : GpuQuantitySet());
 }
 
 void note_identity(const Telemetry& telemetry, ReadFile& read) {
@@ -315,7 +335,8 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
                                                      .fault = &fault});
   const SeriesFacts& series = telemetry.facts();
   ReadFile read;
-  if (!series.has_power() && series.has_times() && request.with_counters) {
+  const bool may_lack_power = request.with_counters && !request.compares_counters;
+  if (!series.has_power() && series.has_times() && may_lack_power) {
     read.counters = read_counters(recording);
     std::erase_if(read.counters,
                   [](const DeviceCounter& counter) { return !counter.is_unit_stated; });
@@ -438,6 +459,7 @@ Traces read_traces(const TracesRequest& request) {
       return fmt::format("{}:{}", plain_stem(read.file.path), device);
     };
     for (const auto& [name, limit_w] : read.limits_w) traces.limits_w[name_of(name)] = limit_w;
+    for (const auto& [name, pct] : read.worked_pct) traces.worked_pct[name_of(name)] = pct;
     for (PowerTrace& device : read.devices) {
       device.rename(name_of(device.device()));
       traces.devices.push_back(std::move(device));
@@ -476,13 +498,32 @@ PlausibleWatts plausible_watts_of(const Traces& traces) {
   return plausible_watts(scope_of(traces), have_limits);
 }
 
-std::string above_limit_text(double mean_w, double limit_w) {
-  return impossible_power_text({.mean_w = mean_w, .stated = {.rows = 1, .limits_w = limit_w}},
-                               PowerUnit::Size::watt, PlausibleWatts());
+bool has_module(const Traces& traces) {
+  return std::ranges::any_of(traces.files,
+                             [](const TraceFile& file) { return is_of_module(file.facts.series); });
 }
 
-PowerUnit::Size unit_of(const Traces& traces) {
-  return traces.files.empty() ? PowerUnit::Size::watt : traces.files[0].facts.series.unit;
+PowerBounds bounds_of(const Traces& traces, const std::string& device) {
+  PowerBounds bounds{.plausible = plausible_watts_of(traces)};
+  if (!traces.files.empty()) bounds.unit = traces.files[0].facts.series.unit;
+  if (const auto limit = traces.limits_w.find(device); limit != traces.limits_w.end()) {
+    bounds.limit_w = limit->second;
+  }
+  if (const auto worked = traces.worked_pct.find(device); worked != traces.worked_pct.end()) {
+    bounds.worked_pct = worked->second;
+  }
+  bounds.is_large = std::ranges::all_of(
+      traces.files, [](const TraceFile& file) { return are_large(file.facts.series); });
+  return bounds;
+}
+
+std::string impossible_text(double mean_w, double peak_w, const PowerBounds& bounds) {
+  std::string why = impossible_window_text(mean_w, peak_w, bounds.unit, bounds.plausible.most_w);
+  if (!why.empty()) return why;
+  DrawnPower drawn{
+      .mean_w = mean_w, .utilization_pct = bounds.worked_pct, .is_large = bounds.is_large};
+  if (bounds.limit_w > 0) drawn.stated = {.rows = 1, .limits_w = bounds.limit_w};
+  return impossible_power_text(drawn, bounds.unit, bounds.plausible);
 }
 
 }  // namespace aggregate_power

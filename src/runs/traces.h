@@ -18,6 +18,7 @@ struct TracesRequest : RecordingOptions {
   std::vector<std::string> files;  // normal paths
   GpuSelection gpus = {};          // those that count
   bool with_counters = false;      // energy counters, too, where a recording has them
+  bool compares_counters = false;  // those refute the power, and measure nothing
   // Reasons of series_doubts() that warn instead of refusing; nullopt: the readings are not judged.
   std::optional<std::vector<Reason>> accepted = {};
   double max_sample_gap_s = kDefaultMaxSampleGapS;
@@ -35,7 +36,9 @@ struct Traces {
   std::vector<PowerTrace> devices;         // in the order of their names
   std::vector<DeviceCounter> counters;     // also of devices without power
   std::map<std::string, double> limits_w;  // the highest power limit that a device's rows state
-  std::vector<std::string> silent;         // devices whose rows have no reading of power at all
+  // Devices whose readings below 5 W have a utilization of 50 % or more, with its mean.
+  std::map<std::string, double> worked_pct;
+  std::vector<std::string> silent;  // devices whose rows have no reading of power at all
   std::vector<TraceFile> files;
   double first_unix_s = 0;  // of all devices
   double last_unix_s = 0;
@@ -50,9 +53,19 @@ Traces read_traces(const TracesRequest& request);
 // What their sensors measure: "gpu", "node". "unknown" if no recording shows it.
 std::string scope_of(const Traces& traces);
 PlausibleWatts plausible_watts_of(const Traces& traces);
-// Why a window's mean is above the highest power limit that the GPU's rows state; empty: it is not.
-std::string above_limit_text(double mean_w, double limit_w);
-// In which bare numbers of the first recording were read.
-PowerUnit::Size unit_of(const Traces& traces);
+// Whether counters of its GPUs also have a processor and its memory.
+bool has_module(const Traces& traces);
+
+// What is known of a GPU beside its readings.
+struct PowerBounds {
+  PlausibleWatts plausible = {};
+  PowerUnit::Size unit = PowerUnit::Size::watt;  // in which bare numbers were read
+  double limit_w = 0;                            // the highest that its rows state; 0: none
+  std::optional<double> worked_pct = {};         // Traces'
+  bool is_large = false;                         // DrawnPower's
+};
+PowerBounds bounds_of(const Traces& traces, const std::string& device);
+// Why no GPU drew that in a window, for people; empty: one may have.
+std::string impossible_text(double mean_w, double peak_w, const PowerBounds& bounds);
 
 }  // namespace aggregate_power

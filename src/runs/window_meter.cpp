@@ -30,18 +30,18 @@ std::map<std::string, GpuSources> sources_of(Traces& traces) {
 
 }  // namespace
 
+bool is_refuted(const CounterTrace& counter, double power_j, Window window,
+                const MeterOptions& options) {
+  if (!counter.fault(window, options.max_sample_gap_s).empty()) return false;
+  const double energy_j = counter.energy_j(window);
+  if (options.is_of_module && energy_j > power_j) return false;
+  return refutes(energy_j, power_j, counter.resolution_j(window), window.duration_s());
+}
+
 WindowMeter::WindowMeter(std::string gpu, const PowerTrace* power,
                          std::optional<CounterTrace> counter, const MeterOptions& options)
-    : gpu_(std::move(gpu)),
-      power_(power),
-      counter_(std::move(counter)),
-      max_sample_gap_s_(options.max_sample_gap_s),
-      most_w_(options.most_w),
-      limit_w_(options.limit_w),
-      is_of_module_(options.is_of_module),
-      only_checks_(options.only_checks),
-      unit_(options.unit) {
-  if (power_ != nullptr) coverage_.emplace(*power_, max_sample_gap_s_);
+    : gpu_(std::move(gpu)), power_(power), counter_(std::move(counter)), options_(options) {
+  if (power_ != nullptr) coverage_.emplace(*power_, options_.max_sample_gap_s);
 }
 
 GpuWindow WindowMeter::by_power(Window window, const std::vector<Window>& own) const {
@@ -52,8 +52,7 @@ GpuWindow WindowMeter::by_power(Window window, const std::vector<Window>& own) c
   gpu.peak_power_w = power_->peak_w(window);
   for (const Window& stretch : own) gpu.own_energy_j += power_->energy_j(stretch);
   const double mean_w = gpu.energy_j / window.duration_s();
-  std::string why = impossible_window_text(mean_w, *gpu.peak_power_w, unit_, most_w_);
-  if (why.empty() && limit_w_ > 0) why = above_limit_text(mean_w, limit_w_);
+  const std::string why = impossible_text(mean_w, *gpu.peak_power_w, options_.bounds);
   if (why.empty()) return gpu;
   GpuWindow refused;
   refused.fault = "implausible_power: " + why;
@@ -62,7 +61,7 @@ GpuWindow WindowMeter::by_power(Window window, const std::vector<Window>& own) c
 
 // Why the window is not measured by the counter; `gpu` is what its power says.
 std::string WindowMeter::counter_fault(Window window, const GpuWindow& gpu) const {
-  std::string fault = counter_->fault(window, max_sample_gap_s_);
+  std::string fault = counter_->fault(window, options_.max_sample_gap_s);
   if (!fault.empty()) return fault;
   const double energy_j = counter_->energy_j(window);
   const double mean_w = energy_j / window.duration_s();
@@ -78,22 +77,16 @@ std::string WindowMeter::counter_fault(Window window, const GpuWindow& gpu) cons
   return why_unbelievable(energy_j, power_->energy_j(window), counter_->resolution_j(window));
 }
 
-// Whether the counter, which is not used, says that the power is wrong.
-bool WindowMeter::is_refuted(Window window, const GpuWindow& gpu) const {
-  const bool is_used = gpu.counter_fault.empty() && !only_checks_;
-  if (is_used || !counter_->fault(window, max_sample_gap_s_).empty()) return false;
-  const double energy_j = counter_->energy_j(window);
-  if (is_of_module_ && energy_j > gpu.energy_j) return false;
-  return refutes(energy_j, gpu.energy_j, counter_->resolution_j(window), window.duration_s());
-}
-
 GpuWindow WindowMeter::measure(Window window, const std::vector<Window>& own) const {
   GpuWindow gpu = by_power(window, own);
   if (gpu.fault.empty()) gpu.power_energy_j = gpu.energy_j;
   if (!counter_) return gpu;
-  if (!only_checks_) gpu.counter_fault = counter_fault(window, gpu);
-  if (gpu.fault.empty() && is_refuted(window, gpu)) gpu.fault = "counter_contradicts";
-  if (only_checks_) return gpu;
+  if (!options_.only_checks) gpu.counter_fault = counter_fault(window, gpu);
+  const bool is_unused = options_.only_checks || !gpu.counter_fault.empty();
+  if (gpu.fault.empty() && is_unused && is_refuted(*counter_, gpu.energy_j, window, options_)) {
+    gpu.fault = "counter_contradicts";
+  }
+  if (options_.only_checks) return gpu;
   if (!gpu.counter_fault.empty()) {
     if (!gpu.fault.empty()) gpu.fault += "; " + gpu.counter_fault;
     return gpu;
@@ -117,17 +110,13 @@ std::vector<WindowMeter> meters_of(Traces& traces, double max_sample_gap_s) {
   std::vector<std::string> names;
   for (const auto& [name, gpu] : sources) names.push_back(name);
   std::ranges::stable_sort(names, device_name_less);
-  MeterOptions options{.max_sample_gap_s = max_sample_gap_s,
-                       .most_w = plausible_watts_of(traces).most_w,
-                       .unit = unit_of(traces)};
-  options.is_of_module = std::ranges::any_of(
-      traces.files, [](const TraceFile& file) { return is_of_module(file.facts.series); });
+  MeterOptions options{.max_sample_gap_s = max_sample_gap_s};
+  options.is_of_module = has_module(traces);
   std::vector<WindowMeter> meters;
   meters.reserve(names.size());
   for (const std::string& name : names) {
     const GpuSources& gpu = sources[name];
-    const auto limit = traces.limits_w.find(name);
-    options.limit_w = limit == traces.limits_w.end() ? 0 : limit->second;
+    options.bounds = bounds_of(traces, name);
     std::optional<CounterTrace> counter;
     if (gpu.counter != nullptr) {
       options.only_checks = !gpu.counter->is_unit_stated;

@@ -14,12 +14,14 @@ namespace aggregate_power {
 
 struct MeterOptions {
   double max_sample_gap_s = kDefaultMaxSampleGapS;
-  double most_w = kMostMeanWatts;                // PlausibleWatts'
-  double limit_w = 0;                            // of this GPU; 0: unknown
-  bool is_of_module = false;                     // counters also have the processor and the memory
-  bool only_checks = false;                      // its counter does not measure: CounterUnit
-  PowerUnit::Size unit = PowerUnit::Size::watt;  // as bare numbers were read
+  PowerBounds bounds = {};
+  bool is_of_module = false;  // counters also have the processor and the memory
+  bool only_checks = false;   // its counter does not measure: CounterUnit
 };
+
+// Whether a counter says that the energy of the power in a window is wrong.
+bool is_refuted(const CounterTrace& counter, double power_j, Window window,
+                const MeterOptions& options);
 
 class WindowMeter {
  public:
@@ -35,19 +37,13 @@ class WindowMeter {
 
  private:
   GpuWindow by_power(Window window, const std::vector<Window>& own) const;
-  bool is_refuted(Window window, const GpuWindow& gpu) const;
   std::string counter_fault(Window window, const GpuWindow& gpu) const;
 
   std::string gpu_;
   const PowerTrace* power_;
   std::optional<TraceCoverage> coverage_;  // nullopt: no power
   std::optional<CounterTrace> counter_;
-  double max_sample_gap_s_;
-  double most_w_;
-  double limit_w_;
-  bool is_of_module_;
-  bool only_checks_;
-  PowerUnit::Size unit_;
+  MeterOptions options_;
 };
 
 // One for each GPU of the recordings, in the order of their names. The counters are moved from. The

@@ -236,8 +236,8 @@ WindowsOutcome run_windows(const WindowsRequest& request,
                            const std::function<void(const std::string&)>& print) {
   const FacilityRates rates = read_facility_rates(request.facility);
   refuse_repeated_recordings(request.telemetry);
-  Traces traces = read_traces(
-      {request, request.telemetry, request.gpus, true, request.accepted, request.max_sample_gap_s});
+  Traces traces = read_traces({request, request.telemetry, request.gpus, true, false,
+                               request.accepted, request.max_sample_gap_s});
   const std::vector<WindowMeter> meters = meters_of(traces, request.max_sample_gap_s);
   const WindowList list = windows_of(request, {traces.first_unix_s, traces.last_unix_s});
   std::vector<Window> windows;

@@ -9,9 +9,12 @@
 
 #include <gtest/gtest.h>
 
+#include "energy/stale_readings.h"
+
 namespace aggregate_power {
 namespace series_check_test {
 
+using energy::refresh_s;
 using Series = std::vector<Sample>;
 
 // 500 W +- 50 W, to 0.01 W.
@@ -121,6 +124,31 @@ TEST(SeriesCheck, AcceptsAReadingThatIsRepeatedWithinMilliseconds) {
   EXPECT_EQ(reasons({rows}), "");
 }
 
+// 3 rows within 20 ms, of a power that changes little meanwhile.
+TEST(SeriesCheck, AcceptsOneGpuWhoseRowsComeInBursts) {
+  Series rows;
+  Noise sensor(1);
+  Noise chance(2);
+  for (int tick = 0; tick < 60; ++tick) {
+    const double watts = sensor.watts();
+    for (int again = 0; again < 3; ++again) {
+      rows.push_back({1e9 + tick + 0.01 * again, watts + (chance.watts() - 500) / 25});
+    }
+  }
+  EXPECT_EQ(reasons({rows}), "");
+}
+
+// 0.2 s and 0.3 s in turn, and a load of 0.5 s.
+TEST(SeriesCheck, AcceptsGapsInTurn) {
+  Series rows;
+  Noise chance(2);
+  for (int i = 0; i < 200; ++i) {
+    rows.push_back(
+        {1e9 + 0.5 * (i / 2) + 0.2 * (i % 2), (i % 2 == 0 ? 250 : 550) + chance.watts() / 50});
+  }
+  EXPECT_EQ(reasons({rows}), "");
+}
+
 TEST(SeriesCheck, RefusesTwoReadingsAtOneTime) {
   Series rows;
   Noise sensor(1);
@@ -205,6 +233,28 @@ TEST(SeriesCheck, RefusesOneSensorThatMovesBetweenTwoRows) {
   EXPECT_EQ(reasons({first, second}), "same_sensor ");
 }
 
+// Each name of it adds noise of 0.1 W.
+TEST(SeriesCheck, RefusesOneSensorWithNoise) {
+  Series copies[] = {noise(1, 200), noise(1, 200), noise(1, 200)};
+  Noise chance(5);
+  for (Series& copy : copies) {
+    for (Sample& sample : copy) sample.watts += (chance.watts() - 500) / 500;
+  }
+  EXPECT_EQ(reasons({copies[0], copies[1], copies[2]}), "same_sensor ");
+}
+
+// 5 of 61 readings differ by a step of 5 W.
+TEST(SeriesCheck, AcceptsCoarseSensorsInStep) {
+  Series first;
+  for (const Sample& sample : noise(1, 61)) {
+    first.push_back({sample.unix_s, 5 * std::round(sample.watts / 5)});
+  }
+  Series second = first;
+  for (std::size_t i = 3; i < second.size(); i += 12) second[i].watts += 5;
+  EXPECT_EQ(reasons({first, second}), "");
+  EXPECT_EQ(reasons({first, first}), "same_sensor ");
+}
+
 TEST(SeriesCheck, AcceptsGpusInStepWithSensorsOfTheirOwn) {
   const Series first = noise(1, 200);
   Series second = first;
@@ -286,7 +336,93 @@ TEST(Refresh, IsUnknownForAGpuAtItsLimit) {
   EXPECT_EQ(refresh_s(capped), std::nullopt);
 }
 
+// A scrape now and then: each value stays until the next one, from 4 to 13 s.
+TEST(SeriesCheck, RefusesReadingsThatAreHeldAtTimesWithoutAPeriod) {
+  Series held;
+  Noise sensor(1);
+  Noise chance(2);
+  for (int values = 0; values < 15; ++values) {
+    const double watts = sensor.watts();
+    const int seconds = 4 + static_cast<int>(chance.watts()) % 10;
+    for (int i = 0; i < seconds; ++i)
+      held.push_back({1e9 + static_cast<double>(held.size()), watts});
+  }
+  EXPECT_EQ(refresh_s(held), std::nullopt);
+  EXPECT_EQ(reasons({held}), "readings_repeat ");
+  EXPECT_EQ(reasons({held}, {.max_sample_gap_s = 15}), "");
+  // Levels of a test are round numbers.
+  for (Sample& sample : held) sample.watts = 10 * std::round(sample.watts / 10);
+  EXPECT_EQ(reasons({held}), "");
+}
+
+// Few values may be levels of a test, whatever they are: 3 of them for 20 s each.
+TEST(SeriesCheck, WarnsOfFewValuesThatAreHeld) {
+  Series held;
+  for (const double watts : {71.83, 512.37, 498.11}) {
+    for (int i = 0; i < 20; ++i) held.push_back({1e9 + static_cast<double>(held.size()), watts});
+  }
+  EXPECT_EQ(reasons({held}), "");
+  const std::vector<DeviceSeries> devices = {{"0", held}};
+  EXPECT_EQ(possible_series_reasons(devices, {}).text(),
+            "readings_repeat (GPU 0 reads the same for 20 s)");
+  const Series moves = noise(1, 60);
+  EXPECT_TRUE(possible_series_reasons(std::vector<DeviceSeries>{{"0", moves}}, {}).empty());
+}
+
+// A reading each 15 s, and values on straight lines in between.
+TEST(SeriesCheck, RefusesReadingsThatAreInterpolated) {
+  Series scraped = noise(1, 9, 15);
+  Series lines;
+  for (std::size_t k = 1; k < scraped.size(); ++k) {
+    for (int i = 0; i < 15; ++i) {
+      const double share = i / 15.0;
+      const double watts = scraped[k - 1].watts * (1 - share) + scraped[k].watts * share;
+      lines.push_back({scraped[k - 1].unix_s + i, std::round(watts * 100) / 100});
+    }
+  }
+  EXPECT_EQ(reasons({lines}), "readings_repeat ");
+  EXPECT_EQ(reasons({lines}, {.max_sample_gap_s = 20}), "");
+}
+
+// 10 W more each second, up and down: a test of one slope.
+TEST(SeriesCheck, AcceptsRampsOfATest) {
+  Series ramp;
+  for (int i = 0; i < 120; ++i) ramp.push_back({1e9 + i, 100.0 + 10 * (i < 60 ? i : 120 - i)});
+  EXPECT_EQ(reasons({ramp}), "");
+}
+
+// 60 W, then 300 W and a watt more every 5 s.
+TEST(SeriesCheck, AcceptsWholeWattsThatDrift) {
+  Series drift;
+  for (int i = 0; i < 20; ++i) drift.push_back({1e9 + i, 60});
+  for (int i = 0; i < 120; ++i) drift.push_back({1e9 + 20 + i, 300.0 + i / 5});
+  EXPECT_EQ(reasons({drift}), "");
+}
+
 // ---- Stuck sensors
+
+// It hangs for 45 of the window's 60 s, at a reading of its load.
+TEST(SeriesCheck, RefusesASensorThatHangsInMostOfTheWindow) {
+  for (const bool is_whole : {false, true}) {
+    Series hangs = is_whole ? rounded(noise(1, 100)) : noise(1, 100);
+    const double watts = 487;
+    for (std::size_t i = 30; i < 75; ++i) hangs[i].watts = is_whole ? watts : 487.13;
+    EXPECT_EQ(reasons({hangs}, {.window = {1e9 + 20, 1e9 + 80}}), "stuck_sensor ") << is_whole;
+  }
+}
+
+// One whole number next to a GPU that works, and says that it is idle.
+TEST(SeriesCheck, AcceptsAnIdleGpuOfOneWholeNumber) {
+  EXPECT_EQ(reasons({load(60), constant(140, 60)}), "");  // others idle at 100 W
+  const Series busy = noise(1, 60);
+  const Series idle = constant(138, 60);
+  Series moves = busy;
+  for (std::size_t i = 0; i < 20; ++i) moves[i].watts -= 250;
+  std::vector<DeviceSeries> devices = {{"0", moves}, {"1", idle}};
+  EXPECT_FALSE(series_reasons(devices, {}).contains(Reason::same_sensor));
+  devices[1].utilization_pct.assign(60, 0);
+  EXPECT_TRUE(series_reasons(devices, {}).empty()) << series_reasons(devices, {}).text();
+}
 
 TEST(SeriesCheck, RefusesASensorThatIsStuckWhileOthersMove) {
   EXPECT_EQ(reasons({load(60), constant(311, 60), load(60)}), "stuck_sensor ");

@@ -1,0 +1,48 @@
+// Whether a sensor of power hangs: it shows one value while what it measures changes. Pure
+// arithmetic.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "aggregate_power/sample.h"
+
+namespace aggregate_power::energy {
+
+struct DeviceSeries {
+  std::string device;               // its name
+  std::span<const Sample> samples;  // in time order, then in the file's order
+  // Each that it stated of itself in its constant_stretches().
+  std::vector<double> utilization_pct = {};
+  std::vector<double> temperature_c = {};
+};
+
+struct SeriesRules {
+  Window window = kAlways;  // whose energy counts
+  double max_sample_gap_s = 3;
+};
+
+// Where a device's power does not change for at least 20 samples, in the recording, or for a fifth
+// of the window and up to where it changes: what else the device stated meanwhile is worth a look.
+struct ConstantStretch {
+  std::size_t device = 0;  // its place
+  Window stretch;
+};
+std::vector<ConstantStretch> constant_stretches(std::span<const DeviceSeries> devices,
+                                                const SeriesRules& rules);
+
+// Why the device's sensor is stuck, for people: "GPU 2 reads 311 W in all 54 samples while GPU 0
+// went from 140 to 580 W; it is 5.8 % of the energy". Empty: nothing shows it.
+//
+// Its power is constant, see above, while its utilization doubles, another device's power changes
+// by more than a fifth, or, if the value has decimals, its temperature does or it works; or its
+// other readings, of about the same power if there are any, hardly ever repeat. An idle device
+// draws about as much as others when they are idle; one at its limit in the window draws as much
+// nowhere else.
+std::string stuck_text(std::span<const DeviceSeries> devices, std::size_t own,
+                       const SeriesRules& rules);
+
+}  // namespace aggregate_power::energy

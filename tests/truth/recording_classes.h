@@ -1,0 +1,19 @@
+// Recordings with a fault of each kind that leads to a wrong energy, and sound ones that resemble
+// them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "truth/recorded_run.h"
+
+namespace truth {
+
+struct RecordingClass {
+  bool is_good;
+  std::string name;
+  RecordedRun (*make)(Random& random);
+};
+std::vector<RecordingClass> recording_classes();
+
+}  // namespace truth

@@ -1,0 +1,41 @@
+// Hardly any recording with a fault gives a wrong energy that nothing is said about, and hardly any
+// sound one is refused. The bounds are those of a few recordings of each class; `recording_truth
+// 400` shows the figures of many.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "test_util.h"
+#include "truth/recording_table.h"
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define AGGREGATE_POWER_IS_SANITIZED
+#endif
+#endif
+
+namespace truth {
+namespace recording_truth_test {
+
+#ifdef AGGREGATE_POWER_IS_SANITIZED
+const std::size_t kRunsOfEach = static_cast<std::size_t>(aggregate_power::test::rounds(20));
+#else
+const std::size_t kRunsOfEach = static_cast<std::size_t>(aggregate_power::test::rounds(100));
+#endif
+
+TEST(RecordingTruth, PublishesNoWrongEnergyAndRefusesNoSoundRun) {
+  const std::vector<RecordingFigures> table = make_recording_table(kRunsOfEach, 1);
+  std::fputs(as_text(table).c_str(), stdout);
+  double good = 0, faults = 0, refused = 0, wrong = 0;
+  for (const RecordingFigures& row : table) {
+    (row.is_good ? good : faults) += static_cast<double>(row.runs);
+    wrong += static_cast<double>(row.wrong);
+    refused += row.is_good ? static_cast<double>(row.refused) : 0;
+    EXPECT_LE(static_cast<double>(row.wrong), 1 + 0.15 * static_cast<double>(row.runs)) << row.name;
+  }
+  EXPECT_LE(wrong, 0.025 * faults);
+  EXPECT_LE(refused, 1 + 0.005 * good);
+}
+
+}  // namespace recording_truth_test
+}  // namespace truth
