@@ -21,7 +21,7 @@ enum class Total {
   failed,     // all requests that failed
   stopped,    // some of them: other kinds may have failed too
   requested,  // with the failed ones
-  planned,    // of which a load of limited time may send fewer
+  planned,    // a load of limited time may send fewer
   warm_up,    // of the requested ones; they are not in `completed`
   messages,   // a list with a text for each failed request, or an empty one for each good one
   success_rate,

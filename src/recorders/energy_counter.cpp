@@ -111,7 +111,7 @@ CounterColumn counter_column(const CounterName& name, const EnergyUnit& unit) {
   return {{name.full, std::string(unit.symbol), unit.joules}, name.index};
 }
 
-// A counter by its name alone. A bare "energy" may be that of a sample.
+// A counter by its name alone. A bare "energy" may be of one sample only.
 std::optional<CounterColumn> counter_of_unknown_unit(const std::vector<CounterName>& names) {
   static constexpr Pattern sum =
       "(gpu[ ._-]?)?((total|accumulated|cumulative)[ ._-]?energy|energy[ ._-]?(counter|accumulator"

@@ -132,7 +132,7 @@ def test_a_counter_of_an_unknown_unit_is_compared(folder):
 
 
 def test_a_count_that_is_no_energy_of_the_gpu_is_not_compared(folder):
-    # Counts that no unit makes its energy: a hundredth of a joule, eight GPUs and more, a sum that begins anew.
+    # Counts that no unit makes its energy: a hundredth of a joule, eight GPUs and more, a sum that begins again.
     for counter in (lambda at, gpu: 100 * joules(at, gpu), lambda at, gpu: 13 * joules(at, gpu),
                     lambda at, gpu: WATTS[gpu] * (1 + at % 3), lambda at, gpu: 5):
         record = folder.record(folder.write("p.csv", plain("energy_counter", 1, counter)), START + 10, START + 50)

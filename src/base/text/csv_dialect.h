@@ -24,7 +24,7 @@ struct CsvDialect {
 
 // The dialect of the table that begins with `head`, by its first rows: all of them must agree. A
 // number such as "1,234" has a decimal comma only if others show that commas are decimal, or where
-// semicolons separate cells, none of which is named as milliwatts. `at_end`:
+// semicolons separate cells and no name says milliwatts. `at_end`:
 // `head` is the whole table.
 CsvDialect csv_dialect(std::string_view head, bool at_end);
 
