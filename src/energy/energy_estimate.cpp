@@ -138,7 +138,7 @@ Placed place(EstimateQuestion& question) {
     const bool are_all_sound = placed.sound[i].samples.size() == gpu.samples.size();
     placed.periods_s[i] =
         are_all_sound ? placed.series[i].period_s() : median_period_s(gpu.samples);
-    if (!are_cut) crossings[i] = load_crossings(placed.sound[i].samples);
+    if (!are_cut) crossings[i] = load_crossings(placed.sound[i].samples, question.window);
   });
   if (!are_cut) placed.shift_s = shift_of(placed, crossings);
   if (placed.shift_s != 0) {

@@ -21,8 +21,8 @@ constexpr double kFinestCell_s = 0.5;
 constexpr double kMostPowerCells = 20'000;
 constexpr int kMostEdgesTried = 100'000;    // more edges than that show no place
 constexpr double kIdleOfStep = 0.1;         // of the step above idle is still idle
-constexpr double kEdgeOfStep = 0.5;         // of the step is the least that an edge has
-constexpr double kSameOfStep = 0.15;        // of the step; less than that is no edge
+constexpr double kEdgeOfStep = 0.4;         // of the step is the least that an edge has
+constexpr double kOwnEdgeOfStep = 0.35;     // of the step; less than that is no edge of the window
 constexpr double kClearOfLoad = 0.15;       // of the load's power is the least step
 constexpr double kOwnOfLoad = 0.05;         // the same for a load that the window itself has
 constexpr double kLeastAboutAsLong = 0.85;  // about as long as the window: from this share of it
@@ -144,7 +144,9 @@ class LoadSearch {
   void look_at(double rise_unix_s, double fall_unix_s);
   bool has_own_load() const;
   bool is_elsewhere(const SeenLoad& load, double offset_s) const;
-  bool is_flat_at(double unix_s, double step_w) const;
+  bool has_edge_at(double unix_s, double sign, double step_w) const;
+  bool shows_nothing(double step_w) const;
+  bool begins_or_ends_idle(const SeenLoad& load) const;
   void add(const SeenLoad& load, double offset_s, bool is_idle, double window_w);
 
   const PowerCells& cells_;
@@ -205,10 +207,11 @@ bool LoadSearch::has_own_load() const {
   return own && own->inside_w - std::max(own->before_w, own->after_w) >= kOwnOfLoad * own->inside_w;
 }
 
-bool LoadSearch::is_flat_at(double unix_s, double step_w) const {
+// Whether power goes up by much of a load's step: `sign` 1, or down: -1.
+bool LoadSearch::has_edge_at(double unix_s, double sign, double step_w) const {
   const auto before = cells_.mean_w({unix_s - blur_s_ - kBesideLoad_s, unix_s - blur_s_});
   const auto after = cells_.mean_w({unix_s + blur_s_, unix_s + blur_s_ + kBesideLoad_s});
-  return before && after && std::abs(*before - *after) <= kSameOfStep * step_w;
+  return !before || !after || sign * (*after - *before) > kOwnEdgeOfStep * step_w;
 }
 
 // Of a load that overlaps the window.
@@ -224,11 +227,24 @@ bool LoadSearch::is_elsewhere(const SeenLoad& load, double offset_s) const {
   if (!left_out_w || !beyond_w) return false;
   const double idle_w = load.idle_w();
   const bool is_idle = *left_out_w <= idle_w + kIdleOfStep * load.step_w();
-  const bool is_lower = *left_out_w <= load.inside_w - kEdgeOfStep * load.step_w();
-  const bool shows_nothing = is_flat_at(window_.start_unix_s, load.step_w()) &&
-                             is_flat_at(window_.end_unix_s, load.step_w());
-  return (is_idle || (is_lower && shows_nothing)) &&
+  return (is_idle || shows_nothing(load.step_w())) &&
          *beyond_w >= idle_w + kEdgeOfStep * load.step_w();
+}
+
+// Whether the window has no edge where its load should have one.
+bool LoadSearch::shows_nothing(double step_w) const {
+  return !has_edge_at(window_.start_unix_s, 1, step_w) &&
+         !has_edge_at(window_.end_unix_s, -1, step_w);
+}
+
+// Of a window with other loads in it: none of them begins or ends with it.
+bool LoadSearch::begins_or_ends_idle(const SeenLoad& load) const {
+  const auto first_w =
+      cells_.mean_w({window_.start_unix_s, window_.start_unix_s + blur_s_ + kBesideLoad_s});
+  const auto last_w =
+      cells_.mean_w({window_.end_unix_s - blur_s_ - kBesideLoad_s, window_.end_unix_s});
+  if (!first_w || !last_w || !shows_nothing(load.step_w())) return false;
+  return std::min(*first_w, *last_w) <= load.idle_w() + kIdleOfStep * load.step_w();
 }
 
 void LoadSearch::add(const SeenLoad& load, double offset_s, bool is_idle, double window_w) {
@@ -266,7 +282,9 @@ void LoadSearch::look_at(double rise_unix_s, double fall_unix_s) {
   if (!window_w) return;
   if (rise_unix_s >= window_.end_unix_s || fall_unix_s <= window_.start_unix_s) {
     const bool is_idle = *window_w <= load->idle_w() + kIdleOfStep * load->step_w();
-    if (is_idle) add(*load, offset_s, true, *window_w);
+    if (is_idle || (is_as_long && begins_or_ends_idle(*load))) {
+      add(*load, offset_s, is_idle, *window_w);
+    }
   } else if (is_as_long && std::abs(offset_s) >= least_offset_s_ && is_elsewhere(*load, offset_s)) {
     add(*load, offset_s, false, *window_w);
   }

@@ -136,7 +136,8 @@ double Placing::recorded_after_s(double end_s, double most_s) const {
   return std::max(least_s, kLeastBeside_s);
 }
 
-// Returns nullopt if the load does not stand out.
+// Returns nullopt if the load does not stand out. A load that begins or ends with its command need
+// not do so there.
 std::optional<PlacementEdges> Placing::edges(const Candidate& best) const {
   const double end_s = best.start_s + range.duration_s;
   const double beside_s = std::min(kBeside_s, range.duration_s / 2);
@@ -145,12 +146,18 @@ std::optional<PlacementEdges> Placing::edges(const Candidate& best) const {
   const auto after = mean_w(end_s, end_s + recorded_after_s(end_s, beside_s));
   const auto first = mean_w(best.start_s, best.start_s + beside_s);
   const auto last = mean_w(end_s - beside_s, end_s);
-  if (!before || !after || !first || !last) return std::nullopt;
-  const double rise_w = *first - *before;
-  const double fall_w = *last - *after;
-  const double least_w = kClearEdgeShare * best.energy_j / range.duration_s;
-  if (rise_w < least_w || fall_w < least_w) return std::nullopt;
-  return PlacementEdges{resolution_s() * std::max(rise_w, fall_w), std::min(*before, *after)};
+  if (!first || !last) return std::nullopt;
+  const double near_s = range.is_of_command ? resolution_s() : -1;
+  const bool may_begin = best.start_s <= range.earliest_start_s + near_s;
+  const bool may_end = best.start_s >= range.latest_start_s - near_s;
+  const double load_w = best.energy_j / range.duration_s;
+  const double least_w = kClearEdgeShare * load_w;
+  const double rise_w = before ? *first - *before : 0;
+  const double fall_w = after ? *last - *after : 0;
+  if ((rise_w < least_w && !may_begin) || (fall_w < least_w && !may_end)) return std::nullopt;
+  const double step_w = std::max({rise_w, fall_w, least_w});
+  const double idle_w = std::min(before.value_or(load_w - step_w), after.value_or(load_w - step_w));
+  return PlacementEdges{resolution_s() * step_w, idle_w};
 }
 
 // Whether the GPUs are busy in the part of a placement that the best one leaves out, but for the

@@ -23,17 +23,33 @@ std::vector<Sample> load_between(double rise, double fall) {
 
 std::optional<LoadSpan> span_between(double rise, double fall) {
   const std::vector<Sample> samples = load_between(rise, fall);
-  const auto crossings = load_crossings(samples);
+  const auto crossings = load_crossings(samples, kWindow);
   return crossings ? load_span(samples, *crossings, kSensor, kWindow) : std::nullopt;
 }
 
 TEST(LoadCrossings, AreHalfWayBetweenIdleAndLoad) {
   // 300 W between 100 W and 500 W: half of a second after each edge.
-  const auto crossings = load_crossings(load_between(1001.2, 1030.7));
+  const auto crossings = load_crossings(load_between(1001.2, 1030.7), kWindow);
   ASSERT_TRUE(crossings);
   EXPECT_NEAR(crossings->up_unix_s, 1001.7, 0.2);
   EXPECT_NEAR(crossings->down_unix_s, 1031.2, 0.2);
-  EXPECT_FALSE(load_crossings(load_between(0, 3000)));
+  EXPECT_FALSE(load_crossings(load_between(0, 3000), kWindow));
+}
+
+// A warm-up of 5 s before the load, and an evaluation after it.
+TEST(LoadCrossings, AreThoseOfTheLoadBesideOthers) {
+  std::vector<Sample> samples = load_between(1001.2, 1030.7);
+  for (Sample& sample : samples) {
+    const bool is_other = (sample.unix_s > 991 && sample.unix_s < 996) ||
+                          (sample.unix_s > 1034 && sample.unix_s < 1044);
+    if (is_other) sample.watts = 500;
+  }
+  const auto crossings = load_crossings(samples, kWindow);
+  ASSERT_TRUE(crossings);
+  EXPECT_FALSE(crossings->are_only);
+  EXPECT_NEAR(crossings->up_unix_s, 1001.7, 0.2);
+  EXPECT_NEAR(crossings->down_unix_s, 1031.2, 0.2);
+  EXPECT_FALSE(load_crossings(samples, {1000, 1080}));  // nothing falls near its end
 }
 
 TEST(LoadSpan, IsWhereASharpLoadWouldBe) {

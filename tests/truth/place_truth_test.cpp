@@ -1,0 +1,54 @@
+// Whether windows that are not at their load are refused, and others are not. The bounds are those
+// of a few recordings of each class; `place_truth 10` shows the figures of many.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "truth/place_table.h"
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define AGGREGATE_POWER_IS_SANITIZED
+#endif
+#endif
+
+namespace truth {
+namespace place_truth_test {
+
+#ifdef AGGREGATE_POWER_IS_SANITIZED
+constexpr std::size_t kRuns = 1;
+#else
+constexpr std::size_t kRuns = 3;
+#endif
+
+double share(std::size_t part, std::size_t all) {
+  return static_cast<double>(part) / static_cast<double>(all);
+}
+
+TEST(PlaceTruth, FindsClocksThatAreOffAndRefusesNoGoodRun) {
+  const std::vector<PlaceFigures> table = make_clock_table(kRuns, 1);
+  std::fputs(clock_table_text(table).c_str(), stdout);
+  for (const PlaceFigures& row : table) {
+    EXPECT_LE(share(row.refused, row.good), 0.01) << row.name;
+    // Other loads in the window hide where it belongs; help limits says so.
+    const bool has_others = row.name.find("warm-up") != std::string::npos ||
+                            row.name.find("loads") != std::string::npos || row.name == "all";
+    if (row.name == "model loads" || !has_others) {
+      EXPECT_LE(share(row.wrong, row.moved), 0.1) << row.name;
+    }
+  }
+}
+
+TEST(PlaceTruth, PlacesLoadsInCommands) {
+  const std::vector<WrappedFigures> table = make_wrapped_table(1, 1);
+  std::fputs(wrapped_table_text(table).c_str(), stdout);
+  for (const WrappedFigures& row : table) {
+    EXPECT_LE(share(row.wrong, row.runs), row.name == "bursts" ? 0.07 : 0.0) << row.name;
+    EXPECT_LE(share(row.refused, row.runs), 0.25) << row.name;
+  }
+  EXPECT_LE(table.back().mean_error, 0.01);
+}
+
+}  // namespace place_truth_test
+}  // namespace truth
