@@ -17,6 +17,7 @@
 #include "base/text/unicode.h"
 #include "commands/command.h"
 #include "commands/output.h"
+#include "commands/shared_options.h"
 #include "decisions/retract_runs.h"
 
 namespace aggregate_power {
@@ -149,6 +150,7 @@ Command retract_command() {
       .offer(offered);
   options.flag("--dry-run", request.dry_run, "Print what would change; write nothing");
   options.flag("--json", all->json, "Print one JSON object");
+  add_access_options(options, request.access);
   command.examples =
       "aggregate-power retract artifacts --where collector=rocm-smi --dry-run\n"
       "aggregate-power retract artifacts --where schema=amd-smi --where version=0.1.0\n"
