@@ -9,6 +9,7 @@
 #include "aggregate_power/error.h"
 #include "base/files/archive.h"
 #include "base/files/file.h"
+#include "base/files/whole_file.h"
 #include "commands/command.h"
 #include "commands/output.h"
 #include "commands/shared_options.h"
@@ -34,7 +35,8 @@ struct AttributeCall : AttributeRequest {
 
 std::string compared(const AttributeCall& call, const AttributionReport& report) {
   const auto source = decompressed(open_source(call.other), call.other);
-  const auto changes = attribution_changes(report, read_all(*source), call.other);
+  const auto changes =
+      attribution_changes(report, read_whole(*source, call.other, kCommandOutput), call.other);
   if (call.format == "json") return changes_json(report, changes, call.other, call.most());
   if (call.format == "csv") return changes_csv(changes, call.most());
   return changes_table(changes, call.most(), text_width());

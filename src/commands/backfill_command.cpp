@@ -282,6 +282,7 @@ Command backfill_command() {
   options.flag("--verify", request->recompute.verify,
                "Decide by the hashes of all inputs, not by size and time, what is up to date");
   add_sweep_manifest_options(options, *manifest);
+  add_access_options(options, request->recompute.access);
   command.examples =
       "aggregate-power backfill artifacts --dry-run\n"
       "aggregate-power backfill artifacts --report report.jsonl\n"

@@ -76,6 +76,10 @@ std::string summary_text(const BackfillCounts& counts, bool dry_run) {
     text += fmt::format("{:<22}{:>8}  not followed; name their targets as stores\n",
                         "links to folders", counts.folder_links);
   }
+  if (counts.links_out > 0) {
+    text += fmt::format("{:<22}{:>8}  not read; allow it with --follow-links or --artifacts\n",
+                        "links out of the store", counts.links_out);
+  }
   return text + zones_text(counts) + reasons_text(counts);
 }
 
@@ -102,6 +106,7 @@ std::string summary_json(const BackfillCounts& counts, bool dry_run) {
                         {"outcomes", std::move(outcomes)},
                         {"unchanged_not_valid", counts.unchanged_not_valid},
                         {"links_to_folders", counts.folder_links},
+                        {"links_out_of_the_store", counts.links_out},
                         {"timezones", std::move(zones)},
                         {"reasons", std::move(reasons)}};
   return summary.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";

@@ -159,6 +159,7 @@ Command compare_command() {
       .gathers();
   add_compare_rule(options, request);
   add_facility_options(options, request->request.facility);
+  add_access_options(options, request->request.access);
   options.flag(
       "--self-test", request->is_self_test,
       "Show what the gate would catch: make the new side, or else a copy of the base, worse "

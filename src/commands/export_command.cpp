@@ -197,6 +197,7 @@ Command export_command() {
           "Names of the gauges; aipowermeter: the five that AIPowerMeter serves, as far as they are known; takes its recordings too (default: own)")
       .one_of({"own", "aipowermeter"});
   add_boundary_options(options, request.question);
+  add_access_options(options, request.question.access);
   command.examples =
       "aggregate-power export artifacts --format prometheus --out /var/lib/node_exporter/power.prom\n"
       "aggregate-power export artifacts --format openmetrics --timestamps --out power.om\n"

@@ -99,7 +99,7 @@ int main(int argc, char** argv) {
     }
     return status;
   } catch (const std::exception& error) {
-    print_message(fmt::format("error: {}", error.what()));
+    print_message(fmt::format("error: {}", error_text(error)));
     return 2;
   }
 }

@@ -226,6 +226,7 @@ Command recommend_command() {
       .check(not_empty());
   add_choice_options(options, *request);
   add_input_options(options, *request);
+  add_access_options(options, request->access);
   const auto take_format = [request](const std::string& text) {
     request->json = text == "json";
     return true;

@@ -143,6 +143,7 @@ Command report_command() {
                        }))
       .offer({"all", "none"});
   add_facility_options(options, request->facility);
+  add_access_options(options, request->access);
   command.examples =
       "aggregate-power report artifacts --out report.html\n"
       "aggregate-power report h100 mi355x --out report.html --title 'H100 and MI355X'\n"

@@ -151,6 +151,7 @@ Command retract_command() {
   options.flag("--dry-run", request.dry_run, "Print what would change; write nothing");
   add_lock_timeout(options);
   options.flag("--json", all->json, "Print one JSON object");
+  add_access_options(options, request.access);
   command.examples =
       "aggregate-power retract artifacts --where collector=rocm-smi --dry-run\n"
       "aggregate-power retract artifacts --where schema=amd-smi --where version=0.1.0\n"

@@ -376,6 +376,26 @@ Option& add_window(Options& options, RunOptions& run, const std::string& help) {
       .one_of({"exact", "estimated", "wrapped"});
 }
 
+void add_access_options(Options& options, StoreAccess& access) {
+  options.flag(
+      "--follow-links", access.follow_links,
+      "Also read what links, and names in audit records, lead to outside of the store; see 'help stores'");
+  if (std::ranges::find(options.all(), "--artifacts", &Option::name) == options.all().end()) {
+    options
+        .value("--artifacts", "FOLDER", into_path(access.artifacts),
+               "Folder outside of the store to which links and names in audit records may lead")
+        .check(not_empty());
+  }
+  const auto take_gib = [&access](const std::string& text) {
+    access.most_unpacked_bytes = static_cast<std::uint64_t>(python_int(text).value_or(1)) << 30;
+    return true;
+  };
+  options
+      .value("--max-unpacked", "GIB", take_gib,
+             "GiB that an archive, with the archives in it, may expand to (default: 64)")
+      .check(whole_number_between(1, 1 << 20));
+}
+
 void add_facility_options(Options& options, FacilityOptions& facility) {
   const auto is_pue = [](const std::string& text) {
     const auto factor = python_float(text);

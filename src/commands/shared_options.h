@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "base/files/tree.h"
 #include "commands/options.h"
 #include "runs/run_options.h"
 
@@ -51,6 +52,9 @@ void add_request_options(Options& options, RunOptions& run, const std::string& o
 void settle_request_options(const Options& options, const RunOptions& run);
 
 // --pue, --carbon, --price and --currency; the last three alone.
+// How stores are read: what they may lead to, and what their archives may expand to.
+void add_access_options(Options& options, StoreAccess& access);
+
 void add_facility_options(Options& options, FacilityOptions& facility);
 void add_rate_options(Options& options, FacilityOptions& facility);
 // Throws Error if any of them was given: `what` has no form for them.

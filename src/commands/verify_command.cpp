@@ -12,6 +12,7 @@
 #include "base/parallel.h"
 #include "commands/command.h"
 #include "commands/output.h"
+#include "commands/shared_options.h"
 #include "publication/receipt.h"
 #include "publication/sweep_check.h"
 #include "publication/verify_runs.h"
@@ -32,7 +33,7 @@ Verification verified(const VerifyRequest& request) {
   }
   if (!request.sweep.manifest.empty()) return verify_sweep(request.sweep);
   RunsRequest runs = request.runs;
-  runs.artifacts = request.sweep.artifacts;
+  runs.access.artifacts = request.sweep.artifacts;
   runs.most_threads = request.sweep.most_threads;
   return verify_runs(runs);
 }
@@ -118,6 +119,7 @@ Command verify_command() {
       .check(not_empty())
       .excludes("--receipt");
   add_expected_run(options, request->sweep.expected);
+  add_access_options(options, request->runs.access);
   options.flag("--json", request->json, "Print one JSON object");
   command.forms = {"STORE|AGGREGATE... [OPTIONS]", "--sweep MANIFEST [OPTIONS]",
                    "--receipt FILE [--json]"};

@@ -276,8 +276,9 @@ void label_comparisons(RunComparisons& compared) {
     configurations.push_back(each.configuration);
   }
   compared.shared = shared_members(configurations);
+  const std::vector<std::string> keys = distinguishing_keys(configurations);
   for (RunComparison& each : compared.comparisons) {
-    each.label = distinguishing_text(each.configuration, configurations);
+    each.label = distinguishing_text(each.configuration, keys);
   }
 }
 
@@ -347,10 +348,10 @@ std::vector<PublishedRun> runs_by_name(PublishedRuns read, std::vector<std::stri
 RunComparisons compare_runs(const CompareRequest& request) {
   RunComparisons compared{
       .rule = request.rule, .kind = request.kind, .rates = read_facility_rates(request.facility)};
-  std::vector<PublishedRun> base =
-      runs_by_name(read_published_runs(request.base, request.most_threads), compared.warnings);
-  std::vector<PublishedRun> next =
-      runs_by_name(read_published_runs(request.next, request.most_threads), compared.warnings);
+  std::vector<PublishedRun> base = runs_by_name(
+      read_published_runs(request.base, request.most_threads, request.access), compared.warnings);
+  std::vector<PublishedRun> next = runs_by_name(
+      read_published_runs(request.next, request.most_threads, request.access), compared.warnings);
   if (compared.rates.is_asked()) {
     add_facility_numbers(compared.rates, base, compared.warnings);
     add_facility_numbers(compared.rates, next, compared.warnings);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "aggregate_power/facility.h"
+#include "base/files/tree.h"
 #include "decisions/relative_change.h"
 #include "decisions/same_boards.h"
 #include "store/catalogue/published_runs.h"
@@ -81,6 +82,7 @@ struct CompareRequest {
   std::vector<std::string> next;
   FacilityOptions facility = {};  // what they cost and emit is a metric, too
   CompareKind kind = CompareKind::two_sides;
+  StoreAccess access = {};
   unsigned most_threads = 1;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <compare>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/text/python_number.h"
@@ -54,17 +55,26 @@ Configuration shared_members(const std::vector<Configuration>& configurations) {
   return shared;
 }
 
-std::string distinguishing_text(const Configuration& configuration,
-                                const std::vector<Configuration>& configurations) {
-  if (configurations.size() < 2) return configuration_text(configuration);
-  Configuration apart;
+std::vector<std::string> distinguishing_keys(const std::vector<Configuration>& configurations) {
+  if (configurations.empty()) return {};
+  std::vector<std::string> keys;
+  std::set<std::string> seen;
   for (const Configuration& each : configurations) {
     for (const auto& [key, value] : each) {
-      if (is_shared_member(key, configurations) || configuration_member(apart, key) != nullptr)
-        continue;
-      const std::string* const own = configuration_member(configuration, key);
-      apart.emplace_back(key, own == nullptr ? "?" : *own);
+      if (!seen.insert(key).second) continue;
+      const bool is_alone = configurations.size() == 1;
+      if (is_alone || !is_shared_member(key, configurations)) keys.push_back(key);
     }
+  }
+  return keys;
+}
+
+std::string distinguishing_text(const Configuration& configuration,
+                                const std::vector<std::string>& keys) {
+  Configuration apart;
+  for (const std::string& key : keys) {
+    const std::string* const own = configuration_member(configuration, key);
+    apart.emplace_back(key, own == nullptr ? "?" : *own);
   }
   return configuration_text(apart);
 }

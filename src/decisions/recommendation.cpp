@@ -127,7 +127,7 @@ void add_epoch_choices(const RecommendRequest& request, const std::vector<SweepT
 void add_run_choices(const RecommendRequest& request, const std::vector<std::string>& places,
                      Recommendation& recommendation) {
   if (places.empty()) return;
-  PublishedRuns found = read_published_runs(places, request.most_threads);
+  PublishedRuns found = read_published_runs(places, request.most_threads, request.access);
   for (std::string& warning : found.warnings) {
     recommendation.warnings.push_back(std::move(warning));
   }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/files/tree.h"
 #include "decisions/asof_join.h"
 #include "decisions/limit_choice.h"
 #include "decisions/pareto_front.h"
@@ -23,6 +24,7 @@ struct RecommendRequest {
   LimitQuestion question = {};
   RowRules rows = {};
   std::string stats_out = {};  // normal path of a folder; empty: nothing is written
+  StoreAccess access = {};
   unsigned most_threads = 1;
 };
 

@@ -17,6 +17,7 @@
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
 #include "base/files/mount.h"
+#include "base/files/whole_file.h"
 #include "base/parallel.h"
 #include "base/text/json_value.h"
 #include "base/text/unicode.h"
@@ -149,7 +150,7 @@ class Retraction {
 
   void retract(const PublishedRun& run) {
     const StorePath& place = *run.record;
-    const std::string text = read_all(*place.tree->open(place.path).source());
+    const std::string text = read_whole(place.tree->open(place.path), kAuditRecordFile);
     const RunRecord record{place, parse_json(text)};
     match(request_.conditions, record.content, done_);
     if (record.content.at("retracted").is_object()) {
@@ -165,7 +166,10 @@ class Retraction {
 
   void withdraw(const PublishedRun& run, const RunRecord& record, const std::string& text) {
     const auto aggregate = record.find_aggregate();
-    if (!aggregate || !aggregate->facts) return leave("its aggregate is not there");
+    if (!aggregate || !aggregate->facts) {
+      const auto out = record.aggregate_way_out();
+      return leave(out ? "its aggregate " + out->text : "its aggregate is not there");
+    }
     if (aggregate->tree->is_archive() || record.place.tree->is_archive()) {
       return leave("files in archives are not replaced: unpack the archive");
     }
@@ -173,7 +177,7 @@ class Retraction {
       return leave(run.doubt + ": its numbers are not those of its record");
     }
     if (std::string risk = replacement_risk(aggregate->path); !risk.empty()) return leave(risk);
-    const std::string before = read_file(aggregate->path);
+    const std::string before = read_file(aggregate->path, kAggregateFile);
     const WritePlan plan = plan_of(record, text, aggregate->display, before);
     request_.dry_run ? show(plan) : write(plan);
   }
@@ -235,7 +239,8 @@ std::string_view retract_outcome_name(RetractOutcome outcome) {
 }
 
 RetractResult retract_runs(const RetractRequest& request) {
-  PublishedRuns published = read_published_runs(request.stores, request.most_threads);
+  PublishedRuns published =
+      read_published_runs(request.stores, request.most_threads, request.access);
   std::erase_if(published.runs, [](const PublishedRun& run) { return !run.record; });
   std::vector<std::optional<RetractedRun>> done(published.runs.size());
   in_parallel(done.size(), request.most_threads,

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/files/tree.h"
+
 namespace aggregate_power {
 
 // A fact that a record must state: a key of retract_keys(), and a glob for its value. The
@@ -19,6 +21,7 @@ struct RetractRequest {
   std::vector<std::string> stores;           // those of read_published_runs()
   std::vector<RetractCondition> conditions;  // all must hold
   bool dry_run = false;
+  StoreAccess access = {};
   unsigned most_threads = 1;
 };
 

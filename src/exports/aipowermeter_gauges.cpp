@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/files/path.h"
+#include "base/files/whole_file.h"
 #include "base/text/json_value.h"
 #include "exports/export_names.h"
 #include "recorders/aipowermeter.h"
@@ -105,7 +106,7 @@ std::vector<GaugeFamily> aipowermeter_gauges(const Exported& exported,
   }
   const std::vector<std::string> names = recording_names(recordings);
   for (std::size_t i = 0; i < recordings.size(); ++i) {
-    const std::string text = read_all(*opened_recording(recordings[i]).source());
+    const std::string text = read_whole(opened_recording(recordings[i]), kWholeRecording);
     const auto readings = aipm_readings(last_metrics(text));
     for (std::size_t gauge = 0; gauge < kAipmGauges; ++gauge) {
       if (!readings[gauge]) continue;

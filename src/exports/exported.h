@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aggregate_power/sample.h"
+#include "base/files/tree.h"
 #include "exports/boundary_ladder.h"
 #include "exports/power_limits.h"
 #include "exports/run_cost.h"
@@ -73,6 +74,7 @@ struct ExportQuestion {
   std::optional<double> limit_w;  // of one GPU; nullopt: by the table
   // Runs of one name at different times are one series.
   bool is_by_time = false;
+  StoreAccess access = {};
   unsigned most_threads = 1;
 };
 

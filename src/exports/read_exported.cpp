@@ -9,6 +9,7 @@
 
 #include "aggregate_power/error.h"
 #include "base/files/path.h"
+#include "base/files/whole_file.h"
 #include "base/text/json_value.h"
 #include "base/text/unicode.h"
 #include "exports/export_names.h"
@@ -51,7 +52,7 @@ ExportedWindow window_in(const JsonValue& json) {
 ExportedWindows windows_in(const OpenedFile& file) {
   try {
     ExportedWindows exported{{}, file.name(), {}};
-    const JsonValue content = parse_json(read_all(*file.source()));
+    const JsonValue content = parse_json(read_whole(file, kCommandOutput));
     for (const JsonValue& window : content.at("windows").items) {
       exported.windows.push_back(window_in(window));
     }
@@ -135,7 +136,7 @@ class ExportReader {
 
  private:
   void read_runs(const std::vector<std::string>& places) {
-    PublishedRuns published = read_published_runs(places, question_.most_threads);
+    PublishedRuns published = read_published_runs(places, question_.most_threads, question_.access);
     found_.warnings = std::move(published.warnings);
     std::ranges::move(facility_doubts(found_.rates), std::back_inserter(found_.warnings));
     std::size_t without_power = 0;

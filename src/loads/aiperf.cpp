@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
+#include "base/files/whole_file.h"
 #include "base/text/json_members.h"
 #include "base/text/shown_time.h"
 #include "base/text/stamp.h"
@@ -181,7 +182,7 @@ LoadReading read_profile(const NamedSource& summary, const NamedSource& records,
     result.reasons.add(reason, std::move(detail));
     return result;
   };
-  const std::string text = read_all(summary.source);
+  const std::string text = read_whole(summary.source, summary.name, kSummaryFile);
   JsonMemberText start;
   JsonMemberText end;
   Tally tally;

@@ -14,6 +14,7 @@
 #include "aggregate_power/error.h"
 #include "base/files/archive.h"
 #include "base/files/path.h"
+#include "base/files/whole_file.h"
 #include "base/text/unicode.h"
 #include "loads/benchmark_outcome.h"
 #include "loads/load_generator.h"
@@ -64,7 +65,7 @@ std::optional<JsonValue> read_manifest(const PackagePlace& place, Findings& find
   try {
     const OpenedFile file = place.tree->open(path);
     if (file.size() > kMostManifestBytes) throw FileError(path, "is too large for a manifest");
-    JsonValue manifest = parse_json(read_all(*file.source()));
+    JsonValue manifest = parse_json(read_whole(file, kPackageFile));
     if (manifest.is_object()) return manifest;
     findings.add(Reason::manifest_malformed, path + ": expected a JSON object");
   } catch (const FileError& error) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/files/path.h"
+#include "base/files/whole_file.h"
 #include "base/text/json_members.h"
 
 namespace aggregate_power {
@@ -27,7 +28,7 @@ std::optional<std::string> result_path_in(const Tree& tree, const std::string& w
   try {
     const OpenedFile file = tree.open(window);
     if (file.size() > kMostWindowBytes) return std::nullopt;
-    const std::string text = read_all(*file.source());
+    const std::string text = read_whole(file, kPackageFile);
     JsonMemberText path;
     find_members(text, {{"result_path", path}});
     if (path.kind == JsonKind::string) return path.scalar().text;

@@ -9,6 +9,7 @@
 
 #include "base/files/archive.h"
 #include "base/files/path.h"
+#include "base/files/whole_file.h"
 #include "base/text/json.h"
 #include "packages/package.h"
 
@@ -37,7 +38,8 @@ bool same_bytes(const OpenedFile& a, const OpenedFile& b) {
 }
 
 std::string sound_json(const OpenedFile& file) {
-  std::string text = read_all(*decompressed(file.source(), file.name()));
+  std::string text =
+      read_whole(*decompressed(file.source(), file.name()), file.name(), kPackageFile);
   MemorySource source(text);
   scan_json(source, [](const JsonMember&) {});
   return text;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/files/whole_file.h"
 #include "base/text/ascii.h"
 #include "base/text/csv.h"
 #include "base/text/json_value.h"
@@ -94,7 +95,7 @@ void add_gpus_in(const JsonValue& value, IdentityBuilder& identity) {
 
 NativeIdentity read_native_identity(const OpenedFile& file, NativeVendor vendor) {
   if (file.size() > kMostIdentityBytes) throw FileError(file.name(), "is larger than 16 MiB");
-  const std::string text = read_all(*file.source());
+  const std::string text = read_whole(file, kPackageFile);
   IdentityBuilder identity;
   try {
     if (vendor == NativeVendor::nvidia) {

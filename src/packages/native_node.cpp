@@ -11,6 +11,7 @@
 
 #include "base/files/path.h"
 #include "base/files/sha256.h"
+#include "base/files/whole_file.h"
 #include "base/text/unicode.h"
 #include "packages/native_fault.h"
 
@@ -75,7 +76,7 @@ std::vector<std::pair<std::string, std::string>> spelled_members(const std::stri
 void read_node_manifest(const OpenedFile& file, NativeNode& node) {
   if (file.size() > kMostNodeManifestBytes)
     throw FileError(file.name(), "is too large for a manifest");
-  const std::string text = read_all(*file.source());
+  const std::string text = read_whole(file, kPackageFile);
   try {
     node.manifest = parse_json(text);
   } catch (const JsonError& error) {

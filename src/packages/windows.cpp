@@ -8,6 +8,7 @@
 
 #include "base/files/file.h"
 #include "base/files/path.h"
+#include "base/files/whole_file.h"
 
 namespace aggregate_power {
 namespace {
@@ -68,7 +69,7 @@ std::optional<JsonValue> read_window(const PackagePlace& place, const std::strin
   try {
     const OpenedFile opened = place.tree->open(path_below(place.power_dir, file));
     if (opened.size() > kMostWindowBytes) return std::nullopt;
-    return parse_json(read_all(*opened.source()));
+    return parse_json(read_whole(opened, kPackageFile));
   } catch (const FileError&) {
     return std::nullopt;
   } catch (const JsonError&) {

@@ -9,6 +9,7 @@
 
 #include "aggregate_power/error.h"
 #include "base/files/path.h"
+#include "base/files/whole_file.h"
 #include "base/text/python_number.h"
 #include "results/record.h"
 #include "runs/measure.h"
@@ -27,8 +28,10 @@ std::string disk_path(const StorePath& place) {
 }
 
 std::string found_path(const RunRecord& record, const std::string& name) {
-  const auto place = record.find(name);
-  return place ? disk_path(*place) : name;
+  if (const auto place = record.find(name)) return disk_path(*place);
+  const std::string out = record.way_out(name);
+  if (!out.empty()) throw Error(fmt::format("{} {}", name, out));
+  return name;
 }
 
 // The zone in which stamps without an offset were read, unless a file beside them says it.
@@ -143,8 +146,8 @@ void set_telemetry(const RunRecord& record, bool is_measured, RunSpec& run) {
 
 // What the command would have written.
 RecomputedRun recompute_single(const RunRecord& record, const StorePath& aggregate) {
-  const JsonValue content =
-      json_object_of(read_all(*aggregate.tree->open(aggregate.path).source()), aggregate.display);
+  const JsonValue content = json_object_of(
+      read_whole(aggregate.tree->open(aggregate.path), kAggregateFile), aggregate.display);
   RunSpec run;
   set_run_options(record, content, run);
   run.bench_result = record.benchmark();

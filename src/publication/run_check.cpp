@@ -13,6 +13,7 @@
 #include "aggregate_power/metric.h"
 #include "base/files/hash.h"
 #include "base/files/path.h"
+#include "base/files/whole_file.h"
 #include "energy/metrics.h"
 #include "loads/aiperf.h"
 #include "publication/compare_lines.h"
@@ -121,7 +122,7 @@ class RunCheck {
     aggregate_ = record_.find_aggregate();
     if (aggregate_ && aggregate_->facts) {
       ++found_.files;
-      aggregate_text_ = read_all(*aggregate_->tree->open(aggregate_->path).source());
+      aggregate_text_ = read_whole(aggregate_->tree->open(aggregate_->path), kAggregateFile);
     } else if (!says("aggregate_result_missing")) {
       fault(kMissing, name(), aggregate_name());
     }
@@ -150,7 +151,9 @@ class RunCheck {
 
   std::string aggregate_name() const {
     const JsonValue& named = record_.from().at("aggregate");
-    return named.is_string() ? "its aggregate, " + named.text : "its aggregate";
+    const std::string name = named.is_string() ? "its aggregate, " + named.text : "its aggregate";
+    const auto out = record_.aggregate_way_out();
+    return out ? fmt::format("{}; it {}", name, out->text) : name;
   }
 
   // ---- The files
@@ -165,6 +168,7 @@ class RunCheck {
       check_input(
           input, record_.is_of_store() ? places[input.role] : record_.find(input.role, input.hash));
     }
+    check_files_beside();
     if (record_.telemetry() == "-") lose("standard input");
     if (has_hashes_) return;
     for (const std::string& named : {record_.telemetry(), record_.benchmark()}) {
@@ -179,7 +183,23 @@ class RunCheck {
 
   void lose(const std::string& input) {
     is_intact_ = false;
-    fault(kMissing, input, "named by " + name());
+    const std::string out = record_.way_out(input);
+    fault(kMissing, input, fmt::format("named by {}{}{}", name(), out.empty() ? "" : "; it ", out));
+  }
+
+  // What is read because it is next to the recording, and would lead out of the store.
+  void check_files_beside() {
+    const auto telemetry = record_.find(record_.telemetry());
+    if (!telemetry || !telemetry->facts) return;
+    const auto check = [&](const std::string& file) {
+      const std::string path = beside(telemetry->path, file);
+      const std::string out = telemetry->tree->way_out(path);
+      if (out.empty()) return;
+      is_intact_ = false;
+      fault(kMissing, path, fmt::format("next to its recording; it {}", out));
+    };
+    for (const SideFile& side : kSideFiles) check(side_name(side, telemetry->path));
+    for (const ModelFile& file : kModelFiles) check(plain_stem(telemetry->path) + file.end);
   }
 
   void check_input(const InputFile& input, const std::optional<StorePath>& place) {
@@ -248,11 +268,7 @@ class RunCheck {
       compare_member(aggregate, edit.key,
                      edit.value.empty() ? std::nullopt : std::optional(parse_json(edit.value)));
     }
-    // Schema 1 leaves what another run wrote.
-    const bool owns_power =
-        std::ranges::find(now.edits, kPowerValid, &JsonEdit::key) != now.edits.end();
     for (const auto& [key, value] : aggregate.members) {
-      if (!owns_power) break;
       const bool is_written = std::ranges::find(now.edits, key, &JsonEdit::key) != now.edits.end();
       if (!is_written && is_power_claim(key)) compare_member(aggregate, key, std::nullopt);
     }
@@ -288,7 +304,7 @@ class RunCheck {
       return;
     }
     ++found_.files;
-    const std::string text = read_all(*place->tree->open(place->path).source());
+    const std::string text = read_whole(place->tree->open(place->path), kCommandOutput);
     if (text == *now.request_lines) return;
     const DifferentLine line = first_difference(*now.request_lines, text);
     fault(is_of_this_version() ? kTampered : kNotReproducible, place->display,
@@ -340,11 +356,19 @@ class RunCheck {
       }
     }
     const bool is_mean = record_.content.at("integration_method").text == "mean_of_sample_buckets";
-    if (is_mean) return;
+    if (is_mean) return refuse_keys_without_record(aggregate);
     compare_member(aggregate, kPowerValid, JsonValue::integer(record_.is_valid() ? 1 : 0));
     for (const std::string_view key : all_metric_keys()) {
       if (content.at("metrics").find(key) != nullptr) continue;
       compare_member(aggregate, std::string(key), std::nullopt);
+    }
+  }
+
+  // Under schema 1, an aggregate has what its record has, and no verdict.
+  void refuse_keys_without_record(const JsonValue& aggregate) {
+    for (const auto& [key, value] : aggregate.members) {
+      const bool is_recorded = record_.content.at("metrics").find(key) != nullptr;
+      if (!is_recorded && is_power_claim(key)) compare_member(aggregate, key, std::nullopt);
     }
   }
 

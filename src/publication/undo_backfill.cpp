@@ -16,8 +16,10 @@
 #include "base/files/file.h"
 #include "base/files/mount.h"
 #include "base/files/path.h"
+#include "base/files/whole_file.h"
 #include "base/text/json_value.h"
 #include "publication/point_metrics.h"
+#include "recorders/lines.h"
 #include "results/aggregate_json.h"
 #include "results/transaction.h"
 #include "results/withdrawal.h"
@@ -56,21 +58,17 @@ std::vector<JsonEdit> members_before(const std::string& line) {
 class ReportedPatches {
  public:
   explicit ReportedPatches(const std::string& path) {
-    const std::string text = read_file(path);
     std::size_t number = 0;
-    for (std::size_t begin = 0; begin < text.size();) {
-      const std::size_t end = std::min(text.find('\n', begin), text.size());
-      const std::string line = text.substr(begin, end - begin);
-      begin = end + 1;
+    for_each_line(*open_source(path), [&](std::string_view line, bool) {
       ++number;
-      if (line.find_first_not_of(" \r\t") == std::string::npos) continue;
+      if (line.find_first_not_of(" \r\t") == std::string_view::npos) return;
       try {
-        add(line);
+        add(std::string(line));
       } catch (const std::exception& error) {
         throw Error(fmt::format("{}:{}: {}: expected a line of the report of a backfill", path,
                                 number, error.what()));
       }
-    }
+    });
   }
   std::vector<ReportedPatch> take() && { return std::move(patches_); }
 
@@ -141,7 +139,7 @@ class PatchUndo {
     }
     aggregate_ = place->display;
     record_ = beside(aggregate_, fmt::format("power_validation_{}.json", patch_.run));
-    text_ = read_file(aggregate_);
+    text_ = read_file(aggregate_, kAggregateFile);
     edits_ = restoring_edits(text_, patch_.before);
     is_as_before_ = patch_json(text_, edits_) == text_;
     if (!is_regular_file(record_)) {
@@ -156,7 +154,7 @@ class PatchUndo {
   // Empty: both files are as the pass left them, or an interrupted call of this.
   std::string change_since() const {
     if (std::filesystem::is_symlink(record_)) return "its audit record is a link";
-    const std::string text = read_file(record_);
+    const std::string text = read_file(record_, kAuditRecordFile);
     const JsonValue& hash = patch_.last.at("record_xxh3_128");
     if (hash.is_string() && hashed_text(text).hash != hash.text) {
       return "its audit record was changed since";

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <exception>
+#include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -90,6 +92,7 @@ class Runs {
   }
 
  private:
+  using RecordsByAggregate = std::multimap<std::string, StorePath>;  // by identity
   using Named = std::pair<StorePath, std::string>;  // a file, and where else its run's may be
 
   bool is_verified(const StorePath& aggregate) const {
@@ -97,7 +100,7 @@ class Runs {
   }
 
   void add(const std::string& path) {
-    const auto place = place_on_disk(path);
+    const auto place = place_in_store(path, request_.access);
     if (!place) throw FileError(path, "no such file or folder");
     if (place->facts) {
       add_file(*place);
@@ -105,7 +108,7 @@ class Runs {
     }
     for (StorePath& file : files_below(*place, kMostLevels, is_either_name)) {
       // A run whose results are elsewhere has its files at the same place in its store.
-      std::string artifacts = request_.artifacts;
+      std::string artifacts = request_.access.artifacts;
       if (!artifacts.empty()) artifacts += file.folder->path.substr(place->path.size());
       if (is_run_record_name(last_name(file.path))) {
         add_record(std::move(file), std::move(artifacts));
@@ -120,7 +123,7 @@ class Runs {
     const std::string other = other_publication(content, shell_word(file.display));
     if (!other.empty()) throw Error(fmt::format("{}: {}", file.display, other));
     if (is_run_record(content)) {
-      add_record(file, request_.artifacts);
+      add_record(file, request_.access.artifacts);
     } else if (!add_records_of(file, 0, is_run_record_name) &&
                !add_records_of(file, 0, is_json_name) &&
                !add_records_of(file, kNearLevels, is_run_record_name)) {
@@ -131,19 +134,32 @@ class Runs {
 
   // The record is beside the aggregate; that of agents, in their results, which may be below.
   bool add_records_of(const StorePath& aggregate, int levels, IsWantedName is_wanted) {
-    std::vector<StorePath> files = files_below(*aggregate.folder, levels, is_wanted);
-    std::erase_if(files, [&](const StorePath& file) { return !is_record_of(file, aggregate); });
-    for (const StorePath& record : files) add_record(record, request_.artifacts);
-    return !files.empty();
+    const RecordsByAggregate& records = records_in(*aggregate.folder, levels, is_wanted);
+    const auto [first, last] = records.equal_range(identity_of(aggregate));
+    for (auto at = first; at != last; ++at) add_record(at->second, request_.access.artifacts);
+    return first != last;
   }
 
-  static bool is_record_of(const StorePath& record, const StorePath& aggregate) {
+  // Reads a folder once, however many of its aggregates are named.
+  const RecordsByAggregate& records_in(const StorePath& folder, int levels,
+                                       IsWantedName is_wanted) {
+    const auto [known, is_new] = records_in_.try_emplace({folder.display, levels, is_wanted});
+    if (!is_new) return known->second;
+    for (StorePath& file : files_below(folder, levels, is_wanted)) {
+      const std::string aggregate = aggregate_of_record(file);
+      if (!aggregate.empty()) known->second.emplace(aggregate, std::move(file));
+    }
+    return known->second;
+  }
+
+  // The identity of the aggregate that it names; empty: it is not a record that can be read.
+  static std::string aggregate_of_record(const StorePath& file) {
     try {
-      const auto read = record_in(record);
-      const auto its = read ? read->find_aggregate() : std::nullopt;
-      return its && identity_of(*its) == identity_of(aggregate);
-    } catch (const std::exception&) {  // not a record that can be read
-      return false;
+      const auto record = record_in(file);
+      const auto aggregate = record ? record->find_aggregate() : std::nullopt;
+      return aggregate ? identity_of(*aggregate) : std::string();
+    } catch (const std::exception&) {
+      return {};
     }
   }
 
@@ -182,6 +198,8 @@ class Runs {
   std::vector<Named> aggregates_;   // in folders
   std::set<std::string> known_;     // records
   std::set<std::string> verified_;  // aggregates
+  // By folder, levels and names.
+  std::map<std::tuple<std::string, int, IsWantedName>, RecordsByAggregate> records_in_;
 };
 
 }  // namespace

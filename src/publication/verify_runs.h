@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/files/tree.h"
 #include "publication/verification.h"
 
 namespace aggregate_power {
@@ -12,7 +13,7 @@ namespace aggregate_power {
 struct RunsRequest {
   // Folders with runs at any depth, aggregates, audit records; normal paths.
   std::vector<std::string> places;
-  std::string artifacts;  // where else the files of the runs may be; empty: nowhere
+  StoreAccess access = {};
   std::size_t most_threads = 1;
 };
 

@@ -127,7 +127,8 @@ void add_rate_row(const std::vector<std::string>& cells, const RateColumns& colu
 std::string usual_table(std::string_view text) {
   const CsvDialect dialect = csv_dialect(text, true);
   if (dialect.is_usual()) return std::string(text);
-  return read_all(*as_usual_csv(std::make_unique<MemorySource>(text), dialect));
+  return read_up_to(*as_usual_csv(std::make_unique<MemorySource>(text), dialect),
+                    std::string::npos);
 }
 
 HourList read_rate_table(std::string_view written, const std::string& name, RateKind kind) {

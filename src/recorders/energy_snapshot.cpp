@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/files/file.h"
+#include "base/files/whole_file.h"
 #include "base/text/csv.h"
 #include "base/text/encoding.h"
 #include "base/text/python_number.h"
@@ -19,7 +20,7 @@
 namespace aggregate_power {
 
 std::optional<std::map<std::string, double>> read_energy_snapshot(ByteSource& source) {
-  const std::string text = read_all(source);
+  const std::string text = read_whole(source, "energy snapshot", kEnergySnapshotFile);
   const std::vector<CsvTextRow> rows = split_csv(text, text.size() + 1, true);
   std::optional<std::size_t> gpu;
   std::optional<std::size_t> energy;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/files/file.h"
+#include "base/files/whole_file.h"
 #include "base/text/json.h"
 #include "base/text/json_value.h"
 
@@ -44,7 +45,7 @@ RecorderContext recorder_context(const Recording& recording) {
   try {
     const auto source = recording.beside("_context.json");
     if (!source) return context;
-    const JsonValue json = parse_json(read_all(*source));
+    const JsonValue json = parse_json(read_whole(*source, "_context.json", kContextFile));
     if (!json.is_object()) return context;
     if (const JsonValue* const window = json.find("window")) {
       const auto start = number_at(*window, "start_unix");

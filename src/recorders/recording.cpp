@@ -16,6 +16,7 @@
 #include "base/files/archive.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
+#include "base/files/whole_file.h"
 #include "base/parallel.h"
 #include "base/text/json_value.h"
 #include "base/text/shown_time.h"
@@ -88,7 +89,9 @@ JsonValue parsed_context(std::string_view text) {
 }
 
 Zone zone_in_context(ByteSource& source) {
-  const JsonValue context = parsed_context(read_all(source));
+  const std::string text = read_up_to(source, kContextFile.most_bytes + 1);
+  if (text.size() > kContextFile.most_bytes) throw Error("it " + too_large(kContextFile));
+  const JsonValue context = parsed_context(text);
   if (!context.is_object()) throw Error("it is not a JSON object");
   const JsonValue* const zone = context.find("timestamp_timezone");
   if (zone == nullptr) throw Error("it has no 'timestamp_timezone'");
@@ -316,7 +319,7 @@ std::string Recording::content_hash() const {
   if (!scrapes_.empty()) {
     ContentHash hash;
     HashingSource bytes(source(), hash);
-    std::ignore = read_all(bytes);
+    drain(bytes);
     return hash.hex();
   }
   if (!file_) throw unopened_.value_or(FileError(path_, "open", ENOENT));

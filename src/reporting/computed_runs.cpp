@@ -61,7 +61,8 @@ void take_computed(const ComputedRun& computed, ReportRun& run) {
 }  // namespace
 
 std::vector<std::string> compute_missing_runs(const std::vector<std::string>& stores,
-                                              unsigned most_threads, std::vector<ReportRun>& runs) {
+                                              unsigned most_threads, const StoreAccess& access,
+                                              std::vector<ReportRun>& runs) {
   std::map<std::string, ReportRun*> missing;  // by the identity of the aggregate
   for (ReportRun& run : runs) {
     if (run.run.state == PowerState::none && !run.run.aggregate.empty()) {
@@ -74,6 +75,7 @@ std::vector<std::string> compute_missing_runs(const std::vector<std::string>& st
   request.jobs = most_threads;
   request.recompute.dry_run = true;
   request.recompute.stores = stores;
+  request.recompute.access = access;
   // So that aggregates in archives are computed, too. It is not made.
   request.recompute.output = temporary_folder() + "/aggregate-power-report";
   std::map<std::string, ComputedRun> computed;

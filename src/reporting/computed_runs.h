@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/files/tree.h"
 #include "reporting/report_runs.h"
 
 namespace aggregate_power {
@@ -12,6 +13,7 @@ namespace aggregate_power {
 // options would make of them; of a run that it cannot compute, the reasons. Returns notes for
 // people.
 std::vector<std::string> compute_missing_runs(const std::vector<std::string>& stores,
-                                              unsigned most_threads, std::vector<ReportRun>& runs);
+                                              unsigned most_threads, const StoreAccess& access,
+                                              std::vector<ReportRun>& runs);
 
 }  // namespace aggregate_power

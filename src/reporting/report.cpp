@@ -53,12 +53,12 @@ ReportPlaces sorted_places(const std::vector<std::string>& paths) {
 std::vector<ReportRun> read_report_runs(const ReportPlaces& places, const ReportRequest& request,
                                         Report& report) {
   if (places.runs.empty()) return {};
-  PublishedRuns found = read_published_runs(places.runs, request.most_threads);
+  PublishedRuns found = read_published_runs(places.runs, request.most_threads, request.access);
   report.warnings = std::move(found.warnings);
   std::vector<ReportRun> runs;
   runs.reserve(found.runs.size());
   for (PublishedRun& run : found.runs) runs.push_back({.run = std::move(run)});
-  report.notes = compute_missing_runs(places.stores, request.most_threads, runs);
+  report.notes = compute_missing_runs(places.stores, request.most_threads, request.access, runs);
   return runs;
 }
 

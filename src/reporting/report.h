@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "aggregate_power/facility.h"
+#include "base/files/tree.h"
 
 namespace aggregate_power {
 
@@ -20,6 +21,7 @@ struct ReportRequest {
   // all if there are at most kMostRunsWithCurves, and of none if there are more.
   std::optional<std::size_t> curves = {};
   std::string out = {};  // normal path of the page; empty: unknown. Links are relative to it.
+  StoreAccess access = {};
   unsigned most_threads = 1;
 };
 inline constexpr std::size_t kMostRunsWithCurves = 200;

@@ -46,6 +46,28 @@ std::vector<JsonEdit> cpu_edits(bool is_valid, const Metrics& metrics) {
   return edits;
 }
 
+std::vector<std::string> keys_of(const std::vector<JsonEdit>& edits) {
+  std::vector<std::string> keys;
+  for (const JsonEdit& edit : edits) keys.push_back(edit.key);
+  return keys;
+}
+
+WritePlan::Leftovers of_dashboard() {
+  const auto keys = dashboard_keys();
+  return {"power_audit", {keys.begin(), keys.end()}};
+}
+
+WritePlan::Leftovers of_cpus() { return {"cpu_power_valid", keys_of(cpu_edits(false, {}))}; }
+
+// Schema 1 has no verdict, so that what a run of schema 2 claimed would stay as if it was of this
+// run.
+std::vector<WritePlan::Leftovers> of_schema_2() {
+  std::vector<WritePlan::Leftovers> all = {
+      {"power_metric_schema_version", keys_of(gpu_edits(false, {}))}, of_dashboard(), of_cpus()};
+  for (WritePlan::Leftovers& some : all) some.are_alone = true;
+  return all;
+}
+
 }  // namespace
 
 std::vector<JsonEdit> edits_of(const Result& result, const std::string& record_name) {
@@ -80,14 +102,9 @@ bool claims_power(const Result& result) {
 }
 
 std::vector<WritePlan::Leftovers> leftovers_of(Way way) {
-  if (way == Way::sample_mean) return {};
-  const auto keys = dashboard_keys();
-  std::vector<WritePlan::Leftovers> leftovers = {{"power_audit", {keys.begin(), keys.end()}}};
-  if (way == Way::one_node) return leftovers;
-  WritePlan::Leftovers of_cpus{"cpu_power_valid", {"cpu_power_valid"}};
-  for (const std::string_view key : cpu_metric_keys()) of_cpus.keys.emplace_back(key);
-  leftovers.push_back(std::move(of_cpus));
-  return leftovers;
+  if (way == Way::sample_mean) return of_schema_2();
+  if (way == Way::one_node) return {of_dashboard()};
+  return {of_dashboard(), of_cpus()};
 }
 
 bool is_our_key(std::string_view key) {

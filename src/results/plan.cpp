@@ -7,6 +7,7 @@
 #include "results/aggregate_json.h"
 #include "results/edits.h"
 #include "results/record.h"
+#include "results/record_read.h"
 
 namespace aggregate_power {
 
@@ -18,6 +19,7 @@ WritePlan plan(std::shared_ptr<const Result> result, WritePlan target, std::stri
                                                      : result->audit_source);
   if (!plan.only_together) plan.edits_without_audit = edits_without_record(*result);
   plan.leftovers = leftovers_of(result->way);
+  plan.is_record = is_record_text;
   // As in the original, which has one reason for both.
   if (result->way == Way::native) plan.missing_aggregate = Reason::aggregate_result_unwritable;
   plan.record = [result = std::move(result), before = std::move(before)](

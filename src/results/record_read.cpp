@@ -77,6 +77,14 @@ bool is_run_record(const JsonValue& content) {
           content.find("benchmark_window") != nullptr);
 }
 
+bool is_record_text(std::string_view text) {
+  try {
+    return is_run_record(parse_json(text));
+  } catch (const JsonError&) {
+    return false;
+  }
+}
+
 const JsonValue& power_verdict(const JsonValue& content) { return content.at(kPowerValid); }
 
 bool is_power_valid(const JsonValue& record) { return power_verdict(record).is_true(); }

@@ -17,6 +17,8 @@ namespace aggregate_power {
 
 // Whether a JSON object is an audit record.
 bool is_run_record(const JsonValue& content);
+// The same for the text of any file.
+bool is_record_text(std::string_view text);
 
 // The verdict in an audit record, true or false, or in an aggregate, 1 or 0.
 const JsonValue& power_verdict(const JsonValue& content);

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -19,6 +20,7 @@
 #include "base/files/file.h"
 #include "base/files/lock_wait.h"
 #include "base/files/path.h"
+#include "base/files/whole_file.h"
 #include "base/text/json.h"
 
 namespace aggregate_power {
@@ -76,17 +78,23 @@ class Step {
 
 // The text to patch. Throws FileError; FileChanged if the edits do not hold for it.
 std::string current_text(const WritePlan& plan) {
-  std::string text = plan.aggregate_text ? *plan.aggregate_text : read_file(plan.aggregate_path);
+  std::string text =
+      plan.aggregate_text ? *plan.aggregate_text : read_file(plan.aggregate_path, kAggregateFile);
   if (plan.is_as_read && !plan.is_as_read(text)) {
     throw FileChanged(plan.aggregate_path);
   }
   return text;
 }
 
+bool may_remove_alone(const WritePlan& plan) {
+  return std::ranges::any_of(plan.leftovers, &WritePlan::Leftovers::are_alone);
+}
+
 // `edits` plus the removal of leftovers. Throws JsonError.
 std::vector<JsonEdit> with_leftovers(const WritePlan& plan, std::string_view text,
                                      std::vector<JsonEdit> edits) {
-  if (plan.leftovers.empty() || edits.empty()) return edits;
+  const bool is_alone = edits.empty();
+  if (is_alone && !may_remove_alone(plan)) return edits;
   std::vector<std::string> signs;
   MemorySource source(text);
   scan_json(source, [&](const JsonMember& member) {
@@ -96,6 +104,7 @@ std::vector<JsonEdit> with_leftovers(const WritePlan& plan, std::string_view tex
   });
   for (const WritePlan::Leftovers& some : plan.leftovers) {
     if (std::ranges::find(signs, some.sign) == signs.end()) continue;
+    if (is_alone && !some.are_alone) continue;
     for (const std::string& key : some.keys) {
       if (std::ranges::find(edits, key, &JsonEdit::key) == edits.end()) edits.push_back({key, ""});
     }
@@ -127,7 +136,7 @@ Reason aggregate_reason(const std::exception& error) {
 }
 
 void note_aggregate_fault(const std::exception& error, WritingFaults& faults) {
-  faults.reasons.add(aggregate_reason(error), error.what(), obstacle_of(error));
+  faults.reasons.add(aggregate_reason(error), error_text(error), obstacle_of(error));
 }
 
 bool is_locked(const WritingFaults& faults) {
@@ -151,20 +160,54 @@ std::string way_out(const WritePlan& plan, const std::string& path) {
   return fmt::format("{}: leads out of {}, to {}, and is not written", path, plan.root, target);
 }
 
-// Says that `path` is a link to some other file: another run's aggregate, or a file that is not an
-// audit record; empty: it is not.
-std::string stray_link(const WritePlan& plan, const std::string& path, bool is_record) {
+bool is_link(const std::string& path) {
   std::error_code ignored;
-  if (plan.root.empty() || !std::filesystem::is_symlink(path, ignored)) return {};
-  const std::string target = resolve_what_is_there(path);
+  return std::filesystem::is_symlink(path, ignored);
+}
 
-  if (last_name(target) == last_name(path) || !is_regular_file(target)) return {};
-  if (is_record) {
-    const std::string text = read_file(target);
-    const auto has = [&](const char* key) { return text.find(key) != std::string::npos; };
-    if (has("\"power_valid\"") && has("\"computed_from\"")) return {};
+// The file to replace. In a store, a link may also lead to a free name in it, or to a record.
+std::string written_file(const WritePlan& plan, const std::string& path) {
+  return plan.root.empty() || !is_link(path) ? path : resolve_what_is_there(path);
+}
+
+// Says that `path` is a link to a file of another name, which is not ours; empty: it is not.
+std::string stray_link(const WritePlan& plan, const std::string& path, bool is_record) {
+  if (!is_link(path)) return {};
+  const bool may_be_free = !plan.root.empty();
+  const std::string target = resolve_what_is_there(path);
+  if (may_be_free && (is_record || !is_regular_file(target))) return {};  // see stranger()
+  try {
+    std::ignore = replaced_file(path);
+  } catch (const FileError& error) {
+    return error.what();
   }
-  return fmt::format("{}: leads to {}, which is another file, and is not written", path, target);
+  return {};
+}
+
+// An empty file or object, of which nothing can be lost.
+bool holds_nothing(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == text.npos) return true;
+  text = text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+  return text.starts_with('{') && text.find_first_not_of(" \t\r\n", 1) == text.size() - 1 &&
+         text.ends_with('}');
+}
+
+// Says that the audit record would replace a file that is something else; empty: it would not.
+std::string stranger(const WritePlan& plan) {
+  const std::string& path = plan.record_path;
+  if (!plan.is_record || !is_regular_file(path)) return {};
+  const auto refusal = [&](std::string_view what) {
+    return fmt::format("{}: {}, and is not replaced; move it away, or name another audit record",
+                       path, what);
+  };
+  try {
+    const std::string text = read_file(path, kAuditRecordFile);
+    if (holds_nothing(text) || plan.is_record(text)) return {};
+    return refusal("exists, is not an audit record");
+  } catch (const FileError& error) {
+    return refusal(std::string(error.what()).substr(path.size() + 2));
+  }
 }
 
 std::ptrdiff_t count_same(const std::vector<std::string>& inputs, const std::string& path) {
@@ -222,9 +265,8 @@ void check_record(const WritePlan& plan, WritingFaults& faults) {
   faults.record_fault = record_conflict(plan);
   if (!faults.record_fault.empty()) return;
   faults.record_fault = way_out(plan, plan.record_path);
-  if (faults.record_fault.empty()) {
-    faults.record_fault = stray_link(plan, plan.record_path, true);
-  }
+  if (faults.record_fault.empty()) faults.record_fault = stray_link(plan, plan.record_path, true);
+  if (faults.record_fault.empty()) faults.record_fault = stranger(plan);
   faults.leads_out |= !faults.record_fault.empty();
 }
 
@@ -326,6 +368,10 @@ class WriteTransaction::State {
     if (plan_.only_together) return prepare_both();
     const bool is_alone = !has_record();
     const bool is_audited = has_record() && outcome_.record_fault.empty();
+    if (plan_.edits.empty() && !is_elsewhere() && !(is_audited && may_remove_alone(plan_))) {
+      if (is_audited) record_ = prepare_record(sync_);
+      return;
+    }
     aggregate_ =
         prepare_aggregate(is_alone || is_audited ? plan_.edits : plan_.edits_without_audit);
     if (!is_audited) return;
@@ -405,12 +451,13 @@ class WriteTransaction::State {
   }
 
   void give_up_record(const std::exception& error) {
-    outcome_.record_fault = error.what();
+    outcome_.record_fault = error_text(error);
     outcome_.record_obstacle = obstacle_of(error);
   }
 
   std::optional<Step> prepare_aggregate(const std::vector<JsonEdit>& edits) {
-    if (!outcome_.reasons.empty() || (edits.empty() && !is_elsewhere())) return std::nullopt;
+    const bool is_idle = edits.empty() && !is_elsewhere() && !may_remove_alone(plan_);
+    if (!outcome_.reasons.empty() || is_idle) return std::nullopt;
     try {
       std::string before = current_text(plan_);
       text_ = patched(plan_, before, edits);
@@ -421,7 +468,7 @@ class WriteTransaction::State {
       }
       Step::Options options{is_elsewhere(), sync_, dry_run_};
       if (!is_elsewhere()) options.before = std::move(before);
-      return Step(plan_.aggregate_path, text_, std::move(options));
+      return Step(written_file(plan_, plan_.aggregate_path), text_, std::move(options));
     } catch (const std::exception& error) {
       text_.clear();
       note_aggregate_fault(error, outcome_);
@@ -437,7 +484,8 @@ class WriteTransaction::State {
       }
       const std::string text = plan_.record(outcome_.reasons, text_);
       is_same_record_ = dry_run_ && holds(plan_.record_path, text);
-      return Step(plan_.record_path, text, {plan_.make_record_folder, sync, dry_run_});
+      return Step(written_file(plan_, plan_.record_path), text,
+                  {plan_.make_record_folder, sync, dry_run_});
     } catch (const std::exception& error) {
       give_up_record(error);
       return std::nullopt;

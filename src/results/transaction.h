@@ -36,10 +36,11 @@ struct WritePlan {
   // What to write instead if the audit record cannot be written; empty: leave the aggregate alone.
   std::vector<JsonEdit> edits_without_audit;
   // What an earlier run may have left in the aggregate. If the aggregate has the member `sign`, the
-  // members in `keys` that are not set are removed.
+  // members in `keys` that are not set are removed; with `are_alone` also where no member is set.
   struct Leftovers {
     std::string sign;
     std::vector<std::string> keys;
+    bool are_alone = false;
   };
   std::vector<Leftovers> leftovers = {};
   // Builds the text of the audit record from what is wrong with the aggregate and from the
@@ -51,6 +52,9 @@ struct WritePlan {
   std::vector<std::string> input_folders = {};  // nothing is written below these either
   std::string record_advice = {};               // what to do if the audit record conflicts with an
                                                 // input
+  // Whether the text of a file is an audit record, which alone is replaced by one; empty: any file
+  // is.
+  std::function<bool(std::string_view text)> is_record = {};
 };
 
 // Why something was not written, or in a dry run would not be.
@@ -60,7 +64,9 @@ struct WritingFaults {
   Reasons reasons;
   std::string record_fault;  // why the audit record is not on disk; empty: it is
   Obstacle record_obstacle = Obstacle::none;
-  bool leads_out = false;  // one of the two is a link out of the store, or to another file
+  // One of the two is a link out of the store or to another file, or the record's place is taken by
+  // a file that is not a record.
+  bool leads_out = false;
 };
 
 struct WriteOutcome : WritingFaults {

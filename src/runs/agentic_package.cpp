@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/error.h"
 #include "base/files/path.h"
 #include "base/files/tree.h"
+#include "base/files/whole_file.h"
 #include "loads/aiperf_folder.h"
 #include "packages/agentic_checks.h"
 #include "results/record.h"
@@ -34,17 +36,15 @@ AgenticChecks gates_of(const RunSpec& request) {
                    .finds_gpus_of_node = request.finds_gpus,
                    .aggregate_name = request.agg_result};
   try {
-    load.aggregate = read_all(*load.tree->open(request.agg_result).source());
+    load.aggregate = read_whole(load.tree->open(request.agg_result), kAggregateFile);
   } catch (const FileError& error) {
     load.aggregate_fault = error.what();
-  } catch (const std::bad_alloc&) {
-    load.aggregate_fault = request.agg_result + ": is too large for the memory there is";
   }
   try {
     return check_agentic_load(load);
   } catch (const std::exception& error) {  // out of memory: an old claim must not stay
     AgenticChecks checks;
-    checks.reasons.add(Reason::agentic_aggregate_invalid, error.what());
+    checks.reasons.add(Reason::agentic_aggregate_invalid, error_text(error));
     return checks;
   }
 }

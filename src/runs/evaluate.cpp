@@ -12,6 +12,7 @@
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/files/tree.h"
+#include "base/files/whole_file.h"
 #include "base/text/json.h"
 #include "base/text/unicode.h"
 #include "energy/metrics.h"
@@ -27,7 +28,7 @@ namespace {
 template <typename Read>
 auto said_by(const std::string& aggregate, Read read) -> decltype(read(aggregate)) {
   try {
-    return read(read_file(aggregate));
+    return read(read_file(aggregate, kAggregateFile));
   } catch (const FileError&) {
   } catch (const JsonError&) {
   }

@@ -13,6 +13,7 @@
 #include "base/files/archive.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
+#include "base/files/whole_file.h"
 #include "base/text/encoding.h"
 #include "base/text/json_value.h"
 #include "base/text/python_number.h"
@@ -116,7 +117,7 @@ void add_latencies(const Latencies& latencies, const Used& used, BesideReport& r
 // What torchinfo counts, for one pass of the whole batch.
 void add_model(const std::string& path, const std::optional<Latencies>& latencies,
                const std::optional<Used>& used, BesideReport& report) {
-  const JsonValue summary = parse_json(read_all(*side_source(path)));
+  const JsonValue summary = parse_json(read_whole(*side_source(path), path, kSummaryFile));
   const auto number = [&](const char* key) -> std::optional<double> {
     const JsonValue& value = summary.at(key);
     if (!value.is_finite_number() || value.as_double() < 0) return std::nullopt;

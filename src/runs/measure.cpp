@@ -13,6 +13,7 @@
 #include "base/files/file.h"
 #include "base/files/near_file.h"
 #include "base/files/path.h"
+#include "base/files/whole_file.h"
 #include "base/text/unicode.h"
 #include "energy/facility_energy.h"
 #include "energy/plausibility.h"
@@ -230,7 +231,7 @@ std::string window_class(const Result& result) {
 // reason of the run then, so that what is printed, what is written and the exit status agree.
 void write_new(const RunSpec& request, RunReport& run, MeasureReport& report) {
   const std::string begin = fmt::format("{{\n  \"{}\": \"", kMeasuredKey);
-  if (is_regular_file(request.out) && !read_file(request.out).starts_with(begin)) {
+  if (is_regular_file(request.out) && !read_file(request.out, kAggregateFile).starts_with(begin)) {
     throw Error(fmt::format(
         "--out {}: the file exists and this command did not write it; it is left as it is",
         request.out));

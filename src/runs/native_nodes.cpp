@@ -12,6 +12,7 @@
 
 #include "base/files/path.h"
 #include "base/files/sha256.h"
+#include "base/files/whole_file.h"
 #include "base/parallel.h"
 #include "base/text/unicode.h"
 #include "energy/plausibility.h"
@@ -107,7 +108,7 @@ void add_warnings(const Measurement& measured, NativeReading& reading) {
 // The node's identity file may name them; it was read before.
 std::vector<std::string> models_of(const NativePlace& place, const NativeNode& node) {
   try {
-    return models_in(read_all(*place.tree->open(node.identity_file).source()));
+    return models_in(read_whole(place.tree->open(node.identity_file), kPackageFile));
   } catch (const FileError&) {
     return {};
   }

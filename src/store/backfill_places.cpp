@@ -49,7 +49,7 @@ std::vector<NamedStore> distinct_stores(const std::vector<std::string>& names) {
 }
 
 std::vector<StorePath> stores_to_walk(const std::vector<std::string>& names,
-                                      const std::string& output) {
+                                      const std::string& output, const StoreAccess& access) {
   for (const std::string& path : names) {
     if (!find_store(path, ""))
       throw Error(fmt::format("{}: is neither a folder nor an archive", path));
@@ -63,7 +63,7 @@ std::vector<StorePath> stores_to_walk(const std::vector<std::string>& names,
     if (!is_one && !output.empty() && !taken.insert(below).second) {
       throw Error(fmt::format("--output: two stores are called '{}'; give one at a time", below));
     }
-    stores.push_back(find_store(path, std::move(below)).value());
+    stores.push_back(find_store(path, std::move(below), access).value());
   }
   return stores;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/files/tree.h"
 #include "store/store_path.h"
 
 namespace aggregate_power {
@@ -23,7 +24,7 @@ std::vector<NamedStore> distinct_stores(const std::vector<std::string>& names);
 // store then has its own folder. Throws Error for a name that is neither a folder nor an archive,
 // and for stores whose results would have the same name.
 std::vector<StorePath> stores_to_walk(const std::vector<std::string>& names,
-                                      const std::string& output);
+                                      const std::string& output, const StoreAccess& access);
 
 // The walk must not find what the backfill writes: throws Error if `output` is in one of the
 // stores, or is not a folder.

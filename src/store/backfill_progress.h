@@ -29,6 +29,7 @@ struct BackfillCounts {
   std::uint64_t unchanged_not_valid = 0;
   std::map<std::pair<Reason, Obstacle>, RunsOfReason> reasons;
   std::uint64_t folder_links = 0;
+  std::uint64_t links_out = 0;  // files that links out of the store stand for
   // Runs by their timezone, and by how it was found (ZoneLevel).
   std::map<std::string, std::map<std::string, std::uint64_t>> zones;
 

@@ -57,7 +57,8 @@ void find_default_profiles(const Folder& folder, int level, std::vector<StorePat
 
 // The pieces near the run, else those anywhere in the store. Returns nullopt if the rest of the
 // store matters and is not known yet.
-std::optional<Candidates> candidates(FoundPieces near, PieceKind kind, const Namesakes* namesakes) {
+std::optional<Candidates> candidates(const StoredRun& run, FoundPieces near, PieceKind kind,
+                                     const Namesakes* namesakes) {
   Candidates candidates{.places = std::move(near.pieces), .are_own = near.is_own};
   const bool is_near = !candidates.places.empty();
   if (namesakes == nullptr) {
@@ -69,7 +70,7 @@ std::optional<Candidates> candidates(FoundPieces near, PieceKind kind, const Nam
   candidates.are_too_many = texts.size() > kMostCandidates;
   for (const std::string& text : texts) {
     if (!candidates.are_too_many || candidates.places.empty()) {
-      candidates.places.push_back(store_path_of(text));
+      candidates.places.push_back(store_path_of(text, run.folder.tree->access()));
     }
   }
   return candidates;
@@ -77,10 +78,10 @@ std::optional<Candidates> candidates(FoundPieces near, PieceKind kind, const Nam
 
 std::optional<RunPieces> one_node(const StoredRun& run, FoundPieces telemetry_near,
                                   const Namesakes* namesakes) {
-  auto telemetry = candidates(std::move(telemetry_near), PieceKind::telemetry, namesakes);
+  auto telemetry = candidates(run, std::move(telemetry_near), PieceKind::telemetry, namesakes);
   if (!telemetry) return std::nullopt;
   constexpr PieceKind kResult = PieceKind::benchmark_result;
-  auto results = candidates(pieces_near(run, kResult), kResult, namesakes);
+  auto results = candidates(run, pieces_near(run, kResult), kResult, namesakes);
   if (!results) return std::nullopt;
   return OneNodePieces{std::move(*telemetry), std::move(*results)};
 }
@@ -89,7 +90,7 @@ std::optional<RunPieces> one_node(const StoredRun& run, FoundPieces telemetry_ne
 std::optional<RunPieces> package(const StoredRun& run, std::vector<MultinodeLogs> logs,
                                  const Namesakes* namesakes) {
   constexpr PieceKind kResult = PieceKind::benchmark_result;
-  auto results = candidates(pieces_near(run, kResult), kResult, namesakes);
+  auto results = candidates(run, pieces_near(run, kResult), kResult, namesakes);
   if (!results) return std::nullopt;
   return PackagePieces{std::move(logs), std::move(*results)};
 }
@@ -172,8 +173,8 @@ std::optional<RunPieces> pieces_of_agents(const StoredRun& run, const Namesakes*
     Candidates results{.places = logs[0].formal_results};
     return PackagePieces{std::move(logs), std::move(results), true};
   }
-  auto telemetry =
-      candidates(agents_pieces_near(run, PieceKind::telemetry), PieceKind::telemetry, namesakes);
+  auto telemetry = candidates(run, agents_pieces_near(run, PieceKind::telemetry),
+                              PieceKind::telemetry, namesakes);
   if (!telemetry) return std::nullopt;
   // A profile is only ever with its run.
   Candidates profiles{.places = agents_pieces_near(run, PieceKind::benchmark_result).pieces};

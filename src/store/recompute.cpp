@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
+#include "base/files/whole_file.h"
 #include "results/aggregate_json.h"
 #include "results/withdrawal.h"
 #include "store/layouts.h"
@@ -81,7 +82,8 @@ Recomputed recompute_pieces(const StoredRun& run, const Pieces& pieces,
   try {
     return recompute_or_throw(run, pieces, options, witnesses);
   } catch (const std::exception& error) {
-    return ended(begin(run, pieces), {Outcome::failed, Reason::input_unreadable, error.what()});
+    return ended(begin(run, pieces),
+                 {Outcome::failed, Reason::input_unreadable, error_text(error)});
   }
 }
 
@@ -126,7 +128,8 @@ Recomputed unchanged(Recomputed run, const StoredRecord& record, const StoredAgg
   }
   if (record.valid) {
     const RunTarget& target = aggregate.target;
-    run.metrics = metrics_in(target.is_elsewhere ? read_file(target.aggregate) : aggregate.text);
+    run.metrics = metrics_in(target.is_elsewhere ? read_file(target.aggregate, kAggregateFile)
+                                                 : aggregate.text);
   }
   return run;
 }
@@ -153,12 +156,20 @@ Recomputed planned(Recomputed run, Result result, const InputFile& others,
 
 std::optional<Recomputed> refused(const StoredRun& run, const RecomputeOptions& options) {
   const bool has_aggregate = run.aggregate.tree != nullptr;
-  if (has_aggregate && (!run.aggregate.tree->is_archive() || !options.output.empty())) {
+  const std::string out = has_aggregate ? run.aggregate.tree->way_out(run.aggregate.path) : "";
+  if (out.empty() && has_aggregate &&
+      (!run.aggregate.tree->is_archive() || !options.output.empty())) {
     return std::nullopt;
   }
   Recomputed refused;
   refused.run = run;
-  if (has_aggregate) {
+  if (!out.empty()) {
+    refused.outcome = Outcome::not_writable;
+    refused.reasons.add(
+        Reason::aggregate_result_unwritable,
+        fmt::format("{}: {}, and is not read; allow it with --follow-links or --artifacts",
+                    run.aggregate.display, out));
+  } else if (has_aggregate) {
     refused.outcome = Outcome::not_writable;
     refused.reasons.add(Reason::aggregate_in_archive, run.aggregate.display);
   } else {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/files/tree.h"
 #include "energy/zone_witnesses.h"
 #include "results/record_read.h"
 #include "runs/run_options.h"
@@ -26,6 +27,7 @@ struct RecomputeOptions : RunSpec {
   bool force = false;
   bool verify = false;
   bool republish = false;  // also what was retracted
+  StoreAccess access = {};
 };
 
 // Why a run cannot be recomputed, whatever its pieces: it has no aggregate, or the aggregate is in

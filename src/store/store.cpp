@@ -69,6 +69,9 @@ class Walk {
   static std::optional<TreeEntry> entry_in(const StorePath& folder, const std::string& name) {
     const auto place = child(std::make_shared<const StorePath>(folder), name);
     if (folder.tree->find_file(place.path)) return TreeEntry{name, TreeEntry::Kind::file};
+    if (!folder.tree->way_out(place.path).empty()) {
+      return TreeEntry{name, TreeEntry::Kind::link_out};
+    }
     if (name.empty() || !folder.tree->has_folder(place.path)) return std::nullopt;
     const bool is_link = folder.tree->is_link(place.path);
     return TreeEntry{name, is_link ? TreeEntry::Kind::folder_link : TreeEntry::Kind::folder};
@@ -100,6 +103,9 @@ class Walk {
         case TreeEntry::Kind::folder_link:
           visitor_.folder_link();
           break;
+        case TreeEntry::Kind::link_out:
+          has_aggregate |= visit_link_out(folder, marks, entry.name);
+          break;
         case TreeEntry::Kind::other:
           break;
       }
@@ -113,8 +119,9 @@ class Walk {
     bool has_aggregate = false;
     list(*folder, [&](const TreeEntry& entry) {
       const bool is_file = entry.kind == TreeEntry::Kind::file;
+      const bool is_link_out = entry.kind == TreeEntry::Kind::link_out;
       if (is_file) visit_temporary(folder, entry.name);
-      has_aggregate |= is_file && visit_aggregate(folder, marks, entry.name);
+      has_aggregate |= (is_file || is_link_out) && visit_aggregate(folder, marks, entry.name);
     });
     if (!has_aggregate) visit_without_aggregate(folder, marks);
   }
@@ -165,6 +172,13 @@ class Walk {
     return false;
   }
 
+  // Returns true for an aggregate.
+  bool visit_link_out(const Folder& folder, const FolderMarks& marks, const std::string& name) {
+    if (visit_aggregate(folder, marks, name)) return true;
+    if (visitor_.link_out) visitor_.link_out(child(folder, name));
+    return false;
+  }
+
   void visit_temporary(const Folder& folder, const std::string& name) {
     if (!folder->tree->is_archive() && is_temporary_name(name)) {
       visitor_.temporary(child(folder, name));
@@ -203,8 +217,9 @@ bool only_has_results(const StorePath& archive, const Artifact& artifact) {
 
 }  // namespace
 
-std::optional<StorePath> find_store(const std::string& path, std::string below) {
-  StorePath place{disk_tree(), path, path, std::move(below), nullptr};
+std::optional<StorePath> find_store(const std::string& path, std::string below,
+                                    const StoreAccess& access) {
+  StorePath place{bounded_tree(path, access), path, path, std::move(below), nullptr};
   const bool is_archive = is_archive_name(path) && place.tree->find_file(path);
   if (!is_archive && !place.tree->has_folder(path)) return std::nullopt;
   return place;

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/files/tree.h"
 #include "store/store_path.h"
 #include "store/stored_run.h"
 
@@ -25,12 +26,15 @@ struct StoreVisitor {
   // A folder that cannot be read.
   std::function<void(const StorePath&, const std::string& what)> fault;
   std::function<void()> folder_link;  // not followed
+  // A file that a link out of the store stands for; not read. An aggregate is a run all the same.
+  std::function<void(const StorePath&)> link_out;
   // A file on disk that a writer left over, or is about to put in place.
   std::function<void(const StorePath&)> temporary;
 };
 
 // A store as it was named: a folder or an archive. Returns nullopt if it is neither.
-std::optional<StorePath> find_store(const std::string& path, std::string below);
+std::optional<StorePath> find_store(const std::string& path, std::string below,
+                                    const StoreAccess& access = {});
 
 // Visits everything below a store or a folder in it. Memory grows only with the depth of folders.
 // Throws Interrupted after a signal. With a `route`, the path of a file below the store, visits

@@ -31,6 +31,7 @@ bool is_wanted_member(std::string_view name) {
 // The archives opened last: the pieces of a run and of its neighbours are often in the same few.
 std::shared_ptr<const Tree> open_archive(const StorePath& archive) {
   constexpr std::size_t kMostOpen = 4;
+  constexpr std::uint64_t kMostKeptBytes = std::uint64_t{1} << 30;
   struct Open {
     std::string display;
     FileFacts facts;
@@ -53,7 +54,14 @@ std::shared_ptr<const Tree> open_archive(const StorePath& archive) {
       open_archive_tree(*archive.tree, archive.path, is_wanted_member);
   const std::lock_guard guard(mutex);
   recent.push_front({archive.display, facts, tree});
-  if (recent.size() > kMostOpen) recent.pop_back();
+  const auto kept_bytes = [&] {
+    std::uint64_t sum = 0;
+    for (const Open& open : recent) sum += open.tree->spooled_bytes();
+    return sum;
+  };
+  while (recent.size() > kMostOpen || (recent.size() > 1 && kept_bytes() > kMostKeptBytes)) {
+    recent.pop_back();
+  }
   return tree;
 }
 
@@ -187,11 +195,11 @@ std::string display_of(std::string_view text) {
   return std::string(text.substr(0, store_end)) + std::string(text.substr(below_end + 1));
 }
 
-StorePath store_path_of(std::string_view text) {
+StorePath store_path_of(std::string_view text, const StoreAccess& access) {
   const std::size_t store_end = text.find('\0');
   const std::size_t below_end = text.find('\0', store_end + 1);
   const std::string store(text.substr(0, store_end));
-  StorePath place{disk_tree(), store, store,
+  StorePath place{bounded_tree(store, access), store, store,
                   std::string(text.substr(store_end + 1, below_end - store_end - 1)), nullptr};
   std::string_view rest = text.substr(below_end + 1);
   while (!rest.empty()) {

@@ -73,7 +73,7 @@ std::string path_on_disk(const StorePath& place);
 // Converts a place to a text that can be kept outside memory, and back. The latter throws FileError
 // if an archive on the way cannot be read.
 std::string store_path_text(const StorePath& place);
-StorePath store_path_of(std::string_view text);
+StorePath store_path_of(std::string_view text, const StoreAccess& access = {});
 std::string display_of(
     std::string_view text);  // StorePath::display of the place, which is not opened
 

@@ -7,6 +7,7 @@
 
 #include "base/files/mount.h"
 #include "base/files/path.h"
+#include "base/files/whole_file.h"
 #include "base/text/json.h"
 #include "results/aggregate_json.h"
 #include "results/plan.h"
@@ -30,7 +31,7 @@ RunTarget target_of(const StoredRun& run, const RecomputeOptions& options) {
 }  // namespace
 
 StoredAggregate read_aggregate(const StoredRun& run, const RecomputeOptions& options) {
-  return {read_all(*run.aggregate.tree->open(run.aggregate.path).source()),
+  return {read_whole(run.aggregate.tree->open(run.aggregate.path), kAggregateFile),
           target_of(run, options)};
 }
 
@@ -47,10 +48,11 @@ bool is_object(const StoredAggregate& aggregate) {
 
 bool is_retracted(const StoredRun& run, const StoredAggregate& aggregate) {
   const std::string& record = aggregate.target.record;
-  if (is_regular_file(record) && is_withdrawn(read_file(record))) return true;
+  if (is_regular_file(record) && is_withdrawn(read_file(record, kAuditRecordFile))) return true;
   if (!aggregate.target.is_elsewhere) return false;
   const auto in_store = find_beside(run.aggregate, std::string(last_name(record)));
-  return in_store && is_withdrawn(read_all(*in_store->tree->open(in_store->path).source()));
+  return in_store &&
+         is_withdrawn(read_whole(in_store->tree->open(in_store->path), kAuditRecordFile));
 }
 
 std::string relative_path(std::string_view folder, std::string_view path) {

@@ -9,6 +9,7 @@
 
 #include "base/files/file.h"
 #include "base/files/path.h"
+#include "base/files/whole_file.h"
 #include "base/text/unicode.h"
 #include "results/aggregate_json.h"
 
@@ -25,7 +26,8 @@ const std::string& path_of(const Recomputed& recomputed) {
 std::string hash_of_record(const Recomputed& recomputed) {
   if (!recomputed.is_written() || recomputed.record_path.empty()) return {};
   try {
-    return hashed_text(read_file(recomputed.record_path)).hash;  // also after a signal
+    return hashed_text(read_file(recomputed.record_path, kAuditRecordFile))
+        .hash;  // also after a signal
   } catch (const FileError&) {
     return {};
   }
@@ -89,6 +91,12 @@ void Tally::add_found() {
 void Tally::add_folder_link() {
   const std::lock_guard guard(mutex_);
   ++progress_.counts.folder_links;
+}
+
+void Tally::add_link_out(const std::string& what) {
+  const std::lock_guard guard(mutex_);
+  ++progress_.counts.links_out;
+  watcher_.trouble(what + ", and is not read; allow it with --follow-links or --artifacts");
 }
 
 void Tally::all_found() {

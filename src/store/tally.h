@@ -28,6 +28,8 @@ class Tally {
   void add_changes(const std::string& path, const std::vector<std::string>& changes);
   void add_found();
   void add_folder_link();
+  // `what`: as in "store/x.csv: leads out of store, to /etc/x".
+  void add_link_out(const std::string& what);
   void all_found();
   BackfillProgress progress() const;
   // To be called after the last run was added.

@@ -7,6 +7,7 @@
 
 #include "base/files/hash.h"
 #include "base/files/path.h"
+#include "base/files/whole_file.h"
 #include "recorders/side_files.h"
 #include "results/aggregate_json.h"
 #include "runs/sensor_readings.h"
@@ -62,7 +63,7 @@ bool is_as_left(const StoredAggregate& aggregate, const StoredRecord& past) {
   if (!target.is_elsewhere) return is_patched(aggregate.text);
   const InputFile* const others = input_of_role(past.sources.inputs, "aggregate_result");
   return others != nullptr && disk_tree()->find_file(target.aggregate) &&
-         is_patched(read_file(target.aggregate)) &&
+         is_patched(read_file(target.aggregate, kAggregateFile)) &&
          hashed_others(aggregate.text).hash == others->hash;
 }
 
@@ -87,7 +88,7 @@ std::optional<StoredRecord> previous_record(const StoredRun& run, const StoredAg
   const std::string& path = aggregate.target.record;
   const auto facts = disk_tree()->find_file(path);
   if (!facts) return std::nullopt;
-  auto record = read_stored_record(read_file(path));
+  auto record = read_stored_record(read_file(path, kAuditRecordFile));
   if (!record || record->tool_version != AGGREGATE_POWER_VERSION) return std::nullopt;
   const auto is_of = [&](const std::string& recorded, const std::string& now) {
     return recorded == printable_path(relative_path(run.folder.below, now));

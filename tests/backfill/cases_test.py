@@ -245,7 +245,7 @@ def few_descriptors(root, checks):
         (folder / f"r{i}.json").symlink_to(root / "one" / "r.json")
         (folder / f"agg_r{i}.json").write_text('{"tp": 1}')
     limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300))
-    done, found = outcomes(store, "--jobs", "8", report=root / "report.jsonl", preexec_fn=limit)
+    done, found = outcomes(store, "--jobs", "8", "--follow-links", report=root / "report.jsonl", preexec_fn=limit)
     same(checks, "few descriptors", {f"r{i}": ["patched"] for i in range(200)}, found)
     same(checks, "few descriptors: exit status", 0, done.returncode)
 
@@ -562,7 +562,7 @@ def loads_of_agents(root, checks):
     results = logs / "agentic" / "conc_4"
     results.rename(root / "elsewhere")
     results.symlink_to(root / "elsewhere")
-    same(checks, "results that a link leads away", ["not_valid"], outcome(sixteen="not_valid"))
+    same(checks, "results that a link leads away", ["not_valid"], outcome("--follow-links", sixteen="not_valid"))
     same(checks, "its reason", ["agentic_result_outside_logs_root"], record("4")["reasons"])
     results.unlink()
     (root / "elsewhere").rename(results)
@@ -780,7 +780,7 @@ def links_to_results(root, checks):
     for path in logs.rglob("*"):
         os.utime(path, (1, 1))
     outcome = lambda: [(line["outcome"], line["reasons"])
-                       for line in lines_of(store, root / "report.jsonl")["r_conc4"]]
+                       for line in lines_of(store, root / "report.jsonl", "--follow-links")["r_conc4"]]
     (logs / "agentic").rename(root / "elsewhere")
     (logs / "agentic").symlink_to(root / "elsewhere")
     outside = ["agentic_result_outside_logs_root"]

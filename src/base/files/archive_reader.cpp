@@ -77,14 +77,24 @@ struct Feed {
   OpenedFile file;
   std::unique_ptr<ByteSource> expanded;  // set for a compressed tar; otherwise bytes come straight
                                          // from the file
+  std::uint64_t most_bytes = 0;          // that it may expand to
   std::uint64_t at = 0;
   std::array<char, 65536> chunk{};
   std::exception_ptr fault{};
 
   std::size_t fill() {
-    if (expanded) return expanded->read(chunk);
+    if (expanded) return fill_expanded();
     const std::size_t count = file.read_at(at, chunk);
     at += count;
+    return count;
+  }
+
+  std::size_t fill_expanded() {
+    const std::size_t count = expanded->read(chunk);
+    at += count;
+    if (at > most_bytes) {
+      throw FileError(file.name(), "expands to more than the archive around it may");
+    }
     return count;
   }
 
@@ -129,8 +139,8 @@ Member::Kind kind_of_member(archive_entry* entry) {
 
 class ArchiveReader::Reader {
  public:
-  explicit Reader(const OpenedFile& file)
-      : is_zip_(is_zip(file)), feed_{file, nullptr}, archive_(archive_read_new()) {
+  Reader(const OpenedFile& file, std::uint64_t most_bytes)
+      : is_zip_(is_zip(file)), feed_{file, nullptr, most_bytes}, archive_(archive_read_new()) {
     if (is_zip_) {
       // Reads by the zip's directory only: the streaming reader takes the front of a truncated file
       // for a whole archive.
@@ -265,7 +275,8 @@ class ArchiveReader::Reader {
   ArchiveHandle archive_;
 };
 
-ArchiveReader::ArchiveReader(const OpenedFile& file) : reader_(std::make_unique<Reader>(file)) {}
+ArchiveReader::ArchiveReader(const OpenedFile& file, std::uint64_t most_bytes)
+    : reader_(std::make_unique<Reader>(file, most_bytes)) {}
 
 ArchiveReader::~ArchiveReader() = default;
 

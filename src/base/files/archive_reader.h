@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -27,7 +28,9 @@ struct Member {
 // of its size.
 class ArchiveReader {
  public:
-  explicit ArchiveReader(const OpenedFile& file);
+  // `most_bytes`: that a compressed tar may expand to, below the limit that its size sets.
+  explicit ArchiveReader(const OpenedFile& file,
+                         std::uint64_t most_bytes = std::numeric_limits<std::uint64_t>::max());
   ~ArchiveReader();
 
   // The next member, whether or not the last one was read. Returns nullopt at the end, after the

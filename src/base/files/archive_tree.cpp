@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cerrno>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -26,11 +27,14 @@ constexpr std::size_t kMostNameBytes = 4096;
 
 class ArchiveTree : public Tree {
  public:
-  ArchiveTree(const OpenedFile& archive, int depth)
+  // `budget`: of the outermost archive.
+  ArchiveTree(const OpenedFile& archive, const Tree& around,
+              std::shared_ptr<ExpansionBudget> budget)
       : name_(archive.name()),
         modified_ns_(archive.facts().modified_ns),
-        packed_bytes_(archive.size()),
-        depth_(depth),
+        budget_(std::move(budget)),
+        access_(around.access()),
+        depth_(around.depth() + 1),
         spool_(archive.name()) {}
 
   void list(const std::string& folder,
@@ -64,10 +68,13 @@ class ArchiveTree : public Tree {
 
   int depth() const override { return depth_; }
   std::uint64_t passed_over() const override { return passed_over_; }
+  std::shared_ptr<ExpansionBudget> budget() const override { return budget_; }
+  StoreAccess access() const override { return access_; }
+  std::uint64_t spooled_bytes() const override { return spool_.size(); }
 
   // To be called exactly once, before anything else.
   void unpack(const OpenedFile& archive, const IsWanted& is_wanted) {
-    ArchiveReader reader(archive);
+    ArchiveReader reader(archive, budget_->most_bytes());
     std::uint64_t entries = 0;
     while (const auto member = reader.next()) {
       if (++entries > kMostEntries) {
@@ -132,10 +139,9 @@ class ArchiveTree : public Tree {
   }
 
   void require_room(std::uint64_t bytes) const {
-    const std::uint64_t most = most_expanded_bytes(packed_bytes_);
-    if (bytes > most || spool_.size() > most - bytes) {
-      refuse(fmt::format("expands to more than {} times its size", kMostTimes));
-    }
+    const std::uint64_t most = std::numeric_limits<std::uint64_t>::max() - spool_.size();
+    const std::string excess = budget_->charge(name_, spool_.size() + std::min(bytes, most));
+    if (!excess.empty()) refuse(excess);
   }
 
   [[noreturn]] void refuse_size(const Member& member) const {
@@ -144,7 +150,8 @@ class ArchiveTree : public Tree {
 
   std::string name_;
   std::int64_t modified_ns_;
-  std::uint64_t packed_bytes_;
+  std::shared_ptr<ExpansionBudget> budget_;
+  StoreAccess access_;
   int depth_;
   NamelessFile spool_;
   ArchiveIndex index_;
@@ -152,6 +159,26 @@ class ArchiveTree : public Tree {
 };
 
 }  // namespace
+
+ExpansionBudget::ExpansionBudget(std::uint64_t packed_bytes, std::uint64_t most_unpacked_bytes)
+    : most_by_ratio_(most_expanded_bytes(packed_bytes)),
+      most_unpacked_bytes_(most_unpacked_bytes) {}
+
+std::string ExpansionBudget::charge(const std::string& archive, std::uint64_t bytes) {
+  const std::lock_guard guard(mutex_);
+  std::uint64_t& known = bytes_[archive];
+  const std::uint64_t more = bytes - std::min(bytes, known);
+  if (more > most_by_ratio_ || sum_ > most_by_ratio_ - more) {
+    return fmt::format("expands to more than {} times its size", kMostTimes);
+  }
+  if (more > most_unpacked_bytes_ || sum_ > most_unpacked_bytes_ - more) {
+    return fmt::format("expands to more than {} GiB: raise the limit with --max-unpacked",
+                       most_unpacked_bytes_ >> 30);
+  }
+  known += more;
+  sum_ += more;
+  return {};
+}
 
 std::shared_ptr<const Tree> open_archive_tree(const Tree& tree, const std::string& path,
                                               const IsWanted& is_wanted) {
@@ -161,7 +188,11 @@ std::shared_ptr<const Tree> open_archive_tree(const Tree& tree, const std::strin
     refuse_archive(archive.name(),
                    fmt::format("is nested in more than {} other archives", kMostDepth - 1));
   }
-  const auto unpacked = std::make_shared<ArchiveTree>(archive, depth);
+  std::shared_ptr<ExpansionBudget> budget = tree.budget();
+  if (!budget) {
+    budget = std::make_shared<ExpansionBudget>(archive.size(), tree.access().most_unpacked_bytes);
+  }
+  const auto unpacked = std::make_shared<ArchiveTree>(archive, tree, std::move(budget));
   unpacked->unpack(archive, is_wanted);
   return unpacked;
 }

@@ -24,12 +24,10 @@ class ByteSource {
   virtual std::size_t read(std::span<char> into) = 0;
 };
 
-// Everything left in a source.
-inline std::string read_all(ByteSource& source) {
-  std::string text;
+// Reads to the end and drops what it reads.
+inline void drain(ByteSource& source) {
   std::array<char, 65536> chunk;
-  while (const std::size_t count = source.read(chunk)) text.append(chunk.data(), count);
-  return text;
+  while (source.read(chunk) > 0) continue;
 }
 
 // Returns fewer than `limit` bytes only at the end. Memory: at most twice what is returned.

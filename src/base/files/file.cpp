@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,6 +27,7 @@
 #include "base/files/descriptor.h"
 #include "base/files/lock_wait.h"
 #include "base/files/path.h"
+#include "base/files/whole_file.h"
 #include "base/interruption.h"
 
 namespace aggregate_power {
@@ -236,12 +238,32 @@ bool is_first_look(const std::string& folder) {
 
 // ---- Reading
 
+bool is_standard_input(const struct stat& found) {
+  struct stat input;
+  return fstat(STDIN_FILENO, &input) == 0 && input.st_rdev == found.st_rdev;
+}
+
+// A device may never end, or do something when it is opened.
+void refuse_device(const std::string& path) {
+  const dev_t null = makedev(1, 3);
+  struct stat found;
+  if (stat(path.c_str(), &found) != 0) return;
+  const bool is_device = S_ISBLK(found.st_mode) || S_ISCHR(found.st_mode);
+  if (!is_device || found.st_rdev == null || is_standard_input(found)) return;
+  throw FileError(path, "is a device, and is not read; give a file or a pipe");
+}
+
+int opened_for_reading(const std::string& path) {
+  // A duplicate of standard input, so that there is always something to close.
+  if (path == "-") return fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+  refuse_device(path);
+  return open_fd(path, O_RDONLY | O_NOCTTY);
+}
+
 class FileSource : public ByteSource {
  public:
   explicit FileSource(const std::string& path)
-      : name_(path == "-" ? "standard input" : path),
-        // A duplicate of standard input, so that there is always something to close.
-        file_(path == "-" ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open_fd(path, O_RDONLY)) {
+      : name_(path == "-" ? "standard input" : path), file_(opened_for_reading(path)) {
     if (file_.get() < 0) throw FileError(name_, "open", errno);
     std::ignore = posix_fadvise(file_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
   }
@@ -250,11 +272,6 @@ class FileSource : public ByteSource {
     const ssize_t count = retrying([&] { return ::read(file_.get(), into.data(), into.size()); });
     if (count < 0) throw FileError(name_, "read", errno);
     return static_cast<std::size_t>(count);
-  }
-
-  // 0 for pipes and for files that the system generates as they are read.
-  std::size_t expected_size() const {
-    return static_cast<std::size_t>(status(file_.get(), name_).st_size);
   }
 
  private:
@@ -294,7 +311,7 @@ FileFacts facts_of(const struct stat& found) {
 }
 
 OpenedFile::OpenedFile(const std::string& path)
-    : name_(path), file_(std::make_shared<const Descriptor>(open_fd(path, O_RDONLY | O_NOCTTY))) {
+    : name_(path), file_(std::make_shared<const Descriptor>(opened_for_reading(path))) {
   if (file_->get() < 0) throw FileError(path, "open", errno);
   facts_ = facts_of(status(file_->get(), path));
   std::ignore = posix_fadvise(file_->get(), 0, 0, POSIX_FADV_SEQUENTIAL);
@@ -329,16 +346,11 @@ OpenedFile OpenedFile::through(Wrap wrap) const {
   return file;
 }
 
-std::string read_file(const std::string& path) {
-  FileSource source(path);
-  std::string bytes(source.expected_size() + 1, '\0');  // 1: reaches the end without growing
-  std::size_t size = 0;
-  while (const std::size_t count = source.read(std::span(bytes).subspan(size))) {
-    size += count;
-    if (size == bytes.size()) bytes.resize(2 * size);
-  }
-  bytes.resize(size);
-  return bytes;
+OpenedFile opened_regular(const std::string& path) {
+  struct stat found;
+  if (stat(path.c_str(), &found) != 0) throw FileError(path, "open", errno);
+  if (!S_ISREG(found.st_mode)) throw FileError(path, "is not a regular file");
+  return OpenedFile(path);
 }
 
 bool is_regular_file(const std::string& path) noexcept {
@@ -353,7 +365,8 @@ bool holds(const std::string& path, std::string_view bytes) {
     return false;
   }
   try {
-    return read_file(path) == bytes;
+    const OpenedFile file(path);
+    return file.size() == bytes.size() && read_up_to(*file.source(), bytes.size()) == bytes;
   } catch (const FileError&) {
     return false;
   }
@@ -385,6 +398,13 @@ std::string resolve_links(const std::string& path) {
     at = link->starts_with('/') ? *link : join_path(*folder, *link);
   }
   throw FileError(path, "resolve", ELOOP);
+}
+
+std::string replaced_file(const std::string& path) {
+  std::string target = resolve_links(path);
+  if (last_name(target) == last_name(path) || !link_text(path)) return target;
+  throw FileError(path,
+                  fmt::format("leads to {}, which is another file, and is not written", target));
 }
 
 std::string resolve_what_is_there(const std::string& path) {
@@ -455,7 +475,7 @@ void require_replaceable(const std::string& path, bool make_folders) {
   }
   if (last_name(path).size() > NAME_MAX) throw FileError(path, "inspect", ENAMETOOLONG);
   if (is_made) return require_folder(folder);
-  const std::string target = resolve_links(path);
+  const std::string target = replaced_file(path);
   const std::optional<struct stat> old = status(target);
   if (old) require_regular(*old, path);
   require_folder(folder_of(target));
@@ -467,7 +487,7 @@ PendingFile::PendingFile(const std::string& path, std::string_view bytes, bool m
   path_ = path;
   sync_ = sync;
   if (make_folders) make_folder(folder_of(path), sync);
-  target_ = resolve_links(path);
+  target_ = replaced_file(path);
   const std::optional<struct stat> old = status(target_);
   if (old) require_regular(*old, path);
   create_temporary(old ? 0600 : 0666);  // 0600: private until owner and mode are set
@@ -524,7 +544,7 @@ void PendingFile::commit() {
 
 void PendingFile::commit_over(std::string_view expected) {
   assert(!temporary_.empty());
-  if (read_file(target_) != expected) {
+  if (!holds(target_, expected)) {
     discard();
     throw FileChanged(path_);
   }
@@ -574,7 +594,7 @@ FormerFile::FormerFile(const std::string& path) : path_(path) {
   const std::optional<struct stat> found = status(path);
   if (!found) return;
   require_regular(*found, path);
-  bytes_ = read_file(path);
+  bytes_ = read_file(path, kAuditRecordFile);
   modified_ = found->st_mtim;
 }
 

@@ -2,8 +2,9 @@
 //
 // A replacement is written to a temporary in the target's own folder and synced, then renamed over
 // the target, then the folder is synced: a reader sees the old bytes or the new, never a part, and
-// after a power cut one of the two is there whole. Links are followed: the file that a link points
-// to is replaced, the link stays.
+// after a power cut one of the two is there whole. A link is followed to a file of its own name,
+// which is replaced, and the link stays. A link to another name is refused: whoever prepared a
+// folder does not choose what is replaced.
 #pragma once
 
 #include <sys/types.h>
@@ -30,8 +31,9 @@ namespace aggregate_power {
 class Descriptor;
 
 // Opens a file, or standard input for "-" (left open afterwards, and called "standard input" in
-// errors). Throws FileError if it cannot be opened; its read() throws FileError too (reading a
-// directory fails there).
+// errors). A pipe may be read, a device may not, except /dev/null and the terminal. Throws
+// FileError if it cannot be opened; its read() throws FileError too (reading a directory fails
+// there).
 std::unique_ptr<ByteSource> open_source(const std::string& path);
 
 // Facts that show whether a file is still the same one.
@@ -77,8 +79,9 @@ class OpenedFile {
   Wrap wrap_;
 };
 
-// All bytes of a file, or of standard input for "-". Throws FileError.
-std::string read_file(const std::string& path);
+// Opens a regular file. Throws FileError for anything else, which is not opened: opening a pipe
+// would wait for its writer.
+OpenedFile opened_regular(const std::string& path);
 
 // Whether `path` leads to a regular file. Also false if that cannot be determined.
 bool is_regular_file(const std::string& path) noexcept;
@@ -125,6 +128,10 @@ class FileLock {
 
   int fd_ = -1;
 };
+
+// The file that a replacement of `path` would replace, after all links. Throws FileError as
+// resolve_links() does, and if a link leads to a file of another name.
+std::string replaced_file(const std::string& path);
 
 // Throws FileError if a PendingFile or its commit() would, as far as that can be seen without
 // writing.

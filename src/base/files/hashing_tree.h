@@ -46,6 +46,10 @@ class HashingTree : public Tree, public std::enable_shared_from_this<HashingTree
   std::string resolved(const std::string& path) const override { return tree_->resolved(path); }
   int depth() const override { return tree_->depth(); }
   std::uint64_t passed_over() const override { return tree_->passed_over(); }
+  std::string way_out(const std::string& path) const override { return tree_->way_out(path); }
+  std::shared_ptr<ExpansionBudget> budget() const override { return tree_->budget(); }
+  StoreAccess access() const override { return tree_->access(); }
+  std::uint64_t spooled_bytes() const override { return tree_->spooled_bytes(); }
 
  private:
   // What is known about a file that was opened.

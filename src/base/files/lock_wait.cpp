@@ -17,6 +17,7 @@
 
 #include "base/files/descriptor.h"
 #include "base/files/file.h"
+#include "base/files/whole_file.h"
 #include "base/interruption.h"
 
 namespace aggregate_power {
@@ -43,7 +44,8 @@ std::optional<pid_t> holder_of(int fd) {
   struct stat found;
   if (fstat(fd, &found) != 0) return std::nullopt;
   try {
-    return lock_holder(read_file("/proc/locks"), found.st_dev, found.st_ino);
+    return lock_holder(read_whole(*open_source("/proc/locks"), "/proc/locks", kSystemFile),
+                       found.st_dev, found.st_ino);
   } catch (const FileError&) {
     return std::nullopt;
   }

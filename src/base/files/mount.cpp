@@ -15,6 +15,7 @@
 
 #include "base/files/descriptor.h"
 #include "base/files/file.h"
+#include "base/files/whole_file.h"
 
 namespace aggregate_power {
 namespace {
@@ -40,7 +41,8 @@ std::optional<bool> has_locks(const std::string& path) {
 }
 
 std::optional<std::string> risk_of(const std::string& path, dev_t device) {
-  const std::string program = object_store_mount(read_file("/proc/self/mountinfo"), device);
+  const std::string program = object_store_mount(
+      read_whole(*open_source("/proc/self/mountinfo"), "mountinfo", kSystemFile), device);
   if (!program.empty()) {
     return fmt::format("it is on a mount of {}, which has no atomic renames", program);
   }

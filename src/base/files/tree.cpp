@@ -3,11 +3,22 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <filesystem>
 #include <system_error>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/files/descriptor.h"
 
 namespace aggregate_power {
 namespace {
@@ -88,15 +99,141 @@ class DiskTree : public Tree {
     return error ? std::string() : absolute.string();
   }
 
-  OpenedFile open(const std::string& path) const override {
-    // Opening a pipe would wait for its writer.
-    struct stat found;
-    if (stat(path.c_str(), &found) != 0) throw FileError(path, "open", errno);
-    if (!S_ISREG(found.st_mode)) throw FileError(path, "is not a regular file");
-    return OpenedFile(path);
-  }
+  OpenedFile open(const std::string& path) const override { return opened_regular(path); }
 
   int depth() const override { return 0; }
+};
+
+// Files that are made up as they are read: they may wait, never end, or tell secrets.
+bool is_of_system(const Descriptor& file) {
+  constexpr std::array<long, 6> kMadeUp = {PROC_SUPER_MAGIC, SYSFS_MAGIC,      DEBUGFS_MAGIC,
+                                           TRACEFS_MAGIC,    SECURITYFS_MAGIC, CGROUP2_SUPER_MAGIC};
+  struct statfs found;
+  return ::fstatfs(file.get(), &found) == 0 &&
+         std::ranges::find(kMadeUp, static_cast<long>(found.f_type)) != kMadeUp.end();
+}
+
+// Remembers for some folders whether they are in the tree: many files are asked for in each.
+class KnownFolders {
+ public:
+  template <typename Find>
+  bool is_in(const std::string& folder, Find find) {
+    constexpr std::size_t kMost = 1024;
+    {
+      const std::lock_guard guard(mutex_);
+      if (const auto known = known_.find(folder); known != known_.end()) return known->second;
+    }
+    const bool found = find();
+    const std::lock_guard guard(mutex_);
+    if (known_.size() == kMost) known_.clear();
+    known_.emplace(folder, found);
+    return found;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<std::string, bool> known_;
+};
+
+class BoundedTree : public DiskTree {
+ public:
+  BoundedTree(const std::string& root, const StoreAccess& access)
+      : root_(root), access_(access), roots_{resolve_what_is_there(root)} {
+    if (!access.artifacts.empty()) roots_.push_back(resolve_what_is_there(access.artifacts));
+  }
+
+  void list(const std::string& folder,
+            const std::function<void(const TreeEntry&)>& entry) const override {
+    if (!holds_folder(folder)) throw FileError(folder, out_of_root(resolved(folder)));
+    DiskTree::list(folder, [&](const TreeEntry& found) {
+      const bool may_lead_out = found.kind == TreeEntry::Kind::file && !access_.follow_links;
+      if (may_lead_out && !holds_path(folder + "/" + found.name)) {
+        entry({found.name, TreeEntry::Kind::link_out});
+      } else {
+        entry(found);
+      }
+    });
+  }
+
+  std::optional<FileFacts> find_file(const std::string& path) const override {
+    // Most names that are asked for are not there.
+    const auto facts = DiskTree::find_file(path);
+    return facts && holds_path(path) ? facts : std::nullopt;
+  }
+
+  bool has_folder(const std::string& path) const override {
+    return DiskTree::has_folder(path) && (holds_path(path) || is_around_root(path));
+  }
+
+  OpenedFile open(const std::string& path) const override {
+    if (std::string out = way_out(path); !out.empty()) {
+      throw FileError(path, out + ", and is not read; allow it with --follow-links or --artifacts");
+    }
+    const auto file =
+        std::make_shared<const Descriptor>(open_fd(path, O_RDONLY | O_NOCTTY | O_NONBLOCK));
+    if (file->get() < 0) throw FileError(path, "open", errno);
+    struct stat found;
+    if (::fstat(file->get(), &found) != 0) throw FileError(path, "inspect", errno);
+    if (!S_ISREG(found.st_mode)) throw FileError(path, "is not a regular file");
+    if (is_of_system(*file)) throw FileError(path, "is made up by the system, and is not read");
+    if (!access_.follow_links && !is_where_it_was(*file)) {
+      throw FileError(path, out_of_root("another file"));
+    }
+    std::ignore = ::posix_fadvise(file->get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+    return OpenedFile(path, file, 0, facts_of(found));
+  }
+
+  std::string way_out(const std::string& path) const override {
+    struct stat found;
+    if (::stat(path.c_str(), &found) != 0 || holds_path(path)) return {};
+    return out_of_root(resolved(path));
+  }
+
+  StoreAccess access() const override { return access_; }
+
+ private:
+  std::string out_of_root(const std::string& target) const {
+    return fmt::format("leads out of {}, to {}", root_, target);
+  }
+
+  bool is_around_root(const std::string& folder) const {
+    return around_.is_in(folder, [&] { return is_in(roots_[0], resolve_what_is_there(folder)); });
+  }
+
+  bool is_in_a_root(std::string_view real) const {
+    return std::ranges::any_of(roots_, [&](const std::string& root) { return is_in(real, root); });
+  }
+
+  bool holds_folder(const std::string& folder) const {
+    if (access_.follow_links) return true;
+    return folders_.is_in(folder, [&] { return is_in_a_root(resolve_what_is_there(folder)); });
+  }
+
+  // Most files are no links, so that their folder decides.
+  bool holds_path(const std::string& path) const {
+    if (access_.follow_links) return true;
+    const std::size_t slash = path.rfind('/');
+    const std::string_view name = std::string_view(path).substr(slash + 1);
+    const bool is_plain = !name.empty() && name != "." && name != ".." && !is_link(path);
+    if (!is_plain) return is_in_a_root(resolve_what_is_there(path));
+    if (slash == std::string::npos) return holds_folder(".");
+    return holds_folder(slash == 0 ? "/" : path.substr(0, slash)) ||
+           is_in_a_root(resolve_what_is_there(path));
+  }
+
+  // Where the system has no /proc, the look before it was opened has to do.
+  bool is_where_it_was(const Descriptor& file) const {
+    std::array<char, PATH_MAX> real;
+    const std::string link = fmt::format("/proc/self/fd/{}", file.get());
+    const ssize_t size = ::readlink(link.c_str(), real.data(), real.size());
+    return size < 0 || is_in_a_root({real.data(), static_cast<std::size_t>(size)});
+  }
+
+  std::string root_;
+  StoreAccess access_;
+  std::vector<std::string> roots_;  // after all links
+  mutable KnownFolders folders_;    // that are in a root
+  mutable KnownFolders around_;     // that are around the first one
 };
 
 }  // namespace
@@ -104,6 +241,10 @@ class DiskTree : public Tree {
 std::shared_ptr<const Tree> disk_tree() {
   static const auto tree = std::make_shared<const DiskTree>();
   return tree;
+}
+
+std::shared_ptr<const Tree> bounded_tree(const std::string& root, const StoreAccess& access) {
+  return std::make_shared<const BoundedTree>(root, access);
 }
 
 std::string_view archive_stem(std::string_view name) {

@@ -1,9 +1,12 @@
 // Folders and files below a root, on disk or in an archive.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,10 +17,38 @@ namespace aggregate_power {
 
 struct TreeEntry {
   // A link to a file is a file. A link to a folder has a kind of its own, because it may lead in a
-  // circle. other: special files, and links that lead nowhere.
-  enum class Kind { file, folder, folder_link, other };
+  // circle. link_out: a link to a file that is not in the tree. other: special files, and links
+  // that lead nowhere.
+  enum class Kind { file, folder, folder_link, link_out, other };
   std::string name;  // within its folder; any bytes but '/' and NUL
   Kind kind = Kind::other;
+};
+
+// What an archive on disk, with all archives in it, may expand to. Any number of threads may use
+// it.
+class ExpansionBudget {
+ public:
+  ExpansionBudget(std::uint64_t packed_bytes, std::uint64_t most_unpacked_bytes);
+  // Counts that `archive` was unpacked to `bytes` so far; one that is unpacked again counts once.
+  // Returns what is exceeded, as in "expands to more than 64 GiB"; empty: nothing.
+  std::string charge(const std::string& archive, std::uint64_t bytes);
+  // What one of the archives may expand to at most.
+  std::uint64_t most_bytes() const { return std::min(most_by_ratio_, most_unpacked_bytes_); }
+
+ private:
+  std::uint64_t most_by_ratio_;
+  std::uint64_t most_unpacked_bytes_;
+  std::mutex mutex_;
+  std::map<std::string, std::uint64_t> bytes_;  // by archive
+  std::uint64_t sum_ = 0;
+};
+
+// What a store on disk may lead to.
+struct StoreAccess {
+  bool follow_links = false;   // links and names in records are followed out of the store
+  std::string artifacts = {};  // a folder to which they may lead; empty: none
+  // What an archive on disk, with all archives in it, may expand to.
+  std::uint64_t most_unpacked_bytes = std::uint64_t{64} << 30;
 };
 
 // Any number of threads may use one tree.
@@ -45,10 +76,24 @@ class Tree {
   bool is_archive() const { return depth() > 0; }
   // Number of links and special files that the archive contains but this tree does not.
   virtual std::uint64_t passed_over() const { return 0; }
+  // "leads out of STORE, to TARGET" if there is something at `path` that is not in the tree.
+  virtual std::string way_out(const std::string&) const { return {}; }
+  // Of the outermost archive; null on disk.
+  virtual std::shared_ptr<ExpansionBudget> budget() const { return nullptr; }
+  // What the tree, or the one around it, may lead to.
+  virtual StoreAccess access() const { return {}; }
+  // The temporary space that the tree takes.
+  virtual std::uint64_t spooled_bytes() const { return 0; }
 };
 
 // The files on disk; paths are the system's.
 std::shared_ptr<const Tree> disk_tree();
+
+// The files on disk that are in the store `root`, a folder or a file, after following all links,
+// and those to which `access` lets it lead. The folders around the root exist, but are not listed.
+// Files that the system makes up (/proc, /sys) are in no such tree. A file that comes to lead
+// elsewhere between two calls is not opened.
+std::shared_ptr<const Tree> bounded_tree(const std::string& root, const StoreAccess& access);
 
 // Whether the bytes of the member with this path are wanted.
 using IsWanted = std::function<bool(std::string_view path)>;

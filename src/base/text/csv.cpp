@@ -255,6 +255,7 @@ void CsvReader::select(std::span<const std::size_t> columns, std::size_t header_
   last_column_ = columns.empty() ? 0 : *std::max_element(columns.begin(), columns.end());
   cell_starts_.resize(last_column_ + 2);
   header_cells_ = header_cells;
+  progress_ = {};
 }
 
 std::span<const CsvRow> CsvReader::next_batch(std::size_t most_rows) {
@@ -277,6 +278,7 @@ bool CsvReader::refill() {
     std::memmove(buffer_, buffer_ + begin_, end_ - begin_);
     end_ -= begin_;
     begin_ = 0;
+    progress_ = {};
   }
   if (source_ended_ || end_ == capacity_) return false;
   const std::size_t count = source_.read({buffer_ + end_, capacity_ - end_});
@@ -286,7 +288,8 @@ bool CsvReader::refill() {
   return count > 0;
 }
 
-// Walks a row in blocks of 64 bytes, notes where its first cells start and counts the others.
+// Walks a row in blocks of 64 bytes, notes where its first cells start and counts the others. A row
+// that arrives in pieces is scanned once: it goes on with the first block that was not full.
 template <typename Kernel>
 [[gnu::always_inline]] inline CsvReader::RowShape CsvReader::find_row_end(std::size_t row) {
   RowShape shape;
@@ -294,9 +297,17 @@ template <typename Kernel>
   const std::size_t tracked = last_column_ + 1;
   starts[0] = static_cast<std::uint32_t>(row);
   bool in_quotes = false;
-  for (std::size_t block = row;; block += kBlockBytes) {
+  std::size_t block = row;
+  if (progress_.row == row) {
+    block = progress_.at;
+    shape.commas = progress_.commas;
+    shape.quoted = progress_.quoted;
+    in_quotes = progress_.in_quotes;
+  }
+  for (;; block += kBlockBytes) {
     ByteMasks masks = Kernel::masks(buffer_ + block);
     if (block + kBlockBytes > end_) {
+      if (block <= end_) progress_ = {row, block, shape.commas, shape.quoted, in_quotes};
       if (block >= end_) return shape;
       masks = masks.first(end_ - block);
     }

@@ -104,6 +104,15 @@ class CsvReader {
     std::size_t next = 0;      // after it
   };
 
+  // How far a row was scanned whose end was not read yet: before the block that begins at `at`.
+  struct Progress {
+    std::size_t row = SIZE_MAX;  // where it begins; SIZE_MAX: there is none
+    std::size_t at = 0;
+    std::uint32_t commas = 0;
+    bool quoted = false;
+    bool in_quotes = false;
+  };
+
   void scan();
   template <typename Kernel>
   void scan_with();
@@ -130,6 +139,7 @@ class CsvReader {
   std::size_t column_count_ = 0;
   std::size_t last_column_ = 0;
   std::size_t header_cells_ = 0;
+  Progress progress_;
   std::vector<std::uint32_t> cell_starts_;  // of the row's first cells, up to the last selected one
   std::vector<CsvRow> batch_;
   std::size_t batch_size_ = 0;

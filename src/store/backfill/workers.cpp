@@ -88,6 +88,9 @@ StoreVisitor visitor_for(BackfillState& state, TakeTask take) {
     add_fault(state, place, {}, Reason::folder_unreadable, what);
   };
   visitor.folder_link = [&state] { state.tally.add_folder_link(); };
+  visitor.link_out = [&state](const StorePath& place) {
+    state.tally.add_link_out(place.display + ": " + place.tree->way_out(place.path));
+  };
   visitor.temporary = [&state](const StorePath& place) {
     const bool is_written_to = !state.options.dry_run && state.options.output.empty();
     if (is_written_to) remove_stale_temporaries(place.path);
@@ -161,8 +164,9 @@ Recomputed recompute_decidable(const StoredRun& run, const DecidableRun& decidab
                                const RecomputeOptions& options) {
   const ZoneCase& zone_case = decidable.zone_case;
   OneNodePieces pieces;
-  pieces.telemetry = {{store_path_of(zone_case.waiting_telemetry)}, zone_case.are_own};
-  pieces.loads = {{store_path_of(zone_case.waiting_benchmark)}, zone_case.are_own};
+  pieces.telemetry = {{store_path_of(zone_case.waiting_telemetry, options.access)},
+                      zone_case.are_own};
+  pieces.loads = {{store_path_of(zone_case.waiting_benchmark, options.access)}, zone_case.are_own};
   pieces.of_agents = layout_row(run.layout).is_of_agents;
   return recompute(run, pieces, options, &decidable.witnesses);
 }
@@ -171,7 +175,7 @@ Recomputed recompute_decidable(const StoredRun& run, const DecidableRun& decidab
 std::optional<Recomputed> recompute_task(BackfillState& state, const Task& task) {
   StoredRun run = task.run;
   if (!task.aggregate_text.empty()) {
-    run.aggregate = store_path_of(task.aggregate_text);
+    run.aggregate = store_path_of(task.aggregate_text, state.options.access);
     run.folder = *run.aggregate.folder;
   }
   if (task.decidable) return recompute_decidable(run, *task.decidable, state.options);
@@ -297,7 +301,7 @@ BackfillState::BackfillState(const BackfillRequest& asked, const BackfillWatcher
       options(asked.recompute),
       selection{asked.shard, asked.shards, asked.only},
       tally(asked, watcher),
-      stores(stores_to_walk(asked.stores, options.output)) {
+      stores(stores_to_walk(asked.stores, options.output, options.access)) {
   if (!options.output.empty()) require_output_outside(options.output, stores);
   if (request.runs.empty()) return;
   try {

@@ -8,6 +8,7 @@
 
 #include "aggregate_power/error.h"
 #include "base/text/nearest.h"
+#include "energy/metrics.h"
 #include "model/beyond_measure.h"
 #include "recorders/recording.h"
 #include "results/edits.h"
@@ -278,6 +279,19 @@ void doubt_impossible_numbers(PublishedRun& run) {
   run.gpu_energies_j.clear();
 }
 
+// Under schema 1, what an aggregate has besides its record is of an earlier run; empty: nothing.
+std::string unrecorded_number(const std::vector<PublishedNumber>& numbers,
+                              const JsonValue& record) {
+  if (record.at("integration_method").text != "mean_of_sample_buckets") return {};
+  const std::vector<std::string_view> keys = all_metric_keys();
+  for (const PublishedNumber& number : numbers) {
+    const bool is_metric = std::ranges::find(keys, number.key) != keys.end();
+    if (!is_metric || record.at("metrics").find(number.key) != nullptr) continue;
+    return fmt::format("'{}' is in the aggregate and not in its audit record", number.key);
+  }
+  return {};
+}
+
 // Why an aggregate and its record cannot both be true; empty: they can.
 std::string contradiction(const std::vector<PublishedNumber>& numbers, const JsonValue& record) {
   if (!is_power_valid(record)) {
@@ -295,7 +309,7 @@ std::string contradiction(const std::vector<PublishedNumber>& numbers, const Jso
                          number.value, recorded->text);
     }
   }
-  return {};
+  return unrecorded_number(numbers, record);
 }
 
 // Two runs hardly ever agree in as many digits.

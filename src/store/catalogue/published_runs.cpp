@@ -10,8 +10,10 @@
 
 #include "aggregate_power/error.h"
 #include "base/files/path.h"
+#include "base/files/whole_file.h"
 #include "base/parallel.h"
 #include "base/text/json.h"
+#include "recorders/lines.h"
 #include "results/record.h"
 #include "store/catalogue/retained_files.h"
 #include "store/catalogue/run_record.h"
@@ -47,11 +49,13 @@ struct FoundRun {
   NamedPlace origin;
   std::string aggregate_identity;  // empty: it has none
   bool is_wanted = true;
+  std::string remark = {};  // what its record names and was not read
 };
 
 class PublishedRunReader {
  public:
-  explicit PublishedRunReader(unsigned most_threads) : most_threads_(most_threads) {}
+  PublishedRunReader(unsigned most_threads, const StoreAccess& access)
+      : most_threads_(most_threads), access_(access) {}
 
   PublishedRuns read(const std::vector<std::string>& places) {
     for (std::size_t i = 0; i < places.size(); ++i) add_place(places[i], i);
@@ -62,7 +66,7 @@ class PublishedRunReader {
 
  private:
   void add_place(const std::string& path, std::size_t index) {
-    const auto place = place_on_disk(path);
+    const auto place = place_in_store(path, access_);
     if (!place) throw FileError(path, "open", ENOENT);
     if (!place->facts) {
       add_folder(*place, index);
@@ -74,8 +78,16 @@ class PublishedRunReader {
   }
 
   void add_folder(const StorePath& folder, std::size_t index) {
-    for (StorePath& file : files_below(folder, kMostLevels, is_worth_reading)) {
-      if (is_archive_name(file.path)) {
+    const auto is_wanted = [](const TreeEntry& entry) {
+      using enum TreeEntry::Kind;
+      return (entry.kind == file || entry.kind == link_out) && is_worth_reading(entry.name);
+    };
+    for (StorePath& file : entries_below(folder, kMostLevels, is_wanted)) {
+      if (const std::string out = file.tree->way_out(file.path); !out.empty()) {
+        found_.warnings.push_back(
+            fmt::format("{}: {}, and is not read; allow it with --follow-links or --artifacts",
+                        file.display, out));
+      } else if (is_archive_name(file.path)) {
         add_archive(file, index);
       } else if (is_run_record_name(last_name(file.path))) {
         add_record({std::move(file), {index}});
@@ -130,9 +142,8 @@ class PublishedRunReader {
   }
 
   static JsonValue parsed(const OpenedFile& file) {
-    constexpr std::size_t kMostBytes = std::size_t{64} << 20;
     try {
-      return parse_json(read_up_to(*file.source(), kMostBytes));
+      return parse_json(read_whole(file, kResultList));
     } catch (const JsonError& error) {
       throw Error(fmt::format("{}:{}", file.name(), error.what()));
     }
@@ -162,22 +173,25 @@ class PublishedRunReader {
   // The lines of a backfill's report.
   void add_report(const StorePath& file, NamedPlace origin) {
     const OpenedFile opened = file.tree->open(file.path);
-    const std::string text = read_all(*opened.source());
     std::size_t number = 0;
-    for (std::string_view rest = text; !rest.empty();) {
-      const std::string_view line = rest.substr(0, rest.find('\n'));
-      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    for_each_line(*opened.source(), [&](std::string_view line, bool) {
       ++number;
-      if (line.find_first_not_of(" \r\t") != line.npos)
-        add_line(opened.name(), number, line, origin);
-    }
+      if (line.find_first_not_of(" \r\t") == line.npos) return;
+      add_line({opened.name(), number}, file, line, origin);
+    });
   }
 
-  void add_line(const std::string& name, std::size_t number, std::string_view line,
+  struct NumberedLine {
+    std::string file;
+    std::size_t number = 0;
+  };
+
+  // The report is taken for a part of the store: what it names is looked for in its folder.
+  void add_line(const NumberedLine& at, const StorePath& report, std::string_view line,
                 NamedPlace origin) {
     const auto fail = [&](std::string_view what) {
-      throw Error(fmt::format("{}:{}: {}: expected a line of the report of a backfill", name,
-                              number, what));
+      throw Error(fmt::format("{}:{}: {}: expected a line of the report of a backfill", at.file,
+                              at.number, what));
     };
     JsonValue content;
     try {
@@ -188,12 +202,14 @@ class PublishedRunReader {
     if (content.find("run") == nullptr) fail("there is no 'run'");
     const JsonValue& aggregate = content.at("aggregate");
     if (!aggregate.is_string()) return;
-    const auto place = place_on_disk(aggregate.text);
+    const RunRecord named{report, JsonValue::object()};
+    const auto place = named.find_on_disk(aggregate.text);
     if (place && place->facts) {
       add_named_aggregate(*place, origin);
     } else {
-      found_.warnings.push_back(
-          fmt::format("{}:{}: {}: no such file", name, number, aggregate.text));
+      const std::string out = named.way_out(aggregate.text);
+      found_.warnings.push_back(fmt::format("{}:{}: {}: {}", at.file, at.number, aggregate.text,
+                                            out.empty() ? "no such file" : out));
     }
   }
 
@@ -203,6 +219,7 @@ class PublishedRunReader {
                 [&](std::size_t i) { read[i] = run_of_record(records_[i]); });
     for (std::optional<FoundRun>& run : read) {
       if (!run) continue;
+      if (!run->remark.empty()) found_.warnings.push_back(std::move(run->remark));
       const auto named = named_.find(run->aggregate_identity);
       if (!run->is_wanted && named == named_.end()) continue;
       if (!run->is_wanted) run->origin = named->second;
@@ -222,10 +239,11 @@ class PublishedRunReader {
           is_there ? read_json_object(*aggregate) : JsonValue::object(), &record->content);
       run.record = file.place;
       run.aggregate = is_there ? aggregate->display : "";
-      run.name = is_there ? aggregate->display : file.place.display;
+      run.name = is_there ? aggregate->display : name_without_aggregate(*record);
       run.identity = identity_of(is_there ? *aggregate : file.place);
       std::string aggregate_identity = is_there ? run.identity : "";
-      return FoundRun{std::move(run), file.origin, std::move(aggregate_identity), file.is_wanted};
+      return FoundRun{std::move(run), file.origin, std::move(aggregate_identity), file.is_wanted,
+                      is_there ? "" : remark_on(*record)};
     } catch (const Error&) {  // it cannot be read, or is no object
       if (file.origin.is_named && file.is_wanted) throw;
       return std::nullopt;
@@ -233,6 +251,19 @@ class PublishedRunReader {
       if (file.origin.is_named && file.is_wanted) throw;
       return std::nullopt;
     }
+  }
+
+  static std::string name_without_aggregate(const RunRecord& record) {
+    const auto out = record.aggregate_way_out();
+    const bool is_link_out = out && is_path_below(out->name);
+    return is_link_out ? join_path(record.place.folder->display, out->name) : record.place.display;
+  }
+
+  static std::string remark_on(const RunRecord& record) {
+    const auto out = record.aggregate_way_out();
+    if (!out) return {};
+    return fmt::format("{}: its aggregate, {}, is not read: it {}", record.place.display, out->name,
+                       out->text);
   }
 
   void read_aggregates_alone() {
@@ -280,6 +311,7 @@ class PublishedRunReader {
   }
 
   unsigned most_threads_;
+  StoreAccess access_;
   PublishedRuns found_;
   std::vector<FoundFile> records_;
   std::vector<FoundFile> aggregates_;
@@ -303,8 +335,9 @@ bool is_aggregate_name(std::string_view name) {
   return name.starts_with("agg_") && name.ends_with(".json");
 }
 
-PublishedRuns read_published_runs(const std::vector<std::string>& places, unsigned most_threads) {
-  return PublishedRunReader(most_threads).read(places);
+PublishedRuns read_published_runs(const std::vector<std::string>& places, unsigned most_threads,
+                                  const StoreAccess& access) {
+  return PublishedRunReader(most_threads, access).read(places);
 }
 
 }  // namespace aggregate_power

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/files/tree.h"
 #include "base/text/json_value.h"
 #include "store/store_path.h"
 
@@ -134,10 +135,11 @@ struct PublishedRuns {
 // archive with any of the first two at any depth; archives below a folder count as folders. Throws
 // FileError for a place that cannot be opened, Error for a file that is none of these. Within a
 // folder such files are passed over.
-PublishedRuns read_published_runs(const std::vector<std::string>& places, unsigned most_threads);
+PublishedRuns read_published_runs(const std::vector<std::string>& places, unsigned most_threads,
+                                  const StoreAccess& access = {});
 
-// The recording that a run's record names, where it is now; nullopt: there is none. May throw
-// FileError.
+// The recording that a run's record names, where it is now; nullopt: there is none in its store.
+// May throw FileError.
 std::optional<StorePath> telemetry_of(const PublishedRun& run);
 // Opens that recording, as it was read then. `telemetry`: a file. `record`: the run's audit record,
 // which says how its stamps and columns were understood. Throws FileError.

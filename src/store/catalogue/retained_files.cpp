@@ -10,11 +10,11 @@
 #include "aggregate_power/error.h"
 #include "base/files/path.h"
 #include "base/files/sha256.h"
+#include "base/files/whole_file.h"
 
 namespace aggregate_power {
 namespace {
 
-constexpr std::uint64_t kMostJsonBytes = 16 << 20;
 constexpr std::ptrdiff_t kMostJsonValues = 2'000'000;
 
 bool begins_value(char c) { return c == ',' || c == '[' || c == '{'; }
@@ -42,8 +42,10 @@ JsonValue json_object_of(std::string_view text, const std::string& name) {
 }
 
 JsonValue read_json_object(const OpenedFile& file) {
-  if (file.size() > kMostJsonBytes) throw Error(file.name() + ": is larger than 16 MiB");
-  return json_object_of(read_all(*file.source()), file.name());
+  if (file.size() > kAuditRecordFile.most_bytes) {
+    throw Error(fmt::format("{}: {}", file.name(), too_large(kAuditRecordFile)));
+  }
+  return json_object_of(read_whole(file, kAuditRecordFile), file.name());
 }
 
 JsonValue read_json_object(const StorePath& file) {

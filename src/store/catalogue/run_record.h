@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "base/files/tree.h"
 #include "results/record_read.h"
 #include "store/store_path.h"
 
@@ -13,6 +14,11 @@ namespace aggregate_power {
 // below it. An archive on the way counts as a folder. Nullopt: there is nothing. May throw
 // FileError.
 std::optional<StorePath> place_on_disk(const std::string& path);
+// The same for a place whose surroundings are a store: a folder or an archive is a store itself,
+// and the store of any other file is the folder in the current one that leads to it ("a" of
+// "a/b/c.json"), or its own folder if it is elsewhere. What the place leads to is looked for in
+// that store alone, and where `access` allows it.
+std::optional<StorePath> place_in_store(const std::string& path, const StoreAccess& access);
 
 struct RunRecord {
   StorePath place;
@@ -28,10 +34,23 @@ struct RunRecord {
   // The file or folder that the record calls `name`: relative to the folder of the record or, for
   // a run that is not in a store, to the current one; if it was moved, as much of its path as is
   // found in the folder of the record or in one around it. A file with `hash` takes precedence.
-  // Nullopt: there is none. May throw FileError.
+  // Nullopt: there is none in the store. A name of more than 4096 bytes or 50 folders is no name of
+  // a file. May throw FileError.
   std::optional<StorePath> find(const std::string& name, const std::string& hash = {}) const;
+  // What is at a path that is absolute or relative to the current folder, in the record's store.
+  std::optional<StorePath> find_on_disk(const std::string& path) const;
+  // Of a name that find() does not find: "leads out of STORE, to TARGET ..." if it does; else
+  // empty.
+  std::string way_out(const std::string& name) const;
   // Its aggregate.
   std::optional<StorePath> find_aggregate() const;
+  // Of an aggregate that is not found: its name, and how it leads out of the store; nullopt: it
+  // does not.
+  struct WayOut {
+    std::string name;
+    std::string text;
+  };
+  std::optional<WayOut> aggregate_way_out() const;
 };
 
 // Returns nullopt if it is another JSON object. Throws Error and FileError for anything else.
