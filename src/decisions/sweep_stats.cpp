@@ -63,9 +63,11 @@ const JudgedLimit* judged_limit(const LimitChoice& choice, double limit_w) {
 std::string stats_csv(const SweepRows& rows, const LimitChoice& choice) {
   const std::vector<std::string> columns = stats_columns(rows);
   const bool has_total = have_total_power(rows);
-  std::string text = fmt::format("{},{}\n", fmt::join(columns, ","), fmt::join(kRatioColumns, ","));
+  std::string text;
+  for (const std::string& column : columns) text += spreadsheet_cell(column) + ",";
+  text += fmt::format("{}\n", fmt::join(kRatioColumns, ","));
   for (const SweepRow& row : rows.rows) {
-    for (const std::string& column : columns) text += csv_cell(cell_of(row, column)) + ",";
+    for (const std::string& column : columns) text += spreadsheet_cell(cell_of(row, column)) + ",";
     const double power_w = has_total ? row.total_power_w : row.gpu_power_w;
     const JudgedLimit* const limit = judged_limit(choice, row.limit_w);
     const auto ratio =

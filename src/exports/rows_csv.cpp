@@ -28,7 +28,7 @@ class ExportRow {
  public:
   void text(std::string column, std::string_view value) {
     names_.push_back(std::move(column));
-    cells_.push_back(csv_cell(value));
+    cells_.push_back(spreadsheet_cell(value));
   }
   void number(std::string column, const std::optional<double>& value) {
     text(std::move(column), value ? json_number(*value) : std::string());

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/csv.h"
 #include "drawing/svg.h"
 #include "reporting/html_text.h"
 

@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "base/text/csv.h"
-#include "base/text/python_number.h"
 #include "base/text/unicode.h"
 #include "base/text/utf8.h"
 
@@ -35,11 +33,8 @@ std::string_view escape_of(char c) {
   }
 }
 
-// Characters that XML does not allow, and those that change the direction of what follows.
-bool is_unsuitable(char32_t code) {
-  return code == 0xFFFE || code == 0xFFFF || (code >= 0x202A && code <= 0x202E) ||
-         (code >= 0x2066 && code <= 0x2069);
-}
+// Characters that XML does not allow.
+bool is_unsuitable(char32_t code) { return code == 0xFFFE || code == 0xFFFF; }
 
 // One line of text that looks like what it is.
 std::string honest_line(std::string_view text) {
@@ -155,15 +150,6 @@ std::string path_between(std::string_view from_folder, std::string_view to_file)
     path += to[i];
   }
   return path;
-}
-
-std::string spreadsheet_cell(std::string_view text) {
-  std::string cell = honest_line(text);
-  const bool is_formula = !cell.empty() &&
-                          std::string_view("=+-@").find(cell.front()) != std::string_view::npos &&
-                          !nearest_double(cell);
-  if (is_formula) cell.insert(0, 1, '\'');
-  return csv_cell(cell);
 }
 
 std::string data_link(std::string_view media_type, std::string_view bytes) {

@@ -22,9 +22,6 @@ std::string link_text(std::string_view path);
 // The relative path from a folder to a file; both are absolute and without links.
 std::string path_between(std::string_view from_folder, std::string_view to_file);
 
-// A cell of a CSV. A text that a spreadsheet would take for a formula gets an apostrophe before it.
-std::string spreadsheet_cell(std::string_view text);
-
 // A file as a link: nothing is fetched.
 std::string data_link(std::string_view media_type, std::string_view bytes);
 

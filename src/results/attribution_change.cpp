@@ -118,7 +118,7 @@ std::string changes_csv(const std::vector<AttributionChange>& changes,
                         std::optional<std::size_t> most) {
   std::string text = "name,change_j,other_energy_j,energy_j,other_time_s,time_s\n";
   for (const AttributionChange& change : top_changes(changes, most)) {
-    text += fmt::format("{},{},{},{},{},{}\n", csv_cell(change.name), change.change_j(),
+    text += fmt::format("{},{},{},{},{},{}\n", spreadsheet_cell(change.name), change.change_j(),
                         change.other_energy_j, change.energy_j, change.other_time_s, change.time_s);
   }
   return text;
@@ -142,7 +142,7 @@ std::string changes_json(const AttributionReport& report,
                                {"in_other", change.is_there},
                                {"in_this", change.is_here}});
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace aggregate_power

@@ -67,7 +67,7 @@ std::string csv_row(const AttributionReport& report, const AttributionRow& row) 
   auto facility = facility_of(report, row);
   if (facility && shares_cost(report)) facility->reasons.push_back("shared_by_energy");
   const std::string cost = report.facility ? facility_cells(facility) : "";
-  return fmt::format("{},{},{},{},{},{},{}{}\n", csv_cell(row.name), row.calls, row.time_s,
+  return fmt::format("{},{},{},{},{},{},{}{}\n", spreadsheet_cell(row.name), row.calls, row.time_s,
                      csv_number(quotient(row.time_s, static_cast<double>(row.calls))), row.energy_j,
                      csv_number(row.power_w), row.short_calls, cost);
 }
@@ -205,7 +205,7 @@ std::string attribution_json(const AttributionReport& report, std::optional<std:
     json["facility"]["rows"] =
         shares_cost(report) ? "share cost and carbon by their energy" : "exact";
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 std::string attribution_csv(const AttributionReport& report, std::optional<std::size_t> most) {

@@ -80,21 +80,22 @@ class CsvProcesses final : public ProcessReport {
 
   void add(const ProcessWindow& row, std::string& text) override {
     const double duration_s = row.window.duration_s();
-    const std::string of_window = fmt::format(
-        "{},{},{},{},{}", row.number, csv_cell(row.name), json_number(row.window.start_unix_s),
-        json_number(row.window.end_unix_s), json_number(duration_s));
+    const std::string of_window =
+        fmt::format("{},{},{},{},{}", row.number, spreadsheet_cell(row.name),
+                    json_number(row.window.start_unix_s), json_number(row.window.end_unix_s),
+                    json_number(duration_s));
     const auto known = [](std::optional<double> value) {
       return value ? json_number(*value) : std::string();
     };
     for (std::size_t i = 0; i < row.gpus.size(); ++i) {
       const GpuProcesses& gpu = row.gpus[i];
-      const std::string of_gpu = of_window + "," + csv_cell(facts_.gpus[i]);
+      const std::string of_gpu = of_window + "," + spreadsheet_cell(facts_.gpus[i]);
       if (!gpu.fault.empty()) {
-        text += fmt::format("{},all,,,,,{}\n", of_gpu, csv_cell(gpu.fault));
+        text += fmt::format("{},all,,,,,{}\n", of_gpu, spreadsheet_cell(gpu.fault));
         continue;
       }
       const auto line = [&](const ProcessPart& part) {
-        text += fmt::format("{},{},{},{},{},{},\n", of_gpu, csv_cell(part.process),
+        text += fmt::format("{},{},{},{},{},{},\n", of_gpu, spreadsheet_cell(part.process),
                             known(part.energy_j), known(part_of(part.energy_j, duration_s)),
                             known(part_of(part.energy_j, gpu.energy_j)), known(part.idle_power_j));
       };
@@ -138,7 +139,7 @@ class JsonProcesses final : public ProcessReport {
 
  private:
   static std::string shown(const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return json.dump(-1, ' ', true, Json::error_handler_t::replace);
   }
   static Json gpu_json(const std::string& name, const GpuProcesses& gpu) {
     const bool is_measured = gpu.fault.empty();

@@ -21,7 +21,7 @@ constexpr const char* kWindowsSchema = "aggregate-power/windows-1";
 
 std::string quoted_json(std::string_view text) {
   return nlohmann::json(std::string(text))
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+      .dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
 std::string quoted_json(const std::vector<std::string>& texts) {
@@ -33,7 +33,7 @@ std::string quoted_json(const std::vector<std::string>& texts) {
 }
 
 std::string line_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
 // A mean over no time, or a share of nothing, is not a number.
@@ -173,25 +173,25 @@ class CsvWindows final : public WindowReport {
     const auto known = [&](std::optional<double> value, bool is_known) {
       return is_known && value ? json_number(*value) : std::string();
     };
-    const std::string of_window =
-        fmt::format("{},{},{},{},{},{},{},{}", row.number, csv_cell(row.name),
-                    json_number(row.window.start_unix_s), json_number(row.window.end_unix_s),
-                    json_number(duration_s), row.depth,
-                    row.parent == 0 ? "" : std::to_string(row.parent), csv_cell(row.overlaps));
+    const std::string of_window = fmt::format(
+        "{},{},{},{},{},{},{},{}", row.number, spreadsheet_cell(row.name),
+        json_number(row.window.start_unix_s), json_number(row.window.end_unix_s),
+        json_number(duration_s), row.depth, row.parent == 0 ? "" : std::to_string(row.parent),
+        spreadsheet_cell(row.overlaps));
     const std::string own_s = json_number(row.own_duration_s);
     for (std::size_t i = 0; i < row.gpus.size(); ++i) {
       const GpuWindow& gpu = row.gpus[i];
       const bool has_energy = gpu.fault.empty();
       fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{},{},{}", of_window,
-                     csv_cell(facts_.gpus[i]), gpu.source, known(gpu.energy_j, has_energy),
+                     spreadsheet_cell(facts_.gpus[i]), gpu.source, known(gpu.energy_j, has_energy),
                      known(ratio(gpu.energy_j, duration_s), has_energy),
                      known(gpu.peak_power_w, has_energy),
                      known(ratio(gpu.energy_j, energy_j), is_measured), own_s,
-                     known(gpu.own_energy_j, has_energy), csv_cell(gpu.fault));
+                     known(gpu.own_energy_j, has_energy), spreadsheet_cell(gpu.fault));
       if (facts_.has_counters) {
         fmt::format_to(std::back_inserter(text), ",{},{},{},{},{}", known(gpu.power_energy_j, true),
                        known(gpu.counter_energy_j, true), known(counter_to_power(gpu), true),
-                       known(gpu.counter_resolution_j, true), csv_cell(gpu.counter_fault));
+                       known(gpu.counter_resolution_j, true), spreadsheet_cell(gpu.counter_fault));
       }
       if (facts_.has_logged) text += "," + known(gpu.logged_energy_j, true);
       if (facts_.rates.is_asked()) text += facility_cells(gpu.facility);

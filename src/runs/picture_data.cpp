@@ -61,8 +61,7 @@ std::string picture_csv(const Chart& chart) {
     for (const auto& [name, lines] : drawn_lines(panel)) {
       for (std::size_t i = 0; i < lines.size(); ++i) {
         for (const Point& point : lines[i]) {
-          text +=
-              fmt::format("{},{},{:.6f},{}\n", csv_cell(one_line(name)), i + 1, point.x, point.y);
+          text += fmt::format("{},{},{:.6f},{}\n", spreadsheet_cell(name), i + 1, point.x, point.y);
         }
       }
     }

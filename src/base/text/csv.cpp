@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/text/byte_masks.h"
+#include "base/text/python_number.h"
 #include "base/text/unicode.h"
 
 namespace aggregate_power {
@@ -211,6 +212,17 @@ std::string csv_cell(std::string_view text) {
   std::string cell = "\"";
   for (const char c : text) cell.append(c == '"' ? 2 : 1, c);
   return cell + '"';
+}
+
+std::string spreadsheet_cell(std::string_view text) {
+  // Some spreadsheets read the full-width forms as the others.
+  constexpr std::string_view kBeginnings[] = {"=",      "+",      "-",      "@",
+                                              "\uFF1D", "\uFF0B", "\uFF0D", "\uFF20"};
+  std::string cell = one_line(text);
+  const bool may_be_formula = std::ranges::any_of(
+      kBeginnings, [&](std::string_view beginning) { return cell.starts_with(beginning); });
+  if (may_be_formula && !nearest_double(cell)) cell.insert(0, 1, '\'');
+  return csv_cell(cell);
 }
 
 std::vector<std::string> cells_of_line(std::string_view line) {

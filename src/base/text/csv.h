@@ -60,6 +60,11 @@ std::vector<std::string> cells_of_line(std::string_view line);
 // `text` as one cell (RFC 4180): in quotes where it has a comma, a quote or a line break, or begins
 // with a blank, which some readers skip.
 std::string csv_cell(std::string_view text);
+// The same for people, in whose spreadsheets a text that begins with = + - @ is a formula
+// (CWE-1236): such a text that is not a number gets an apostrophe before it, and the text is one
+// line without control characters. Each CSV of ours is for people; those in the format of another
+// program are for that program, and have csv_cell().
+std::string spreadsheet_cell(std::string_view text);
 
 // What happens to blanks after a comma and at a row's start: they are skipped, or kept as part of
 // the cell, and then a quote after them does not open a quoted cell (the plain excel dialect).

@@ -619,5 +619,26 @@ TEST(CsvCell, IsInQuotesWhereAReaderNeedsThem) {
   }
 }
 
+TEST(SpreadsheetCell, IsNeverAFormula) {
+  const std::pair<const char*, const char*> kCells[] = {
+      {"", ""},
+      {"plain", "plain"},
+      {"a,\"b\"", "\"a,\"\"b\"\"\""},
+      {"=HYPERLINK(1)", "'=HYPERLINK(1)"},
+      {"=1+1,2", "\"'=1+1,2\""},
+      {"+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"},
+      {"-x", "'-x"},
+      {"@SUM(A1)", "'@SUM(A1)"},
+      {"\uFF1D1+1", "'\uFF1D1+1"},  // full-width
+      {"\t=1", "?=1"},
+      {"\r=1", "?=1"},
+      {"a\n=1", "a?=1"},
+      {"-1.5", "-1.5"},
+      {"+2e3", "'+2e3"},  // we write no plus
+      {"-", "'-"},
+  };
+  for (const auto& [text, cell] : kCells) EXPECT_EQ(spreadsheet_cell(text), cell) << text;
+}
+
 }  // namespace csv_test
 }  // namespace aggregate_power
