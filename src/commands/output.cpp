@@ -1,11 +1,14 @@
 // Prints to the standard streams.
 #include "commands/output.h"
 
+#include <algorithm>
+#include <cctype>
 #include <string_view>
 #include <tuple>
 
 #include <fmt/format.h>
 
+#include "base/text/unicode.h"
 #include "commands/terminal.h"
 
 namespace aggregate_power {
@@ -22,6 +25,41 @@ constexpr Colour kColours[] = {
     {"power not valid:", "\x1B[31m"},  // red
     {"warning:", "\x1B[33m"},          // yellow
 };
+
+bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
+
+// Whether a line without blanks before it is a command because of how it begins: "::set-output
+// ...::" to GitHub; "--- name", "+++ name", "~~~ name" and "^^^ +++" to Buildkite.
+bool begins_a_command(std::string_view line) {
+  if (line.starts_with("::")) return line.size() > 2 && is_letter(line[2]);
+  constexpr std::string_view kOfGroups[] = {"--- ", "+++ ", "~~~ ", "^^^ "};
+  return std::ranges::any_of(
+      kOfGroups, [&](std::string_view beginning) { return line.starts_with(beginning); });
+}
+
+// What services find in the log of a job, with '?' instead of its first character: those and,
+// anywhere in a line, "##vso[...]" (Azure), "##teamcity[...]" and "##[...]" (GitHub).
+std::string without_log_commands(std::string line) {
+  const std::string_view text = strip(line);
+  const auto begin = static_cast<std::size_t>(text.data() - line.data());
+  if (begins_a_command(text)) line[begin] = '?';
+  for (std::size_t at = line.find("##"); at != line.npos; at = line.find("##", at + 1)) {
+    std::size_t end = at + 2;
+    while (end < line.size() && is_letter(line[end])) ++end;
+    if (end < line.size() && line[end] == '[') line[at] = '?';
+  }
+  return line;
+}
+
+// Each line of a text, with its end if it has one.
+void for_each_line(std::string_view text, const auto& take) {
+  while (!text.empty()) {
+    const std::size_t size = std::min(text.find('\n'), text.size());
+    const bool has_end = size < text.size();
+    take(text.substr(0, size), has_end);
+    text.remove_prefix(size + (has_end ? 1 : 0));
+  }
+}
 
 std::string coloured(const std::string& line) {
   for (const Colour& colour : kColours) {
@@ -43,12 +81,26 @@ void print(std::FILE* stream, const std::string& text) {
   std::ignore = std::fwrite(text.data(), 1, text.size(), stream);
 }
 
+void print_lines(std::FILE* stream, const std::string& text) {
+  std::string lines;
+  for_each_line(text, [&](std::string_view line, bool has_end) {
+    lines += without_log_commands(std::string(line)) + (has_end ? "\n" : "");
+  });
+  print(stream, lines);
+}
+
 void print_result(const std::string& text) {
-  if (!quiet) print(stdout, text);
+  if (quiet) return;
+  std::string lines;
+  for_each_line(text, [&](std::string_view line, bool has_end) {
+    lines += one_line(line) + (has_end ? "\n" : "");
+  });
+  print_lines(stdout, lines);
 }
 
 void print_message(const std::string& line) {
-  print(stderr, fmt::format("aggregate-power: {}\n", has_colour(stderr) ? coloured(line) : line));
+  const std::string shown = without_log_commands(one_line(line));
+  print(stderr, fmt::format("aggregate-power: {}\n", has_colour(stderr) ? coloured(shown) : shown));
 }
 
 void print_note(const std::string& line) {

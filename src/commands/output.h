@@ -13,15 +13,21 @@ namespace aggregate_power {
 void be_quiet();
 bool is_quiet();
 
-// Prints a text. Whether stderr can be written never changes the exit status; main() checks stdout
-// once at the end.
+// Prints data for programs, as it is. Whether stderr can be written never changes the exit status;
+// main() checks stdout once at the end.
 void print(std::FILE* stream, const std::string& text);
 
-// Prints a text for people on stdout, unless quiet.
+// Prints lines for people or scripts that may contain text of files: nothing in them is a command
+// to a CI service that reads its log.
+void print_lines(std::FILE* stream, const std::string& text);
+
+// Prints a text for people on stdout, unless quiet: as print_lines(), and without control
+// characters, so that nothing in it is a command to a terminal.
 void print_result(const std::string& text);
 
-// Prints a line for people on stderr, after the program's name. On a terminal the words "error",
-// "warning" and "power not valid" at its beginning are coloured.
+// The same for one line on stderr, after the program's name; in it a line break is a control
+// character. On a terminal the words "error", "warning" and "power not valid" at its beginning are
+// coloured.
 void print_message(const std::string& line);
 
 // The same for what is not an error: nothing if quiet.

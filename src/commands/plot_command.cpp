@@ -63,6 +63,16 @@ std::string drawn(const PlotOptions& options, const PowerPicture& picture) {
   }
 }
 
+// A picture in colour has nothing of files but words that terminal_picture() has made harmless.
+void show(const PlotOptions& options, const std::string& text) {
+  const bool is_picture = options.chosen() == PlotFormat::term;
+  if (is_picture && !has_colour(stdout)) {
+    print_result(text);
+  } else if (!is_picture || !is_quiet()) {
+    print(stdout, text);
+  }
+}
+
 int run_plot(const PlotOptions& options) {
   RunSpec request = options.request;
   if (options.is_to_file()) request.out = options.out;
@@ -72,7 +82,7 @@ int run_plot(const PlotOptions& options) {
     if (options.is_to_file()) {
       replace_file(options.out, text);
     } else {
-      options.chosen() == PlotFormat::term ? print_result(text) : print(stdout, text);
+      show(options, text);
     }
     for (const std::string& warning : run.warnings) print_note("warning: " + warning);
     if (run.picture.is_valid()) return 0;

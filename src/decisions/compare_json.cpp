@@ -108,7 +108,7 @@ Json one_comparison_json(const RunComparison& comparison, const CompareRule& rul
 std::string compare_text_of(Json json, const RunComparisons& compared) {
   json["without_power"] = compare_excluded_json(compared.without_power);
   json["warnings"] = compare_texts_json(compared.warnings);
-  return json.dump(2) + '\n';
+  return json.dump(2, ' ', true) + '\n';
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ std::string recommendation_json(const Recommendation& recommendation) {
   json["outliers"] = name(recommendation.row_rules.outliers);
   json["join"] = recommendation.was_joined ? join_json(recommendation.join) : Json();
   json["written"] = recommendation.written;
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace aggregate_power

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/text/unicode.h"
 #include "decisions/recommendation.h"
 #include "results/short_names.h"
 
@@ -131,7 +132,7 @@ void add_verdict(const LimitChoice& choice, std::string& text) {
 }
 
 std::string choice_text(const LimitChoice& choice, const RowRules& rules) {
-  std::string text = fmt::format("{}\n", choice.scenario);
+  std::string text = one_line(choice.scenario) + "\n";
   add_limits(choice, text);
   add_faults(choice, text);
   add_unconfirmed(choice, text);
@@ -184,9 +185,9 @@ std::string side_by_side(const LimitChoice& training, const LimitChoice& inferen
 }
 
 std::string scaling_text(const ScalingSweep& scaling) {
-  std::string text =
-      fmt::format("{}: J/token against {}\n{:<24} {:>8} {:>5} {:>12} {:>9}\n", scaling.scenario,
-                  scaling.speed_key, "", "limit W", "runs", "speed", "J/token");
+  std::string text = fmt::format("{}: J/token against {}\n{:<24} {:>8} {:>5} {:>12} {:>9}\n",
+                                 one_line(scaling.scenario), one_line(scaling.speed_key), "",
+                                 "limit W", "runs", "speed", "J/token");
   for (const ScalingPoint& point : scaling.points) {
     text += fmt::format("{:<24} {:>8} {:>5} {:>12} {:>9}{}\n", shortened(point.name, 24),
                         point.limit_w ? watts(*point.limit_w) : "-", point.n,

@@ -72,7 +72,7 @@ std::string otlp_json(const std::vector<GaugeFamily>& families) {
        {{"attributes", OtlpJson::array({attribute("service.name", "aggregate-power")})}}},
       {"scopeMetrics", OtlpJson::array({std::move(scope)})}};
   const OtlpJson all = {{"resourceMetrics", OtlpJson::array({std::move(resource)})}};
-  return all.dump(-1, ' ', false, OtlpJson::error_handler_t::replace) + "\n";
+  return all.dump(-1, ' ', true, OtlpJson::error_handler_t::replace) + "\n";
 }
 
 }  // namespace aggregate_power

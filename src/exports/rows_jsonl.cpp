@@ -134,7 +134,7 @@ RowJson window_object(const ExportedWindows& file, const ExportedWindow& window)
 }
 
 std::string json_line(const RowJson& json) {
-  return json.dump(-1, ' ', false, RowJson::error_handler_t::replace) + "\n";
+  return json.dump(-1, ' ', true, RowJson::error_handler_t::replace) + "\n";
 }
 
 }  // namespace

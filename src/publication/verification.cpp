@@ -64,7 +64,7 @@ std::string verification_json(const Verification& found, const std::string& file
                      {"holds", found.holds()},
                      {"faults", std::move(faults)},
                      {"warnings", std::move(warnings)}};
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', true) + "\n";
 }
 
 }  // namespace aggregate_power

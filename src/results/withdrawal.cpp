@@ -40,7 +40,7 @@ std::string one_line_json(std::string_view spelled) {
   const RecordJson json = RecordJson::parse(spelled, nullptr, false);
   if (json.is_discarded()) return {};  // NaN
   if (spelled.find('\n') == std::string_view::npos) return std::string(spelled);
-  return json.dump(-1, ' ', false, RecordJson::error_handler_t::replace);
+  return json.dump(-1, ' ', true, RecordJson::error_handler_t::replace);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ constexpr std::size_t kWitnessColumns = 20;
 
 std::string json_text(std::string_view text) {
   return nlohmann::json(std::string(text))
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+      .dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
 std::string json_or_null(std::optional<double> number) {

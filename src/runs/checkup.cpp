@@ -43,7 +43,7 @@ std::string checkup_json(const Checkup& checkup) {
   const Json json = {{"schema", "aggregate-power/doctor-1"},
                      {"holds", !has_problem(checkup)},
                      {"checks", std::move(checks)}};
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', true) + "\n";
 }
 
 }  // namespace aggregate_power

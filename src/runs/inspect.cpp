@@ -340,10 +340,10 @@ std::string window_lines(const Findings& findings) {
 
 std::string text_of(const std::string& file, const Findings& findings) {
   const SeriesFacts& series = findings.series;
-  std::string text = fmt::format("file       {}\n", file);
+  std::string text = fmt::format("file       {}\n", one_line(file));
   text += fmt::format("schema     {}\n", series.schema.empty() ? "none" : series.schema);
   for (const SeriesFacts::Line& line : series.lines) {
-    text += fmt::format("{:<11}{}{}\n", line.what, line.value,
+    text += fmt::format("{:<11}{}{}\n", line.what, one_line(line.value),
                         line.why.empty() ? "" : fmt::format(" ({})", line.why));
   }
   if (series.counter) {

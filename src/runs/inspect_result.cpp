@@ -62,7 +62,7 @@ std::string counts_text(const LoadReading& load) {
 std::string load_text(const LoadReading& load, const PeakInFlight& peak) {
   std::string text;
   const auto line = [&](std::string_view what, const std::string& value) {
-    text += fmt::format("{:<11}{}\n", what, value);
+    text += fmt::format("{:<11}{}\n", what, one_line(value));
   };
   line("window", window_text(load));
   if (!load.load) line("  possible", clue_text(load));
@@ -132,8 +132,8 @@ std::optional<InspectReport> inspect_result(const InspectRequest& request) {
   const std::vector<LoadReading> loads = read_loads(files);
   InspectReport report;
   Json benchmarks = Json::array();
-  report.out = fmt::format("file       {}\nresult     of {}\n", printable_path(request.file),
-                           generator->name);
+  report.out = fmt::format("file       {}\nresult     of {}\n",
+                           one_line(printable_path(request.file)), generator->name);
   for (std::size_t i = 0; i < loads.size(); ++i) {
     if (loads.size() > 1) {
       report.out += fmt::format("\nbenchmark  {}\n", benchmark_label(loads[i], i + 1));

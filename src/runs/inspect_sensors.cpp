@@ -39,8 +39,8 @@ std::string sensors_text(const std::vector<SensorEnergy>& sensors,
   if (sensors[0].segments_j.empty()) text += "\ntoo many segments to show the energy of each\n";
   text += "\n";
   for (const SensorSum& sum : sums) {
-    text += fmt::format("sum        {}: {} ({})\n", sum.text, sum.holds ? "holds" : "does not hold",
-                        sum.detail);
+    text += fmt::format("sum        {}: {} ({})\n", one_line(sum.text),
+                        sum.holds ? "holds" : "does not hold", one_line(sum.detail));
   }
   return text;
 }

@@ -38,7 +38,7 @@ std::string log_text(const std::string& file, const std::vector<NamedWindow>& wi
   std::string text = fmt::format(
       "file       {}\nlog        of Zeus: windows and their energies, no samples\nclock      {}\n"
       "windows    {}\n\n{:<{}} {:<4} {:>10} {:>12} {:>9}\n",
-      printable_path(file),
+      one_line(printable_path(file)),
       is_monotonic(windows) ? "monotonic: the times do not say when the windows were" : "Unix time",
       windows.size(), "window", kNameColumns, "GPU", "seconds", "joules", "mean W");
   for (const NamedWindow& named : windows) {
@@ -51,7 +51,7 @@ std::string log_text(const std::string& file, const std::vector<NamedWindow>& wi
       name.clear();
     };
     if (named.logged_j.size() != 1) line("all", logged_sum_j(named));
-    for (const auto& [gpu, joules] : named.logged_j) line(gpu, joules);
+    for (const auto& [gpu, joules] : named.logged_j) line(printable(gpu), joules);
   }
   return text;
 }

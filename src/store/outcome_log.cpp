@@ -106,7 +106,7 @@ std::string outcome_line_text(const Recomputed& recomputed, double seconds,
                      {"seconds", seconds},
                      {"details", text_or_null(details_of(recomputed))},
                      {"zone", zone_json(recomputed)}};
-  std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace);
   if (recomputed.is_written() && (!recomputed.before.empty() || recomputed.had_record)) {
     const JsonEdit before{"before", before_text(recomputed)};
     text = patch_json(text, {&before, 1});

@@ -21,14 +21,6 @@ const std::string& path_of(const Recomputed& recomputed) {
   return run.aggregate.display.empty() ? run.folder.display : run.aggregate.display;
 }
 
-// For scripts: bytes that are not UTF-8 stay, but nothing may look like the end of a line or a
-// word.
-std::string without_controls(std::string text) {
-  std::ranges::replace_if(
-      text, [](char c) { return (c >= 0 && c < ' ') || c == 0x7F; }, '?');
-  return text;
-}
-
 // By which an undo recognizes it. Empty: none was written, or it is gone already.
 std::string hash_of_record(const Recomputed& recomputed) {
   if (!recomputed.is_written() || recomputed.record_path.empty()) return {};

@@ -41,10 +41,17 @@ constexpr Range kSpaces[] = {{0x0009, 0x000D}, {0x001C, 0x0020}, {0x0085, 0x0085
                              {0x1680, 0x1680}, {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F},
                              {0x205F, 0x205F}, {0x3000, 0x3000}};
 
+// C0, DEL and C1 controls, the Arabic letter mark, marks of direction, separators of lines and
+// paragraphs, embeddings, overrides and isolates (Unicode 14, annex 9).
+constexpr Range kControls[] = {{0x0000, 0x001F}, {0x007F, 0x009F}, {0x061C, 0x061C},
+                               {0x200E, 0x200F}, {0x2028, 0x202E}, {0x2066, 0x2069}};
+
 bool contains(const auto& ranges, char32_t code) {
   const auto range = std::ranges::lower_bound(ranges, code, {}, &Range::last);
   return range != std::end(ranges) && code >= range->first;
 }
+
+bool is_control(char32_t code) { return code < 0x7F ? code < 0x20 : contains(kControls, code); }
 
 bool is_space(char32_t code) { return contains(kSpaces, code); }
 
@@ -126,22 +133,26 @@ std::optional<std::string> decimal_numeral(std::string_view text) {
 }
 
 std::string printable(std::string_view text, std::size_t most_characters) {
-  const std::string valid = replace_invalid_utf8(text);
   std::string shown;
   std::size_t characters = 0;
-  for (std::size_t i = 0; i < valid.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(valid[i]);
-    if (!is_utf8_continuation(valid[i]) && ++characters > most_characters) return shown + "...";
-    // The C1 controls are 0xC2 0x80 to 0xC2 0x9F.
-    const bool is_c1 = byte == 0xC2 && static_cast<unsigned char>(valid[i + 1]) < 0xA0;
-    const bool is_control = byte < ' ' || byte == 0x7F || is_c1;
-    shown.push_back(is_control ? '?' : valid[i]);
-    if (is_c1) ++i;
-  }
-  return shown;
+  const bool is_whole = all_characters(text, [&](std::string_view character, auto code) {
+    if (++characters > most_characters) return false;
+    shown += !code ? kReplacement : is_control(*code) ? "?" : character;
+    return true;
+  });
+  return is_whole ? shown : shown + "...";
 }
 
 std::string one_line(std::string_view text) { return printable(text, text.size()); }
+
+std::string without_controls(std::string_view text) {
+  std::string shown;
+  all_characters(text, [&](std::string_view character, auto code) {
+    shown += code && is_control(*code) ? "?" : character;
+    return true;
+  });
+  return shown;
+}
 
 std::string shell_word(std::string_view text) {
   const auto is_plain = [](char c) {

@@ -34,11 +34,16 @@ bool is_digit_string(std::string_view text);
 std::optional<std::string> decimal_numeral(std::string_view text);
 
 // A text from a file as a message may show it on one line of a terminal: at most `most_characters`,
-// then "..."; bytes that are not text become U+FFFD, and control characters '?'.
+// then "..."; bytes that are not text become U+FFFD, and '?' what does more than to be seen:
+// control characters (C0, DEL, C1), separators of lines, and those that change the direction of
+// writing.
 std::string printable(std::string_view text, std::size_t most_characters = 64);
 
 // The same, but all of it: names of files and folders may contain anything, even line breaks.
 std::string one_line(std::string_view text);
+
+// The same for scripts: bytes that are not UTF-8 stay as they are.
+std::string without_controls(std::string_view text);
 
 // A text in the form that a shell takes for one word.
 std::string shell_word(std::string_view text);

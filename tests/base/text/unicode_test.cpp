@@ -57,6 +57,20 @@ TEST(OneLine, CutsNothing) {
   EXPECT_EQ(one_line(""), "");
 }
 
+TEST(OneLine, HasNothingThatDoesMoreThanToBeSeen) {
+  const std::string_view kHarmful[] = {"\x01",   "\x1B",   "\t",     "\x7F",   "\u0080", "\u009B",
+                                       "\u009F", "\u061C", "\u200E", "\u200F", "\u2028", "\u2029",
+                                       "\u202A", "\u202E", "\u2066", "\u2069"};
+  for (const std::string_view text : kHarmful) {
+    EXPECT_EQ(one_line(text), "?");
+    EXPECT_EQ(without_controls(text), "?");
+  }
+  for (const std::string_view text : {"\u00A0", "\u061B", "\u2027", "\u202F", "\u2065", "\u206A"}) {
+    EXPECT_EQ(one_line(text), text);
+  }
+  EXPECT_EQ(without_controls("a\xFF\x9B\n"), "a\xFF\x9B?") << "for scripts, bytes stay";
+}
+
 // As Python 3.11 decodes them with errors="replace".
 TEST(ReplaceInvalidUtf8, GivesOneReplacementForEachFault) {
   const std::string r = "\xEF\xBF\xBD";
