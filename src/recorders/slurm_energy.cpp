@@ -72,6 +72,27 @@ SacctColumns sacct_columns(const WitnessText& file, std::string_view header) {
   return columns;
 }
 
+bool is_same_total(const NodeWitness& a, const NodeWitness& b) {
+  return a.span.start_unix_s == b.span.start_unix_s && a.span.end_unix_s == b.span.end_unix_s &&
+         a.total_j == b.total_j;
+}
+
+// A job that was queued again has a row for each time that it ran (sacct -D); a row that is there
+// twice counts once.
+void add_job(NodeWitness witness, NodeWitnesses& found) {
+  const std::string name = witness.name;
+  for (int run = 1;; ++run) {
+    if (run > 1) witness.name = fmt::format("{}, run {}", name, run);
+    const std::size_t known = found.witnesses.size();
+    NodeWitness& of_name = witness_named(found, witness.name, witness.kind);
+    if (found.witnesses.size() > known) {
+      of_name = std::move(witness);
+      return;
+    }
+    if (is_same_total(of_name, witness)) return;
+  }
+}
+
 class SacctReader {
  public:
   explicit SacctReader(const WitnessText& file) : file_(file), times_(file) {}
@@ -106,7 +127,7 @@ class SacctReader {
   void finish(NodeWitnesses& found) {
     for (Row& row : rows_) {
       if (row.is_step && jobs_.contains(row.job)) continue;
-      found.witnesses.push_back(std::move(row.witness));
+      add_job(std::move(row.witness), found);
     }
     if (!found.witnesses.empty()) return;
     throw Error(fmt::format(

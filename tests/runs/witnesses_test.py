@@ -108,6 +108,19 @@ def test_a_folder_of_counters(folder):
     assert "no file in it has readings of /sys/cray/pm_counters" in folder.err, folder.err
 
 
+def test_a_job_that_was_queued_again(folder):
+    """sacct -D has a row for each time that it ran, under one number."""
+    row = "38113|1|COMPLETED|2026-04-25T12:00:10|2026-04-25T12:00:40|24000|24K\n"
+    again = "38113|1|REQUEUED|2026-04-25T11:00:10|2026-04-25T11:10:40|9000|9K\n"
+    for rows in (row + again, row + again + row, row + row + again + again):
+        seen = folder.seen(LOAD, folder.edited("sacct.txt", row, rows))
+        same(["job 38113", "job 38113, run 2"], sorted(seen))
+        same((24000, None), (seen["job 38113"]["energy_j"], seen["job 38113, run 2"]["energy_j"]))
+        same([24000, 9000], [each["energy_j"] for each in folder.report["witnesses"]])
+    seen = folder.seen(LOAD, folder.edited("sacct.txt", row, row * 3))
+    same(["job 38113"], sorted(seen))
+
+
 def test_a_total_is_compared_in_its_own_span(folder):
     seen = folder.seen(LOAD, FILES / "sacct.txt")
     same(["job 38113"], list(seen))  # no steps, no job without an energy, none that has not ended
