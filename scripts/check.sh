@@ -4,7 +4,7 @@
 # damaged files and a little fuzzing.
 # usage: scripts/check.sh [--long]
 # --long adds what takes hours: clang-tidy, each file compiled alone, every suite under the sanitizers,
-# all faults, 20,000 kills, 50,000 comparisons, an hour of each fuzzer, 64-bit Arm, the package, the browser.
+# all faults, 20,000 kills, 50,000 comparisons, two hours of each fuzzer, 64-bit Arm, the package, the browser.
 set -eu
 case "${1:-}" in -h | --help) sed -n '2,7s/^# //p' "$0"; exit 0 ;; esac
 cd "$(dirname "$0")/.."
@@ -124,7 +124,7 @@ if sanitized "$dev"; then
   count
 
   begin fuzzing
-  [ -n "$is_long" ] && seconds=3600 || seconds=10
+  [ -n "$is_long" ] && seconds=7200 || seconds=5
   sh tests/fuzz/run.sh "$seconds" >"$log" 2>&1 || { tail -n 60 "$log" >&2; fail "fuzzing"; }
   count
 fi

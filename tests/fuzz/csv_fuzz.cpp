@@ -16,30 +16,14 @@
 #include "energy/integrate.h"
 #include "energy/mean_power.h"
 #include "energy/survey.h"
+#include "fuzz/fuzz_util.h"
 #include "recorders/recorder.h"
 
 namespace {
 
 using namespace aggregate_power;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
-// Gives bytes in pieces of one size.
-class PieceSource : public ByteSource {
- public:
-  PieceSource(std::string_view text, std::size_t piece) : rest_(text), piece_(piece) {}
-  std::size_t read(std::span<char> into) override {
-    const std::size_t count = rest_.copy(into.data(), std::min(into.size(), piece_));
-    rest_.remove_prefix(count);
-    return count;
-  }
-
- private:
-  std::string_view rest_;
-  std::size_t piece_;
-};
+using fuzz::PieceSource;
+using fuzz::require;
 
 // What the first bytes of an input decide.
 struct Choices {
@@ -47,7 +31,7 @@ struct Choices {
   std::size_t header_cells = 0;
   std::size_t piece = 0;
   std::size_t head = 0;     // bytes handed over before the source is read
-  std::size_t repeats = 0;  // of the text: buffers are larger than what a fuzzer likes to write
+  std::size_t repeats = 1;  // of the text: buffers are larger than what a fuzzer likes to write
 };
 constexpr std::size_t kChoiceBytes = 4;
 
@@ -60,7 +44,11 @@ Choices choices_of(const std::uint8_t* data, std::size_t text_size) {
   choices.header_cells = data[1] % 16U;
   choices.piece = data[2] < 128 ? data[2] + std::size_t{1} : std::size_t{data[2]} * 1021;
   choices.head = (data[3] & 15U) * text_size / 15;
-  choices.repeats = data[3] >> 4 == 15 && data[2] % 8 == 0 ? 300000 / (text_size + 1) + 1 : 1;
+  // Some hundred times as costly, so that it is one choice in 4096, and never in small pieces.
+  if (data[3] >> 4 == 15 && data[2] % 8 == 0 && data[1] >> 3 == 0) {
+    choices.repeats = 300000 / (text_size + 1) + 1;
+    choices.piece = std::max<std::size_t>(choices.piece, 1021);
+  }
   return choices;
 }
 

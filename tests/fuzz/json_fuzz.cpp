@@ -6,28 +6,13 @@
 
 #include "base/text/json.h"
 #include "base/text/json_patch.h"
+#include "fuzz/fuzz_util.h"
 
 namespace {
 
 using namespace aggregate_power;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
-// Gives one byte at a time.
-class DripSource : public ByteSource {
- public:
-  explicit DripSource(std::string_view text) : rest_(text) {}
-  std::size_t read(std::span<char> into) override {
-    const std::size_t count = rest_.copy(into.data(), 1);
-    rest_.remove_prefix(count);
-    return count;
-  }
-
- private:
-  std::string_view rest_;
-};
+using fuzz::PieceSource;
+using fuzz::require;
 
 struct Found {
   JsonKind kind = JsonKind::null;
@@ -87,7 +72,7 @@ std::string walk(ByteSource& source) {
 // Elements of arrays are found ahead, unless there is one byte at a time.
 void walk_both_ways(std::string_view text) {
   MemorySource whole(text);
-  DripSource drip(text);
+  PieceSource drip(text, 1);
   require(walk(whole) == walk(drip));
 }
 
@@ -109,7 +94,7 @@ void patch(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const Found found = scan(text);
-  DripSource drip(text);
+  PieceSource drip(text, 1);
   require(scan(drip) == found);
   walk_both_ways(text);
   if (!found.fault.empty() || found.kind != JsonKind::object) return 0;

@@ -7,12 +7,14 @@
 #include <string_view>
 
 #include "base/text/stamp.h"
+#include "fuzz/fuzz_util.h"
 
 namespace {
 
 using aggregate_power::Stamp;
 using aggregate_power::StampParser;
 using aggregate_power::Zone;
+using aggregate_power::fuzz::require;
 
 bool same(const std::optional<Stamp>& a, const std::optional<Stamp>& b) {
   if (!a || !b) return !a && !b;
@@ -32,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(line.size() < rest.size() ? line.size() + 1 : line.size());
     const std::optional<Stamp> stamp = warm.parse(line);
-    if (!same(stamp, warm.parse(line)) || !same(stamp, StampParser(zone).parse(line))) std::abort();
+    require(same(stamp, warm.parse(line)) && same(stamp, StampParser(zone).parse(line)));
   }
   return 0;
 }
