@@ -634,7 +634,7 @@ TEST(SpreadsheetCell, IsNeverAFormula) {
       {"\r=1", "?=1"},
       {"a\n=1", "a?=1"},
       {"-1.5", "-1.5"},
-      {"+2e3", "+2e3"},
+      {"+2e3", "'+2e3"},  // we write no plus
       {"-", "'-"},
   };
   for (const auto& [text, cell] : kCells) EXPECT_EQ(spreadsheet_cell(text), cell) << text;
