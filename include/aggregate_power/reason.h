@@ -66,6 +66,9 @@ enum class Reason {
   readings_repeat,
   stuck_sensor,
   counter_contradicts,
+  // When the readings were taken. contract.md part 0, row 33.
+  timezone_contradicts_clocks,
+  clock_set_back,
   // For recordings of several hosts.
   gpu_uuid_repeated,
   gpu_identity_unreadable,

@@ -206,6 +206,14 @@ constexpr auto kRows = std::to_array<Row>({
         "a GPU's energy counter in the recording differs from the energy of its power readings by more than 16 % in the window: one of them is wrong",
         "a power column in another unit, a power sensor that hangs or shows another part of the board, or a counter of a whole module",
         "find out which is right: compare both with another recorder; --power-unit states the unit of bare numbers"),
+    ROW(timezone_contradicts_clocks, run,
+        "the zone in which the timestamps were read puts the recording at another time than the clocks that its recorder noted (`clock_pairs`)",
+        "a fixed offset that was kept across a change of the clock, a `--timezone` of another machine, or the context file of another recording",
+        "leave --timezone out, or give the zone's name (Area/City) if the clock changed during the recording; correct timestamp_timezone in STEM_context.json"),
+    ROW(clock_set_back, run,
+        "timestamps go back by more than 3 s in the order of the rows, so that rows of two times share the stamps of the window; the message has the times",
+        "a clock that was set right after the recorder's start, the hour that a local clock shows twice in autumn, or two recorders in two zones in one file",
+        "for a repeated local hour give the zone's name (--timezone Area/City); else split the recording where its time goes back, and give the part of the run"),
     ROW(gpu_uuid_repeated, nodes, "two hosts or two ids have the same UUID",
         "the same recording under two hosts' names, or hosts that share one GPU",
         "one GPU was recorded as two: leave out one of the files, or fix its identity file"),
@@ -536,10 +544,12 @@ std::optional<Reason> reason_of(std::string_view code) {
 
 bool is_acceptable(Reason reason) {
   using enum Reason;
-  constexpr Reason kAcceptable[] = {
-      implausible_power,  benchmark_failed,  gpu_identity_conflict, several_gpus_in_one_series,
-      same_sensor,        idle_gpus_counted, readings_repeat,       stuck_sensor,
-      counter_contradicts};
+  constexpr Reason kAcceptable[] = {implausible_power,     benchmark_failed,
+                                    gpu_identity_conflict, several_gpus_in_one_series,
+                                    same_sensor,           idle_gpus_counted,
+                                    readings_repeat,       stuck_sensor,
+                                    counter_contradicts,   timezone_contradicts_clocks,
+                                    clock_set_back};
   return std::ranges::find(kAcceptable, reason) != std::end(kAcceptable);
 }
 

@@ -53,13 +53,54 @@ std::vector<GpuKey> Telemetry::keys() const {
 }
 
 void Telemetry::read(const Take& take) {
-  read_(
-      {zone_, {}, uses_threads_, counters_},
-      [&](std::span<const Reading> readings, const RowStates&) { take(readings); }, head_.counts);
+  read_sorted_out({zone_, {}, uses_threads_, counters_},
+                  [&](std::span<const Reading> readings, const RowStates&) { take(readings); });
 }
 
 void Telemetry::read_with_states(const TakeStates& take, GpuQuantitySet states) {
-  read_({zone_, states, uses_threads_, counters_}, take, head_.counts);
+  read_sorted_out({zone_, states, uses_threads_, counters_}, take);
+}
+
+namespace {
+
+// Passes on the readings with those of an hour that was shown twice at their times.
+class SortedOut {
+ public:
+  explicit SortedOut(const Zone& zone) : hours_(zone) {}
+
+  std::span<const Reading> of(std::span<const Reading> readings) {
+    if (!hours_.concern(readings)) return readings;
+    moved_.assign(readings.begin(), readings.end());
+    hours_.sort_out(moved_);
+    return moved_;
+  }
+  std::vector<AmbiguousHour> ambiguous() const { return hours_.ambiguous(); }
+
+ private:
+  RepeatedHours hours_;
+  std::vector<Reading> moved_;
+};
+
+}  // namespace
+
+void Telemetry::read_sorted_out(const Wants& wants, const TakeStates& take) {
+  if (!head_.first_wall_s) return read_(wants, take, head_.counts);
+  SortedOut power(zone_);
+  SortedOut energy(zone_);
+  const auto take_power = [&](std::span<const Reading> readings, const RowStates& states) {
+    take(power.of(readings), states);
+  };
+  CounterStream counters;
+  Wants own = wants;
+  if (wants.counters != nullptr) {
+    counters.take = [&](std::span<const Reading> readings) {
+      wants.counters->take(energy.of(readings));
+    };
+    own.counters = &counters;
+  }
+  read_(own, take_power, head_.counts);
+  if (wants.counters != nullptr) wants.counters->counts = std::move(counters.counts);
+  head_.counts.ambiguous_hours = power.ambiguous();
 }
 
 }  // namespace aggregate_power

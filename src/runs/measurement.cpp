@@ -493,6 +493,8 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
   }
   Reasons doubts = series_doubts(question_.recording, samples, telemetry.devices(),
                                  {window, question_.request.max_sample_gap_s});
+  const Reasons clock = clock_doubts(telemetry, *keeper_, window);
+  add_clock_doubts(clock, doubts);
   if (question_.request.schema_version == 2) {
     found.integration.reasons.add(doubts);
     name_silent(telemetry, keeper_->silent(), found.integration.reasons);
@@ -502,7 +504,8 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
     if (is_known) doubts.remove(Reason::several_gpus_in_one_series);
     found.series_doubts = std::move(doubts);
   }
-  if (series_) conclude_single_series(question_, *series_, found);
+  // Rows of two times cannot say whether they are of one GPU.
+  if (series_ && clock.empty()) conclude_single_series(question_, *series_, found);
 }
 
 void RunRows::conclude(const Telemetry& telemetry, Measurement& found) {

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "base/files/path.h"
+#include "base/text/shown_time.h"
 #include "base/text/unicode.h"
 #include "energy/gather.h"
 
@@ -72,9 +73,43 @@ std::string remedy_of(std::span<const std::string> kept, std::span<const std::st
   return text;
 }
 
+// Their rows are in the order of series, and each series in that of its times.
+bool is_sorted_form(const SeriesFacts& facts) {
+  constexpr std::string_view kForms[] = {"prometheus", "victoriametrics", "grafana"};
+  return std::ranges::any_of(kForms,
+                             [&](std::string_view form) { return facts.schema.starts_with(form); });
+}
+
+bool is_same_row(const Sample& a, const Sample& b) {
+  return a.unix_s == b.unix_s && a.watts == b.watts;
+}
+
+// A file to which its own rows were appended again has each twice.
+bool are_copies(std::span<const Sample> samples) {
+  constexpr std::size_t kMostOdd = 2;  // at the ends
+  std::size_t odd = 0;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const bool is_alone = (i == 0 || !is_same_row(samples[i - 1], samples[i])) &&
+                          (i + 1 == samples.size() || !is_same_row(samples[i + 1], samples[i]));
+    odd += is_alone ? 1 : 0;
+  }
+  return odd <= kMostOdd;
+}
+
+std::string shared_text(const SharedTime& shared, std::string_view device) {
+  const Window both = shared.window();
+  return fmt::format(
+      "the stamps of GPU {} go back by {} after {}, and rows of both passes are from {} to {}: the clock was set back, a local hour was shown twice, or two clocks wrote one file",
+      printable(device),
+      difference_in_words(shared.earlier.last_unix_s - shared.later.first_unix_s),
+      unix_and_iso(shared.earlier.last_unix_s), unix_and_iso(both.start_unix_s),
+      unix_and_iso(both.end_unix_s));
+}
+
 }  // namespace
 
 void SeriesKeeper::take(std::span<const Reading> readings) {
+  passes_.take(readings);
   if (samples_.size() >= kMostKept) {
     if (is_narrow_) return;
     samples_.narrow(gathered_around(window_));
@@ -114,6 +149,33 @@ void keep_series(const Samples& samples, std::span<const std::string> names, Win
     all = all.first(std::min(all.size(), sink.most));
     if (!all.empty()) sink.kept.push_back({recording, names[i], {all.begin(), all.end()}});
   }
+}
+
+Reasons clock_doubts(const Telemetry& telemetry, const SeriesKeeper& keeper, Window window) {
+  Reasons doubts;
+  for (const AmbiguousHour& hour : telemetry.ambiguous_hours()) {
+    const bool is_apart = hour.window.start_unix_s >= window.end_unix_s ||
+                          hour.window.end_unix_s <= window.start_unix_s;
+    if (!is_apart) doubts.add(Reason::clock_set_back, hour.text);
+  }
+  if (is_sorted_form(telemetry.facts())) return doubts;
+  for (const SharedTime& shared : keeper.passes().shared()) {
+    const auto& devices = keeper.samples().devices();
+    const std::span<const Sample> samples =
+        shared.device < devices.size() ? samples_in(devices[shared.device], shared.window())
+                                       : std::span<const Sample>();
+    if (samples.empty() || are_copies(samples)) continue;
+    doubts.add(Reason::clock_set_back, shared_text(shared, telemetry.devices()[shared.device]));
+  }
+  return doubts;
+}
+
+void add_clock_doubts(const Reasons& clock, Reasons& doubts) {
+  if (clock.empty()) return;
+  Reasons all = clock;
+  doubts.remove(Reason::several_gpus_in_one_series);
+  all.add(doubts);
+  doubts = std::move(all);
 }
 
 Reasons series_doubts(const Recording& recording, const Samples& samples,

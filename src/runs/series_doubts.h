@@ -10,6 +10,7 @@
 
 #include "aggregate_power/reason.h"
 #include "core/telemetry/samples.h"
+#include "energy/clock_passes.h"
 #include "energy/series_check.h"
 #include "recorders/recording.h"
 
@@ -19,17 +20,20 @@ namespace aggregate_power {
 // MiB), the first so many from 60 s before the window on.
 class SeriesKeeper {
  public:
-  explicit SeriesKeeper(Window window) : window_(window) {}
+  explicit SeriesKeeper(Window window) : window_(window), passes_(window) {}
 
   // The next rows, in the file's order.
   void take(std::span<const Reading> readings);
   // In time order; there are no more rows.
   const Samples& finish();
+  const Samples& samples() const { return samples_; }  // finish()'s
   // Devices that have 10 rows or more, and no power in any of them.
   std::vector<std::uint32_t> silent() const;
+  const ClockPasses& passes() const { return passes_; }
 
  private:
   Window window_;
+  ClockPasses passes_;
   Samples samples_{kAlways};
   bool is_narrow_ = false;
   std::vector<std::uint64_t> powerless_;  // rows, by device
@@ -49,6 +53,12 @@ struct SeriesSink {
 };
 void keep_series(const Samples& samples, std::span<const std::string> names, Window window,
                  const std::string& recording, SeriesSink& sink);
+
+// clock_set_back, if rows of two times have stamps in reach of the window. `telemetry` was read to
+// its end, as `keeper`, which is finished.
+Reasons clock_doubts(const Telemetry& telemetry, const SeriesKeeper& keeper, Window window);
+// Puts them before what else speaks against the readings, and leaves out what follows from them.
+void add_clock_doubts(const Reasons& clock, Reasons& doubts);
 
 // The reasons of series_reasons(). If the power of a device never changes, its states are read from
 // `recording`, too, unless that fails.
