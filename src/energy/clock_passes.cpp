@@ -76,6 +76,8 @@ void ClockPasses::take(const Reading& reading) {
   if (reading.device >= devices_.size()) devices_.resize(std::size_t{reading.device} + 1);
   Device& device = devices_[reading.device];
   const double unix_s = reading.unix_s;
+  extent_ = {std::min(extent_.start_unix_s, unix_s), std::max(extent_.end_unix_s, unix_s)};
+  last_unix_s_ = unix_s;
   if (device.passes.empty()) return begin_pass(unix_s, device);
   if (device.falls > kMostPassFalls) return;
   ClockPass& current = device.passes[device.current];
@@ -87,6 +89,10 @@ void ClockPasses::take(const Reading& reading) {
   device.step_s += kSlowly * (step_s - device.step_s);
   current.last_unix_s = unix_s;
   ++current.rows;
+}
+
+bool ClockPasses::falls() const {
+  return std::ranges::any_of(devices_, [](const Device& device) { return device.falls > 0; });
 }
 
 std::vector<SharedTime> ClockPasses::shared() const {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -41,6 +42,10 @@ class ClockPasses {
       if (reading.kind == Reading::Kind::power) take(reading);
     }
   }
+  // From the earliest stamp to the latest; the first is after the last if there is none.
+  Window extent() const { return extent_; }
+  double last_unix_s() const { return last_unix_s_; }  // of the last row
+  bool falls() const;                                  // whether the time fell anywhere
   // The first of each device. Passes that begin and end together are of two recordings that were
   // joined, and not of a clock.
   std::vector<SharedTime> shared() const;
@@ -61,6 +66,8 @@ class ClockPasses {
 
   Window window_;
   std::vector<Device> devices_;
+  Window extent_{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
+  double last_unix_s_ = 0;
 };
 
 }  // namespace aggregate_power

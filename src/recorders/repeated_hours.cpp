@@ -20,8 +20,7 @@ constexpr double kDisorder_s = 3;     // rows of one time may be out of order by
 
 bool RepeatedHours::Device::is_ambiguous() const {
   if (!is_inside) return false;
-  if (is_disordered || falls > 1) return true;
-  return falls == 0 && (begins_inside || lacks_an_hour);
+  return is_disordered || falls > 1 || (falls == 0 && lacks_an_hour);
 }
 
 RepeatedHours::RepeatedHours(Zone zone) : zone_(std::move(zone)) {}
@@ -64,7 +63,6 @@ void RepeatedHours::sort_out(Reading& reading) {
     device.last_unix_s = unix_s;
     return;
   }
-  if (!device.last_unix_s) device.begins_inside = true;
   device.is_inside = true;
   const bool falls = device.last_unix_s && unix_s < *device.last_unix_s - kDisorder_s;
   if (falls && was_inside) ++device.falls;

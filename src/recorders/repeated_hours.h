@@ -19,8 +19,9 @@ struct AmbiguousHour {
 };
 
 // Rows of a device in that hour are of the first pass until their time goes back, and of the second
-// one from then on. If it never goes back, they are of the first pass if the device has earlier
-// rows, unless an hour is missing after them: then the rows may be sorted by what they show.
+// one from then on. Where it never goes back and an hour is missing after them, they may be of
+// either: the recording began in the second pass, or its rows were sorted by what they show.
+// Otherwise they are of the first, as in Python.
 class RepeatedHours {
  public:
   explicit RepeatedHours(Zone zone);
@@ -37,7 +38,6 @@ class RepeatedHours {
   struct Device {
     std::optional<double> last_unix_s;
     bool is_inside = false;      // it has rows in the hour
-    bool begins_inside = false;  // and none before them
     std::uint64_t falls = 0;     // how often the time went back there
     bool lacks_an_hour = false;  // after rows that did not go back
     bool is_disordered = false;

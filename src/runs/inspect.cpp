@@ -127,7 +127,7 @@ void warn_of_series(const Recording& recording, const Telemetry& telemetry, Seri
   const Window window = findings.load ? findings.load->window : kAlways;
   Reasons doubts = series_doubts(recording, series.finish(), telemetry.devices(),
                                  {window, kDefaultMaxSampleGapS});
-  add_clock_doubts(clock_doubts(telemetry, series, window), doubts);
+  add_clock_doubts(clock_doubts(recording, telemetry, series, window), doubts);
   for (const Reasons::Entry& entry : doubts.entries()) {
     findings.warnings.push_back(fmt::format("{}: {}", code(entry.reason), entry.detail));
   }

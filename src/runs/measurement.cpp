@@ -493,7 +493,7 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
   }
   Reasons doubts = series_doubts(question_.recording, samples, telemetry.devices(),
                                  {window, question_.request.max_sample_gap_s});
-  const Reasons clock = clock_doubts(telemetry, *keeper_, window);
+  const Reasons clock = clock_doubts(question_.recording, telemetry, *keeper_, window);
   add_clock_doubts(clock, doubts);
   if (question_.request.schema_version == 2) {
     found.integration.reasons.add(doubts);
@@ -653,7 +653,7 @@ void explain_reasons(const Question& question, const Telemetry& telemetry, const
     reasons.explain(Reason::no_usable_power_samples, telemetry.facts().foreign);
   }
   if (!reasons.contains(Reason::no_usable_power_samples) || !question.request.explains) return;
-  NoSamples why = explain_no_samples(extent, telemetry, *question.window);
+  NoSamples why = explain_no_samples(question.recording, extent, telemetry, *question.window);
   if (why.detail.empty()) return;
   reasons.explain(Reason::no_usable_power_samples, std::move(why.detail));
   found.zone_hint = std::move(why.zone_hint);

@@ -151,15 +151,21 @@ void keep_series(const Samples& samples, std::span<const std::string> names, Win
   }
 }
 
-Reasons clock_doubts(const Telemetry& telemetry, const SeriesKeeper& keeper, Window window) {
+Reasons clock_doubts(const Recording& recording, const Telemetry& telemetry,
+                     const SeriesKeeper& keeper, Window window) {
   Reasons doubts;
+  const ClockPasses& passes = keeper.passes();
+  if (auto text = recording.clock_contradiction(
+          telemetry, {passes.extent(), passes.last_unix_s(), passes.falls()})) {
+    doubts.add(Reason::timezone_contradicts_clocks, std::move(*text));
+  }
   for (const AmbiguousHour& hour : telemetry.ambiguous_hours()) {
     const bool is_apart = hour.window.start_unix_s >= window.end_unix_s ||
                           hour.window.end_unix_s <= window.start_unix_s;
     if (!is_apart) doubts.add(Reason::clock_set_back, hour.text);
   }
   if (is_sorted_form(telemetry.facts())) return doubts;
-  for (const SharedTime& shared : keeper.passes().shared()) {
+  for (const SharedTime& shared : passes.shared()) {
     const auto& devices = keeper.samples().devices();
     const std::span<const Sample> samples =
         shared.device < devices.size() ? samples_in(devices[shared.device], shared.window())

@@ -54,9 +54,10 @@ struct SeriesSink {
 void keep_series(const Samples& samples, std::span<const std::string> names, Window window,
                  const std::string& recording, SeriesSink& sink);
 
-// clock_set_back, if rows of two times have stamps in reach of the window. `telemetry` was read to
-// its end, as `keeper`, which is finished.
-Reasons clock_doubts(const Telemetry& telemetry, const SeriesKeeper& keeper, Window window);
+// timezone_contradicts_clocks, and clock_set_back, if rows of two times have stamps in reach of the
+// window. `telemetry` was read to its end, as `keeper`, which is finished.
+Reasons clock_doubts(const Recording& recording, const Telemetry& telemetry,
+                     const SeriesKeeper& keeper, Window window);
 // Puts them before what else speaks against the readings, and leaves out what follows from them.
 void add_clock_doubts(const Reasons& clock, Reasons& doubts);
 

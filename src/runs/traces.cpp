@@ -248,7 +248,7 @@ void judge_series(const TracesRequest& request, const Recording& recording,
   if (!request.accepted || telemetry.facts().interpolation == Interpolation::hold) return;
   Reasons doubts = series_doubts(recording, series.finish(), telemetry.devices(),
                                  {kAlways, request.max_sample_gap_s});
-  add_clock_doubts(clock_doubts(telemetry, series, kAlways), doubts);
+  add_clock_doubts(clock_doubts(recording, telemetry, series, kAlways), doubts);
   if (!read.counters.empty()) {
     doubts.remove(Reason::readings_repeat);
     doubts.remove(Reason::stuck_sensor);
