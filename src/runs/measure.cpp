@@ -143,6 +143,8 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
   Recording& recording = recordings.open.front();
   WindowOptions options = kAnyWindow;
   options.given = request.given;
+  options.result_zone = request.result_zone;
+  options.finds_zone = request.finds_zone;
   PlacedLoad placed = placed_load(std::move(reading), recording, options);
   RunReport run;
   std::vector<std::string> warnings;

@@ -24,9 +24,11 @@ struct WindowOptions {
   bool takes_wrapped_as_long = true;
   bool reports = false;  // what speaks against publishing a result is only reported
   bool takes_session = false;
+  std::optional<Zone> result_zone = {};  // of the result's local times
+  bool finds_zone = false;               // of the recording, by evidence
 };
 WindowOptions window_options(const RunOptions& run);
-inline constexpr WindowOptions kAnyWindow = {Contract::october, {}, true, true, true, true, true};
+inline const WindowOptions kAnyWindow = {Contract::october, {}, true, true, true, true, true};
 
 // The load with its window, or the reason why there is none.
 struct PlacedLoad {
