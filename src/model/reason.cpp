@@ -416,7 +416,7 @@ constexpr auto kRows = std::to_array<Row>({
         "the artifacts of several attempts were unpacked into one folder",
         "several files could belong to the run: move those that do not out of the store"),
     ROW(timezone_ambiguous, store,
-        "nothing states the zone of the timestamps, and no two witnesses agree on one",
+        "nothing states the zone of the timestamps, and no two witnesses agree on one; or, in a single run, the power or the time of the file contradicts the process's own zone",
         "nvidia-smi writes local time without its zone, and the recording is too short or too flat to show when the load ran",
         "the time zone of the timestamps is found only if two signs agree: the rise and fall of the power, the time when the file was last written, the recorder's other runs (in a backfill); give it with --timezone, or in STEM_context.json beside STEM.csv; --timezone evidence accepts one sign"),
     ROW(aggregate_in_archive, store, "the aggregate is in an archive",
