@@ -310,10 +310,10 @@ TEST(ZoneHint, CountsFromTheZoneThatWasUsed) {
 }
 
 TEST(ZoneHint, NamesARangeForALongRecording) {
-  // Two hours long: eight quarters of an hour fit.
+  // Two hours long: +03:00, +03:30, +04:00 and +04:30 fit.
   const Span span = {kNoon + 3 * 3600, kNoon + 5 * 3600};
   EXPECT_EQ(hint(span, kWindow),
-            "the recording would cover the window in another time zone, between +03:00 and +04:45: "
+            "the recording would cover the window in another time zone, between +03:00 and +04:30: "
             "pass the recorder's zone with --timezone");
 }
 
