@@ -51,6 +51,7 @@ void ClockPasses::begin_pass(double unix_s, Device& device) const {
 }
 
 void ClockPasses::find_pass(double unix_s, Device& device) const {
+  const double fall_s = device.passes[device.current].last_unix_s - unix_s;
   const double most_s = std::clamp(kPassSteps * device.step_s, kPassFall_s, kLongestPassStep_s);
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < device.passes.size(); ++i) {
@@ -62,6 +63,7 @@ void ClockPasses::find_pass(double unix_s, Device& device) const {
   ClockPass& current = device.passes[device.current];
   const double step_s = unix_s - current.last_unix_s;
   const bool is_disorder = step_s < 0 && step_s >= -kPassFall_s;
+  device.has_fallen |= fall_s > kPassFall_s;
   if (!best && !is_disorder) {
     device.falls += step_s < 0 ? 1 : 0;
     return begin_pass(unix_s, device);
@@ -91,15 +93,13 @@ void ClockPasses::take(const Reading& reading) {
   ++current.rows;
 }
 
-bool ClockPasses::falls() const {
-  return std::ranges::any_of(devices_, [](const Device& device) { return device.falls > 0; });
-}
+bool ClockPasses::falls() const { return std::ranges::any_of(devices_, &Device::has_fallen); }
 
 std::vector<SharedTime> ClockPasses::shared() const {
   std::vector<SharedTime> found;
   for (std::uint32_t i = 0; i < devices_.size(); ++i) {
     const Device& device = devices_[i];
-    if (device.falls == 0 || device.falls > kMostPassFalls) continue;
+    if (!device.has_fallen || device.falls > kMostPassFalls) continue;
     std::optional<SharedTime> first;
     for (std::size_t b = 1; b < device.passes.size(); ++b) {
       for (std::size_t a = 0; a < b && !first; ++a) {

@@ -29,8 +29,8 @@ struct SharedTime {
 };
 
 // A time that falls by more than 3 s starts another pass, and so does a pause. A row goes on with
-// the pass that it follows, so that rows of two recorders in turn are two passes, and those of a
-// file that was put together in another order are one. Rows without any order are not judged.
+// the pass that it follows: rows of two recorders in turn are two passes, and a file that was put
+// together in another order is one. Rows without any order are not judged.
 class ClockPasses {
  public:
   // Passes that are away from the window are forgotten.
@@ -54,8 +54,9 @@ class ClockPasses {
   struct Device {
     std::vector<ClockPass> passes;
     std::size_t current = 0;
-    double step_s = 0;  // the usual interval
-    std::size_t falls = 0;
+    double step_s = 0;      // the usual interval
+    std::size_t falls = 0;  // that began a pass
+    bool has_fallen = false;
   };
 
   void take(const Reading& reading);

@@ -63,7 +63,7 @@ void Telemetry::read_with_states(const TakeStates& take, GpuQuantitySet states) 
 
 namespace {
 
-// Passes on the readings with those of an hour that was shown twice at their times.
+// Passes on the readings; those in an hour that was shown twice get the times of their pass.
 class SortedOut {
  public:
   explicit SortedOut(const Zone& zone) : hours_(zone) {}

@@ -496,6 +496,7 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
   const Reasons clock = clock_doubts(question_.recording, telemetry, *keeper_, window);
   add_clock_doubts(clock, doubts);
   if (question_.request.schema_version == 2) {
+    add_clock_doubts(clock, found.integration.reasons);
     found.integration.reasons.add(doubts);
     name_silent(telemetry, keeper_->silent(), found.integration.reasons);
   } else {

@@ -79,7 +79,7 @@ std::string offsets_of(const std::vector<const TriedShift*>& tries) {
   return fmt::format("{}", fmt::join(offsets, " or "));
 }
 
-// What the generator says of its energy leaves one of those that stand out, or all.
+// The energy that the generator states leaves one of the loads that stand out, or all.
 void choose_by_energy(std::optional<double> generator_j, std::vector<const TriedShift*>& fits) {
   if (!generator_j || fits.size() < 2) return;
   std::vector<const TriedShift*> near;

@@ -14,7 +14,7 @@ namespace aggregate_power {
 // To be added to local times, as if they were UTC, to get Unix times.
 struct ResultShift {
   std::optional<double> shift_s = {};
-  bool is_recorders = false;  // it is that of the recording's own clock
+  bool is_recorders = false;  // the shift of the recording's own clock
   std::string fault = {};     // why there is none
 };
 
@@ -36,8 +36,8 @@ struct ResultClock {
   // The same, else the recording's own zone, if it has one.
   std::optional<double> likely_shift_s(double wall_s) const;
   // The same where the power agrees: the load stands out there, and under no other offset in use,
-  // or the recording covers it under no other one. What the generator says of its energy chooses
-  // between loads that stand out. Throws what reading throws.
+  // or the recording covers it under no other one. The energy that the generator states
+  // chooses between loads that stand out. Throws what reading throws.
   ResultShift shift_by_power(PlacementRange wall) const;
   // Of a recording whose own zone is not known: where the load stands out under one offset in use
   // and under no other one; on the clock of `range`.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <exception>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -73,7 +74,7 @@ std::string remedy_of(std::span<const std::string> kept, std::span<const std::st
   return text;
 }
 
-// Their rows are in the order of series, and each series in that of its times.
+// Their rows are sorted by series, and each series by its times.
 bool is_sorted_form(const SeriesFacts& facts) {
   constexpr std::string_view kForms[] = {"prometheus", "victoriametrics", "grafana"};
   return std::ranges::any_of(kForms,
@@ -84,24 +85,31 @@ bool is_same_row(const Sample& a, const Sample& b) {
   return a.unix_s == b.unix_s && a.watts == b.watts;
 }
 
-// A file to which its own rows were appended again has each twice.
+// Rows that a file has twice, as where it was appended to itself. Passes of a steady power are
+// none.
 bool are_copies(std::span<const Sample> samples) {
   constexpr std::size_t kMostOdd = 2;  // at the ends
+  constexpr std::size_t kFewestValues = 5;
   std::size_t odd = 0;
+  std::set<double> values;
   for (std::size_t i = 0; i < samples.size(); ++i) {
     const bool is_alone = (i == 0 || !is_same_row(samples[i - 1], samples[i])) &&
                           (i + 1 == samples.size() || !is_same_row(samples[i + 1], samples[i]));
     odd += is_alone ? 1 : 0;
+    if (values.size() < kFewestValues) values.insert(samples[i].watts);
   }
-  return odd <= kMostOdd;
+  return odd <= kMostOdd && values.size() >= kFewestValues;
 }
 
 std::string shared_text(const SharedTime& shared, std::string_view device) {
   const Window both = shared.window();
+  const ClockPass& earlier = shared.earlier;
+  const double interval_s =
+      (earlier.last_unix_s - earlier.first_unix_s) / static_cast<double>(earlier.rows - 1);
   return fmt::format(
       "the stamps of GPU {} go back by {} after {}, and rows of both passes are from {} to {}: the clock was set back, a local hour was shown twice, or two clocks wrote one file",
       printable(device),
-      difference_in_words(shared.earlier.last_unix_s - shared.later.first_unix_s),
+      difference_in_words(shared.earlier.last_unix_s + interval_s - shared.later.first_unix_s),
       unix_and_iso(shared.earlier.last_unix_s), unix_and_iso(both.start_unix_s),
       unix_and_iso(both.end_unix_s));
 }

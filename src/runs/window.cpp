@@ -31,7 +31,8 @@ struct WindowSearch {
   const Recording& recording;
   const WindowOptions& options;
   RecorderContext context = recorder_context(recording);
-  std::string fault = {};  // why a better source than the one found could not be used
+  std::string fault = {};   // why a better source than the one found could not be used
+  bool lacks_zone = false;  // of the result's local times; the fault says why
   mutable std::optional<Telemetry> opened = {};  // not yet read
 
   Telemetry& telemetry() const { return opened ? *opened : opened.emplace(recording.open()); }
@@ -124,7 +125,8 @@ struct WindowSearch {
   std::optional<double> shift_by_power(PlacementRange wall) {
     ResultShift found = clock().shift_by_power(wall);
     reading.is_on_recorders_clock = found.is_recorders;
-    if (!found.shift_s) fault = std::move(found.fault);
+    lacks_zone = !found.shift_s;
+    if (lacks_zone) fault = std::move(found.fault);
     return found.shift_s;
   }
 
@@ -227,7 +229,9 @@ struct WindowSearch {
     const std::string why = fault.empty() ? std::string() : fmt::format("; {}", fault);
     Reasons counts = std::move(reading.reasons);
     reading.reasons = {};
-    if (ways.empty() || reading.is_of_contract) {
+    if (lacks_zone && !reading.is_of_contract) {
+      reading.reasons.add(Reason::window_not_exact, fmt::format("{}{}", reading.no_window, why));
+    } else if (ways.empty() || reading.is_of_contract) {
       reading.reasons.add(
           Reason::invalid_benchmark_window,
           fmt::format(
