@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,10 +12,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/files/path.h"
-#include "base/text/unicode.h"
-#include "base/text/zone_table.h"
 #include "energy/zone_evidence.h"
+#include "runs/own_zone.h"
 
 namespace aggregate_power {
 namespace {
@@ -119,55 +116,6 @@ ZonedResult assess_by_evidence(const MeasurementRequest& request, Window window,
   return {std::move(supposed.result), std::move(supposed.finding), decision.report};
 }
 
-// What the clock of a recording showed, whose stamps were read in `zone`.
-class ShownTimes {
- public:
-  ShownTimes(const Zone& zone, Window window) : zone_(zone), window_(window), evidence_(window) {}
-
-  void take(std::span<const Reading> readings) {
-    shown_.assign(readings.begin(), readings.end());
-    for (Reading& reading : shown_) {
-      if (reading.kind == Reading::Kind::bad_timestamp) continue;
-      reading.unix_s += offset_at(reading.unix_s);
-      first_s_ = std::min(first_s_, reading.unix_s);
-      last_s_ = std::max(last_s_, reading.unix_s);
-    }
-    evidence_.take(shown_, 0);
-  }
-  ZoneFinding finding() const { return evidence_.finding(); }
-
-  // Whether the recording covers the window under no other offset in use. `is_judged`: its power
-  // was looked at, which says more.
-  bool is_only_place(std::int32_t own_s, bool is_judged) const {
-    if (is_judged) return true;
-    return std::ranges::none_of(offsets_in_use(window_.start_unix_s), [&](std::int32_t offset_s) {
-      return offset_s != own_s && first_s_ <= window_.start_unix_s + offset_s &&
-             last_s_ >= window_.end_unix_s + offset_s;
-    });
-  }
-
- private:
-  // Clocks change at quarter hours.
-  std::int32_t offset_at(double unix_s) {
-    constexpr double kQuarter_s = 900;
-    const double quarter = std::floor(unix_s / kQuarter_s);
-    if (quarter != quarter_) {
-      quarter_ = quarter;
-      offset_s_ = zone_.offset_at(static_cast<std::int64_t>(quarter * kQuarter_s));
-    }
-    return offset_s_;
-  }
-
-  const Zone& zone_;
-  Window window_;
-  ZoneEvidence evidence_;
-  std::vector<Reading> shown_;
-  double first_s_ = std::numeric_limits<double>::infinity();
-  double last_s_ = -std::numeric_limits<double>::infinity();
-  double quarter_ = std::numeric_limits<double>::quiet_NaN();
-  std::int32_t offset_s_ = 0;
-};
-
 // How the zone is stated, if no evidence is needed.
 std::optional<ZoneReport> stated_zone(const Result& result) {
   if (!result.telemetry) return std::nullopt;
@@ -201,31 +149,21 @@ ZonedResult assess_in_own_zone(const MeasurementRequest& request, Window window,
                                const Recording& recording, const Assess& assess,
                                const OtherWitnesses& witnesses) {
   if (!recording.lacks_zone()) return {.result = assess(request)};
-  const Zone zone = Zone::local();
-  ShownTimes shown(zone, window);
+  OwnZone own(window);
   MeasurementRequest looked = request;
   looked.also = [&](std::span<const Reading> readings) {
     if (request.also) request.also(readings);
-    shown.take(readings);
+    own.take(readings);
   };
   ZonedResult zoned{.result = assess(looked)};
-  std::optional<TelemetryFacts>& facts = zoned.result.telemetry;
-  const bool is_assumed = facts && facts->naive_stamps > 0 && !facts->series.naive_is_utc &&
-                          facts->timezone_source == "default";
-  if (!is_assumed) return zoned;
-  const auto offset_s = zone.offset_at(static_cast<std::int64_t>(window.start_unix_s));
-  const ZoneFinding finding = shown.finding();
-  const OwnZoneVerdict verdict = judge_own_zone(finding, offset_s, witnesses.file_unix_s);
-  if (!verdict.contradiction.empty()) {
+  if (!zoned.result.telemetry) return zoned;
+  OwnZoneFinding finding = own.finding(recording, *zoned.result.telemetry, witnesses.file_unix_s);
+  if (!finding.contradiction.empty()) {
     zoned.result.reasons = Reasons();
-    zoned.result.reasons.add(Reason::timezone_ambiguous, verdict.contradiction);
+    zoned.result.reasons.add(Reason::timezone_ambiguous, std::move(finding.contradiction));
     zoned.has_zone = false;
-  } else if (zoned.result.is_valid() &&
-             !(verdict.is_confirmed &&
-               shown.is_only_place(offset_s, !finding.candidates.empty()))) {
-    zoned.result.warnings.push_back(fmt::format(
-        "nothing states the time zone of {}: its times are read in the process's own, {}, and the recording covers the window in others too: give --timezone",
-        printable_path(recording.path()), offset_text(offset_s)));
+  } else if (zoned.result.is_valid() && !finding.warning.empty()) {
+    zoned.result.warnings.push_back(std::move(finding.warning));
   }
   return zoned;
 }
