@@ -211,7 +211,7 @@ distrust() { die "'$state' $1; if no recorder runs that you started, remove it";
 
 read_state() {
   pid='' since='' host='' tool='' output='' interval='' stopping=''
-  gpus='' zone='' clock_pairs='' window='' exit_status=''
+  gpus='' zone='' changed='' clock_pairs='' window='' exit_status=''
   [ -e "$state" ] || [ -h "$state" ] || return 1
   if [ -h "$state" ] || [ ! -f "$state" ]; then distrust "is not a regular file"; fi
   find_owner
@@ -307,6 +307,7 @@ note_clocks() {  # appends a pair to $clock_pairs
 # Nothing in it comes from a path or a host's name. A reader finds the old text or the new.
 write_context() {
   text="\"timestamp_timezone\": \"$zone\""
+  [ -z "$changed" ] || text="$text, \"timezone_changes\": [$changed]"
   if [ -n "$tool" ]; then
     text="$text, \"monitor\": \"$tool\", \"interval_s\": $interval"
     [ -z "$gpus" ] || text="$text, \"gpus\": [\"$(printf '%s\n' "$gpus" | sed 's/,/", "/g')\"]"
@@ -326,7 +327,21 @@ write_context() {
   return 1
 }
 
-local_zone() { date +%z | sed 's/..$/:&/'; }
+local_zone() { date ${1+-d "@$1"} +%z | sed 's/..$/:&/'; }
+
+# When the clock changed since the first pair of clocks was noted, and what it shows from then on; nothing
+# if it did not, or if date cannot say what it showed at another time.
+zone_change() {
+  now=$(date +%s) after=$(local_zone)
+  began=$(printf '%s\n' "$clock_pairs" | sed 's/[^0-9]*\([0-9]*\).*/\1/')
+  if [ "$after" = "$zone" ] || [ -z "$began" ]; then return 0; fi
+  [ "$(local_zone "$began" 2>/dev/null)" = "$zone" ] || return 0
+  while [ $((now - began)) -gt 1 ]; do
+    middle=$(((now + began) / 2))
+    if [ "$(local_zone "$middle")" = "$zone" ]; then began=$middle; else now=$middle; fi
+  done
+  printf '{"unix_s": %s, "offset": "%s"}\n' "$now" "$after"
+}
 
 # ---- The vendor tools.
 
@@ -608,7 +623,7 @@ start() {
   began=yes
   (umask go-w; : | put "$log") || die "cannot write '$log'"
   remove_snapshots  # an older recording's
-  zone=$(local_zone) clock_pairs='' window=''
+  zone=$(local_zone) changed='' clock_pairs='' window=''
   note_clocks
   write_context || die "cannot write '$context'"
   # shellcheck disable=SC2094  # their names are looked up, not their bytes
@@ -645,6 +660,7 @@ drop_torn_tail() {  # a last line without its end
 }
 
 complete_context() {
+  [ -z "$zone" ] || changed=$(zone_change)
   if [ -n "$zone" ] && ! write_context; then say "cannot write '$context'; it is as it was at the start"; fi
 }
 
@@ -752,7 +768,7 @@ try_start() {
     return
   fi
   [ -n "$signal" ] || say "nothing is recorded of this command, which runs all the same"
-  ours='' tool='' clock_pairs='' window='' zone=$(local_zone)
+  ours='' tool='' changed='' clock_pairs='' window='' zone=$(local_zone)
   note_clocks
 }
 

@@ -69,6 +69,9 @@ enum class Reason {
   // Why a window is not believed to be where its load was.
   load_outside_window,
   clock_offset_suspected,
+  // When the readings were taken. contract.md part 0, row 33.
+  timezone_contradicts_clocks,
+  clock_set_back,
   // For recordings of several hosts.
   gpu_uuid_repeated,
   gpu_identity_unreadable,

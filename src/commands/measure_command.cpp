@@ -78,6 +78,7 @@ Command measure_command() {
   add_window(
       options, *request,
       "What --out accepts beside exact windows: one placed by the power, or the whole command that the recorder ran (default: exact)");
+  add_result_timezone(options, *request);
   accept_auto_count(
       add_expected_num_gpus(
           options, *request,

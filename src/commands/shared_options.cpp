@@ -336,6 +336,20 @@ void add_load_choice(Options& options, RunOptions& run) {
   add_window(
       options, run,
       "Accept a window that the result does not state: placed by the power, or the whole command that the recorder ran (default: exact)");
+  add_result_timezone(options, run);
+}
+
+Option& add_result_timezone(Options& options, RunOptions& run) {
+  const auto take = [&run](const std::string& text) {
+    run.result_zone = text.empty() ? std::nullopt : std::optional(Zone::parse(text));
+    return true;
+  };
+  return options
+      .value(
+          "--result-timezone", "ZONE", take,
+          "Time zone of times that the result states without an offset, such as vLLM's date: local, UTC, +HH:MM, -HH:MM or Area/City (default: the recording's, where the power agrees)")
+      .offer({"local", "UTC"})
+      .late();
 }
 
 void refuse_options(const Options& options, std::span<const char* const> names,

@@ -71,9 +71,11 @@ std::span<const char* const> options_of_recordings();
 Option& add_compat(Options& options, RunOptions& run);
 
 // The files of a run.
-// Which benchmark of a result, and which windows are accepted: --select, --window.
+// Which benchmark of a result, which windows are accepted, and the zone of its local times:
+// --select, --window, --result-timezone.
 void add_load_choice(Options& options, RunOptions& run);
 Option& add_select(Options& options, RunOptions& run);
+Option& add_result_timezone(Options& options, RunOptions& run);
 Option& add_window(Options& options, RunOptions& run, const std::string& help);
 
 Option& add_bench_result(Options& options, RunSpec& files);

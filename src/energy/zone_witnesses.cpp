@@ -191,4 +191,35 @@ ZoneDecision decide_zone(const ZoneFinding& finding, Window window, const OtherW
   return decision;
 }
 
+OwnZoneVerdict judge_own_zone(const ZoneFinding& finding, std::int32_t offset_s,
+                              const std::optional<double>& file_unix_s) {
+  using Standing = ZoneCandidate::Standing;
+  const ZoneCandidate* own = nullptr;
+  std::vector<std::string> fits;
+  std::size_t covering = 0;
+  for (const ZoneCandidate& each : finding.candidates) {
+    covering += each.covers ? 1 : 0;
+    const bool is_own = each.covers && each.offset_s == offset_s;
+    if (is_own && (own == nullptr || each.standing > own->standing)) own = &each;
+    const bool fits_too = each.covers && each.standing == Standing::fits;
+    if (fits_too && each.offset_s != offset_s) fits.push_back(each.zone().name());
+  }
+  if (own == nullptr) return {.is_confirmed = finding.candidates.empty()};
+  if (own->standing == Standing::fits) return {.is_confirmed = true};
+  if (own->standing == Standing::excluded && !fits.empty()) {
+    return {false,
+            fmt::format("in {}, the process's own zone, the GPUs are idle at an end of the window; "
+                        "by the rise and fall of the power, the time zone is {}",
+                        own->zone().name(), fmt::join(fits, " or "))};
+  }
+  if (file_unix_s && is_written_then(*own, *file_unix_s)) return {.is_confirmed = true};
+  const std::string other =
+      file_unix_s ? other_offset_of_file(finding, *own, *file_unix_s) : std::string();
+  if (!other.empty()) {
+    return {false, fmt::format("{}, the time zone is {}, and not {}, the process's own",
+                               sign(ZoneWitness::file_time), other, own->zone().name())};
+  }
+  return {.is_confirmed = covering == 1 && own->standing != Standing::excluded};
+}
+
 }  // namespace aggregate_power

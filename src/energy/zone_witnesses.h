@@ -32,4 +32,13 @@ struct ZoneDecision {
 ZoneDecision decide_zone(const ZoneFinding& finding, Window window, const OtherWitnesses& others,
                          bool one_is_enough);
 
+// Whether the zone of the process, which nothing states, may be the recording's.
+struct OwnZoneVerdict {
+  bool is_confirmed = false;  // by the edges, by the file's time, or since no other zone covers
+  std::string contradiction = {};  // for people; empty: nothing speaks against it
+};
+// `offset_s` is the zone's. The file's time counts where the edges do not fit.
+OwnZoneVerdict judge_own_zone(const ZoneFinding& finding, std::int32_t offset_s,
+                              const std::optional<double>& file_unix_s);
+
 }  // namespace aggregate_power

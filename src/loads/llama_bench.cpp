@@ -30,8 +30,10 @@ LoadReading conclude_llama_bench(const ResultScope& scope) {
   if (std::isfinite(total_ns)) reading.work.reported_duration_s = total_ns / 1e9;
   set_counts(reading, scope.files.rules, repetitions, times_repetitions("n_prompt"),
              times_repetitions("n_gen"));
-  if (const auto time = read_iso(values.text("test_time")); time && time->offset_us == 0) {
-    reading.clues.start_stamp = WallStamp{static_cast<double>(time->clock_s), true};
+  if (const auto time = read_iso(values.text("test_time"))) {
+    const double offset_s = static_cast<double>(time->offset_us.value_or(0)) / 1e6;
+    reading.clues.start_stamp =
+        WallStamp{static_cast<double>(time->clock_s) - offset_s, time->offset_us.has_value()};
   }
   reading.clues.may_pause = values.number("n_depth").value_or(0) > 0 && repetitions > 1;
   reading.no_window = "llama-bench writes only the second in which a test was set up ('test_time')";
@@ -43,7 +45,9 @@ LoadReading conclude_llama_bench(const ResultScope& scope) {
 void bound_tests(std::vector<LoadReading>& readings) {
   for (std::size_t i = 0; i + 1 < readings.size(); ++i) {
     const auto& next = readings[i + 1].clues.start_stamp;
-    if (next) readings[i].clues.ends_before_s = next->wall_s + next->resolution_s;
+    if (next && next->is_utc) {
+      readings[i].clues.ends_before_s = next->wall_s + next->resolution_s;
+    }
   }
 }
 

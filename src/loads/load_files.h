@@ -135,7 +135,8 @@ struct LoadReading {
   // ---- Of the generators in the table of formats.
   std::string_view generator = {};  // empty: a result that states its window as InferenceX does
   WindowSource window_source = WindowSource::exact;
-  Load work = {};  // the counts and the duration; its window is not used
+  bool is_on_recorders_clock = false;  // its local times were read in the zone of the recording
+  Load work = {};                      // the counts and the duration; its window is not used
   WindowClues clues = {};
   std::string no_window = {};  // why the result has no exact window, in the generator's terms
   // Which of several benchmarks in a file this is: "request_rate" and "4.0".

@@ -13,6 +13,7 @@
 
 #include "aggregate_power/error.h"
 #include "base/text/json.h"
+#include "base/text/python_number.h"
 #include "base/text/unicode.h"
 #include "base/text/written_time.h"
 #include "loads/result_format.h"
@@ -106,7 +107,8 @@ class LogVisitor : public JsonVisitor {
 
  private:
   using Value = std::pair<JsonKind, std::string>;
-  static constexpr std::string_view kLogKeys[] = {"power_begin",
+  static constexpr std::string_view kLogKeys[] = {"loadgen_version",
+                                                  "power_begin",
                                                   "power_end",
                                                   "effective_scenario",
                                                   "effective_test_mode",
@@ -128,7 +130,18 @@ class LogVisitor : public JsonVisitor {
   std::array<Value, std::size(kLogKeys)> values_;
 };
 
-// "MM-DD-YYYY HH:MM:SS.mmm", UTC.
+// Versions before 1.1 wrote power_begin and power_end in local time (mlcommons/inference, pull
+// request 898).
+bool writes_local_times(const std::string& version) {
+  const std::size_t point = version.find('.');
+  const auto major = python_int(version.substr(0, point));
+  if (!major) return false;
+  const std::string rest = point == version.npos ? "" : version.substr(point + 1);
+  const auto minor = python_int(rest.substr(0, rest.find_first_not_of("0123456789")));
+  return *major < 1 || (*major == 1 && minor.value_or(0) < 1);
+}
+
+// "MM-DD-YYYY HH:MM:SS.mmm", UTC, or local time.
 std::optional<double> power_stamp(const std::string& text) {
   if (text.size() < 19 || text[2] != '-' || text[5] != '-') return std::nullopt;
   const auto time = read_iso(fmt::format("{}-{}-{}{}", text.substr(6, 4), text.substr(0, 2),
@@ -171,7 +184,16 @@ LoadReading conclude_mlperf(const LogVisitor& log, LoadRules rules) {
   reading.settings.emplace_back("scenario", log.text("effective_scenario"));
   reading.no_window =
       "the log has no power_begin and power_end, which LoadGen writes when the measured part begins and ends";
-  if (start && end) set_exact_window(reading, {*start, *end});
+  if (!start || !end) return reading;
+  if (!writes_local_times(log.text("loadgen_version"))) {
+    set_exact_window(reading, {*start, *end});
+    return reading;
+  }
+  reading.clues.local_window = Window{*start, *end};
+  reading.work.reported_duration_s = *end - *start;
+  reading.no_window =
+      fmt::format("LoadGen {} writes power_begin and power_end in local time without an offset",
+                  printable(log.text("loadgen_version"), 20));
   return reading;
 }
 

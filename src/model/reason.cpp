@@ -214,6 +214,14 @@ constexpr auto kRows = std::to_array<Row>({
         "power rises after the window's start and falls after its end by the same time, to 1 s, or both earlier: by at least 5 s and 5 % of the window. The message has the offset",
         "a client or a host whose clock is wrong: a laptop, a virtual machine, or a node without NTP",
         "find out which clock is wrong; --clock-offset adds seconds to the recording's times"),
+    ROW(timezone_contradicts_clocks, run,
+        "the zone in which the timestamps were read puts the recording at another time than the clocks that its recorder noted (`clock_pairs`)",
+        "a fixed offset that was kept across a change of the clock, a `--timezone` of another machine, or the context file of another recording",
+        "leave --timezone out, or give the zone's name (Area/City) if the clock changed during the recording; correct timestamp_timezone in STEM_context.json"),
+    ROW(clock_set_back, run,
+        "timestamps go back by more than 3 s in the order of the rows, so that rows of two times share the stamps of the window; the message has the times",
+        "a clock that was set right after the recorder's start, the hour that a local clock shows twice in autumn, or two recorders in two zones in one file",
+        "for a repeated local hour give the zone's name (--timezone Area/City); else split the recording where its time goes back, and give the part of the run"),
     ROW(gpu_uuid_repeated, nodes, "two hosts or two ids have the same UUID",
         "the same recording under two hosts' names, or hosts that share one GPU",
         "one GPU was recorded as two: leave out one of the files, or fix its identity file"),
@@ -420,7 +428,7 @@ constexpr auto kRows = std::to_array<Row>({
         "the artifacts of several attempts were unpacked into one folder",
         "several files could belong to the run: move those that do not out of the store"),
     ROW(timezone_ambiguous, store,
-        "nothing states the zone of the timestamps, and no two witnesses agree on one",
+        "nothing states the zone of the timestamps, and no two witnesses agree on one; or, in a single run, the power or the time of the file contradicts the process's own zone",
         "nvidia-smi writes local time without its zone, and the recording is too short or too flat to show when the load ran",
         "the time zone of the timestamps is found only if two signs agree: the rise and fall of the power, the time when the file was last written, the recorder's other runs (in a backfill); give it with --timezone, or in STEM_context.json beside STEM.csv; --timezone evidence accepts one sign"),
     ROW(aggregate_in_archive, store, "the aggregate is in an archive",
@@ -551,9 +559,10 @@ std::optional<Reason> reason_of(std::string_view code) {
 bool is_acceptable(Reason reason) {
   using enum Reason;
   constexpr Reason kAcceptable[] = {
-      implausible_power,   benchmark_failed,    gpu_identity_conflict, several_gpus_in_one_series,
-      same_sensor,         idle_gpus_counted,   readings_repeat,       stuck_sensor,
-      counter_contradicts, load_outside_window, clock_offset_suspected};
+      implausible_power,     benchmark_failed,     gpu_identity_conflict, several_gpus_in_one_series,
+      same_sensor,           idle_gpus_counted,    readings_repeat,       stuck_sensor,
+      counter_contradicts,   load_outside_window,  clock_offset_suspected,
+      timezone_contradicts_clocks, clock_set_back};
   return std::ranges::find(kAcceptable, reason) != std::end(kAcceptable);
 }
 

@@ -21,6 +21,7 @@
 #include "base/text/json_value.h"
 #include "base/text/shown_time.h"
 #include "base/text/unicode.h"
+#include "base/text/zone_table.h"
 #include "recorders/recorder.h"
 #include "recorders/recorder_context.h"
 
@@ -88,6 +89,24 @@ JsonValue parsed_context(std::string_view text) {
   }
 }
 
+// The recorder notes when its clock changed, and what it showed from then on.
+Zone zone_with_change(Zone zone, const JsonValue& context) {
+  const JsonValue* const changes = context.find("timezone_changes");
+  if (changes == nullptr || changes->items.empty()) return zone;
+  const JsonValue& change = changes->items.front();
+  const JsonValue* const unix_s = change.is_object() ? change.find("unix_s") : nullptr;
+  const JsonValue* const offset = change.is_object() ? change.find("offset") : nullptr;
+  const bool is_known =
+      changes->items.size() == 1 && unix_s != nullptr && unix_s->is_finite_number() &&
+      std::abs(unix_s->as_double()) < kFarthestUnixS && offset != nullptr && offset->is_string();
+  if (!is_known) {
+    throw Error(
+        "its 'timezone_changes' is not one change with 'unix_s' and 'offset': give --timezone Area/City");
+  }
+  const auto at = static_cast<std::int64_t>(unix_s->as_double());
+  return Zone::stepping(zone.offset_at(at - 1), at, Zone::parse(offset->text).offset_at(at));
+}
+
 Zone zone_in_context(ByteSource& source) {
   const std::string text = read_up_to(source, kContextFile.most_bytes + 1);
   if (text.size() > kContextFile.most_bytes) throw Error("it " + too_large(kContextFile));
@@ -96,7 +115,7 @@ Zone zone_in_context(ByteSource& source) {
   const JsonValue* const zone = context.find("timestamp_timezone");
   if (zone == nullptr) throw Error("it has no 'timestamp_timezone'");
   if (!zone->is_string()) throw Error("its 'timestamp_timezone' is not a string");
-  return Zone::parse(zone->text == "Z" ? "UTC" : zone->text);
+  return zone_with_change(Zone::parse(zone->text == "Z" ? "UTC" : zone->text), context);
 }
 
 Zone zone_in_offset_file(ByteSource& source) {
@@ -241,29 +260,38 @@ std::optional<std::string> Recording::option_doubt(const Telemetry& telemetry) c
       stated->file, printable(stated->zone.name()), printable(zone_->name()));
 }
 
-std::optional<std::string> Recording::clock_doubt(const Telemetry& telemetry) const {
+std::optional<std::string> Recording::clock_contradiction(const Telemetry& telemetry,
+                                                          const Rows& rows) const {
   constexpr double kFarS = 600;  // zones differ by quarters of an hour
-  const auto& wall_s = telemetry.first_wall_s();
+  constexpr double kQuarterS = 900;
+  constexpr double kNearS = 30;
+  if (telemetry.naive_stamps() == 0 || needed_zone_fault(telemetry) != nullptr) return std::nullopt;
   const std::vector<ClockPair> pairs = recorder_context(*this).clock_pairs;
-  if (pairs.empty() || !wall_s || std::abs(*wall_s) >= kFarthestUnixS) return std::nullopt;
-  const double whole_s = std::floor(*wall_s);
-  const auto unix_s = telemetry.zone().unix_from_local(static_cast<std::int64_t>(whole_s));
-  if (!unix_s) return std::nullopt;
-  const auto first_s = static_cast<double>(*unix_s);
-  const double apart_s = std::max(pairs.front().epoch_s - first_s, first_s - pairs.back().epoch_s);
-  if (apart_s < kFarS) return std::nullopt;
-  return fmt::format(
-      "{}_context.json: its clock_pairs are of {}, but in {} the recording begins at {}: the zone is wrong, or the file is another recording's",
-      plain_stem(path_), unix_and_iso(pairs.front().epoch_s), printable(telemetry.zone().name()),
-      unix_and_iso(first_s));
+  if (pairs.empty() || !(rows.extent.duration_s() >= 0)) return std::nullopt;
+  const auto contradiction = [&](const char* what, double unix_s, const ClockPair& pair) {
+    return fmt::format(
+        "{}_context.json: its clock_pairs are of {}, but in {} the recording {} at {}: the zone is wrong, or changed meanwhile, or the file is another recording's",
+        plain_stem(path_), unix_and_iso(pair.epoch_s), printable(telemetry.zone().name()), what,
+        unix_and_iso(unix_s));
+  };
+  const double first_s = rows.extent.start_unix_s;
+  const bool is_before = pairs.front().epoch_s - first_s >= kFarS;
+  if (is_before || first_s - pairs.back().epoch_s >= kFarS) {
+    return contradiction("begins", first_s, pairs.front());
+  }
+  if (pairs.size() < 2) return std::nullopt;
+  const double late_s = rows.last_unix_s - pairs.back().epoch_s;
+  const bool is_quarters =
+      late_s <= -kQuarterS + kNearS && std::abs(std::remainder(late_s, kQuarterS)) <= kNearS;
+  const bool is_changed = rows.falls && is_quarters;
+  if (late_s < kFarS && !is_changed) return std::nullopt;
+  return contradiction("ends", rows.last_unix_s, pairs.back());
 }
 
 std::optional<std::string> Recording::zone_doubt(const Telemetry& telemetry) const {
   if (telemetry.stamps() == 0 || needed_zone_fault(telemetry) != nullptr) return std::nullopt;
-  if (telemetry.naive_stamps() > 0) {
-    auto doubt = zone_source_ == "option" ? option_doubt(telemetry) : std::nullopt;
-    if (!doubt) doubt = clock_doubt(telemetry);
-    if (doubt) return doubt;
+  if (telemetry.naive_stamps() > 0 && zone_source_ == "option") {
+    if (auto doubt = option_doubt(telemetry)) return doubt;
   }
   const bool is_by_habit = telemetry.naive_stamps() > 0 && telemetry.facts().naive_is_utc;
   if (zone_fault_) {
@@ -331,39 +359,44 @@ std::optional<InputFile> Recording::hashed_input() const {
   return InputFile{path_, bytes_, hash_->hex()};
 }
 
+std::vector<std::int32_t> covering_offsets(const Zone& zone, Span span, Window window) {
+  const bool is_any_time = std::abs(span.first_unix_s) < kFarthestUnixS &&
+                           std::abs(window.start_unix_s) < kFarthestUnixS;
+  if (!is_any_time) return {};
+  if (span.first_unix_s <= window.start_unix_s && span.last_unix_s >= window.end_unix_s) return {};
+  const std::int32_t own_s = zone.offset_at(static_cast<std::int64_t>(span.first_unix_s));
+  std::vector<std::int32_t> offsets = offsets_in_use(window.start_unix_s);
+  std::erase_if(offsets, [&](std::int32_t offset_s) {
+    const double shift_s = own_s - offset_s;
+    return span.first_unix_s + shift_s > window.start_unix_s ||
+           span.last_unix_s + shift_s < window.end_unix_s;
+  });
+  return offsets;
+}
+
+std::optional<std::string> zone_hint(std::span<const std::int32_t> offsets) {
+  constexpr std::size_t kMostNamed = 3;
+  if (offsets.empty()) return std::nullopt;
+  if (offsets.size() > kMostNamed) {
+    return fmt::format(
+        "the recording would cover the window in another time zone, between {} and {}: pass the recorder's zone with --timezone",
+        offset_text(offsets.front()), offset_text(offsets.back()));
+  }
+  std::vector<std::string> zones;
+  for (const std::int32_t offset_s : offsets) zones.push_back(offset_text(offset_s));
+  return fmt::format(
+      "the recording would cover the window if its timestamps were in {}: pass {}",
+      fmt::join(zones, " or "),
+      zones.size() == 1 ? "--timezone " + zones.front() : "the recorder's with --timezone");
+}
+
 std::optional<std::string> zone_hint(const Telemetry& telemetry, Span span, Window window) {
   if (telemetry.naive_stamps() == 0) return std::nullopt;
   return zone_hint(telemetry.zone(), span, window);
 }
 
 std::optional<std::string> zone_hint(const Zone& zone, Span span, Window window) {
-  constexpr std::int32_t kStepS = 900;
-  constexpr std::int32_t kFarthestS = 26 * 3600;  // from one end of the earth's zones to the other
-  const bool is_any_time = std::abs(span.first_unix_s) < kFarthestUnixS &&
-                           std::abs(window.start_unix_s) < kFarthestUnixS;
-  if (!is_any_time) return std::nullopt;
-  std::vector<std::string> zones;
-  if (span.first_unix_s <= window.start_unix_s && span.last_unix_s >= window.end_unix_s) {
-    return std::nullopt;
-  }
-  for (std::int32_t shift_s = -kFarthestS; shift_s <= kFarthestS; shift_s += kStepS) {
-    if (span.first_unix_s + shift_s > window.start_unix_s ||
-        span.last_unix_s + shift_s < window.end_unix_s) {
-      continue;
-    }
-    const std::int32_t offset_s =
-        zone.offset_at(static_cast<std::int64_t>(span.first_unix_s)) - shift_s;
-    if (std::abs(offset_s) <= 14 * 3600) zones.push_back(offset_text(offset_s));
-  }
-  if (zones.empty()) return std::nullopt;
-  if (zones.size() > 3) {
-    return fmt::format(
-        "the recording would cover the window in another time zone, between {} and {}: pass the recorder's zone with --timezone",
-        zones.back(), zones.front());
-  }
-  return fmt::format(
-      "the recording would cover the window if its timestamps were in {}: pass --timezone {}",
-      fmt::join(zones, " or "), zones.front());
+  return zone_hint(covering_offsets(zone, span, window));
 }
 
 bool gains_by_threads(const Recording& recording) {

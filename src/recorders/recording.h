@@ -71,8 +71,17 @@ class Recording {
   const ZoneFault* needed_zone_fault(const Telemetry& telemetry) const;
   // What is odd about the zone, for people: a zone file that nothing depends on cannot be used, or
   // says another zone than the stamps or their recorder; or the zone that is used contradicts the
-  // zone file, or the clocks that the recorder noted.
+  // zone file.
   std::optional<std::string> zone_doubt(const Telemetry& telemetry) const;
+  // Where the rows of a recording are, as they were read.
+  struct Rows {
+    Window extent;
+    double last_unix_s = 0;  // of the last row
+    bool falls = false;      // their time falls somewhere
+  };
+  // Why the zone that is used contradicts the clocks that the recorder noted, for people.
+  std::optional<std::string> clock_contradiction(const Telemetry& telemetry,
+                                                 const Rows& rows) const;
 
   // Reads from the start, each time the same bytes, even if the recorder is still writing or the
   // file was replaced. This object must outlive the result. Throws FileError and TelemetryError.
@@ -103,7 +112,6 @@ class Recording {
   std::unique_ptr<ByteSource> source() const;
   std::optional<StatedZone> stated_zone() const;
   std::optional<std::string> option_doubt(const Telemetry& telemetry) const;
-  std::optional<std::string> clock_doubt(const Telemetry& telemetry) const;
   Telemetry open_to_read(bool counters) const;
   void find_faults();
   void note_emptiness();
@@ -163,9 +171,12 @@ struct Span {
   double last_unix_s = 0;
 };
 
-// A sentence that names the zone option, for the case that no reading is in `window` but the
-// recording, moved by a whole multiple of 15 minutes, would cover it. Returns nullopt if it would
-// not, or if the stamps state their zone themselves.
+// The offsets in use, from west to east, in which a recording that does not cover the window, and
+// whose stamps were read in `zone`, would cover it.
+std::vector<std::int32_t> covering_offsets(const Zone& zone, Span span, Window window);
+// A sentence that names the zone option and these offsets; nullopt if there are none.
+std::optional<std::string> zone_hint(std::span<const std::int32_t> offsets);
+// Both. Returns nullopt, too, if the stamps state their zone themselves.
 std::optional<std::string> zone_hint(const Telemetry& telemetry, Span span, Window window);
 // The same for a recording that is no longer open, and whose stamps were read in `zone`.
 std::optional<std::string> zone_hint(const Zone& zone, Span span, Window window);

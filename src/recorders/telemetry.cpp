@@ -67,7 +67,7 @@ void Telemetry::read_with_states(const TakeStates& take, GpuQuantitySet states) 
 
 void Telemetry::read_rows(const TakeStates& take, GpuQuantitySet states) {
   if (clock_offset_s_ == 0) {
-    read_({zone_, states, uses_threads_, counters_}, take, head_.counts);
+    read_sorted_out({zone_, states, uses_threads_, counters_}, take);
     return;
   }
   const double offset_s = clock_offset_s_;
@@ -76,19 +76,62 @@ void Telemetry::read_rows(const TakeStates& take, GpuQuantitySet states) {
     for (Reading& reading : all) reading.unix_s += offset_s;
     return all;
   };
+  const auto move = [offset_s](Window& window) {
+    window = {window.start_unix_s + offset_s, window.end_unix_s + offset_s};
+  };
   CounterStream counters;
   if (counters_ != nullptr) {
     counters.take = [&](std::span<const Reading> readings) { counters_->take(moved(readings)); };
   }
-  read_({zone_, states, uses_threads_, counters_ != nullptr ? &counters : nullptr},
-        [&](std::span<const Reading> readings, const RowStates& of_rows) {
-          take(moved(readings), of_rows);
-        },
-        head_.counts);
+  read_sorted_out({zone_, states, uses_threads_, counters_ != nullptr ? &counters : nullptr},
+                  [&](std::span<const Reading> readings, const RowStates& of_rows) {
+                    take(moved(readings), of_rows);
+                  });
   if (counters_ != nullptr) counters_->counts = std::move(counters.counts);
-  for (Window& pause : head_.counts.pauses) {
-    pause = {pause.start_unix_s + offset_s, pause.end_unix_s + offset_s};
+  std::ranges::for_each(head_.counts.pauses, move);
+  for (AmbiguousHour& hour : head_.counts.ambiguous_hours) move(hour.window);
+}
+
+namespace {
+
+// Passes on the readings; those in an hour that was shown twice get the times of their pass.
+class SortedOut {
+ public:
+  explicit SortedOut(const Zone& zone) : hours_(zone) {}
+
+  std::span<const Reading> of(std::span<const Reading> readings) {
+    if (!hours_.concern(readings)) return readings;
+    moved_.assign(readings.begin(), readings.end());
+    hours_.sort_out(moved_);
+    return moved_;
   }
+  std::vector<AmbiguousHour> ambiguous() const { return hours_.ambiguous(); }
+
+ private:
+  RepeatedHours hours_;
+  std::vector<Reading> moved_;
+};
+
+}  // namespace
+
+void Telemetry::read_sorted_out(const Wants& wants, const TakeStates& take) {
+  if (!head_.first_wall_s) return read_(wants, take, head_.counts);
+  SortedOut power(zone_);
+  SortedOut energy(zone_);
+  const auto take_power = [&](std::span<const Reading> readings, const RowStates& states) {
+    take(power.of(readings), states);
+  };
+  CounterStream counters;
+  Wants own = wants;
+  if (wants.counters != nullptr) {
+    counters.take = [&](std::span<const Reading> readings) {
+      wants.counters->take(energy.of(readings));
+    };
+    own.counters = &counters;
+  }
+  read_(own, take_power, head_.counts);
+  if (wants.counters != nullptr) wants.counters->counts = std::move(counters.counts);
+  head_.counts.ambiguous_hours = power.ambiguous();
 }
 
 }  // namespace aggregate_power

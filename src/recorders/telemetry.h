@@ -15,6 +15,7 @@
 #include "aggregate_power/provenance.h"
 #include "aggregate_power/sample.h"
 #include "base/text/zone.h"
+#include "recorders/repeated_hours.h"
 
 namespace aggregate_power {
 
@@ -92,6 +93,7 @@ struct TelemetryCounts {
   std::vector<SensorSum> sums = {};
   std::vector<std::string> silent_series = {};  // of power, without a single value
   std::optional<EnergyCounter> counter = {};    // if it was seen after the beginning
+  std::vector<AmbiguousHour> ambiguous_hours = {};
 
   // Adds the counts of the rows that follow these, but not their devices.
   void add_rows(TelemetryCounts later);
@@ -180,9 +182,11 @@ class Telemetry {
   const std::vector<SensorEnergy>& sensors() const { return head_.counts.sensors; }
   const std::vector<SensorSum>& sums() const { return head_.counts.sums; }
   const std::vector<Window>& pauses() const { return head_.counts.pauses; }
+  const std::vector<AmbiguousHour>& ambiguous_hours() const { return head_.counts.ambiguous_hours; }
 
  private:
   void read_rows(const TakeStates& take, GpuQuantitySet states);
+  void read_sorted_out(const Wants& wants, const TakeStates& take);
 
   TelemetryHead head_;
   Zone zone_;

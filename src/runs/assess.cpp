@@ -125,7 +125,8 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
   result.could_not_read = measurement.could_not_read;
   result.fits_window = measurement.mean_power.has_value() ||
                        std::ranges::any_of(integration.gpus, &DeviceEnergy::bracketed);
-  if (measurement.zone_hint) result.hints.push_back(*measurement.zone_hint + kOrAnotherRun);
+  if (measurement.zone_hint && !reading.is_on_recorders_clock)
+    result.hints.push_back(*measurement.zone_hint + kOrAnotherRun);
   if (measurement.zone_doubt) result.warnings.push_back(std::move(*measurement.zone_doubt));
   const auto warn = [&](const std::vector<std::string>& warnings) {
     for (const std::string& warning : warnings) {

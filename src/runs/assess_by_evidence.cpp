@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "energy/zone_evidence.h"
+#include "runs/own_zone.h"
 
 namespace aggregate_power {
 namespace {
@@ -141,6 +142,29 @@ ZonedResult assess_zoned(const MeasurementRequest& request, const std::optional<
     zoned.result = assess(request);
   }
   if (auto stated = stated_zone(zoned.result)) zoned.zone_report = std::move(stated);
+  return zoned;
+}
+
+ZonedResult assess_in_own_zone(const MeasurementRequest& request, Window window,
+                               const Recording& recording, const Assess& assess,
+                               const OtherWitnesses& witnesses) {
+  if (!recording.lacks_zone()) return {.result = assess(request)};
+  OwnZone own(window);
+  MeasurementRequest looked = request;
+  looked.also = [&](std::span<const Reading> readings) {
+    if (request.also) request.also(readings);
+    own.take(readings);
+  };
+  ZonedResult zoned{.result = assess(looked)};
+  if (!zoned.result.telemetry) return zoned;
+  OwnZoneFinding finding = own.finding(recording, *zoned.result.telemetry, witnesses.file_unix_s);
+  if (!finding.contradiction.empty()) {
+    zoned.result.reasons = Reasons();
+    zoned.result.reasons.add(Reason::timezone_ambiguous, std::move(finding.contradiction));
+    zoned.has_zone = false;
+  } else if (zoned.result.is_valid() && !finding.warning.empty()) {
+    zoned.result.warnings.push_back(std::move(finding.warning));
+  }
   return zoned;
 }
 

@@ -76,6 +76,7 @@ Seen see(const CheckupRequest& request) {
   seen.devices = surveyor.devices(telemetry.devices());
   if (seen.series.interpolation != Interpolation::hold) {
     seen.doubts = series_doubts(recording, series, telemetry.devices(), {});
+    add_clock_doubts(clock_doubts(recording, telemetry, series, kAlways), seen.doubts);
   }
   seen.zone = telemetry.zone().name();
   seen.zone_source = recording.zone_source();

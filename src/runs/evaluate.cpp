@@ -107,6 +107,12 @@ ZonedResult evaluate_one(MeasurementRequest request, Recording& recording,
     if (!zoned.has_zone) zoned = {without_zone(request, reading, std::move(zoned.result))};
     if (zoned.zone_report)
       zoned.result.zone_evidence = ZoneEvidenceRecord{*zoned.zone_report, {}, {}};
+  } else if (window && !reading.is_on_recorders_clock) {
+    zoned = assess_in_own_zone(
+        request, *window, recording,
+        [&](const MeasurementRequest& now) { return assess(now, recording, reading); },
+        witnesses_of(recording, files));
+    if (!zoned.has_zone) zoned = {without_zone(request, reading, std::move(zoned.result))};
   } else {
     zoned.result = assess(request, recording, reading);
   }

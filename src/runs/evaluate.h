@@ -92,6 +92,13 @@ ZonedResult assess_zoned(const MeasurementRequest& request, const std::optional<
                          Recording& recording, const Assess& assess,
                          const OtherWitnesses* witnesses);
 
+// In the zone of the process, where nothing states another one: refuses (timezone_ambiguous) if the
+// edges of the load or the file's time contradict it, and warns if neither confirms it. Reads a
+// recording whose zone is stated as it is.
+ZonedResult assess_in_own_zone(const MeasurementRequest& request, Window window,
+                               const Recording& recording, const Assess& assess,
+                               const OtherWitnesses& witnesses);
+
 // When a recording was written. Returns nullopt if it was copied together with the result of its
 // run: both then have the time of the copy.
 std::optional<std::int64_t> own_time_ns(std::optional<std::int64_t> recording_ns,

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text/shown_time.h"
+#include "energy/zone_evidence.h"
 
 namespace aggregate_power {
 namespace {
@@ -24,14 +25,38 @@ std::string apart_text(Span span, Window window) {
                                    difference_in_words(span.first_unix_s - window.end_unix_s));
 }
 
-NoSamples why_none(const RowExtent& extent, const Telemetry& telemetry, Window window) {
+// Leaves those in which the power may be the load's.
+void try_offsets(const Recording& recording, const Zone& zone, Window window,
+                 std::vector<std::int32_t>& offsets) {
+  ZoneEvidence evidence(window);
+  const std::int32_t own_s = zone.offset_at(static_cast<std::int64_t>(window.start_unix_s));
+  read_whole(recording,
+             {.take = [&](const Batch& batch) { evidence.take(batch.readings, own_s); }});
+  const ZoneFinding finding = evidence.finding();
+  std::erase_if(offsets, [&](std::int32_t offset_s) {
+    const auto tried = std::ranges::find(finding.candidates, offset_s, &ZoneCandidate::offset_s);
+    return tried != finding.candidates.end() &&
+           tried->standing == ZoneCandidate::Standing::excluded;
+  });
+}
+
+std::optional<std::string> tried_hint(const Recording& recording, const Telemetry& telemetry,
+                                      Span span, Window window) {
+  if (telemetry.naive_stamps() == 0) return std::nullopt;
+  std::vector<std::int32_t> offsets = covering_offsets(telemetry.zone(), span, window);
+  if (!offsets.empty()) try_offsets(recording, telemetry.zone(), window, offsets);
+  return zone_hint(offsets);
+}
+
+NoSamples why_none(const Recording& recording, const RowExtent& extent, const Telemetry& telemetry,
+                   Window window) {
   const Span span = extent.span();
   if (span.last_unix_s < span.first_unix_s) return {};
   if (span.last_unix_s < kFirstAbsoluteUnixS) {
     return {"its times are seconds from some start, not absolute", {}};
   }
   if (span.last_unix_s < window.start_unix_s || span.first_unix_s > window.end_unix_s) {
-    return {apart_text(span, window), zone_hint(telemetry, span, window)};
+    return {apart_text(span, window), tried_hint(recording, telemetry, span, window)};
   }
   if (!extent.has_power()) return {"no row has a usable power reading", {}};
   return {"the file has rows, but none contains a power reading", {}};
@@ -69,7 +94,8 @@ std::optional<Span> extent_of(const Recording& recording) {
   return span.last_unix_s < span.first_unix_s ? std::nullopt : std::optional(span);
 }
 
-NoSamples explain_no_samples(const RowExtent& extent, const Telemetry& telemetry, Window window) {
+NoSamples explain_no_samples(const Recording& recording, const RowExtent& extent,
+                             const Telemetry& telemetry, Window window) {
   if (telemetry.rows() == 0) return {"the file has no rows after the header", {}};
   if (telemetry.facts().time_of_day) return {"its times have no date", {}};
   if (telemetry.stamps() == 0) {
@@ -78,7 +104,7 @@ NoSamples explain_no_samples(const RowExtent& extent, const Telemetry& telemetry
                 : "no row has a readable time: " + telemetry.first_bad_stamp(),
             {}};
   }
-  return why_none(extent, telemetry, window);
+  return why_none(recording, extent, telemetry, window);
 }
 
 }  // namespace aggregate_power

@@ -43,7 +43,9 @@ struct NoSamples {
   std::optional<std::string> zone_hint;  // zone_hint()'s
 };
 
-// `telemetry` was read to its end, and `extent` took all its rows.
-NoSamples explain_no_samples(const RowExtent& extent, const Telemetry& telemetry, Window window);
+// `telemetry` was read to its end, and `extent` took all its rows. Zones that are named were tried
+// on the recording, which is read once more.
+NoSamples explain_no_samples(const Recording& recording, const RowExtent& extent,
+                             const Telemetry& telemetry, Window window);
 
 }  // namespace aggregate_power

@@ -13,6 +13,7 @@
 #include "recorders/recording.h"
 #include "recorders/side_files.h"
 #include "runs/measurement.h"
+#include "runs/own_zone.h"
 
 namespace aggregate_power {
 namespace {
@@ -132,16 +133,35 @@ std::vector<std::string> warnings_of(const HostReading& reading, const std::stri
   return warnings;
 }
 
+// Recordings of several hosts were gathered: the times of their files are of the copies.
+void judge_zone(const Recording& recording, const OwnZone& own, Measurement& measurement) {
+  if (!measurement.telemetry) return;
+  OwnZoneFinding finding = own.finding(recording, *measurement.telemetry, std::nullopt);
+  if (!finding.contradiction.empty()) {
+    measurement.integration.reasons = {};
+    measurement.integration.reasons.add(Reason::timezone_ambiguous,
+                                        std::move(finding.contradiction));
+  } else if (!measurement.zone_doubt && !finding.warning.empty()) {
+    measurement.zone_doubt = std::move(finding.warning);
+  }
+}
+
 void measure_host(const Recording& recording, const Load& load, const RunOptions& options,
                   HostReading& reading) {
   LoadEdgeFinder edges(load.window);
   MeasurementRequest wanted{options};
   wanted.expected_num_gpus.reset();  // the number given is for all hosts together
-  wanted.also = [&](std::span<const Reading> readings) { edges.take(readings); };
+  OwnZone own(load.window);
+  const bool lacks_zone = recording.lacks_zone();
+  wanted.also = [&](std::span<const Reading> readings) {
+    edges.take(readings);
+    if (lacks_zone) own.take(readings);
+  };
   wanted.series = &reading.series;
   wanted.host = reading.host.host;
   Measurement measurement = measure(wanted, recording, load);
   compare_with_counters(wanted, recording, load.window, measurement);
+  if (lacks_zone) judge_zone(recording, own, measurement);
   HostResult& host = reading.host;
   host.reasons = measurement.integration.reasons;
   host.reasons.accept(options.accepted, reading.accepted);

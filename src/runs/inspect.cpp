@@ -124,9 +124,10 @@ void warn_of_readings(const Surveyor& surveyor, const Telemetry& telemetry, Find
 void warn_of_series(const Recording& recording, const Telemetry& telemetry, SeriesKeeper& series,
                     Findings& findings) {
   if (findings.series.interpolation == Interpolation::hold) return;
-  const Reasons doubts =
-      series_doubts(recording, series, telemetry.devices(),
-                    {findings.load ? findings.load->window : kAlways, kDefaultMaxSampleGapS});
+  const Window window = findings.load ? findings.load->window : kAlways;
+  Reasons doubts =
+      series_doubts(recording, series, telemetry.devices(), {window, kDefaultMaxSampleGapS});
+  add_clock_doubts(clock_doubts(recording, telemetry, series, window), doubts);
   for (const Reasons::Entry& entry : doubts.entries()) {
     findings.warnings.push_back(fmt::format("{}: {}", code(entry.reason), entry.detail));
   }

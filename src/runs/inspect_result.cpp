@@ -29,7 +29,8 @@ std::string clue_text(const LoadReading& load) {
   if (clues.monotonic) {
     return "tied, if the recorder wrote clock_pairs beside its recording";
   }
-  if (clues.local_window) return "exact, in the time zone of the recording or of --timezone";
+  if (clues.local_window)
+    return "exact with --result-timezone; else estimated, in the recording's zone where the power agrees";
   const bool has_stamp = clues.end_stamp || clues.start_stamp;
   if (has_stamp && load.work.reported_duration_s > 0 && !clues.may_pause) {
     return fmt::format("estimated, from a stamp and {:.3f} s", load.work.reported_duration_s);

@@ -534,7 +534,10 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
                                  {window, question_.request.max_sample_gap_s});
   doubts.add(
       window_doubts(samples, window, {question_.request.host, question_.request.clock_offset_s}));
+  const Reasons clock = clock_doubts(question_.recording, telemetry, *keeper_, window);
+  add_clock_doubts(clock, doubts);
   if (question_.request.schema_version == 2) {
+    add_clock_doubts(clock, found.integration.reasons);
     found.integration.reasons.add(doubts);
     found.series_doubts = possible_series_doubts(samples, telemetry.devices(),
                                                  {window, question_.request.max_sample_gap_s});
@@ -546,7 +549,8 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
     if (is_known) doubts.remove(Reason::several_gpus_in_one_series);
     found.series_doubts = std::move(doubts);
   }
-  if (series_) conclude_single_series(question_, *series_, found);
+  // Rows of two times cannot say whether they are of one GPU.
+  if (series_ && clock.empty()) conclude_single_series(question_, *series_, found);
 }
 
 void RunRows::conclude(const Telemetry& telemetry, Measurement& found) {
@@ -695,7 +699,7 @@ void explain_reasons(const Question& question, const Telemetry& telemetry, const
     reasons.explain(Reason::no_usable_power_samples, telemetry.facts().foreign);
   }
   if (!reasons.contains(Reason::no_usable_power_samples) || !question.request.explains) return;
-  NoSamples why = explain_no_samples(extent, telemetry, *question.window);
+  NoSamples why = explain_no_samples(question.recording, extent, telemetry, *question.window);
   if (why.detail.empty()) return;
   reasons.explain(Reason::no_usable_power_samples, std::move(why.detail));
   found.zone_hint = std::move(why.zone_hint);

@@ -159,6 +159,16 @@ Value window_value(const RunSpec& run) {
   return if_not_empty(kNames[static_cast<std::size_t>(run.accepted_window)]);
 }
 
+void set_result_zone(const std::string& text, RunSpec& run) {
+  try {
+    run.result_zone = Zone::parse(text);
+  } catch (const Error&) {
+  }
+}
+Value result_zone_value(const RunSpec& run) {
+  return run.result_zone ? Value(run.result_zone->name()) : Value();
+}
+
 void set_share(const std::string& text, RunSpec& run) {
   for (const RequestShare share :
        {RequestShare::equal, RequestShare::tokens, RequestShare::phase}) {
@@ -207,6 +217,7 @@ constexpr OptionRow kOptions[] = {
     {"columns", kStoredRecording, columns_value, set_columns},
     row<&Run::select>("select", kSingle | kStoredRecording),
     {"window", kSingle | kStoredRecording, window_value, set_window},
+    {"result_timezone", kSingle | kStoredRecording, result_zone_value, set_result_zone},
     row<&Run::idle>("idle", kSingle | kStored),
     row<&Run::uncertainty, &UncertaintyOptions::is_wanted>("uncertainty", kSingle | kStored),
     row<&Run::uncertainty, &UncertaintyOptions::gpu>("gpu", kSingle | kStored),

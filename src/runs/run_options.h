@@ -79,6 +79,7 @@ struct RunOptions : RecordingOptions {
   // A window that is not exact and is used nevertheless.
   enum class Accepted { exact, estimated, wrapped };
   Accepted accepted_window = Accepted::exact;
+  std::optional<Zone> result_zone = {};  // of times that the result states without an offset
   // Normal paths of what sensors beside the GPUs recorded: never summed with the GPUs.
   std::vector<std::string> witnesses = {};
   RequestOptions requests = {};   // of a run on one node, under schema 2

@@ -5,12 +5,14 @@
 #include <cmath>
 #include <exception>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/files/path.h"
+#include "base/text/shown_time.h"
 #include "base/text/unicode.h"
 #include "energy/gather.h"
 
@@ -58,17 +60,6 @@ void read_states(const Recording& recording, std::span<const energy::ConstantStr
   read_whole(recording, {.take = take, .begin = wanted, .may_use_threads = false});
 }
 
-// Whether most samples are twice there, to the last digit.
-bool are_copies(std::span<const Sample> samples) {
-  std::size_t twice = 0;
-  for (std::size_t i = 1; i < samples.size(); ++i) {
-    const bool is_same =
-        samples[i].unix_s == samples[i - 1].unix_s && samples[i].watts == samples[i - 1].watts;
-    twice += is_same ? 1 : 0;
-  }
-  return 3 * twice >= samples.size();
-}
-
 std::string name_of(const KeptSeries& series) {
   return fmt::format("GPU {} of {}", printable(series.device), printable_path(series.recording));
 }
@@ -84,9 +75,56 @@ std::string remedy_of(std::span<const std::string> kept, std::span<const std::st
   return text;
 }
 
+// Their rows are sorted by series, and each series by its times.
+bool is_sorted_form(const SeriesFacts& facts) {
+  constexpr std::string_view kForms[] = {"prometheus", "victoriametrics", "grafana"};
+  return std::ranges::any_of(kForms,
+                             [&](std::string_view form) { return facts.schema.starts_with(form); });
+}
+
+bool is_same_row(const Sample& a, const Sample& b) {
+  return a.unix_s == b.unix_s && a.watts == b.watts;
+}
+
+// Rows that a file has twice, as where it was appended to itself. Passes of a steady power are
+// none.
+bool are_copies(std::span<const Sample> samples) {
+  constexpr std::size_t kMostOdd = 2;  // at the ends
+  constexpr std::size_t kFewestValues = 5;
+  std::size_t odd = 0;
+  std::set<double> values;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const bool is_alone = (i == 0 || !is_same_row(samples[i - 1], samples[i])) &&
+                          (i + 1 == samples.size() || !is_same_row(samples[i + 1], samples[i]));
+    odd += is_alone ? 1 : 0;
+    if (values.size() < kFewestValues) values.insert(samples[i].watts);
+  }
+  return odd <= kMostOdd && values.size() >= kFewestValues;
+}
+
+std::string joined_text(std::string_view device) {
+  return fmt::format(
+      "the rows of GPU {} go through the same time twice, with other readings: it seems to be several GPUs",
+      printable(device));
+}
+
+std::string shared_text(const SharedTime& shared, std::string_view device) {
+  const Window both = shared.window();
+  const ClockPass& earlier = shared.earlier;
+  const double interval_s =
+      (earlier.last_unix_s - earlier.first_unix_s) / static_cast<double>(earlier.rows - 1);
+  return fmt::format(
+      "the stamps of GPU {} go back by {} after {}, and rows of both passes are from {} to {}: the clock was set back, a local hour was shown twice, or two clocks wrote one file",
+      printable(device),
+      difference_in_words(shared.earlier.last_unix_s + interval_s - shared.later.first_unix_s),
+      unix_and_iso(shared.earlier.last_unix_s), unix_and_iso(both.start_unix_s),
+      unix_and_iso(both.end_unix_s));
+}
+
 }  // namespace
 
 void SeriesKeeper::take(std::span<const Reading> readings) {
+  passes_.take(readings);
   if (samples_.size() >= kMostKept) {
     if (is_narrow_) return;
     samples_.narrow(gathered_around(window_));
@@ -95,57 +133,10 @@ void SeriesKeeper::take(std::span<const Reading> readings) {
   samples_.take(readings);
   for (const Reading& reading : readings) {
     if (reading.device == kNoDevice) continue;
-    if (reading.kind == Reading::Kind::power) note_pass(reading);
     if (reading.kind != Reading::Kind::no_power) continue;
     if (reading.device >= powerless_.size()) powerless_.resize(reading.device + 1);
     ++powerless_[reading.device];
   }
-}
-
-void SeriesKeeper::note_pass(const Reading& reading) {
-  constexpr double kBackS = 10;
-  constexpr std::size_t kMostPasses = 16;
-  if (reading.device >= passes_.size()) passes_.resize(reading.device + std::size_t{1});
-  std::vector<Pass>& passes = passes_[reading.device];
-  const bool is_new = passes.empty() || reading.unix_s < passes.back().last_unix_s - kBackS;
-  if (is_new && passes.size() < kMostPasses) passes.push_back({reading.unix_s, reading.unix_s, 0});
-  Pass& pass = passes.back();
-  pass.last_unix_s = reading.unix_s;
-  ++pass.rows;
-}
-
-bool SeriesKeeper::repeats(std::size_t device, Window window) const {
-  constexpr std::uint64_t kFewestRows = 20;
-  const auto rows_in = [](const Pass& pass, double from_s, double to_s) {
-    const double length_s = pass.last_unix_s - pass.first_unix_s;
-    return length_s > 0 ? static_cast<double>(pass.rows) * (to_s - from_s) / length_s : 0;
-  };
-  const std::vector<Pass>& passes = passes_[device];
-  for (std::size_t i = 0; i < passes.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      const double from_s =
-          std::max({window.start_unix_s, passes[i].first_unix_s, passes[j].first_unix_s});
-      const double to_s =
-          std::min({window.end_unix_s, passes[i].last_unix_s, passes[j].last_unix_s});
-      if (rows_in(passes[i], from_s, to_s) < kFewestRows) continue;
-      if (rows_in(passes[j], from_s, to_s) < kFewestRows) continue;
-      return !are_copies(samples_in(samples_.devices()[device], {from_s, to_s}));
-    }
-  }
-  return false;
-}
-
-Reasons SeriesKeeper::repeated_passes(std::span<const std::string> names, Window window) const {
-  Reasons reasons;
-  for (std::size_t i = 0; i < std::min(passes_.size(), names.size()); ++i) {
-    if (i >= samples_.devices().size() || !repeats(i, window)) continue;
-    reasons.add(Reason::several_gpus_in_one_series,
-                fmt::format("the rows of GPU {} go through the same time twice, with other "
-                            "readings: it seems to be several GPUs",
-                            printable(names[i])));
-    return reasons;
-  }
-  return reasons;
 }
 
 std::vector<std::uint32_t> SeriesKeeper::silent() const {
@@ -176,6 +167,44 @@ void keep_series(const Samples& samples, std::span<const std::string> names, Win
   }
 }
 
+Reasons clock_doubts(const Recording& recording, const Telemetry& telemetry,
+                     const SeriesKeeper& keeper, Window window) {
+  Reasons doubts;
+  const ClockPasses& passes = keeper.passes();
+  if (auto text = recording.clock_contradiction(
+          telemetry, {passes.extent(), passes.last_unix_s(), passes.falls()})) {
+    doubts.add(Reason::timezone_contradicts_clocks, std::move(*text));
+  }
+  for (const AmbiguousHour& hour : telemetry.ambiguous_hours()) {
+    const bool is_apart = hour.window.start_unix_s >= window.end_unix_s ||
+                          hour.window.end_unix_s <= window.start_unix_s;
+    if (!is_apart) doubts.add(Reason::clock_set_back, hour.text);
+  }
+  if (is_sorted_form(telemetry.facts())) return doubts;
+  for (const SharedTime& shared : passes.shared()) {
+    const auto& devices = keeper.samples().devices();
+    const std::span<const Sample> samples =
+        shared.device < devices.size() ? samples_in(devices[shared.device], shared.window())
+                                       : std::span<const Sample>();
+    if (samples.empty() || are_copies(samples)) continue;
+    const std::string& device = telemetry.devices()[shared.device];
+    if (shared.is_joined) {
+      doubts.add(Reason::several_gpus_in_one_series, joined_text(device));
+    } else {
+      doubts.add(Reason::clock_set_back, shared_text(shared, device));
+    }
+  }
+  return doubts;
+}
+
+void add_clock_doubts(const Reasons& clock, Reasons& doubts) {
+  if (clock.empty()) return;
+  Reasons all = clock;
+  doubts.remove(Reason::several_gpus_in_one_series);
+  all.add(doubts);
+  doubts = std::move(all);
+}
+
 Reasons possible_series_doubts(const Samples& samples, std::span<const std::string> names,
                                const SeriesRules& rules) {
   std::vector<DeviceSeries> devices = series_of(samples, names);
@@ -194,11 +223,7 @@ Reasons series_doubts(const Recording& recording, SeriesKeeper& series,
     }
   }
   std::erase_if(devices, [](const DeviceSeries& device) { return device.samples.empty(); });
-  Reasons reasons = series_reasons(devices, rules);
-  if (!reasons.contains(Reason::several_gpus_in_one_series)) {
-    reasons.add(series.repeated_passes(names, rules.window));
-  }
-  return reasons;
+  return series_reasons(devices, rules);
 }
 
 SharedSensors shared_sensors(std::span<const KeptSeries> before, std::span<const KeptSeries> more) {

@@ -10,6 +10,7 @@
 
 #include "aggregate_power/reason.h"
 #include "core/telemetry/samples.h"
+#include "energy/clock_passes.h"
 #include "energy/series_check.h"
 #include "recorders/recording.h"
 
@@ -19,32 +20,23 @@ namespace aggregate_power {
 // MiB), the first so many from 60 s before the window on.
 class SeriesKeeper {
  public:
-  explicit SeriesKeeper(Window window) : window_(window) {}
+  explicit SeriesKeeper(Window window) : window_(window), passes_(window) {}
 
   // The next rows, in the file's order.
   void take(std::span<const Reading> readings);
   // In time order; there are no more rows.
   const Samples& finish();
+  const Samples& samples() const { return samples_; }  // finish()'s
   // Devices that have 10 rows or more, and no power in any of them.
   std::vector<std::uint32_t> silent() const;
-  // Refuses devices whose rows go through one stretch of time in the window twice, 20 rows or more
-  // each, with other readings: of two hosts, one after the other in the file. After finish().
-  Reasons repeated_passes(std::span<const std::string> names, Window window) const;
+  const ClockPasses& passes() const { return passes_; }
 
  private:
   Window window_;
+  ClockPasses passes_;
   Samples samples_{kAlways};
   bool is_narrow_ = false;
-  // Rows of one device that follow each other and do not go back in time by 10 s or more.
-  struct Pass {
-    double first_unix_s = 0;
-    double last_unix_s = 0;
-    std::uint64_t rows = 0;
-  };
-  void note_pass(const Reading& reading);
-  bool repeats(std::size_t device, Window window) const;
   std::vector<std::uint64_t> powerless_;   // rows, by device
-  std::vector<std::vector<Pass>> passes_;  // by device, a few
 };
 
 // The samples of one device of a recording, to be compared with other recordings.
@@ -62,7 +54,14 @@ struct SeriesSink {
 void keep_series(const Samples& samples, std::span<const std::string> names, Window window,
                  const std::string& recording, SeriesSink& sink);
 
-// The reasons of series_reasons() and of repeated_passes(). If the power of a device never changes,
+// timezone_contradicts_clocks; and if rows of two times have stamps in reach of the window
+// clock_set_back, or several_gpus_in_one_series where they are of two recordings. `telemetry` was read to its end, as `keeper`, which is finished.
+Reasons clock_doubts(const Recording& recording, const Telemetry& telemetry,
+                     const SeriesKeeper& keeper, Window window);
+// Puts them before what else speaks against the readings, and leaves out what follows from them.
+void add_clock_doubts(const Reasons& clock, Reasons& doubts);
+
+// The reasons of series_reasons(). If the power of a device never changes,
 // its states are read from `recording`, too, unless that fails.
 Reasons series_doubts(const Recording& recording, SeriesKeeper& series,
                       std::span<const std::string> names, const SeriesRules& rules);

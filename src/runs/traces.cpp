@@ -287,6 +287,7 @@ void judge_series(const TracesRequest& request, const Recording& recording,
   if (!request.accepted || telemetry.facts().interpolation == Interpolation::hold) return;
   Reasons doubts =
       series_doubts(recording, series, telemetry.devices(), {kAlways, request.max_sample_gap_s});
+  add_clock_doubts(clock_doubts(recording, telemetry, series, kAlways), doubts);
   const bool has_used_counter = std::ranges::any_of(read.counters, &DeviceCounter::is_unit_stated);
   if (has_used_counter && !request.compares_counters) {
     doubts.remove(Reason::readings_repeat);

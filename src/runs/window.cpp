@@ -14,6 +14,7 @@
 #include "loads/requests_in_window.h"
 #include "recorders/recorder_context.h"
 #include "runs/explain.h"
+#include "runs/result_clock.h"
 #include "runs/series_doubts.h"
 #include "runs/stamps_beside.h"
 
@@ -29,60 +30,6 @@ constexpr double kAroundLate_s = 5;  // a load that was found by its edges is th
 constexpr std::int32_t kQuarter_s = 900;
 constexpr std::int32_t kFarthestZone_s = 14 * 3600;
 
-bool overlaps(Window a, Span b) {
-  return a.start_unix_s <= b.last_unix_s && a.end_unix_s >= b.first_unix_s;
-}
-
-// The times of a wall clock whose zone the result does not state: that of the machine that
-// recorded. A recording whose own stamps are instants does not say it; then it is the one offset
-// that puts the load into the recording.
-class WallClock {
- public:
-  // `telemetry` is its head.
-  WallClock(const Recording& recording, const Telemetry& telemetry)
-      : recording_(recording), telemetry_(telemetry) {}
-
-  // The window as instants; nullopt, with a fault, if the zone is unknown. Only an estimate may
-  // rest on the offset that puts it into the recording: it would put a load of another time there
-  // too.
-  std::optional<Window> instants(Window wall, std::string& fault, bool is_estimate) const {
-    const bool is_stated = recording_.zone_source() != "default";
-    if (is_stated || telemetry_.first_wall_s()) return in_zone(wall, telemetry_.zone());
-    if (!is_estimate) {
-      fault =
-          "it is in local time, and the recording does not state its time zone: give --timezone";
-      return std::nullopt;
-    }
-    const auto extent = extent_of(recording_);
-    if (!extent) return in_zone(wall, telemetry_.zone());  // it has no rows: any zone shows that
-    std::vector<std::int32_t> offsets;
-    for (std::int32_t offset = -kFarthestZone_s; offset <= kFarthestZone_s; offset += kQuarter_s) {
-      const Window moved{wall.start_unix_s - offset, wall.end_unix_s - offset};
-      if (overlaps(moved, *extent)) offsets.push_back(offset);
-    }
-    if (offsets.size() == 1) {
-      return Window{wall.start_unix_s - offsets[0], wall.end_unix_s - offsets[0]};
-    }
-    fault =
-        offsets.empty()
-            ? "in no time zone does its time lie in the recording"
-            : "it is in local time, and the recording covers it in more than one time zone: give --timezone";
-    return std::nullopt;
-  }
-
- private:
-  static std::optional<Window> in_zone(Window wall, const Zone& zone) {
-    const double whole_s = std::floor(wall.start_unix_s);
-    const auto unix_s = zone.unix_from_local(static_cast<std::int64_t>(whole_s));
-    if (!unix_s) return std::nullopt;
-    const double shift_s = static_cast<double>(*unix_s) - whole_s;
-    return Window{wall.start_unix_s + shift_s, wall.end_unix_s + shift_s};
-  }
-
-  const Recording& recording_;
-  const Telemetry& telemetry_;
-};
-
 // Searches for the window of one load.
 struct WindowSearch {
   LoadReading& reading;
@@ -91,10 +38,14 @@ struct WindowSearch {
   RecorderContext context = recorder_context(recording);
   std::string fault = {};    // why a better source than the one found could not be used
   bool is_unplaced = false;  // in the command that the recorder ran
+  bool lacks_zone = false;   // of the result's local times; the fault says why
   mutable std::optional<Telemetry> opened = {};  // not yet read
 
   Telemetry& telemetry() const { return opened ? *opened : opened.emplace(recording.open()); }
-  WallClock wall_clock() const { return {recording, telemetry()}; }
+  ResultClock clock() const {
+    return {recording, telemetry(), options.result_zone, options.finds_zone,
+            reading.stated_energy_j};
+  }
 
   bool is_as_long(Window window) const {
     return std::abs(window.duration_s() - reading.work.reported_duration_s) <=
@@ -106,10 +57,7 @@ struct WindowSearch {
   double after_s(const WallStamp& stamp, double unix_s) const {
     const double shown_s = stamp.wall_s + stamp.resolution_s;
     if (stamp.is_utc) return shown_s - unix_s;
-    std::string ignored;
-    if (const auto known = wall_clock().instants({shown_s, shown_s}, ignored, false)) {
-      return known->start_unix_s - unix_s;
-    }
+    if (const auto shift_s = clock().likely_shift_s(shown_s)) return shown_s + *shift_s - unix_s;
     const double apart_s = shown_s - unix_s;
     if (std::abs(apart_s) > kFarthestZone_s + kQuarter_s) return INFINITY;
     return apart_s - kQuarter_s * std::floor(apart_s / kQuarter_s);
@@ -164,9 +112,28 @@ struct WindowSearch {
     return fault.empty() ? found.window : std::nullopt;
   }
 
-  std::optional<Window> local(bool is_estimate) {
+  // The time between two local times, if their zone is stated.
+  std::optional<Window> local_stated() const {
     if (!reading.clues.local_window) return std::nullopt;
-    return wall_clock().instants(*reading.clues.local_window, fault, is_estimate);
+    const Window& wall = *reading.clues.local_window;
+    const auto shift_s = clock().stated_shift_s(wall.start_unix_s);
+    return shift_s ? std::optional(moved(wall, *shift_s)) : std::nullopt;
+  }
+
+  // The same in the zone that the power shows.
+  std::optional<Window> local_by_power() {
+    if (!reading.clues.local_window) return std::nullopt;
+    const Window& wall = *reading.clues.local_window;
+    const auto shift_s = shift_by_power(range_of_phase(wall, reading.work.reported_duration_s));
+    return shift_s ? std::optional(moved(wall, *shift_s)) : std::nullopt;
+  }
+
+  std::optional<double> shift_by_power(PlacementRange wall) {
+    ResultShift found = clock().shift_by_power(wall);
+    reading.is_on_recorders_clock = found.is_recorders;
+    lacks_zone = !found.shift_s;
+    if (lacks_zone) fault = std::move(found.fault);
+    return found.shift_s;
   }
 
   // The command in which the load ran, where it took longer and the result says for how long the
@@ -218,12 +185,7 @@ struct WindowSearch {
     const double duration_s = reading.work.reported_duration_s;
     const std::optional<WallStamp>& stamp = clues.end_stamp ? clues.end_stamp : clues.start_stamp;
     if (!stamp) return std::nullopt;
-    Window second{stamp->wall_s, stamp->wall_s + stamp->resolution_s};
-    if (!stamp->is_utc) {
-      const auto instants = wall_clock().instants(second, fault, true);
-      if (!instants) return std::nullopt;
-      second = *instants;
-    }
+    const Window second{stamp->wall_s, stamp->wall_s + stamp->resolution_s};
     PlacementRange range;
     range.duration_s = duration_s;
     if (clues.end_stamp) {
@@ -243,7 +205,9 @@ struct WindowSearch {
         range.latest_start_s = std::max(range.earliest_start_s, *clues.ends_before_s - duration_s);
       }
     }
-    return range;
+    if (stamp->is_utc) return range;
+    const auto shift_s = shift_by_power(range);
+    return shift_s ? std::optional(moved(range, *shift_s)) : std::nullopt;
   }
 
   std::optional<Placement> estimated() {
@@ -252,8 +216,13 @@ struct WindowSearch {
     // What the recording lacks is a reason of its own, which any window shows.
     Placement uncovered;
     uncovered.window = {wanted->likely_start_s, wanted->likely_start_s + wanted->duration_s};
+    uncovered.half_width_s = std::max(wanted->likely_start_s - wanted->earliest_start_s,
+                                      wanted->latest_start_s - wanted->likely_start_s);
     const SeriesFacts& facts = telemetry().facts();
     if (!facts.has_times() || !facts.has_power()) return uncovered;
+    if (options.finds_zone && recording.lacks_zone()) {
+      return clock().placement_in_any_zone(*wanted).value_or(uncovered);
+    }
     const Samples samples = samples_around(*wanted);
     auto placement = find_placement(*wanted, samples);
     if (wanted->is_of_command && placement) return judged_in_command(*placement);
@@ -350,7 +319,8 @@ struct WindowSearch {
       ways.emplace_back("--window estimated places it by the power");
     }
     if (reading.clues.local_window) {
-      ways.emplace_back("--window estimated takes the time zone that puts it into the recording");
+      ways.emplace_back("--result-timezone states its time zone");
+      ways.emplace_back("--window estimated takes the recording's where the power agrees");
     }
     if (wrapped(true))
       ways.emplace_back("--window wrapped takes the whole command that the recorder ran");
@@ -368,7 +338,9 @@ struct WindowSearch {
     const Obstacle obstacle = context.window ? Obstacle::recorded_command : Obstacle::none;
     Reasons counts = std::move(reading.reasons);
     reading.reasons = {};
-    if (ways.empty() || reading.is_of_contract) {
+    if (lacks_zone && !reading.is_of_contract) {
+      reading.reasons.add(Reason::window_not_exact, fmt::format("{}{}", reading.no_window, why));
+    } else if (ways.empty() || reading.is_of_contract) {
       reading.reasons.add(
           Reason::invalid_benchmark_window,
           fmt::format(
@@ -539,6 +511,8 @@ WindowOptions window_options(const RunOptions& run, const std::string& result) {
   options.given = run.given;
   options.takes_estimated = run.accepted_window == RunOptions::Accepted::estimated;
   options.takes_wrapped = run.accepted_window == RunOptions::Accepted::wrapped;
+  options.result_zone = run.result_zone;
+  options.finds_zone = run.finds_zone;
   return options;
 }
 
@@ -598,7 +572,7 @@ PlacedLoad place_load(LoadReading reading, const Recording& recording,
     search.use(*window, WindowSource::tied);
     return placed;
   }
-  if (const auto window = search.local(false)) {
+  if (const auto window = search.local_stated()) {
     search.use(*window, WindowSource::exact);
     return placed;
   }
@@ -609,7 +583,7 @@ PlacedLoad place_load(LoadReading reading, const Recording& recording,
   if (options.takes_estimated) placed.placement = search.estimated();
   if (placed.placement) {
     use_placement(search, placed);
-  } else if (const auto window = options.takes_estimated ? search.local(true) : std::nullopt) {
+  } else if (const auto window = options.takes_estimated ? search.local_by_power() : std::nullopt) {
     search.use(*window, WindowSource::estimated);
   } else if (const auto command = options.takes_wrapped && !search.is_unplaced
                                       ? search.wrapped(true)

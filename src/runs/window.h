@@ -26,6 +26,8 @@ struct WindowOptions {
   std::string result = {};
   bool reports = false;  // what speaks against publishing a result is only reported
   bool takes_session = false;
+  std::optional<Zone> result_zone = {};  // of the result's local times
+  bool finds_zone = false;               // of the recording, by evidence
 };
 // `result` as in the options.
 WindowOptions window_options(const RunOptions& run, const std::string& result = {});

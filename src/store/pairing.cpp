@@ -118,6 +118,7 @@ Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
   if (opened && !load.reading.has_window) {
     WindowOptions window = window_options(request.options);
     window.takes_wrapped_as_long = false;
+    window.finds_zone = opened->lacks_zone();
     placed = place_load(load.reading, *opened, window);
   }
   MeasurementRequest wanted = measured_for(request);

@@ -141,11 +141,13 @@ def test_clocks_that_the_recorder_noted_contradict(folder):
         folder.write(CONTEXT, json.dumps(context | {"clock_pairs": pairs}))
         folder.call("measure", "run.json", "gpu_metrics.csv", "--timezone", "+02:00", "--json")
         (measured,) = json.loads(folder.out)["runs"]
-        same(5000.0, measured["total_gpu_energy_j"])
-        (doubt,) = [text for text in measured["warnings"] if "clock_pairs" in text]
-        assert doubt.startswith(
-            f"{CONTEXT}: its clock_pairs are of 1799999998.000 (2027-01-15T07:59:58.000Z), but in +02:00 the recording "
-            "begins at 1799992798.000 (2027-01-15T05:59:58.000Z)"), doubt
+        same((False, ["timezone_contradicts_clocks"]), (measured["valid"], measured["reasons"]))
+        assert measured["details"].startswith(
+            f"timezone_contradicts_clocks ({CONTEXT}: its clock_pairs are of 1799999998.000 (2027-01-15T07:59:58.000Z), "
+            "but in +02:00 the recording begins at 1799992798.000 (2027-01-15T05:59:58.000Z)"), measured["details"]
+        folder.call("measure", "run.json", "gpu_metrics.csv", "--timezone", "+02:00", "--json", "--accept",
+                    "timezone_contradicts_clocks")
+        same(5000.0, json.loads(folder.out)["runs"][0]["total_gpu_energy_j"])
     folder.write("run.json", json.dumps(RUN))
     folder.write(CONTEXT, json.dumps({"timestamp_timezone": "UTC", "clock_pairs": pairs}))
     folder.call("measure", "run.json", "gpu_metrics.csv", "--json")

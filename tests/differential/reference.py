@@ -166,8 +166,8 @@ FACTORS = {"w": 1, "watt": 1, "watts": 1, "mw": 1e-3, "mwatt": 1e-3, "mwatts": 1
 SHORT_TIME = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d?):(\d\d?):(\d\d?)(\.\d+)?", re.ASCII)
 
 
-def unix_seconds(text, zone):
-    """The time that a stripped cell tells, or None."""
+def unix_seconds(text, zone, fold=0):
+    """The time that a stripped cell tells, or None; of an hour shown twice, in the first pass or the second."""
     if NUMBER.fullmatch(text):
         number = float(text)
         for limit, divisor in ((1e17, 1e9), (1e14, 1e6), (1e12, 1e3)):
@@ -196,7 +196,7 @@ def unix_seconds(text, zone):
     try:
         if clock.tzinfo is None and zone is not None:
             clock = clock.replace(tzinfo=zone)
-        return clock.timestamp()
+        return clock.replace(fold=fold).timestamp()
     except (ValueError, OverflowError):
         return None
 
@@ -360,6 +360,7 @@ class Telemetry:
         self.complete = True
         self.is_naive = False  # some stamp has no offset of its own
         self.is_of_only_gpu = False  # without a column that says so
+        self.passes = {}  # by GPU: its last time in an hour shown twice, and whether that was the second pass
         text = decode(path.read_bytes())
         rows, self.complete, terminated = split_rows(text)
         header_at, self.columns = self.find_header(rows)
@@ -389,6 +390,15 @@ class Telemetry:
                 return i, Columns(row, rows[i + 1 : 64])
         return 0, Columns([], [])
 
+    def in_its_pass(self, gpu, first, second):
+        """Part 0 row 33: the order of the rows says which pass of an hour they are of."""
+        if first is None or second is None or second <= first:
+            return first
+        last, is_second = self.passes.get(gpu, (first, False))
+        is_second = is_second or first < last - 3
+        self.passes[gpu] = (first, is_second)
+        return second if is_second else first
+
     def take(self, row, zone):
         columns = self.columns
         stamp, power = columns.cell(row, columns.stamp), columns.cell(row, columns.power)
@@ -401,6 +411,7 @@ class Telemetry:
         too_long = sum(1 for cell in row if cell.strip()) > columns.size and len(row) > columns.size
         watts = None if too_long else watts_of(power, columns.factor, self.factor)
         gpu = columns.cell(row, columns.gpu) if columns.gpu else None
+        unix_s = self.in_its_pass(gpu, unix_s, unix_seconds(stamp, zone, fold=1))
         if gpu and (gpu.isdigit() and not gpu.isdecimal() or gpu.strip("[]").lower() in NO_GPUS):
             gpu = ""
         self.rows.append(Row(unix_s, watts, gpu))

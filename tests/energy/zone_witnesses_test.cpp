@@ -185,5 +185,49 @@ TEST(ZoneWitnesses, DoNotHelpWhereTheClockIsInDoubt) {
   EXPECT_EQ(decided(finding, consensus({"UTC"})), "none: the recording's clock goes back");
 }
 
+// ---- The process's own zone
+
+std::string own_zone(const ZoneFinding& finding, std::int32_t offset_s,
+                     std::optional<double> file_unix_s = {}) {
+  const OwnZoneVerdict verdict = judge_own_zone(finding, offset_s, file_unix_s);
+  if (!verdict.contradiction.empty()) return verdict.contradiction;
+  return verdict.is_confirmed ? "confirmed" : "open";
+}
+
+TEST(OwnZone, IsConfirmedByEdges) {
+  const auto own = candidate(0, Standing::fits);
+  EXPECT_EQ(own_zone(finding_of({own, candidate(3600, Standing::excluded)}, true), 0), "confirmed");
+  EXPECT_EQ(own_zone(finding_of({own, candidate(3600, Standing::fits)}, false), 0), "confirmed");
+  // Also against the time of a file that may have been copied.
+  EXPECT_EQ(own_zone(finding_of({own}, true), 0, kLast - 3600 + 30), "confirmed");
+}
+
+TEST(OwnZone, IsContradictedByEdges) {
+  const ZoneFinding finding =
+      finding_of({candidate(7200, Standing::fits), candidate(0, Standing::excluded)}, true);
+  const std::string text =
+      "in +00:00, the process's own zone, the GPUs are idle at an end of the window; by the rise "
+      "and fall of the power, the time zone is +02:00";
+  EXPECT_EQ(own_zone(finding, 0), text);
+  EXPECT_EQ(own_zone(finding, 0, kLast + 30), text);
+  EXPECT_EQ(own_zone(finding, 7200), "confirmed");
+}
+
+TEST(OwnZone, IsJudgedByTheTimeOfTheFileWhereThePowerSaysNothing) {
+  const ZoneFinding finding =
+      finding_of({candidate(0, Standing::possible), candidate(3600, Standing::possible)}, false);
+  EXPECT_EQ(own_zone(finding, 0), "open");
+  EXPECT_EQ(own_zone(finding, 0, kLast + 30), "confirmed");
+  EXPECT_EQ(own_zone(finding, 0, kLast + 300), "open");  // no zone has it
+  EXPECT_EQ(own_zone(finding, 0, kLast - 19800 + 30),
+            "by the time when the recording was last written, the time zone is +05:30, and not "
+            "+00:00, the process's own");
+}
+
+TEST(OwnZone, IsConfirmedIfTheRecordingCoversTheWindowInNoOther) {
+  EXPECT_EQ(own_zone(finding_of({candidate(0, Standing::possible)}, false), 0), "confirmed");
+  EXPECT_EQ(own_zone(finding_of({candidate(0, Standing::excluded)}, false), 0), "open");
+}
+
 }  // namespace zone_witnesses_test
 }  // namespace aggregate_power

@@ -144,6 +144,29 @@ nvidia_steady() {
   inspected
 }
 
+rule_at() {  # ZONE UNIX: that moment as a rule of POSIX has it, in local time
+  echo "$(($(TZ=$1 date -d "@$2" +%j | sed 's/^0*//') - 1))/$(TZ=$1 date -d "@$2" +%H:%M:%S)"
+}
+
+nvidia_summer() {  # the clock goes forward some seconds after one start, and back after another
+  for way in forward back; do
+    change=$(($(date +%s) + 4))
+    case $way in
+      forward) TZ="AAA-1BBB-2,$(rule_at AAA-1 "$change"),J1/0" after=+02:00 ;;
+      back) TZ="AAA-1BBB-2,J1/0,$(rule_at BBB-2 "$change")" after=+01:00 ;;
+    esac
+    export TZ
+    csv=$dir/$way.csv
+    run start --output "$csv" --interval 1
+    check "start prints the path alone ($way)" began
+    while [ "$(date +%s)" -le "$change" ]; do sleep 0.3; done
+    run stop --output "$csv"
+    check "the context says when the clock went $way" grep -q \
+      "\"timezone_changes\": \[{\"unix_s\": $change, \"offset\": \"$after\"}\], \"monitor\"" "$dir/${way}_context.json"
+    inspected
+  done
+}
+
 nvidia_torn() {
   csv=$dir/gpu_metrics.csv
   echo "an older recording" >"$csv"
@@ -506,6 +529,7 @@ scenario() {  # NAME VENDOR [MODE]
 
 scenarios=
 scenario nvidia_steady nvidia-smi
+scenario nvidia_summer nvidia-smi
 scenario nvidia_torn nvidia-smi torn
 scenario nvidia_fails nvidia-smi fails
 scenario nvidia_dies nvidia-smi dies

@@ -192,6 +192,21 @@ std::optional<std::int64_t> Zone::unix_from_local(std::int64_t local_s) const {
   return raises ? std::nullopt : std::optional(unix_s);
 }
 
+std::optional<RepeatedHour> Zone::repeated_hour(std::int64_t begin_unix_s,
+                                                std::int64_t end_unix_s) const {
+  const std::int32_t before_s = offset_at(begin_unix_s);
+  const std::int32_t after_s = offset_at(end_unix_s);
+  if (after_s >= before_s) return std::nullopt;
+  std::int64_t not_yet = begin_unix_s;
+  std::int64_t already = end_unix_s;
+  while (already - not_yet > 1) {
+    const std::int64_t middle = not_yet + (already - not_yet) / 2;
+    (offset_at(middle) == before_s ? not_yet : already) = middle;
+  }
+  const std::int32_t size_s = before_s - after_s;
+  return RepeatedHour{already - size_s, already, size_s, before_s};
+}
+
 std::string offset_text(std::int32_t offset_s) {
   const std::int64_t size_s = std::abs(std::int64_t{offset_s});
   std::string text =

@@ -9,6 +9,18 @@
 
 namespace aggregate_power {
 
+// Local times that a clock shows twice, because it was turned back by `size_s` at their end.
+struct RepeatedHour {
+  std::int64_t begin_unix_s = 0;  // when they are shown first
+  std::int64_t end_unix_s = 0;    // when the clock is turned back
+  std::int32_t size_s = 0;
+  std::int32_t offset_before_s = 0;  // of the zone, until the end
+
+  bool contains(double unix_s) const {
+    return unix_s >= static_cast<double>(begin_unix_s) && unix_s < static_cast<double>(end_unix_s);
+  }
+};
+
 // How to read a stamp without an offset of its own. Copies are cheap, and may be used by several
 // threads. The process's own zone is read but never changed.
 class Zone {
@@ -35,6 +47,11 @@ class Zone {
   // earlier one, an hour that was skipped is read with the offset in force before the jump. Returns
   // nullopt if Python raises: on the first and last days of the years 1 to 9999.
   std::optional<std::int64_t> unix_from_local(std::int64_t local_s) const;
+
+  // The hour that ends in (begin, end], at most two days apart, or nullopt. unix_from_local() gives
+  // its first showing.
+  std::optional<RepeatedHour> repeated_hour(std::int64_t begin_unix_s,
+                                            std::int64_t end_unix_s) const;
 
  private:
   using OffsetAt = std::function<std::int32_t(std::int64_t)>;

@@ -50,6 +50,16 @@ std::span<const ClockChange> ClockHistory::changes_between(double begin_unix_s,
   return {first, last};
 }
 
+std::vector<std::int32_t> offsets_in_use(double unix_s) {
+  std::vector<std::int32_t> offsets;
+  for (const ClockHistory& history : clock_histories()) {
+    offsets.push_back(history.offset_at(unix_s));
+  }
+  std::ranges::sort(offsets);
+  offsets.erase(std::unique(offsets.begin(), offsets.end()), offsets.end());
+  return offsets;
+}
+
 std::span<const ClockHistory> clock_histories() {
   static const std::vector<ClockHistory> histories = unpacked();
   return histories;

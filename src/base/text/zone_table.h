@@ -25,6 +25,9 @@ struct ClockHistory {
   std::span<const ClockChange> changes_between(double begin_unix_s, double end_unix_s) const;
 };
 
+// What some zone's clock shows more than UTC at that instant, from west to east.
+std::vector<std::int32_t> offsets_in_use(double unix_s);
+
 // The clocks of all inhabited zones (zone.tab of the tz database).
 std::span<const ClockHistory> clock_histories();
 

@@ -1,0 +1,75 @@
+// Whether the clock that stamped a recording went back, so that rows of two times share their
+// stamps. Pure arithmetic.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "aggregate_power/sample.h"
+
+namespace aggregate_power {
+
+// Rows of one device whose times follow each other at its usual interval.
+struct ClockPass {
+  double first_unix_s = 0;
+  double last_unix_s = 0;
+  std::size_t rows = 0;
+};
+
+// Two passes of a device that share a stretch of time.
+struct SharedTime {
+  std::uint32_t device = 0;
+  ClockPass earlier;  // in the order of the rows
+  ClockPass later;
+  // Both begin and end together: they are of two recordings that were joined, and not of a clock.
+  bool is_joined = false;
+
+  Window window() const;
+};
+
+// A time that falls by more than 3 s starts another pass, and so does a pause. A row goes on with
+// the pass that it follows: rows of two recorders in turn are two passes, and a file that was put
+// together in another order is one. Rows without any order are not judged.
+class ClockPasses {
+ public:
+  // Passes that are away from the window are forgotten.
+  explicit ClockPasses(Window window) : window_(window) {}
+
+  // The next rows, in the file's order.
+  void take(std::span<const Reading> readings) {
+    for (const Reading& reading : readings) {
+      if (reading.kind == Reading::Kind::power) take(reading);
+    }
+  }
+  // From the earliest stamp to the latest; the first is after the last if there is none.
+  Window extent() const { return extent_; }
+  double last_unix_s() const { return last_unix_s_; }  // of the last row
+  bool falls() const;                                  // whether the time fell anywhere
+  // The first of each device.
+  std::vector<SharedTime> shared() const;
+
+ private:
+  struct Device {
+    std::vector<ClockPass> passes;
+    std::size_t current = 0;
+    double step_s = 0;      // the usual interval
+    std::size_t falls = 0;  // that began a pass
+    bool has_fallen = false;
+  };
+
+  void take(const Reading& reading);
+  bool is_near(const ClockPass& pass) const;
+  static bool follows(double unix_s, const ClockPass& pass, double most_s);
+  void begin_pass(double unix_s, Device& device) const;
+  void find_pass(double unix_s, Device& device) const;
+
+  Window window_;
+  std::vector<Device> devices_;
+  Window extent_{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
+  double last_unix_s_ = 0;
+};
+
+}  // namespace aggregate_power
