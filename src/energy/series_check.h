@@ -24,6 +24,7 @@ struct DeviceSeries {
 struct SeriesRules {
   Window window = kAlways;  // whose energy counts
   double max_sample_gap_s = 3;
+  double clock_offset_s = 0;  // was added to the stamps
 };
 
 // several_gpus_in_one_series, same_sensor, readings_repeat and stuck_sensor, with the devices.
