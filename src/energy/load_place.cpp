@@ -247,16 +247,22 @@ bool LoadSearch::begins_or_ends_idle(const SeenLoad& load) const {
   return std::min(*first_w, *last_w) <= load.idle_w() + kIdleOfStep * load.step_w();
 }
 
+// Of a load that is found at several levels, the edges count whose distance is the window's length.
 void LoadSearch::add(const SeenLoad& load, double offset_s, bool is_idle, double window_w) {
-  const auto is_known = [&](const LoadElsewhere& other) {
+  const double off_s = std::abs(load.stretch.duration_s() - window_.duration_s());
+  const LoadElsewhere found = {.is_window_idle = is_idle,
+                               .offset_s = offset_s,
+                               .length_s = load.stretch.duration_s(),
+                               .window_w = window_w,
+                               .load_w = load.inside_w};
+  const auto same = std::ranges::find_if(found_, [&](const LoadElsewhere& other) {
     return std::abs(other.offset_s - offset_s) < std::max(least_offset_s_, blur_s_);
-  };
-  if (std::ranges::any_of(found_, is_known)) return;
-  found_.push_back({.is_window_idle = is_idle,
-                    .offset_s = offset_s,
-                    .length_s = load.stretch.duration_s(),
-                    .window_w = window_w,
-                    .load_w = load.inside_w});
+  });
+  if (same == found_.end()) {
+    found_.push_back(found);
+  } else if (off_s < std::abs(same->length_s - window_.duration_s())) {
+    *same = found;
+  }
 }
 
 void LoadSearch::look_at(double rise_unix_s, double fall_unix_s) {

@@ -236,7 +236,7 @@ std::string several_gpus_text(const DeviceSeries& device, const SeriesRules& rul
   constexpr std::size_t kMost = 1 << 13;
   std::span<const Sample> samples = samples_in(device.samples, rules.window);
   if (samples.size() < kEnough) samples = device.samples;
-  SingleSeries series;
+  SingleSeries series(rules.clock_offset_s);
   series.take(samples.first(std::min(samples.size(), kMost)));
   std::string doubt = series.doubt_of_device();
   if (doubt.empty())

@@ -203,7 +203,7 @@ void SingleSeries::take(std::span<const Sample> samples) {
 void SingleSeries::take_time(double unix_s) {
   finish_stamp();
   for (std::size_t i = 0; i < kGrids; ++i) {
-    const double off_s = std::abs(std::remainder(unix_s, kGrids_s[i]));
+    const double off_s = std::abs(std::remainder(unix_s - clock_offset_s_, kGrids_s[i]));
     grids_[i].stamps += off_s < kOffGridS ? 1 : 0;
     const bool is_step = times_ > 0 && unix_s - last_.unix_s <= kEachStep * kGrids_s[i];
     grids_[i].steps += is_step ? 1 : 0;

@@ -79,6 +79,9 @@ class Groups {
 // of rows before, and not that of the row before: each GPU has its own.
 class SingleSeries {
  public:
+  // `clock_offset_s` was added to the stamps of the samples.
+  explicit SingleSeries(double clock_offset_s = 0) : clock_offset_s_(clock_offset_s) {}
+
   // The next rows, in the file's order.
   void take(std::span<const Reading> readings);
   // The next samples of one device, in time order; where several have one stamp, in the file's
@@ -99,6 +102,7 @@ class SingleSeries {
   bool come_in_groups() const;
   bool are_stamps_coarse() const;
 
+  double clock_offset_s_;
   std::uint64_t stamps_ = 0;
   double last_unix_s_ = 0;
   double interval_s_ = 0;          // before the last stamp

@@ -23,6 +23,7 @@ struct DeviceSeries {
 struct SeriesRules {
   Window window = kAlways;  // whose energy counts
   double max_sample_gap_s = 3;
+  double clock_offset_s = 0;  // was added to the stamps
 };
 
 // Where a device's power does not change for at least 20 samples, in the recording, or for a fifth

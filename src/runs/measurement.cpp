@@ -530,8 +530,9 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
   if (SeriesSink* const sink = question_.request.series) {
     keep_series(samples, telemetry.devices(), window, question_.recording.path(), *sink);
   }
-  Reasons doubts = series_doubts(question_.recording, *keeper_, telemetry.devices(),
-                                 {window, question_.request.max_sample_gap_s});
+  Reasons doubts =
+      series_doubts(question_.recording, *keeper_, telemetry.devices(),
+                    {window, question_.request.max_sample_gap_s, question_.request.clock_offset_s});
   doubts.add(
       window_doubts(samples, window, {question_.request.host, question_.request.clock_offset_s}));
   const Reasons clock = clock_doubts(question_.recording, telemetry, *keeper_, window);

@@ -338,22 +338,16 @@ struct WindowSearch {
     const Obstacle obstacle = context.window ? Obstacle::recorded_command : Obstacle::none;
     Reasons counts = std::move(reading.reasons);
     reading.reasons = {};
-    if (lacks_zone && !reading.is_of_contract) {
-      reading.reasons.add(Reason::window_not_exact, fmt::format("{}{}", reading.no_window, why));
-    } else if (ways.empty() || reading.is_of_contract) {
-      reading.reasons.add(
-          Reason::invalid_benchmark_window,
-          fmt::format(
-              "{}{}: {}", reading.no_window, why,
-              !ways.empty() ? ways
-              : context.window
-                  ? "give --start and --end"
-                  : "run it with 'aggregate-power-monitor run -- CMD', or give --start and --end"),
-          obstacle);
-    } else {
-      reading.reasons.add(Reason::window_not_exact,
-                          fmt::format("{}{}: {}", reading.no_window, why, ways), obstacle);
-    }
+    const std::string advice =
+        !ways.empty() ? ways
+        : context.window
+            ? "give --start and --end"
+            : "run it with 'aggregate-power-monitor run -- CMD', or give --start and --end";
+    const bool is_inexact = lacks_zone || !ways.empty() || may_be_estimated();
+    const std::string next = lacks_zone ? std::string() : ": " + advice;
+    reading.reasons.add(is_inexact && !reading.is_of_contract ? Reason::window_not_exact
+                                                              : Reason::invalid_benchmark_window,
+                        fmt::format("{}{}{}", reading.no_window, why, next), obstacle);
     reading.reasons.add(counts);
   }
 };
@@ -451,7 +445,8 @@ bool set_given_window(WindowSearch& search, const GivenLoad& given,
 
 // The command that the recorder ran, as a whole.
 void use_command(WindowSearch& search, Window command, PlacedLoad& placed) {
-  if (!search.is_as_long(command)) {
+  const bool failed = search.context.exit_status.value_or(0) != 0;
+  if (failed || !search.is_as_long(command)) {
     placed.includes_set_up = true;
     placed.notes.push_back(search.set_up_note(command));
   }

@@ -486,10 +486,35 @@ def test_a_command_longer_than_the_load(folder):
     joules = 138 * 240 + 1240 + 60000
     for name in ("sglang.jsonl", "genai_bench.json"):
         run = folder.measure(folder.put_sample(name))
-        near(joules, run["total_gpu_energy_j"], name)
-        assert any("set-up" in warning for warning in run["warnings"]), run["warnings"]
+        same("estimated", run["window_source"], name)
+        near(60000, run["total_gpu_energy_j"], name, 400)
+        assert not any("set-up" in warning for warning in run["warnings"]), run["warnings"]
         same(["window_not_exact"], folder.refused(name), name)
+        near(60000, folder.published(name, "--window", "estimated")[0]["total_gpu_energy_j"], name, 400)
         near(joules, folder.published(name, "--window", "wrapped")[0]["total_gpu_energy_j"], name)
+        out = subprocess.run([PROGRAM, "measure", name], cwd=folder.path, capture_output=True, text=True).stdout
+        assert "estimated: a duration, placed by the power inside the recorded command, give or take" in " ".join(out.split()), out
+
+
+def test_a_command_whose_power_does_not_show_the_load(folder):
+    """59 s of 60.5 s in which the power is up for 60 s: anywhere in it, so all is within 2 %; 30 s of them are not known."""
+    folder.wrap(0.5, 61)
+    name = folder.put_sample("sglang.jsonl")
+    text = (folder.path / name).read_text()
+    lines = [json.loads(line) for line in text.splitlines()]
+    for length, is_known in ((59, True), (30, False)):
+        lines[-1]["duration"] = length
+        (folder.path / name).write_text(json.dumps(lines[-1]) + "\n")
+        folder.wrap(*((0.5, 61) if is_known else (-20, 61)))
+        run = folder.runs(name)[0]
+        same(is_known, run["valid"], length)
+        if is_known:
+            near(1000 * length, run["total_gpu_energy_j"], name, 400)
+            continue
+        same(["window_not_exact"], run["reasons"])
+        assert "its energy is between" in run["details"], run["details"]
+        assert "aggregate-power-monitor" not in run["details"] + " ".join(run["remedies"]), run
+        assert folder.published(name, "--window", "wrapped")[0]["total_gpu_energy_j"] > 60000
 
 
 def test_a_load_of_unknown_length_may_be_shorter_than_the_command(folder):
@@ -635,8 +660,8 @@ def test_out_claims_what_window_accepts(folder):
         same(0, out(session, *words)["power_valid"], words)
     sglang = folder.put_sample("sglang.jsonl")
     folder.wrap(-10, 65)  # 5 s longer than the load at the end, 10 s at the start
-    for words in ([], ["--window", "estimated"]):
-        same(0, out(sglang, *words)["power_valid"], words)
+    same(0, out(sglang)["power_valid"])
+    near(60000, out(sglang, "--window", "estimated")["total_gpu_energy_j"], most=400)
     near(60000 + 15 * 240 + 2 * 380, out(sglang, "--window", "wrapped")["total_gpu_energy_j"])
     folder.wrap(0, 60)  # as long as the load
     near(60000, out(sglang)["total_gpu_energy_j"])

@@ -745,7 +745,13 @@ def test_a_host_without_the_load_of_the_others_is_told(folder):
     folder.write("a.csv", rows({"0": load(100, 500)}, first=START - 20, last=START + LENGTH + 20))
     folder.write("b.csv", rows({"0": lambda at: 100.0}, first=START - 20, last=START + LENGTH + 20))
     folder.hosts()
+    same(0, folder.aggregate["power_valid"])
+    same(["load_outside_window"], folder.record["reasons"])
+    is_in("load_outside_window (b: its GPUs draw 100 W each throughout the window, those of the busiest host 498 W: "
+          "it was idle, or its clock or its zone is wrong)", folder.err)
+    folder.hosts("--accept", "load_outside_window")
     same(1, folder.aggregate["power_valid"])
+    same(["load_outside_window"], list(folder.record["accepted_reasons"]))
     same({"a": None, "b": None}, folder.record["clock_offset_estimates"])
     is_in("aggregate-power: b: clock_offset: no load starts or ends within 30 s of the window's start and end, "
           "as it does on other hosts; unless this host was idle, its clock or its zone is wrong\n", folder.err)

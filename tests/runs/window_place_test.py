@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""Where a window is: by the power, beside other loads, and with a clock that is wrong.
+
+Two GPUs draw 100 W each, and 500 W in loads, sampled each second. Expected energies are watts times seconds.
+
+usage: tests/runs/window_place_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
+"""
+import datetime
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from running import run_tests  # noqa: E402  (beside the folders that share it)
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
+START = 1_788_852_000  # 2026-09-08T07:20:00Z
+LENGTH = 60
+ENERGY = 2 * 500 * LENGTH
+
+
+def same(expected, found, what=""):
+    assert expected == found, f"{what}: expected {expected!r}, found {found!r}"
+
+
+def near(expected, found, share=0.01, what=""):
+    assert found is not None and abs(expected - found) <= share * expected, f"{what}: {expected!r}, {found!r}"
+
+
+class Folder:
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+
+    def write(self, name, content):
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return name
+
+    def record(self, *loads, first=-200, last=400, name="gpu_metrics.csv", gpus=(0, 1)):
+        """Loads from one second to another, after START."""
+        rows = [f"{START + at},{gpu},{500 + at % 2 if any(a <= at <= b for a, b in loads) else 100 + at % 2}\n"
+                for at in range(first, last) for gpu in gpus]
+        return self.write(name, "timestamp,index,power_w\n" + "".join(rows))
+
+    def result(self, off=0, length=LENGTH, name="run.json"):
+        """InferenceX's, by a clock that is off."""
+        return self.write(name, {"benchmark_start_time_unix": START + off, "benchmark_end_time_unix": START + off + length,
+                                 "duration": length, "completed": 5, "total_input_tokens": 8000, "total_output_tokens": 1000})
+
+    def vllm(self, ends, length=LENGTH, name="vllm.json"):
+        date = datetime.datetime.fromtimestamp(START + ends, datetime.timezone.utc)
+        return self.write(name, {"date": date.strftime("%Y%m%d-%H%M%S"), "backend": "vllm", "model_id": "m",
+                                 "tokenizer_id": "m", "num_prompts": 5, "request_rate": "inf", "max_concurrency": 4,
+                                 "duration": length, "completed": 5, "total_input_tokens": 8000,
+                                 "total_output_tokens": 1000, "request_throughput": 0.1})
+
+    def call(self, *words):
+        done = subprocess.run([PROGRAM, *map(str, words)], cwd=self.path, capture_output=True, text=True,
+                              env={"PATH": os.environ["PATH"], "TZ": "UTC"})
+        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+        return self
+
+    def measure(self, *words, result="run.json"):
+        self.call("measure", result, "gpu_metrics.csv", "--json", *words)
+        assert self.out.startswith("{"), self.err
+        return json.loads(self.out)["runs"][0]
+
+    def patch(self, *words, result="run.json"):
+        self.write("agg_run.json", {"hw": "h100", "tp": 2})
+        self.call("--csv", "gpu_metrics.csv", "--bench-result", result, "--agg-result", "agg_run.json",
+                  "--validation-result", "record.json", *words)
+        self.aggregate = json.loads((self.path / "agg_run.json").read_text())
+        record = self.path / "record.json"
+        return json.loads(record.read_text()) if record.exists() else None
+
+
+def offset_in(text):
+    return float(re.search(r"--clock-offset (?:\w+=)?(-?[\d.]+)", text).group(1))
+
+
+# ---- Clocks that are off
+
+def test_a_window_at_its_load_is_measured(folder):
+    folder.record((0, LENGTH))
+    for off in (-4, 0, 4):
+        folder.result(off)
+        same([], folder.measure()["reasons"], off)
+
+
+def test_a_clock_that_is_off_is_refused_with_its_offset(folder):
+    folder.record((0, LENGTH))
+    for off in (-120, -61, -30, -7, 7, 30, 61, 120):
+        folder.result(off)
+        run = folder.measure()
+        same(["load_outside_window" if abs(off) > LENGTH else "clock_offset_suspected"], run["reasons"], off)
+        assert abs(offset_in(run["details"]) - off) <= 1, run["details"]
+        near(ENERGY, folder.measure("--clock-offset", off)["total_gpu_energy_j"], what=off)
+        accepted = folder.measure("--accept", run["reasons"][0])
+        same(True, accepted["valid"])
+        assert abs(accepted["total_gpu_energy_j"] / ENERGY - 1) > 0.05, accepted
+
+
+def test_patching_records_the_offset(folder):
+    folder.record((0, LENGTH))
+    folder.result(-30)
+    record = folder.patch("--expected-num-gpus", 2)
+    same((0, ["clock_offset_suspected"]), (folder.aggregate["power_valid"], record["reasons"]))
+    record = folder.patch("--expected-num-gpus", 2, "--clock-offset", -30)
+    near(ENERGY, folder.aggregate["total_gpu_energy_j"])
+    same("-30.0", record["computed_from"]["options"]["clock_offset_s"])
+
+
+def test_schema_1_warns(folder):
+    folder.record((0, LENGTH))
+    folder.result(-30)
+    folder.patch()
+    assert "avg_power_w" in folder.aggregate, folder.err
+    assert "clock_offset_suspected: power rises and falls 30" in folder.err, folder.err
+
+
+def test_a_zone_is_off_by_quarter_hours(folder):
+    folder.record((0, LENGTH), first=-200, last=4200)
+    folder.result(3600)
+    run = folder.measure()
+    same(["load_outside_window"], run["reasons"])
+    assert "-4 quarter hours" in run["details"] and "--timezone" in run["details"], run["details"]
+    folder.result(3333)
+    assert "not a whole number of quarter hours" in folder.measure()["details"]
+
+
+def test_equal_loads_of_a_sweep_are_good(folder):
+    loads = [(at, at + LENGTH) for at in (-160, -80, 0, 80, 160, 240)]
+    folder.record(*loads)
+    for first, _ in loads:
+        folder.result(first)
+        same([], folder.measure()["reasons"], first)
+
+
+def test_hosts_are_judged_one_by_one(folder):
+    folder.record((0, LENGTH), name="a.csv")
+    folder.record((-150, -150 + LENGTH), name="b.csv", gpus=(0, 1))
+    folder.result()
+    folder.write("agg_run.json", {"hw": "h100", "tp": 4})
+    hosts = ["multinode", "--host", "a=a.csv", "--host", "b=b.csv", "--bench-result", "run.json", "--agg-result",
+             "agg_run.json", "--expected-num-gpus", 4]
+    folder.call(*hosts)
+    same(0, json.loads((folder.path / "agg_run.json").read_text())["power_valid"])
+    assert "load_outside_window (b: " in folder.err and "--clock-offset b=" in folder.err, folder.err
+    assert abs(offset_in(folder.err) - 150) <= 1, folder.err
+    folder.call(*hosts, "--clock-offset", "b=150")
+    near(2 * ENERGY, json.loads((folder.path / "agg_run.json").read_text())["total_gpu_energy_j"])
+
+
+def test_stores_and_their_clock(folder):
+    folder.record((0, LENGTH), name="store/run/gpu_metrics.csv")
+    folder.result(-30, name="store/run/run.json")
+    folder.write("store/run/agg_run.json", {"hw": "h100", "tp": 2})
+    folder.call("backfill", "store", "--timezone", "UTC")
+    same(0, json.loads((folder.path / "store/run/agg_run.json").read_text())["power_valid"], folder.err)
+    assert "clock_offset_suspected" in folder.out, folder.out
+    folder.call("backfill", "store", "--timezone", "UTC", "--clock-offset", "-30")
+    near(ENERGY, json.loads((folder.path / "store/run/agg_run.json").read_text())["total_gpu_energy_j"])
+    record = json.loads((folder.path / "store/run/power_validation_run.json").read_text())
+    same(-30, record["computed_from"]["options"]["clock_offset_s"])
+    folder.call("backfill", "store", "--timezone", "UTC", "--clock-offset", "-30")
+    assert "unchanged" in folder.out, folder.out
+
+
+def test_an_offset_must_be_a_number(folder):
+    same(2, folder.call("measure", "run.json", "--clock-offset", "soon").status)
+    assert "--clock-offset: expected a number of seconds, such as -30, got 'soon'" in folder.err, folder.err
+
+
+# ---- Estimated windows
+
+def test_stamps_of_other_results_fence_a_window(folder):
+    """A load of 40 s before the one that is meant ended 12 s before it began; its own result says when it was written."""
+    folder.record((-52, -12), (0, 40))
+    folder.vllm(41, length=40)
+    wide = folder.measure("--timezone", "UTC", result="vllm.json")
+    folder.vllm(-11, length=40, name="before.json")
+    fenced = folder.measure("--timezone", "UTC", result="vllm.json")
+    assert fenced["window_half_width_s"] <= 3 < wide["window_half_width_s"], (wide, fenced)
+    near(2 * 500 * 40, fenced["total_gpu_energy_j"])
+
+
+def test_a_late_stamp_is_looked_for_in_the_whole_recording(folder):
+    folder.record((0, LENGTH))
+    for lag in (2, 45, 200):
+        folder.vllm(LENGTH + lag)
+        run = folder.measure("--timezone", "UTC", result="vllm.json")
+        same([], run["reasons"], lag)
+        near(ENERGY, run["total_gpu_energy_j"], what=lag)
+
+
+def test_a_load_is_placed_inside_the_recorded_command(folder):
+    folder.record((0, LENGTH), first=-30, last=64)
+    folder.write("gpu_metrics_context.json", {"timestamp_timezone": "UTC", "exit_status": 0, "window": {
+        "start_unix": START - 20, "end_unix": START + LENGTH + 2.5}})
+    folder.vllm(LENGTH + 1)
+    run = folder.measure(result="vllm.json")
+    same(("estimated", True), (run["window_source"], run["valid"]))
+    near(ENERGY, run["total_gpu_energy_j"])
+    assert run["window_half_width_s"] <= 2, run
+    record = folder.patch("--expected-num-gpus", 2, result="vllm.json")
+    same(["window_not_exact"], record["reasons"])
+    assert "aggregate-power-monitor" not in folder.err, folder.err
+    folder.patch("--expected-num-gpus", 2, "--window", "estimated", result="vllm.json")
+    near(ENERGY, folder.aggregate["total_gpu_energy_j"])
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(globals(), Folder))
