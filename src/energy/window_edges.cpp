@@ -17,7 +17,8 @@ constexpr double kIdleOfLoad = 0.6;      // idle is below this share of the load
 constexpr double kStillShare = 0.08;     // of the step; idle moves by less
 constexpr double kTolerance_s = 0.03;    // of delay and clock
 constexpr double kLongestFall_s = 0.35;  // from the first request that ends to the last one
-constexpr double kLongestRise_s = 0.35;
+constexpr double kLongestRise_s = 0.4;
+constexpr double kLeastEdge_s = 0.2;    // of either, as readings are late by some of that
 constexpr std::size_t kFewestIdle = 2;  // readings that show what idle is
 constexpr double kFullShare = 0.98;     // of the step: a reading that high shows nothing but load
 constexpr double kLongestEdge_s = 4;    // from nothing but idle to nothing but load
@@ -146,13 +147,15 @@ WindowEdges window_edges(std::span<const PlacedReading> readings, double window_
 std::optional<PowerJump> rise_inside(const PowerJump& rise, Window window) {
   const double start = window.start_unix_s;
   if (rise.to_unix_s < start || rise.from_unix_s > start) return std::nullopt;
-  return PowerJump{start, start + kLongestRise_s, rise.height_w};
+  const double to = std::max(rise.to_unix_s, start + kLeastEdge_s);
+  return PowerJump{start, std::min(to, start + kLongestRise_s), rise.height_w};
 }
 
 std::optional<PowerJump> fall_inside(const PowerJump& fall, Window window) {
   const double end = window.end_unix_s;
   if (fall.from_unix_s > end || fall.to_unix_s < end) return std::nullopt;
-  return PowerJump{end - kLongestFall_s, end, fall.height_w};
+  const double from = std::min(fall.from_unix_s, end - kLeastEdge_s);
+  return PowerJump{std::max(from, end - kLongestFall_s), end, fall.height_w};
 }
 
 }  // namespace aggregate_power

@@ -44,6 +44,7 @@ struct Candidate {
 
 struct PlacementEdges {
   double tolerance_j = 0;  // how much less energy a placement may have than the best one
+  double smeared_j = 0;    // how much of the load's energy may be outside of the best one
   double idle_w = 0;       // of all devices, beside the load
 };
 
@@ -65,7 +66,8 @@ struct Placing {
   std::optional<double> mean_w(double start_s, double end_s) const;
   std::size_t steps() const;
   std::vector<Candidate> candidates() const;  // those that every device covers
-  double resolution_s() const;
+  double period_s() const;
+  double resolution_s() const { return std::max(kSensor_s, period_s()); }
   std::optional<PlacementEdges> edges(const Candidate& best) const;
   bool is_another_load(const Candidate& other, const Candidate& best,
                        const PlacementEdges& edges) const;
@@ -103,9 +105,9 @@ std::vector<Candidate> Placing::candidates() const {
   return all;
 }
 
-// The median interval between the samples of a device, or what sensors average over.
-double Placing::resolution_s() const {
-  double longest_s = kSensor_s;
+// The longest mean interval between the samples of a device.
+double Placing::period_s() const {
+  double longest_s = 0;
   for (const PlacedDevice& device : devices) {
     const double span_s = device.samples.back().unix_s - device.samples.front().unix_s;
     const auto intervals = static_cast<double>(device.samples.size()) - 1;
@@ -127,7 +129,11 @@ std::optional<PlacementEdges> Placing::edges(const Candidate& best) const {
   const double fall_w = *last - *after;
   const double least_w = kClearEdgeShare * best.energy_j / range.duration_s;
   if (rise_w < least_w || fall_w < least_w) return std::nullopt;
-  return PlacementEdges{resolution_s() * std::max(rise_w, fall_w), std::min(*before, *after)};
+  // A step that is smeared over s seconds leaves an eighth of s outside, and the best placement is
+  // that with as much at either end. A sample is a mean over s, and straight lines add an interval.
+  const double smeared_s = (kSensor_s + period_s()) / 8;
+  return PlacementEdges{resolution_s() * std::max(rise_w, fall_w), smeared_s * (rise_w + fall_w),
+                        std::min(*before, *after)};
 }
 
 // Whether the GPUs are busy in the part of a placement that the best one leaves out, but for the
@@ -194,6 +200,9 @@ std::optional<Placement> find_placement(PlacementRange range, const Samples& sam
     placement.half_width_s =
         std::max(placement.half_width_s, std::abs(candidate.start_s - chosen.start_s));
   }
+  if (!clear) return placement;
+  placement.high_j += clear->smeared_j;
+  placement.half_width_s = std::max(placement.half_width_s, placing.resolution_s() / 2);
   return placement;
 }
 

@@ -206,6 +206,7 @@ void add_uncertainty(ExtraInput& input, Result& result) {
   building.question.window = result.load->window;
   building.question.accuracy = accuracy_of(options);
   building.question.place_half_width_s = result.window_half_width_s.value_or(0);
+  building.question.is_placed_by_power = result.is_window_by_power;
   building.question.clock_uncertainty_s = clock_uncertainty_s(options, recordings);
   for (SensorReadings& recording : recordings) add_sensors_of(recording, building);
   building.question.most_threads = threads_for(building.question.gpus, input.may_use_threads);
