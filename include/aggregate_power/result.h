@@ -271,6 +271,7 @@ struct Result {
   std::string window_source;                  // empty: a benchmark result
   std::optional<double> window_half_width_s;  // of the place of an estimated window
   bool is_window_in_command = false;          // it was placed in the command that was recorded
+  bool is_window_by_power = false;            // it is where the readings rise and fall
   std::string load_generator;                 // empty: unknown
 
   bool could_not_read = false;        // the system's fault, not the content's

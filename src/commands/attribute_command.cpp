@@ -134,6 +134,9 @@ Command attribute_command() {
   add_max_sample_gap(options, *call).help =
       "Longest allowed gap between two samples of a GPU (default: 3)";
   add_facility_options(options, call->facility);
+  add_uncertainty_options(options, *call);
+  tie_gpu_to_uncertainty(options);
+  options.at("--uncertainty").help = "Put an interval on each energy; see 'help uncertainty'";
   add_accept(options, *call).help =
       "Measure in spite of these reasons, which 'help reasons' marks as ours";
   add_recording_options(options, *call);
@@ -148,6 +151,10 @@ Command attribute_command() {
     call->lists_calls = call->format == "gpupp";
     if (call->lists_calls) refuse_facility_options(call->facility, "--format gpupp");
     if (!call->other.empty()) refuse_facility_options(call->facility, "--with");
+    if (call->uncertainty.is_wanted && (call->lists_calls || !call->other.empty())) {
+      throw Error(fmt::format("--uncertainty: {} has no form for it",
+                              call->lists_calls ? "--format gpupp" : "--with"));
+    }
     if (call->lists_calls && !call->other.empty()) {
       throw Error("attribute: --format gpupp has no form for --with");
     }

@@ -6,6 +6,8 @@
 #include <string>
 #include <tuple>
 
+#include <fmt/format.h>
+
 #include "aggregate_power/error.h"
 #include "base/files/file_error.h"
 #include "base/files/near_file.h"
@@ -99,6 +101,9 @@ Command windows_command() {
       "GPUs of the recordings that count, as in 0,2-5 or GPU-5f0c1a2b; rows of others are left out (default: all)";
   add_max_sample_gap(options, *request).help =
       "Longest stretch of a window between two samples of a GPU; recorders that write only changes have none (default: 3)";
+  add_uncertainty_options(options, *request);
+  tie_gpu_to_uncertainty(options);
+  options.at("--uncertainty").help = "Put an interval on each energy; see 'help uncertainty'";
   add_accept(options, *request).help =
       "Measure in spite of these reasons, which 'help reasons' marks as ours";
   add_recording_options(options, *request);
@@ -124,6 +129,11 @@ Command windows_command() {
     if (request->per_process) refuse_facility_options(request->facility, "--per-process");
     if (request->format == WindowFormat::zeus) {
       refuse_facility_options(request->facility, "--format zeus");
+    }
+    if (request->uncertainty.is_wanted &&
+        (request->per_process || request->format == WindowFormat::zeus)) {
+      throw Error(fmt::format("--uncertainty: {} has no form for it",
+                              request->per_process ? "--per-process" : "--format zeus"));
     }
     if (request->per_process && !request->witnesses.empty()) {
       throw Error("--per-process: --witness is for the energy of whole GPUs: ask for one of them");

@@ -16,13 +16,16 @@
 namespace aggregate_power {
 namespace {
 
-// How much more probable it is beforehand that a load begins and ends with the benchmark.
-constexpr double kLogPriorOfEdge = 3;
+// How much more probable it is beforehand that a load begins with the benchmark, and that it ends
+// with it: work that goes on after the last answer is more common than work before the first
+// question.
+constexpr double kLogPriorOfRise = 3;
+constexpr double kLogPriorOfFall = 1;
 // What averages hide at the window's edges: loads that alternate within them.
-constexpr double kHiddenShare = 0.015;
+constexpr double kHiddenShare = 0.003;
 // How much power may swing inside averages without any trace in them, as a share.
-constexpr double kHiddenSwing = 0.03;
-constexpr double kMostSwing = 0.08;
+constexpr double kHiddenSwing = 0.006;
+constexpr double kMostSwing = 0.03;
 // The work grows with the window.
 constexpr double kLongWindow_s = 300;
 
@@ -61,7 +64,7 @@ std::vector<Possibility> possibilities(const Evidence& evidence) {
   constexpr double kEver = std::numeric_limits<double>::infinity();
   std::vector<Possibility> all = {{evidence.found.jumps, {-kEver, kEver}}};
   const auto branch = [&](const PowerJump& free, const std::optional<PowerJump>& inside,
-                          auto limit) {
+                          double log_prior, auto limit) {
     std::vector<Possibility> next;
     for (const Possibility& one : all) {
       next.push_back(one);
@@ -70,18 +73,18 @@ std::vector<Possibility> possibilities(const Evidence& evidence) {
       if (!inside) continue;
       next.push_back(one);
       next.back().jumps.push_back(*inside);
-      next.back().log_prior += kLogPriorOfEdge;
+      next.back().log_prior += log_prior;
       next.back().assumes_edge = true;
       limit(next.back().active, *inside);
     }
     all = std::move(next);
   };
   if (const auto& rise = evidence.edges.rise) {
-    branch(*rise, rise_inside(*rise, evidence.window),
+    branch(*rise, rise_inside(*rise, evidence.window), kLogPriorOfRise,
            [](Window& active, const PowerJump& jump) { active.start_unix_s = jump.from_unix_s; });
   }
   if (const auto& fall = evidence.edges.fall) {
-    branch(*fall, fall_inside(*fall, evidence.window),
+    branch(*fall, fall_inside(*fall, evidence.window), kLogPriorOfFall,
            [](Window& active, const PowerJump& jump) { active.end_unix_s = jump.to_unix_s; });
   }
   return all;
@@ -213,7 +216,7 @@ double between_windows_share(const SensorModel& sensor, double period_s, double 
   if (!sensor.is_averaged() || 2 * period_s <= sensor.window_s) return 0;
   const double apart = std::abs(period_s - sensor.window_s) / sensor.window_s;
   const double time_share = std::hypot(apart, uncertainty_of_window(sensor));
-  return std::min(1.0, time_share) * std::clamp(2 * fast_share, kHiddenSwing, kMostSwing);
+  return std::min(1.0, time_share) * std::clamp(fast_share / 2, kHiddenSwing, kMostSwing);
 }
 
 SensedEnergy averaged_energy(const SensedEnergyQuestion& question) {

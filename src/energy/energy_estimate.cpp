@@ -39,6 +39,7 @@ struct Placed {
   Window window;
   double shift_s = 0;
   double shift_uncertainty_s = 0;
+  bool is_by_power = false;  // the window is where the readings are, not where the load is
 };
 
 void add_verdict(EnergyEstimate& estimate, const std::string& code, std::size_t gpu,
@@ -100,6 +101,20 @@ double shift_of(const Placed& placed, const AllCrossings& crossings) {
   return shift_s;
 }
 
+// How much older than their stamps readings are, in the mean of all GPUs and of the sensors that
+// are possible.
+double age_of(const Placed& placed) {
+  double sum_s = 0;
+  double count = 0;
+  for (const GpuReadings& gpu : placed.gpus) {
+    for (const SensorModel& model : gpu.sensors) {
+      sum_s += model.delay_s + (model.refresh_s + model.window_s) / 2;
+      ++count;
+    }
+  }
+  return count > 0 ? sum_s / count : 0;
+}
+
 // Of each GPU whose stamps are cut.
 std::vector<std::shared_ptr<const UncutStamps>> uncut_stamps(const EstimateQuestion& question) {
   std::vector<std::shared_ptr<const UncutStamps>> all;
@@ -140,8 +155,13 @@ Placed place(EstimateQuestion& question) {
         are_all_sound ? placed.series[i].period_s() : median_period_s(gpu.samples);
     if (!are_cut) crossings[i] = load_crossings(placed.sound[i].samples, question.window);
   });
-  if (!are_cut) placed.shift_s = shift_of(placed, crossings);
-  if (placed.shift_s != 0) {
+  placed.is_by_power = question.is_placed_by_power;
+  if (placed.is_by_power) {
+    placed.shift_s = -age_of(placed);
+  } else if (!are_cut) {
+    placed.shift_s = shift_of(placed, crossings);
+  }
+  if (placed.shift_s != 0 && !placed.is_by_power) {
     placed.shift_uncertainty_s =
         std::max(kLeastShiftUncertainty_s, unseen_edge_s(placed, 0) / std::sqrt(12));
   }
@@ -268,7 +288,7 @@ void judge_total(const Placed& placed, EnergyEstimate& estimate) {
   Verdict steady = steadiness(lines, placed.window);
   steady.gpus = names;
   estimate.verdicts.push_back(std::move(steady));
-  if (placed.shift_s != 0) {
+  if (placed.shift_s != 0 && !placed.is_by_power) {
     estimate.verdicts.push_back(
         {"clock_offset_suspected", names,
          fmt::format("the load is {:+.2f} s from the window", placed.shift_s)});

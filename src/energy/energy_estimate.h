@@ -38,14 +38,19 @@ struct GpuReadings {
   std::optional<double> published_j = {};
 };
 
+// Between the clocks of recorder and load generator on one host; standard.
+inline constexpr double kOneHostClock_s = 0.01;
+
 struct EstimateQuestion {
   Window window;
   std::vector<GpuReadings> gpus;
   SensorAccuracy accuracy = {};
   // Between the recorder's clock and that of the window; standard.
-  double clock_uncertainty_s = 0.01;
+  double clock_uncertainty_s = kOneHostClock_s;
   // The window may be so much earlier or later; rectangular. 0: its place is known.
   double place_half_width_s = 0;
+  // It is where the readings rise and fall, which is later than the load by their age.
+  bool is_placed_by_power = false;
   std::size_t most_threads = 1;  // that work at GPUs with many readings
 };
 

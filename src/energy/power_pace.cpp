@@ -239,7 +239,7 @@ PaceFinding pace_of(const Series& series, double period_s, double window_s) {
   walk = std::max({walk, 0.1 * near_w2 / lag_s, std::pow(0.003 * level_w, 2)});
   const double walked_w2 = walk * std::max(0.0, lag_s - window_s / 3) / 2;
   // Averages hide what is fast: 2 % of the level over a tenth of a second at least.
-  const double hidden = std::pow(0.02 * level_w, 2) * 0.1;
+  const double hidden = std::pow(0.007 * level_w, 2) * 0.1;
   finding.pace = {walk, std::max(hidden, window_s * (near_w2 - walked_w2))};
   if (lag.readings > 1) {
     finding.pace.fast_w2_s =

@@ -36,8 +36,7 @@ double slope_around_w_per_s(std::span<const PlacedReading> readings, std::size_t
 double error_of(const PowerQuestion& question, std::size_t i) {
   const PlacedReading& reading = question.readings[i];
   // A window that is longer than known takes in power from elsewhere, about as a later one does.
-  const double unknown_s =
-      std::hypot(reading.age_s / std::sqrt(12.0), question.window_uncertainty * question.window_s);
+  const double unknown_s = reading.age_s / std::sqrt(12.0);
   const double age_w = slope_around_w_per_s(question.readings, i) * unknown_s;
   const double floor_w = 0.01 + 2e-4 * reading.watts;
   // The fast part differs between the stretch and its neighbours.

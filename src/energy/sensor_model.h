@@ -3,6 +3,8 @@
 // 2312.02741), and NVML's reference.
 #pragma once
 
+#include <optional>
+
 namespace aggregate_power {
 
 // A sensor shows a new value every `refresh_s`. The value is the mean power over `window_s`, which
@@ -40,5 +42,15 @@ struct SensorAccuracy {
   double offset_w = 4.9;       // of each board
   double pivot_w = 88;
 };
+
+// As somebody calibrated all boards alike, relative; nullopt: nobody did.
+inline SensorAccuracy sensor_accuracy(std::optional<double> calibrated) {
+  SensorAccuracy accuracy;
+  if (calibrated) {
+    accuracy.shared_gain = *calibrated;
+    accuracy.each_gain = 0;
+  }
+  return accuracy;
+}
 
 }  // namespace aggregate_power

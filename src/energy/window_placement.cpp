@@ -45,6 +45,7 @@ struct Candidate {
 
 struct PlacementEdges {
   double tolerance_j = 0;  // how much less energy a placement may have than the best one
+  double smeared_j = 0;    // how much of the load's energy may be outside of the best one
   double idle_w = 0;       // of all devices, beside the load
 };
 
@@ -66,7 +67,8 @@ struct Placing {
   std::optional<double> mean_w(double start_s, double end_s) const;
   std::size_t steps() const;
   std::vector<Candidate> candidates() const;  // those that every device covers
-  double resolution_s() const;
+  double period_s() const;
+  double resolution_s() const { return std::max(kSensor_s, period_s()); }
   double recorded_before_s(double start_s, double most_s) const;
   double recorded_after_s(double end_s, double most_s) const;
   std::optional<PlacementEdges> edges(const Candidate& best) const;
@@ -106,9 +108,9 @@ std::vector<Candidate> Placing::candidates() const {
   return all;
 }
 
-// The median interval between the samples of a device, or what sensors average over.
-double Placing::resolution_s() const {
-  double longest_s = kSensor_s;
+// The longest mean interval between the samples of a device.
+double Placing::period_s() const {
+  double longest_s = 0;
   for (const PlacedDevice& device : devices) {
     const double span_s = device.samples.back().unix_s - device.samples.front().unix_s;
     const auto intervals = static_cast<double>(device.samples.size()) - 1;
@@ -157,7 +159,11 @@ std::optional<PlacementEdges> Placing::edges(const Candidate& best) const {
   if ((rise_w < least_w && !may_begin) || (fall_w < least_w && !may_end)) return std::nullopt;
   const double step_w = std::max({rise_w, fall_w, least_w});
   const double idle_w = std::min(before.value_or(load_w - step_w), after.value_or(load_w - step_w));
-  return PlacementEdges{resolution_s() * step_w, idle_w};
+  // A step that is smeared over s seconds leaves an eighth of s outside, and the best placement is
+  // that with as much at either end. A sample is a mean over s, and straight lines add an interval.
+  const double smeared_s = (kSensor_s + period_s()) / 8;
+  const double both_w = std::max(rise_w, 0.0) + std::max(fall_w, 0.0);
+  return PlacementEdges{resolution_s() * step_w, smeared_s * both_w, idle_w};
 }
 
 // Whether the GPUs are busy in the part of a placement that the best one leaves out, but for the
@@ -226,6 +232,9 @@ std::optional<Placement> find_placement(PlacementRange range, const Samples& sam
     placement.half_width_s =
         std::max(placement.half_width_s, std::abs(candidate.start_s - chosen.start_s));
   }
+  if (!clear) return placement;
+  placement.high_j += clear->smeared_j;
+  placement.half_width_s = std::max(placement.half_width_s, placing.resolution_s() / 2);
   return placement;
 }
 

@@ -99,9 +99,14 @@ class EnergyChartMaker {
   }
 
  private:
+  // With the ends of their bars, which must not be cut.
   std::vector<double> values(ReportQuantity quantity) const {
     std::vector<double> values;
-    for (const std::size_t i : drawn_) values.push_back(report_.points[i][quantity]->mean);
+    for (const std::size_t i : drawn_) {
+      const RepeatStatistics& value = *report_.points[i][quantity];
+      values.push_back(value.mean);
+      if (const auto bar = bar_of(value)) values.insert(values.end(), {bar->low, bar->high});
+    }
     return values;
   }
 

@@ -32,6 +32,12 @@ Json row_json(const AttributionReport& report, const AttributionRow& row) {
     json["cost"] = number_or_null(facility->cost);
     json["carbon_gco2e"] = number_or_null(facility->carbon_g);
   }
+  if (report.has_intervals) {
+    json["energy_j_estimate"] = number_or_null(row.estimate_j);
+    json["energy_j_low"] = row.estimate_j ? Json(row.low_j) : Json();
+    json["energy_j_high"] = row.estimate_j ? Json(row.high_j) : Json();
+    json["no_interval"] = text_or_null(row.no_interval);
+  }
   return json;
 }
 
@@ -66,7 +72,11 @@ bool shares_cost(const AttributionReport& report) {
 std::string csv_row(const AttributionReport& report, const AttributionRow& row) {
   auto facility = facility_of(report, row);
   if (facility && shares_cost(report)) facility->reasons.push_back("shared_by_energy");
-  const std::string cost = report.facility ? facility_cells(facility) : "";
+  std::string cost = report.facility ? facility_cells(facility) : "";
+  if (report.has_intervals) {
+    cost += row.estimate_j ? fmt::format(",{},{},{},", *row.estimate_j, row.low_j, row.high_j)
+                           : ",,,," + csv_cell(row.no_interval);
+  }
   return fmt::format("{},{},{},{},{},{},{}{}\n", spreadsheet_cell(row.name), row.calls, row.time_s,
                      csv_number(quotient(row.time_s, static_cast<double>(row.calls))), row.energy_j,
                      csv_number(row.power_w), row.short_calls, cost);
@@ -163,6 +173,7 @@ std::vector<AttributionRow> top_rows(const AttributionReport& report,
     others.time_s += row->time_s;
     others.energy_j += row->energy_j;
   }
+  if (report.has_intervals) others.no_interval = "sum_of_rows";
   others.power_w = quotient(others.energy_j, others.time_s);
   if (others.power_w) others.power_w = std::min(*others.power_w, report.peak_w);
   rows.push_back(std::move(others));
@@ -210,7 +221,9 @@ std::string attribution_json(const AttributionReport& report, std::optional<std:
 
 std::string attribution_csv(const AttributionReport& report, std::optional<std::size_t> most) {
   std::string text = "name,calls,time_s,mean_time_s,energy_j,power_w,unresolved_calls";
-  text += (report.facility ? facility_columns() : "") + "\n";
+  text += report.facility ? facility_columns() : "";
+  text +=
+      report.has_intervals ? ",energy_j_estimate,energy_j_low,energy_j_high,no_interval\n" : "\n";
   for (const AttributionRow& row : top_rows(report, most)) text += csv_row(report, row);
   return text + csv_row(report, report.rest);
 }

@@ -20,6 +20,11 @@ struct AttributionRow {
   double time_s = 0;              // of all calls and GPUs
   double energy_j = 0;
   std::optional<double> power_w = {};  // nullopt: it took no time
+  // If it was asked for: 95 %, or why there is none.
+  std::optional<double> estimate_j = {};
+  double low_j = 0;
+  double high_j = 0;
+  std::string no_interval = {};
 };
 
 struct AttributionGpu {
@@ -76,6 +81,7 @@ struct AttributionReport {
   std::vector<AttributionCall> calls;  // only if they were asked for; in the order of time
   std::vector<std::string> call_names;
   std::vector<std::string> warnings;
+  bool has_intervals = false;                   // they were asked for
   std::optional<FacilityReport> facility = {};  // of the integral; nullopt: not asked for
 
   double mean_w() const { return gpu_time_s > 0 ? energy_j / gpu_time_s : 0; }

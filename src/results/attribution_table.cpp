@@ -69,13 +69,21 @@ std::string iterations_text(const AttributionReport& report, bool is_warm_up) {
                      count == 1 ? "" : "s", sum.time_s / each, sum.energy_j / each, mean_w);
 }
 
-std::string row_text(const AttributionRow& row, double all_j, std::size_t name_width) {
+std::string half_text(const AttributionRow& row) {
+  return row.estimate_j ? fmt::format("\u00B1 {:<9.4f}", (row.high_j - row.low_j) / 2)
+                        : fmt::format("{:<11}", "?");
+}
+
+std::string row_text(const AttributionReport& report, const AttributionRow& row,
+                     std::size_t name_width) {
+  const double all_j = report.energy_j;
   std::string_view shown = row.name;
   if (shown.starts_with("void ")) shown.remove_prefix(5);  // of C++ kernels, all alike
   const auto calls = static_cast<double>(row.calls);
   const std::string mean = row.calls > 0 ? fmt::format("{:.4g}", row.time_s / calls * 1e3) : "";
   const std::string power = row.power_w ? fmt::format("{:.2f}", *row.power_w) : "";
-  return fmt::format("{:>11.4f} {:>5.1f} {:>8}{} {:>10.6f} {:>8} {:>9}  {}\n", row.energy_j,
+  const std::string half = report.has_intervals ? " " + half_text(row) : "";
+  return fmt::format("{:>11.4f}{} {:>5.1f} {:>8}{} {:>10.6f} {:>8} {:>9}  {}\n", row.energy_j, half,
                      all_j > 0 ? row.energy_j / all_j * 100 : 0.0, power,
                      row.short_calls > 0 ? '*' : ' ', row.time_s, row.calls, mean,
                      printable(shown, name_width));
@@ -85,9 +93,9 @@ std::string row_text(const AttributionRow& row, double all_j, std::size_t name_w
 
 std::string attribution_table(const AttributionReport& report, std::optional<std::size_t> most,
                               std::size_t width) {
-  constexpr std::size_t kNumbers = 60;  // what is before a name
+  const std::size_t numbers = report.has_intervals ? 72 : 60;  // what is before a name
   const std::size_t name_width =
-      width > kNumbers + kLeastName + 3 ? width - kNumbers - 3 : kLeastName;
+      width > numbers + kLeastName + 3 ? width - numbers - 3 : kLeastName;
   std::string text;
   for (std::size_t i = 0; i < report.traces.size(); ++i) {
     text += labelled(
@@ -123,12 +131,13 @@ std::string attribution_table(const AttributionReport& report, std::optional<std
       text += labelled(is_warm_up ? "warm-up" : "measured", iterations, width);
     }
   }
-  text += fmt::format("\n{:>11} {:>5} {:>8}  {:>10} {:>8} {:>9}  {}\n", "energy J", "%", "power W",
-                      "time s", "calls", "mean ms", report.by);
+  const std::string half = report.has_intervals ? fmt::format(" {:<11}", "95 %") : "";
+  text += fmt::format("\n{:>11}{} {:>5} {:>8}  {:>10} {:>8} {:>9}  {}\n", "energy J", half, "%",
+                      "power W", "time s", "calls", "mean ms", report.by);
   for (const AttributionRow& row : top_rows(report, most)) {
-    text += row_text(row, report.energy_j, name_width);
+    text += row_text(report, row, name_width);
   }
-  return text + row_text(report.rest, report.energy_j, name_width);
+  return text + row_text(report, report.rest, name_width);
 }
 
 }  // namespace aggregate_power

@@ -89,6 +89,7 @@ std::string request_line(const RequestLine& line) {
                {"energy_j_low", number_or_null(line.low_j)},
                {"energy_j_high", number_or_null(line.high_j)},
                {"share", name(line.share)}};
+  if (!line.no_interval.empty()) json["no_interval"] = line.no_interval;
   if (request.is_warm_up) json["warm_up"] = true;
   return json.dump(-1, ' ', true, Json::error_handler_t::replace) + '\n';
 }

@@ -24,6 +24,8 @@ struct RequestLine {
   std::optional<double> energy_j = {};
   std::optional<double> low_j = {};
   std::optional<double> high_j = {};
+  std::string_view no_interval =
+      {};  // why there is no interval; empty: it was not asked for, or is there
   RequestShare share = RequestShare::equal;
 };
 std::string request_line(const RequestLine& line);  // with its line feed

@@ -203,7 +203,7 @@ void add_load(const RunReport& run, Table& table) {
       fmt::format("{:.3f} s, {}: {}", load.window.duration_s(), source_of(run.result),
                   explained_window(source_of(run.result), run.result.is_window_in_command));
   if (const auto& width_s = run.result.window_half_width_s) {
-    source += fmt::format(", give or take {:.1f} s", *width_s);
+    source += fmt::format(", give or take {:.1f} s", std::max(0.1, *width_s));
   }
   table.row("", source);
   std::vector<std::string> counts;

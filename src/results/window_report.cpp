@@ -47,6 +47,22 @@ std::optional<double> counter_to_power(const GpuWindow& gpu) {
   return ratio(*gpu.counter_energy_j, *gpu.power_energy_j);
 }
 
+// Members of a JSON object, each with a comma before it.
+std::string stated_json(const std::optional<StatedEnergy>& stated) {
+  if (!stated) {
+    return R"(, "energy_j_estimate": null, "energy_j_low": null, "energy_j_high": null)";
+  }
+  return fmt::format(R"(, "energy_j_estimate": {}, "energy_j_low": {}, "energy_j_high": {})",
+                     json_number(stated->estimate_j), json_number(stated->low_j),
+                     json_number(stated->high_j));
+}
+
+std::string stated_cells(const std::optional<StatedEnergy>& stated, const std::string& why) {
+  if (!stated) return ",,,," + csv_cell(why);
+  return fmt::format(",{},{},{},", json_number(stated->estimate_j), json_number(stated->low_j),
+                     json_number(stated->high_j));
+}
+
 class JsonWindows final : public WindowReport {
  public:
   explicit JsonWindows(const WindowReportFacts& facts)
@@ -108,9 +124,15 @@ class JsonWindows final : public WindowReport {
               : "",
           has_energy ? "null" : quoted_json(gpu.fault));
       if (facts_.has_counters) add_sources(gpu, text);
+      if (facts_.has_intervals) text += stated_json(gpu.stated);
       text += '}';
     }
     text += ']';
+    if (facts_.has_intervals) {
+      text += stated_json(row.stated);
+      text += ", \"no_interval\": ";
+      text += row.no_interval.empty() ? "null" : quoted_json(row.no_interval);
+    }
     add_witnesses(row, text);
     if (facts_.rates.is_asked()) {
       text += ", \"facility\": ";
@@ -161,6 +183,9 @@ class CsvWindows final : public WindowReport {
       names +=
           ",power_energy_j,counter_energy_j,counter_to_power,counter_resolution_j,counter_reason";
     }
+    if (facts_.has_intervals) {
+      names += ",energy_j_estimate,energy_j_low,energy_j_high,no_interval";
+    }
     if (facts_.has_logged) names += ",logged_energy_j";
     if (facts_.rates.is_asked()) names += facility_columns();
     return names + "\n";
@@ -193,6 +218,7 @@ class CsvWindows final : public WindowReport {
                        known(gpu.counter_energy_j, true), known(counter_to_power(gpu), true),
                        known(gpu.counter_resolution_j, true), spreadsheet_cell(gpu.counter_fault));
       }
+      if (facts_.has_intervals) text += stated_cells(gpu.stated, row.no_interval);
       if (facts_.has_logged) text += "," + known(gpu.logged_energy_j, true);
       if (facts_.rates.is_asked()) text += facility_cells(gpu.facility);
       text += '\n';

@@ -17,6 +17,15 @@ namespace aggregate_power {
 
 enum class WindowFormat { table, csv, json, zeus };
 
+// An energy with its interval: 95 %.
+struct StatedEnergy {
+  double estimate_j = 0;
+  double low_j = 0;
+  double high_j = 0;
+
+  double half_j() const { return (high_j - low_j) / 2; }
+};
+
 // One GPU in one window. Without a fault its numbers are known.
 struct GpuWindow {
   std::string fault = {};  // why it was not measured
@@ -31,6 +40,10 @@ struct GpuWindow {
   std::optional<double> counter_resolution_j = {};  // at both edges together
   std::string counter_fault = {};                   // why it is not the counter's energy
   std::optional<double> logged_energy_j = {};       // what the windows file states
+  // By how much the counter is off the power between its steps, and what power alone may be off.
+  std::optional<double> counter_off_j = {};
+  double repeatability_half_j = 0;
+  std::optional<StatedEnergy> stated = {};  // if it was asked for and there is one
 
   std::optional<FacilityFigures> facility = {};  // of a measured GPU, if asked for
 };
@@ -45,6 +58,8 @@ struct WindowRow {
   bool has_children = false;
   double own_duration_s = 0;
   std::vector<GpuWindow> gpus = {};           // in the order of WindowReportFacts::gpus
+  std::optional<StatedEnergy> stated = {};    // of all GPUs
+  std::string no_interval = {};               // why there is none; empty: there is, or nobody asked
   std::vector<WitnessEnergy> witnesses = {};  // in that of WindowReportFacts::witnesses
   // Of all GPUs, if they were all measured and it was asked for.
   std::optional<FacilityFigures> facility = {};
@@ -67,6 +82,7 @@ struct WindowReportFacts {
   std::vector<std::string> missing = {};  // why a benchmark has no window
   std::vector<WitnessFacts> witnesses = {};
   bool has_counters = false;     // some GPU has an energy counter
+  bool has_intervals = false;    // they were asked for
   bool has_logged = false;       // some window of the file states energies
   FacilityRates rates = {};      // those asked for
   std::string measured = "gpu";  // measured_boundary()

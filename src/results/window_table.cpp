@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t kMostNameColumns = 20;
 constexpr std::size_t kMostGpuColumns = 12;
 constexpr std::size_t kTableColumns = 80;
+constexpr std::size_t kHalfColumns = 9;  // of half an interval
 
 class TableWindows final : public WindowReport {
  public:
@@ -35,7 +36,15 @@ class TableWindows final : public WindowReport {
                     "GPU", gpu_columns_, "seconds", "joules", "mean W", "peak W", "share %",
                     facts_.has_counters ? " source" : "");
     columns_ = line.size() + (facts_.has_counters ? 1 : 0);  // "counter" is longer than "source"
+    if (facts_.has_intervals) {
+      line.resize(columns_, ' ');
+      line += fmt::format(" {:>12} \u00B1 {:<{}}", "estimate J", "J", kHalfColumns);
+    }
+    const std::size_t own_columns = columns_;
+    columns_ = std::max(columns_, line.size());
     add_facility({"facility J", "cost", "gCO2e"}, 0, line);
+    columns_ = own_columns;
+    line.erase(line.find_last_not_of(' ') + 1);
     return line + "\n";
   }
 
@@ -53,7 +62,7 @@ class TableWindows final : public WindowReport {
     if (row.gpus.size() > 1) {
       is_measured ? add_energy(name, "all", duration_s, row.energy_j(), text)
                   : add_fault(name, "all", "not all GPUs are", text);
-      if (is_measured) end_line(row.facility, begin, text);
+      if (is_measured) end_line(row.stated, row.facility, begin, text);
       name.clear();
     }
     const double all_j = row.energy_j();
@@ -74,7 +83,7 @@ class TableWindows final : public WindowReport {
       } else {
         fmt::format_to(std::back_inserter(text), " {:>8}{}", peak, share);
       }
-      end_line(gpu.facility, begin_of_gpu, text);
+      end_line(gpu.stated, gpu.facility, begin_of_gpu, text);
       name.clear();
     }
     if (row.has_children && is_measured) {
@@ -108,8 +117,18 @@ class TableWindows final : public WindowReport {
     fmt::format_to(std::back_inserter(text), "{:<{}} {:<{}} not measured: {}\n", name,
                    name_columns_, gpu, gpu_columns_, fault);
   }
-  void end_line(const std::optional<FacilityFigures>& figures, std::size_t begin,
+  void end_line(const std::optional<StatedEnergy>& stated,
+                const std::optional<FacilityFigures>& figures, std::size_t begin,
                 std::string& text) const {
+    if (stated) {
+      pad(begin, text);
+      text += fmt::format(" {:>12.3f} \u00B1 {:.3f}", stated->estimate_j, stated->half_j());
+      if (figures) {
+        constexpr std::size_t kSign = 2;  // bytes
+        const std::size_t wide = columns_ + 1 + 12 + 2 + kSign + kHalfColumns;
+        if (text.size() - begin < wide) text.append(wide - (text.size() - begin), ' ');
+      }
+    }
     if (figures) {
       const auto shown = [](std::optional<double> value) {
         return value ? fmt::format("{:.6g}", *value) : std::string("-");
@@ -124,12 +143,16 @@ class TableWindows final : public WindowReport {
   void add_facility(const std::array<std::string, 3>& cells, std::size_t begin,
                     std::string& text) const {
     if (!facts_.rates.is_asked()) return;
-    const std::size_t line = text.size() - begin;
-    if (line < columns_) text.append(columns_ - line, ' ');
+    pad(begin, text);
     auto out = std::back_inserter(text);
     if (facts_.rates.pue) fmt::format_to(out, " {:>12}", cells[0]);
     if (facts_.rates.price) fmt::format_to(out, " {:>12}", cells[1]);
     if (facts_.rates.carbon) fmt::format_to(out, " {:>12}", cells[2]);
+  }
+
+  void pad(std::size_t begin, std::string& text) const {
+    const std::size_t line = text.size() - begin;
+    if (line < columns_) text.append(columns_ - line, ' ');
   }
 
   const WindowReportFacts& facts_;

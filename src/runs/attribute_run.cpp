@@ -2,6 +2,7 @@
 #include "runs/attribute_run.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
+#include "aggregate_power/refusal.h"
 #include "base/files/archive.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
@@ -26,6 +28,7 @@
 #include "recorders/recording.h"
 #include "results/facility_report.h"
 #include "runs/attribution_lanes.h"
+#include "runs/trace_sensors.h"
 #include "runs/traces.h"
 #include "runs/window_meter.h"
 
@@ -204,13 +207,98 @@ void refuse_impossible_power(const AttributeRequest& request, const AttributionL
       gpu, counter->second.energy_j(in_unix), energy_j));
 }
 
+// ---- Intervals.
+
+// The energies of rows if their intervals were at other places in the recording: where the readings
+// are of them, and half of the sensor's window to either side.
+class RowIntervals {
+ public:
+  RowIntervals(const UncertaintyOptions& options, TraceSensors sensors)
+      : options_(options), sensors_(std::move(sensors)) {}
+
+  bool is_wanted() const { return options_.is_wanted && !sensors_.models.empty(); }
+  const TraceSensors& sensors() const { return sensors_; }
+
+  void add(const AttributionLane& lane, IntervalStore& intervals, AttributionRules rules,
+           double energy_j) {
+    note_relative(lane, rules.window, energy_j);
+    rules.sensor_period_s = std::max(rules.sensor_period_s, sensors_.window_s());
+    const double half_s = rules.sensor_period_s / 2;
+    const double later_s[kPlaces] = {0, -half_s, half_s};
+    const double shift_s = rules.shift_s;
+    for (std::size_t place = 0; place < kPlaces; ++place) {
+      EnergyShares shares;
+      rules.shift_s = shift_s + sensors_.age_s() + later_s[place];
+      attribute_energy(lane.power, intervals, rules, shares);
+      for (std::size_t i = 0; i < shares.by_name.size(); ++i) {
+        by_name_[lane.trace->names.names()[i]][place].add(shares.by_name[i]);
+      }
+      rest_[place].add(shares.rest);
+    }
+  }
+
+  void give(AttributionRow& row) const {
+    const auto found = by_name_.find(row.name);
+    if (found != by_name_.end()) give(found->second, row);
+  }
+  void give_rest(AttributionRow& row) const { give(rest_, row); }
+  void refuse(AttributionRow& row) const {
+    if (options_.is_wanted && !row.estimate_j && row.no_interval.empty()) {
+      row.no_interval = no_interval("sensor_scope_unknown");
+    }
+  }
+
+ private:
+  static constexpr std::size_t kPlaces = 3;
+  using Places = std::array<EnergyShare, kPlaces>;
+
+  // What the estimate of a GPU's whole span may be off.
+  void note_relative(const AttributionLane& lane, Window window, double energy_j) {
+    const EnergyEstimate estimate = estimate_stretch(
+        {readings_around(lane.power, {}, sensors_, window, energy_j)}, window, options_);
+    if (!estimate.is_available()) {
+      refused_ = estimate.reasons.front();
+      return;
+    }
+    relative_ =
+        std::max(relative_, estimate.total.standard_uncertainty_j() / estimate.total.joules);
+  }
+
+  void give(const Places& places, AttributionRow& row) const {
+    if (!refused_.empty() || places[0].short_calls > 0) {
+      row.no_interval = refused_.empty() ? "shorter_than_sensor_window" : refused_;
+      return;
+    }
+    const double middle_j = places[0].energy_j.value();
+    double most_j = 0;
+    for (const EnergyShare& place : places) {
+      most_j = std::max(most_j, std::abs(place.energy_j.value() - middle_j));
+    }
+    const double half_j = kCoverageFactor * std::hypot(relative_ * middle_j, most_j / std::sqrt(3));
+    row.estimate_j = middle_j;
+    row.low_j = std::max(0.0, middle_j - half_j);
+    row.high_j = middle_j + half_j;
+  }
+
+  const UncertaintyOptions& options_;
+  TraceSensors sensors_;
+  double relative_ = 0;
+  std::string refused_;
+  std::map<std::string, Places> by_name_;
+  Places rest_;
+};
+
 // ---- The shares.
 
 class Attributing {
  public:
   Attributing(const AttributeRequest& request, std::vector<AttributionLane>& lanes,
-              std::optional<Zone> zone)
-      : request_(request), lanes_(lanes), zone_(std::move(zone)) {
+              std::optional<Zone> zone, TraceSensors sensors)
+      : request_(request),
+        lanes_(lanes),
+        zone_(std::move(zone)),
+        intervals_(request.uncertainty, std::move(sensors)) {
+    report_.has_intervals = request.uncertainty.is_wanted;
     const bool has_devices = lanes_.front().device != nullptr;
     report_.by = !request.by.empty() ? request.by : has_devices ? "kernel" : "layer";
     report_.span = request.whole_recording ? "recording" : "events";
@@ -232,6 +320,7 @@ class Attributing {
     for (const auto& [name, share] : by_name) report_.rows.push_back(row_of(name, share));
     sort_rows(report_.rows, request_.order);
     report_.rest = row_of(report_.by == "kernel" ? "(idle)" : "(outside)", rest_);
+    finish_intervals();
     if (rates.is_asked()) add_facility_of_span(rates, scope);
     finish_iterations();
     return std::move(report_);
@@ -261,7 +350,7 @@ class Attributing {
     add_gpu(lane, rules, energy_j);
     add_span(lane, window);
     const bool is_kernels = report_.by == "kernel";
-    if (!is_kernels) add_ranges(lane, rules);
+    if (!is_kernels) add_ranges(lane, rules, energy_j);
     add_iterations(lane, window);
   }
 
@@ -317,17 +406,21 @@ class Attributing {
         report_.short_events += share.short_calls;
       }
       gpu.busy_s = rules.window.duration_s() - shares.rest.time_s.value();
-      if (is_kernels) keep(lane, shares);
+      if (is_kernels) {
+        keep(lane, shares);
+        if (intervals_.is_wanted()) intervals_.add(lane, lane.device->events, rules, energy_j);
+      }
     }
     report_.events += gpu.events;
     report_.busy_s += gpu.busy_s;
     report_.gpus.push_back(std::move(gpu));
   }
 
-  void add_ranges(const AttributionLane& lane, AttributionRules& rules) {
+  void add_ranges(const AttributionLane& lane, AttributionRules& rules, double energy_j) {
     IntervalStore& ranges = ranges_of(lane);
     rules.nesting = report_.by == "phase" ? Nesting::outermost : Nesting::innermost;
     keep(lane, shares_of(lane, ranges, rules, true, {}));
+    if (intervals_.is_wanted()) intervals_.add(lane, ranges, rules, energy_j);
   }
 
   EnergyShares shares_of(const AttributionLane& lane, IntervalStore& intervals,
@@ -381,6 +474,15 @@ class Attributing {
     // Rounding must not lift a mean above all samples.
     if (row.time_s > 0) row.power_w = std::min(row.energy_j / row.time_s, report_.peak_w);
     return row;
+  }
+
+  void finish_intervals() {
+    if (intervals_.is_wanted()) {
+      for (AttributionRow& row : report_.rows) intervals_.give(row);
+      intervals_.give_rest(report_.rest);
+    }
+    for (AttributionRow& row : report_.rows) intervals_.refuse(row);
+    intervals_.refuse(report_.rest);
   }
 
   void add_iterations(const AttributionLane& lane, Window window) {
@@ -439,6 +541,7 @@ class Attributing {
   const AttributeRequest& request_;
   std::vector<AttributionLane>& lanes_;
   std::optional<Zone> zone_;
+  RowIntervals intervals_;
   AttributionReport report_;
   Window span_;                  // of the events, in the times of the first trace
   Window counted_;               // the same, or that of the recording
@@ -488,8 +591,10 @@ AttributionReport attribute_run(const AttributeRequest& request) {
   }
   const std::optional<Zone> zone = zone_of(power);
   const RecordedPower recorded = recorded_power(power, request.max_sample_gap_s);
+  TraceSensors sensors = trace_sensors(power, request.uncertainty);
   std::vector<AttributionLane> lanes = attribution_lanes(traces, std::move(power), request.gpus);
-  AttributionReport report = Attributing(request, lanes, zone).report(rates, recorded);
+  AttributionReport report =
+      Attributing(request, lanes, zone, std::move(sensors)).report(rates, recorded);
   report.telemetry = request.telemetry;
   for (const GpuTrace& trace : traces) {
     report.traces.push_back(trace.path);

@@ -17,6 +17,12 @@ void CounterDoubts::note(const WindowRow& row) {
     if (!gpu.counter_fault.empty() && gpu.fault.empty() && noted.unused++ == 0) {
       noted.first_unused = fmt::format("{}: {}", printable(row.name), gpu.counter_fault);
     }
+    if (gpu.counter_off_j && std::abs(*gpu.counter_off_j) > gpu.repeatability_half_j &&
+        noted.outside++ == 0) {
+      noted.first_outside = fmt::format(
+          "{}: the counter is {:+.3f} J off the power, whose interval is {:.3f} J to either side",
+          printable(row.name), *gpu.counter_off_j, gpu.repeatability_half_j);
+    }
     if (!gpu.counter_energy_j || !gpu.power_energy_j) continue;
     const double apart = std::abs(*gpu.counter_energy_j / *gpu.power_energy_j - 1);
     if (!contradict(*gpu.counter_energy_j, *gpu.power_energy_j, *gpu.counter_resolution_j) ||
@@ -40,6 +46,11 @@ std::vector<std::string> CounterDoubts::notes() const {
                                   noted.first_unused));
     }
     if (!noted.furthest.empty()) notes.push_back(noted.furthest);
+    if (noted.outside > 0) {
+      notes.push_back(fmt::format(
+          "note: GPU {}: its counter disagrees with the power by more than the interval in {} window{}; the first is {}",
+          printable(gpus_[i]), noted.outside, noted.outside == 1 ? "" : "s", noted.first_outside));
+    }
   }
   return notes;
 }

@@ -27,6 +27,8 @@ class CounterDoubts {
     std::string first_unused;
     double furthest_apart = 0;  // as a share of the power's energy
     std::string furthest;
+    std::size_t outside = 0;  // windows in which the two differ by more than the interval
+    std::string first_outside;
   };
 
   const std::vector<std::string>& gpus_;

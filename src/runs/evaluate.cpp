@@ -313,7 +313,10 @@ ZonedResult evaluate(const MeasurementRequest& request, RunRecordings& recording
   accept_reasons(result);
   if (!result.is_valid()) result.metrics.clear();
   if (!is_only && result.is_valid()) name_recordings(counted, readings);
-  if (placed.placement) result.window_half_width_s = placed.placement->half_width_s;
+  if (placed.placement) {
+    result.window_half_width_s = placed.placement->half_width_s;
+    result.is_window_by_power = placed.placement->is_by_power;
+  }
   std::string hardware;
   if (request.uncertainty.is_wanted) {
     hardware = files.pair ? *files.pair->hardware : hardware_in(files.aggregate);

@@ -399,7 +399,7 @@ class PictureChart {
     std::string text = fmt::format("Window: {:.3f} s, {}{}{}", window.duration_s(),
                                    picture_.window_class, why.empty() ? "" : ": ", why);
     if (picture_.window_half_width_s) {
-      text += fmt::format(", give or take {:.1f} s", *picture_.window_half_width_s);
+      text += fmt::format(", give or take {:.1f} s", std::max(0.1, *picture_.window_half_width_s));
     }
     if (!picture_.result.empty()) text += fmt::format(" ({})", printable_path(picture_.result));
     text += ".";

@@ -57,18 +57,11 @@ bool is_in_window(const RequestTimes& request, Window window) {
          request.start_s < window.end_unix_s;
 }
 
-// The bounds of an energy over that energy.
-struct RelativeBounds {
-  double low = 1;
-  double high = 1;
-};
-
-// Of the run's energy; nullopt: no interval was asked for, or there is none.
-std::optional<RelativeBounds> bounds_of(const Result& result) {
+// Relative, of the run's energy; nullopt: no interval was asked for, or there is none.
+std::optional<double> uncertainty_of(const Result& result) {
   if (!result.uncertainty || !result.uncertainty->energy.is_available()) return std::nullopt;
-  const EnergyEstimate& energy = result.uncertainty->energy;
-  return RelativeBounds{energy.total.low_j() / energy.published_j,
-                        energy.total.high_j() / energy.published_j};
+  const Estimate& total = result.uncertainty->energy.total;
+  return total.standard_uncertainty_j() / total.joules;
 }
 
 // ---- Shares
@@ -146,22 +139,103 @@ void sum_up(const PlacedRequests& placed, const SharedEnergy& shared, Window win
   energy.p95_j = percentile_of(joules, 0.95);
 }
 
-// No interval is honest for what is shorter than the sensor's window.
-bool has_bounds(const RequestTimes& request, double sensor_window_s) {
-  return request.has_times() && request.end_s - request.start_s >= sensor_window_s;
+// ---- Intervals
+
+// What is known of the readings' place in time.
+struct TimeResolution {
+  double window_s = 1;  // of the sensor, or the time between two readings
+  double age_s = 0;     // of readings, beyond their stamps
+  double place_s = 0;   // how far the requests may be from their place
+};
+
+struct RequestInterval {
+  std::optional<double> low_j = {};
+  std::optional<double> high_j = {};
+  std::string_view none = {};  // why there is none
+};
+
+// Requests have their place on the recording's clock, or on that of a window where the readings
+// rise and fall: that window is as late as the readings.
+TimeResolution resolution_of(const Result& result, const PlacedRequests& placed,
+                             const std::vector<SensorModel>& sensors, double period_s) {
+  TimeResolution time{.window_s = period_s};
+  for (const SensorModel& sensor : sensors) {
+    time.window_s = std::max(time.window_s, sensor.window_s);
+    time.age_s += (sensor.delay_s + (sensor.refresh_s + sensor.window_s) / 2) /
+                  static_cast<double>(sensors.size());
+  }
+  time.place_s = result.window_half_width_s.value_or(0);
+  const bool start_with_window =
+      std::ranges::count(placed.assumptions, assumption("first_request_starts_with_window")) > 0;
+  if (result.is_window_by_power && start_with_window) time.age_s = 0;
+  return time;
 }
 
+SharedEnergy share_later(const FleetPower& curve, std::vector<SharingRequest> sharing,
+                         double later_s) {
+  for (SharingRequest& request : sharing) {
+    request.in_flight.start_unix_s += later_s;
+    request.in_flight.end_unix_s += later_s;
+    request.first_token_s += later_s;
+  }
+  return share_energy(curve, sharing);
+}
+
+// The energies of requests if they were at other places in the recording: where the readings are of
+// them, half of the sensor's window to either side of that, and where else the window may be.
+class RequestIntervals {
+ public:
+  RequestIntervals(const FleetPower& curve, const std::vector<SharingRequest>& sharing,
+                   const TimeResolution& time, double relative)
+      : window_s_(time.window_s), relative_(relative) {
+    middle_ = share_later(curve, sharing, time.age_s).joules;
+    off_j_.resize(middle_.size());
+    for (const double by_s : {time.window_s / 2, time.place_s}) {
+      if (by_s > 0) add_places(curve, sharing, time.age_s, by_s);
+    }
+  }
+
+  RequestInterval of(std::size_t i, const RequestTimes& request) const {
+    if (!request.has_times()) return {};
+    if (request.end_s - request.start_s < window_s_) return {.none = "shorter_than_sensor_window"};
+    const double half_j =
+        kCoverageFactor * std::hypot(relative_ * middle_[i], std::sqrt(off_j_[i]));
+    if (half_j > kMostHalfShare * middle_[i]) return {.none = "not_resolved"};
+    return {middle_[i] - half_j, middle_[i] + half_j};
+  }
+
+ private:
+  static constexpr double kMostHalfShare = 0.5;
+
+  // The larger change of the two is the half width of a rectangle.
+  void add_places(const FleetPower& curve, const std::vector<SharingRequest>& sharing, double age_s,
+                  double by_s) {
+    const std::vector<double> earlier = share_later(curve, sharing, age_s - by_s).joules;
+    const std::vector<double> later = share_later(curve, sharing, age_s + by_s).joules;
+    for (std::size_t i = 0; i < off_j_.size(); ++i) {
+      const double most_j =
+          std::max(std::abs(earlier[i] - middle_[i]), std::abs(later[i] - middle_[i]));
+      off_j_[i] += most_j * most_j / 3;
+    }
+  }
+
+  double window_s_;
+  double relative_;
+  std::vector<double> middle_;
+  std::vector<double> off_j_;  // variances
+};
+
 std::string lines_of(const PlacedRequests& placed, const SharedEnergy& shared,
-                     const std::optional<RelativeBounds>& bounds, RequestShare share,
-                     double sensor_window_s) {
+                     const std::vector<RequestInterval>& intervals, RequestShare share) {
   std::string text;
   for (std::size_t i = 0; i < placed.requests.size(); ++i) {
     const RequestTimes& request = placed.requests[i];
     RequestLine line{.request = request, .number = i + 1, .share = share};
     if (request.has_times()) line.energy_j = shared.joules[i];
-    if (bounds && has_bounds(request, sensor_window_s) && shared.joules[i] > 0) {
-      line.low_j = shared.joules[i] * bounds->low;
-      line.high_j = shared.joules[i] * bounds->high;
+    if (!intervals.empty() && shared.joules[i] > 0) {
+      line.low_j = intervals[i].low_j;
+      line.high_j = intervals[i].high_j;
+      line.no_interval = intervals[i].none;
     }
     text += request_line(line);
   }
@@ -197,7 +271,7 @@ PhaseAnswer phases_of(const PlacedRequests& placed, const std::vector<Sample>& r
 }
 
 RequestEnergy counted(const RequestRun& run, const PlacedRequests& placed, Window window,
-                      double sensor_window_s) {
+                      const TimeResolution& time) {
   RequestEnergy energy;
   energy.share = run.options.share;
   energy.source = placed.source;
@@ -205,7 +279,7 @@ RequestEnergy counted(const RequestRun& run, const PlacedRequests& placed, Windo
     energy.without_times += !request.has_times();
     if (!is_in_window(request, window)) continue;
     ++energy.requests;
-    energy.without_bounds += !has_bounds(request, sensor_window_s);
+    energy.without_bounds += !(request.end_s - request.start_s >= time.window_s);
   }
   if (energy.requests == 0) energy.refused.push_back(no_request_energy("no_request_in_window"));
   return energy;
@@ -262,12 +336,8 @@ void add_request_energy(const RequestRun& run, const Recording& recording, const
     throw Error(
         "--requests: what the power sensors measure is unknown: 'inspect --sensor' says why");
   }
-  // What the readings can tell apart.
-  double sensor_window_s = median_period_s(readings);
-  for (const SensorModel& sensor : sensors) {
-    sensor_window_s = std::max(sensor_window_s, sensor.window_s);
-  }
-  RequestEnergy energy = counted(run, placed, window, sensor_window_s);
+  const TimeResolution time = resolution_of(result, placed, sensors, median_period_s(readings));
+  RequestEnergy energy = counted(run, placed, window, time);
   if (!curve) energy.refused.push_back(no_request_energy("power_not_valid"));
   std::optional<PhaseAnswer> phases;
   const bool shares_by_phase = run.options.share == RequestShare::phase;
@@ -279,14 +349,24 @@ void add_request_energy(const RequestRun& run, const Recording& recording, const
     result.phase_energy = phases ? phases->energy : PhaseEnergy();
     if (!phases) result.phase_energy->refused = energy.refused;
   }
-  const std::optional<RelativeBounds> bounds = bounds_of(result);
   std::string lines;
   if (energy.refused.empty()) {
-    const SharedEnergy shared = share_energy(
-        *curve, sharing_of(placed, run.options.share, phases ? phases->weights : std::nullopt));
+    const std::vector<SharingRequest> sharing =
+        sharing_of(placed, run.options.share, phases ? phases->weights : std::nullopt);
+    const SharedEnergy shared = share_energy(*curve, sharing);
     sum_up(placed, shared, window, energy);
+    std::vector<RequestInterval> intervals;
+    if (const auto relative = uncertainty_of(result)) {
+      const RequestIntervals found(*curve, sharing, time, *relative);
+      energy.without_bounds = 0;
+      for (std::size_t i = 0; i < placed.requests.size(); ++i) {
+        intervals.push_back(found.of(i, placed.requests[i]));
+        energy.without_bounds +=
+            is_in_window(placed.requests[i], window) && !intervals.back().low_j;
+      }
+    }
     if (!run.options.per_request.empty()) {
-      lines = lines_of(placed, shared, bounds, run.options.share, sensor_window_s);
+      lines = lines_of(placed, shared, intervals, run.options.share);
     }
   }
   energy.assumptions = placed.assumptions;

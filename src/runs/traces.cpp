@@ -24,6 +24,7 @@
 #include "runs/explain.h"
 #include "runs/measurement.h"
 #include "runs/repeated_recordings.h"
+#include "runs/sensor_readings.h"
 #include "runs/series_doubts.h"
 
 namespace aggregate_power {
@@ -351,6 +352,10 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
   }
   read.file = {path, {}, series.warnings, telemetry.zone()};
   read.file.facts.series = series;
+  SensorReadings models{.series = series};
+  find_models(recording, models);
+  read.file.models = std::move(models.models);
+  read.file.models_from = std::move(models.models_from);
   read.file.facts.skipped = by_cause(telemetry.skipped());
   read.file.facts.stamps = telemetry.stamps();
   read.file.facts.naive_stamps = telemetry.naive_stamps();

@@ -29,7 +29,9 @@ struct TraceFile {
   std::string path;
   TelemetryFacts facts;
   std::vector<std::string> warnings;
-  Zone zone = Zone::fixed(0);  // of stamps without an offset
+  Zone zone = Zone::fixed(0);            // of stamps without an offset
+  std::vector<std::string> models = {};  // SensorReadings'
+  std::string models_from = {};
 };
 
 struct Traces {

@@ -20,9 +20,8 @@
 namespace aggregate_power {
 namespace {
 
-// Between the clocks of recorder and load generator; standard.
-constexpr double kOneHostClock_s = 0.01;
-constexpr double kSeveralHostsClock_s = 0.05;  // under NTP
+// Between the clocks of recorder and load generator, under NTP; standard.
+constexpr double kSeveralHostsClock_s = 0.05;
 
 // What is being put together.
 struct Building {
@@ -141,15 +140,6 @@ void add_sensors_of(SensorReadings& recording, Building& building) {
   for (GatheredReadings& gpu : recording.gpus) add_gpu(recording, model, known, gpu, building);
 }
 
-SensorAccuracy accuracy_of(const UncertaintyOptions& options) {
-  SensorAccuracy accuracy;
-  if (options.sensor_accuracy) {
-    accuracy.shared_gain = *options.sensor_accuracy;
-    accuracy.each_gain = 0;
-  }
-  return accuracy;
-}
-
 double clock_uncertainty_s(const UncertaintyOptions& options,
                            const std::vector<SensorReadings>& recordings) {
   std::size_t hosts = 0;
@@ -205,8 +195,9 @@ void add_uncertainty(ExtraInput& input, Result& result) {
   }
   Building building{options, input.hardware, {}, {}, {}, {}};
   building.question.window = result.load->window;
-  building.question.accuracy = accuracy_of(options);
+  building.question.accuracy = sensor_accuracy(options.sensor_accuracy);
   building.question.place_half_width_s = result.window_half_width_s.value_or(0);
+  building.question.is_placed_by_power = result.is_window_by_power;
   building.question.clock_uncertainty_s = clock_uncertainty_s(options, recordings);
   for (SensorReadings& recording : recordings) add_sensors_of(recording, building);
   building.question.most_threads = threads_for(building.question.gpus, input.may_use_threads);

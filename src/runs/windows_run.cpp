@@ -2,6 +2,7 @@
 #include "runs/windows_run.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <span>
 #include <utility>
@@ -10,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
+#include "aggregate_power/refusal.h"
 #include "base/files/path.h"
 #include "base/text/ascii.h"
 #include "base/text/unicode.h"
@@ -25,6 +27,7 @@
 #include "runs/logged_energies.h"
 #include "runs/processes_run.h"
 #include "runs/repeated_recordings.h"
+#include "runs/trace_sensors.h"
 #include "runs/traces.h"
 #include "runs/window_meter.h"
 #include "runs/witnesses.h"
@@ -76,6 +79,63 @@ WindowRow row_of(const WindowList& list, const WindowTree& tree, std::size_t i,
   }
   return row;
 }
+
+// Intervals for windows.
+class WindowEstimates {
+ public:
+  // Keeps the counters, which the meters take.
+  WindowEstimates(const WindowsRequest& request, const Traces& traces)
+      : options_(request.uncertainty), sensors_(trace_sensors(traces, options_)) {
+    if (!options_.is_wanted) return;
+    for (const PowerTrace& device : traces.devices) power_[device.device()] = &device;
+    for (const DeviceCounter& counter : traces.counters) {
+      counters_[counter.device] = counter.samples;
+    }
+  }
+
+  const TraceSensors& sensors() const { return sensors_; }
+
+  void add_to(WindowRow& row, const std::vector<std::string>& names) const {
+    if (!options_.is_wanted || !row.measured_energy_j()) return;
+    std::vector<GpuReadings> gpus;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const auto power = power_.find(names[i]);
+      if (power == power_.end() || sensors_.models.empty()) {
+        row.no_interval = no_interval("sensor_scope_unknown");
+        return;
+      }
+      const auto counter = counters_.find(names[i]);
+      gpus.push_back(readings_around(
+          *power->second,
+          counter == counters_.end() ? std::span<const CounterSample>() : counter->second, sensors_,
+          row.window, row.gpus[i].power_energy_j.value_or(row.gpus[i].energy_j)));
+    }
+    const EnergyEstimate estimate = estimate_stretch(std::move(gpus), row.window, options_);
+    if (!estimate.is_available()) {
+      row.no_interval = estimate.reasons.front();
+      return;
+    }
+    row.stated = stated(estimate.total);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const GpuEstimate& gpu = estimate.gpus[i];
+      row.gpus[i].stated = stated(gpu.energy);
+      if (gpu.counter && gpu.counter->disagreement) {
+        row.gpus[i].counter_off_j = *gpu.counter->disagreement * gpu.energy.joules;
+        row.gpus[i].repeatability_half_j = gpu.energy.repeatability_high_j() - gpu.energy.joules;
+      }
+    }
+  }
+
+ private:
+  static StatedEnergy stated(const Estimate& energy) {
+    return {energy.joules, energy.low_j(), energy.high_j()};
+  }
+
+  const UncertaintyOptions& options_;
+  TraceSensors sensors_;
+  std::map<std::string, const PowerTrace*> power_;
+  std::map<std::string, std::vector<CounterSample>> counters_;
+};
 
 // Prices each GPU by its own energy in each hour, and all of them by their sums.
 void add_facility_of_window(const FacilityRates& rates, const std::vector<WindowMeter>& meters,
@@ -238,6 +298,7 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   refuse_repeated_recordings(request.telemetry);
   Traces traces = read_traces({request, request.telemetry, request.gpus, true, false,
                                request.accepted, request.max_sample_gap_s});
+  const WindowEstimates estimates(request, traces);
   const std::vector<WindowMeter> meters = meters_of(traces, request.max_sample_gap_s);
   const WindowList list = windows_of(request, {traces.first_unix_s, traces.last_unix_s});
   std::vector<Window> windows;
@@ -250,6 +311,7 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   WindowReportFacts facts = report_facts(request, traces, meters, list, tree);
   facts.witnesses = witnesses.facts();
   facts.rates = rates;
+  facts.has_intervals = request.uncertainty.is_wanted;
   facts.measured = measured_boundary(scope_of(traces));
   WindowsOutcome outcome;
   outcome.err = notes_on(request, traces, facts);
@@ -268,6 +330,7 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   const auto report = window_report(request.format, facts);
   std::string text = report->head();
   std::size_t unmeasured = 0;
+  double shortest_s = std::numeric_limits<double>::infinity();
   std::string first_fault;
   CounterDoubts doubts(facts.gpus);
   OddInWindows odd(traces, facts.gpus);
@@ -281,6 +344,8 @@ WindowsOutcome run_windows(const WindowsRequest& request,
     if (std::string fault = row.fault(facts.gpus); !fault.empty() && unmeasured++ == 0) {
       first_fault = fmt::format("{}: {}", printable(row.name), fault);
     }
+    estimates.add_to(row, facts.gpus);
+    shortest_s = std::min(shortest_s, row.window.duration_s());
     doubts.note(row);
     odd.look_at(row);
     logged.take(row, facts.gpus);
@@ -294,6 +359,13 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   logged.tell(facts, list.named.size(), outcome.err);
   witness_doubts.tell(outcome.err);
   facility_gaps.tell(list.named.size(), outcome.err);
+  if (request.uncertainty.is_wanted) {
+    if (const std::string& why = estimates.sensors().unresolved; !why.empty()) {
+      outcome.err.push_back("note: no interval: " + why);
+    }
+  } else if (std::string note = smear_note(estimates.sensors(), shortest_s); !note.empty()) {
+    outcome.err.push_back(std::move(note));
+  }
   for (std::string& doubt : doubts.notes()) outcome.err.push_back(std::move(doubt));
   if (unmeasured > 0) {
     outcome.err.push_back(fmt::format("{} of {} windows not measured; the first is {}", unmeasured,

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <utility>
+
 #include <algorithm>
 #include <vector>
 
@@ -32,6 +35,23 @@ TEST(WindowEdges, AreBetweenTheLastIdleReadingAndTheFirstOther) {
   EXPECT_NEAR(edges.fall->height_w, -400, 1e-9);
 }
 
+// Means over 1 s, each second: 100 W, and 500 W from 10 to 18, from where it falls to 100 W at 21:
+// the last answers come after the window. A fall in three readings is three steps of a third.
+TEST(WindowEdges, LastAsLongAsTheReadingsFall) {
+  std::vector<PlacedReading> readings;
+  for (const double end_s : {4, 5, 6, 7, 8, 9, 10}) readings.push_back({100, end_s + 0.0, 0.1});
+  for (int end_s = 11; end_s <= 18; ++end_s) readings.push_back({500, end_s + 0.0, 0.1});
+  for (const auto& [watts, end_s] : {std::pair(433.3, 19.0), {300, 20}, {166.7, 21}}) {
+    readings.push_back({watts, end_s, 0.1});
+  }
+  for (int end_s = 22; end_s <= 28; ++end_s) readings.push_back({100, end_s + 0.0, 0.1});
+  const WindowEdges edges = window_edges(readings, 1, {10, 20});
+  ASSERT_TRUE(edges.fall);
+  EXPECT_NEAR(edges.fall->from_unix_s, 18 - 0.1, 1e-9);
+  EXPECT_NEAR(edges.fall->to_unix_s, 22 - 1, 1e-9);
+  EXPECT_NEAR(edges.fall->height_w, -400 / std::sqrt(3), 1e-9);
+}
+
 TEST(WindowEdges, AreNoneIfTheLoadGoesOn) {
   const WindowEdges edges = window_edges(load_between(3, 30), 1, kWindow);
   EXPECT_FALSE(edges.rise);
@@ -46,7 +66,7 @@ TEST(WindowEdges, LieInsideTheWindowIfTheReadingsAllowIt) {
   EXPECT_FALSE(rise_inside({8.3, 9.4, 400}, kWindow));
   const auto fall = fall_inside({19.3, 20.4, -400}, kWindow);
   ASSERT_TRUE(fall);
-  EXPECT_EQ(fall->from_unix_s, 19.3);
+  EXPECT_EQ(fall->from_unix_s, 20 - 0.35);  // a benchmark ends with its last answers
   EXPECT_EQ(fall->to_unix_s, 20);
   EXPECT_FALSE(fall_inside({20.3, 21.4, -400}, kWindow));
 }

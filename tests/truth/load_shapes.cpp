@@ -116,6 +116,25 @@ void limit_to(std::vector<double>& share, const Work& work, double start_s, doub
   }
 }
 
+// A benchmark of a fixed number of requests: power rises with the window, and the last requests end
+// one after the other, around the window's end.
+std::vector<double> batch(const Work& work, double duration_s, Random& random) {
+  const double level = random.uniform(0.55, 0.86);
+  const double swing = random.uniform(0.002, 0.015);
+  const double round_s = random.uniform(8, 30);
+  const double rise_s = random.uniform(0.1, 0.6);
+  const double fall_s = random.uniform(0.2, 2.8);
+  const double fall_from_s = duration_s - random.uniform(0.5, 1) * fall_s;
+  std::vector<double> share(work.cells);
+  for (std::size_t i = 0; i < work.cells; ++i) {
+    const double at_s = work.at(i);
+    const double in = std::clamp(at_s / rise_s, 0.0, 1.0);
+    const double out = std::clamp(1 - (at_s - fall_from_s) / fall_s, 0.0, 1.0);
+    share[i] = level * std::min(in, out) * (1 + swing * std::sin(6.28 * at_s / round_s));
+  }
+  return share;
+}
+
 std::vector<double> draw(Shape shape, const Work& work, double duration_s, double turn,
                          Random& random) {
   switch (shape) {
@@ -140,6 +159,8 @@ std::vector<double> draw(Shape shape, const Work& work, double duration_s, doubl
         default:
           return std::vector(work.cells, random.uniform(0.55, 0.86));
       }
+    case Shape::batch:
+      return batch(work, duration_s, random);
     case Shape::steady:
       break;
   }
@@ -149,8 +170,8 @@ std::vector<double> draw(Shape shape, const Work& work, double duration_s, doubl
 }  // namespace
 
 std::string name_of(Shape shape) {
-  static const char* const kNames[] = {"steady", "serving", "training",   "pipeline",
-                                       "bursts", "cap",     "throttling", "edges"};
+  static const char* const kNames[] = {"steady", "serving",    "training", "pipeline", "bursts",
+                                       "cap",    "throttling", "edges",    "batch"};
   return kNames[static_cast<std::size_t>(shape)];
 }
 
@@ -204,7 +225,7 @@ TrueLoad make_load(Shape shape, double duration_s, std::size_t gpus, double lead
       const double turn = static_cast<double>(gpu) / static_cast<double>(gpus);
       share = pipeline(work, turn, shape_random);
     }
-    limit_to(share, work, start_s, end_s, rise_s, fall_s);
+    if (shape != Shape::batch) limit_to(share, work, start_s, end_s, rise_s, fall_s);
     const double level = 1 + random.normal(0.02);
     const std::vector<double> own = slow_noise(work, random.uniform(1, 10), random);
     const std::vector<double> fast = slow_noise(work, 0.02, random);

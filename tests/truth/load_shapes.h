@@ -11,10 +11,10 @@ namespace truth {
 
 using aggregate_power::Window;
 
-enum class Shape { steady, serving, training, pipeline, bursts, cap, throttling, edges };
-inline constexpr Shape kShapes[] = {Shape::steady,     Shape::serving, Shape::training,
-                                    Shape::pipeline,   Shape::bursts,  Shape::cap,
-                                    Shape::throttling, Shape::edges};
+enum class Shape { steady, serving, training, pipeline, bursts, cap, throttling, edges, batch };
+inline constexpr Shape kShapes[] = {
+    Shape::steady, Shape::serving, Shape::training,   Shape::pipeline,
+    Shape::bursts, Shape::cap,     Shape::throttling, Shape::edges};  // batch is a class of its own
 std::string name_of(Shape shape);
 
 // Power of one GPU; times are seconds from the window's start.

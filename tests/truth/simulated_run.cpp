@@ -1,6 +1,8 @@
 // Looks at a known load through sensors and recorders.
 #include "truth/simulated_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -45,6 +47,8 @@ Board draw_board(Sensor sensor, Random& random) {
     case Sensor::average_1s:
       board.window_s = std::clamp(1.02 + random.normal(0.035), 0.95, 1.12);
       break;
+    case Sensor::exact_1s:
+      return board;
     case Sensor::full_100ms:
       board.window_s = 0.1;
       break;
@@ -89,6 +93,16 @@ std::vector<double> asking_times(double duration_s, double period_s, bool gaps, 
       gap_until_s = asked_s + random.uniform(1.2, 2.8);
     }
     if (asked_s >= gap_until_s) times.push_back(asked_s);
+  }
+  return times;
+}
+
+// The same by a loop that is never late.
+std::vector<double> punctual_times(double duration_s, double period_s, Random& random) {
+  std::vector<double> times;
+  for (double at_s = -kLead_s + 2.5 + random.uniform() * period_s;
+       at_s < duration_s + kLead_s - 2.5; at_s += period_s) {
+    times.push_back(at_s);
   }
   return times;
 }
@@ -243,12 +257,25 @@ std::vector<RunClass> run_classes() {
         std::pair("gaps", Fault::gaps)}) {
     classes.push_back({"long", name, all, averages, {1}, false, fault, true, true});
   }
+  for (const double period_s : {0.9, 0.98, 1.0, 1.012, 1.05, 1.5, 2.0}) {
+    classes.push_back({"sampling",
+                       fmt::format("every {} s", period_s),
+                       {Shape::batch, Shape::batch, Shape::edges, Shape::serving, Shape::training, Shape::pipeline},
+                       {Sensor::exact_1s},
+                       {period_s},
+                       false,
+                       Fault::none,
+                       true,
+                       false,
+                       true});
+  }
   return classes;
 }
 
 std::vector<SensorModel> known_of(Sensor sensor) {
   switch (sensor) {
     case Sensor::average_1s:
+    case Sensor::exact_1s:
       return {SensorModel{}};
     case Sensor::full_100ms:
       return {SensorModel{.window_s = 0.1}};
@@ -272,11 +299,17 @@ SimulatedRun simulate(const RunClass& run_class, std::uint64_t seed) {
   run.period_s = pick(run_class.periods_s, random);
   const auto [shortest_s, longest_s] =
       run_class.is_long ? std::pair(300.0, 1200.0) : std::pair(10.0, 120.0);
-  const double duration_s = std::exp(random.uniform(std::log(shortest_s), std::log(longest_s)));
-  const std::size_t gpus = std::size_t{1} << random.below(4);
+  double duration_s = std::exp(random.uniform(std::log(shortest_s), std::log(longest_s)));
+  std::size_t gpus = std::size_t{1} << random.below(4);
+  if (run_class.is_punctual) {
+    duration_s = random.uniform(25, 45);
+    gpus = 8;
+  }
   const TrueLoad load = make_load(run.shape, duration_s, gpus, kLead_s, random);
   const std::vector<double> times =
-      asking_times(duration_s, run.period_s, run_class.fault == Fault::gaps, random);
+      run_class.is_punctual
+          ? punctual_times(duration_s, run.period_s, random)
+          : asking_times(duration_s, run.period_s, run_class.fault == Fault::gaps, random);
 
   const Board typical = draw_board(run.sensor, random);
   const double shared_gain = random.normal(0.022);

@@ -31,11 +31,12 @@ void count(VerdictFigures& figures, bool due, bool given) {
 std::string line_of(const ClassFigures& one) {
   const Figures& f = one.figures;
   return fmt::format(
-      "{:9} {:22} {:5} {:7.3f} {:7.3f} {:8.3f} {:7.2f} {:6.1f} {:7.2f} {:6.1f} "
+      "{:9} {:22} {:5} {:7.3f} {:7.3f} {:8.3f} {:7.2f} {:6.1f} {:5.1f} {:5.1f} {:7.2f} {:6.1f} "
       "{:6.1f} {:6.2f}\n",
       one.group, one.name, f.runs, 100 * f.mean_error, 100 * f.p95_error, 100 * f.trapezoid_error,
-      100 * f.repeatability_width, 100 * f.repeatability_coverage, 100 * f.full_width,
-      100 * f.full_coverage, 100 * f.share_given, f.root_mean_square_sigmas);
+      100 * f.repeatability_width, 100 * f.repeatability_coverage, 100 * f.truths_above,
+      100 * f.truths_below, 100 * f.full_width, 100 * f.full_coverage, 100 * f.share_given,
+      f.root_mean_square_sigmas);
 }
 
 }  // namespace
@@ -71,6 +72,9 @@ Figures figures_of(const std::vector<Judged>& judged) {
     figures.repeatability_width += one.repeatability_width;
     figures.full_width += one.full_width;
     figures.repeatability_coverage += one.is_repeatable;
+    const bool is_above = !one.is_repeatable && one.repeatability_sigmas < 0;
+    figures.truths_above += is_above;
+    figures.truths_below += !one.is_repeatable && !is_above;
     figures.full_coverage += one.is_covered;
     figures.root_mean_square_sigmas += one.repeatability_sigmas * one.repeatability_sigmas;
   }
@@ -78,8 +82,8 @@ Figures figures_of(const std::vector<Judged>& judged) {
   const double given = static_cast<double>(errors.size());
   for (double* const figure :
        {&figures.mean_error, &figures.trapezoid_error, &figures.repeatability_width,
-        &figures.full_width, &figures.repeatability_coverage, &figures.full_coverage,
-        &figures.root_mean_square_sigmas}) {
+        &figures.full_width, &figures.repeatability_coverage, &figures.truths_above,
+        &figures.truths_below, &figures.full_coverage, &figures.root_mean_square_sigmas}) {
     *figure /= given;
   }
   figures.root_mean_square_sigmas = std::sqrt(figures.root_mean_square_sigmas);
@@ -133,6 +137,7 @@ TruthTable make_truth_table(std::size_t runs, std::uint64_t first_seed, const st
         fmt::print(" [{} {:.2f}]", part.name, 100 * part.joules / estimate.total.joules);
       }
       for (const auto& verdict : estimate.verdicts) fmt::print(" {}", verdict.code);
+      for (const auto& assumed : estimate.assumptions) fmt::print(" {}", assumed);
       fmt::print("\n");
     }
     table.classes.push_back({run_class.group, run_class.name, figures_of(judged)});
@@ -141,8 +146,8 @@ TruthTable make_truth_table(std::size_t runs, std::uint64_t first_seed, const st
     }
     auto& group = groups.back().second;
     group.insert(group.end(), judged.begin(), judged.end());
-    const bool is_of_goals =
-        run_class.group != "clock" && run_class.has_limit && !run_class.is_long;
+    const bool is_of_goals = run_class.group != "clock" && !run_class.is_punctual &&
+                             run_class.has_limit && !run_class.is_long;
     if (is_of_goals) all.insert(all.end(), judged.begin(), judged.end());
   }
   for (const auto& [name, judged] : groups) table.groups.push_back({name, "", figures_of(judged)});
@@ -167,7 +172,7 @@ const VerdictFigures& TruthTable::verdict(const std::string& code) const {
 
 std::string as_text(const TruthTable& table) {
   std::string text =
-      "in percent                         runs   error     p95  trapez.  repeat. cover.    full "
+      "in percent                         runs   error     p95  trapez.  repeat. cover. above below    full "
       "cover.  given sigmas\n";
   for (const ClassFigures& one : table.classes) text += line_of(one);
   text += '\n';

@@ -18,9 +18,9 @@ struct Judged {
   double trapezoid_error = 0;
   double repeatability_width = 0;
   double full_width = 0;
-  bool is_repeatable = false;  // the sensor's own energy is in the narrow interval
-  bool is_covered = false;     // the energy that flowed is in the wide one
-  double repeatability_sigmas = 0;
+  bool is_repeatable = false;       // the sensor's own energy is in the narrow interval
+  bool is_covered = false;          // the energy that flowed is in the wide one
+  double repeatability_sigmas = 0;  // positive: the estimate is above the truth
 };
 Judged judge(const SimulatedRun& run, const aggregate_power::EnergyEstimate& estimate);
 
@@ -31,6 +31,8 @@ struct Figures {
   double trapezoid_error = 0;
   double repeatability_width = 0;
   double repeatability_coverage = 0;
+  double truths_above = 0;  // the narrow interval
+  double truths_below = 0;
   double full_width = 0;
   double full_coverage = 0;
   double share_given = 0;
