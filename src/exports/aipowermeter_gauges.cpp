@@ -102,15 +102,17 @@ std::vector<GaugeFamily> aipowermeter_gauges(const Exported& exported,
     const auto power = run.run.number("avg_total_gpu_power_w");
     if (!power) continue;
     families[draw_gpu].samples.push_back(
-        {run_labels(run), power->value, run.run.start_unix_s, run.end_unix_s()});
+        {{run_labels(run)}, power->value, run.run.start_unix_s, run.end_unix_s()});
   }
   const std::vector<std::string> names = recording_names(recordings);
   for (std::size_t i = 0; i < recordings.size(); ++i) {
     const std::string text = read_whole(opened_recording(recordings[i]), kWholeRecording);
     const auto readings = aipm_readings(last_metrics(text));
+    const auto label =
+        std::make_shared<const std::vector<GaugeLabel>>(std::vector<GaugeLabel>{{"run", names[i]}});
     for (std::size_t gauge = 0; gauge < kAipmGauges; ++gauge) {
       if (!readings[gauge]) continue;
-      families[gauge].samples.push_back({{{"run", names[i]}}, *readings[gauge]});
+      families[gauge].samples.push_back({{label}, *readings[gauge]});
     }
   }
   return families;

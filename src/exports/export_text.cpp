@@ -25,7 +25,7 @@ void warn_of_lost_times(const std::vector<GaugeFamily>& families,
   std::string first;
   for (const GaugeFamily& family : families) {
     for (const GaugeSample& sample : family.samples) {
-      const std::string& run = sample.labels.front().value;
+      const std::string& run = sample.labels.common->front().value;
       if (sample.end_unix_s > 0) continue;
       if (known.empty()) first = run;
       known.insert(run);

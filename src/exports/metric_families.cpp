@@ -154,10 +154,8 @@ class RunGauges {
 
  private:
   void add(Gauge gauge, double value, std::vector<GaugeLabel> more = {}) {
-    std::vector<GaugeLabel> labels = labels_;
-    std::ranges::move(more, std::back_inserter(labels));
     table_.add(std::move(gauge),
-               {std::move(labels), value, run_.run.start_unix_s, run_.end_unix_s()});
+               {{labels_, std::move(more)}, value, run_.run.start_unix_s, run_.end_unix_s()});
   }
 
   void add_count(const char* name, const char* help, std::int64_t count) {
@@ -278,19 +276,20 @@ class RunGauges {
   FamilyTable& table_;
   const ExportedRun& run_;
   const FacilityRates& rates_;
-  std::vector<GaugeLabel> labels_;
+  std::shared_ptr<const std::vector<GaugeLabel>> labels_;
 };
 
 void add_window(FamilyTable& table, const std::string& file, const ExportedWindow& window) {
+  const auto labels = std::make_shared<const std::vector<GaugeLabel>>(
+      std::vector<GaugeLabel>{{"run", file},
+                              {"window", label_value(window.name)},
+                              {"number", std::to_string(window.number)}});
   const auto add = [&](Gauge gauge, const std::optional<double>& value,
                        std::vector<GaugeLabel> more = {}) {
     if (!value) return;
-    std::vector<GaugeLabel> labels = {{"run", file},
-                                      {"window", label_value(window.name)},
-                                      {"number", std::to_string(window.number)}};
-    std::ranges::move(more, std::back_inserter(labels));
-    table.add(std::move(gauge),
-              {std::move(labels), *value, window.window.start_unix_s, window.window.end_unix_s});
+    table.add(
+        std::move(gauge),
+        {{labels, std::move(more)}, *value, window.window.start_unix_s, window.window.end_unix_s});
   };
   add({"window_valid", GaugeUnit::none, "1 if all GPUs were measured in the window, 0 if not",
        true},
@@ -316,10 +315,10 @@ void add_window(FamilyTable& table, const std::string& file, const ExportedWindo
 
 }  // namespace
 
-std::vector<GaugeLabel> run_labels(const ExportedRun& run) {
+std::shared_ptr<const std::vector<GaugeLabel>> run_labels(const ExportedRun& run) {
   std::vector<GaugeLabel> labels = {{"run", run.name}};
   for (const auto& [key, value] : run.configuration) labels.push_back({label_name(key), value});
-  return labels;
+  return std::make_shared<const std::vector<GaugeLabel>>(std::move(labels));
 }
 
 std::string label_name(std::string_view key) {

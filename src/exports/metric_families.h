@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,8 +22,20 @@ struct GaugeLabel {
   std::string value;
 };
 
+// The samples of one run share most labels; of many runs, copies would take most of the memory.
+struct GaugeLabels {
+  std::shared_ptr<const std::vector<GaugeLabel>> common;  // never null, and never empty
+  std::vector<GaugeLabel> own = {};                       // after the common ones
+
+  template <typename Take>
+  void for_each(Take take) const {
+    for (const GaugeLabel& label : *common) take(label);
+    for (const GaugeLabel& label : own) take(label);
+  }
+};
+
 struct GaugeSample {
-  std::vector<GaugeLabel> labels;
+  GaugeLabels labels;
   double value = 0;
   double start_unix_s = 0;  // of the window; 0: unknown
   double end_unix_s = 0;
@@ -43,7 +56,7 @@ inline constexpr std::size_t kMostWindowSeries = 10000;
 std::vector<GaugeFamily> gauge_families(const Exported& exported);
 
 // What the labels of a run's samples begin with: run, and its configuration.
-std::vector<GaugeLabel> run_labels(const ExportedRun& run);
+std::shared_ptr<const std::vector<GaugeLabel>> run_labels(const ExportedRun& run);
 
 // A label's name for a member of an aggregate: "parallelism.tp" is parallelism_tp. Names that this
 // program uses itself, such as gpu, get the prefix config_.

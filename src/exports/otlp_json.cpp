@@ -1,6 +1,7 @@
 // Writes resourceMetrics, scopeMetrics, metrics, dataPoints; 64-bit integers are strings.
 #include "exports/otlp_json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -29,11 +30,14 @@ OtlpJson attribute(const std::string& key, const std::string& value) {
   return {{"key", key}, {"value", {{"stringValue", value}}}};
 }
 
+std::string dumped(const OtlpJson& json) {
+  return json.dump(-1, ' ', false, OtlpJson::error_handler_t::replace);
+}
+
 OtlpJson data_point(const GaugeSample& sample, bool is_count) {
   OtlpJson attributes = OtlpJson::array();
-  for (const GaugeLabel& label : sample.labels) {
-    attributes.push_back(attribute(label.name, label.value));
-  }
+  sample.labels.for_each(
+      [&](const GaugeLabel& label) { attributes.push_back(attribute(label.name, label.value)); });
   OtlpJson point = {{"attributes", std::move(attributes)}};
   if (sample.start_unix_s > 0) point["startTimeUnixNano"] = nanoseconds(sample.start_unix_s);
   point["timeUnixNano"] = nanoseconds(sample.end_unix_s);
@@ -45,34 +49,35 @@ OtlpJson data_point(const GaugeSample& sample, bool is_count) {
   return point;
 }
 
-OtlpJson metric_of(const GaugeFamily& family) {
-  OtlpJson points = OtlpJson::array();
+// A point is made into text at once: of many runs, values in memory would take a hundred times as
+// much.
+void write_metric(const GaugeFamily& family, std::string& text) {
+  const auto has_time = [](const GaugeSample& sample) { return sample.end_unix_s > 0; };
+  if (std::ranges::none_of(family.samples, has_time)) return;
+  std::string head = dumped({{"name", "aggregate_power." + family.name},
+                             {"description", family.help},
+                             {"unit", ucum(family.unit)}});
+  head.pop_back();
+  text += (text.ends_with('[') ? "" : ",") + head + ",\"gauge\":{\"dataPoints\":[";
   for (const GaugeSample& sample : family.samples) {
-    if (sample.end_unix_s > 0) points.push_back(data_point(sample, family.is_count));
+    if (!has_time(sample)) continue;
+    if (!text.ends_with('[')) text += ',';
+    text += dumped(data_point(sample, family.is_count));
   }
-  if (points.empty()) return nullptr;
-  return {{"name", "aggregate_power." + family.name},
-          {"description", family.help},
-          {"unit", ucum(family.unit)},
-          {"gauge", {{"dataPoints", std::move(points)}}}};
+  text += "]}}";
 }
 
 }  // namespace
 
 std::string otlp_json(const std::vector<GaugeFamily>& families) {
-  OtlpJson metrics = OtlpJson::array();
-  for (const GaugeFamily& family : families) {
-    OtlpJson metric = metric_of(family);
-    if (!metric.is_null()) metrics.push_back(std::move(metric));
-  }
-  OtlpJson scope = {{"scope", {{"name", "aggregate-power"}, {"version", AGGREGATE_POWER_VERSION}}},
-                    {"metrics", std::move(metrics)}};
-  OtlpJson resource = {
-      {"resource",
-       {{"attributes", OtlpJson::array({attribute("service.name", "aggregate-power")})}}},
-      {"scopeMetrics", OtlpJson::array({std::move(scope)})}};
-  const OtlpJson all = {{"resourceMetrics", OtlpJson::array({std::move(resource)})}};
-  return all.dump(-1, ' ', true, OtlpJson::error_handler_t::replace) + "\n";
+  const OtlpJson resource = {
+      {"attributes", OtlpJson::array({attribute("service.name", "aggregate-power")})}};
+  const OtlpJson scope = {{"name", "aggregate-power"}, {"version", AGGREGATE_POWER_VERSION}};
+  std::string text = fmt::format(
+      "{{\"resourceMetrics\":[{{\"resource\":{},\"scopeMetrics\":[{{\"scope\":{},\"metrics\":[",
+      dumped(resource), dumped(scope));
+  for (const GaugeFamily& family : families) write_metric(family, text);
+  return text + "]}]}]}\n";
 }
 
 }  // namespace aggregate_power

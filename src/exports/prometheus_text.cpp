@@ -26,12 +26,12 @@ std::string escaped_text(std::string_view text, bool has_quotes) {
   return escaped;
 }
 
-std::string labels_text(const std::vector<GaugeLabel>& labels) {
+std::string labels_text(const GaugeLabels& labels) {
   std::string text;
-  for (const GaugeLabel& label : labels) {
+  labels.for_each([&](const GaugeLabel& label) {
     text += fmt::format("{}{}=\"{}\"", text.empty() ? "" : ",", label.name,
                         escaped_text(label.value, true));
-  }
+  });
   return text.empty() ? text : fmt::format("{{{}}}", text);
 }
 
