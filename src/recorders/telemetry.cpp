@@ -75,11 +75,12 @@ void Telemetry::read_rows(const TakeStates& take, GpuQuantitySet states) {
   if (counters_ != nullptr) {
     counters.take = [&](std::span<const Reading> readings) { counters_->take(moved(readings)); };
   }
-  read_({zone_, states, uses_threads_, counters_ != nullptr ? &counters : nullptr},
-        [&](std::span<const Reading> readings, const RowStates& of_rows) {
-          take(moved(readings), of_rows);
-        },
-        head_.counts);
+  read_(
+      {zone_, states, uses_threads_, counters_ != nullptr ? &counters : nullptr},
+      [&](std::span<const Reading> readings, const RowStates& of_rows) {
+        take(moved(readings), of_rows);
+      },
+      head_.counts);
   if (counters_ != nullptr) counters_->counts = std::move(counters.counts);
   for (Window& pause : head_.counts.pauses) {
     pause = {pause.start_unix_s + offset_s, pause.end_unix_s + offset_s};

@@ -496,8 +496,8 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
   Reasons doubts =
       series_doubts(question_.recording, samples, telemetry.devices(),
                     {window, question_.request.max_sample_gap_s, question_.request.clock_offset_s});
-  doubts.add(
-      window_doubts(samples, window, {question_.request.host, question_.request.clock_offset_s}));
+  doubts.add(runs::window_doubts(samples, window,
+                                 {question_.request.host, question_.request.clock_offset_s}));
   if (question_.request.schema_version == 2) {
     found.integration.reasons.add(doubts);
     name_silent(telemetry, keeper_->silent(), found.integration.reasons);
