@@ -33,9 +33,9 @@ void group_by_way(Options& options) {
     options.at(of_package).needs("--power-dir").in_group("On several nodes");
   }
   for (const char* const of_node :
-       {"--artifact-dir", "--gpus", "--max-sample-gap", "--clock-offset", "--columns", "--timestamp-column",
-        "--power-column", "--device-column", "--power-unit", "--timezone", "--profile-timezone",
-        "--idle", "--requests", "--per-request", "--share", "--phases"}) {
+       {"--artifact-dir", "--gpus", "--max-sample-gap", "--clock-offset", "--columns",
+        "--timestamp-column", "--power-column", "--device-column", "--power-unit", "--timezone",
+        "--profile-timezone", "--idle", "--requests", "--per-request", "--share", "--phases"}) {
     options.at(of_node).excludes("--power-dir").in_group("On one node");
   }
 }

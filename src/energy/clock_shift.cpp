@@ -128,7 +128,7 @@ std::optional<LoadSpan> load_span(std::span<const Sample> samples, const LoadCro
       std::abs(crossings.down_unix_s - age_s - window.end_unix_s) > reach_s) {
     return std::nullopt;
   }
-  // Other loads beside it hide how much energy an edge has.
+  // Other loads next to it hide how much energy an edge has.
   const bool is_rough = !crossings.are_only;
   const std::optional<double> rise =
       is_rough ? crossings.up_unix_s : sharp_edge(samples, crossings.up_unix_s);

@@ -22,8 +22,9 @@ struct LoadSpan {
 };
 
 // When power crossed the middle between idle and load. Nullopt: it did not rise once and fall once.
-// Where it also did elsewhere, in a warm-up before the load or an evaluation after it, those nearest
-// to the window's edges count, if they are near, power is idle outside of them and up inside.
+// Where it also did elsewhere, in a warm-up before the load or an evaluation after it, those
+// nearest to the window's edges count, if they are near, power is idle outside of them and up
+// inside.
 struct LoadCrossings {
   double up_unix_s = 0;
   double down_unix_s = 0;

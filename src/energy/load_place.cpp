@@ -9,7 +9,7 @@
 
 #include "energy/placed_readings.h"
 
-namespace aggregate_power {
+namespace aggregate_power::energy {
 namespace {
 
 constexpr double kZoneStep_s = 900;
@@ -109,7 +109,7 @@ std::optional<double> PowerCells::mean_w(Window stretch) const {
          (cell_s_ * static_cast<double>(end - begin));
 }
 
-// A stretch that may be a load, and what is beside it.
+// A stretch that may be a load, and the power next to it.
 struct SeenLoad {
   Window stretch;
   double inside_w = 0;
@@ -282,7 +282,7 @@ void LoadSearch::look_at(double rise_unix_s, double fall_unix_s) {
     return;
   }
   const bool is_as_long = std::abs(rise_s - fall_s) <= blur_s_;
-  // The end of a load with a warm-up before it is that of the load.
+  // A load with a warm-up before it ends where the window should.
   const double offset_s = is_as_long ? (rise_s + fall_s) / 2 : fall_s;
   const auto window_w = cells_.mean_w(window_);
   if (!window_w) return;
@@ -370,4 +370,4 @@ std::optional<LoadElsewhere> load_elsewhere(std::span<const std::span<const Samp
   return LoadSearch(cells, window, std::max(period_s, cell_s)).find();
 }
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::energy

@@ -7,7 +7,7 @@
 
 #include "aggregate_power/sample.h"
 
-namespace aggregate_power {
+namespace aggregate_power::energy {
 
 // A load that is as long as a window, and elsewhere.
 struct LoadElsewhere {
@@ -37,4 +37,4 @@ struct LoadElsewhere {
 std::optional<LoadElsewhere> load_elsewhere(std::span<const std::span<const Sample>> gpus,
                                             Window window);
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::energy

@@ -31,7 +31,7 @@ OtlpJson attribute(const std::string& key, const std::string& value) {
 }
 
 std::string dumped(const OtlpJson& json) {
-  return json.dump(-1, ' ', false, OtlpJson::error_handler_t::replace);
+  return json.dump(-1, ' ', true, OtlpJson::error_handler_t::replace);
 }
 
 OtlpJson data_point(const GaugeSample& sample, bool is_count) {

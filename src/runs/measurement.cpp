@@ -533,8 +533,8 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
   Reasons doubts =
       series_doubts(question_.recording, *keeper_, telemetry.devices(),
                     {window, question_.request.max_sample_gap_s, question_.request.clock_offset_s});
-  doubts.add(
-      window_doubts(samples, window, {question_.request.host, question_.request.clock_offset_s}));
+  doubts.add(runs::window_doubts(samples, window,
+                                 {question_.request.host, question_.request.clock_offset_s}));
   const Reasons clock = clock_doubts(question_.recording, telemetry, *keeper_, window);
   add_clock_doubts(clock, doubts);
   if (question_.request.schema_version == 2) {

@@ -67,7 +67,7 @@ struct RunOptions : RecordingOptions {
   GpuSelection gpus = {};    // for a run on one node
   double max_sample_gap_s = kDefaultMaxSampleGapS;
   double clock_offset_s = 0;  // to be added to the recording's times
-  std::string idle = {};  // where idle power is from, as --idle says it; empty: not asked for
+  std::string idle = {};      // where idle power is from, as --idle says it; empty: not asked for
   UncertaintyOptions uncertainty = {};
   bool extended = false;              // schema 2: write the dashboard's keys too
   std::vector<Reason> accepted = {};  // with these reasons, too, the run is published

@@ -9,7 +9,7 @@
 #include "base/files/tree.h"
 #include "loads/load_generator.h"
 
-namespace aggregate_power {
+namespace aggregate_power::runs {
 namespace {
 
 constexpr std::size_t kMostResults = 200;
@@ -55,4 +55,4 @@ std::vector<WallStamp> end_stamps_beside(const std::string& path, std::string_vi
   return stamps;
 }
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::runs

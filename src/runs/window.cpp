@@ -174,7 +174,7 @@ struct WindowSearch {
   // Other benchmarks had ended before the load began.
   void fence_by_others() {
     if (options.result.empty() || !reading.clues.end_stamp) return;
-    for (const WallStamp& other : end_stamps_beside(options.result, reading.generator)) {
+    for (const WallStamp& other : runs::end_stamps_beside(options.result, reading.generator)) {
       fence(other, reading.clues);
     }
   }
@@ -273,7 +273,7 @@ struct WindowSearch {
     for (const std::vector<Sample>& device : samples.devices()) {
       if (!device.empty()) gpus.emplace_back(device);
     }
-    const auto load = load_elsewhere(gpus, likely);
+    const auto load = energy::load_elsewhere(gpus, likely);
     if (!load || load->offset_s > 0 || !load->others_s.empty()) return std::nullopt;
     PlacementRange there = range;
     there.likely_start_s = range.likely_start_s + load->offset_s;

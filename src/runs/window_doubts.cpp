@@ -11,14 +11,14 @@
 #include "base/text/unicode.h"
 #include "energy/load_place.h"
 
-namespace aggregate_power {
+namespace aggregate_power::runs {
 namespace {
 
 std::string later_or_earlier(double offset_s) {
   return fmt::format("{:.1f} s {}", std::abs(offset_s), offset_s > 0 ? "later" : "earlier");
 }
 
-std::string others_text(const LoadElsewhere& load) {
+std::string others_text(const energy::LoadElsewhere& load) {
   constexpr std::size_t kMostNamed = 3;
   std::string text;
   for (std::size_t i = 0; i < std::min(load.others_s.size(), kMostNamed); ++i) {
@@ -27,7 +27,8 @@ std::string others_text(const LoadElsewhere& load) {
   return text;
 }
 
-std::string outside_text(const LoadElsewhere& load, Window window, const ClockRemedy& clock) {
+std::string outside_text(const energy::LoadElsewhere& load, Window window,
+                         const ClockRemedy& clock) {
   const std::string where = fmt::format(
       "the window, {:.1f} s, is idle ({:.0f} W of all GPUs); a load of {:.1f} s ({:.0f} W) is {}{}",
       window.duration_s(), load.window_w, load.length_s, load.load_w,
@@ -42,7 +43,7 @@ std::string outside_text(const LoadElsewhere& load, Window window, const ClockRe
       where, load.offset_s / 900, clock_option(clock, std::round(load.offset_s / 900) * 900));
 }
 
-std::string overlap_text(const LoadElsewhere& load, const ClockRemedy& clock) {
+std::string overlap_text(const energy::LoadElsewhere& load, const ClockRemedy& clock) {
   return fmt::format(
       "power rises and falls {} than the window begins and ends: a clock is wrong; {} moves the recording",
       later_or_earlier(load.offset_s), clock_option(clock, load.offset_s));
@@ -62,7 +63,7 @@ Reasons window_doubts(const Samples& samples, Window window, const ClockRemedy& 
     if (!device.empty()) gpus.emplace_back(device);
   }
   Reasons reasons;
-  const auto load = load_elsewhere(gpus, window);
+  const auto load = energy::load_elsewhere(gpus, window);
   if (load && load->is_window_idle) {
     reasons.add(Reason::load_outside_window, outside_text(*load, window, clock));
   } else if (load) {
@@ -71,4 +72,4 @@ Reasons window_doubts(const Samples& samples, Window window, const ClockRemedy& 
   return reasons;
 }
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::runs

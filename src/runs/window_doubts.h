@@ -7,7 +7,7 @@
 #include "aggregate_power/sample.h"
 #include "core/telemetry/samples.h"
 
-namespace aggregate_power {
+namespace aggregate_power::runs {
 
 // How a command corrects the recording's clock.
 struct ClockRemedy {
@@ -20,4 +20,4 @@ std::string clock_option(const ClockRemedy& clock, double ahead_s);
 // load_outside_window and clock_offset_suspected, by load_elsewhere(). `samples` are sorted.
 Reasons window_doubts(const Samples& samples, Window window, const ClockRemedy& clock);
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::runs

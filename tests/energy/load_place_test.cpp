@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace aggregate_power {
+namespace aggregate_power::energy {
 namespace load_place_test {
 
 constexpr double kStart = 1788852000;
@@ -110,4 +110,4 @@ TEST(LoadElsewhere, IsAZoneAwayByWholeQuarterHours) {
 }
 
 }  // namespace load_place_test
-}  // namespace aggregate_power
+}  // namespace aggregate_power::energy

@@ -182,11 +182,11 @@ PlaceFigures judge_clock(Margin margin, Shape shape, std::uint64_t seed) {
 
   PlaceFigures figures;
   figures.good = 1;
-  figures.refused = aggregate_power::load_elsewhere(spans_of(gpus), right) ? 1 : 0;
+  figures.refused = aggregate_power::energy::load_elsewhere(spans_of(gpus), right) ? 1 : 0;
   const double least_s = std::max(5.0, 0.05 * length_s) + 1;
   const double off_s = random.uniform(least_s, 120) * (random.chance(0.5) ? 1 : -1);
   const Window window = {right.start_unix_s + off_s, right.end_unix_s + off_s};
-  const auto load = aggregate_power::load_elsewhere(spans_of(gpus), window);
+  const auto load = aggregate_power::energy::load_elsewhere(spans_of(gpus), window);
   figures.moved = 1;
   if (!load) {
     figures.wrong = std::abs(energy_j(gpus, window) / true_j - 1) > kWrong ? 1 : 0;
