@@ -149,9 +149,9 @@ std::vector<std::string> warnings_of(const HostReading& reading, const std::stri
 }
 
 // Recordings of several hosts were gathered: the times of their files are of the copies.
-void judge_zone(const Recording& recording, const OwnZone& own, Measurement& measurement) {
+void judge_zone(const Recording& recording, const runs::OwnZone& own, Measurement& measurement) {
   if (!measurement.telemetry) return;
-  OwnZoneFinding finding = own.finding(recording, *measurement.telemetry, std::nullopt);
+  runs::OwnZoneFinding finding = own.finding(recording, *measurement.telemetry, std::nullopt);
   if (!finding.contradiction.empty()) {
     measurement.integration.reasons = {};
     measurement.integration.reasons.add(Reason::timezone_ambiguous,
@@ -167,7 +167,7 @@ void measure_host(const Recording& recording, const Load& load, const HostReadin
   LoadEdgeFinder edges(moved.window);
   MeasurementRequest wanted{options};
   wanted.expected_num_gpus.reset();  // the number given is for all hosts together
-  OwnZone own(moved.window);
+  runs::OwnZone own(moved.window);
   const bool lacks_zone = recording.lacks_zone();
   wanted.also = [&](std::span<const Reading> readings) {
     edges.take(readings);
