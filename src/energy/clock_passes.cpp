@@ -5,7 +5,7 @@
 #include <cmath>
 #include <optional>
 
-namespace aggregate_power {
+namespace aggregate_power::energy {
 namespace {
 
 constexpr double kPassFall_s = 3;
@@ -18,8 +18,11 @@ constexpr std::size_t kFewestPassRows = 3;
 constexpr std::size_t kFewestJoinedRows = 20;
 
 bool begin_and_end_together(const ClockPass& a, const ClockPass& b) {
-  return std::abs(a.first_unix_s - b.first_unix_s) <= kPassAround_s &&
-         std::abs(a.last_unix_s - b.last_unix_s) <= kPassAround_s;
+  constexpr double kTogether = 0.1;  // of the shorter one
+  const double shorter_s = std::min(a.last_unix_s - a.first_unix_s, b.last_unix_s - b.first_unix_s);
+  const double most_s = std::clamp(kTogether * shorter_s, kPassFall_s, kPassAround_s);
+  return std::abs(a.first_unix_s - b.first_unix_s) <= most_s &&
+         std::abs(a.last_unix_s - b.last_unix_s) <= most_s;
 }
 
 }  // namespace
@@ -119,4 +122,4 @@ std::vector<SharedTime> ClockPasses::shared() const {
   return found;
 }
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::energy

@@ -10,7 +10,7 @@
 
 #include "aggregate_power/sample.h"
 
-namespace aggregate_power {
+namespace aggregate_power::energy {
 
 // Rows of one device whose times follow each other at its usual interval.
 struct ClockPass {
@@ -72,4 +72,4 @@ class ClockPasses {
   double last_unix_s_ = 0;
 };
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::energy

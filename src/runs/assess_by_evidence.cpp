@@ -149,7 +149,7 @@ ZonedResult assess_in_own_zone(const MeasurementRequest& request, Window window,
                                const Recording& recording, const Assess& assess,
                                const OtherWitnesses& witnesses) {
   if (!recording.lacks_zone()) return {.result = assess(request)};
-  OwnZone own(window);
+  runs::OwnZone own(window);
   MeasurementRequest looked = request;
   looked.also = [&](std::span<const Reading> readings) {
     if (request.also) request.also(readings);
@@ -157,7 +157,8 @@ ZonedResult assess_in_own_zone(const MeasurementRequest& request, Window window,
   };
   ZonedResult zoned{.result = assess(looked)};
   if (!zoned.result.telemetry) return zoned;
-  OwnZoneFinding finding = own.finding(recording, *zoned.result.telemetry, witnesses.file_unix_s);
+  runs::OwnZoneFinding finding =
+      own.finding(recording, *zoned.result.telemetry, witnesses.file_unix_s);
   if (!finding.contradiction.empty()) {
     zoned.result.reasons = Reasons();
     zoned.result.reasons.add(Reason::timezone_ambiguous, std::move(finding.contradiction));

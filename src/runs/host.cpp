@@ -134,9 +134,9 @@ std::vector<std::string> warnings_of(const HostReading& reading, const std::stri
 }
 
 // Recordings of several hosts were gathered: the times of their files are of the copies.
-void judge_zone(const Recording& recording, const OwnZone& own, Measurement& measurement) {
+void judge_zone(const Recording& recording, const runs::OwnZone& own, Measurement& measurement) {
   if (!measurement.telemetry) return;
-  OwnZoneFinding finding = own.finding(recording, *measurement.telemetry, std::nullopt);
+  runs::OwnZoneFinding finding = own.finding(recording, *measurement.telemetry, std::nullopt);
   if (!finding.contradiction.empty()) {
     measurement.integration.reasons = {};
     measurement.integration.reasons.add(Reason::timezone_ambiguous,
@@ -151,7 +151,7 @@ void measure_host(const Recording& recording, const Load& load, const RunOptions
   LoadEdgeFinder edges(load.window);
   MeasurementRequest wanted{options};
   wanted.expected_num_gpus.reset();  // the number given is for all hosts together
-  OwnZone own(load.window);
+  runs::OwnZone own(load.window);
   const bool lacks_zone = recording.lacks_zone();
   wanted.also = [&](std::span<const Reading> readings) {
     edges.take(readings);

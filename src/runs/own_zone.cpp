@@ -1,4 +1,4 @@
-// Looks at what the recording's clock showed, as if it were that of any zone.
+// Looks at what the clock of a recording showed, under each offset in use.
 #include "runs/own_zone.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 #include "base/text/zone_table.h"
 #include "energy/zone_witnesses.h"
 
-namespace aggregate_power {
+namespace aggregate_power::runs {
 
 void OwnZone::take(std::span<const Reading> readings) {
   constexpr double kFarthest_s = 1e11;
@@ -63,4 +63,4 @@ OwnZoneFinding OwnZone::finding(const Recording& recording, const TelemetryFacts
           printable_path(recording.path()), offset_text(offset_s))};
 }
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::runs

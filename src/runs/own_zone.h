@@ -13,7 +13,7 @@
 #include "energy/zone_evidence.h"
 #include "recorders/recording.h"
 
-namespace aggregate_power {
+namespace aggregate_power::runs {
 
 // For people; both are empty if something confirms it, or if the recording has another zone.
 struct OwnZoneFinding {
@@ -42,4 +42,4 @@ class OwnZone {
   double last_s_ = -std::numeric_limits<double>::infinity();
 };
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::runs

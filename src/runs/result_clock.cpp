@@ -16,7 +16,7 @@
 #include "core/telemetry/samples.h"
 #include "runs/explain.h"
 
-namespace aggregate_power {
+namespace aggregate_power::runs {
 namespace {
 
 constexpr double kQuarterHour_s = 900;
@@ -223,4 +223,4 @@ std::optional<Placement> ResultClock::placement_in_any_zone(PlacementRange range
   return placement;
 }
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::runs

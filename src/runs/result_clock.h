@@ -9,7 +9,7 @@
 #include "energy/window_placement.h"
 #include "recorders/recording.h"
 
-namespace aggregate_power {
+namespace aggregate_power::runs {
 
 // To be added to local times, as if they were UTC, to get Unix times.
 struct ResultShift {
@@ -44,4 +44,4 @@ struct ResultClock {
   std::optional<Placement> placement_in_any_zone(PlacementRange range) const;
 };
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::runs

@@ -108,9 +108,9 @@ std::string joined_text(std::string_view device) {
       printable(device));
 }
 
-std::string shared_text(const SharedTime& shared, std::string_view device) {
+std::string shared_text(const energy::SharedTime& shared, std::string_view device) {
   const Window both = shared.window();
-  const ClockPass& earlier = shared.earlier;
+  const energy::ClockPass& earlier = shared.earlier;
   const double interval_s =
       (earlier.last_unix_s - earlier.first_unix_s) / static_cast<double>(earlier.rows - 1);
   return fmt::format(
@@ -170,7 +170,7 @@ void keep_series(const Samples& samples, std::span<const std::string> names, Win
 Reasons clock_doubts(const Recording& recording, const Telemetry& telemetry,
                      const SeriesKeeper& keeper, Window window) {
   Reasons doubts;
-  const ClockPasses& passes = keeper.passes();
+  const energy::ClockPasses& passes = keeper.passes();
   if (auto text = recording.clock_contradiction(
           telemetry, {passes.extent(), passes.last_unix_s(), passes.falls()})) {
     doubts.add(Reason::timezone_contradicts_clocks, std::move(*text));
@@ -181,7 +181,7 @@ Reasons clock_doubts(const Recording& recording, const Telemetry& telemetry,
     if (!is_apart) doubts.add(Reason::clock_set_back, hour.text);
   }
   if (is_sorted_form(telemetry.facts())) return doubts;
-  for (const SharedTime& shared : passes.shared()) {
+  for (const energy::SharedTime& shared : passes.shared()) {
     const auto& devices = keeper.samples().devices();
     const std::span<const Sample> samples =
         shared.device < devices.size() ? samples_in(devices[shared.device], shared.window())

@@ -29,11 +29,11 @@ class SeriesKeeper {
   const Samples& samples() const { return samples_; }  // finish()'s
   // Devices that have 10 rows or more, and no power in any of them.
   std::vector<std::uint32_t> silent() const;
-  const ClockPasses& passes() const { return passes_; }
+  const energy::ClockPasses& passes() const { return passes_; }
 
  private:
   Window window_;
-  ClockPasses passes_;
+  energy::ClockPasses passes_;
   Samples samples_{kAlways};
   bool is_narrow_ = false;
   std::vector<std::uint64_t> powerless_;   // rows, by device

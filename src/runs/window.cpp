@@ -42,7 +42,7 @@ struct WindowSearch {
   mutable std::optional<Telemetry> opened = {};  // not yet read
 
   Telemetry& telemetry() const { return opened ? *opened : opened.emplace(recording.open()); }
-  ResultClock clock() const {
+  runs::ResultClock clock() const {
     return {recording, telemetry(), options.result_zone, options.finds_zone,
             reading.stated_energy_j};
   }
@@ -117,19 +117,20 @@ struct WindowSearch {
     if (!reading.clues.local_window) return std::nullopt;
     const Window& wall = *reading.clues.local_window;
     const auto shift_s = clock().stated_shift_s(wall.start_unix_s);
-    return shift_s ? std::optional(moved(wall, *shift_s)) : std::nullopt;
+    return shift_s ? std::optional(runs::moved(wall, *shift_s)) : std::nullopt;
   }
 
   // The same in the zone that the power shows.
   std::optional<Window> local_by_power() {
     if (!reading.clues.local_window) return std::nullopt;
     const Window& wall = *reading.clues.local_window;
-    const auto shift_s = shift_by_power(range_of_phase(wall, reading.work.reported_duration_s));
-    return shift_s ? std::optional(moved(wall, *shift_s)) : std::nullopt;
+    const auto shift_s =
+        shift_by_power(runs::range_of_phase(wall, reading.work.reported_duration_s));
+    return shift_s ? std::optional(runs::moved(wall, *shift_s)) : std::nullopt;
   }
 
   std::optional<double> shift_by_power(PlacementRange wall) {
-    ResultShift found = clock().shift_by_power(wall);
+    runs::ResultShift found = clock().shift_by_power(wall);
     reading.is_on_recorders_clock = found.is_recorders;
     lacks_zone = !found.shift_s;
     if (lacks_zone) fault = std::move(found.fault);
@@ -207,7 +208,7 @@ struct WindowSearch {
     }
     if (stamp->is_utc) return range;
     const auto shift_s = shift_by_power(range);
-    return shift_s ? std::optional(moved(range, *shift_s)) : std::nullopt;
+    return shift_s ? std::optional(runs::moved(range, *shift_s)) : std::nullopt;
   }
 
   std::optional<Placement> estimated() {

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace aggregate_power {
+namespace aggregate_power::energy {
 namespace clock_passes_test {
 
 constexpr double kStart = 1'767'225'600;  // 2026-01-01T00:00:00Z
@@ -46,7 +46,13 @@ TEST(ClockPasses, FindsAClockThatWasSetBack) {
   }
 }
 
-TEST(ClockPasses, AreThoseOfASlowRecorderToo) {
+TEST(ClockPasses, AreFoundInAShortRecording) {
+  const auto found = shared(joined({seconds(0, 30), seconds(20, 41)}));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].window().start_unix_s, kStart + 20);
+}
+
+TEST(ClockPasses, AreFoundOfASlowRecorder) {
   const auto found = shared(joined({seconds(0, 400, 10), seconds(400, 400, 10)}));
   EXPECT_EQ(found.size(), 1u);
 }
@@ -109,4 +115,4 @@ TEST(ClockPasses, SayWhereTheRowsAre) {
 }
 
 }  // namespace clock_passes_test
-}  // namespace aggregate_power
+}  // namespace aggregate_power::energy
