@@ -306,7 +306,8 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
   }
   read.file = {path, {}, series.warnings, telemetry.zone()};
   read.file.facts.series = series;
-  SensorReadings models{.series = series};
+  SensorReadings models;
+  models.series = series;
   find_models(recording, models);
   read.file.models = std::move(models.models);
   read.file.models_from = std::move(models.models_from);
