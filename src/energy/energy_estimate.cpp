@@ -419,7 +419,7 @@ EnergyEstimate estimate_energy(EstimateQuestion question) {
     own.refresh_observed_s = found.gpus[i].refresh_observed_s;
     for (const SensorModel& sensor : gpu.sensors) own.windows_s.push_back(sensor.window_s);
     add_place(question, placed.gpus[i].samples, own.energy);
-    add_accuracy(own.energy, question.accuracy, placed.window.duration_s());
+    add_accuracy(own.energy, gpu.accuracy.value_or(question.accuracy), placed.window.duration_s());
     estimate.published_j += own.published_j;
     estimate.gpus.push_back(std::move(own));
     judge_gpu(placed, i, found.gpus[i], estimate);

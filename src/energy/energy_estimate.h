@@ -36,6 +36,7 @@ struct GpuReadings {
   Stamps stamps = Stamps::query_time;
   // What others published of it; nullopt: the trapezoid rule over the readings as they are.
   std::optional<double> published_j = {};
+  std::optional<SensorAccuracy> accuracy = {};  // nullopt: the question's
 };
 
 // Between the clocks of recorder and load generator on one host; standard.

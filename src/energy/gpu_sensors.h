@@ -5,6 +5,7 @@
 // 2604.06056, for AMD; AMD's documentation of amdsmi_gpu_metrics_t.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,7 +31,8 @@ struct KnownSensor {
   bool counts_module = false;
   // Two dies share one sensor, which the even ids report.
   bool has_second_dies = false;
-  std::vector<std::string> assumptions = {};  // codes of the audit record
+  std::optional<SensorAccuracy> accuracy = {};  // nullopt: as of boards in general
+  std::vector<std::string> assumptions = {};    // codes of the audit record
 };
 
 KnownSensor known_sensor(const SensorQuestion& question);

@@ -159,9 +159,10 @@ std::optional<PlacementEdges> Placing::edges(const Candidate& best) const {
   if ((rise_w < least_w && !may_begin) || (fall_w < least_w && !may_end)) return std::nullopt;
   const double step_w = std::max({rise_w, fall_w, least_w});
   const double idle_w = std::min(before.value_or(load_w - step_w), after.value_or(load_w - step_w));
-  // A step that is smeared over s seconds leaves an eighth of s outside, and the best placement is
-  // that with as much at either end. A sample is a mean over s, and straight lines add an interval.
-  const double smeared_s = (kSensor_s + period_s()) / 8;
+  // A step that is smeared over s seconds leaves an eighth of s outside of the best placement,
+  // which has as much at either end. Straight lines between moments leave up to half an interval
+  // outside, those between means less.
+  const double smeared_s = (kSensor_s + 3 * period_s()) / 8;
   const double both_w = std::max(rise_w, 0.0) + std::max(fall_w, 0.0);
   return PlacementEdges{resolution_s() * step_w, smeared_s * both_w, idle_w};
 }

@@ -593,6 +593,12 @@ AttributionReport attribute_run(const AttributeRequest& request) {
   const RecordedPower recorded = recorded_power(power, request.max_sample_gap_s);
   TraceSensors sensors = trace_sensors(power, request.uncertainty);
   std::vector<AttributionLane> lanes = attribution_lanes(traces, std::move(power), request.gpus);
+  if (!request.uncertainty.is_wanted) {
+    if (std::string note = smear_note(sensors, 0); !note.empty())
+      warnings.push_back(std::move(note));
+  } else if (!sensors.unresolved.empty()) {
+    warnings.push_back("no interval: " + sensors.unresolved);
+  }
   AttributionReport report =
       Attributing(request, lanes, zone, std::move(sensors)).report(rates, recorded);
   report.telemetry = request.telemetry;

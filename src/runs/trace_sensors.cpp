@@ -45,6 +45,7 @@ TraceSensors sensors_of(const TraceFile& file, const Traces& traces,
   TraceSensors found{.field = file.facts.series.sensor.name,
                      .boards = model.name.empty() ? known.name : printable(model.name)};
   found.unresolved = model.contradiction.empty() ? known.unresolved : model.contradiction;
+  if (!options.sensor_accuracy) found.accuracy = known.accuracy;
   if (found.unresolved.empty()) found.models = std::move(known.models);
   return found;
 }
@@ -89,7 +90,7 @@ std::string smear_note(const TraceSensors& sensors, double shortest_s) {
       !sensors.models.empty() && std::ranges::all_of(sensors.models, &SensorModel::is_averaged);
   if (!are_averages || shortest_s >= kManyWindows * window_s) return {};
   return fmt::format(
-      "note: '{}' of {} is the mean of {:g} s: windows below {:g} s are smeared; --uncertainty puts an interval on each",
+      "'{}' of {} is the mean of {:g} s: windows below {:g} s are smeared; --uncertainty puts an interval on each",
       printable(sensors.field), sensors.boards, window_s, kManyWindows * window_s);
 }
 
@@ -103,7 +104,8 @@ GpuReadings readings_around(const PowerTrace& power, std::span<const CounterSamp
                        .counter = {},
                        .sensors = sensors.models,
                        .stamps = sensors.stamps,
-                       .published_j = published_j};
+                       .published_j = published_j,
+                       .accuracy = sensors.accuracy};
   for (const CounterSample& sample : counter) {
     if (around.contains(sample.unix_s)) readings.counter.push_back(sample);
   }

@@ -1,6 +1,7 @@
 // What the sensors behind recordings in memory do to stretches of them, and intervals for these.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@ struct TraceSensors {
   std::vector<SensorModel> models = {};  // each that is possible; empty: nobody knows
   std::string unresolved = {};           // why there is none, and what to do; for people
   Stamps stamps = Stamps::query_time;
+  std::optional<SensorAccuracy> accuracy = {};  // nullopt: as of boards in general
 
   // What the longest of them averages over; 0: nobody knows.
   double window_s() const;
@@ -27,8 +29,8 @@ struct TraceSensors {
 // Of all files together: where they differ, there are no models.
 TraceSensors trace_sensors(const Traces& traces, const UncertaintyOptions& options);
 
-// That stretches of `shortest_s` are smeared, where it is known that readings are means over a long
-// time; empty: they are not.
+// For people: that stretches of `shortest_s` are smeared, where it is known that readings are means
+// over a long time; empty: they are not.
 std::string smear_note(const TraceSensors& sensors, double shortest_s);
 
 // A GPU with the readings around a window, ready for an estimate of what was published of it.

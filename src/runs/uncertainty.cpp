@@ -118,6 +118,7 @@ void add_gpu(const SensorReadings& recording, const GpuModel& model, const Known
                        gpu.conditions,
                        recording.stamps,
                        published->second};
+  if (!building.options.sensor_accuracy) readings.accuracy = known.accuracy;
   readings.samples = std::move(gpu.samples);
   if (!known.counts_module) readings.counter = counter_of(recording, gpu.gpu);
   building.question.gpus.push_back(std::move(readings));

@@ -364,7 +364,7 @@ WindowsOutcome run_windows(const WindowsRequest& request,
       outcome.err.push_back("note: no interval: " + why);
     }
   } else if (std::string note = smear_note(estimates.sensors(), shortest_s); !note.empty()) {
-    outcome.err.push_back(std::move(note));
+    outcome.err.push_back("note: " + note);
   }
   for (std::string& doubt : doubts.notes()) outcome.err.push_back(std::move(doubt));
   if (unmeasured > 0) {

@@ -70,6 +70,16 @@ def write_ramp(folder):
                              for at in range(21) for gpu in (0, 1)])
 
 
+def write_step(folder):
+    """120 W, and 520 W from 10 to 40 s, seen as the mean of a second that ended 65 ms before the stamp."""
+    lines = ["timestamp, index, name, power.draw [W]"]
+    for tenth in range(600):
+        at = tenth / 10 + 0.03
+        share = max(0, min(at - 0.065, 40) - max(at - 1.065, 10))
+        lines.append(f"{START + at:.2f}, 0, NVIDIA H100 80GB HBM3, {120 + 400 * share:.2f} W")
+    (folder / "power.csv").write_text("\n".join(lines) + "\n")
+
+
 def measured(folder, windows, *more, telemetry="power.csv"):
     (folder / "w.txt").write_text(windows)
     return Ran(folder, "--telemetry", telemetry, "--windows", "w.txt", *more)
@@ -678,6 +688,42 @@ def test_odd_files(folder):
     words = ("--telemetry", "power.csv", "--windows", "w.txt", "--format")
     same("\ufffd\x1b[31m", Ran(folder, *words, "json").report["windows"][0]["name"])
     assert "\x1b" not in Ran(folder, *words, "table").out
+
+
+def test_an_interval_holds_what_a_slow_sensor_smears(folder):
+    # 1 s at 120 W and 1 s at 520 W around the rise; 2 s at 520 W inside; the whole load.
+    write_step(folder)
+    windows = "".join(f"begin {name} {START + a}\nend {name} {START + b}\n"
+                      for name, a, b in (("edge", 9, 11), ("step", 20, 22), ("load", 10, 40)))
+    truths = {"edge": 120 + 520, "step": 2 * 520, "load": 30 * 520}
+    done = measured(folder, windows, "--json", "--uncertainty")
+    same(0, done.status, done)
+    for name, truth in truths.items():
+        window = done.windows[name]
+        assert window["energy_j_low"] < truth < window["energy_j_high"], (name, window)
+        near(truth, window["energy_j_estimate"], 0.01)
+        same(None, window["no_interval"], name)
+    assert done.windows["edge"]["energy_j"] < done.windows["edge"]["energy_j_low"]  # half a second late
+    table = measured(folder, windows, "--uncertainty")
+    assert "estimate J \u00b1 J" in table.lines[0], table
+    csv = measured(folder, windows, "--uncertainty", "--format", "csv")
+    assert csv.lines[0].endswith("reason,energy_j_estimate,energy_j_low,energy_j_high,no_interval"), csv
+
+
+def test_without_an_interval_it_is_said_what_the_sensor_smears(folder):
+    write_step(folder)
+    done = measured(folder, f"begin step {START + 20}\nend step {START + 22}\n")
+    assert "NVIDIA H100 80GB HBM3 is the mean of 1 s: windows below 10 s are smeared" in done.err, done
+    done = measured(folder, f"begin load {START + 10}\nend load {START + 40}\n")
+    assert "smeared" not in done.err, done
+
+
+def test_forms_without_intervals_refuse_them(folder):
+    write_step(folder)
+    for more in (("--format", "zeus"), ("--per-process",)):
+        done = measured(folder, f"begin a {START + 20}\nend a {START + 22}\n", "--uncertainty", *more)
+        same(2, done.status, done)
+        assert "--uncertainty: " + more[0] in done.err, done
 
 
 if __name__ == "__main__":

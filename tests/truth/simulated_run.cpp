@@ -29,6 +29,10 @@ struct Board {
   double jitter_s;  // of its refreshes
 };
 
+double shown_w(const Board& board, double true_w) {
+  return true_w + board.gain * (true_w - 88) + board.offset_w;
+}
+
 // The last refresh until `at_s`.
 double refresh_before(const Board& board, double at_s) {
   for (double count = std::floor((at_s - board.phase_s) / board.refresh_s) + 1;; --count) {
@@ -37,6 +41,12 @@ double refresh_before(const Board& board, double at_s) {
     const double tick_s = board.phase_s + board.refresh_s * count + jitter_s;
     if (tick_s <= at_s) return tick_s;
   }
+}
+
+TruePower shown_power(const Board& board, const TruePower& power) {
+  std::vector<double> watts;
+  for (const double true_w : power.watts()) watts.push_back(shown_w(board, true_w));
+  return {power.first_s(), std::move(watts)};
 }
 
 // True figures, drawn around those that are known in public.
@@ -70,10 +80,6 @@ Board draw_board(Sensor sensor, Random& random) {
   }
   board.jitter_s = jitter_share * board.refresh_s;
   return board;
-}
-
-double shown_w(const Board& board, double true_w) {
-  return true_w + board.gain * (true_w - 88) + board.offset_w;
 }
 
 // When the recorder asks, from the window's start on: a loop that is late now and then. Some loops
@@ -260,7 +266,8 @@ std::vector<RunClass> run_classes() {
   for (const double period_s : {0.9, 0.98, 1.0, 1.012, 1.05, 1.5, 2.0}) {
     classes.push_back({"sampling",
                        fmt::format("every {} s", period_s),
-                       {Shape::batch, Shape::batch, Shape::edges, Shape::serving, Shape::training, Shape::pipeline},
+                       {Shape::batch, Shape::batch, Shape::edges, Shape::serving, Shape::training,
+                        Shape::pipeline},
                        {Sensor::exact_1s},
                        {period_s},
                        false,
@@ -289,6 +296,12 @@ std::vector<SensorModel> known_of(Sensor sensor) {
       break;
   }
   return {SensorModel{}, SensorModel{.window_s = 0.1}};
+}
+
+double sensor_energy_j(const SimulatedRun& run, double from_s, double to_s) {
+  double sum_j = 0;
+  for (const TruePower& power : run.shown) sum_j += power.energy_j(from_s, to_s);
+  return sum_j;
 }
 
 SimulatedRun simulate(const RunClass& run_class, std::uint64_t seed) {
@@ -342,6 +355,7 @@ SimulatedRun simulate(const RunClass& run_class, std::uint64_t seed) {
     const double energy_j = power.energy_j(0, duration_s);
     run.true_j.push_back(energy_j);
     run.sensor_j.push_back(shown_w(board, energy_j / duration_s) * duration_s);
+    if (run_class.is_punctual) run.shown.push_back(shown_power(board, power));
   }
   run.is_stuck = run_class.fault == Fault::stuck;
   run.is_capped = run.shape == Shape::cap && run_class.has_limit;

@@ -45,11 +45,16 @@ struct SimulatedRun {
   double period_s = 0;
   std::vector<double> true_j;    // by GPU: the energy that flowed
   std::vector<double> sensor_j;  // what the same sensor would show with perfect time resolution
+  std::vector<TruePower> shown;  // by GPU: power with the gain and the offset of its board
   bool is_stuck = false;
   bool is_capped = false;
   bool is_clock_off = false;
   bool is_under_sampled = false;  // moments of a load that varies
 };
+
+// What the sensors of all GPUs would show, with perfect time resolution, of a stretch: seconds
+// after the window's start.
+double sensor_energy_j(const SimulatedRun& run, double from_s, double to_s);
 
 SimulatedRun simulate(const RunClass& run_class, std::uint64_t seed);
 

@@ -1,6 +1,7 @@
 // Prints how well estimates of energy meet known truths.
 // usage: energy_truth [RUNS [FIRST_SEED [CLASS]]]
 //        energy_truth --write FOLDER [RUNS [FIRST_SEED]]
+//        energy_truth --stretches [RUNS [FIRST_SEED]]
 // RUNS of each class (default: 40). With CLASS, a part of its name, each run is shown as well. With
 // --write, the runs are written as files instead, one folder for each.
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include <string_view>
 
 #include "truth/run_files.h"
+#include "truth/stretch_table.h"
 #include "truth/truth_table.h"
 
 namespace {
@@ -21,6 +23,11 @@ std::uint64_t number(int argc, char** argv, int place, std::uint64_t otherwise) 
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "--stretches") {
+    fmt::print("{}", truth::as_text(truth::make_stretch_table(number(argc, argv, 2, 40),
+                                                              number(argc, argv, 3, 1))));
+    return 0;
+  }
   if (argc > 2 && std::string_view(argv[1]) == "--write") {
     const std::uint64_t runs = number(argc, argv, 3, 40);
     const std::vector<truth::RunClass> classes = truth::run_classes();
