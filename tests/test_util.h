@@ -27,6 +27,13 @@
 
 #include "base/files/byte_source.h"
 
+namespace aggregate_power {
+
+// Everything left in a source.
+inline std::string read_all(ByteSource& source) { return read_up_to(source, std::string::npos); }
+
+}  // namespace aggregate_power
+
 namespace aggregate_power::test {
 
 // How many random cases a test tries: of `full`, a twentieth with QUICK=1, as on each push.

@@ -190,8 +190,9 @@ Window common(std::span<const Sample> a, std::span<const Sample> b) {
 std::vector<std::vector<std::size_t>> one_sensor_groups(std::span<const DeviceSeries> devices) {
   std::vector<std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < devices.size(); ++i) {
+    const bool is_long = devices[i].samples.size() >= kFewestTimes;
     const auto same = std::ranges::find_if(groups, [&](const std::vector<std::size_t>& group) {
-      return sameness(devices[group.front()].samples, devices[i].samples, false) ==
+      return is_long && sameness(devices[group.front()].samples, devices[i].samples, false) ==
              Sameness::certain;
     });
     if (same == groups.end()) {

@@ -181,7 +181,7 @@ def apart(folder):
     fresh(folder)
     (folder / "aggregates" / "real").mkdir(parents=True)
     (folder / "agg_run.json").rename(folder / "aggregates" / "real" / "agg.json")
-    (folder / "aggregates" / "link.json").symlink_to("real/agg.json")
+    (folder / "aggregates" / "agg.json").symlink_to("real/agg.json")
 
 
 def with_stale_temporaries(folder):
@@ -213,9 +213,9 @@ def scenarios(root):
         ("a valid run again", after(VALID), REQUIRED, {}),
         ("an invalid run again", after(NOT_VALID), NOT_VALID, {}),
         ("a first valid run, files apart", apart,
-         arguments(agg="aggregates/link.json", more=AUDITED_APART), deep),
+         arguments(agg="aggregates/agg.json", more=AUDITED_APART), deep),
         ("an invalid run, files apart", apart,
-         arguments(agg="aggregates/link.json", gpus=3, more=AUDITED_APART), deep),
+         arguments(agg="aggregates/agg.json", gpus=3, more=AUDITED_APART), deep),
         ("schema 1", fresh, VALID + schema_1, {"sidecar": "none"}),
         ("schema 1 with a record", fresh, REQUIRED + schema_1 + AUDITED_APART,
          {"sidecar": AUDITED_APART[1]}),

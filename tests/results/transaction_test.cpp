@@ -553,6 +553,58 @@ TEST(Publish, FollowsLinks) {
   EXPECT_FALSE(fs::is_symlink(folder / "real/agg.json"));
 }
 
+TEST(Publish, ReplacesNothingThroughALinkToAnotherName) {
+  for (const bool valid : {true, false}) {
+    const Folder folder;
+    put(folder / "agg.json", kOld);
+    const std::string precious = put(folder / "precious", "x");
+    fs::create_symlink("precious", folder / "audit.json");
+    const WritePlan what = plan(folder, valid);
+    const std::string why =
+        what.record_path + ": leads to " + precious + ", which is another file, and is not written";
+    EXPECT_EQ(preview(what).record_fault, why);
+    EXPECT_EQ(carry_out(what).record_fault, why);
+    EXPECT_EQ(bytes_of(precious), "x");
+    EXPECT_EQ(bytes_of(folder / "agg.json"), kInvalid);
+  }
+}
+
+TEST(Publish, ReplacesOnlyARecordByARecord) {
+  const char* const kRecord = R"({"record": 1})";
+  for (const std::string before :
+       {R"({"mine": 1})", "text", "[1]", "{\"mine\"", kRecord, "", "{}", " { } "}) {
+    const Folder folder;
+    put(folder / "agg.json", kOld);
+    put(folder / "audit.json", before);
+    WritePlan what = plan(folder, true);
+    what.is_record = [&](std::string_view text) { return text == kRecord; };
+    const bool is_replaced = before == kRecord || before.find_first_not_of("{} ") == before.npos;
+    const std::string why = is_replaced
+                                ? ""
+                                : what.record_path +
+                                      ": exists, is not an audit record, and is not "
+                                      "replaced; move it away, or name another audit record";
+    EXPECT_EQ(preview(what).record_fault, why) << before;
+    EXPECT_EQ(carry_out(what).record_fault, why) << before;
+    EXPECT_EQ(bytes_of(folder / "audit.json"), is_replaced ? kSound : before);
+    EXPECT_EQ(bytes_of(folder / "agg.json"), is_replaced ? kValid : kInvalid) << before;
+  }
+}
+
+TEST(Publish, RemovesLeftoversWhereNothingIsSet) {
+  for (const bool are_alone : {true, false}) {
+    const Folder folder;
+    put(folder / "agg.json", R"({"audit": 1, "extra": 2, "mine": 3})");
+    WritePlan what = plan(folder, false);
+    what.edits.clear();
+    what.leftovers = {{"audit", {"audit", "extra"}, are_alone}};
+    EXPECT_TRUE(carry_out(what).reasons.empty());
+    const bool has_it = bytes_of(folder / "agg.json").find("extra") != std::string::npos;
+    EXPECT_EQ(has_it, !are_alone);
+    EXPECT_NE(bytes_of(folder / "agg.json").find("mine"), std::string::npos);
+  }
+}
+
 TEST(Publish, KeepsModes) {
   const Folder folder;
   put(folder / "agg.json", kOld);

@@ -546,6 +546,7 @@ void PendingFile::commit_over(std::string_view expected) {
   assert(!temporary_.empty());
   if (!holds(target_, expected)) {
     discard();
+    if (!status(target_)) throw FileError(path_, "open", ENOENT);
     throw FileChanged(path_);
   }
   if (!trade_names(temporary_, target_)) {

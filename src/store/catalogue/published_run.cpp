@@ -264,6 +264,16 @@ std::string impossible_number(const PublishedRun& run) {
   return {};
 }
 
+// A value without lists, which nobody asks for by name, and without spare room: many runs are kept.
+JsonValue compacted(JsonValue value) {
+  JsonValue compact{value.kind, std::move(value.text)};
+  compact.members.reserve(value.members.size());
+  for (auto& [key, member] : value.members) {
+    compact.members.emplace_back(std::move(key), compacted(std::move(member)));
+  }
+  return compact;
+}
+
 // Takes the numbers of a run back that cannot be what it used.
 void doubt_impossible_numbers(PublishedRun& run) {
   if (run.state == PowerState::valid) {
@@ -360,6 +370,7 @@ PublishedRun published_run_of(JsonValue members, const JsonValue* record) {
     for (PublishedNumber& number : run.numbers) add_bounds(run.members, number);
   }
   doubt_impossible_numbers(run);
+  run.members = compacted(std::move(run.members));
   return run;
 }
 
@@ -387,6 +398,7 @@ PublishedRun measured_run_of(const JsonValue& measured) {
     if (!number.flowed && energy) add_window_bounds(measured, energy->value, number);
   }
   doubt_impossible_numbers(run);
+  run.members = compacted(std::move(run.members));
   return run;
 }
 

@@ -51,7 +51,7 @@ struct PublishedRun {
   std::string doubt;                  // why it was made not valid here; empty: it was not
   bool is_impossible = false;         // the doubt is about its numbers alone, not about its record
 
-  JsonValue members;  // of the aggregate: what the benchmark wrote, and our keys
+  JsonValue members;  // of the aggregate, without lists: what the benchmark wrote, and our keys
   // The metrics in their order; empty unless the run is valid.
   std::vector<PublishedNumber> numbers;
 

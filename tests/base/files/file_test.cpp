@@ -28,6 +28,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/files/whole_file.h"
+#include "test_util.h"
+
 namespace aggregate_power {
 namespace file_test {
 
@@ -141,39 +144,65 @@ std::string temporary_in(const Folder& folder, const std::string& known) {
 
 // ---- Reading
 
+constexpr FileKind kSmall = {"a file of this test", 2 * kMiB};
+
 TEST(ReadFile, GivesEveryByte) {
   const Folder folder;
   for (const std::size_t size : {0u, 1u, 4096u, 1'000'001u}) {
     std::string bytes(size, 'x');
     for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>(i * 31);
-    EXPECT_EQ(read_file(put(folder / "a", bytes)), bytes) << size;
+    EXPECT_EQ(read_file(put(folder / "a", bytes), kSmall), bytes) << size;
   }
 }
 
-TEST(ReadFile, ReadsFilesThatDoNotTellTheirSize) {
-  EXPECT_EQ(read_file("/proc/self/status").substr(0, 6), "Name:\t");
+TEST(ReadFile, RefusesMoreThanItsKindMayHave) {
+  const Folder folder;
+  const std::string large = put(folder / "a", "x");
+  fs::resize_file(large, 2 * kMiB);
+  EXPECT_EQ(read_file(large, kSmall).size(), 2 * kMiB);
+  for (const std::uint64_t bytes : {2 * kMiB + 1, std::uint64_t{40} << 30}) {
+    fs::resize_file(large, bytes);
+    EXPECT_EQ(error_of([&] { read_file(large, kSmall); }),
+              large + ": is larger than 2 MiB, the most that a file of this test may have");
+  }
+}
+
+TEST(ReadFile, OpensRegularFilesOnly) {
+  const Folder folder;
+  const std::string pipe = folder / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {pipe, folder.path(), std::string("/dev/zero")}) {
+    EXPECT_EQ(error_of([&] { read_file(path, kSmall); }), path + ": is not a regular file");
+  }
 }
 
 TEST(ReadFile, SaysWhatTheSystemSaid) {
   const Folder folder;
   const std::string missing = folder / "missing";
-  EXPECT_EQ(error_of([&] { read_file(missing); }),
+  EXPECT_EQ(error_of([&] { read_file(missing, kSmall); }),
             missing + ": cannot open: No such file or directory");
-  EXPECT_EQ(error_of([&] { read_file(folder.path()); }),
-            folder.path() + ": cannot read: Is a directory");
   const std::string secret = put(folder / "secret", "x");
   chmod(secret.c_str(), 0);
-  EXPECT_EQ(error_in_child(become_nobody, [&] { read_file(secret); }),
+  EXPECT_EQ(error_in_child(become_nobody, [&] { read_file(secret, kSmall); }),
             secret + ": cannot open: Permission denied");
 }
 
 TEST(ReadFile, KeepsTheNumberOfTheError) {
   try {
-    read_file("/missing");
+    read_file("/missing", kSmall);
     FAIL();
   } catch (const FileError& error) {
     EXPECT_EQ(error.code(), std::errc::no_such_file_or_directory);
   }
+}
+
+TEST(OpenSource, RefusesDevices) {
+  for (const std::string path : {"/dev/zero", "/dev/random"}) {
+    EXPECT_EQ(error_of([&] { open_source(path); }),
+              path + ": is a device, and is not read; give a file or a pipe");
+  }
+  std::array<char, 3> into;
+  EXPECT_EQ(open_source("/dev/null")->read(into), 0u);
 }
 
 TEST(OpenSource, FillsWhatItIsGivenInOrder) {
@@ -197,7 +226,8 @@ TEST(OpenSource, ReadsStandardInputAndLeavesItOpen) {
   };
   EXPECT_EQ(error_in_child(from_pipe,
                            [] {
-                             if (read_file("-") != "piped") throw FileError("-", "match", EIO);
+                             if (read_all(*open_source("-")) != "piped")
+                               throw FileError("-", "match", EIO);
                              if (fcntl(STDIN_FILENO, F_GETFD) < 0) {
                                throw FileError("-", "find it open", errno);
                              }
@@ -209,7 +239,7 @@ TEST(OpenSource, CallsStandardInputByItsName) {
   EXPECT_EQ(error_in_child([] { close(STDIN_FILENO); }, [] { open_source("-"); }),
             "standard input: cannot open: Bad file descriptor");
   const auto from_folder = [] { dup2(open("/", O_RDONLY), STDIN_FILENO); };
-  EXPECT_EQ(error_in_child(from_folder, [] { read_file("-"); }),
+  EXPECT_EQ(error_in_child(from_folder, [] { read_all(*open_source("-")); }),
             "standard input: cannot read: Is a directory");
 }
 
@@ -381,23 +411,43 @@ TEST(PendingFile, KeepsTheGroupAloneWhereTheOwnerIsOutOfReach) {
 TEST(PendingFile, ReplacesWhatALinkPointsToAndKeepsTheLink) {
   const Folder folder;
   fs::create_directory(folder / "sub");
-  put(folder / "sub/real", "old");
-  fs::create_symlink("sub/real", folder / "link");
+  put(folder / "sub/link", "old");
+  fs::create_symlink("sub/link", folder / "link");
   {
     PendingFile pending(folder / "link", "new");
     EXPECT_EQ(folder.names(), (Names{"link", "sub"}));  // it waits beside the file, not the link
     pending.commit();
   }
-  EXPECT_EQ(fs::read_symlink(folder / "link"), "sub/real");
-  EXPECT_EQ(bytes_of(folder / "sub/real"), "new");
+  EXPECT_EQ(fs::read_symlink(folder / "link"), "sub/link");
+  EXPECT_EQ(bytes_of(folder / "sub/link"), "new");
+}
+
+TEST(PendingFile, RefusesALinkToAnotherName) {
+  const Folder folder;
+  const std::string precious = put(folder / "precious", "old");
+  const std::string link = folder / "link";
+  fs::create_symlink("precious", folder / "hop");
+  for (const char* target : {"precious", "hop", "free", "./precious"}) {
+    fs::remove(link);
+    fs::create_symlink(target, link);
+    const std::string end = std::string(target) == "free" ? folder / "free" : precious;
+    const std::string why =
+        link + ": leads to " + end + ", which is another file, and is not written";
+    EXPECT_EQ(error_of([&] { PendingFile(link, "new"); }), why) << target;
+    EXPECT_EQ(error_of([&] { require_replaceable(link); }), why) << target;
+    EXPECT_EQ(error_of([&] { replace_file(link, "new"); }), why) << target;
+  }
+  EXPECT_EQ(bytes_of(precious), "old");
+  EXPECT_FALSE(fs::exists(folder / "free"));
 }
 
 TEST(PendingFile, MakesWhatADanglingLinkPointsTo) {
   const Folder folder;
-  fs::create_symlink("free", folder / "link");
+  fs::create_directory(folder / "sub");
+  fs::create_symlink("sub/link", folder / "link");
   replace(folder / "link", "new");
-  EXPECT_EQ(fs::read_symlink(folder / "link"), "free");
-  EXPECT_EQ(bytes_of(folder / "free"), "new");
+  EXPECT_EQ(fs::read_symlink(folder / "link"), "sub/link");
+  EXPECT_EQ(bytes_of(folder / "sub/link"), "new");
 }
 
 TEST(PendingFile, DoesNotWriteToOtherNamesOfTheFile) {
@@ -775,7 +825,7 @@ TEST(FileLock, LosesNoUpdate) {
   const auto count_up = [&] {
     for (int i = 0; i < 25; ++i) {
       const FileLock lock(path);
-      replace(path, std::to_string(std::stoi(read_file(path)) + 1));
+      replace(path, std::to_string(std::stoi(read_file(path, kSmall)) + 1));
     }
   };
   std::vector<std::thread> threads;

@@ -1,5 +1,6 @@
 // Hashes: the values are those that xxhsum -H2 and -H3 of xxHash 0.8.1 print.
 #include "base/files/hash.h"
+#include "test_util.h"
 
 #include <gtest/gtest.h>
 

@@ -9,6 +9,7 @@
 
 #include "base/files/byte_source.h"
 #include "base/text/csv.h"
+#include "test_util.h"
 
 namespace aggregate_power {
 namespace {

@@ -1,0 +1,323 @@
+#!/usr/bin/env python3
+"""Checks that time and memory of no command grow faster than n log n with what it is given.
+
+Each command is measured at N, 2N and 4N of one thing: rows in one line, columns, devices, windows side by side
+and nested, requests, members of a JSON object, one long string, kernels, series, runs, configurations, files
+that are named, names in records. Processor time and peak memory, each less what the command takes at N = 1, must
+be at most `most` times as much at 4N as at N: 4 log(4N) / log(N), and half as much again for noise. Memory of
+what is read as a stream must not grow at all, beyond 8 MiB.
+
+usage: tests/growth/growth_test.py [--table] [NAME...]   with $AGGREGATE_POWER (default: build/aggregate-power)
+       and $PEAK (default: build/tests/peak)
+With --table it prints the table of 'help performance'.
+"""
+import json
+import math
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
+PEAK = os.environ.get("PEAK", str(ROOT / "build" / "tests" / "peak"))
+START = 1777118400
+QUICK = os.environ.get("QUICK") == "1"
+LEAST_S, LEAST_KIB = 0.03, 8192  # below these, noise decides
+
+
+def run(folder, words, feed=None):
+    """Processor seconds and peak KiB."""
+    child = subprocess.Popen([PEAK, PROGRAM, *map(str, words)], cwd=folder, stdin=feed and feed.stdout,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                             env={"PATH": os.environ["PATH"], "TZ": "UTC", "TMPDIR": str(folder)})
+    said = child.stderr.read()
+    child.stderr.close()
+    _, status, usage = os.wait4(child.pid, 0)  # with those of its children
+    child.returncode = os.waitstatus_to_exitcode(status)
+    assert child.returncode in (0, 1, 3), f"{words}: {child.returncode}: {said[:300]!r}"
+    return usage.ru_utime + usage.ru_stime, int(said.split()[-1])
+
+
+def write(folder, name, pieces):
+    with open(folder / name, "w", encoding="utf-8") as file:
+        file.writelines(pieces)
+
+
+def result(folder, **more):
+    window = {"benchmark_start_time_unix": START + 2.0, "benchmark_end_time_unix": START + 12.0, "duration": 10.0,
+              "completed": 5, "total_input_tokens": 10, "total_output_tokens": 10, **more}
+    (folder / "run.json").write_text(json.dumps(window))
+
+
+def recording(folder, seconds=15, gpus=2, cells=""):
+    write(folder, "gpu_metrics.csv", ["timestamp,index,power.draw [W]" + cells.replace("1", "x") + "\n"] + [
+        f"{START + second},{gpu},{300 + (second * 7 + gpu) % 50}.5{cells}\n"
+        for second in range(seconds) for gpu in range(gpus)])
+
+
+MEASURE = ["measure", "run.json", "gpu_metrics.csv"]
+
+
+# ---- Recordings
+
+def rows(folder, n):
+    result(folder)
+    recording(folder, n)
+    return MEASURE
+
+
+def columns(folder, n):
+    result(folder)
+    recording(folder, cells=",1" * n)
+    return MEASURE
+
+
+def devices(folder, n):
+    result(folder)
+    recording(folder, gpus=n)
+    return MEASURE
+
+
+def one_row(folder, n):
+    """One cell without an end, which arrives in small pieces."""
+    write(folder, "long.csv", ["timestamp,index,power.draw [W]\n", "x" * n])
+    return ["inspect", "-"], ["sh", "-c", "dd if=long.csv bs=64 2>/dev/null"]
+
+
+def long_string(folder, n):
+    result(folder, text="x" * n)
+    recording(folder)
+    return MEASURE
+
+
+def escapes(folder, n):
+    write(folder, "run.json", ['{"text": "', "\\\\u00e9" * n, '"}'])
+    recording(folder)
+    return ["inspect", "run.json"]
+
+
+def members(folder, n):
+    result(folder, **{f"key{i}": i for i in range(n)})
+    recording(folder)
+    return MEASURE
+
+
+def nested_lists(folder, n):
+    result(folder, lists=[[[i]] for i in range(n)])
+    recording(folder)
+    return MEASURE
+
+
+def requests(folder, n):
+    result(folder)
+    recording(folder)
+    (folder / "requests.json").write_text(json.dumps({
+        "date": "20260425-120050", "backend": "vllm", "tokenizer_id": "m", "num_prompts": n, "duration": 9.5,
+        "completed": n, "total_input_tokens": n, "total_output_tokens": 2 * n, "input_lens": [1] * n,
+        "output_lens": [2] * n, "ttfts": [0.1] * n, "itls": [[0.01]] * n, "errors": [""] * n,
+        "start_times": [START + 2 + 9 * i / n for i in range(n)]}))
+    return [*MEASURE, "--requests", "requests.json", "--per-request", "out.jsonl"]
+
+
+def windows(folder, n):
+    recording(folder, 1000, 1)
+    write(folder, "windows.csv", ["name,start,end\n"] + [
+        f"w{i},{START + 1 + 900 * i / n},{START + 1 + 900 * (i + 1) / n}\n" for i in range(n)])
+    return ["windows", "windows.csv", "--telemetry", "gpu_metrics.csv", "--format", "json"]
+
+
+def nested_windows(folder, n):
+    recording(folder, 1000, 1)
+    write(folder, "windows.csv", ["name,start,end\n"] + [
+        f"w{i},{START + 1 + 400 * i / n},{START + 990 - 400 * i / n}\n" for i in range(n)])
+    return ["windows", "windows.csv", "--telemetry", "gpu_metrics.csv", "--format", "json"]
+
+
+def kernels(folder, n):
+    recording(folder, 1000, 1)
+    write(folder, "trace.json", ['{"traceEvents": [', ",".join(
+        json.dumps({"ph": "X", "cat": "kernel", "name": f"k{i % 100}", "pid": 0, "tid": 7,
+                    "ts": (START + 1 + 900 * i / n) * 1e6, "dur": 800e6 / n, "args": {"device": 0}})
+        for i in range(n)), '], "baseTimeNanoseconds": 0}'])
+    return ["attribute", "--trace", "trace.json", "--telemetry", "gpu_metrics.csv", "--format", "json"]
+
+
+def series(folder, n):
+    result(folder)
+    write(folder, "gpu_metrics.json", ['{"status": "success", "data": {"resultType": "matrix", "result": [', ",".join(
+        json.dumps({"metric": {"__name__": "DCGM_FI_DEV_POWER_USAGE", "gpu": str(i)},
+                    "values": [[START + s, "300.5"] for s in range(15)]}) for i in range(n)), "]}}"])
+    return ["measure", "run.json", "gpu_metrics.json"]
+
+
+# ---- Stores
+
+def store(folder, n, configurations=1, tail=""):
+    place = folder / "store"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    for i in range(n):
+        (place / f"agg_r{i}.json").write_text(json.dumps({
+            "hw": "h100", "model": "llama", "framework": "vllm", "precision": "fp8", "tp": 8,
+            "conc": i % configurations, "isl": 1024, "osl": 1024, "power_metric_schema_version": 2, "power_valid": 1,
+            "avg_power_w": 500.0 + i % 97, "avg_total_gpu_power_w": 4000.0 + 8 * (i % 97),
+            "total_gpu_energy_j": 240000.0 + i, "joules_per_output_token": 0.5 + i * 1e-6}))
+        (place / f"power_validation_r{i}.json").write_text(json.dumps({
+            "power_valid": True, "reasons": [], "telemetry_source": f"gpu_metrics_r{i}.csv{tail}",
+            "benchmark_window": {"start_time_unix": START + 100 * i, "end_time_unix": START + 100 * i + 60,
+                                 "completed": 5, "total_input_tokens": 10, "total_output_tokens": 10},
+            "observed_gpu_ids": [str(gpu) for gpu in range(8)],
+            "metrics": {"avg_power_w": 500.0 + i % 97, "avg_total_gpu_power_w": 4000.0 + 8 * (i % 97),
+                        "total_gpu_energy_j": 240000.0 + i, "joules_per_output_token": 0.5 + i * 1e-6},
+            "computed_from": {"aggregate": f"agg_r{i}.json{tail}", "inputs": {}}}))
+    return place
+
+
+def of_store(*words, configurations=1):
+    def make(folder, n):
+        store(folder, n, configurations or n)
+        return list(words)
+    return make
+
+
+def named_files(folder, n):
+    store(folder, n)
+    return ["verify", *(f"store/agg_r{i}.json" for i in range(n))]
+
+
+def backfill(folder, n):
+    place = folder / "store"
+    shutil.rmtree(place, ignore_errors=True)
+    one = folder / "one"
+    one.mkdir(exist_ok=True)
+    result(one)
+    recording(one)
+    for i in range(n):
+        run_folder = place / f"power_audit_r{i}"
+        run_folder.mkdir(parents=True)
+        shutil.copy(one / "gpu_metrics.csv", run_folder / "gpu_metrics.csv")
+        shutil.copy(one / "run.json", run_folder / f"r{i}.json")
+        (run_folder / f"agg_r{i}.json").write_text('{"tp": 2}')
+    return ["backfill", "store", "--dry-run", "--timezone", "UTC"]
+
+
+def long_names(folder, n):
+    store(folder, 1, tail="/a" * n)
+    return ["export", "store", "--format", "csv"]
+
+
+def names_in_record(folder, n):
+    place = store(folder, 1)
+    path = place / "power_validation_r0.json"
+    record = json.loads(path.read_text())
+    record["computed_from"]["inputs"] = {f"some/where/x{i}.csv": {"bytes": 1, "xxh3_128": "0"} for i in range(n)}
+    path.write_text(json.dumps(record))
+    return ["verify", "store"]
+
+
+def report_lines(folder, n):
+    store(folder, 1)
+    write(folder, "report.jsonl", [json.dumps({"run": f"r{i}", "outcome": "patched",
+                                               "aggregate": "store/agg_r0.json"}) + "\n" for i in range(n)])
+    return ["export", "report.jsonl", "--format", "csv"]
+
+
+# The thing, what is measured, N, and whether memory may grow with it.
+ROWS = [
+    ("rows of a recording", rows, 40000, True),
+    ("columns", columns, 2000, True),
+    ("GPUs", devices, 1000, True),
+    ("bytes of one row in pieces", one_row, 1 << 17, False),
+    ("bytes of a string in a result", long_string, 1 << 22, True),
+    ("escapes in a string", escapes, 1 << 18, True),
+    ("members of a result", members, 40000, True),
+    ("lists in a result", nested_lists, 40000, True),
+    ("requests", requests, 10000, True),
+    ("windows side by side", windows, 4000, True),
+    ("windows in each other", nested_windows, 4000, True),
+    ("kernels of a trace", kernels, 10000, True),
+    ("series of a Prometheus matrix", series, 1000, True),
+    ("runs: backfill", backfill, 150, True),
+    ("runs: report", of_store("report", "store", "--out", "page.html"), 500, True),
+    ("runs: export to CSV", of_store("export", "store", "--format", "csv"), 500, True),
+    ("runs: export to Prometheus", of_store("export", "store", "--format", "prometheus"), 500, True),
+    ("runs: export to OTLP", of_store("export", "store", "--format", "otlp-json"), 500, True),
+    ("runs: compare", of_store("compare", "store"), 500, True),
+    ("configurations: compare", of_store("compare", "store", configurations=0), 400, True),
+    ("configurations: report", of_store("report", "store", "--out", "page.html", configurations=0), 400, True),
+    ("runs: recommend", of_store("recommend", "store", "--limit-key", "conc", configurations=0), 400, True),
+    ("runs: retract", of_store("retract", "store", "--where", "version=*", "--dry-run"), 500, True),
+    ("runs: verify", of_store("verify", "store"), 300, True),
+    ("files of one folder: verify", named_files, 300, True),
+    ("folders of a name in a record", long_names, 10000, True),
+    ("names in one record: verify", names_in_record, 2000, True),
+    ("lines of a report", report_lines, 5000, True),
+]
+
+
+def measured(make, n):
+    """The best of three times, and the peak."""
+    with tempfile.TemporaryDirectory() as path:
+        folder = pathlib.Path(path)
+        made = make(folder, n)
+        words, feed = made if isinstance(made, tuple) else (made, None)
+        runs = []
+        for _ in range(1 if n == 1 else 3):
+            source = subprocess.Popen(feed, cwd=folder, stdout=subprocess.PIPE) if feed else None
+            runs.append(run(folder, words, source))
+            if source:
+                source.stdout.close()
+                source.wait()
+        bytes_in = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+        return min(seconds for seconds, _ in runs), min(kib for _, kib in runs), bytes_in >> 10
+
+
+def check(thing, make, n, may_keep):
+    base_s, base_kib, _ = measured(make, 1)
+    times, peaks, inputs = [], [], []
+    for factor in (1, 2, 4):
+        seconds, kib, input_kib = measured(make, factor * n)
+        inputs.append(input_kib)
+        times.append(max(seconds - base_s, 0))
+        peaks.append(max(kib - base_kib, 0))
+    most = 1.5 * 4 * math.log(4 * n) / math.log(n)
+    faults = []
+    if times[2] > most * max(times[0], LEAST_S / 4):
+        faults.append(f"time: {times[0]:.3f}, {times[1]:.3f}, {times[2]:.3f} s")
+    allowed_kib = most * max(peaks[0], inputs[0], LEAST_KIB / 4) if may_keep else LEAST_KIB
+    if peaks[2] > allowed_kib:
+        faults.append(f"memory: {peaks[0]}, {peaks[1]}, {peaks[2]} KiB")
+    return times, peaks, faults
+
+
+def row_of_table(thing, n, times, peaks):
+    shown = [f"{seconds:.2f} s" for seconds in times] + [f"{kib / 1024:.1f} MiB" for kib in (peaks[0], peaks[2])]
+    return f"| {thing} | {n:,} | {' | '.join(shown)} |"
+
+
+def main():
+    words = sys.argv[1:]
+    is_table = "--table" in words
+    names = [word for word in words if word != "--table"]
+    passed = failed = 0
+    for number, (thing, make, n, may_keep) in enumerate(ROWS):
+        if names and not any(name in thing for name in names):
+            continue
+        if QUICK and number % 5:
+            continue
+        times, peaks, faults = check(thing, make, n, may_keep)
+        if is_table:
+            print(row_of_table(thing, n, times, peaks), flush=True)
+        failed += bool(faults)
+        passed += not faults
+        for fault in faults:
+            print(f"FAILED {thing} at {n}, {2 * n} and {4 * n}: {fault}", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
