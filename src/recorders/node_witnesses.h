@@ -15,7 +15,7 @@
 namespace aggregate_power {
 
 struct NodeWitnesses {
-  std::vector<NodeWitness> witnesses;  // at least one; no two have the same name
+  std::vector<NodeWitness> witnesses;  // at least one; no two of one kind have the same name
   std::vector<std::string> warnings;
   bool has_several_hosts = false;  // which of them has the GPUs is not known
   // While the file is read, the places of the witnesses of each kind, by name.

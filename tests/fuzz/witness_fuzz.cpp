@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "aggregate_power/error.h"
 #include "energy/witness_meter.h"
@@ -46,9 +47,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   require(!read.witnesses.empty());
-  std::set<std::string> names;
+  std::set<std::pair<NodeWitness::Kind, std::string>> names;
   for (const NodeWitness& witness : read.witnesses) {
-    require(names.insert(witness.name).second);
+    require(names.emplace(witness.kind, witness.name).second);
     require_sound(witness);
   }
   return 0;

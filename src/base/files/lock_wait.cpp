@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -33,6 +34,16 @@ constexpr auto kLongestPause = std::chrono::milliseconds(64);
 std::chrono::duration<double>& longest_wait() {
   static std::chrono::duration<double> the_longest_wait = std::chrono::seconds(60);
   return the_longest_wait;
+}
+
+std::atomic<bool>& has_timed_out() {
+  static std::atomic<bool> whether = false;
+  return whether;
+}
+
+std::chrono::duration<double> longest_wait_now() {
+  constexpr std::chrono::duration<double> kFurther = std::chrono::seconds(1);
+  return has_timed_out() ? std::min(longest_wait(), kFurther) : longest_wait();
 }
 
 LockWatcher& watcher() {
@@ -91,7 +102,10 @@ void wait_for_lock(int fd, const std::string& path) {
     if (errno != EWOULDBLOCK) throw FileError(path, "lock", errno);
     const auto waited = Clock::now() - start;
     if (waited > kGrace) throw_if_interrupted();
-    if (waited >= longest_wait()) throw LockTimeout(path, holder_of(fd), longest_wait().count());
+    if (const auto most = longest_wait_now(); waited >= most) {
+      has_timed_out() = true;
+      throw LockTimeout(path, holder_of(fd), most.count());
+    }
     if (!is_told && waited > kLongWait) {
       is_told = true;
       if (watcher()) watcher()(path, holder_of(fd));
