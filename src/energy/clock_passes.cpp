@@ -14,7 +14,7 @@ constexpr double kPassSteps = 4;  // a pause is longer than so many intervals
 constexpr double kPassAround_s = 60;
 constexpr std::size_t kMostPasses = 16;
 constexpr std::size_t kMostPassFalls = 8;  // more: the rows have no order
-constexpr std::size_t kFewestPassRows = 3;
+constexpr std::size_t kFewestPassRows = 10;
 
 bool begin_and_end_together(const ClockPass& a, const ClockPass& b) {
   constexpr double kTogether = 0.1;  // of the shorter one
