@@ -111,6 +111,7 @@ std::vector<SharedTime> ClockPasses::shared() const {
             both.earlier.rows >= kFewestPassRows && both.later.rows >= kFewestPassRows;
         const Window window = both.window();
         const bool is_shared = window.duration_s() > 0 &&
+                               both.earlier.last_unix_s - both.later.first_unix_s > kPassFall_s &&
                                is_near({window.start_unix_s, window.end_unix_s, 0}) &&
                                !begin_and_end_together(both.earlier, both.later);
         if (are_long && is_shared) first = both;
