@@ -14,7 +14,7 @@ constexpr double kPassSteps = 4;  // a pause is longer than so many intervals
 constexpr double kPassAround_s = 60;
 constexpr std::size_t kMostPasses = 16;
 constexpr std::size_t kMostPassFalls = 8;  // more: the rows have no order
-constexpr std::size_t kFewestPassRows = 3;
+constexpr std::size_t kFewestPassRows = 10;
 constexpr std::size_t kFewestJoinedRows = 20;
 
 bool begin_and_end_together(const ClockPass& a, const ClockPass& b) {
@@ -113,6 +113,7 @@ std::vector<SharedTime> ClockPasses::shared() const {
         const bool are_long = both.earlier.rows >= fewest && both.later.rows >= fewest;
         const Window window = both.window();
         const bool is_shared = window.duration_s() > 0 &&
+                               both.earlier.last_unix_s - both.later.first_unix_s > kPassFall_s &&
                                is_near({window.start_unix_s, window.end_unix_s, 0});
         if (are_long && is_shared) first = both;
       }

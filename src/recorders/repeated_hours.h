@@ -28,7 +28,8 @@ class RepeatedHours {
 
   // Whether the next readings, in the file's order, have to be sorted out.
   bool concern(std::span<const Reading> readings) const;
-  // Moves readings of a second pass to their time. Their unix_s are as Zone::unix_from_local() says.
+  // Moves readings of a second pass to their time. Their unix_s are as Zone::unix_from_local()
+  // says.
   void sort_out(std::span<Reading> readings);
   // Those whose rows cannot be told apart, after the last reading.
   std::vector<AmbiguousHour> ambiguous() const;

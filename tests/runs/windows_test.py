@@ -402,10 +402,10 @@ def test_doubtful_recordings_are_told(folder):
         f"{START + at},0,300\n{START + at},0,100\n" for at in range(10)))
     done = measured(folder, "begin w +0\nend w +9\n", "--json", telemetry="p.csv")
     same((1800, True), (done.windows["w"]["energy_j"], "GPU 0: 10 times have several readings that differ" in done.err), done)
-    (folder / "p.csv").write_text("timestamp,gpu,power_w\n" + "".join(
-        f"{START + (at if at < 10 else at - 5)},0,{300 + at / 8}\n" for at in range(20)))
-    assert "out_of_order: GPU 0: a row is 4.000 s before the one above it" in measured(
-        folder, "begin w +0\nend w +9\n", telemetry="p.csv").err
+    for back, words in ((3, "out_of_order: GPU 0: a row is 2.000 s before the one above it"), (5, "clock_set_back")):
+        (folder / "p.csv").write_text("timestamp,gpu,power_w\n" + "".join(
+            f"{START + (at if at < 10 else at - back)},0,{300 + at / 8}\n" for at in range(20)))
+        assert words in measured(folder, "begin w +0\nend w +9\n", telemetry="p.csv").err
     (folder / "p.csv").write_text("timestamp,gpu,power_w\n" + "".join(f"{START + at},0,0.3\n" for at in range(20)))
     assert "implausible_watts" in measured(folder, "begin w +0\nend w +9\n", telemetry="p.csv").err
 
