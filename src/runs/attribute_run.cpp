@@ -190,11 +190,11 @@ void refuse_impossible_power(const AttributionLane& lane, Window window,
 // are of them, and half of the sensor's window to either side.
 class RowIntervals {
  public:
-  RowIntervals(const UncertaintyOptions& options, TraceSensors sensors)
+  RowIntervals(const UncertaintyOptions& options, runs::TraceSensors sensors)
       : options_(options), sensors_(std::move(sensors)) {}
 
   bool is_wanted() const { return options_.is_wanted && !sensors_.models.empty(); }
-  const TraceSensors& sensors() const { return sensors_; }
+  const runs::TraceSensors& sensors() const { return sensors_; }
 
   void add(const AttributionLane& lane, IntervalStore& intervals, AttributionRules rules,
            double energy_j) {
@@ -231,7 +231,7 @@ class RowIntervals {
 
   // What the estimate of a GPU's whole span may be off.
   void note_relative(const AttributionLane& lane, Window window, double energy_j) {
-    const EnergyEstimate estimate = estimate_stretch(
+    const EnergyEstimate estimate = runs::estimate_stretch(
         {readings_around(lane.power, {}, sensors_, window, energy_j)}, window, options_);
     if (!estimate.is_available()) {
       refused_ = estimate.reasons.front();
@@ -258,7 +258,7 @@ class RowIntervals {
   }
 
   const UncertaintyOptions& options_;
-  TraceSensors sensors_;
+  runs::TraceSensors sensors_;
   double relative_ = 0;
   std::string refused_;
   std::map<std::string, Places> by_name_;
@@ -270,7 +270,7 @@ class RowIntervals {
 class Attributing {
  public:
   Attributing(const AttributeRequest& request, std::vector<AttributionLane>& lanes,
-              std::optional<Zone> zone, TraceSensors sensors)
+              std::optional<Zone> zone, runs::TraceSensors sensors)
       : request_(request),
         lanes_(lanes),
         zone_(std::move(zone)),
@@ -569,7 +569,7 @@ AttributionReport attribute_run(const AttributeRequest& request) {
   const std::optional<Zone> zone = zone_of(power);
   const RecordedPower recorded{scope_of(power), plausible_watts_of(power), unit_of(power),
                                power.limits_w};
-  TraceSensors sensors = trace_sensors(power, request.uncertainty);
+  runs::TraceSensors sensors = runs::trace_sensors(power, request.uncertainty);
   std::vector<AttributionLane> lanes = attribution_lanes(traces, std::move(power), request.gpus);
   if (!request.uncertainty.is_wanted) {
     if (std::string note = smear_note(sensors, 0); !note.empty())

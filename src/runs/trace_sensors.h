@@ -10,7 +10,7 @@
 #include "energy/sensor_model.h"
 #include "runs/traces.h"
 
-namespace aggregate_power {
+namespace aggregate_power::runs {
 
 struct TraceSensors {
   std::string field;                     // that the readings are of: "power.draw [W]"
@@ -41,4 +41,4 @@ GpuReadings readings_around(const PowerTrace& power, std::span<const CounterSamp
 EnergyEstimate estimate_stretch(std::vector<GpuReadings> gpus, Window window,
                                 const UncertaintyOptions& options);
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::runs
