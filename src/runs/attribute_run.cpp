@@ -203,9 +203,12 @@ class RowIntervals {
     const double half_s = rules.sensor_period_s / 2;
     const double later_s[kPlaces] = {0, -half_s, half_s};
     const double shift_s = rules.shift_s;
+    const Window window = rules.window;
     for (std::size_t place = 0; place < kPlaces; ++place) {
       EnergyShares shares;
-      rules.shift_s = shift_s + sensors_.age_s() + later_s[place];
+      const double by_s = sensors_.age_s() + later_s[place];
+      rules.shift_s = shift_s + by_s;
+      rules.window = {window.start_unix_s + by_s, window.end_unix_s + by_s};
       attribute_energy(lane.power, intervals, rules, shares);
       for (std::size_t i = 0; i < shares.by_name.size(); ++i) {
         by_name_[lane.trace->names.names()[i]][place].add(shares.by_name[i]);
