@@ -18,7 +18,7 @@ struct TraceSensors {
   std::vector<SensorModel> models = {};  // each that is possible; empty: nobody knows
   std::string unresolved = {};           // why there is none, and what to do; for people
   Stamps stamps = Stamps::query_time;
-  std::optional<SensorAccuracy> accuracy = {};  // nullopt: as of boards in general
+  std::optional<SensorAccuracy> accuracy = {};  // else as of boards in general
 
   // What the longest of them averages over; 0: nobody knows.
   double window_s() const;
