@@ -36,7 +36,7 @@ struct GpuReadings {
   Stamps stamps = Stamps::query_time;
   // What others published of it; nullopt: the trapezoid rule over the readings as they are.
   std::optional<double> published_j = {};
-  std::optional<SensorAccuracy> accuracy = {};  // nullopt: the question's
+  std::optional<SensorAccuracy> accuracy = {};  // else the accuracy of the question
 };
 
 // Between the clocks of recorder and load generator on one host; standard.

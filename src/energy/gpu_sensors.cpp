@@ -58,7 +58,7 @@ struct BoardFamily {
   const char* assumption = nullptr;
   bool counts_module = false;
   bool has_second_dies = false;
-  std::optional<SensorAccuracy> accuracy = {};  // where it is not that of the 19 boards
+  std::optional<SensorAccuracy> accuracy = {};  // where the 19 boards do not stand for it
 };
 
 Pattern any_case(const char* text) { return {text, Pattern::Case::either}; }

@@ -31,7 +31,7 @@ struct KnownSensor {
   bool counts_module = false;
   // Two dies share one sensor, which the even ids report.
   bool has_second_dies = false;
-  std::optional<SensorAccuracy> accuracy = {};  // nullopt: as of boards in general
+  std::optional<SensorAccuracy> accuracy = {};  // else as of boards in general
   std::vector<std::string> assumptions = {};    // codes of the audit record
 };
 

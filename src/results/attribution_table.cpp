@@ -70,8 +70,9 @@ std::string iterations_text(const AttributionReport& report, bool is_warm_up) {
 }
 
 std::string half_text(const AttributionRow& row) {
-  return row.estimate_j ? fmt::format("\u00B1 {:<9.4f}", (row.high_j - row.low_j) / 2)
-                        : fmt::format("{:<11}", "?");
+  return row.estimate_j ? fmt::format("{:>11.4f} \u00B1 {:<9.4f}", *row.estimate_j,
+                                      (row.high_j - row.low_j) / 2)
+                        : fmt::format("{:<23}", "?");
 }
 
 std::string row_text(const AttributionReport& report, const AttributionRow& row,
@@ -93,7 +94,7 @@ std::string row_text(const AttributionReport& report, const AttributionRow& row,
 
 std::string attribution_table(const AttributionReport& report, std::optional<std::size_t> most,
                               std::size_t width) {
-  const std::size_t numbers = report.has_intervals ? 72 : 60;  // what is before a name
+  const std::size_t numbers = report.has_intervals ? 84 : 60;  // what is before a name
   const std::size_t name_width =
       width > numbers + kLeastName + 3 ? width - numbers - 3 : kLeastName;
   std::string text;
@@ -131,7 +132,8 @@ std::string attribution_table(const AttributionReport& report, std::optional<std
       text += labelled(is_warm_up ? "warm-up" : "measured", iterations, width);
     }
   }
-  const std::string half = report.has_intervals ? fmt::format(" {:<11}", "95 %") : "";
+  const std::string half =
+      report.has_intervals ? fmt::format(" {:>11} \u00B1 {:<9}", "estimate J", "J") : "";
   text += fmt::format("\n{:>11}{} {:>5} {:>8}  {:>10} {:>8} {:>9}  {}\n", "energy J", half, "%",
                       "power W", "time s", "calls", "mean ms", report.by);
   for (const AttributionRow& row : top_rows(report, most)) {

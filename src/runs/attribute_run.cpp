@@ -213,11 +213,11 @@ void refuse_impossible_power(const AttributeRequest& request, const AttributionL
 // are of them, and half of the sensor's window to either side.
 class RowIntervals {
  public:
-  RowIntervals(const UncertaintyOptions& options, TraceSensors sensors)
+  RowIntervals(const UncertaintyOptions& options, runs::TraceSensors sensors)
       : options_(options), sensors_(std::move(sensors)) {}
 
   bool is_wanted() const { return options_.is_wanted && !sensors_.models.empty(); }
-  const TraceSensors& sensors() const { return sensors_; }
+  const runs::TraceSensors& sensors() const { return sensors_; }
 
   void add(const AttributionLane& lane, IntervalStore& intervals, AttributionRules rules,
            double energy_j) {
@@ -226,9 +226,12 @@ class RowIntervals {
     const double half_s = rules.sensor_period_s / 2;
     const double later_s[kPlaces] = {0, -half_s, half_s};
     const double shift_s = rules.shift_s;
+    const Window window = rules.window;
     for (std::size_t place = 0; place < kPlaces; ++place) {
       EnergyShares shares;
-      rules.shift_s = shift_s + sensors_.age_s() + later_s[place];
+      const double by_s = sensors_.age_s() + later_s[place];
+      rules.shift_s = shift_s + by_s;
+      rules.window = {window.start_unix_s + by_s, window.end_unix_s + by_s};
       attribute_energy(lane.power, intervals, rules, shares);
       for (std::size_t i = 0; i < shares.by_name.size(); ++i) {
         by_name_[lane.trace->names.names()[i]][place].add(shares.by_name[i]);
@@ -254,7 +257,7 @@ class RowIntervals {
 
   // What the estimate of a GPU's whole span may be off.
   void note_relative(const AttributionLane& lane, Window window, double energy_j) {
-    const EnergyEstimate estimate = estimate_stretch(
+    const EnergyEstimate estimate = runs::estimate_stretch(
         {readings_around(lane.power, {}, sensors_, window, energy_j)}, window, options_);
     if (!estimate.is_available()) {
       refused_ = estimate.reasons.front();
@@ -281,7 +284,7 @@ class RowIntervals {
   }
 
   const UncertaintyOptions& options_;
-  TraceSensors sensors_;
+  runs::TraceSensors sensors_;
   double relative_ = 0;
   std::string refused_;
   std::map<std::string, Places> by_name_;
@@ -293,7 +296,7 @@ class RowIntervals {
 class Attributing {
  public:
   Attributing(const AttributeRequest& request, std::vector<AttributionLane>& lanes,
-              std::optional<Zone> zone, TraceSensors sensors)
+              std::optional<Zone> zone, runs::TraceSensors sensors)
       : request_(request),
         lanes_(lanes),
         zone_(std::move(zone)),
@@ -591,7 +594,7 @@ AttributionReport attribute_run(const AttributeRequest& request) {
   }
   const std::optional<Zone> zone = zone_of(power);
   const RecordedPower recorded = recorded_power(power, request.max_sample_gap_s);
-  TraceSensors sensors = trace_sensors(power, request.uncertainty);
+  runs::TraceSensors sensors = runs::trace_sensors(power, request.uncertainty);
   std::vector<AttributionLane> lanes = attribution_lanes(traces, std::move(power), request.gpus);
   if (!request.uncertainty.is_wanted) {
     if (std::string note = smear_note(sensors, 0); !note.empty())

@@ -154,8 +154,8 @@ struct RequestInterval {
   std::string_view none = {};  // why there is none
 };
 
-// Requests have their place on the recording's clock, or on that of a window where the readings
-// rise and fall: that window is as late as the readings.
+// Requests have their place on the recording's clock, or on the clock of a window where the
+// readings rise and fall: that window is as late as the readings.
 TimeResolution resolution_of(const Result& result, const PlacedRequests& placed,
                              const std::vector<SensorModel>& sensors, double period_s) {
   TimeResolution time{.window_s = period_s};

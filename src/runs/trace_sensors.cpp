@@ -14,7 +14,7 @@
 #include "energy/placed_readings.h"
 #include "runs/understood_sensor.h"
 
-namespace aggregate_power {
+namespace aggregate_power::runs {
 namespace {
 
 bool are_whole_seconds(const Traces& traces) {
@@ -120,4 +120,4 @@ EnergyEstimate estimate_stretch(std::vector<GpuReadings> gpus, Window window,
   return estimate_energy(std::move(question));
 }
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::runs

@@ -10,7 +10,7 @@
 #include "energy/sensor_model.h"
 #include "runs/traces.h"
 
-namespace aggregate_power {
+namespace aggregate_power::runs {
 
 struct TraceSensors {
   std::string field;                     // that the readings are of: "power.draw [W]"
@@ -18,7 +18,7 @@ struct TraceSensors {
   std::vector<SensorModel> models = {};  // each that is possible; empty: nobody knows
   std::string unresolved = {};           // why there is none, and what to do; for people
   Stamps stamps = Stamps::query_time;
-  std::optional<SensorAccuracy> accuracy = {};  // nullopt: as of boards in general
+  std::optional<SensorAccuracy> accuracy = {};  // else as of boards in general
 
   // What the longest of them averages over; 0: nobody knows.
   double window_s() const;
@@ -41,4 +41,4 @@ GpuReadings readings_around(const PowerTrace& power, std::span<const CounterSamp
 EnergyEstimate estimate_stretch(std::vector<GpuReadings> gpus, Window window,
                                 const UncertaintyOptions& options);
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::runs

@@ -85,7 +85,7 @@ class WindowEstimates {
  public:
   // Keeps the counters, which the meters take.
   WindowEstimates(const WindowsRequest& request, const Traces& traces)
-      : options_(request.uncertainty), sensors_(trace_sensors(traces, options_)) {
+      : options_(request.uncertainty), sensors_(runs::trace_sensors(traces, options_)) {
     if (!options_.is_wanted) return;
     for (const PowerTrace& device : traces.devices) power_[device.device()] = &device;
     for (const DeviceCounter& counter : traces.counters) {
@@ -93,7 +93,7 @@ class WindowEstimates {
     }
   }
 
-  const TraceSensors& sensors() const { return sensors_; }
+  const runs::TraceSensors& sensors() const { return sensors_; }
 
   void add_to(WindowRow& row, const std::vector<std::string>& names) const {
     if (!options_.is_wanted || !row.measured_energy_j()) return;
@@ -110,7 +110,7 @@ class WindowEstimates {
           counter == counters_.end() ? std::span<const CounterSample>() : counter->second, sensors_,
           row.window, row.gpus[i].power_energy_j.value_or(row.gpus[i].energy_j)));
     }
-    const EnergyEstimate estimate = estimate_stretch(std::move(gpus), row.window, options_);
+    const EnergyEstimate estimate = runs::estimate_stretch(std::move(gpus), row.window, options_);
     if (!estimate.is_available()) {
       row.no_interval = estimate.reasons.front();
       return;
@@ -132,7 +132,7 @@ class WindowEstimates {
   }
 
   const UncertaintyOptions& options_;
-  TraceSensors sensors_;
+  runs::TraceSensors sensors_;
   std::map<std::string, const PowerTrace*> power_;
   std::map<std::string, std::vector<CounterSample>> counters_;
 };

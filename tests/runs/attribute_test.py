@@ -489,5 +489,32 @@ def main():
     return failed > 0
 
 
+def test_rows_have_intervals_or_say_why_not(folder):
+    # 120 W, and 520 W from 10 to 40 s, seen as the mean of a second that ended 65 ms before the stamp.
+    start = 1_788_852_000
+    lines = ["timestamp, index, name, power.draw [W]"]
+    for tenth in range(600):
+        at = tenth / 10 + 0.03
+        share = max(0, min(at - 0.065, 40) - max(at - 1.065, 10))
+        watts = 120 + 400 * share + (tenth % 7 - 3) / 10
+        lines.append(f"{start + at:.2f}, 0, NVIDIA H100 80GB HBM3, {watts:.2f} W")
+    folder.write("step.csv", "\n".join(lines) + "\n")
+    layers = {"rise": (9, 11), "load": (12, 30), "short": (41, 41.5)}
+    folder.write(
+        "step_layers.csv",
+        "layer_name,exec_id,start_time,end_time,duration_ms,start_power_w,end_power_w,avg_power_w,energy_j\n" +
+        "".join(f"{name},0,{start + a},{start + b},{1000 * (b - a)},1,1,1,1\n" for name, (a, b) in layers.items()))
+    words = [PROGRAM, "attribute", "--telemetry", "step.csv", "--trace", "step_layers.csv", "--timezone", "UTC",
+             "--uncertainty", "--format", "json"]
+    done = subprocess.run(words, cwd=folder.path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    rows = {row["name"]: row for row in json.loads(done.stdout)["rows"]}
+    for name, truth in (("rise", 120 + 520), ("load", 18 * 520)):
+        assert rows[name]["energy_j_low"] < truth < rows[name]["energy_j_high"], rows[name]
+        assert rows[name]["no_interval"] is None, rows[name]
+    assert rows["short"]["energy_j_low"] is None, rows["short"]
+    assert rows["short"]["no_interval"] == "shorter_than_sensor_window", rows["short"]
+
+
 if __name__ == "__main__":
     sys.exit(main())

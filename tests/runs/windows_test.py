@@ -76,7 +76,7 @@ def write_step(folder):
     for tenth in range(600):
         at = tenth / 10 + 0.03
         share = max(0, min(at - 0.065, 40) - max(at - 1.065, 10))
-        lines.append(f"{START + at:.2f}, 0, NVIDIA H100 80GB HBM3, {120 + 400 * share:.2f} W")
+        lines.append(f"{START + at:.2f}, 0, NVIDIA H100 80GB HBM3, {120 + 400 * share + (tenth % 7 - 3) / 10:.2f} W")
     (folder / "power.csv").write_text("\n".join(lines) + "\n")
 
 
