@@ -178,7 +178,7 @@ std::string stray_link(const WritePlan& plan, const std::string& path, bool is_r
   return {};
 }
 
-// An empty file or object, of which nothing can be lost.
+// Whether it is an empty file or object, which loses nothing.
 bool holds_nothing(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == text.npos) return true;
