@@ -98,7 +98,8 @@ std::vector<JsonEdit> with_leftovers(const WritePlan& plan, std::string_view tex
   MemorySource source(text);
   scan_json(source, [&](const JsonMember& member) {
     for (const WritePlan::Leftovers& some : plan.leftovers) {
-      if (member.key == some.sign) signs.push_back(some.sign);
+      const bool is_ours = some.sign_text.empty() || member.text == some.sign_text;
+      if (is_ours && member.key == some.sign) signs.push_back(some.sign);
     }
   });
   for (const WritePlan::Leftovers& some : plan.leftovers) {
