@@ -64,6 +64,7 @@ WritePlan::Leftovers of_cpus() { return {"cpu_power_valid", keys_of(cpu_edits(fa
 std::vector<WritePlan::Leftovers> of_schema_2() {
   std::vector<WritePlan::Leftovers> all = {
       {"power_metric_schema_version", keys_of(gpu_edits(false, {}))}, of_dashboard(), of_cpus()};
+  all.front().sign_text = "2";
   for (WritePlan::Leftovers& some : all) some.are_alone = true;
   return all;
 }

@@ -99,7 +99,8 @@ std::vector<JsonEdit> with_leftovers(const WritePlan& plan, std::string_view tex
   MemorySource source(text);
   scan_json(source, [&](const JsonMember& member) {
     for (const WritePlan::Leftovers& some : plan.leftovers) {
-      if (member.key == some.sign) signs.push_back(some.sign);
+      const bool is_ours = some.sign_text.empty() || member.text == some.sign_text;
+      if (is_ours && member.key == some.sign) signs.push_back(some.sign);
     }
   });
   for (const WritePlan::Leftovers& some : plan.leftovers) {
@@ -184,7 +185,7 @@ std::string stray_link(const WritePlan& plan, const std::string& path, bool is_r
   return {};
 }
 
-// An empty file or object, of which nothing can be lost.
+// Whether it is an empty file or object, which loses nothing.
 bool holds_nothing(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == text.npos) return true;

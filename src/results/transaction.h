@@ -41,6 +41,7 @@ struct WritePlan {
     std::string sign;
     std::vector<std::string> keys;
     bool are_alone = false;
+    std::string sign_text = {};  // the value that `sign` must have; empty: any
   };
   std::vector<Leftovers> leftovers = {};
   // Builds the text of the audit record from what is wrong with the aggregate and from the

@@ -35,7 +35,7 @@ def run(folder, words, feed=None):
                              env={"PATH": os.environ["PATH"], "TZ": "UTC", "TMPDIR": str(folder)})
     said = child.stderr.read()
     child.stderr.close()
-    _, status, usage = os.wait4(child.pid, 0)  # with those of its children
+    _, status, usage = os.wait4(child.pid, 0)  # also of its children
     child.returncode = os.waitstatus_to_exitcode(status)
     assert child.returncode in (0, 1, 3), f"{words}: {child.returncode}: {said[:300]!r}"
     return usage.ru_utime + usage.ru_stime, int(said.split()[-1])

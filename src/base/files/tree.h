@@ -91,7 +91,7 @@ std::shared_ptr<const Tree> disk_tree();
 
 // The files on disk that are in the store `root`, a folder or a file, after following all links,
 // and those to which `access` lets it lead. The folders around the root exist, but are not listed.
-// Files that the system makes up (/proc, /sys) are in no such tree. A file that comes to lead
+// Files that the system makes up (/proc, /sys) are in no such tree. A file that begins to lead
 // elsewhere between two calls is not opened.
 std::shared_ptr<const Tree> bounded_tree(const std::string& root, const StoreAccess& access);
 

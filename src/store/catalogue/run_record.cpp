@@ -108,7 +108,7 @@ std::string root_of_store(const std::string& path) {
   return is_store ? root : folder_of_named(root);
 }
 
-// Null: the record is in an archive of which nothing else is known.
+// Returns null if the record is in an archive that is known by itself only.
 std::shared_ptr<const Tree> tree_on_disk(const StorePath& place) {
   const StorePath* at = &place;
   while (at->tree->is_archive() && at->folder) at = at->folder.get();

@@ -34,8 +34,8 @@ struct RunRecord {
   // The file or folder that the record calls `name`: relative to the folder of the record or, for
   // a run that is not in a store, to the current one; if it was moved, as much of its path as is
   // found in the folder of the record or in one around it. A file with `hash` takes precedence.
-  // Nullopt: there is none in the store. A name of more than 4096 bytes or 50 folders is no name of
-  // a file. May throw FileError.
+  // Returns nullopt if there is none in the store. A name of more than 4096 bytes or 50 folders is
+  // no name of a file. May throw FileError.
   std::optional<StorePath> find(const std::string& name, const std::string& hash = {}) const;
   // What is at a path that is absolute or relative to the current folder, in the record's store.
   std::optional<StorePath> find_on_disk(const std::string& path) const;
