@@ -19,6 +19,7 @@
 #include "loads/load_generator.h"
 #include "packages/cpu_power.h"
 #include "packages/findings.h"
+#include "packages/inputs.h"
 #include "packages/match.h"
 #include "packages/package.h"
 #include "packages/package_energy.h"
@@ -228,7 +229,7 @@ std::optional<CpuPower> measure_cpus(const PackageQuestion& question,
   request.expected_hosts.assign(hosts.begin(), hosts.end());
   request.expected_source = question.expected_cpu_source;
   const PackagePlace& place = question.place;
-  return measure_cpu_power(*place.tree, path_below(place.power_dir, "cpu"), request);
+  return measure_cpu_power(*place.tree, cpu_folders(place), request);
 }
 
 SelectedWindow selected(const PackageWindow& window) {
@@ -392,6 +393,11 @@ Result check_package(const PackageQuestion& question) {
     PackageContent content;
     findings = check_content(question, reading, content, result);
     result.cpu = measure_cpus(question, content.devices, facts);
+    if (result.cpu) {
+      for (const std::string& note : result.cpu->notes) {
+        result.warnings.push_back("CPU power: " + note);
+      }
+    }
     findings.add(reading.reasons);
     if (!is_accepted(findings, result.accepts)) result.metrics.clear();
   }

@@ -272,7 +272,7 @@ Json cpu_power(const Written& written) {
   if (written.result.contract == Contract::october) power.withhold(written.aggregate_reasons);
   std::optional<std::string_view> sensor;
   if (power.sensor) sensor = name(*power.sensor);
-  return {
+  Json json = {
       {"cpu_power_valid", power.reasons.empty()},
       {"reason_codes", power.reasons.codes()},
       {"sensor_kind", or_null(sensor)},
@@ -288,6 +288,8 @@ Json cpu_power(const Written& written) {
       {"per_series_max_sample_gap_s", series_json(power.max_sample_gap_s)},
       {"per_series_energy_j", series_json(power.energy_j)},
       {"metrics", metrics_json(power.metrics)}};
+  if (!power.samples_file.empty()) json["samples_file"] = power.samples_file;
+  return json;
 }
 
 Json failed_requests(const Written& written) {
