@@ -147,7 +147,7 @@ Reasons check_power(const NativeReadings& readings, const std::vector<MeasuredGp
 void add_native_gpus(const NativeReadings& readings, const std::vector<MeasuredGpu>& gpus,
                      Result& result) {
   for (const NativeReading& reading : readings) {
-    if (!is_whole(reading.node)) continue;
+    if (!reading.node.has_gpus) continue;
     for (const NativeGpu& gpu : reading.node.gpus) {
       result.roles.emplace_back(gpu.uuid, native_role_name(reading.node.role));
     }
@@ -183,6 +183,7 @@ void add_node_facts(NativeReadings& readings, Result& result) {
       if (result.load) result.hosts.push_back(std::move(reading.host));
     }
   }
+  std::ranges::sort(facts.revisions);
 }
 
 }  // namespace
