@@ -36,6 +36,7 @@ std::vector<JsonEdit> gpu_edits(bool is_valid, const Metrics& metrics) {
                                  {"power_invalid_reasons", ""}};
   if (is_valid) std::ranges::move(metric_edits(metrics), std::back_inserter(edits));
   remove_others(edits, all_metric_keys());
+  remove_others(edits, percentile_keys());
   return edits;
 }
 
@@ -54,18 +55,23 @@ std::vector<JsonEdit> edits_of(const Result& result, const std::string& record_n
   }
   if (result.reasons.contains(Reason::aggregate_result_unwritable)) return {};
   std::vector<JsonEdit> edits = gpu_edits(result.is_valid(), result.metrics);
-  if (result.cpu) {
+  if (result.cpu && has_cpus(result.keys)) {
     std::ranges::move(cpu_edits(result.cpu->reasons.empty(), result.cpu->metrics),
                       std::back_inserter(edits));
   }
-  if (result.extended) add_dashboard_keys(edits, result, record_name);
+  if (has_audit(result.keys) || result.is_audit_requested) {
+    add_audit_keys(edits, result, record_name);
+  }
+  if (result.keys == RowKeys::all) add_dashboard_keys(edits, result);
   return edits;
 }
 
 std::vector<JsonEdit> edits_without_record(const Result& result) {
   if (result.way == Way::sample_mean) return {};
   std::vector<JsonEdit> edits = gpu_edits(false, {});
-  if (result.cpu) std::ranges::move(cpu_edits(false, {}), std::back_inserter(edits));
+  if (result.cpu && has_cpus(result.keys)) {
+    std::ranges::move(cpu_edits(false, {}), std::back_inserter(edits));
+  }
   return edits;
 }
 

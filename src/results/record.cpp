@@ -502,17 +502,23 @@ struct Member {
   bool (*is_there)(const Written&) = [](const Written&) { return true; };
 };
 
+bool is_october(const Written& written) { return written.result.contract == Contract::october; }
 bool has_curve(const Written& written) {
   return written.result.fleet && written.result.fleet->power;
 }
+bool is_refused(const Written& written) {
+  return !written.is_valid() && is_october(written) && written.result.way != Way::sample_mean;
+}
+// As in the original, an invalid record names the method, too.
+bool names_method(const Written& written) { return has_curve(written) || is_refused(written); }
 bool has_fleet(const Written& written) { return written.result.fleet.has_value(); }
-bool is_october(const Written& written) { return written.result.contract == Contract::october; }
 // Since October the records of packages name the method where those of one recording do.
 bool has_early_fleet(const Written& written) {
-  return has_fleet(written) && written.result.way == Way::package && is_october(written);
+  return (has_fleet(written) || is_refused(written)) && written.result.way == Way::package &&
+         is_october(written);
 }
 bool has_late_fleet(const Written& written) {
-  return has_fleet(written) && !has_early_fleet(written);
+  return (has_fleet(written) || is_refused(written)) && !has_early_fleet(written);
 }
 bool has_failed_requests(const Written& written) {
   return written.result.failed_requests.has_value();
@@ -564,7 +570,7 @@ constexpr Member kMembers[] = {
     {"window_validations", kPackage, window_validations, is_october},
     {"integration_method", kAll, integration_method},
     {"power_percentile_method", kPackage, percentile_method, has_early_fleet},
-    {"power_percentile_method", kOneRecording, percentile_method, has_curve},
+    {"power_percentile_method", kOneRecording, percentile_method, names_method},
     {"producer", kPackage, producer},
     {"expected_gpu_count", kAll, [](const Written& w) { return or_null(w.result.expected_gpus); }},
     {"observed_gpu_count", kAll, [](const Written& w) { return Json(w.result.observed_gpus); }},
@@ -635,7 +641,7 @@ constexpr Member kNativeMembers[] = {
     {"per_gpu_energy_j", kNative, energies},
     {"producer", kNative, native_producer},
     {"integration_method", kNative, integration_method},
-    {"power_percentile_method", kNative, percentile_method, has_curve},
+    {"power_percentile_method", kNative, percentile_method, names_method},
     {"metrics", kNative, metrics},
     {"idle", kNative, idle, has_idle},
     {"uncertainty", kNative, uncertainty, has_uncertainty},

@@ -294,7 +294,7 @@ Result measured_hosts(const RunSpec& request) {
   result.reasons.add(check_together(request, hosts));
   accept_reasons(result);
   std::ranges::move(estimate_clocks(hosts.readings), std::back_inserter(result.warnings));
-  if (request.extended) {
+  if (has_percentiles(request.keys)) {
     std::vector<NodeFleet> fleets;
     for (const HostReading& host : hosts.readings) {
       fleets.push_back({host.fleet, host.host.clock_offset_s});
