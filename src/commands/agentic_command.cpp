@@ -149,8 +149,9 @@ Command agentic_command() {
     return report(request->require_power, [&] {
       if (window->state.empty() || request->lacks_contract) return deliver_run(*request);
       const bool is_running = window->state == "running";
-      return write_agentic_window(*request, is_running ? LoadState::running : LoadState::completed,
-                                  window->concurrency);
+      return runs::write_agentic_window(
+          *request, is_running ? runs::LoadState::running : runs::LoadState::completed,
+          window->concurrency);
     });
   };
   return command;

@@ -36,7 +36,6 @@ std::vector<JsonEdit> gpu_edits(bool is_valid, const Metrics& metrics) {
                                  {"power_invalid_reasons", ""}};
   if (is_valid) std::ranges::move(metric_edits(metrics), std::back_inserter(edits));
   remove_others(edits, all_metric_keys());
-  remove_others(edits, percentile_keys());
   return edits;
 }
 
@@ -89,6 +88,9 @@ std::vector<WritePlan::Leftovers> leftovers_of(Way way) {
   if (way == Way::sample_mean) return {};
   const auto keys = dashboard_keys();
   std::vector<WritePlan::Leftovers> leftovers = {{"power_audit", {keys.begin(), keys.end()}}};
+  // Percentiles alone are no sign of ours, but with the version they are a run's of schema 2.
+  const auto percentiles = percentile_keys();
+  leftovers.push_back({"power_metric_schema_version", {percentiles.begin(), percentiles.end()}});
   if (way == Way::one_node) return leftovers;
   WritePlan::Leftovers of_cpus{"cpu_power_valid", {"cpu_power_valid"}};
   for (const std::string_view key : cpu_metric_keys()) of_cpus.keys.emplace_back(key);

@@ -668,8 +668,7 @@ std::string record_text(const Result& result, const Reasons& aggregate_reasons,
                            !is_left_out(member.key, result);
     if (is_member) record[member.key] = member.value(written);
   }
-  return record.dump(2, ' ', true, Json::error_handler_t::replace);  // bytes that are not UTF-8:
-                                                                     // U+FFFD
+  return indented_text(record);
 }
 
 }  // namespace aggregate_power

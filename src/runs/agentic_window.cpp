@@ -8,7 +8,6 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
@@ -16,12 +15,11 @@
 #include "base/files/tree.h"
 #include "base/text/unicode.h"
 #include "loads/aiperf_folder.h"
+#include "results/json_parts.h"
 #include "runs/run_kinds.h"
 
-namespace aggregate_power {
+namespace aggregate_power::runs {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kWindowFolder = "SRT_MEASUREMENT_WINDOW_DIR";
 // Launchers of August set these, too.
@@ -122,34 +120,30 @@ double now_unix_s() {
 }
 
 std::string result_text(const Load& load, std::int64_t concurrency) {
-  const Json json = {{"max_concurrency", concurrency},
-                     {"benchmark_start_time_unix", load.window.start_unix_s},
-                     {"benchmark_end_time_unix", load.window.end_unix_s},
-                     {"duration", load.reported_duration_s},
-                     {"completed", load.completed},
-                     {"total_input_tokens", load.total_input_tokens},
-                     {"total_output_tokens", load.total_output_tokens}};
-  return json.dump(2, ' ', true, Json::error_handler_t::replace);
+  return indented_text({{"max_concurrency", concurrency},
+                        {"benchmark_start_time_unix", load.window.start_unix_s},
+                        {"benchmark_end_time_unix", load.window.end_unix_s},
+                        {"duration", load.reported_duration_s},
+                        {"completed", load.completed},
+                        {"total_input_tokens", load.total_input_tokens},
+                        {"total_output_tokens", load.total_output_tokens}});
 }
 
 // Without a load it is running.
 std::string window_text(const Place& place, std::int64_t concurrency,
                         const std::optional<Load>& load) {
-  Json json = {{"schema_version", 1},
-               {"benchmark_type", kOnlyBenchmarkType},
-               {"result_path", place.result_path},
-               {"concurrency", concurrency},
-               {"benchmark_start_time_unix", load ? load->window.start_unix_s : now_unix_s()},
-               {"benchmark_end_time_unix", nullptr},
-               {"duration", nullptr},
-               {"clock_source", "head_node_unix_clock"},
-               {"status", load ? "completed" : "running"},
-               {"reason", nullptr}};
-  if (load) {
-    json["benchmark_end_time_unix"] = load->window.end_unix_s;
-    json["duration"] = load->window.duration_s();
-  }
-  return json.dump(2, ' ', true, Json::error_handler_t::replace);
+  const auto if_over = [&](double number) { return load ? Json(number) : Json(); };
+  const Window window = load ? load->window : Window{now_unix_s(), 0};
+  return indented_text({{"schema_version", 1},
+                        {"benchmark_type", kOnlyBenchmarkType},
+                        {"result_path", place.result_path},
+                        {"concurrency", concurrency},
+                        {"benchmark_start_time_unix", window.start_unix_s},
+                        {"benchmark_end_time_unix", if_over(window.end_unix_s)},
+                        {"duration", if_over(window.duration_s())},
+                        {"clock_source", "head_node_unix_clock"},
+                        {"status", load ? "completed" : "running"},
+                        {"reason", nullptr}});
 }
 
 void put(const RunSpec& run, const std::string& path, const std::string& text,
@@ -195,4 +189,4 @@ CommandOutput write_agentic_window(const RunSpec& run, LoadState state, std::int
   return output;
 }
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::runs
