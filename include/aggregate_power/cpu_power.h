@@ -28,6 +28,9 @@ struct CpuPower {
   std::size_t expected_sockets = 0;
   std::size_t observed_sockets = 0;
   std::uint64_t rows = 0;
+  // Relative to the logs; empty unless the hosts made a recording of their own, too.
+  std::string samples_file;
+  std::vector<std::string> notes;  // what was left out without a reason, for people
   // Keyed by "host/socket0/grace_socket", ordered by host and socket.
   std::vector<std::pair<std::string, double>> max_sample_gap_s;  // of the bracketed ones
   std::vector<std::pair<std::string, double>> energy_j;          // empty if there are reasons

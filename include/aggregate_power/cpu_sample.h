@@ -16,6 +16,8 @@ struct CpuSample {
   double power_w = 0;
   std::optional<double> cpu_rail_w;
   std::optional<double> soc_w;
+  std::optional<double> module_w;
+  bool has_module_column = false;  // the recording has one for module_w, which may be blank
 };
 
 }  // namespace aggregate_power

@@ -22,6 +22,7 @@
 #include "aggregate_power/provenance.h"
 #include "aggregate_power/reason.h"
 #include "aggregate_power/request_energy.h"
+#include "aggregate_power/row_keys.h"
 #include "aggregate_power/sample.h"
 
 namespace aggregate_power {
@@ -243,7 +244,7 @@ struct Result {
   // Rows outside the window with 0 W, by GPU.
   std::vector<std::pair<std::string, std::uint64_t>> boundary_degenerate_rows;
 
-  bool extended = false;                  // the dashboard's further keys are requested
+  RowKeys keys = RowKeys::seed;           // of the aggregate
   std::optional<FleetMeasurement> fleet;  // nullopt: not requested, or no samples were read
   // Of a package, and of a run that accepts long gaps, if it could be measured.
   std::optional<GapEnergyBound> gap_bound;
@@ -268,6 +269,7 @@ struct Result {
   std::string telemetry_source;  // as named in the record
   std::string benchmark_result;
   std::string audit_source = {};              // of power_audit; empty: the record's name
+  bool is_audit_requested = false;            // by the caller, with that source as it is
   std::string window_source;                  // empty: a benchmark result
   std::optional<double> window_half_width_s;  // of the place of an estimated window
   bool is_window_in_command = false;          // it was placed in the command that was recorded

@@ -1,4 +1,5 @@
 // aggregate-power agentic: one run of agents, as AIPerf profiled it.
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -24,6 +25,26 @@ void add_profile_timezone(Options& options, RunSpec& request) {
       .late();
 }
 
+// What the shell of a load calls before it and after it.
+struct WindowToWrite {
+  std::string state;  // empty: none is written
+  std::int64_t concurrency = 0;
+};
+
+void add_window_to_write(Options& options, WindowToWrite& window) {
+  options
+      .value(
+          "--write-multinode-window", "running|completed", into(window.state),
+          "Write the measurement window of a load in $SRT_MEASUREMENT_WINDOW_DIR, before the load or after it, instead of measuring")
+      .one_of({"running", "completed"})
+      .needs("--concurrency")
+      .in_group("On several nodes");
+  options.value("--concurrency", "N", into(window.concurrency), "The load's, for its window's name")
+      .check(whole_number())
+      .needs("--write-multinode-window")
+      .in_group("On several nodes");
+}
+
 // Lists each option that belongs to only one of the two ways under its heading, and makes it
 // exclude the other way.
 void group_by_way(Options& options) {
@@ -45,8 +66,11 @@ void group_by_way(Options& options) {
 Command agentic_command() {
   const auto request = std::make_shared<RunSpec>();
   Command command;
-  command.forms = {"--result-dir FOLDER --agg-result FILE [OPTIONS]",
-                   "--result-dir FOLDER --agg-result FILE --power-dir FOLDER [OPTIONS]"};
+  const auto window = std::make_shared<WindowToWrite>();
+  command.forms = {
+      "--result-dir FOLDER --agg-result FILE [OPTIONS]",
+      "--result-dir FOLDER --agg-result FILE --power-dir FOLDER [OPTIONS]",
+      "--result-dir FOLDER --write-multinode-window running|completed --concurrency N [OPTIONS]"};
   command.first_choice = {"--result-dir", "--agg-result", "--expected-num-gpus", "--require-power"};
   Options& options = command.options;
   options
@@ -55,7 +79,13 @@ Command agentic_command() {
           "Folder with AIPerf's exports and gpu_metrics.csv (one node) or with agentic_power_concurrency_N.json (several nodes); agentic_power_window.json (one node) and power_validation.json are written there")
       .required()
       .check(not_empty());
-  add_agg_result(options, request->agg_result);
+  add_agg_result(options, request->agg_result).is_required = false;  // a window has none
+  add_validation_result(options, *request, "power_validation.json in the result folder");
+  options
+      .value(
+          "--audit-source", "TEXT", into(request->audit_source),
+          "Also set power_invalid_reasons and power_audit, with this text as power_audit.source; with --keys row or all it replaces the record's name")
+      .check(not_empty());
   options
       .value(
           "--artifact-dir", "FOLDER", into_path(request->artifact_dir),
@@ -80,6 +110,7 @@ Command agentic_command() {
           "There is no package, because the run's launcher offered no place for its windows: record that")
       .excludes("--power-dir")
       .in_group("On several nodes");
+  add_window_to_write(options, *window);
   add_package_options(
       options, *request,
       "Folder that is or contains the result folder; the package's windows name their results relative to it");
@@ -101,16 +132,28 @@ Command agentic_command() {
       "aggregate-power agentic --result-dir LOGS/agentic/conc_16 --agg-result run_conc16.json --power-dir LOGS/power --logs-root LOGS --expected-producer-sha SHA";
   command.exit_statuses =
       "0 done, also when power is not valid (the reason is recorded); 1 when power is required and not valid; 2 for wrong options";
-  command.settle = [request](const Options& parsed) {
+  command.settle = [request, window](const Options& parsed) {
     if (!rules_of(request->contract).finds_gpus_of_node && parsed.is_given("--power-dir") &&
         parsed.is_given("--expected-num-gpus")) {
       throw Error("--expected-num-gpus excludes --power-dir under --compat august");
     }
     settle_request_options(parsed, *request);
+    if (!parsed.is_given("--agg-result") && (window->state.empty() || request->lacks_contract)) {
+      throw Error("--agg-result is required");
+    }
+    if (request->keys == RowKeys::agentx_row && request->audit_source) {
+      throw Error("--audit-source excludes --keys agentx-row: such a row has no audit");
+    }
     if (parsed.text("--agg-result") == "-") throw Error("--agg-result: expected a file");
   };
-  command.run = [request] {
-    return report(request->require_power, [&] { return deliver_run(*request); });
+  command.run = [request, window] {
+    return report(request->require_power, [&] {
+      if (window->state.empty() || request->lacks_contract) return deliver_run(*request);
+      const bool is_running = window->state == "running";
+      return runs::write_agentic_window(
+          *request, is_running ? runs::LoadState::running : runs::LoadState::completed,
+          window->concurrency);
+    });
   };
   return command;
 }

@@ -52,8 +52,9 @@ void settle_recording(RunSpec& request, const Options& options) {
   if (!options.is_given("--schema-version") && !expects_gpus) {
     request.schema_version = 1;
   }
-  if (request.extended && request.schema_version != 2) {
-    throw Error("--extended: expected schema 2; give --expected-num-gpus or --schema-version 2");
+  if (has_percentiles(request.keys) && request.schema_version != 2) {
+    throw Error(fmt::format("{}: expected schema 2; give --expected-num-gpus or --schema-version 2",
+                            options.is_given("--extended") ? "--extended" : "--keys"));
   }
   if (request.uncertainty.is_wanted && request.schema_version != 2) {
     throw Error("--uncertainty: expected schema 2; give --expected-num-gpus or --schema-version 2");

@@ -60,6 +60,7 @@ CLI::Option* declare(CLI::App& app, Option& option) {
           option.name,
           [&option](std::int64_t) {
             if (option.flag != nullptr) *option.flag = true;
+            if (option.take) option.take("");
             option.given = {""};
           },
           option.help);
@@ -280,6 +281,12 @@ Option& Options::add(Option::Kind kind, const std::string& name, const std::stri
 Option& Options::flag(const std::string& name, bool& value, const std::string& help) {
   Option& option = add(Option::Kind::flag, name, help);
   option.flag = &value;
+  return option;
+}
+
+Option& Options::flag(const std::string& name, Take take, const std::string& help) {
+  Option& option = add(Option::Kind::flag, name, help);
+  option.take = std::move(take);
   return option;
 }
 

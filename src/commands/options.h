@@ -102,6 +102,7 @@ class Options {
 
   // Each declares an option and returns it, so that the caller can refine it.
   Option& flag(const std::string& name, bool& value, const std::string& help);
+  Option& flag(const std::string& name, Take take, const std::string& help);  // of ""
   Option& value(const std::string& name, const std::string& value_name, Take take,
                 const std::string& help);
   Option& list(const std::string& name, const std::string& value_name, Take take,

@@ -115,6 +115,7 @@ int report(bool require_power, const std::function<CommandOutput()>& job) {
     output.err.push_back(fmt::format("error: {}", error.what()));
     output.exit_status = require_power ? 1 : 0;
   }
+  for (const std::string& line : output.original_err) print(stderr, line + '\n');
   for (const std::string& line : output.warnings) print_note(line);
   for (const std::string& line : output.err) print_message(line);
   if (!output.json.empty()) print(stdout, output.json);

@@ -38,6 +38,26 @@ std::string doubt_of_environment() {
       printable(text, 40));
 }
 
+void add_keys(Options& options, RunOptions& run, const std::string& extended) {
+  const auto take = [&run](const std::string& text) {
+    run.keys = row_keys_named(text);
+    return true;
+  };
+  options
+      .value(
+          "--keys", "seed|row|agentx-row|all", take,
+          "Which keys of power the aggregate gets; seed: those of the original script; row, agentx-row: exactly those that the original's collector accepts; all: those for dashboards, too; see 'help extended' (default: seed)")
+      .one_of({std::begin(kRowKeys), std::end(kRowKeys)});
+  const auto take_all = [&run](const std::string&) {
+    run.keys = RowKeys::all;
+    return true;
+  };
+  options
+      .flag("--extended", take_all,
+            extended + "; with --uncertainty also the bounds and verdicts; the same as --keys all")
+      .excludes("--keys");
+}
+
 }  // namespace
 
 std::string from_environment(const char* variable, const char* otherwise) {
@@ -157,8 +177,7 @@ void tie_gpu_to_uncertainty(Options& options) {
 }
 
 void add_outcome_options(Options& options, RunOptions& run, const std::string& extended) {
-  options.flag("--extended", run.extended,
-               extended + "; with --uncertainty also the bounds and verdicts");
+  add_keys(options, run, extended);
   options.flag("--json", run.json, "Print the run as one JSON object, as 'measure' does");
   add_accept(options, run);
   add_require_power(options, run);

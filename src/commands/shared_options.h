@@ -19,7 +19,7 @@ Option& add_timezone(Options& options, RecordingOptions& recording);
 // Lets --timezone also take auto and evidence. The help must say what they mean.
 Option& accept_evidence(Option& timezone, RunOptions& run);
 
-// --extended, which has different keys in each command, --require-power and --dry-run.
+// --keys and --extended, which has different keys in each command, --require-power and --dry-run.
 void add_outcome_options(Options& options, RunOptions& run, const std::string& extended);
 // Publishes in spite of reasons of ours.
 Option& add_accept(Options& options, RunOptions& run);

@@ -21,6 +21,10 @@ enum Family : std::size_t { module, cpu, cpu_rail, cpu_sysio, kFamilies };
 
 constexpr int kDecimals = 3;
 
+// The first of these that all sockets have counts.
+constexpr CpuSensor kHeadlines[] = {CpuSensor::module, CpuSensor::grace_socket,
+                                    CpuSensor::dcgm_cpu_rail};
+
 struct Keys {
   std::string_view avg_total_power_w;
   std::string_view total_energy_j;
@@ -74,25 +78,48 @@ std::optional<CpuSensor> cpu_sensor(std::string_view recorded_name) {
   return std::nullopt;
 }
 
+std::optional<CpuSensor> host_cpu_sensor(std::string_view recorded_name) {
+  static constexpr Pattern of_rail(
+      R"(.*:cpuRailPowerUsageW|.*\bCPU([\s\v]+Rail)?([\s\v]+Input)?[\s\v]+Power)"
+      R"(([\s\v]+in[\s\v]+uW)?[\s\v]+Socket[\s\v]+\d+\b.*)",
+      Pattern::Case::either);
+  static constexpr Pattern of_sysio(
+      R"(.*:socPowerUsageW|.*\b(SoC[\s\v]+Rail([\s\v]+Input)?[\s\v]+Power([\s\v]+in[\s\v]+uW)?)"
+      R"(|SysIO[\s\v]+Power)[\s\v]+Socket[\s\v]+\d+\b.*)",
+      Pattern::Case::either);
+  if (recorded_name.ends_with(":modulePowerUsageW")) return CpuSensor::module;
+  if (of_rail.matches(recorded_name)) return CpuSensor::cpu_rail;
+  if (of_sysio.matches(recorded_name)) return CpuSensor::cpu_sysio;
+  return cpu_sensor(recorded_name);
+}
+
 const std::optional<CpuSensor>& CpuPowerGatherer::sensor_of(const std::string& recorded_name) {
   const auto [at, is_new] = sensors_.try_emplace(recorded_name);
-  if (is_new) at->second = cpu_sensor(recorded_name);
+  if (is_new) {
+    at->second = is_of_hosts_ ? host_cpu_sensor(recorded_name) : cpu_sensor(recorded_name);
+  }
   return at->second;
 }
 
 void CpuPowerGatherer::take(const CpuSample& sample) {
   ++rows_;
+  has_module_column_ |= sample.has_module_column;
   const std::optional<CpuSensor>& sensor = sensor_of(sample.sensor);
   if (!sensor) return;
   auto& socket = sockets_[{sample.hostname, sample.socket_id}];
   socket[index_of(*sensor)].push_back({sample.unix_s, sample.power_w});
   sources_[index_of(*sensor)].insert(sample.source);
-  if (sensor != CpuSensor::grace_socket) return;
-  const auto add_rail = [&](CpuSensor rail, std::optional<double> watts) {
-    if (watts) socket[index_of(rail)].push_back({sample.unix_s, *watts});
+  const auto add = [&](CpuSensor of_column, std::optional<double> watts) {
+    if (!watts) return;
+    socket[index_of(of_column)].push_back({sample.unix_s, *watts});
+    sources_[index_of(of_column)].insert(sample.source);
   };
-  add_rail(CpuSensor::cpu_rail, sample.cpu_rail_w);
-  add_rail(CpuSensor::cpu_sysio, sample.soc_w);
+  if (sensor == CpuSensor::grace_socket || sensor == CpuSensor::dcgm_cpu_rail) {
+    add(CpuSensor::module, sample.module_w);
+  }
+  if (sensor != CpuSensor::grace_socket) return;
+  add(CpuSensor::cpu_rail, sample.cpu_rail_w);
+  add(CpuSensor::cpu_sysio, sample.soc_w);
 }
 
 // Also puts all series in time order.
@@ -110,6 +137,25 @@ bool CpuPowerGatherer::has_duplicates() {
 bool CpuPowerGatherer::all_have(CpuSensor sensor) const {
   return std::ranges::all_of(
       sockets_, [&](const auto& socket) { return !socket.second[index_of(sensor)].empty(); });
+}
+
+// Module power of a column is an extra: where a socket lacks some of it, there is none.
+void CpuPowerGatherer::drop_incomplete_modules(Window window, CpuPower& result) {
+  for (const auto& [socket, series] : sockets_) {
+    DeviceIntegrator integrator(window);
+    for (const Sample& sample : series[index_of(CpuSensor::module)]) {
+      integrator.add(sample.unix_s, sample.watts);
+    }
+    const DeviceEnergy energy = integrator.finish();
+    if (energy.bracketed && energy.max_sample_gap_s <= kMaxCpuSampleGapS) continue;
+    result.notes.push_back(fmt::format(
+        "module power is left out: that of {}/socket{} {}", printable(socket.first), socket.second,
+        energy.bracketed ? fmt::format("has a gap of {:.3f} s, at most {} s are allowed",
+                                       energy.max_sample_gap_s, kMaxCpuSampleGapS)
+                         : "does not cover the window"));
+    for (auto& each : sockets_) each.second[index_of(CpuSensor::module)].clear();
+    return;
+  }
 }
 
 // Which kinds of sensor feed which metrics.
@@ -171,6 +217,11 @@ CpuPower CpuPowerGatherer::finish(const CpuPowerRequest& request, const Reasons&
   CpuPower result;
   result.reasons = faults;
   result.rows = rows_;
+  // Rails alone make no socket.
+  std::erase_if(sockets_, [](const auto& socket) {
+    return std::ranges::all_of(
+        kHeadlines, [&](CpuSensor sensor) { return socket.second[index_of(sensor)].empty(); });
+  });
   result.observed_sockets = sockets_.size();
   if (has_duplicates()) {
     result.reasons.add(Reason::cpu_samples_malformed, "a sensor has the same timestamp twice");
@@ -193,8 +244,8 @@ CpuPower CpuPowerGatherer::finish(const CpuPowerRequest& request, const Reasons&
                        fmt::format("{} seen, {} expected", sockets_.size(), expected.size()));
     return result;
   }
-  for (const CpuSensor sensor :
-       {CpuSensor::module, CpuSensor::grace_socket, CpuSensor::dcgm_cpu_rail}) {
+  if (has_module_column_) drop_incomplete_modules(*request.window, result);
+  for (const CpuSensor sensor : kHeadlines) {
     if (!all_have(sensor)) continue;
     if (sources_[index_of(sensor)].size() == 1) {
       result.sensor = sensor;

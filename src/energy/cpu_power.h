@@ -27,6 +27,9 @@ inline constexpr double kMaxCpuSampleGapS = 3.0;
 // The kind of a sensor, from the name that the recorder gives it: "CPU0:cpuSidePowerUsageW", "Grace
 // Power Socket 0". Returns nullopt for names that do not count.
 std::optional<CpuSensor> cpu_sensor(std::string_view recorded_name);
+// The same where rails and modules may have rows of their own: "CPU0:modulePowerUsageW", "SysIO
+// Power Socket 0".
+std::optional<CpuSensor> host_cpu_sensor(std::string_view recorded_name);
 
 struct CpuPowerRequest {
   std::optional<Window> window;  // the GPUs'
@@ -37,6 +40,9 @@ struct CpuPowerRequest {
 // Gathers samples in any order. Memory is 16 to 32 bytes per sample and series.
 class CpuPowerGatherer {
  public:
+  // `is_of_hosts`: names of sensors are those that hosts record.
+  explicit CpuPowerGatherer(bool is_of_hosts) : is_of_hosts_(is_of_hosts) {}
+
   void take(const CpuSample& sample);
   // Checks and integrates the samples. `faults` are those of the files, found before. Call it once.
   CpuPower finish(const CpuPowerRequest& request, const Reasons& faults);
@@ -51,6 +57,7 @@ class CpuPowerGatherer {
 
   const std::optional<CpuSensor>& sensor_of(const std::string& recorded_name);
   bool has_duplicates();
+  void drop_incomplete_modules(Window window, CpuPower& result);
   bool all_have(CpuSensor sensor) const;
   std::vector<Feed> choose_feeds(CpuSensor headline) const;
   void integrate(Window window, CpuPower& result);
@@ -59,6 +66,8 @@ class CpuPowerGatherer {
   std::map<Socket, std::array<Series, kCpuSensors>> sockets_;
   std::array<std::set<std::string>, kCpuSensors> sources_;
   std::uint64_t rows_ = 0;
+  bool is_of_hosts_;
+  bool has_module_column_ = false;
 };
 
 }  // namespace aggregate_power

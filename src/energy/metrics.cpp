@@ -208,6 +208,12 @@ std::vector<std::string_view> all_metric_keys() { return keys_for(For::every_run
 
 std::vector<std::string_view> dashboard_metric_keys() { return keys_for(For::dashboard); }
 
+std::vector<std::string_view> percentile_keys() {
+  std::vector<std::string_view> keys = dashboard_metric_keys();
+  std::erase_if(keys, [](std::string_view key) { return !key.ends_with("_power_w"); });
+  return keys;
+}
+
 std::vector<MetricRow> metric_rows() {
   std::vector<MetricRow> rows;
   for (const Row& row : kRows) {

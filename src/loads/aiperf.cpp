@@ -33,6 +33,7 @@ class Tally {
     if (record.in_flight) add(*record.in_flight);
     if (record.failed) {
       ++failed_;
+      if (record.cancelled) ++cancelled_;
       return;
     }
     ++completed_;
@@ -44,6 +45,7 @@ class Tally {
   // From the start of the first to the end of the last; nullopt if no record says it.
   const std::optional<Window>& requests() const { return requests_; }
   std::uint64_t failed() const { return failed_; }
+  std::uint64_t cancelled() const { return cancelled_; }  // of these
   std::int64_t repeated() const { return repeated_; }
   std::int64_t completed() const { return completed_; }
   std::int64_t input_tokens() const { return input_tokens_; }
@@ -71,6 +73,7 @@ class Tally {
   SeenRequests seen_;
   std::int64_t repeated_ = 0;
   std::uint64_t failed_ = 0;
+  std::uint64_t cancelled_ = 0;
   std::int64_t completed_ = 0;
   std::int64_t input_tokens_ = 0;
   std::int64_t output_tokens_ = 0;
@@ -198,6 +201,7 @@ LoadReading read_profile(const NamedSource& summary, const NamedSource& records,
     return fault(Reason::profile_artifacts_invalid, error.what());
   }
   result.failed_requests = tally.failed();
+  result.cancelled_requests = tally.cancelled();
   if (tally.repeated() > 0) result.notes.push_back(repeated_text(tally.repeated()));
 
   WindowReading read = window_of(start, end, stated, tally.requests());

@@ -91,14 +91,17 @@ ProfileRecord record_of(std::string_view line) {
     JsonMemberText start;
     JsonMemberText end;
     JsonMemberText id;
+    JsonMemberText cancelled;
     const bool is_object = find_members(metadata.spelling, {{"benchmark_phase", phase},
                                                             {"request_start_ns", start},
                                                             {"request_end_ns", end},
+                                                            {"was_cancelled", cancelled},
                                                             {"x_request_id", id}});
     if (!is_object) throw Error("'metadata' is not an object");
     // Before there were phases, all requests were profiling.
     record.is_profiling = phase.kind == JsonKind::null || phase.scalar().text == "profiling";
     record.in_flight = in_flight(start, end);
+    record.cancelled = cancelled.is_truthy();
     if (id.kind == JsonKind::string) record.id = id.scalar().text;
   }
   record.failed = error.is_truthy();

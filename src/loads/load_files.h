@@ -116,11 +116,12 @@ void fence(const WallStamp& other, WindowClues& clues);
 struct LoadReading {
   std::optional<Load> load = {};  // nullopt: there is no window, or its counts cannot be used
   Reasons reasons = {};
-  bool has_window = false;             // any faults concern only the counts
-  Reasons count_faults = {};           // of a load without a window, once one is given
-  JsonValue max_concurrency = {};      // a number, true or false; for anything else only the kind
-  std::uint64_t failed_requests = 0;   // failed, cancelled or cut off; without the warm-up
-  std::uint64_t cut_off_requests = 0;  // of these, under way when the load ended
+  bool has_window = false;               // any faults concern only the counts
+  Reasons count_faults = {};             // of a load without a window, once one is given
+  JsonValue max_concurrency = {};        // a number, true or false; for anything else only the kind
+  std::uint64_t failed_requests = 0;     // failed, cancelled or cut off; without the warm-up
+  std::uint64_t cut_off_requests = 0;    // of these, under way when the load ended
+  std::uint64_t cancelled_requests = 0;  // of these, by the generator of a load of agents itself
   std::optional<Zone> captured_zone = {};  // of the machine that generated the load, from one of
                                            // its files
   // Why the window can hardly match the requests, for people; empty: it can.

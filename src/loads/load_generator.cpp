@@ -194,12 +194,13 @@ LoadReading refused(std::string detail, Reason reason = Reason::invalid_benchmar
 }
 
 // By the counts of the generator. A request that the end of the load cut off did half of its work,
-// on average.
+// on average; one that the generator cancelled as it was told to is none.
 std::string failure_of(const LoadReading& load) {
   const bool is_counted = load.load || !load.generator.empty();
   if (!is_counted) return {};
   const std::int64_t completed = load.load ? load.load->completed : load.work.completed;
-  const std::uint64_t weighed = load.failed_requests - load.cut_off_requests / 2;
+  const std::uint64_t weighed =
+      load.failed_requests - load.cut_off_requests / 2 - load.cancelled_requests;
   if (failure_by_counts(weighed, completed).empty()) return {};
   return failure_by_counts(load.failed_requests, completed);
 }

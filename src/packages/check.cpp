@@ -20,6 +20,7 @@
 #include "loads/load_generator.h"
 #include "packages/cpu_power.h"
 #include "packages/findings.h"
+#include "packages/inputs.h"
 #include "packages/match.h"
 #include "packages/package.h"
 #include "packages/package_energy.h"
@@ -229,7 +230,7 @@ std::optional<CpuPower> measure_cpus(const PackageQuestion& question,
   request.expected_hosts.assign(hosts.begin(), hosts.end());
   request.expected_source = question.expected_cpu_source;
   const PackagePlace& place = question.place;
-  return measure_cpu_power(*place.tree, path_below(place.power_dir, "cpu"), request);
+  return measure_cpu_power(*place.tree, cpu_folders(place), request);
 }
 
 SelectedWindow selected(const PackageWindow& window) {
@@ -303,15 +304,16 @@ void measure_window(const PackageQuestion& question, const LoadReading& reading,
   FleetMeasurement fleet = meter.fleet(package);
   if (is_measurable(question, package, findings, topology, result, window) && reading.load &&
       reading.reasons.empty()) {
-    const Findings faults = meter.integrate(content, package, asked,
-                                            question.extended ? fleet : FleetMeasurement(), result);
+    const Findings faults =
+        meter.integrate(content, package, asked,
+                        has_percentiles(question.keys) ? fleet : FleetMeasurement(), result);
     findings.add(faults);
     if (question.readings != nullptr) *question.readings = meter.readings(content, package);
     facts.window->power_valid = is_accepted(faults, result.accepts) && facts.is_integral;
     facts.window->metrics = result.metrics;
   }
   if (question.with_power && !result.metrics.empty()) result.curve = fleet.power;
-  if (question.extended) result.fleet = std::move(fleet);
+  if (has_percentiles(question.keys)) result.fleet = std::move(fleet);
   if (!rules_of(question.contract).warns_of_packages || !findings.reasons.empty()) return;
   if (auto doubt = meter.doubt(package, facts.source_metric)) {
     result.warnings.push_back(std::move(*doubt));
@@ -336,8 +338,8 @@ Findings check_content(const PackageQuestion& question, const LoadReading& readi
     findings.add(Reason::manifest_malformed, fmt::format("manifest.json: {}", error.what()));
     return findings;
   }
-  PackageMeter meter({.fleet = question.extended || question.with_power,
-                      .states = question.extended,
+  PackageMeter meter({.fleet = has_percentiles(question.keys) || question.with_power,
+                      .states = has_states(question.keys),
                       .readings = question.readings != nullptr});
   PackageRequest request;
   request.concurrency = reading.max_concurrency;
@@ -347,7 +349,7 @@ Findings check_content(const PackageQuestion& question, const LoadReading& readi
   request.begin = [&](Window window) { meter.begin(window); };
   request.take = [&](std::span<const PackageSample> samples) { meter.take(samples); };
   if (question.readings == nullptr) request.shared = question.shared_samples;
-  request.extended = question.extended;
+  request.extended = has_percentiles(question.keys);
   request.measured = [&](WindowPower measured) { meter.use(std::move(measured)); };
   request.samples_sha256 = question.samples_sha256;
   const Package package = recompute_package(question.place, content, request);
@@ -375,7 +377,7 @@ Result check_package(const PackageQuestion& question) {
   result.load = reading.load;
   result.accepts = question.accepted;
   result.contract = question.contract;
-  result.extended = question.extended;
+  result.keys = question.keys;
   result.requires_cpu =
       question.contract == Contract::october && question.expected_cpu_source.has_value();
   result.expected_gpus = 0;
@@ -393,6 +395,11 @@ Result check_package(const PackageQuestion& question) {
     PackageContent content;
     findings = check_content(question, reading, content, result);
     result.cpu = measure_cpus(question, content.devices, facts);
+    if (result.cpu) {
+      for (const std::string& note : result.cpu->notes) {
+        result.warnings.push_back("CPU power: " + note);
+      }
+    }
     findings.add(reading.reasons);
     if (!is_accepted(findings, result.accepts)) result.metrics.clear();
   }

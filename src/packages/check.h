@@ -24,7 +24,7 @@ struct PackageQuestion : PackageOptions {
   std::string result_fault;          // why it cannot be opened
   Contract contract = Contract::october;
   bool is_pin_of_package = false;     // it comes from the package itself, not from the caller
-  bool extended = false;              // compute everything for --extended
+  RowKeys keys = RowKeys::seed;       // of the aggregate
   bool with_power = false;            // compute the total power of all GPUs at every instant
   std::vector<Reason> accepted = {};  // reasons that do not keep the run from being published
   std::string failure = {};      // why the benchmark counts as failed, besides what its result says

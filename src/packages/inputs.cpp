@@ -40,6 +40,10 @@ std::optional<std::string> result_path_in(const Tree& tree, const std::string& w
 
 }  // namespace
 
+CpuFolders cpu_folders(const PackagePlace& place) {
+  return {path_below(place.power_dir, "cpu"), path_below(place.logs_root, "cpu_power")};
+}
+
 PackageInputs package_inputs(const PackagePlace& place) {
   PackageInputs inputs;
   for (const char* const name :
@@ -50,6 +54,9 @@ PackageInputs package_inputs(const PackagePlace& place) {
     inputs.folders.push_back(path_below(place.power_dir, name));
     const std::vector<std::string> files = files_in(*place.tree, inputs.folders.back());
     inputs.files.insert(inputs.files.end(), files.begin(), files.end());  // they may be links
+  }
+  for (std::string& file : cpu_files_of_hosts(cpu_folders(place))) {
+    if (place.tree->find_file(file)) inputs.files.push_back(std::move(file));
   }
   for (const std::string& window : files_in(*place.tree, inputs.folders.front())) {
     if (const auto path = result_path_in(*place.tree, window)) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "packages/cpu_power.h"
 #include "packages/windows.h"
 
 namespace aggregate_power {
@@ -12,6 +13,9 @@ struct PackageInputs {
   std::vector<std::string> files;    // including the results that its windows name
   std::vector<std::string> folders;  // including everything below them
 };
+
+// Where the package's CPU power may be recorded.
+CpuFolders cpu_folders(const PackagePlace& place);
 
 // Works whether or not the package is sound: a file that cannot be read is listed by name.
 PackageInputs package_inputs(const PackagePlace& place);

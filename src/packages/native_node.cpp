@@ -229,6 +229,7 @@ NativeNode read_native_node(const NativePlace& place, const std::string& folder,
     identify_node(node);
     check_collection(node, window);
     identify_gpus(place, node);
+    node.has_gpus = true;
   } catch (const NativeFault& fault) {
     node.reasons.add(fail_native_node(node, fault.type, fault.what()));
   } catch (const FileError& error) {

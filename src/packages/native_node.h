@@ -39,6 +39,7 @@ struct NativeNode {
   std::string identity_file = {};
   NativeIdentity identity = {};  // of all its GPUs, from before the recording
   std::vector<NativeGpu> gpus = {};
+  bool has_gpus = false;       // all of them are identified, whether or not the recording is good
   NativeNodeFacts facts = {};  // for the record
   Reasons reasons = {};
   std::optional<NativeNodeError> error = {};  // why it was not read to its end

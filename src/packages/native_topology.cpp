@@ -60,7 +60,7 @@ std::string run_fault(std::span<const NativeNode> nodes) {
 std::string counts_fault(std::span<const NativeNode> nodes, const RoleCounts& asked) {
   std::map<Role, std::int64_t> found;
   for (const NativeNode& node : nodes) {
-    if (is_whole(node)) found[node.role] += static_cast<std::int64_t>(node.gpus.size());
+    if (node.has_gpus) found[node.role] += static_cast<std::int64_t>(node.gpus.size());
   }
   const bool fits = asked.aggregate != 0
                         ? found[Role::prefill] == 0 && found[Role::decode] == 0 &&
@@ -77,8 +77,6 @@ std::string counts_fault(std::span<const NativeNode> nodes, const RoleCounts& as
 }
 
 }  // namespace
-
-bool is_whole(const NativeNode& node) { return !node.error; }
 
 std::int64_t total_of(const RoleCounts& gpus) {
   return gpus.prefill + gpus.decode + gpus.aggregate;

@@ -19,7 +19,4 @@ Reasons check_native_question(std::span<const NativeNode> nodes, const RoleCount
 // `nodes` have been read, with their recordings.
 Reasons check_native_nodes(std::span<const NativeNode> nodes, const RoleCounts& gpus);
 
-// Whether a node was read to its end.
-bool is_whole(const NativeNode& node);
-
 }  // namespace aggregate_power

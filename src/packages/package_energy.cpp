@@ -208,7 +208,9 @@ void PackageMeter::use(WindowPower measured) {
 FleetMeasurement PackageMeter::fleet(const Package& package) {
   std::vector<std::string> names;
   for (const SeenDevice& device : package.samples.devices) names.push_back(device.key.text());
-  return power_.fleet(names);
+  FleetMeasurement measured = power_.fleet(names);
+  if (!wants_.states) measured.states = {};  // of shared samples
+  return measured;
 }
 
 PackageEnergy PackageMeter::energy(const PackageContent& content, const Package& package) {

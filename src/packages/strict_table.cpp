@@ -38,9 +38,16 @@ StrictTable::StrictTable(ByteSource& source, std::span<const TableVersion> versi
       versions, [&](const TableVersion& one) { return has_header(head_, one.columns); });
   if (version == versions.end()) return;
   version_ = version->number;
-  columns_ = version->columns.size();
-  select(csv_, columns_);
+  columns_ = version->columns;
+  select(csv_, columns());
   csv_.next_batch(1);  // the header
+}
+
+std::optional<std::size_t> StrictTable::column(std::string_view name) const {
+  const auto found = std::ranges::find(columns_, name);
+  return found == columns_.end()
+             ? std::nullopt
+             : std::optional(static_cast<std::size_t>(found - columns_.begin()));
 }
 
 std::string_view StrictTable::first_line() const {
@@ -48,14 +55,14 @@ std::string_view StrictTable::first_line() const {
 }
 
 const char* StrictTable::shape_fault(const CsvRow& row) const {
-  if (row.cell_count != columns_) return "the number of cells is not the header's";
+  if (row.cell_count != columns()) return "the number of cells is not the header's";
   const std::string_view cell = row.cells[0];
   const bool is_plain = cell.size() == 1 && cell[0] == static_cast<char>('0' + version_);
   return is_plain || python_int(cell) == version_ ? nullptr : "a different schema_version";
 }
 
 bool StrictTable::is_text(const CsvRow& row) const {
-  return std::ranges::all_of(std::span(row.cells).first(columns_), is_utf8);
+  return std::ranges::all_of(std::span(row.cells).first(columns()), is_utf8);
 }
 
 std::string row_fault(std::uint64_t row, std::string_view what) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,7 +26,9 @@ class StrictTable {
   StrictTable(ByteSource& source, std::span<const TableVersion> versions);
 
   int version() const { return version_; }  // 0: unknown header; the rows mean nothing then
-  std::size_t columns() const { return columns_; }
+  std::size_t columns() const { return columns_.size(); }
+  // The index of a column of the header; nullopt: this version has none.
+  std::optional<std::size_t> column(std::string_view name) const;
   // The header as it is in the file, for messages.
   std::string_view first_line() const;
 
@@ -47,7 +50,7 @@ class StrictTable {
   std::string head_;
   CsvReader csv_;
   int version_ = 0;
-  std::size_t columns_ = 0;
+  std::span<const std::string_view> columns_;
 };
 
 // "row 3 after the header: WHAT"; WHAT may be empty.

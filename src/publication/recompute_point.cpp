@@ -172,6 +172,15 @@ bool has_dashboard_metrics(const JsonValue& record) {
   });
 }
 
+// Those that the record says were asked for, else those that its metrics show.
+RowKeys recorded_keys(const JsonValue& record) {
+  if (!has_dashboard_metrics(record)) return RowKeys::seed;
+  RunSpec given;
+  given.keys = RowKeys::all;
+  set_recorded_options(recorded_options(record), given);
+  return given.keys;
+}
+
 // What the aggregate calls the GPUs; empty: nothing.
 std::string hardware_of(const PointEvidence& found) {
   const JsonValue& hardware = found.aggregate.at("hw");
@@ -208,7 +217,7 @@ void recompute_one_node(const Evidence& evidence, const PointEvidence& found,
   }
   request.contract = recorded_contract(record);
   request.expected_num_gpus = record.at("expected_gpu_count").as_integer();
-  request.extended = has_dashboard_metrics(record);
+  request.keys = recorded_keys(record);
   const JsonValue& gap = recorded_origin(record).at("options").at("max_sample_gap_s");
   if (is_positive(gap)) request.max_sample_gap_s = gap.as_double();
   RunRecordings recordings({evidence.full(found.place)}, request);
@@ -275,7 +284,7 @@ void recompute_native(const Evidence& evidence, const RequiredPoint& required,
   question.gpus = roles_of(required, found);
   question.run = recorded_extras(found.record);
   question.run.contract = recorded_contract(found.record);
-  question.run.extended = has_dashboard_metrics(found.record);
+  question.run.keys = recorded_keys(found.record);
   question.hardware = hardware_of(found);
   const Result run = check_native(question);
   compare_extras(run, found, result);
@@ -311,7 +320,7 @@ void recompute_whole_package(const Evidence& evidence, const RequiredPoint& requ
   question.accepted = recorded_extras(record).accepted;
   question.expected_producer_sha = record.at("producer").at("expected_producer_git_commit").text;
   question.salvage = recorded_origin(record).find("salvaged") != nullptr;
-  question.extended = has_dashboard_metrics(record);
+  question.keys = recorded_keys(record);
   question.window_file = record.at("selected_window").at("window_file").text;
   question.shared_samples = &shared;
   question.samples_sha256 = evidence.sha256(join_path(found.place, "samples.csv"));
@@ -336,8 +345,8 @@ std::optional<MeasuredPackage> measure_package(const Evidence& evidence, const P
   content.manifest = evidence.json(join_path(found.place, "manifest.json"));
   content.devices = expected_devices(content.manifest);
   content.windows = expected_windows(content.manifest);
-  const bool extended = has_dashboard_metrics(found.record);
-  PackageMeter meter({.fleet = extended, .states = extended});
+  const RowKeys keys = recorded_keys(found.record);
+  PackageMeter meter({.fleet = has_percentiles(keys), .states = has_states(keys)});
   bool has_window = false;
   PackageRequest request;
   request.concurrency = found.aggregate.at("conc");
@@ -349,7 +358,7 @@ std::optional<MeasuredPackage> measure_package(const Evidence& evidence, const P
   };
   request.take = [&](std::span<const PackageSample> samples) { meter.take(samples); };
   request.shared = &shared;
-  request.extended = extended;
+  request.extended = has_percentiles(keys);
   request.measured = [&](WindowPower measured) { meter.use(std::move(measured)); };
   request.samples_sha256 = evidence.sha256(join_path(found.place, "samples.csv"));
   const PackagePlace place = {disk_tree(), evidence.full(found.place), evidence.full(found.place)};

@@ -40,9 +40,14 @@ std::optional<Zone> zone_in_record(const JsonValue& facts) {
   return source == "file" || source == "stamps" ? std::nullopt : recorded_zone(facts);
 }
 
-bool is_extended(const RunRecord& record, const JsonValue& aggregate) {
-  return record.content.find("power_percentile_method") != nullptr ||
-         aggregate.find("power_audit") != nullptr;
+// Of a record that does not name them: invalid ones always name the method, and --audit-source sets
+// a member, too.
+RowKeys keys_of(const RunRecord& record, const JsonValue& aggregate) {
+  const bool has_method = record.content.find("power_percentile_method") != nullptr;
+  const bool has_source = record.from().at("options").find("audit_source") != nullptr;
+  const bool is_all = (has_method && record.is_valid()) ||
+                      (!has_source && aggregate.find("power_audit") != nullptr);
+  return is_all ? RowKeys::all : RowKeys::seed;
 }
 
 void set_run_options(const RunRecord& record, const JsonValue& aggregate, RunSpec& run) {
@@ -55,7 +60,7 @@ void set_run_options(const RunRecord& record, const JsonValue& aggregate, RunSpe
   if (!run.finds_gpus) run.expected_num_gpus = content.at("expected_gpu_count").as_integer();
   for (const JsonValue& gpu : content.at("selected_gpus").items) run.gpus.names.push_back(gpu.text);
   run.columns = recorded_columns(content);
-  run.extended = is_extended(record, aggregate);
+  run.keys = keys_of(record, aggregate);
   for (const JsonValue& witness : content.at("witnesses").items) {
     run.witnesses.push_back(found_path(record, witness.at("file").text));
   }
@@ -186,7 +191,7 @@ Candidates only(StorePath place) {
 RecomputeOptions store_options(const RunRecord& record) {
   RecomputeOptions options;
   set_run_options(record, JsonValue::object(), options);
-  options.extended = false;
+  options.keys = RowKeys::seed;
   options.finds_gpus = false;
   options.force = true;
   return options;

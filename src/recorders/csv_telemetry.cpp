@@ -44,7 +44,16 @@ Head split_head(std::string_view text, bool at_end, std::size_t most_rows = kHea
     if (head.rows.empty()) throw;  // otherwise the reader reports the fault later
   }
   head.cells.reserve(head.rows.size());
-  for (CsvTextRow& row : head.rows) head.cells.push_back(std::move(row.cells));
+  std::size_t names = 0;  // cells of the last row without a list, which may be the header
+  for (CsvTextRow& row : head.rows) {
+    std::vector<std::string>& cells = head.cells.emplace_back(std::move(row.cells));
+    const auto begins_list = [](const std::string& cell) { return cell.starts_with('['); };
+    if (std::ranges::none_of(cells, begins_list)) {
+      names = cells.size();
+    } else if (cells.size() > names) {
+      join_lists(cells, names);
+    }
+  }
   return head;
 }
 

@@ -152,7 +152,8 @@ Json ids_json(const Result& result) {
 Json audit_json(const Result& result, const std::string& record_name) {
   const bool is_full = rules_of(result.contract).has_full_audit;
   Members members;
-  if (is_relative_source(record_name)) members.json["source"] = record_name;
+  if (result.is_audit_requested || is_relative_source(record_name))
+    members.json["source"] = record_name;
   if (result.package && result.package->is_refused && is_full) return std::move(members.json);
   if (result.load) {
     const Window& window = result.load->window;
@@ -177,6 +178,11 @@ Json audit_json(const Result& result, const std::string& record_name) {
   return std::move(members.json);
 }
 
+void set_member(std::vector<JsonEdit>& edits, const char* key, const Json& value) {
+  std::erase_if(edits, [&](const JsonEdit& edit) { return edit.key == key; });
+  edits.push_back({key, text_of(value)});
+}
+
 Json worker_json(const Worker& worker) {
   Members members;
   members.json["role"] = worker.role;
@@ -193,21 +199,20 @@ Json worker_json(const Worker& worker) {
 
 }  // namespace
 
-void add_dashboard_keys(std::vector<JsonEdit>& edits, const Result& result,
-                        const std::string& record_name) {
-  const auto set = [&](const char* key, const Json& value) {
-    std::erase_if(edits, [&](const JsonEdit& edit) { return edit.key == key; });
-    edits.push_back({key, text_of(value)});
-  };
+void add_audit_keys(std::vector<JsonEdit>& edits, const Result& result,
+                    const std::string& record_name) {
   const Json reasons = first_reasons(result.reasons);
   if (!reasons.empty() || rules_of(result.contract).has_full_audit) {
-    set("power_invalid_reasons", reasons);
+    set_member(edits, "power_invalid_reasons", reasons);
   }
-  set("power_audit", audit_json(result, record_name));
-  if (reasons.empty() && !result.workers.empty()) {
+  set_member(edits, "power_audit", audit_json(result, record_name));
+}
+
+void add_dashboard_keys(std::vector<JsonEdit>& edits, const Result& result) {
+  if (result.is_valid() && !result.workers.empty()) {
     Json workers = Json::array();
     for (const Worker& worker : result.workers) workers.push_back(worker_json(worker));
-    set("workers", workers);
+    set_member(edits, "workers", workers);
   }
   std::ranges::move(uncertainty_edits(result), std::back_inserter(edits));
   std::ranges::move(idle_edits(result), std::back_inserter(edits));

@@ -12,11 +12,14 @@
 
 namespace aggregate_power {
 
-// Adds to `edits`, each key once: `power_invalid_reasons` for a run that is not valid,
-// `power_audit`, and `workers` if they are known, each within the consumer's limits. Values beyond
-// a limit are left out. `record_name` is the audit record's name.
-void add_dashboard_keys(std::vector<JsonEdit>& edits, const Result& result,
-                        const std::string& record_name);
+// Adds to `edits`, each key once: `power_invalid_reasons` and `power_audit`, within the consumer's
+// limits. Values beyond a limit are left out. `record_name` is the audit record's name.
+void add_audit_keys(std::vector<JsonEdit>& edits, const Result& result,
+                    const std::string& record_name);
+
+// Adds the other ones that only dashboards read: `workers` if they are known, bounds, and energies
+// above idle.
+void add_dashboard_keys(std::vector<JsonEdit>& edits, const Result& result);
 
 // All keys that a run with --extended may leave, except `power_invalid_reasons`, which every run
 // owns. Other programs may set such keys too.

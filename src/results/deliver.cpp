@@ -14,7 +14,9 @@
 #include "base/files/file.h"
 #include "base/files/hash.h"
 #include "base/files/near_file.h"
+#include "base/files/path.h"
 #include "base/files/tree.h"
+#include "base/text/ascii.h"
 #include "base/text/json.h"
 #include "results/aggregate_json.h"
 #include "results/idle_json.h"
@@ -70,6 +72,16 @@ std::vector<InputFile> hashed_inputs(std::vector<InputFile> inputs, const WriteP
   }
   std::ranges::sort(inputs, {}, &InputFile::role);
   return inputs;
+}
+
+// Contract-october.md 9: others are not collected.
+constexpr std::size_t kLongestRecordName = 200;
+
+bool is_collected_name(std::string_view name) {
+  return name.size() <= kLongestRecordName && std::ranges::all_of(name, [](char c) {
+           return is_ascii_digit(c) || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                  c == '.' || c == '_' || c == '-';
+         });
 }
 
 // What happened to the two files, or in a dry run would happen.
@@ -169,6 +181,11 @@ CommandOutput deliver(Result result, WritePlan target, const DeliveryOptions& op
   accept_reasons(result);
   const bool has_record = !target.record_path.empty();
   result.sources.aggregate = target.aggregate_path;
+  if (has_record && !is_collected_name(last_name(target.record_path))) {
+    result.warnings.push_back(fmt::format(
+        "{}: the original's collector takes only records whose names have at most {} characters, of A-Z, a-z, 0-9, '.', '_' and '-'",
+        printable_path(target.record_path), kLongestRecordName));
+  }
   if (has_record && !options.take) {
     result.sources.inputs =
         hashed_inputs(std::move(result.sources.inputs), target, result.warnings);
@@ -199,6 +216,10 @@ CommandOutput deliver(Result result, WritePlan target, const DeliveryOptions& op
     add_remedies(delivered->load_generator, cpu->reasons, output.err);
   } else if (reasons.empty()) {
     output.out.push_back(success_line(*delivered, plan.aggregate_path));
+  }
+  if (delivered->is_audit_requested && !written.reasons.empty()) {
+    output.original_err.push_back("[agentx_power] Audit summary unavailable: " +
+                                  written.reasons.text());
   }
   add_texts(*delivered, reasons.empty(), output.out);
   if (!reasons.empty()) {

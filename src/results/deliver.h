@@ -17,6 +17,8 @@ struct CommandOutput {
   std::string json;                   // on stdout, instead of `out`
   std::vector<std::string> warnings;  // on stderr, before the errors
   std::vector<std::string> err;
+  // On stderr, too, and first: lines as the original prints them, without the program's name.
+  std::vector<std::string> original_err = {};
 };
 
 // Receives what a run would write. Nothing is written or reported then.

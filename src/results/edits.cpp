@@ -57,6 +57,12 @@ WritePlan::Leftovers of_dashboard() {
   return {"power_audit", {keys.begin(), keys.end()}};
 }
 
+// Alone they are no sign of ours, but with the version they are a run's of schema 2.
+WritePlan::Leftovers of_percentiles() {
+  const auto keys = percentile_keys();
+  return {"power_metric_schema_version", {keys.begin(), keys.end()}};
+}
+
 WritePlan::Leftovers of_cpus() { return {"cpu_power_valid", keys_of(cpu_edits(false, {}))}; }
 
 // Schema 1 has no verdict, so that what a run of schema 2 claimed would stay as if it was of this
@@ -77,18 +83,23 @@ std::vector<JsonEdit> edits_of(const Result& result, const std::string& record_n
   }
   if (result.reasons.contains(Reason::aggregate_result_unwritable)) return {};
   std::vector<JsonEdit> edits = gpu_edits(result.is_valid(), result.metrics);
-  if (result.cpu) {
+  if (result.cpu && has_cpus(result.keys)) {
     std::ranges::move(cpu_edits(result.cpu->reasons.empty(), result.cpu->metrics),
                       std::back_inserter(edits));
   }
-  if (result.extended) add_dashboard_keys(edits, result, record_name);
+  if (has_audit(result.keys) || result.is_audit_requested) {
+    add_audit_keys(edits, result, record_name);
+  }
+  if (result.keys == RowKeys::all) add_dashboard_keys(edits, result);
   return edits;
 }
 
 std::vector<JsonEdit> edits_without_record(const Result& result) {
   if (result.way == Way::sample_mean) return {};
   std::vector<JsonEdit> edits = gpu_edits(false, {});
-  if (result.cpu) std::ranges::move(cpu_edits(false, {}), std::back_inserter(edits));
+  if (result.cpu && has_cpus(result.keys)) {
+    std::ranges::move(cpu_edits(false, {}), std::back_inserter(edits));
+  }
   return edits;
 }
 
@@ -104,8 +115,8 @@ bool claims_power(const Result& result) {
 
 std::vector<WritePlan::Leftovers> leftovers_of(Way way) {
   if (way == Way::sample_mean) return of_schema_2();
-  if (way == Way::one_node) return {of_dashboard()};
-  return {of_dashboard(), of_cpus()};
+  if (way == Way::one_node) return {of_dashboard(), of_percentiles()};
+  return {of_dashboard(), of_percentiles(), of_cpus()};
 }
 
 bool is_our_key(std::string_view key) {

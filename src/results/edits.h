@@ -11,8 +11,8 @@
 
 namespace aggregate_power {
 
-// Sets the metrics, or removes them; with `result.extended` the dashboard's keys too, one of which
-// names the audit record, `record_name`.
+// Sets the metrics, or removes them, and what else `result.keys` asks for; one of these keys names
+// the audit record, `record_name`.
 std::vector<JsonEdit> edits_of(const Result& result, const std::string& record_name);
 
 // The edits if there is no audit record to support them: nothing is claimed.

@@ -13,6 +13,11 @@ namespace aggregate_power {
 
 using Json = nlohmann::ordered_json;
 
+// In lines, as Python's json.dumps(indent=2) writes it; bytes that are not UTF-8 become U+FFFD.
+inline std::string indented_text(const Json& json) {
+  return json.dump(2, ' ', true, Json::error_handler_t::replace);
+}
+
 template <typename T>
 Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();

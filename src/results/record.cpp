@@ -272,7 +272,7 @@ Json cpu_power(const Written& written) {
   if (written.result.contract == Contract::october) power.withhold(written.aggregate_reasons);
   std::optional<std::string_view> sensor;
   if (power.sensor) sensor = name(*power.sensor);
-  return {
+  Json json = {
       {"cpu_power_valid", power.reasons.empty()},
       {"reason_codes", power.reasons.codes()},
       {"sensor_kind", or_null(sensor)},
@@ -288,6 +288,8 @@ Json cpu_power(const Written& written) {
       {"per_series_max_sample_gap_s", series_json(power.max_sample_gap_s)},
       {"per_series_energy_j", series_json(power.energy_j)},
       {"metrics", metrics_json(power.metrics)}};
+  if (!power.samples_file.empty()) json["samples_file"] = power.samples_file;
+  return json;
 }
 
 Json failed_requests(const Written& written) {
@@ -500,17 +502,23 @@ struct Member {
   bool (*is_there)(const Written&) = [](const Written&) { return true; };
 };
 
+bool is_october(const Written& written) { return written.result.contract == Contract::october; }
 bool has_curve(const Written& written) {
   return written.result.fleet && written.result.fleet->power;
 }
+bool is_refused(const Written& written) {
+  return !written.is_valid() && is_october(written) && written.result.way != Way::sample_mean;
+}
+// As in the original, an invalid record names the method, too.
+bool names_method(const Written& written) { return has_curve(written) || is_refused(written); }
 bool has_fleet(const Written& written) { return written.result.fleet.has_value(); }
-bool is_october(const Written& written) { return written.result.contract == Contract::october; }
 // Since October the records of packages name the method where those of one recording do.
 bool has_early_fleet(const Written& written) {
-  return has_fleet(written) && written.result.way == Way::package && is_october(written);
+  return (has_fleet(written) || is_refused(written)) && written.result.way == Way::package &&
+         is_october(written);
 }
 bool has_late_fleet(const Written& written) {
-  return has_fleet(written) && !has_early_fleet(written);
+  return (has_fleet(written) || is_refused(written)) && !has_early_fleet(written);
 }
 bool has_failed_requests(const Written& written) {
   return written.result.failed_requests.has_value();
@@ -562,7 +570,7 @@ constexpr Member kMembers[] = {
     {"window_validations", kPackage, window_validations, is_october},
     {"integration_method", kAll, integration_method},
     {"power_percentile_method", kPackage, percentile_method, has_early_fleet},
-    {"power_percentile_method", kOneRecording, percentile_method, has_curve},
+    {"power_percentile_method", kOneRecording, percentile_method, names_method},
     {"producer", kPackage, producer},
     {"expected_gpu_count", kAll, [](const Written& w) { return or_null(w.result.expected_gpus); }},
     {"observed_gpu_count", kAll, [](const Written& w) { return Json(w.result.observed_gpus); }},
@@ -633,7 +641,7 @@ constexpr Member kNativeMembers[] = {
     {"per_gpu_energy_j", kNative, energies},
     {"producer", kNative, native_producer},
     {"integration_method", kNative, integration_method},
-    {"power_percentile_method", kNative, percentile_method, has_curve},
+    {"power_percentile_method", kNative, percentile_method, names_method},
     {"metrics", kNative, metrics},
     {"idle", kNative, idle, has_idle},
     {"uncertainty", kNative, uncertainty, has_uncertainty},
@@ -660,8 +668,7 @@ std::string record_text(const Result& result, const Reasons& aggregate_reasons,
                            !is_left_out(member.key, result);
     if (is_member) record[member.key] = member.value(written);
   }
-  return record.dump(2, ' ', true, Json::error_handler_t::replace);  // bytes that are not UTF-8:
-                                                                     // U+FFFD
+  return indented_text(record);
 }
 
 }  // namespace aggregate_power

@@ -242,6 +242,8 @@ WritePlan target_of_agents(const RunSpec& request, const Files& files) {
 
 }  // namespace
 
+LoadReading read_agents_profile(const RunSpec& run) { return read_profile_of(run, files_of(run)); }
+
 CommandOutput aggregate_agentic(const RunSpec& request) {
   const Files files = files_of(request);
   MeasurementRequest wanted{request};
@@ -258,6 +260,8 @@ CommandOutput aggregate_agentic(const RunSpec& request) {
   result.telemetry_source = files.telemetry;
   result.benchmark_result = files.window;
   result.window_source = kProfileWindowSource;
+  result.audit_source = request.audit_source.value_or("");
+  result.is_audit_requested = request.audit_source.has_value();
   result.sources.options = options_for_record(request, RunKind::recording);
   result.warnings.insert(result.warnings.begin(), files.profile.warnings.begin(),
                          files.profile.warnings.end());

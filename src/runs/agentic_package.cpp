@@ -99,6 +99,8 @@ CommandOutput aggregate_agentic_nodes(const RunSpec& request) {
   if (rules_of(request.contract).names_audit_by_logs) {
     run.audit_source = audit_source(request, run.target.record_path);
   }
+  if (request.audit_source) run.audit_source = *request.audit_source;
+  run.is_audit_requested = request.audit_source.has_value();
   run.asked = request;
   return deliver_package(std::move(run));
 }

@@ -96,8 +96,8 @@ Result unmeasured(const MeasurementRequest& request, const std::optional<Load>& 
   result.expected_gpus = request.expected_num_gpus;
   result.selected_gpus = request.gpus.names;
   result.contract = request.contract;
-  result.extended = request.extended;
-  if (request.extended) result.fleet.emplace();
+  result.keys = request.keys;
+  if (has_percentiles(request.keys)) result.fleet.emplace();
   refuse_extras(request, result);
   return result;
 }
@@ -149,7 +149,7 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
     }
     if (result.is_valid()) result.reasons.add(zero_metrics(result.metrics));
   }
-  if (request.extended) result.fleet = std::move(measurement.fleet);
+  if (has_percentiles(request.keys)) result.fleet = std::move(measurement.fleet);
   const bool is_refuted = result.reasons.contains(Reason::counter_contradicts) ||
                           result.accepted.contains(Reason::counter_contradicts);
   if (result.recorded_counters && !is_refuted) warn(doubts_about(*result.recorded_counters));

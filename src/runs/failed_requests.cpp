@@ -46,11 +46,13 @@ std::optional<FailedRequestsRequest> failed_requests_in(const std::shared_ptr<co
   };
   const std::unique_ptr<ByteSource> source = request.records();
   std::int64_t completed = 0;
+  std::uint64_t cancelled = 0;
   read_profile_records({*source, request.name}, [&](const ProfileRecord& record) {
     if (!record.is_profiling) return;
     record.failed ? ++request.count : static_cast<std::uint64_t>(++completed);
+    if (record.failed && record.cancelled) ++cancelled;
   });
-  request.failure = failure_by_counts(request.count, completed);
+  request.failure = failure_by_counts(request.count - cancelled, completed);
   return request;
 }
 

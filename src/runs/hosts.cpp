@@ -328,7 +328,7 @@ Result measured_hosts(const RunSpec& request) {
   result.reasons.add(idle_hosts(request, hosts.readings));
   accept_reasons(result);
   std::ranges::move(estimate_clocks(hosts.readings), std::back_inserter(result.warnings));
-  if (request.extended) {
+  if (has_percentiles(request.keys)) {
     std::vector<NodeFleet> fleets;
     for (const HostReading& host : hosts.readings) {
       fleets.push_back({host.fleet});

@@ -383,7 +383,7 @@ RunRows::RunRows(const Question& question, const SeriesFacts& facts)
   keeper_.emplace(window);
   limits_.emplace(window);
   reads_limits_ = has_own_limit(facts);
-  for (std::size_t i = 0; request.extended && i < kReportedQuantities; ++i) {
+  for (std::size_t i = 0; has_states(request.keys) && i < kReportedQuantities; ++i) {
     states_.emplace_back(static_cast<GpuQuantity>(i), window, request.max_sample_gap_s);
   }
   if (request.schema_version == 1) {
@@ -408,7 +408,7 @@ bool RunRows::bounds_gaps() const {
 bool RunRows::needs_samples() const {
   const MeasurementRequest& request = question_.request;
   return question_.snapshots != nullptr || onlooker_.conclude || bounds_gaps() ||
-         request.extended || request.uncertainty.is_wanted || !request.idle.empty();
+         has_percentiles(request.keys) || request.uncertainty.is_wanted || !request.idle.empty();
 }
 
 // The stretch whose samples are needed.
@@ -416,7 +416,7 @@ Window RunRows::kept() const {
   const MeasurementRequest& request = question_.request;
   const bool needs_all = question_.snapshots != nullptr || onlooker_.conclude || bounds_gaps();
   if (!question_.window || needs_all || !std::isfinite(request.max_sample_gap_s)) return kAlways;
-  if (request.schema_version == 1 && !request.extended) return kNever;
+  if (request.schema_version == 1 && !has_percentiles(request.keys)) return kNever;
   const double around_s = std::max(request.max_sample_gap_s, kGatheredAroundS);
   return {question_.window->start_unix_s - around_s, question_.window->end_unix_s + around_s};
 }
@@ -562,7 +562,7 @@ void RunRows::conclude(const Telemetry& telemetry, Measurement& found) {
                                          stream_energies(samples_, negative_), telemetry.devices());
   }
   if (!question_.window) return;
-  if (question_.request.extended) conclude_fleet(telemetry, found.fleet);
+  if (has_percentiles(question_.request.keys)) conclude_fleet(telemetry, found.fleet);
   if (mean_) conclude_mean_power(*mean_, telemetry, *limits_, found);
   if (window_rows_) conclude_integration(telemetry, found);
   conclude_kept(telemetry, found);

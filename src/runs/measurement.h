@@ -45,7 +45,7 @@ struct Onlooker {
   std::function<void(const Samples&, const Telemetry&)> conclude = {};
 };
 
-// `extended` requests the total power of all GPUs, and their states.
+// `keys` may need the total power of all GPUs, and their states.
 struct MeasurementRequest : RunOptions {
   bool with_snapshots = false;     // compare with the energy snapshots beside the recording
   bool explains = true;            // says more about its reasons where it can

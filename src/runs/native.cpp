@@ -147,7 +147,7 @@ Reasons check_power(const NativeReadings& readings, const std::vector<MeasuredGp
 void add_native_gpus(const NativeReadings& readings, const std::vector<MeasuredGpu>& gpus,
                      Result& result) {
   for (const NativeReading& reading : readings) {
-    if (!is_whole(reading.node)) continue;
+    if (!reading.node.has_gpus) continue;
     for (const NativeGpu& gpu : reading.node.gpus) {
       result.roles.emplace_back(gpu.uuid, native_role_name(reading.node.role));
     }
@@ -183,6 +183,7 @@ void add_node_facts(NativeReadings& readings, Result& result) {
       if (result.load) result.hosts.push_back(std::move(reading.host));
     }
   }
+  std::ranges::sort(facts.revisions);
 }
 
 }  // namespace
@@ -192,7 +193,7 @@ Result check_native(const NativeQuestion& question) {
   result.way = Way::native;
   result.accepts = question.run.accepted;
   result.contract = question.run.contract;
-  result.extended = question.run.extended;
+  result.keys = question.run.keys;
   result.native.emplace();
   result.telemetry_source = question.place.power_dir;
   result.benchmark_result = question.result_name;
@@ -201,7 +202,7 @@ Result check_native(const NativeQuestion& question) {
   result.reasons = load.reasons;
 
   NativeReadings readings = read_native_nodes(
-      question.place, result.load, {question.run.extended, question.run.uncertainty.is_wanted});
+      question.place, result.load, {question.run.keys, question.run.uncertainty.is_wanted});
   std::vector<NativeNode> nodes;
   for (const NativeReading& reading : readings) nodes.push_back(reading.node);
   const RoleCounts gpus = with_role(question.gpus, readings);
@@ -212,7 +213,7 @@ Result check_native(const NativeQuestion& question) {
   result.reasons.add(check_native_nodes(nodes, gpus));
   if (result.load) result.reasons.add(check_power(readings, measured, total_of(gpus)));
   accept_reasons(result);
-  if (result.load && question.run.extended) add_native_fleet(readings, result);
+  if (result.load && has_percentiles(question.run.keys)) add_native_fleet(readings, result);
   std::vector<NodeGpu> energies;
   for (const auto& [reading, gpu] : measured) {
     energies.push_back({reading->node.role, gpu->energy.energy_j});

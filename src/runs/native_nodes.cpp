@@ -145,7 +145,7 @@ void measure_node(const NativePlace& place, const Load& load, NativeReadingOptio
   recording.use_zone(utc, "native");
   bool has_nameless_rows = false;
   MeasurementRequest wanted;
-  wanted.extended = options.extended;
+  wanted.keys = options.keys;
   wanted.uncertainty.is_wanted = options.with_sensors;
   wanted.explains = false;
   wanted.also = [&](std::span<const Reading> rows) {

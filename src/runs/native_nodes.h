@@ -36,8 +36,8 @@ struct NativeReading {
 };
 
 struct NativeReadingOptions {
-  bool extended = false;      // the total power and the states of the GPUs, too
-  bool with_sensors = false;  // NativeReading::sensors, too
+  RowKeys keys = RowKeys::seed;  // what they need is measured, too
+  bool with_sensors = false;     // NativeReading::sensors, too
 };
 
 // Without a load only the manifests and identities are read. Never throws because of the files.

@@ -180,6 +180,13 @@ Value share_value(const RunSpec& run) {
   return share == RequestShare::equal ? Value() : Value(std::string(name(share)));
 }
 
+void set_keys(const std::string& text, RunSpec& run) { run.keys = row_keys_named(text); }
+// What else the record and the aggregate show is not repeated.
+Value keys_value(const RunSpec& run) {
+  const bool is_row = run.keys == RowKeys::row || run.keys == RowKeys::agentx_row;
+  return is_row ? Value(std::string(name(run.keys))) : Value();
+}
+
 void set_gap_policy(const std::string&, RunSpec& run) { run.consumer_gaps = true; }
 Value gap_policy_value(const RunSpec& run) {
   return run.consumer_gaps ? Value("consumer") : Value();
@@ -245,6 +252,8 @@ constexpr OptionRow kOptions[] = {
     row<&Run::artifact_dir>("artifact_dir", kRecording),
     {"profile_timezone", kRecording, profile_zone_value, set_profile_zone},
     {"expected_num_gpus", kAgents, gpus_of_agents, set_expected_gpus},
+    {"keys", kSingle, keys_value, set_keys},
+    row<&Run::audit_source>("audit_source", kRecording | kAgents),
 };
 // clang-format on
 

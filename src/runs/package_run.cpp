@@ -128,7 +128,7 @@ PackageQuestion package_question(const RunSpec& run) {
   question.place = {disk_tree(), run.power_dir, run.logs_root};
   question.contract = run.contract;
   question.accepted = run.accepted;
-  question.extended = run.extended;
+  question.keys = run.keys;
   return question;
 }
 
@@ -141,6 +141,7 @@ CommandOutput deliver_package(PackageRun run) {
   result.benchmark_result = question.result_name;
   result.window_source = run.window_source;
   result.audit_source = run.audit_source;
+  result.is_audit_requested = run.is_audit_requested;
   result.sources.options = std::move(run.options);
   if (run.failed_requests) {
     result.failed_requests = failed_requests(*run.failed_requests, result, result.curve);

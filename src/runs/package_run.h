@@ -19,6 +19,7 @@ struct PackageRun {
   std::string window_source;                             // for the record; empty: a benchmark
                                                          // result
   std::string audit_source;                              // for power_audit; empty: the record
+  bool is_audit_requested = false;                       // by the caller, with that source
   // Where the two files go, and inputs other than the package and the result.
   WritePlan target;
   std::vector<RecordedOption> options;

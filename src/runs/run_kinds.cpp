@@ -40,8 +40,11 @@ WritePlan target_of(const RunSpec& run) {
   WritePlan target;
   target.aggregate_path = run.agg_result;
   if (!run.result_dir.empty()) {
-    target.record_path = path_below(run.result_dir, "power_validation.json");
-    target.record_advice = kNameIsTaken;
+    const bool is_named = !run.validation_result.empty() && !run.lacks_contract;
+    target.record_path =
+        is_named ? run.validation_result : path_below(run.result_dir, "power_validation.json");
+    target.make_record_folder = is_named;
+    target.record_advice = is_named ? kOtherValidationResult : kNameIsTaken;
     return target;
   }
   target.make_record_folder = !run.validation_result.empty();

@@ -2,9 +2,11 @@
 // audit record.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "loads/load_files.h"
 #include "results/deliver.h"
 #include "runs/run_options.h"
 
@@ -34,6 +36,9 @@ CommandOutput multinode_native(const RunSpec& run);
 CommandOutput aggregate_agentic(const RunSpec& run);
 CommandOutput aggregate_agentic_nodes(const RunSpec& run);
 
+// What AIPerf exported into the result folder.
+LoadReading read_agents_profile(const RunSpec& run);
+
 // The telemetry's path if none is given: $GPU_METRICS_CSV if set, else the first of gpu_metrics.csv
 // and /workspace/gpu_metrics.csv that exists, else gpu_metrics.csv.
 std::string find_telemetry();
@@ -43,4 +48,13 @@ std::vector<std::string> recordings_of(const RunSpec& run);
 // Where the aggregate and the audit record go, without inputs. No record: its path is empty.
 WritePlan target_of(const RunSpec& run);
 
+namespace runs {
+
+// Whether a load of agents on several nodes begins, or is over.
+enum class LoadState { running, completed };
+// Writes the measurement window of such a load, by the environment of its launcher, and after it
+// the result, which comes first then. The status is 1 only if power is required.
+CommandOutput write_agentic_window(const RunSpec& run, LoadState state, std::int64_t concurrency);
+
+}  // namespace runs
 }  // namespace aggregate_power

@@ -14,6 +14,7 @@
 #include "aggregate_power/provenance.h"
 #include "aggregate_power/reason.h"
 #include "aggregate_power/request_energy.h"
+#include "aggregate_power/row_keys.h"
 #include "base/text/zone.h"
 #include "energy/integrate.h"
 #include "recorders/gpu_selection.h"
@@ -69,7 +70,7 @@ struct RunOptions : RecordingOptions {
   double clock_offset_s = 0;  // to be added to the recording's times
   std::string idle = {};      // where idle power is from, as --idle says it; empty: not asked for
   UncertaintyOptions uncertainty = {};
-  bool extended = false;              // schema 2: write the dashboard's keys too
+  RowKeys keys = RowKeys::seed;       // of the aggregate; others need schema 2
   std::vector<Reason> accepted = {};  // with these reasons, too, the run is published
   bool require_power = false;         // exit with status 1 if a run is not valid
   bool dry_run = false;               // report what would change; write nothing
@@ -102,8 +103,9 @@ struct RunSpec : RunOptions, PackageOptions {
 
   // Of agents.
   std::string result_dir = {};
-  std::string artifact_dir = {};          // empty: found in result_dir
-  std::optional<Zone> profile_zone = {};  // absent: as the requests show it
+  std::string artifact_dir = {};                 // empty: found in result_dir
+  std::optional<Zone> profile_zone = {};         // absent: as the requests show it
+  std::optional<std::string> audit_source = {};  // asks for power_audit, with that source
 
   // Of several hosts.
   std::vector<HostFile> hosts = {};   // in the order in which they are read and recorded

@@ -88,6 +88,9 @@ PackageFiles package_files(const MultinodeLogs& package, const StorePath& benchm
        {"manifest.json", "samples.csv", kPinFile, "cpu/cpu_manifest.json", "cpu/samples.csv"}) {
     add(name, *package.power, name);
   }
+  for (const char* const name : {"cpu_power/manifest.json", "cpu_power/samples.csv"}) {
+    add(name, package.logs, name);
+  }
   if (package.agentic) {
     std::string role;
     if (auto records = records_of(benchmark, role)) files.emplace_back(role, std::move(*records));

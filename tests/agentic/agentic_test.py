@@ -134,6 +134,7 @@ def expect_reason(run, reason, detail=None, strict=False):
                         "telemetry_source": "results/gpu_metrics.csv",
                         "benchmark_result": "results/agentic_power_window.json", "benchmark_window": None,
                         "integration_method": "per_device_trapezoidal_with_linear_boundary_interpolation",
+                        "power_percentile_method": "time_weighted_synchronized_total_piecewise_linear",
                         "expected_gpu_count": 2, **dict(zip(BY_GPU, (0, [], {}, {}, {}, {}, {}))),
                         "accumulator_check": None, "metrics": {}, "window_source": "aiperf_profile_lifecycle"},
          {key: value for key, value in audit.items() if key != "computed_from"})
@@ -824,6 +825,165 @@ def test_wrong_options(run):
     same("a count that is none", 2, run.do(gpus="many").result.returncode)
     same("a zone that is none", 2, run.do("--timezone", "Mars").result.returncode)
     same("the aggregate", 999, run.json("run.json")["avg_power_w"])
+
+
+def test_requests_that_aiperf_cancelled_itself_do_not_make_a_run_fail(run):
+    good = [record(0, 3), record(0, 3, 200, 100)]
+    run.records(*good, failed(1, 2, metadata={"was_cancelled": True}))
+    run.do("--require-power")
+    same("cancelled", (0, 1), (run.result.returncode, run.audit()["failed_requests"]["count"]))
+    run.records(*good, failed(1, 2))
+    run.do()
+    same("failed", ["benchmark_failed"], run.audit()["reasons"])
+
+
+# ---- contract-october.md 9.5
+
+def test_an_audit_has_the_source_that_is_given(run):
+    text = "results/power validation.json"
+    run.do("--require-power", "--audit-source", text)
+    row = run.json("run.json")
+    same("source", text, row["power_audit"]["source"])
+    same("reasons", [], row["power_invalid_reasons"])
+    same("no percentiles", [], [key for key in row if key.startswith("p75")])
+    same("in the record", {"audit_source": text}, run.audit()["computed_from"]["options"])
+    verified = subprocess.run([PROGRAM, "verify", "."], cwd=run.folder, capture_output=True, text=True,
+                              timeout=60)
+    same("verified", 0, verified.returncode)
+    run.do("--keys", "agentx-row", "--audit-source", text)
+    same("an AgentX row has none", 2, run.result.returncode)
+    run.do("--keys", "all", "--audit-source", text)
+    same("with all keys", text, run.json("run.json")["power_audit"]["source"])
+    run.records()
+    run.do("--audit-source", text)
+    row = run.json("run.json")
+    same("not valid", (text, 0), (row["power_audit"]["source"], row["power_valid"]))
+    same("its reasons", run.audit()["reasons"], row["power_invalid_reasons"])
+    run.do()
+    same("without it", set(), {"power_audit", "power_invalid_reasons"} & set(run.json("run.json")))
+
+
+def test_an_audit_of_an_aggregate_that_is_missing(run):
+    run.aggregate.unlink()
+    for more, status in (([], 0), (["--require-power"], 1)):
+        run.do("--audit-source", "x", *more)
+        same("status", status, run.result.returncode)
+        same("message", True, run.result.stderr.startswith("[agentx_power] Audit summary unavailable: "))
+        same("no aggregate", False, run.aggregate.exists())
+
+
+def test_the_record_goes_where_it_is_asked_to(run):
+    run.do("--require-power", "--validation-result", "elsewhere/v.json")
+    same("status", 0, run.result.returncode)
+    same("verdict", True, run.json("elsewhere/v.json")["power_valid"])
+    same("not here", False, (run.results / "power_validation.json").exists())
+    run.do("--multinode-contract-missing", "--validation-result", "w.json", gpus=None)
+    same("without a contract", ["multinode_power_contract_missing"], run.audit()["reasons"])
+    same("not there", False, (run.folder / "w.json").exists())
+
+
+# ---- contract-october.md 9.4
+
+WINDOW_KEYS = ["schema_version", "benchmark_type", "result_path", "concurrency", "benchmark_start_time_unix",
+               "benchmark_end_time_unix", "duration", "clock_source", "status", "reason"]
+FORMAL = "agentic_power_concurrency_8.json"
+
+
+class Windows:
+    """The folders of a load on several nodes: the results below LOGS, as `run` has them."""
+
+    def __init__(self, run):
+        self.run = run
+        self.logs = run.folder / "LOGS"
+        self.folder = self.logs / "power" / "windows"
+        self.folder.mkdir(parents=True)
+        self.results = self.logs / "agentic" / "conc_8"
+        self.results.parent.mkdir()
+        run.results.rename(self.results)
+        self.window, self.result = self.folder / FORMAL, self.results / FORMAL
+
+    def write(self, state, *more, concurrency="8", results=None, **variables):
+        environment = {"SRT_MEASUREMENT_WINDOW_DIR": str(self.folder), **variables}
+        self.done = subprocess.run(
+            [PROGRAM, "agentic", "--result-dir", str(results or self.results), "--write-multinode-window", state,
+             *(["--concurrency", concurrency] if concurrency else []), *more],
+            cwd=self.run.folder, capture_output=True, text=True, timeout=60,
+            env={"PATH": "/usr/bin:/bin", "TZ": "UTC", **{k: v for k, v in environment.items() if v is not None}})
+        return self.done
+
+
+def test_a_window_is_written_before_a_load_and_after_it(run):
+    windows = Windows(run)
+    same("status", (0, "", ""), (windows.write("running").returncode, windows.done.stdout, windows.done.stderr))
+    running = json.loads(windows.window.read_text())
+    same("members", WINDOW_KEYS, list(running))
+    same("status", ("running", None, None, None), tuple(running[key] for key in (
+        "status", "benchmark_end_time_unix", "duration", "reason")))
+    same("no result", False, windows.result.exists())
+    same("status", 0, windows.write("completed", "--require-power").returncode)
+    text = windows.window.read_text()
+    same("no final newline", False, text.endswith("\n"))
+    same("window", {"schema_version": 1, "benchmark_type": "custom", "result_path": f"agentic/conc_8/{FORMAL}",
+                    "concurrency": 8, "benchmark_start_time_unix": float(START),
+                    "benchmark_end_time_unix": START + 3.0, "duration": 3.0,
+                    "clock_source": "head_node_unix_clock", "status": "completed", "reason": None}, json.loads(text))
+    same("order", WINDOW_KEYS, list(json.loads(text)))
+    same("result", {"max_concurrency": 8, "benchmark_start_time_unix": float(START),
+                    "benchmark_end_time_unix": START + 3.0, "duration": 3.0, "completed": 2,
+                    "total_input_tokens": 300, "total_output_tokens": 150}, json.loads(windows.result.read_text()))
+    same("files", {FORMAL}, {path.name for path in windows.folder.iterdir()})
+
+
+def test_a_window_needs_its_environment(run):
+    windows = Windows(run)
+    other = windows.logs / "other"
+    (other / "windows").mkdir(parents=True)
+    link = windows.logs / "agentic" / "link"
+    link.symlink_to(run.folder)
+    shallow = pathlib.Path("/windows")
+    bad = [{"SRT_MEASUREMENT_WINDOW_DIR": value} for value in (
+        None, "", "LOGS/power/windows", str(windows.logs / "power"), str(windows.logs / "none" / "windows"),
+        str(shallow))]
+    bad += [{"concurrency": value} for value in ("0", "-3")]
+    bad += [{"results": value} for value in ("LOGS/agentic/conc_8", windows.logs / "none", run.folder, link)]
+    bad += [{"SRT_MEASUREMENT_RESULT_ROOT": value} for value in ("LOGS", str(windows.logs / "no"), str(other))]
+    bad += [{"SRT_MEASUREMENT_BENCHMARK_TYPE": "sa-bench"}]
+    bad += [{"SRT_MEASUREMENT_CONCURRENCIES": value} for value in ("4 16", "8 8", "08 8", "8,16", "0 8", "8 x")]
+    for change in bad:
+        for more, status in (([], 0), (["--require-power"], 1)):
+            for state in ("running", "completed"):
+                done = windows.write(state, *more, **change)
+                same(f"status of {change}", status, done.returncode)
+                same(f"message of {change}", True, done.stderr.startswith(
+                    "[agentx_power] Invalid formal measurement-window contract for multinode AgentX"))
+    same("nothing is written", [], [path.name for path in (*windows.folder.iterdir(), *windows.results.glob("agentic_power_c*"))])
+    good = {"SRT_MEASUREMENT_RESULT_ROOT": str(run.folder), "SRT_MEASUREMENT_BENCHMARK_TYPE": "custom",
+            "SRT_MEASUREMENT_CONCURRENCIES": "4 8 16"}
+    same("August's four", 0, windows.write("running", "--require-power", **good).returncode)
+    same("the root that is named", f"LOGS/agentic/conc_8/{FORMAL}",
+         json.loads(windows.window.read_text())["result_path"])
+
+
+def test_a_window_needs_a_profile_and_its_options(run):
+    windows = Windows(run)
+    windows.write("running")
+    before = windows.window.read_bytes()
+    (windows.results / "aiperf_artifacts" / "profile_export.jsonl").unlink()
+    for more, status in (([], 0), (["--require-power"], 1)):
+        done = windows.write("completed", *more)
+        same("status", status, done.returncode)
+        same("message", True, done.stderr.startswith(
+            "[agentx_power] Failed to complete formal measurement-window contract: profile_artifacts_missing"))
+    same("a running window stays", before, windows.window.read_bytes())
+    same("no concurrency", 2, windows.write("running", concurrency=None).returncode)
+    same("another state", 2, windows.write("failed").returncode)
+    same("a number that is none", 2, windows.write("running", concurrency="x").returncode)
+    same("a load that is not its own", 2, run.do("--concurrency", "8").result.returncode)
+    windows.window.unlink()
+    windows.window.mkdir()
+    done = windows.write("running", "--require-power")
+    same("cannot be written", (1, True), (done.returncode, done.stderr.startswith(
+        "[agentx_power] Failed to write formal measurement-window contract: ")))
 
 
 def main(names):

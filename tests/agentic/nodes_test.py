@@ -510,6 +510,23 @@ def dry_runs(ground, checks):
                    + ([] if told in done.out else [f"stdout: {done.out!r}"]))
 
 
+def audits(ground, checks):
+    """Contract-october.md 9.5."""
+    bed = ground.bed()
+    text = "results/power_validation.json"
+    done = bed.run("--audit-source", text, "--require-power")
+    checks.add("audit: valid", differences("status", done.returncode, 0)
+               + differences("source", bed.row["power_audit"]["source"], text)
+               + differences("reasons", bed.row["power_invalid_reasons"], []))
+    bed.run("--audit-source", text, pin="5e")
+    checks.add("audit: refused", differences("audit", bed.row["power_audit"], {"source": text})
+               + differences("reasons", bed.row["power_invalid_reasons"], [SHA]))
+    bed.run("--validation-result", "v.json")
+    checks.add("record elsewhere", differences(
+        "verdict", json.loads((bed.folder / "v.json").read_text())["power_valid"], True)
+        + differences("audit", "power_audit" in bed.row, False))
+
+
 def extended(ground, checks):
     bed = ground.bed()
     done = bed.run("--extended", "--require-power")
@@ -654,7 +671,7 @@ def inputs_stay(ground, checks):
 def main():
     tests = (disaggregated, aggregated, places, loads, package_faults, failed_requests, aggregates, odd_aggregates,
              messages, concurrencies, stored, topology, formal_results, outside, producer_sha, several_gates, dry_runs,
-             extended, cpus, mixtures, inputs_stay)
+             audits, extended, cpus, mixtures, inputs_stay)
     wanted = sys.argv[1:]
     checks = patching.Checks()
     with patching.fresh_folder("agentic-nodes") as root:

@@ -14,6 +14,7 @@ PATTERNS = {"module": r"Module Power Socket \d+",
                             r"|[^:]*:cpuSidePowerUsageW",
             "dcgm_cpu_rail": r"[^:]*:cpuPowerUsageW"}
 FAMILIES = {"cpu_rail_w": "cpu_rail", "soc_w": "cpu_sysio"}
+BLANK = [*FAMILIES, "module_w"]  # columns whose cells may be blank
 COVERAGE = {"measurement_window_not_bracketed", "sample_gap_exceeded", "gpu_uuid_changed",
             "sample_loss_exceeded"}
 
@@ -42,7 +43,7 @@ def row_of(cells, header, version):
         return None
     if not (row["hostname"] and row["source"] and row["sensor"]) or not is_watts(row["power_w"]):
         return None
-    if any(name in row and row[name] != "" and not is_watts(row[name]) for name in FAMILIES):
+    if any(name in row and row[name] != "" and not is_watts(row[name]) for name in BLANK):
         return None
     return row | {"unix_s": float(row["timestamp_unix"]), "kind": kind_of(row["sensor"]),
                   "socket": (row["hostname"], int(row["socket_id"]))}
@@ -129,6 +130,18 @@ def judge(folder, hosts, bound, window_codes, expected_source):
     return measured(told, [row for row in rows if row["kind"]], wanted, bound, expected_source)
 
 
+def module_rows(rows, wanted, bound):
+    """Section 9.1: `module_w` is a sensor of its own where all sockets have it over the whole
+    window, and else left out."""
+    if not rows or "module_w" not in rows[0]:
+        return []
+    of_sockets = [row for row in rows if row["kind"] != "module"]
+    if family(of_sockets, wanted, "module_w", bound)[1]:
+        return []
+    return [row | {"kind": "module", "power_w": row["module_w"]} for row in of_sockets
+            if row["module_w"] != ""]
+
+
 def measured(told, rows, wanted, bound, expected_source):
     told["observed_sockets"] = len({row["socket"] for row in rows})
     if {row["socket"] for row in rows} != wanted:
@@ -137,6 +150,7 @@ def measured(told, rows, wanted, bound, expected_source):
     def of(kind):
         return [row for row in rows if row["kind"] == kind]
 
+    rows = rows + module_rows(rows, wanted, bound)
     common = [kind for kind in KINDS if {row["socket"] for row in of(kind)} == wanted]
     if not common or len({row["source"] for row in of(common[0])}) > 1:
         return told | {"reason_codes": ["cpu_sensor_kind_mixed"]}
@@ -177,4 +191,6 @@ def integrate(told, of, common, wanted, bound):
                         f"total_{name}_energy_j": total}
     if not all(map(math.isfinite, metrics.values())):
         return told | {"reason_codes": ["non_finite_power_metric"]}
-    return told | {"cpu_power_valid": True, "metrics": metrics}
+    in_order = sorted(metrics, key=lambda key: ("module" in key) + 2 * ("_cpu_rail_" in key)
+                      + 3 * ("sysio" in key))
+    return told | {"cpu_power_valid": True, "metrics": {key: metrics[key] for key in in_order}}

@@ -315,6 +315,8 @@ def test_a_node_that_cannot_be_read_is_named(path):
     # The other node is sound, but alone; it is half of the GPUs.
     alone = ["native_node_invalid", "native_role_gpu_count_mismatch", "expected_gpu_count_mismatch"]
     not_counted = ["native_node_invalid", "native_node_topology_mismatch", *alone[1:]]
+    # Roles are counted from manifests and identities, before a recording is opened.
+    recording = ["native_node_invalid", "expected_gpu_count_mismatch"]
     cases = [
         ({"collection_start_unix": 10 ** 310}, alone, "OverflowError", None),
         ({"collection_start_unix": ...}, alone, "KeyError", "'collection_start_unix'"),
@@ -345,6 +347,8 @@ def test_a_node_that_cannot_be_read_is_named(path):
 def test_faults_of_files(path):
     alone = ["native_node_invalid", "native_role_gpu_count_mismatch", "expected_gpu_count_mismatch"]
     not_counted = ["native_node_invalid", "native_node_topology_mismatch", *alone[1:]]
+    # Roles are counted from manifests and identities, before a recording is opened.
+    recording = ["native_node_invalid", "expected_gpu_count_mismatch"]
 
     def set_node(**members):
         def change(run):
@@ -364,11 +368,11 @@ def test_faults_of_files(path):
         (set_node(before="index,uuid\n0,u\n1,u\n"), alone, "ValueError",
          "duplicate_device_identity"),
         (set_node(before="index,uuid\n"), alone, "ValueError", "device_identity_missing"),
-        (set_node(csv="timestamp,index\n1,0\n"), alone, "ValueError",
+        (set_node(csv="timestamp,index\n1,0\n"), recording, "ValueError",
          "native_telemetry_columns_missing"),
-        (set_node(csv="timestamp,power.draw [W]\n1,5\n"), alone, "ValueError",
+        (set_node(csv="timestamp,power.draw [W]\n1,5\n"), recording, "ValueError",
          "native_telemetry_columns_missing"),
-        (set_node(csv=""), alone, "ValueError", "native_telemetry_columns_missing"),
+        (set_node(csv=""), recording, "ValueError", "native_telemetry_columns_missing"),
     ]
     for change, codes, kind, detail in cases:
         [error] = refused(path, change, codes)["node_errors"]
@@ -381,6 +385,17 @@ def test_a_missing_recording_is_a_fault_of_its_node(path):
         (run.power / "node-1" / "gpu_metrics.csv").unlink()
         [error] = run.call().record["node_errors"]
         assert error["type"] == "FileNotFoundError" and run.aggregate["power_valid"] == 0
+        assert run.record["reasons"] == ["native_node_invalid", "expected_gpu_count_mismatch"]
+        assert run.record["per_gpu_role"] == {"uuid-0": "prefill", "uuid-1": "decode"}
+        assert run.record["power_percentile_method"].startswith("time_weighted")
+
+
+def test_revisions_are_sorted(path):
+    def others(run):
+        for node, revision in zip(run.nodes, ("b" * 40, "a" * 40)):
+            node.manifest["collector_revision"] = revision
+    record = refused(path, others, ["native_run_identity_mismatch"])
+    assert record["producer"]["revisions"] == ["a" * 40, "b" * 40], record["producer"]
 
 
 def test_gpus_must_stay_the_same(path):

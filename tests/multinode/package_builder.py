@@ -17,7 +17,8 @@ HEADERS = {1: FIELDS, 2: [*FIELDS, "gpu_util_pct", "sm_active"],
 CPU_FIELDS = ["schema_version", "timestamp_unix", "hostname", "source", "sensor", "socket_id",
               "power_w", "total_power_w"]
 CPU_HEADERS = {1: CPU_FIELDS,
-               2: [*CPU_FIELDS[:-1], "cpu_rail_w", "soc_w", "dram_w", "total_power_w"]}
+               2: [*CPU_FIELDS[:-1], "cpu_rail_w", "soc_w", "dram_w", "total_power_w"],
+               3: [*CPU_FIELDS[:-1], "cpu_rail_w", "soc_w", "dram_w", "module_w", "total_power_w"]}
 MAX_GAP_S = 3.0
 
 
@@ -122,8 +123,9 @@ class Package:
         self.scrapes += 1
 
     def add_cpus(self, version=1, source="acpi", sensor="Grace Power Socket {}", watts=100.0,
-                 rails=("", "", ""), interval=1.0):
-        """Two sockets for each host, over the whole recording; all of the same watts."""
+                 rails=("", "", ""), interval=1.0, module=""):
+        """Two sockets for each host, over the whole recording; all of the same watts. The watts of
+        the module in version 3 may be those of a time, host and socket."""
         self.cpu_version = version
         self.cpu_rows = []
         begin, end = float(self.rows[0][1]), float(self.rows[-1][1])
@@ -133,7 +135,9 @@ class Package:
                 for socket in range(2):
                     power = float(at(watts, unix_s))
                     cells = [version, unix_s, host, source, sensor.format(socket), socket, power,
-                             *(rails if version == 2 else ()), 2 * power]
+                             *(rails if version > 1 else ()),
+                             *([module(unix_s, host, socket) if callable(module) else module]
+                               if version == 3 else []), 2 * power]
                     self.cpu_rows.append([spelled(cell) for cell in cells])
         return self
 

@@ -46,7 +46,7 @@ class Options:
     required: bool = False
     gap_policy: str = "auto"
     cpu_source: str | None = None
-    extended: bool = False
+    keys: str = "seed"  # of the row: seed, row, agentx-row or all
 
 
 @dataclasses.dataclass
@@ -442,7 +442,7 @@ def whole_metrics(energies, start, end, window, options, package):
         total += energy
     per_gpu = total / seconds / len(energies)
     metrics = {"avg_power_w": per_gpu}
-    if options.extended:
+    if options.keys != "seed":
         names = ("p75", 0.75), ("p90", 0.9)
         for name, share in names:
             fleet = gap_model.percentile(package, start, end, share)
@@ -711,7 +711,7 @@ def judge_cpus(judgement, folder, found, options):
         told |= {"cpu_power_valid": False, "metrics": {},
                  "reason_codes": [*told["reason_codes"], judgement.reasons[-1]]}
     judgement.record["cpu"] = told | {"metrics": rounded_for_record(told["metrics"])}
-    if judgement.row:
+    if judgement.row and options.keys in ("seed", "all"):
         judgement.row["cpu_power_valid"] = int(told["cpu_power_valid"])
         if told["cpu_power_valid"]:
             judgement.row |= rounded_for_row(told["metrics"])

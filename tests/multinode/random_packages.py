@@ -79,7 +79,7 @@ class RandomPackage:
         if options.contract == "october":
             metric, scope = die.choice(SCOPES)
             package.changes |= {"source_metric": metric, "power_scope": scope}
-            options.extended = die.random() < 0.3
+            options.keys = die.choice(["seed"] * 6 + ["row", "agentx-row", "all", "all"])
             options.gap_policy = "consumer" if die.random() < 0.1 else "auto"
         package.changes |= {"sample_interval_seconds": self.interval, "stopped_at_unix": start + 100,
                             "request_timeout_seconds": self.timeout, "samples_schema_version": version}
@@ -115,9 +115,15 @@ class RandomPackage:
         source, sensor = die.choice([("acpi", "Grace Power Socket {}"),
                                      ("acpi", "Module Power Socket {}"),
                                      ("dcgm", "cpu{}:cpuPowerUsageW")])
-        version = die.choice([1, 2])
+        version = die.choice([1, 2, 3])
+        # Of modules in a column all is there, nothing, or all but a few readings of one socket.
+        hole = die.uniform(990, 1100)
+        module = die.choice(["", "480.5", lambda t, host, socket: "" if (host, socket) == (
+            self.package.gpus[0].host, 0) and hole < t < hole + 3 else "480.5"])
+        if version == 3 and sensor.startswith("Module"):
+            module = ""
         self.package.add_cpus(version, source, sensor, watts=lambda t: 100 + t % 7,
-                              rails=("40.5", die.choice(["", "10.0"]), ""))
+                              rails=("40.5", die.choice(["", "10.0"]), ""), module=module)
         self.options.cpu_source = die.choice([None, None, "acpi", "dcgm"])
 
     # ---- On disk
@@ -188,7 +194,8 @@ class RandomPackage:
                             ("expected-cpu-source", options.cpu_source)):
             given += [f"--{name}", str(value)] if value else []
         given += ["--gap-policy", "consumer"] if options.gap_policy == "consumer" else []
-        return given + ["--require-power"] * options.required + ["--extended"] * options.extended
+        given += ["--require-power"] * options.required
+        return given + (["--keys", options.keys] if options.keys != "seed" else [])
 
 
 # ---- Faults of samples.csv

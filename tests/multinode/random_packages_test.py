@@ -71,10 +71,16 @@ def differences_of(run, folder, done, judgement):
         row = {key: value for key, value in whole.items() if POWER_KEYS.fullmatch(key)}
         if list(row.items()) != list(judgement.row.items()):
             differences.append(f"aggregate: expected {judgement.row}, found {row}")
-        if run.options.extended:
+        keys = run.options.keys
+        if keys == "all":
             compare(differences, "workers", judgement.workers, whole.get("workers"))
-            if run.options.contract == "october":
-                compare(differences, "reasons", judgement.reasons, whole["power_invalid_reasons"])
+        if keys in ("row", "all"):
+            compare(differences, "reasons", judgement.reasons, whole["power_invalid_reasons"])
+        if keys.endswith("row"):
+            base = json.loads(json.dumps(run.package.aggregate))
+            audit = {"power_invalid_reasons", "power_audit"} if keys == "row" else set()
+            compare(differences, "the keys of the gate", {*judgement.row, *audit},
+                    set(whole) - set(base))
     if judgement.gap_bounds is not None:
         found = record["gap_energy_bound_j"]["per_gpu"]
         if found.keys() != judgement.gap_bounds.keys() or not all(

@@ -63,7 +63,7 @@ std::optional<CpuPower> measure(const std::string& text,
   const Folder folder;
   put(folder / "cpu_manifest.json", "{}");
   put(folder / "samples.csv", text);
-  return measure_cpu_power(*disk_tree(), folder.path(), request);
+  return measure_cpu_power(*disk_tree(), {folder.path()}, request);
 }
 
 using Values = std::vector<std::pair<std::string, double>>;
@@ -169,6 +169,127 @@ TEST(CpuPower, KnowsSensorsByTheirNames) {
   EXPECT_EQ(cpu_sensor(std::string(100000, 'a')), std::nullopt);
 }
 
+// ---- Modules of version 3, contract-october.md 9.1. One host, both sockets alike.
+
+const char* const kV3 =
+    "schema_version,timestamp_unix,hostname,source,sensor,socket_id,power_w,cpu_rail_w,soc_w,"
+    "dram_w,module_w,total_power_w\n";
+
+std::string both_sockets(const std::string& cells_of_socket_0) {
+  std::string other = cells_of_socket_0;
+  for (std::size_t at = 0; (at = other.find("CPU0:cpuSidePowerUsageW,0", at)) != other.npos;) {
+    other.replace(at, 25, "CPU1:cpuSidePowerUsageW,1");
+  }
+  return kV3 + cells_of_socket_0 + other;
+}
+
+const CpuPowerRequest kOneHost = {Window{1000.5, 1002}, {"h"}, std::nullopt};
+
+TEST(CpuPower, OfVersion3HasModulesBesideTheSockets) {
+  const auto power = measure(
+      both_sockets("3,1000.0,h,acpi,CPU0:cpuSidePowerUsageW,0,94.0,40.0,5.0,,480.0,188.0\n"
+                   "3,1001.0,h,acpi,CPU0:cpuSidePowerUsageW,0,96.0,41.0,5.0,,500.0,192.0\n"
+                   "3,1002.0,h,acpi,CPU0:cpuSidePowerUsageW,0,100.0,42.0,5.0,,520.0,200.0\n"),
+      kOneHost);
+  EXPECT_EQ(power->sensor, CpuSensor::module);
+  EXPECT_EQ(power->source, "acpi");
+  EXPECT_TRUE(power->notes.empty());
+  // Grace 145.75 J a socket, module 757.5 J, CPU rail 61.875 J, SysIO 7.5 J, in 1.5 s.
+  EXPECT_EQ(metrics(*power), (Values{{"avg_cpu_socket_power_w", 145.75 / 1.5},
+                                     {"avg_total_cpu_power_w", 291.5 / 1.5},
+                                     {"total_cpu_energy_j", 291.5},
+                                     {"avg_total_module_power_w", 1010},
+                                     {"total_module_energy_j", 1515},
+                                     {"avg_total_cpu_rail_power_w", 82.5},
+                                     {"total_cpu_rail_energy_j", 123.75},
+                                     {"avg_total_cpu_sysio_power_w", 10},
+                                     {"total_cpu_sysio_energy_j", 15}}));
+}
+
+// Rows of version 3 in which socket 1 of host b has the module's watts that `module` returns.
+std::string with_modules(const std::function<std::string(double unix_s)>& module,
+                         const char* source = "acpi", const char* kind = "cpuSidePowerUsageW") {
+  return samples(
+      [&](double unix_s, char host, int socket) {
+        const bool is_last = host == 'b' && socket == 1;
+        return fmt::format("3,{},{},{},CPU{}:{},{},100,,,,{},\n", unix_s, host, source, socket,
+                           kind, socket, is_last ? module(unix_s) : "700");
+      },
+      kV3);
+}
+
+TEST(CpuPower, DropsModulesThatAreIncompleteWithoutAReason) {
+  const struct {
+    std::function<std::string(double)> module;
+    const char* why;
+  } cases[] = {
+      {[](double) { return ""; }, "does not cover the window"},
+      {[](double unix_s) { return unix_s < 1001 ? "" : "700"; }, "does not cover the window"},
+      {[](double unix_s) { return unix_s == 1004 ? "" : "700"; },
+       "has a gap of 4.000 s, at most 3 s are allowed"}};
+  for (const auto& c : cases) {
+    const auto power = measure(with_modules(c.module));
+    EXPECT_TRUE(power->reasons.empty()) << power->reasons.text();
+    EXPECT_EQ(power->sensor, CpuSensor::grace_socket);
+    EXPECT_EQ(metrics(*power), (Values{{"avg_cpu_socket_power_w", 100},
+                                       {"avg_total_cpu_power_w", 400},
+                                       {"total_cpu_energy_j", 4000}}));
+    EXPECT_EQ(power->notes, std::vector<std::string>{fmt::format(
+                                "module power is left out: that of b/socket1 {}", c.why)});
+  }
+}
+
+TEST(CpuPower, OfDcgmIsNotAcpiThoughItHasModules) {
+  CpuPowerRequest request = kRequest;
+  const std::string text = with_modules([](double) { return "700"; }, "dcgm", "cpuPowerUsageW");
+  EXPECT_EQ(measure(text, request)->sensor, CpuSensor::module);
+  EXPECT_EQ(measure(text, request)->source, "dcgm");
+  request.expected_source = "acpi";
+  EXPECT_EQ(measure(text, request)->reasons.codes(), Codes{"cpu_sensor_source_mismatch"});
+}
+
+// ---- What the hosts recorded.
+
+TEST(CpuPower, IsTheHostsOwnWhereThePackageHasNone) {
+  const std::string header =
+      "schema_version,timestamp_unix,timestamp_local,hostname,source,sensor,socket_id,power_w,"
+      "total_power_w,cpu_util_total,cpu_util_user,cpu_util_nice,cpu_util_sys,cpu_util_irq\n";
+  // Version 3 has a row for each sensor: 100 W of the socket, 60 W of its rail, 700 W of its
+  // module.
+  const std::string text = samples(
+      [](double unix_s, char host, int socket) {
+        std::string rows;
+        for (const auto& [sensor, watts] : {std::pair{"cpuSidePowerUsageW", 100},
+                                            {"cpuRailPowerUsageW", 60},
+                                            {"dramPowerUsageW", 9},
+                                            {"modulePowerUsageW", 700}}) {
+          rows += fmt::format("3,{},2026-09-08T11:20:00+02:00,{},acpi,CPU{}:{},{},{},None,,,,,\n",
+                              unix_s, host, socket, sensor, socket, watts);
+        }
+        return rows;
+      },
+      header.c_str());
+  const Folder folder;
+  put(folder / "cpu_power/manifest.json", "{}");
+  put(folder / "cpu_power/samples.csv", text);
+  const CpuFolders folders = {folder / "power/cpu", folder / "cpu_power"};
+  const auto own = measure_cpu_power(*disk_tree(), folders, kRequest);
+  EXPECT_TRUE(own->reasons.empty()) << own->reasons.text();
+  EXPECT_EQ(own->samples_file, "cpu_power/samples.csv");
+  EXPECT_EQ(metrics(*own), (Values{{"avg_cpu_socket_power_w", 100},
+                                   {"avg_total_cpu_power_w", 400},
+                                   {"total_cpu_energy_j", 4000},
+                                   {"avg_total_module_power_w", 2800},
+                                   {"total_module_energy_j", 28000},
+                                   {"avg_total_cpu_rail_power_w", 240},
+                                   {"total_cpu_rail_energy_j", 2400}}));
+  put(folder / "power/cpu/cpu_manifest.json", "{}");
+  put(folder / "power/cpu/samples.csv", samples(grace));
+  const auto both = measure_cpu_power(*disk_tree(), folders, kRequest);
+  EXPECT_EQ(both->samples_file, "power/cpu/samples.csv");
+  EXPECT_EQ(metrics(*both).size(), 3u);
+}
+
 // ---- Reasons.
 
 Codes codes(const std::optional<CpuPower>& power) {
@@ -179,28 +300,28 @@ Codes codes(const std::optional<CpuPower>& power) {
 
 TEST(CpuPower, IsNothingWithoutAFolderUnlessASourceIsExpected) {
   const Folder folder;
-  EXPECT_FALSE(measure_cpu_power(*disk_tree(), folder / "cpu", kRequest));
+  EXPECT_FALSE(measure_cpu_power(*disk_tree(), {folder / "cpu"}, kRequest));
   CpuPowerRequest request = kRequest;
   request.expected_source = "acpi";
-  EXPECT_EQ(codes(measure_cpu_power(*disk_tree(), folder / "cpu", request)),
+  EXPECT_EQ(codes(measure_cpu_power(*disk_tree(), {folder / "cpu"}, request)),
             Codes{"cpu_artifacts_missing"});
 }
 
 TEST(CpuPower, NeedsItsFiles) {
   const Folder folder;
-  EXPECT_EQ(codes(measure_cpu_power(*disk_tree(), folder.path(), kRequest)),
+  EXPECT_EQ(codes(measure_cpu_power(*disk_tree(), {folder.path()}, kRequest)),
             (Codes{"cpu_manifest_invalid", "cpu_samples_missing"}));
   put(folder / "samples.csv", samples(grace));
   for (const char* manifest : {"[]", "{", "", "\"{}\""}) {
     put(folder / "cpu_manifest.json", manifest);
-    EXPECT_EQ(codes(measure_cpu_power(*disk_tree(), folder.path(), kRequest)),
+    EXPECT_EQ(codes(measure_cpu_power(*disk_tree(), {folder.path()}, kRequest)),
               Codes{"cpu_manifest_invalid"});
   }
   put(folder / "cpu_manifest.json", "{}");
-  EXPECT_TRUE(measure_cpu_power(*disk_tree(), folder.path(), kRequest)->reasons.empty());
+  EXPECT_TRUE(measure_cpu_power(*disk_tree(), {folder.path()}, kRequest)->reasons.empty());
   std::filesystem::remove(folder / "samples.csv");
   std::filesystem::create_directory(folder / "samples.csv");
-  EXPECT_EQ(codes(measure_cpu_power(*disk_tree(), folder.path(), kRequest)),
+  EXPECT_EQ(codes(measure_cpu_power(*disk_tree(), {folder.path()}, kRequest)),
             Codes{"cpu_samples_missing"});
 }
 
@@ -352,7 +473,7 @@ TEST(CpuPower, SetsOrRemovesItsKeysOfTheAggregate) {
 
 Json audited(const CpuPower& power) {
   std::vector<JsonEdit> edits;
-  add_dashboard_keys(edits, result_of(power), "");
+  add_audit_keys(edits, result_of(power), "");
   return Json::parse(edits.at(1).value).at("cpu");
 }
 

@@ -1,4 +1,4 @@
-// The CPU power samples of a package, version 1 and 2.
+// The CPU power samples of a package, and those of its hosts.
 #include "packages/cpu_samples.h"
 
 #include <optional>
@@ -21,12 +21,62 @@ struct Read {
   Reasons reasons;
 };
 
-Read read(const std::string& text) {
+Read read(const std::string& text, CpuRecorder recorder = CpuRecorder::head_node) {
   Read result;
   MemorySource source(text);
-  result.reasons =
-      read_cpu_samples(source, [&](const CpuSample& sample) { result.samples.push_back(sample); });
+  result.reasons = read_cpu_samples(
+      source, recorder, [&](const CpuSample& sample) { result.samples.push_back(sample); });
   return result;
+}
+
+// The columns of contract-october.md 9.1, with `more` before and behind total_power_w.
+std::string header(const std::string& stamps, const std::string& more, const std::string& end) {
+  return "schema_version,timestamp_unix," + stamps + "hostname,source,sensor,socket_id,power_w," +
+         more + "total_power_w" + end + "\n";
+}
+const std::string kRails = "cpu_rail_w,soc_w,dram_w,";
+const std::string kUtilization =
+    ",cpu_util_total,cpu_util_user,cpu_util_nice,cpu_util_sys,cpu_util_irq";
+const std::string kLocal = "timestamp_local,";
+
+TEST(CpuSamples, OfVersion3HaveModules) {
+  const std::string v3 = header("", kRails + "module_w,", "");
+  const Read some = read(v3 + "3,1000,h,acpi,CPU0:cpuSidePowerUsageW,0,94,40,5,,480,188\n" +
+                         "3,1001,h,acpi,CPU0:cpuSidePowerUsageW,0,94,,,,,\n");
+  EXPECT_TRUE(some.reasons.empty());
+  ASSERT_EQ(some.samples.size(), 2u);
+  EXPECT_EQ(some.samples[0].module_w, 480);
+  EXPECT_EQ(some.samples[1].module_w, std::nullopt);
+  EXPECT_TRUE(some.samples[1].has_module_column);
+  for (const char* module : {"-1", "nan", "x", "inf", " "}) {
+    const Read bad = read(v3 + "3,1000,h,acpi,s,0,94,40,5,," + module + ",188\n");
+    EXPECT_EQ(bad.reasons.codes(), std::vector<std::string>{"cpu_samples_malformed"}) << module;
+  }
+  const Read other = read(v3 + "2,1000,h,acpi,s,0,94,40,5,,480,188\n");
+  EXPECT_EQ(other.reasons.codes(), std::vector<std::string>{"cpu_samples_malformed"});
+}
+
+TEST(CpuSamples, OfHostsHaveColumnsOfTheirOwn) {
+  const std::string local = "2026-09-08T11:20:00.031250+02:00";
+  const std::pair<std::string, std::string> files[] = {
+      {header("", "", ""), "1,1000,h,acpi,s,1,94,188"},
+      {header(kLocal, "", ""), "2,1000," + local + ",h,acpi,s,1,94,"},
+      {header(kLocal, "", kUtilization), "3,1000," + local + ",h,acpi,s,1,94,None,,,,,"},
+      {header(kLocal, kRails, kUtilization), "4,1000," + local + ",h,acpi,s,1,94,40,5,,188,,,,,"},
+      {header(kLocal, kRails + "module_w,", kUtilization),
+       "5,1000," + local + ",h,dcgm,s,1,94,40,5,,480,188,0.5,0.4,0,0.1,0"}};
+  for (const auto& [names, row] : files) {
+    const Read read_row = read(names + row + "\n", CpuRecorder::hosts);
+    EXPECT_TRUE(read_row.reasons.empty()) << row << read_row.reasons.text();
+    ASSERT_EQ(read_row.samples.size(), 1u);
+    EXPECT_EQ(read_row.samples[0].hostname, "h");
+    EXPECT_EQ(read_row.samples[0].socket_id, 1);
+    EXPECT_EQ(read_row.samples[0].power_w, 94);
+    const bool is_newest = row[0] == '5';
+    EXPECT_EQ(read_row.samples[0].module_w, is_newest ? std::optional(480.0) : std::nullopt);
+    const bool is_of_both = row[0] == '1';
+    EXPECT_EQ(read(names + row + "\n").reasons.empty(), is_of_both) << row;
+  }
 }
 
 TEST(CpuSamples, AreReadInBothVersions) {

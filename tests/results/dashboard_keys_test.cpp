@@ -18,7 +18,8 @@ constexpr const char* kRecord = "power_validation_run.json";
 // What becomes of `key`; null where nothing does.
 Json edit(const Result& result, const std::string& key, const std::string& record = kRecord) {
   std::vector<JsonEdit> edits;
-  add_dashboard_keys(edits, result, record);
+  add_audit_keys(edits, result, record);
+  add_dashboard_keys(edits, result);
   for (const JsonEdit& edit : edits) {
     if (edit.key == key) return Json::parse(edit.value);
   }
@@ -180,7 +181,7 @@ TEST(DashboardKeys, EditsTakeThePlaceOfOthers) {
   std::vector<JsonEdit> edits = {{"power_valid", "0"}, {"power_invalid_reasons", ""}};
   Result result;
   result.reasons.add(Reason::sampling_gap_exceeded);
-  add_dashboard_keys(edits, result, kRecord);
+  add_audit_keys(edits, result, kRecord);
   ASSERT_EQ(edits.size(), 3u);
   EXPECT_EQ(edits[1].key, "power_invalid_reasons");
   EXPECT_EQ(edits[1].value, "[\"sampling_gap_exceeded\"]");

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t kBlockBytes = 64;
 constexpr std::size_t kBufferBytes = 256 * 1024;
+constexpr std::size_t kMostListCells = 4096;  // of a row, beyond those of its header
 
 // Takes one row at a time through the states of the dialect, as CPython's _csv.c does.
 class RowParser {
@@ -225,6 +226,25 @@ std::string spreadsheet_cell(std::string_view text) {
   return csv_cell(cell);
 }
 
+bool join_lists(std::vector<std::string>& cells, std::size_t header_cells) {
+  std::vector<std::string> joined;
+  long depth = 0;
+  for (const std::string& cell : cells) {
+    const bool continues = depth > 0;
+    if (continues || cell.starts_with('[')) {
+      depth += std::ranges::count(cell, '[') - std::ranges::count(cell, ']');
+    }
+    if (continues) {
+      joined.back().append(", ").append(cell);
+    } else {
+      joined.push_back(cell);
+    }
+  }
+  if (depth != 0 || joined.size() != header_cells) return false;
+  cells = std::move(joined);
+  return true;
+}
+
 std::vector<std::string> cells_of_line(std::string_view line) {
   std::vector<CsvTextRow> rows = split_csv(line, 1, true);
   return rows.empty() ? std::vector<std::string>() : std::move(rows[0].cells);
@@ -379,7 +399,9 @@ bool CsvReader::all_open_cells(std::uint64_t opens, std::size_t block, std::size
   }
   if (shape.quoted && !drop_quotes(row)) return false;
   if (row.cell_count > header_cells_) {
-    const auto filled = count_filled({buffer_ + begin, shape.end - begin}, row.cell_count);
+    const std::string_view line(buffer_ + begin, shape.end - begin);
+    if (skips_blanks_ && line.find('[') != line.npos) return false;
+    const auto filled = count_filled(line, row.cell_count);
     if (!filled) return false;
     row.filled_count = *filled;
   }
@@ -428,7 +450,8 @@ void CsvReader::scan() {
 
 // Takes the next row byte by byte, reading on as needed.
 void CsvReader::read_slow_row() {
-  RowParser parser(last_column_ + 1, skips_blanks_);
+  const std::size_t most_of_lists = header_cells_ + kMostListCells;
+  RowParser parser(std::max(last_column_ + 1, most_of_lists), skips_blanks_);
   parser.start_row();
   bool terminated = false;
   bool swallowed_lines = false;
@@ -449,14 +472,17 @@ void CsvReader::read_slow_row() {
     }
   }
   slow_cells_ = parser.take_cells();
+  const bool has_all = slow_cells_.size() == parser.cell_count();
+  const bool has_lists = skips_blanks_ && has_all && slow_cells_.size() > header_cells_ &&
+                         join_lists(slow_cells_, header_cells_);
   CsvRow& row = batch_[batch_size_++];
   for (std::size_t i = 0; i < column_count_; ++i) {
     row.cells[i] = columns_[i] < slow_cells_.size() ? std::string_view(slow_cells_[columns_[i]])
                                                     : std::string_view();
   }
-  row.cell_count = static_cast<std::uint32_t>(parser.cell_count());
+  row.cell_count = static_cast<std::uint32_t>(has_lists ? slow_cells_.size() : parser.cell_count());
   row.filled_count = static_cast<std::uint32_t>(
-      row.cell_count > header_cells_ ? parser.filled_count() : parser.cell_count());
+      row.cell_count > header_cells_ ? parser.filled_count() : row.cell_count);
   row.blank = is_blank_row(parser);
   row.terminated = terminated;
   row.swallowed_lines = swallowed_lines;

@@ -496,6 +496,32 @@ TEST(CsvReader, AgreesWithSplitCsvOnGeneratedTexts) {
 }
 
 // Expected: csv.reader(io.StringIO(text, newline="")).
+// As amd-smi writes them; the header has four cells.
+TEST(CsvReader, JoinsListsWithoutQuotesWhereTheirBracketsBalance) {
+  const struct {
+    const char* line;
+    Cells cells;
+    std::uint32_t count;
+  } cases[] = {{"0,600,['0', '0'],[0, 0]\n", {"0", "600", "['0', '0']", "[0, 0]"}, 4},
+               {"0,['0', '0', '0'],600,x\r\n", {"0", "['0', '0', '0']", "600", "x"}, 4},
+               {"0,[[1, 2], [3]],600,[]\n", {"0", "[[1, 2], [3]]", "600", "[]"}, 4},
+               {"0,600,\"[0, 0]\",[1, 2]\n", {"0", "600", "[0, 0]", "[1, 2]"}, 4},
+               {"0,600,[0],[1]", {"0", "600", "[0]", "[1]"}, 4},
+               // Not balanced, not as many as the header, not at a cell's beginning.
+               {"0,600,[0, 0,1\n", {"0", "600", "[0", "0"}, 5},
+               {"0,600,[0, 0],1,2\n", {"0", "600", "[0", "0]"}, 6},
+               {"0,600,a[0, 0],1\n", {"0", "600", "a[0", "0]"}, 5}};
+  for (const auto& c : cases) {
+    MemorySource source(c.line);
+    const auto rows = read_rows(source, {{0, 1, 2, 3}, 4});
+    ASSERT_EQ(rows.size(), 1u) << c.line;
+    EXPECT_EQ(rows[0].cells, c.cells) << c.line;
+    EXPECT_EQ(rows[0].cell_count, c.count) << c.line;
+  }
+  MemorySource strict("0,600,[0, 0],1\n");
+  EXPECT_EQ(read_rows(strict, {{0, 1, 2, 3}, 4}, {}, CsvBlanks::kept)[0].cell_count, 5u);
+}
+
 TEST(CsvReader, KeepsBlanksWhereTheyAreWanted) {
   const struct {
     const char* text;
