@@ -130,16 +130,16 @@ def judge(folder, hosts, bound, window_codes, expected_source):
     return measured(told, [row for row in rows if row["kind"]], wanted, bound, expected_source)
 
 
-def module_rows(rows, wanted, bound):
+def with_modules(rows, wanted, bound):
     """Section 9.1: `module_w` is a sensor of its own where all sockets have it over the whole
     window, and else left out."""
     if not rows or "module_w" not in rows[0]:
-        return []
-    of_sockets = [row for row in rows if row["kind"] != "module"]
-    if family(of_sockets, wanted, "module_w", bound)[1]:
-        return []
-    return [row | {"kind": "module", "power_w": row["module_w"]} for row in of_sockets
-            if row["module_w"] != ""]
+        return rows
+    others = [row for row in rows if row["kind"] != "module"]
+    modules = [row for row in rows if row["kind"] == "module"]
+    modules += [row | {"kind": "module", "power_w": row["module_w"]} for row in others
+                if row["module_w"] != ""]
+    return others if family(modules, wanted, "power_w", bound)[1] else others + modules
 
 
 def measured(told, rows, wanted, bound, expected_source):
@@ -150,7 +150,7 @@ def measured(told, rows, wanted, bound, expected_source):
     def of(kind):
         return [row for row in rows if row["kind"] == kind]
 
-    rows = rows + module_rows(rows, wanted, bound)
+    rows = with_modules(rows, wanted, bound)
     common = [kind for kind in KINDS if {row["socket"] for row in of(kind)} == wanted]
     if not common or len({row["source"] for row in of(common[0])}) > 1:
         return told | {"reason_codes": ["cpu_sensor_kind_mixed"]}
