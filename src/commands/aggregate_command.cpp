@@ -116,6 +116,7 @@ Command aggregate_command() {
       "power_validation_STEM.json beside the benchmark result with schema 2, none with schema 1");
   add_witness(options, *request);
   add_max_sample_gap(options, *request);
+  add_salvage(options, *request).help = kSalvageOfRecordings;
   add_outcome_options(
       options, *request,
       "Also set the percentiles of the power of all GPUs together, their mean temperature, utilization and memory, power_audit and power_invalid_reasons; needs schema 2");

@@ -10,10 +10,13 @@
 #include "base/text/unicode.h"
 #include "energy/counter_trace.h"
 #include "energy/cpu_power.h"
+#include "results/efficiency_json.h"
 #include "results/idle_json.h"
 #include "results/interval_json.h"
 #include "results/json_parts.h"
+#include "results/limits_json.h"
 #include "results/request_json.h"
+#include "results/salvage_json.h"
 #include "results/uncertainty_json.h"
 
 namespace aggregate_power {
@@ -530,6 +533,12 @@ Json accepted_reasons(const Written& written) {
 
 bool has_uncertainty(const Written& written) { return written.result.uncertainty.has_value(); }
 
+// Reasons of the aggregate may have been added since.
+Json salvage(const Written& written) {
+  return salvage_json(*written.result.salvaged,
+                      lacks_only_samples(written.result) && written.aggregate_reasons.empty());
+}
+
 // As in the original, only a run without a window names the source of its window (contract.md D).
 bool says_window_source(const Written& written) {
   const Result& result = written.result;
@@ -592,6 +601,15 @@ constexpr Member kMembers[] = {
      [](const Written& w) { return text_or_null(w.result.package->gap_rule); }, is_october},
     {"gap_energy_bound_j", kOneRecording | kPackage, gap_energy_bound,
      [](const Written& w) { return is_october(w) && (w.result.package || w.result.gap_bound); }},
+    {"power_limits", kOneRecording | kPackage,
+     [](const Written& w) { return limits_json(w.result.limits); },
+     [](const Written& w) { return !w.result.limits.empty(); }},
+    {"performance_per_watt", kOneRecording | kPackage,
+     [](const Written& w) { return w.is_valid() ? efficiency_json(w.result) : Json(); },
+     [](const Written& w) { return w.result.extended || cpu_leg(w.result); }},
+    {"energy_reports", kPackage,
+     [](const Written& w) { return energy_reports_json(w.result.reported_energies); },
+     [](const Written& w) { return !w.result.reported_energies.empty(); }},
     {"failed_requests", kOneRecording | kPackage, failed_requests, has_failed_requests},
     {"witnesses", kOneRecording, witnesses,
      [](const Written& w) { return !w.result.witnesses.empty(); }},
@@ -605,6 +623,8 @@ constexpr Member kMembers[] = {
      [](const Written& w) { return Json(w.result.window_source); }, says_window_source},
     {"idle", kAll, idle, has_idle},
     {"uncertainty", kAll, uncertainty, has_uncertainty},
+    {"salvage", kOneRecording | kPackage, salvage,
+     [](const Written& w) { return w.result.salvaged.has_value(); }},
     {kComputedFrom, kAll, computed_from},
 };
 

@@ -67,6 +67,7 @@ struct Measurement {
   std::optional<CountersRead> counters;    // if they could be read along with the power
   FleetMeasurement fleet;
   std::optional<GapEnergyBound> gap_bound;  // if longer gaps than usual are accepted
+  std::vector<GpuLimit> limits;             // that rows in the window state
   Reasons series_doubts;                    // schema 1: those that refuse a run of schema 2
   Reasons column_faults;                    // why columns are missing, beyond the contract's codes
   std::optional<TelemetryFacts> telemetry;  // nullopt: it was not read

@@ -68,6 +68,9 @@ struct RunOptions : RecordingOptions {
   double max_sample_gap_s = kDefaultMaxSampleGapS;
   std::string idle = {};  // where idle power is from, as --idle says it; empty: not asked for
   UncertaintyOptions uncertainty = {};
+  // Faults elsewhere in a package do not invalidate a run; the energy of one that lacks nothing but
+  // samples is bounded.
+  bool salvage = false;
   bool extended = false;              // schema 2: write the dashboard's keys too
   std::vector<Reason> accepted = {};  // with these reasons, too, the run is published
   bool require_power = false;         // exit with status 1 if a run is not valid
@@ -84,6 +87,8 @@ struct RunOptions : RecordingOptions {
   FacilityOptions facility = {};  // of commands that report and publish nothing
   TakePlan take_plan = {};        // empty: the run is written
 
+  // Whether the readings around the window are looked at again for an interval.
+  bool may_need_interval() const { return uncertainty.is_wanted || salvage; }
   DeliveryOptions delivery() const { return {require_power, dry_run, json, take_plan}; }
 };
 
