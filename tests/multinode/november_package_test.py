@@ -115,16 +115,13 @@ def gaps_alone(ground, checks):
 def cells(ground, checks):
     """8 row 7 and 9.3: two cells without a number, or 1 % of them."""
     for cells_without, is_there in ((1, True), (2, True), (3, False)):
-        bed = ground.bed(Package())
-
-        def change(rows):
-            places = [i for i, row in enumerate(rows) if row[5] == "GPU-node-d-1"][10:40:10]
-            for i in places[:cells_without]:
-                rows[i] = [*rows[i][:6], "", *rows[i][7:]]
-            return rows
-        bed.lines(change)
-        edit_json(bed.manifest, publication_valid=False, reason_codes=["samples_csv_malformed"],
-                  sample_row_count=len(bed.package.rows) - cells_without)
+        package = Package()
+        places = [i for i, row in enumerate(package.rows)
+                  if row[5] == "GPU-node-d-1"][10:40:10][:cells_without]
+        rows, package.rows = package.rows, [row for i, row in enumerate(package.rows)
+                                            if i not in places]
+        bed = ground.bed(told(package, reason_codes=["samples_csv_malformed"]))
+        bed.lines(lambda _: [[*row[:6], ""] if i in places else row for i, row in enumerate(rows)])
         name = f"9.3: {cells_without} cells without a number"
         checks.add(name, is_salvaged(bed, 1.0, 2.0) if is_there else is_not(bed, "may be without"))
 
