@@ -58,6 +58,9 @@ void settle_recording(RunSpec& request, const Options& options) {
   if (request.uncertainty.is_wanted && request.schema_version != 2) {
     throw Error("--uncertainty: expected schema 2; give --expected-num-gpus or --schema-version 2");
   }
+  if (request.salvage && request.schema_version != 2) {
+    throw Error("--salvage: expected schema 2; give --expected-num-gpus or --schema-version 2");
+  }
   if (!request.idle.empty() && request.schema_version != 2) {
     throw Error("--idle: expected schema 2; give --expected-num-gpus or --schema-version 2");
   }

@@ -98,6 +98,7 @@ std::vector<std::string> efficiency_texts(const Result& result) {
 
 std::vector<JsonEdit> efficiency_edits(const Result& result) {
   std::vector<JsonEdit> edits;
+  if (result.contract != Contract::october) return edits;
   const auto set = [&](std::string_view key, double value, int decimals) {
     if (std::isfinite(value)) {
       edits.push_back({std::string(key), json_number(rounded(value, decimals))});

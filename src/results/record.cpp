@@ -531,6 +531,11 @@ Json accepted_reasons(const Written& written) {
   return found;
 }
 
+bool has_efficiency(const Written& written) {
+  return is_october(written) && written.is_valid() &&
+         (written.result.extended || cpu_leg(written.result));
+}
+
 bool has_uncertainty(const Written& written) { return written.result.uncertainty.has_value(); }
 
 // Reasons of the aggregate may have been added since.
@@ -593,6 +598,14 @@ constexpr Member kMembers[] = {
     {"power_percentile_method", kHosts | kPackage, percentile_method, has_late_fleet},
     {"metrics", kAll, metrics},
     {"metric_intervals", kAll, metric_intervals, has_intervals},
+    {"power_limits", kOneRecording | kPackage,
+     [](const Written& w) { return limits_json(w.result.limits); },
+     [](const Written& w) { return is_october(w) && !w.result.limits.empty(); }},
+    {"performance_per_watt", kOneRecording | kPackage,
+     [](const Written& w) { return efficiency_json(w.result); }, has_efficiency},
+    {"energy_reports", kPackage,
+     [](const Written& w) { return energy_reports_json(w.result.reported_energies); },
+     [](const Written& w) { return !w.result.reported_energies.empty(); }},
     {"cpu_power", kPackage, cpu_power,
      [](const Written& w) { return w.result.cpu.has_value() && !is_october(w); }},
     {"cpu", kPackage, cpu_power,
@@ -601,15 +614,6 @@ constexpr Member kMembers[] = {
      [](const Written& w) { return text_or_null(w.result.package->gap_rule); }, is_october},
     {"gap_energy_bound_j", kOneRecording | kPackage, gap_energy_bound,
      [](const Written& w) { return is_october(w) && (w.result.package || w.result.gap_bound); }},
-    {"power_limits", kOneRecording | kPackage,
-     [](const Written& w) { return limits_json(w.result.limits); },
-     [](const Written& w) { return !w.result.limits.empty(); }},
-    {"performance_per_watt", kOneRecording | kPackage,
-     [](const Written& w) { return w.is_valid() ? efficiency_json(w.result) : Json(); },
-     [](const Written& w) { return w.result.extended || cpu_leg(w.result); }},
-    {"energy_reports", kPackage,
-     [](const Written& w) { return energy_reports_json(w.result.reported_energies); },
-     [](const Written& w) { return !w.result.reported_energies.empty(); }},
     {"failed_requests", kOneRecording | kPackage, failed_requests, has_failed_requests},
     {"witnesses", kOneRecording, witnesses,
      [](const Written& w) { return !w.result.witnesses.empty(); }},

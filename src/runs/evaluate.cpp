@@ -299,7 +299,7 @@ ZonedResult evaluate(const MeasurementRequest& request, RunRecordings& recording
   if (recordings.judge) recordings.judge(result);
   accept_reasons(result);
   if (!result.is_valid()) result.metrics.clear();
-  if (!is_only && result.is_valid()) name_recordings(counted, readings);
+  if (!is_only && (result.is_valid() || request.salvage)) name_recordings(counted, readings);
   if (placed.placement) result.window_half_width_s = placed.placement->half_width_s;
   std::string hardware;
   if (request.may_need_interval()) {

@@ -24,6 +24,7 @@
 #include "results/deliver.h"
 #include "results/record.h"
 #include "results/run_report.h"
+#include "results/salvage_json.h"
 #include "runs/evaluate.h"
 #include "runs/extras.h"
 #include "runs/facility_run.h"
@@ -103,8 +104,9 @@ class GpuMeans {
     }
   }
   // Without a number of GPUs, those that were idle in the window may be another run's.
-  void judge(Result& result) const {
-    if (!result.is_valid() || is_odd_) return;
+  void judge(bool salvages, Result& result) const {
+    const bool is_needed = result.is_valid() || (salvages && lacks_only_samples(result));
+    if (!is_needed || is_odd_) return;
     auto idle = idle_text(names_, means_w_);
     if (!idle) return;
     const double share = idle_share(means_w_);
@@ -181,7 +183,7 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
   recordings.judge = [&](Result& result) {
     if (names_gpus(request)) return;
     refuse_other_count(load, result);
-    if (!load.gpus) means.judge(result);
+    if (!load.gpus) means.judge(request.salvage, result);
   };
   run.result = evaluate(wanted, recordings, placed, {request.bench_result, ""}).result;
   run.result.benchmark_result = request.bench_result;

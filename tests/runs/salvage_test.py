@@ -173,6 +173,12 @@ def test_9_8_the_enforced_limit_counts(folder):
     same(650.0, found["runs"][0]["power_limit_w"])
 
 
+def test_9_8_a_limit_that_is_not_enforced_is_the_other(folder):
+    rows = [f"{row(at, gpu, 600.0, (700.0,))}, [N/A]" for at in range(71) for gpu in range(2)]
+    run = Run(folder, rows, ["power.limit [W]", "enforced.power.limit [W]"])()
+    same(700.0, run.record["power_limits"]["0"]["limit_w"])
+
+
 def test_9_8_the_share_at_the_limit(folder):
     run = limited(folder, 620.0, enforced=False)()  # 600 W are 96.8 % of it
     same(1.0, run.record["power_limits"]["0"]["share_at_limit"])
