@@ -210,9 +210,9 @@ void add_dashboard_keys(std::vector<JsonEdit>& edits, const Result& result,
     for (const Worker& worker : result.workers) workers.push_back(worker_json(worker));
     set("workers", workers);
   }
+  std::ranges::move(efficiency_edits(result), std::back_inserter(edits));
   std::ranges::move(uncertainty_edits(result), std::back_inserter(edits));
   std::ranges::move(idle_edits(result), std::back_inserter(edits));
-  std::ranges::move(efficiency_edits(result), std::back_inserter(edits));
 }
 
 std::vector<std::string_view> dashboard_keys() {

@@ -9,6 +9,7 @@
 
 #include "base/text/json.h"
 #include "base/text/unicode.h"
+#include "results/uncertainty_json.h"
 
 namespace aggregate_power {
 namespace {
@@ -104,7 +105,11 @@ Json salvage_json(const SalvagedEnergy& salvaged, bool lacks_only) {
         {"estimate", number_or_null(total.joules)},
         {"standard_uncertainty", number_or_null(total.standard_uncertainty_j())},
         {"low", number_or_null(total.low_j())},
-        {"high", number_or_null(total.high_j())}};
+        {"high", number_or_null(total.high_j())},
+        {"repeatability",
+         {{"low", number_or_null(total.repeatability_low_j())},
+          {"high", number_or_null(total.repeatability_high_j())}}},
+        {"components", components_json(total)}};
     for (const Metric& metric : salvaged.metrics) {
       json["metrics"][std::string(metric.key)] = audited(metric.value);
     }
