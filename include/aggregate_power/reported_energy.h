@@ -1,4 +1,4 @@
-// What a recorder's own report says of a run's energy: a witness, which no number depends on.
+// The energy in a recorder's own report: a witness, which no number depends on.
 #pragma once
 
 #include <optional>

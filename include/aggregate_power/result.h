@@ -250,19 +250,19 @@ struct Result {
   std::optional<FleetMeasurement> fleet;  // nullopt: not requested, or no samples were read
   // Of a package, and of a run that accepts long gaps, if it could be measured.
   std::optional<GapEnergyBound> gap_bound;
-  std::vector<GpuLimit> limits;     // of the GPUs of which one is known
+  std::vector<GpuLimit> limits;
   std::optional<FleetPower> curve;  // of a valid run, if requested
   std::optional<CpuPower> cpu;      // nullopt: neither recorded nor requested
   bool requires_cpu = false;        // required power includes that of the CPUs
   std::optional<CounterCheck> counters;
   std::optional<RecordedCounters> recorded_counters;  // nullopt: the recording has none
   std::optional<FailedRequests> failed_requests;
-  std::optional<IdlePower> idle;                  // nullopt: not requested
-  std::optional<Uncertainty> uncertainty;         // nullopt: not requested
-  std::optional<SalvagedEnergy> salvaged;         // of a run that is not valid for missing samples
-  std::optional<RequestEnergy> request_energy;    // nullopt: not requested
-  std::optional<PhaseEnergy> phase_energy;        // nullopt: not requested
-  std::vector<ReportedEnergy> reported_energies;  // compared only, as the next
+  std::optional<IdlePower> idle;                // nullopt: not requested
+  std::optional<Uncertainty> uncertainty;       // nullopt: not requested
+  std::optional<SalvagedEnergy> salvaged;       // of a run that is not valid for missing samples
+  std::optional<RequestEnergy> request_energy;  // nullopt: not requested
+  std::optional<PhaseEnergy> phase_energy;      // nullopt: not requested
+  std::vector<ReportedEnergy> reported_energies;
   std::vector<WitnessResult> witnesses;  // compared only: no number and no verdict depends on them
 
   std::optional<TelemetryFacts> telemetry;  // of a single recording; nullopt: it was not read

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace aggregate_power {
+namespace aggregate_power::energy {
 
 SampleHoles holes_of(std::span<const Sample> samples, std::span<const double> blanks_unix_s,
                      Window window, double longest_gap_s) {
@@ -40,4 +40,4 @@ std::size_t allowed_missing_cells(std::size_t readings, std::size_t missing) {
   return std::max<std::size_t>(2, (readings + missing) / 100);
 }
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::energy

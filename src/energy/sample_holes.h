@@ -7,7 +7,7 @@
 
 #include "aggregate_power/sample.h"
 
-namespace aggregate_power {
+namespace aggregate_power::energy {
 
 struct SampleHoles {
   std::vector<Window> holes;  // each from one sample to the next: gaps, and around isolated cells
@@ -26,4 +26,4 @@ SampleHoles holes_of(std::span<const Sample> samples, std::span<const double> bl
 // How many cells of a GPU may be missing, next to the readings it has: two, or 1 %.
 std::size_t allowed_missing_cells(std::size_t readings, std::size_t missing);
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::energy

@@ -310,7 +310,8 @@ void measure_window(const PackageQuestion& question, const LoadReading& reading,
 
 // What the launcher applied to the package's GPUs.
 std::vector<GpuLimit> limits_in_force(const PackageContent& content, const Package& package,
-                                      const LauncherLimits& launcher, const PackageMeter& meter) {
+                                      const packages::LauncherLimits& launcher,
+                                      const PackageMeter& meter) {
   const Labels labels = labels_of(package.observed);
   std::vector<GpuLimit> limits;
   for (const ExpectedDevice& device : content.devices) {
@@ -333,7 +334,7 @@ Findings check_content(const PackageQuestion& question, const LoadReading& readi
                        PackageContent& content, Result& result) {
   Findings findings;
   PackageFacts& facts = *result.package;
-  auto manifest = read_manifest(question.place, findings);
+  auto manifest = packages::read_manifest(question.place, findings);
   if (!manifest) return findings;
   content.manifest = std::move(*manifest);
   findings.add(check_producer(content.manifest, facts));
@@ -348,7 +349,7 @@ Findings check_content(const PackageQuestion& question, const LoadReading& readi
   PackageMeter meter({.fleet = question.extended || question.with_power,
                       .states = question.extended,
                       .readings = question.readings != nullptr});
-  const LauncherLimits limits(question.place, result.warnings);
+  const packages::LauncherLimits limits(question.place, result.warnings);
   meter.watch_limits(limits.different_w());
   PackageRequest request;
   request.concurrency = reading.max_concurrency;
@@ -409,7 +410,7 @@ Result check_package(const PackageQuestion& question) {
     result.cpu = measure_cpus(question, content.devices,
                               has_window ? std::optional(facts.window->window) : std::nullopt);
     if (facts.window && rules_of(question.contract).warns_of_packages) {
-      result.reported_energies = compare_energy_reports(
+      result.reported_energies = packages::compare_energy_reports(
           question.place, content, *facts.window,
           [&](Window window) { return measure_cpus(question, content.devices, window); },
           result.warnings);

@@ -13,7 +13,7 @@
 #include "energy/sensor_energy.h"
 #include "packages/samples.h"
 
-namespace aggregate_power {
+namespace aggregate_power::packages {
 namespace {
 
 constexpr std::uint64_t kMostReportBytes = 64 << 20;
@@ -201,4 +201,4 @@ std::vector<ReportedEnergy> compare_energy_reports(const PackagePlace& place,
   return compared;
 }
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::packages

@@ -12,7 +12,7 @@
 #include "packages/package.h"
 #include "packages/windows.h"
 
-namespace aggregate_power {
+namespace aggregate_power::packages {
 
 // What we measure of the CPUs over a window, in joules.
 using MeasureCpus = std::function<std::optional<CpuPower>(Window window)>;
@@ -26,4 +26,4 @@ std::vector<ReportedEnergy> compare_energy_reports(const PackagePlace& place,
                                                    const MeasureCpus& measure_cpus,
                                                    std::vector<std::string>& warnings);
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::packages

@@ -12,7 +12,7 @@
 #include "base/text/csv.h"
 #include "base/text/python_number.h"
 
-namespace aggregate_power {
+namespace aggregate_power::packages {
 namespace {
 
 constexpr std::size_t kMostBytes = 16 << 20;
@@ -93,4 +93,4 @@ std::optional<GpuLimit> LauncherLimits::of(const DeviceKey& device) const {
   return limit;
 }
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::packages

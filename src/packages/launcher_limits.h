@@ -10,7 +10,7 @@
 #include "packages/manifest.h"
 #include "packages/windows.h"
 
-namespace aggregate_power {
+namespace aggregate_power::packages {
 
 class LauncherLimits {
  public:
@@ -30,4 +30,4 @@ class LauncherLimits {
   ByGpu restored_;
 };
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::packages

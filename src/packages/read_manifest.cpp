@@ -7,7 +7,7 @@
 
 #include "base/files/path.h"
 
-namespace aggregate_power {
+namespace aggregate_power::packages {
 namespace {
 
 constexpr std::uint64_t kMostManifestBytes = 32 << 20;
@@ -39,4 +39,4 @@ std::optional<JsonValue> read_manifest(const PackagePlace& place, Findings& find
   return std::nullopt;
 }
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::packages

@@ -7,9 +7,9 @@
 #include "packages/findings.h"
 #include "packages/windows.h"
 
-namespace aggregate_power {
+namespace aggregate_power::packages {
 
 // Returns nullopt if it is missing or malformed; `findings` then say so. Throws nothing.
 std::optional<JsonValue> read_manifest(const PackagePlace& place, Findings& findings);
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::packages

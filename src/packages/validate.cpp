@@ -17,7 +17,7 @@
 #include "packages/package.h"
 #include "packages/read_manifest.h"
 
-namespace aggregate_power {
+namespace aggregate_power::packages {
 namespace {
 
 // What the files of a package show, and what only its recorder has seen.
@@ -254,4 +254,4 @@ PackageValidation validate_package(const PackagePlace& place, Contract contract)
   return validation;
 }
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::packages

@@ -12,7 +12,7 @@
 #include "packages/window_checks.h"
 #include "packages/windows.h"
 
-namespace aggregate_power {
+namespace aggregate_power::packages {
 
 struct PackageValidation {
   std::vector<std::string> failures;  // in the validator's order; empty: it is publishable
@@ -34,4 +34,4 @@ struct PackageValidation {
 // Never throws because of the package.
 PackageValidation validate_package(const PackagePlace& place, Contract contract);
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::packages

@@ -210,7 +210,7 @@ void add_dashboard_keys(std::vector<JsonEdit>& edits, const Result& result,
     for (const Worker& worker : result.workers) workers.push_back(worker_json(worker));
     set("workers", workers);
   }
-  std::ranges::move(efficiency_edits(result), std::back_inserter(edits));
+  std::ranges::move(results::efficiency_edits(result), std::back_inserter(edits));
   std::ranges::move(uncertainty_edits(result), std::back_inserter(edits));
   std::ranges::move(idle_edits(result), std::back_inserter(edits));
 }
@@ -221,7 +221,7 @@ std::vector<std::string_view> dashboard_keys() {
   std::ranges::copy(kCpuMetrics, std::back_inserter(keys));
   std::ranges::copy(uncertainty_keys(), std::back_inserter(keys));
   std::ranges::copy(idle_keys(), std::back_inserter(keys));
-  std::ranges::copy(efficiency_keys(), std::back_inserter(keys));
+  std::ranges::copy(results::efficiency_keys(), std::back_inserter(keys));
   return keys;
 }
 

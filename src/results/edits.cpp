@@ -59,7 +59,7 @@ std::vector<JsonEdit> edits_of(const Result& result, const std::string& record_n
     std::ranges::move(cpu_edits(result.cpu->reasons.empty(), result.cpu->metrics),
                       std::back_inserter(edits));
   }
-  std::ranges::move(salvage_edits(result), std::back_inserter(edits));
+  std::ranges::move(results::salvage_edits(result), std::back_inserter(edits));
   if (result.extended) add_dashboard_keys(edits, result, record_name);
   return edits;
 }
@@ -85,7 +85,7 @@ std::vector<WritePlan::Leftovers> leftovers_of(Way way) {
   if (way == Way::sample_mean) return {};
   const auto keys = dashboard_keys();
   std::vector<WritePlan::Leftovers> leftovers = {{"power_audit", {keys.begin(), keys.end()}}};
-  const auto salvaged = salvage_keys();
+  const auto salvaged = results::salvage_keys();
   leftovers.push_back({std::string(salvaged.front()), {salvaged.begin(), salvaged.end()}});
   if (way == Way::one_node) return leftovers;
   WritePlan::Leftovers of_cpus{"cpu_power_valid", {"cpu_power_valid"}};
@@ -97,7 +97,7 @@ std::vector<WritePlan::Leftovers> leftovers_of(Way way) {
 bool is_our_key(std::string_view key) {
   static const std::vector<JsonEdit> all = gpu_edits(false, {});
   static const std::vector<std::string_view> dashboards = dashboard_keys();
-  static const std::vector<std::string_view> salvaged = salvage_keys();
+  static const std::vector<std::string_view> salvaged = results::salvage_keys();
   return std::ranges::find(all, key, &JsonEdit::key) != all.end() ||
          std::ranges::find(salvaged, key) != salvaged.end() ||
          std::ranges::find(dashboards, key) != dashboards.end();

@@ -9,7 +9,7 @@
 
 #include "base/text/json.h"
 
-namespace aggregate_power {
+namespace aggregate_power::results {
 namespace {
 
 constexpr std::string_view kEfficiencyKeys[] = {
@@ -143,4 +143,4 @@ Json energy_reports_json(const std::vector<ReportedEnergy>& reports) {
   return list;
 }
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::results

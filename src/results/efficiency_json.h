@@ -9,7 +9,7 @@
 #include "base/text/json_patch.h"
 #include "results/json_parts.h"
 
-namespace aggregate_power {
+namespace aggregate_power::results {
 
 // Whose energy, and what it is of.
 struct EnergyLeg {
@@ -35,4 +35,4 @@ std::vector<std::string_view> efficiency_keys();
 // `energy_reports`: what the recorder's own reports say, and by how much we differ.
 Json energy_reports_json(const std::vector<ReportedEnergy>& reports);
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::results

@@ -8,10 +8,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "aggregate_power/metric.h"
 #include "base/text/json.h"
 #include "base/text/unicode.h"
 
-namespace aggregate_power {
+namespace aggregate_power::results {
 namespace {
 
 std::string watts_text(const GpuLimit& limit) {
@@ -87,4 +88,4 @@ std::vector<std::string> limit_warnings(std::span<const GpuLimit> limits) {
   return warnings;
 }
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::results

@@ -9,7 +9,7 @@
 #include "aggregate_power/power_limit.h"
 #include "results/json_parts.h"
 
-namespace aggregate_power {
+namespace aggregate_power::results {
 
 // The limit of all these GPUs; nullopt: they differ, one was changed, or none is known.
 std::optional<double> common_limit_w(std::span<const GpuLimit> limits);
@@ -23,4 +23,4 @@ std::string limits_text(std::span<const GpuLimit> limits);
 // A sentence for each GPU whose limit was changed in the window.
 std::vector<std::string> limit_warnings(std::span<const GpuLimit> limits);
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::results

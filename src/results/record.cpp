@@ -533,15 +533,16 @@ Json accepted_reasons(const Written& written) {
 
 bool has_efficiency(const Written& written) {
   return is_october(written) && written.is_valid() &&
-         (written.result.extended || cpu_leg(written.result));
+         (written.result.extended || results::cpu_leg(written.result));
 }
 
 bool has_uncertainty(const Written& written) { return written.result.uncertainty.has_value(); }
 
 // Reasons of the aggregate may have been added since.
 Json salvage(const Written& written) {
-  return salvage_json(*written.result.salvaged,
-                      lacks_only_samples(written.result) && written.aggregate_reasons.empty());
+  return results::salvage_json(
+      *written.result.salvaged,
+      results::lacks_only_samples(written.result) && written.aggregate_reasons.empty());
 }
 
 // As in the original, only a run without a window names the source of its window (contract.md D).
@@ -599,12 +600,12 @@ constexpr Member kMembers[] = {
     {"metrics", kAll, metrics},
     {"metric_intervals", kAll, metric_intervals, has_intervals},
     {"power_limits", kOneRecording | kPackage,
-     [](const Written& w) { return limits_json(w.result.limits); },
+     [](const Written& w) { return results::limits_json(w.result.limits); },
      [](const Written& w) { return is_october(w) && !w.result.limits.empty(); }},
     {"performance_per_watt", kOneRecording | kPackage,
-     [](const Written& w) { return efficiency_json(w.result); }, has_efficiency},
+     [](const Written& w) { return results::efficiency_json(w.result); }, has_efficiency},
     {"energy_reports", kPackage,
-     [](const Written& w) { return energy_reports_json(w.result.reported_energies); },
+     [](const Written& w) { return results::energy_reports_json(w.result.reported_energies); },
      [](const Written& w) { return !w.result.reported_energies.empty(); }},
     {"cpu_power", kPackage, cpu_power,
      [](const Written& w) { return w.result.cpu.has_value() && !is_october(w); }},

@@ -85,9 +85,9 @@ Json run_json(const RunReport& run) {
     json["energy_j_low"] = rounded(each.interval->low, kAuditDecimals);
     json["energy_j_high"] = rounded(each.interval->high, kAuditDecimals);
   }
-  if (const auto limit_w = common_limit_w(result.limits)) json["power_limit_w"] = *limit_w;
-  if (!result.limits.empty()) json["power_limits"] = limits_json(result.limits);
-  if (gpu_leg(result)) json["performance_per_watt"] = efficiency_json(result);
+  if (const auto limit_w = results::common_limit_w(result.limits)) json["power_limit_w"] = *limit_w;
+  if (!result.limits.empty()) json["power_limits"] = results::limits_json(result.limits);
+  if (results::gpu_leg(result)) json["performance_per_watt"] = results::efficiency_json(result);
   if (run.stated_energy_j) {
     json["generator_energy_j"] = *run.stated_energy_j;
     if (const auto error = stated_error(run)) json["generator_energy_relative_error"] = *error;
@@ -115,7 +115,7 @@ Json run_json(const RunReport& run) {
   if (result.idle) json["idle"] = idle_json(result, result.is_valid());
   if (result.uncertainty) json["uncertainty"] = uncertainty_json(result, result.is_valid());
   if (result.salvaged) {
-    json["salvage"] = salvage_json(*result.salvaged, lacks_only_samples(result));
+    json["salvage"] = results::salvage_json(*result.salvaged, results::lacks_only_samples(result));
   }
   json["telemetry"] = printable_path(result.telemetry_source);
   json["reasons"] = result.reasons.codes();
@@ -180,7 +180,7 @@ void add_energy(const RunReport& run, Table& table) {
     }
     table.row("", is_approximate ? line + ", approximately" : line);
   }
-  for (const std::string& text : efficiency_texts(run.result)) {
+  for (const std::string& text : results::efficiency_texts(run.result)) {
     table.row("", run.has_approximate_counts ? text + ", approximately" : text);
   }
   if (run.stated_energy_j) {
@@ -241,7 +241,7 @@ std::string run_text(const RunReport& run) {
         fmt::format("{} ({})", result.observed_gpus,
                     printable(fmt::format("{}", fmt::join(result.observed_gpu_ids, ", ")), 200)));
   }
-  if (!result.limits.empty()) table.row("power limit", limits_text(result.limits));
+  if (!result.limits.empty()) table.row("power limit", results::limits_text(result.limits));
   add_energy(run, table);
   if (const auto& facility = run.facility) {
     for (const auto& [name, text] :
@@ -250,7 +250,7 @@ std::string run_text(const RunReport& run) {
     }
   }
   add_interval(result, table);
-  if (const auto text = salvage_text(result)) table.row("salvaged", *text);
+  if (const auto text = results::salvage_text(result)) table.row("salvaged", *text);
   if (result.request_energy) table.row("requests", request_energy_text(*result.request_energy));
   if (result.phase_energy) table.row("phases", phase_energy_text(*result.phase_energy));
   if (const auto texts = idle_texts(result)) {

@@ -11,7 +11,7 @@
 #include "base/text/unicode.h"
 #include "results/uncertainty_json.h"
 
-namespace aggregate_power {
+namespace aggregate_power::results {
 namespace {
 
 constexpr const char* kSalvagedEnergy = "salvaged_total_gpu_energy_j";
@@ -159,4 +159,4 @@ std::vector<std::string_view> salvage_keys() {
   return {std::begin(kSalvageKeys), std::end(kSalvageKeys)};
 }
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::results

@@ -10,7 +10,7 @@
 #include "base/text/json_patch.h"
 #include "results/json_parts.h"
 
-namespace aggregate_power {
+namespace aggregate_power::results {
 
 // Whether a run that is not valid lacks nothing but samples: gaps, and cells without a reading. Of
 // a package: its recorder refused it for that alone. Contract-october.md 9.3.
@@ -30,4 +30,4 @@ std::optional<std::string> salvage_text(const Result& result);
 std::vector<JsonEdit> salvage_edits(const Result& result);
 std::vector<std::string_view> salvage_keys();
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::results

@@ -140,7 +140,7 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
         measurement.mean_power ? measurement.mean_power->gpus : integration.gpus.size();
     result.gap_bound = std::move(measurement.gap_bound);
     warn(doubts(result, measurement));
-    warn(limit_warnings(result.limits));
+    warn(results::limit_warnings(result.limits));
     for (const Reasons::Entry& entry : measurement.series_doubts.entries()) {
       warn({fmt::format("{}: {}", code(entry.reason), entry.detail)});
     }

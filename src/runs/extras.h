@@ -40,8 +40,10 @@ void add_uncertainty(ExtraInput& input, Result& result);
 // readings.
 Uncertainty uncertainty_of(ExtraInput& input, const Result& result);
 void refuse_uncertainty(const RunOptions& run, Result& result);
+namespace runs {
 void add_salvage(ExtraInput& input, Result& result);
 void refuse_salvage(const RunOptions& run, Result& result);
+}  // namespace runs
 
 // ---- What --idle says, where the idle power of a run's GPUs is from
 

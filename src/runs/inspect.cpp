@@ -227,7 +227,8 @@ void read_recording(const InspectRequest& request, const Recording& recording, F
   if (!fault && !findings.devices.empty()) warn_of_series(recording, telemetry, series, findings);
   warn_of_limits(limits, telemetry, findings);
   findings.limits = in_window.in_force(telemetry.devices());
-  std::ranges::move(limit_warnings(findings.limits), std::back_inserter(findings.warnings));
+  std::ranges::move(results::limit_warnings(findings.limits),
+                    std::back_inserter(findings.warnings));
   warn_of_idle_devices(findings);
   if (findings.load && !findings.devices.empty()) {
     const Span span = span_of(findings.devices);
@@ -316,7 +317,7 @@ Json json_of(const Findings& findings) {
   if (!findings.sensors.empty()) json["sensors"] = sensors_json(findings.sensors, findings.sums);
   if (findings.beside) json["beside"] = findings.beside->json;
   if (findings.gpu_sensors) json["gpu_sensors"] = findings.gpu_sensors->json;
-  if (!findings.limits.empty()) json["power_limits"] = limits_json(findings.limits);
+  if (!findings.limits.empty()) json["power_limits"] = results::limits_json(findings.limits);
   if (series.counter) {
     json["counter_column"] = series.counter->name;
     json["counter_unit"] = series.counter->unit;
@@ -374,7 +375,7 @@ std::string text_of(const std::string& file, const Findings& findings) {
     text += "\n" + devices_text(findings.devices);
   }
   if (!findings.limits.empty()) {
-    text += fmt::format("\nlimit      {}\n", limits_text(findings.limits));
+    text += fmt::format("\nlimit      {}\n", results::limits_text(findings.limits));
   }
   if (findings.gpu_sensors) text += findings.gpu_sensors->text;
   text += sensors_text(findings.sensors, findings.sums);
@@ -392,7 +393,14 @@ std::string text_of(const std::string& file, const Findings& findings) {
 }  // namespace
 
 InspectReport inspect(const InspectRequest& request) {
-  if (request.validates) return inspect_package(request);
+  if (request.validates) {
+    Json json;
+    InspectReport of_package = runs::inspect_package(request, json);
+    if (request.json && !json.is_null()) {
+      of_package.out = json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+    }
+    return of_package;
+  }
   InspectReport report;
   std::optional<std::string> other_json;
   try {

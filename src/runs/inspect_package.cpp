@@ -14,7 +14,7 @@
 #include "packages/validate.h"
 #include "results/json_parts.h"
 
-namespace aggregate_power {
+namespace aggregate_power::runs {
 namespace {
 
 PackagePlace place_of(const InspectRequest& request) {
@@ -33,7 +33,7 @@ std::string yes_or_no(std::optional<bool> value) {
   return !value ? "-" : *value ? "true" : "false";
 }
 
-std::string package_text(const PackagePlace& place, const PackageValidation& found) {
+std::string package_text(const PackagePlace& place, const packages::PackageValidation& found) {
   std::string text;
   const auto line = [&](const char* name, const std::string& value) {
     text += fmt::format("{} {}\n", name, value);
@@ -60,7 +60,7 @@ std::string package_text(const PackagePlace& place, const PackageValidation& fou
   return text;
 }
 
-Json package_json(const PackagePlace& place, const PackageValidation& found) {
+Json package_json(const PackagePlace& place, const packages::PackageValidation& found) {
   Json windows = Json::array();
   for (const WindowValidation& window : found.windows) {
     windows.push_back({{"benchmark_type", window.key.benchmark_type},
@@ -87,7 +87,7 @@ Json package_json(const PackagePlace& place, const PackageValidation& found) {
 
 }  // namespace
 
-InspectReport inspect_package(const InspectRequest& request) {
+InspectReport inspect_package(const InspectRequest& request, Json& json) {
   InspectReport report;
   const PackagePlace place = place_of(request);
   if (!place.tree->has_folder(place.power_dir)) {
@@ -103,13 +103,11 @@ InspectReport inspect_package(const InspectRequest& request) {
         printable_path(place.power_dir)));
     return report;
   }
-  const PackageValidation found = validate_package(place, request.contract);
+  const packages::PackageValidation found = packages::validate_package(place, request.contract);
   report.exit_status = found.is_publishable() ? 0 : 1;
-  report.out =
-      request.json
-          ? package_json(place, found).dump(2, ' ', true, Json::error_handler_t::replace) + "\n"
-          : package_text(place, found);
+  report.out = package_text(place, found);
+  json = package_json(place, found);
   return report;
 }
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::runs

@@ -105,7 +105,7 @@ class GpuMeans {
   }
   // Without a number of GPUs, those that were idle in the window may be another run's.
   void judge(bool salvages, Result& result) const {
-    const bool is_needed = result.is_valid() || (salvages && lacks_only_samples(result));
+    const bool is_needed = result.is_valid() || (salvages && results::lacks_only_samples(result));
     if (!is_needed || is_odd_) return;
     auto idle = idle_text(names_, means_w_);
     if (!idle) return;

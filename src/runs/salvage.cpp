@@ -14,14 +14,15 @@
 #include "results/salvage_json.h"
 #include "runs/extras.h"
 
-namespace aggregate_power {
+namespace aggregate_power::runs {
 namespace {
 
 // Shares and stamps are rounded: six seconds of sixty are 10 %.
 constexpr double kRounding = 1e-6;
 
 // Why a GPU's energy cannot be bounded; empty: it can.
-std::string unbounded(const std::string& name, const SampleHoles& found, std::size_t readings) {
+std::string unbounded(const std::string& name, const energy::SampleHoles& found,
+                      std::size_t readings) {
   const std::string gpu = printable(name);
   if (!found.has_start || !found.has_end) {
     return fmt::format("GPU {} has no sample {} of the window", gpu,
@@ -31,7 +32,7 @@ std::string unbounded(const std::string& name, const SampleHoles& found, std::si
     return fmt::format("{:.1f} % of the window of GPU {} is covered, and {:g} % are needed",
                        100 * found.covered_share, gpu, 100 * kLeastCoveredShare);
   }
-  const std::size_t allowed = allowed_missing_cells(readings, found.missing_cells);
+  const std::size_t allowed = energy::allowed_missing_cells(readings, found.missing_cells);
   if (found.isolated_cells > allowed) {
     return fmt::format("{} cells of GPU {} have no reading, and {} may be without one",
                        found.isolated_cells, gpu, allowed);
@@ -47,9 +48,9 @@ void describe_holes(const ExtraInput& input, Window window, Result& result) {
     GapBound gaps(window);
     std::size_t counted = 0;
     for (const GatheredReadings& gpu : recording.gpus) {
-      const SampleHoles found =
-          holes_of(gpu.samples, gpu.blanks_unix_s, window,
-                   std::min(kDefaultMaxSampleGapS, input.run.max_sample_gap_s));
+      const energy::SampleHoles found =
+          energy::holes_of(gpu.samples, gpu.blanks_unix_s, window,
+                           std::min(kDefaultMaxSampleGapS, input.run.max_sample_gap_s));
       salvaged.gpus.push_back({gpu.gpu, found.covered_share, found.holes, found.missing_cells});
       const std::size_t readings = samples_in(gpu.samples, window).size();
       if (salvaged.refusal.empty()) salvaged.refusal = unbounded(gpu.gpu, found, readings);
@@ -105,11 +106,11 @@ void bound_energy(ExtraInput& input, Result& result) {
 void refuse_salvage(const RunOptions&, Result&) {}
 
 void add_salvage(ExtraInput& input, Result& result) {
-  if (!input.run.salvage || !lacks_only_samples(result)) return;
+  if (!input.run.salvage || !results::lacks_only_samples(result)) return;
   SalvagedEnergy& salvaged = result.salvaged.emplace();
   describe_holes(input, result.load->window, result);
   if (salvaged.refusal.empty()) bound_energy(input, result);
   if (!salvaged.refusal.empty()) result.hints.push_back("nothing salvaged: " + salvaged.refusal);
 }
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::runs

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace aggregate_power {
+namespace aggregate_power::energy {
 namespace {
 
 std::vector<Sample> every_second(double from, double to) {
@@ -74,4 +74,4 @@ TEST(AllowedMissingCells, AreTwoOrOnePercent) {
 }
 
 }  // namespace
-}  // namespace aggregate_power
+}  // namespace aggregate_power::energy
