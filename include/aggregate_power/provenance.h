@@ -121,7 +121,6 @@ struct UncertaintyOptions {
 // What is accepted of a package, and where its files are.
 struct PackageOptions {
   std::string expected_producer_sha = {};  // the trusted recorder; empty: none was named
-  bool salvage = false;                    // faults elsewhere in a package do not invalidate a run
   bool consumer_gaps = false;              // gaps are judged as the original's reader does
   std::string logs_root = {};              // normal path
   std::optional<std::string> expected_cpu_source = {};

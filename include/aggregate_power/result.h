@@ -19,10 +19,13 @@
 #include "aggregate_power/load.h"
 #include "aggregate_power/metric.h"
 #include "aggregate_power/node_witness.h"
+#include "aggregate_power/power_limit.h"
 #include "aggregate_power/provenance.h"
 #include "aggregate_power/reason.h"
+#include "aggregate_power/reported_energy.h"
 #include "aggregate_power/request_energy.h"
 #include "aggregate_power/row_keys.h"
+#include "aggregate_power/salvaged_energy.h"
 #include "aggregate_power/sample.h"
 
 namespace aggregate_power {
@@ -166,8 +169,10 @@ struct PackageFacts {
   int samples_version = 0;  // 0: not read
   bool salvage = false;     // faults that concern only other windows do not invalidate this one
   std::map<std::string, std::uint64_t> salvaged;  // faults that were tolerated, and how often
-  std::size_t asked_gpus = 0;                     // requested by the caller
-  bool is_refused = false;                        // the package was not read at all
+  // It is what its manifest says, except that samples of windows are missing.
+  bool lacks_only_samples = false;
+  std::size_t asked_gpus = 0;  // requested by the caller
+  bool is_refused = false;     // the package was not read at all
 };
 
 // A node of a native package that was read to its end.
@@ -248,6 +253,7 @@ struct Result {
   std::optional<FleetMeasurement> fleet;  // nullopt: not requested, or no samples were read
   // Of a package, and of a run that accepts long gaps, if it could be measured.
   std::optional<GapEnergyBound> gap_bound;
+  std::vector<GpuLimit> limits;
   std::optional<FleetPower> curve;  // of a valid run, if requested
   std::optional<CpuPower> cpu;      // nullopt: neither recorded nor requested
   bool requires_cpu = false;        // required power includes that of the CPUs
@@ -256,8 +262,10 @@ struct Result {
   std::optional<FailedRequests> failed_requests;
   std::optional<IdlePower> idle;                // nullopt: not requested
   std::optional<Uncertainty> uncertainty;       // nullopt: not requested
+  std::optional<SalvagedEnergy> salvaged;       // of a run that is not valid for missing samples
   std::optional<RequestEnergy> request_energy;  // nullopt: not requested
   std::optional<PhaseEnergy> phase_energy;      // nullopt: not requested
+  std::vector<ReportedEnergy> reported_energies;
   std::vector<WitnessResult> witnesses;  // compared only: no number and no verdict depends on them
 
   std::optional<TelemetryFacts> telemetry;  // of a single recording; nullopt: it was not read

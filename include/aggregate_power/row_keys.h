@@ -28,8 +28,9 @@ constexpr RowKeys row_keys_named(std::string_view text) {
 // Whether the power of all GPUs at every instant is needed, and their states.
 constexpr bool has_percentiles(RowKeys keys) { return keys != RowKeys::seed; }
 constexpr bool has_states(RowKeys keys) { return keys == RowKeys::all; }
-// Whether the row has reasons and an audit, and keys of CPUs.
+// Whether the row has reasons and an audit, and keys of CPUs and of salvaged energy.
 constexpr bool has_audit(RowKeys keys) { return keys == RowKeys::row || keys == RowKeys::all; }
 constexpr bool has_cpus(RowKeys keys) { return keys == RowKeys::seed || keys == RowKeys::all; }
+constexpr bool has_salvage(RowKeys keys) { return has_cpus(keys); }
 
 }  // namespace aggregate_power

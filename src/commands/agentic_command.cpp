@@ -50,7 +50,7 @@ void add_window_to_write(Options& options, WindowToWrite& window) {
 void group_by_way(Options& options) {
   options.at("--power-dir").in_group("On several nodes");
   for (const char* const of_package :
-       {"--logs-root", "--expected-producer-sha", "--expected-cpu-source", "--salvage"}) {
+       {"--logs-root", "--expected-producer-sha", "--expected-cpu-source"}) {
     options.at(of_package).needs("--power-dir").in_group("On several nodes");
   }
   for (const char* const of_node :

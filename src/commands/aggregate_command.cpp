@@ -59,6 +59,9 @@ void settle_recording(RunSpec& request, const Options& options) {
   if (request.uncertainty.is_wanted && request.schema_version != 2) {
     throw Error("--uncertainty: expected schema 2; give --expected-num-gpus or --schema-version 2");
   }
+  if (request.salvage && request.schema_version != 2) {
+    throw Error("--salvage: expected schema 2; give --expected-num-gpus or --schema-version 2");
+  }
   if (!request.idle.empty() && request.schema_version != 2) {
     throw Error("--idle: expected schema 2; give --expected-num-gpus or --schema-version 2");
   }
@@ -118,6 +121,7 @@ Command aggregate_command() {
   add_witness(options, *request);
   add_max_sample_gap(options, *request);
   add_clock_offset(options, *request);
+  add_salvage(options, *request).help = kSalvageOfRecordings;
   add_outcome_options(
       options, *request,
       "Also set the percentiles of the power of all GPUs together, their mean temperature, utilization and memory, power_audit and power_invalid_reasons; needs schema 2");

@@ -240,7 +240,7 @@ void add_rarer_run_options(Options& options, RecomputeOptions& recompute) {
   add_expected_producer_sha(options, recompute).help =
       "Commit of the recorder to trust in packages of several nodes (default: the one in each package's power-producer-sha.txt)";
   add_salvage(options, recompute).help =
-      "Faults in other windows of a package do not invalidate a run's own window";
+      "Bound the energy of runs that are not valid for gaps or single cells without a reading alone; in packages, faults in other windows do not invalidate a run's own window";
   add_clock_offset(options, recompute).help =
       "Seconds to add to the timestamps of all recordings if the recorder's clock is known to be wrong (default: 0)";
   add_compat(options, recompute);

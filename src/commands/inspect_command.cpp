@@ -26,10 +26,19 @@ Command inspect_command() {
   options
       .positional(
           "FILE", into_path(request->file),
-          "Telemetry, or the result of a load generator; - is telemetry from standard input")
+          "Telemetry, or the result of a load generator; - is telemetry from standard input; with --validate, the folder of a package of several nodes")
       .required();
   options.value("--bench-result", "FILE", into_optional_path(request->bench_result),
                 "Also show how the telemetry covers this benchmark's window");
+  options.flag(
+      "--validate", request->validates,
+      "Judge a dcgm-power package by itself, as its recorder's validator does: each window, "
+      "each failure; status 1 if it is not publishable");
+  options
+      .value(
+          "--logs-root", "FOLDER", into_path(request->logs_root),
+          "Folder that the package's windows name their results from (default: the one that the package is in)")
+      .needs("--validate");
   options.flag("--json", request->json, "Print one JSON object");
   options.flag(
       "--sensor", request->with_sensors,
@@ -44,9 +53,10 @@ Command inspect_command() {
       "aggregate-power inspect gpu_metrics.csv\n"
       "aggregate-power inspect gpu_metrics.csv --json --timezone +05:30\n"
       "aggregate-power inspect gpu_metrics.csv --bench-result run.json\n"
-      "aggregate-power inspect gpu_metrics.csv --sensor --gpu H100";
+      "aggregate-power inspect gpu_metrics.csv --sensor --gpu H100\n"
+      "aggregate-power inspect LOGS/power --validate";
   command.exit_statuses =
-      "0 a usable power series was read; 1 none was, with the reason and what to do; 2 the file cannot be opened, or wrong options";
+      "0 a usable power series was read; 1 none was, with the reason and what to do, or the package is not publishable; 2 the file cannot be opened, or wrong options";
   command.run = [request] { return run_inspect(*request); };
   return command;
 }

@@ -87,6 +87,7 @@ Command measure_command() {
   add_gpus(options, *request);
   add_max_sample_gap(options, *request);
   add_clock_offset(options, *request);
+  add_salvage(options, *request).help = kSalvageOfRecordings;
   add_recording_options(options, *request);
   add_compat(options, *request);
   add_idle_option(options, *request).help =

@@ -518,7 +518,7 @@ std::optional<std::string> expected_cpu_source_in_environment(Contract contract)
   return source;
 }
 
-void add_package_options(Options& options, PackageOptions& package, const std::string& root) {
+void add_package_options(Options& options, RunSpec& package, const std::string& root) {
   read_package_environment(package);
   options
       .value("--logs-root", "FOLDER", into_path(package.logs_root),
@@ -545,10 +545,10 @@ Option& add_expected_producer_sha(Options& options, PackageOptions& package) {
                        "Commit of the package's recorder to trust (default: $POWER_PRODUCER_SHA)");
 }
 
-Option& add_salvage(Options& options, PackageOptions& package) {
+Option& add_salvage(Options& options, RunOptions& run) {
   return options.flag(
-      "--salvage", package.salvage,
-      "Faults in other windows of the package, or in rows far from this window, do not invalidate this window; the record counts them");
+      "--salvage", run.salvage,
+      "Bound the energy of a run that is not valid for gaps or single cells without a reading alone; in a package, do not let faults in other windows, or in rows far from this window, invalidate this window");
 }
 
 }  // namespace aggregate_power

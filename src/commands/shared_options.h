@@ -84,13 +84,16 @@ Option& add_validation_result(Options& options, RunSpec& files, const std::strin
 
 // What commands need to know about a dcgm-power package; `root` says what is below the logs root.
 // Missing values are taken from the environment.
-void add_package_options(Options& options, PackageOptions& package, const std::string& root);
+void add_package_options(Options& options, RunSpec& package, const std::string& root);
 // The same from the environment alone, for commands whose package the environment names.
 void read_package_environment(PackageOptions& package);
 // For packages of benchmarks: $POWER_EXPECTED_CPU_SOURCE. August did not read it.
 std::optional<std::string> expected_cpu_source_in_environment(Contract contract);
 Option& add_expected_producer_sha(Options& options, PackageOptions& package);
-Option& add_salvage(Options& options, PackageOptions& package);
+Option& add_salvage(Options& options, RunOptions& run);
+// Its help for commands without packages.
+inline constexpr const char* kSalvageOfRecordings =
+    "Bound the energy of a run that is not valid for gaps or single cells without a reading alone";
 
 // The variable's value, or `otherwise` if that is empty.
 std::string from_environment(const char* variable, const char* otherwise);

@@ -18,9 +18,10 @@ namespace aggregate_power {
 struct GatheredReadings {
   std::string gpu;
   std::vector<Sample> samples;
-  GpuConditions conditions;           // inside the window
-  std::vector<double> limits_w = {};  // of power, in force there: each once, at most two
-  bool are_whole_seconds = false;     // all stamps, as recorded
+  GpuConditions conditions;                // inside the window
+  std::vector<double> limits_w = {};       // of power, in force there: each once, at most two
+  bool are_whole_seconds = false;          // all stamps, as recorded
+  std::vector<double> blanks_unix_s = {};  // stamps of rows inside it without a reading, in order
 };
 
 // What is before and after the window shows the load's edges.

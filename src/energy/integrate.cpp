@@ -90,7 +90,9 @@ void WindowRows::take_no_power(const Reading& reading) {
     missing_identity_ = true;
   } else if (!options_.window.contains(reading.unix_s)) {
     boundary_rows_.add(reading.device);
-  } else if (!reasons_.contains(Reason::invalid_power_sample)) {
+  } else {
+    if (options_.keeps_blanks) blanks_.emplace_back(reading.device, reading.unix_s);
+    if (reasons_.contains(Reason::invalid_power_sample)) return;
     reasons_.add(Reason::invalid_power_sample, "the first at " + unix_and_iso(reading.unix_s));
   }
 }

@@ -43,7 +43,8 @@ struct IntegrationOptions {
   std::optional<std::int64_t> expected_num_gpus;
   double max_sample_gap_s = kDefaultMaxSampleGapS;
   Contract contract = Contract::october;
-  bool is_power = true;  // false: another quantity, which may be 0 outside the window too
+  bool is_power = true;       // false: another quantity, which may be 0 outside the window too
+  bool keeps_blanks = false;  // WindowRows::blanks() are wanted
 };
 
 struct Integration {
@@ -71,6 +72,10 @@ class WindowRows {
   // Devices, in the order of their first sample that counts.
   std::span<const std::uint32_t> met() const { return met_; }
   const BoundaryRows& boundary_rows() const { return boundary_rows_; }
+  // The rows inside the window that state no power: their device, kNoDevice if they name none, and
+  // their stamp.
+  using Blank = std::pair<std::uint32_t, double>;
+  std::span<const Blank> blanks() const { return blanks_; }
   // Of the rows that were taken. Once there are no more, `is_end` adds what they leave open.
   Reasons reasons(bool is_end) const;
 
@@ -86,6 +91,7 @@ class WindowRows {
   BoundaryRows boundary_rows_;
   UnplacedRows unplaced_rows_;
   Reasons reasons_;
+  std::vector<Blank> blanks_;
   bool missing_identity_ = false;
 };
 

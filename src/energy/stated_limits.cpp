@@ -1,6 +1,7 @@
 // Sums what rows state, and counts readings above twice their limit.
 #include "energy/stated_limits.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace aggregate_power {
@@ -20,6 +21,7 @@ void for_each_stated(const Batch& batch, Window window, GpuQuantity quantity,
   }
 }
 
+constexpr std::size_t kMostDifferent = 4;
 constexpr double kLeastLimitW = 1;  // 0: a die or a card without one
 
 }  // namespace
@@ -35,11 +37,27 @@ void StatedLimits::take(const Batch& batch) {
     if (limit_w < kLeastLimitW) return;
     ++device.rows;
     device.limits_w += limit_w;
+    if (reading.watts > kAtLimitShare * limit_w) ++device.at_limit;
+    if (device.different_w.size() < kMostDifferent &&
+        (device.different_w.empty() || std::ranges::count(device.different_w, limit_w) == 0)) {
+      device.different_w.push_back(limit_w);
+    }
     if (reading.watts <= 2 * limit_w || device.above++ > 0) return;
     device.first = {reading.unix_s, reading.watts};
     device.first_limit_w = limit_w;
   };
   for_each_stated(batch, window_, GpuQuantity::power_limit_w, devices_, note);
+}
+
+std::vector<GpuLimit> StatedLimits::in_force(std::span<const std::string> names) const {
+  std::vector<GpuLimit> limits;
+  for (std::size_t i = 0; i < std::min(names.size(), devices_.size()); ++i) {
+    const Device& device = devices_[i];
+    if (device.rows == 0) continue;
+    limits.push_back({names[i], "recording", device.different_w,
+                      static_cast<double>(device.at_limit) / static_cast<double>(device.rows)});
+  }
+  return limits;
 }
 
 void StatedUtilization::take(const Batch& batch) {

@@ -3,8 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
 
+#include "aggregate_power/power_limit.h"
 #include "aggregate_power/sample.h"
 
 namespace aggregate_power {
@@ -27,6 +30,8 @@ class StatedLimits {
     std::uint64_t above = 0;  // rows whose power is more than twice their limit
     Sample first = {};        // of these
     double first_limit_w = 0;
+    std::vector<double> different_w = {};  // the first few limits, each once
+    std::uint64_t at_limit = 0;            // rows whose power is at their limit
 
     double mean_limit_w() const { return limits_w / static_cast<double>(rows); }
   };
@@ -34,6 +39,8 @@ class StatedLimits {
   Device of(std::size_t device) const {
     return device < devices_.size() ? devices_[device] : Device();
   }
+  // Of the devices that state one; `names` are by Reading::device.
+  std::vector<GpuLimit> in_force(std::span<const std::string> names) const;
 
  private:
   Window window_;

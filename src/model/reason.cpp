@@ -135,7 +135,7 @@ constexpr auto kRows = std::to_array<Row>({
     ROW(package_recompute_invalid, nodes,
         "the package does not hold what its format promises; `failures` in the audit record lists everything",
         "samples that were lost, GPUs that fell off, clocks that were not in step, or files that were changed after recording",
-        "'failures' in the record lists what is wrong with the package; if that affects only other windows, or rows more than 3 s from this one, --salvage lets this one count"),
+        "'failures' in the record lists what is wrong with the package; if that affects only other windows, or rows more than 3 s from this one, --salvage lets this one count; if only samples are missing, it bounds the energy"),
     ROW(producer_verdict_mismatch, nodes,
         "the recorder's own verdict differs from ours: the package was changed, or the recorder's rules were",
         "files of the package were edited or mixed with those of another one, or the recorder has newer rules",

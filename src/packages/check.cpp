@@ -19,16 +19,17 @@
 #include "loads/benchmark_outcome.h"
 #include "loads/load_generator.h"
 #include "packages/cpu_power.h"
+#include "packages/energy_report.h"
 #include "packages/findings.h"
 #include "packages/inputs.h"
+#include "packages/launcher_limits.h"
 #include "packages/match.h"
 #include "packages/package.h"
 #include "packages/package_energy.h"
+#include "packages/read_manifest.h"
 
 namespace aggregate_power {
 namespace {
-
-constexpr std::uint64_t kMostManifestBytes = 32 << 20;
 
 LoadReading read_result(const PackageQuestion& question) {
   LoadReading reading;
@@ -50,32 +51,6 @@ LoadReading read_result(const PackageQuestion& question) {
 }
 
 // ---- Manifest and producer
-
-// Returns nullopt if it is missing or malformed; `findings` then say so.
-std::optional<JsonValue> read_manifest(const PackagePlace& place, Findings& findings) {
-  if (!place.tree->has_folder(place.power_dir)) {
-    findings.add(Reason::power_artifacts_missing,
-                 fmt::format("{}: no such folder", place.power_dir));
-    return std::nullopt;
-  }
-  const std::string path = path_below(place.power_dir, "manifest.json");
-  if (!place.tree->find_file(path)) {
-    findings.add(Reason::manifest_missing, fmt::format("{}: no such file", path));
-    return std::nullopt;
-  }
-  try {
-    const OpenedFile file = place.tree->open(path);
-    if (file.size() > kMostManifestBytes) throw FileError(path, "is too large for a manifest");
-    JsonValue manifest = parse_json(read_whole(file, kPackageFile));
-    if (manifest.is_object()) return manifest;
-    findings.add(Reason::manifest_malformed, path + ": expected a JSON object");
-  } catch (const FileError& error) {
-    findings.add(Reason::manifest_malformed, error.what());
-  } catch (const JsonError& error) {
-    findings.add(Reason::manifest_malformed, fmt::format("{}:{}", path, error.what()));
-  }
-  return std::nullopt;
-}
 
 Findings check_producer(const JsonValue& manifest, PackageFacts& facts) {
   const auto text = [](const JsonValue& value) {
@@ -221,10 +196,9 @@ bool is_usable_for_cpus(const PackageFacts& facts, Contract contract) {
 // CPUs are judged separately: their faults do not affect the GPUs.
 std::optional<CpuPower> measure_cpus(const PackageQuestion& question,
                                      const std::vector<ExpectedDevice>& devices,
-                                     const PackageFacts& facts) {
+                                     std::optional<Window> window) {
   CpuPowerRequest request;
-  const std::optional<SelectedWindow>& window = facts.window;
-  if (window && is_usable_for_cpus(facts, question.contract)) request.window = window->window;
+  request.window = window;
   std::set<std::string> hosts;
   for (const ExpectedDevice& device : devices) hosts.insert(device.key.hostname);
   request.expected_hosts.assign(hosts.begin(), hosts.end());
@@ -254,6 +228,20 @@ bool is_integral(const Package& package, const Findings& findings, const Finding
   });
   return is_trusted && is_as_written &&
          !verdict.reasons.contains(Reason::producer_verdict_mismatch);
+}
+
+// Whether it is, except that samples are missing: in gaps, or where rows have no number of power.
+// The recorder has refused it.
+bool lacks_only_samples(const Package& package, const Findings& findings,
+                        const PackageFacts& facts) {
+  const bool has_other_reason =
+      std::ranges::any_of(findings.reasons.entries(), [](const Reasons::Entry& entry) {
+        return entry.reason != Reason::package_recompute_invalid;
+      });
+  return !has_other_reason && facts.stored_publication_valid == false &&
+         std::ranges::all_of(package.faults, [](const PackageFault& fault) {
+           return fault.is_of_window || fault.is_elsewhere || fault.is_of_cells;
+         });
 }
 
 // The rules of one dialect may give another window than those of another.
@@ -312,6 +300,9 @@ void measure_window(const PackageQuestion& question, const LoadReading& reading,
     facts.window->power_valid = is_accepted(faults, result.accepts) && facts.is_integral;
     facts.window->metrics = result.metrics;
   }
+  if (facts.lacks_only_samples && result.gpus.empty() && question.readings != nullptr) {
+    *question.readings = meter.readings(content, package);
+  }
   if (question.with_power && !result.metrics.empty()) result.curve = fleet.power;
   if (has_percentiles(question.keys)) result.fleet = std::move(fleet);
   if (!rules_of(question.contract).warns_of_packages || !findings.reasons.empty()) return;
@@ -320,13 +311,33 @@ void measure_window(const PackageQuestion& question, const LoadReading& reading,
   }
 }
 
+// What the launcher applied to the package's GPUs.
+std::vector<GpuLimit> limits_in_force(const PackageContent& content, const Package& package,
+                                      const packages::LauncherLimits& launcher,
+                                      const PackageMeter& meter) {
+  const Labels labels = labels_of(package.observed);
+  std::vector<GpuLimit> limits;
+  for (const ExpectedDevice& device : content.devices) {
+    auto limit = launcher.of(device.key);
+    if (!limit) continue;
+    limit->gpu = label_of(device.key, labels);
+    const auto seen = std::ranges::find(package.samples.devices, device.key, &SeenDevice::key);
+    if (seen != package.samples.devices.end()) {
+      const auto number = static_cast<std::uint32_t>(seen - package.samples.devices.begin());
+      limit->share_at_limit = meter.share_at(number, limit->limits_w[0]);
+    }
+    limits.push_back(std::move(*limit));
+  }
+  return limits;
+}
+
 // Checks manifest, package and window in the contract's order. Fills in what is known of `result`,
 // and returns what speaks against it. `content` receives the manifest's content.
 Findings check_content(const PackageQuestion& question, const LoadReading& reading,
                        PackageContent& content, Result& result) {
   Findings findings;
   PackageFacts& facts = *result.package;
-  auto manifest = read_manifest(question.place, findings);
+  auto manifest = packages::read_manifest(question.place, findings);
   if (!manifest) return findings;
   content.manifest = std::move(*manifest);
   findings.add(check_producer(content.manifest, facts));
@@ -341,6 +352,8 @@ Findings check_content(const PackageQuestion& question, const LoadReading& readi
   PackageMeter meter({.fleet = has_percentiles(question.keys) || question.with_power,
                       .states = has_states(question.keys),
                       .readings = question.readings != nullptr});
+  const packages::LauncherLimits limits(question.place, result.warnings);
+  meter.watch_limits(limits.different_w());
   PackageRequest request;
   request.concurrency = reading.max_concurrency;
   request.contract = question.contract;
@@ -357,10 +370,12 @@ Findings check_content(const PackageQuestion& question, const LoadReading& readi
   const Findings verdict = check_stored_verdict(content.manifest, facts);
   findings.add(verdict);
   facts.is_integral = is_integral(package, findings, verdict, facts, false);
+  facts.lacks_only_samples = facts.salvage && lacks_only_samples(package, findings, facts);
   // With --salvage the record shows what clocks that may differ make of it; nothing is published.
   facts.has_unproven_clocks =
       facts.salvage && !facts.is_integral && is_integral(package, findings, verdict, facts, true);
   describe(content, package, labels_of(package.observed), result);
+  result.limits = limits_in_force(content, package, limits, meter);
   measure_window(question, reading, content, package, meter, findings, result);
   std::ranges::copy(package.warnings, std::back_inserter(result.warnings));
   return findings;
@@ -394,11 +409,19 @@ Result check_package(const PackageQuestion& question) {
   } else {
     PackageContent content;
     findings = check_content(question, reading, content, result);
-    result.cpu = measure_cpus(question, content.devices, facts);
+    const bool has_window = facts.window && is_usable_for_cpus(facts, question.contract);
+    result.cpu = measure_cpus(question, content.devices,
+                              has_window ? std::optional(facts.window->window) : std::nullopt);
     if (result.cpu) {
       for (const std::string& note : result.cpu->notes) {
         result.warnings.push_back("CPU power: " + note);
       }
+    }
+    if (facts.window && rules_of(question.contract).warns_of_packages) {
+      result.reported_energies = packages::compare_energy_reports(
+          question.place, content, *facts.window,
+          [&](Window window) { return measure_cpus(question, content.devices, window); },
+          result.warnings);
     }
     findings.add(reading.reasons);
     if (!is_accepted(findings, result.accepts)) result.metrics.clear();

@@ -23,6 +23,7 @@ struct PackageQuestion : PackageOptions {
   std::optional<OpenedFile> result;  // nullopt: it cannot be opened
   std::string result_fault;          // why it cannot be opened
   Contract contract = Contract::october;
+  bool salvage = false;               // faults elsewhere in the package do not invalidate the run
   bool is_pin_of_package = false;     // it comes from the package itself, not from the caller
   RowKeys keys = RowKeys::seed;       // of the aggregate
   bool with_power = false;            // compute the total power of all GPUs at every instant

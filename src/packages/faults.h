@@ -14,6 +14,7 @@ struct PackageFault {
   bool is_elsewhere = false;
   // It says that one window is not usable; the package may still be what its manifest says.
   bool is_of_window = false;
+  bool is_of_cells = false;  // rows of samples lack a number of power, and nothing else
   bool is_of_clock = false;  // nobody knows whether the clocks of the nodes agree
 };
 

@@ -148,6 +148,8 @@ std::string label_of(const DeviceKey& key, const Labels& labels) {
 void PackageMeter::begin(Window window) {
   power_.begin(window);
   gaps_ = GapBound(window);
+  window_ = window;
+  compared_.clear();
   stale_.begin(window);
   if (wants_.readings) {
     around_.emplace(Around{window, Samples(gathered_around(window)), StateNotes(window)});
@@ -160,11 +162,34 @@ void PackageMeter::take(std::span<const PackageSample> samples) {
     gaps_.add(sample.device, {sample.unix_s, sample.watts});
   }
   stale_.take(samples);
+  if (!watched_w_.empty()) compare_with_limits(samples);
   constexpr std::size_t kAtOnce = 1024;  // one call may bring a whole file
   for (; around_ && !samples.empty();
        samples = samples.subspan(std::min(kAtOnce, samples.size()))) {
     gather(samples.first(std::min(kAtOnce, samples.size())));
   }
+}
+
+void PackageMeter::compare_with_limits(std::span<const PackageSample> samples) {
+  for (const PackageSample& sample : samples) {
+    if (!window_.contains(sample.unix_s)) continue;
+    if (sample.device >= compared_.size()) compared_.resize(sample.device + std::size_t{1});
+    Compared& of = compared_[sample.device];
+    of.at_limit.resize(watched_w_.size());
+    ++of.samples;
+    for (std::size_t i = 0; i < watched_w_.size(); ++i) {
+      if (sample.watts > kAtLimitShare * watched_w_[i]) ++of.at_limit[i];
+    }
+  }
+}
+
+std::optional<double> PackageMeter::share_at(std::uint32_t device, double limit_w) const {
+  const auto watched = std::ranges::find(watched_w_, limit_w);
+  if (watched == watched_w_.end() || device >= compared_.size()) return std::nullopt;
+  const Compared& of = compared_[device];
+  if (of.samples == 0) return std::nullopt;
+  return static_cast<double>(of.at_limit[watched - watched_w_.begin()]) /
+         static_cast<double>(of.samples);
 }
 
 void PackageMeter::gather(std::span<const PackageSample> samples) {
@@ -196,7 +221,14 @@ std::vector<GatheredReadings> PackageMeter::readings(const PackageContent& conte
       around_->window, std::move(around_->samples), around_->notes, devices);
   around_.reset();
   std::erase_if(gathered, [&](const GatheredReadings& gpu) { return !names.contains(gpu.gpu); });
-  for (GatheredReadings& gpu : gathered) gpu.gpu = names.at(gpu.gpu);
+  for (const auto& [device, unix_s] : package.samples.without_power) {
+    const auto gpu = std::ranges::find(gathered, devices[device], &GatheredReadings::gpu);
+    if (gpu != gathered.end()) gpu->blanks_unix_s.push_back(unix_s);
+  }
+  for (GatheredReadings& gpu : gathered) {
+    gpu.gpu = names.at(gpu.gpu);
+    std::ranges::sort(gpu.blanks_unix_s);
+  }
   return gathered;
 }
 

@@ -57,6 +57,10 @@ class PackageMeter {
   // the bound of `result`, and the metrics if they are numbers; returns what speaks against them.
   Findings integrate(const PackageContent& content, const Package& package, const RoleCounts& asked,
                      const FleetMeasurement& fleet, Result& result);
+  // Before the first samples: limits, in W, that some GPU may have.
+  void watch_limits(std::vector<double> limits_w) { watched_w_ = std::move(limits_w); }
+  // Of the samples of a device in the window, those at one of these limits; nullopt: not counted.
+  std::optional<double> share_at(std::uint32_t device, double limit_w) const;
   // The samples around the window, by the names of the record, if they are wanted; to be called at
   // most once.
   std::vector<GatheredReadings> readings(const PackageContent& content, const Package& package);
@@ -66,6 +70,7 @@ class PackageMeter {
 
  private:
   void gather(std::span<const PackageSample> samples);
+  void compare_with_limits(std::span<const PackageSample> samples);
 
   Wants wants_;
   WindowPower power_;
@@ -77,6 +82,13 @@ class PackageMeter {
   };
   std::optional<Around> around_;
   GapBound gaps_{{}};
+  struct Compared {
+    std::uint64_t samples = 0;
+    std::vector<std::uint64_t> at_limit;  // by watched_w_
+  };
+  Window window_;
+  std::vector<double> watched_w_;
+  std::vector<Compared> compared_;  // by device
   StaleReadings stale_;
   bool has_samples_ = true;
 };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "aggregate_power/sample.h"
@@ -53,7 +54,9 @@ struct PackageSamples {
   FaultyRows repeated;          // a scrape of a device that occurred before
   FaultyRows turned_back;       // a stamp before that of the previous scrape
   FaultyRows same_stamp;        // the same stamp as that of the previous scrape
-  std::string first_fault;      // for people: "row 3: ..."; empty: none
+  // Of the malformed rows that matter, those that only lack a number of power: device and stamp.
+  std::vector<std::pair<std::uint32_t, double>> without_power;
+  std::string first_fault;  // for people: "row 3: ..."; empty: none
 };
 
 }  // namespace aggregate_power

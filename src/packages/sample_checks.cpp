@@ -18,6 +18,8 @@ PackageFaults sample_faults(const PackageSamples& samples, const PackageDialect&
   if (samples.has_other_header) fault("samples_csv_header_mismatch", false);
   if (samples.malformed.any() || samples.blank_rows > 0) {
     fault("samples_csv_malformed", samples.malformed.in_band == 0);
+    faults.list.back().is_of_cells =
+        samples.malformed.in_band > 0 && samples.malformed.in_band == samples.without_power.size();
     faults.count_elsewhere("blank_sample_row", samples.blank_rows);
     faults.count_elsewhere("malformed_sample_row", samples.malformed.outside);
   }

@@ -43,6 +43,7 @@ constexpr double kAbsoluteZeroC = -273.15;
 constexpr double kHottestC = 200;
 constexpr double kUnknownC = 2147483632;
 
+constexpr const char* kNoPower = "power_w is not a number from 0 on";
 constexpr std::size_t kBatchRows = 128;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
@@ -286,6 +287,10 @@ bool PackageRows::read_row(const CsvRow& csv) {
   const auto unix_s = number(csv.cells[kTime]);
   const bool is_outside = unix_s && std::isfinite(*unix_s) &&
                           (*unix_s < band_.start_unix_s || *unix_s > band_.end_unix_s);
+  if (fault == kNoPower && !is_outside) {
+    const PackageSample& row = batch_[batch_size_];
+    faults_.without_power.emplace_back(row.device, row.unix_s);
+  }
   note(is_outside ? faults_.malformed.outside : faults_.malformed.in_band, fault);
   return table_->is_text(csv);
 }
@@ -305,7 +310,7 @@ const char* PackageRows::read_cells(const CsvRow& csv, PackageSample& row) {
   row.device = device.device;
   row.uuid = device.uuid;
   const auto watts = number(csv.cells[kPower]);
-  if (!watts || !std::isfinite(*watts) || *watts < 0) return "power_w is not a number from 0 on";
+  if (!watts || !std::isfinite(*watts) || *watts < 0) return kNoPower;
   row.watts = *watts;
   return read_states(csv, row);
 }

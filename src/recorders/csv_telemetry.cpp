@@ -338,6 +338,7 @@ void CsvTelemetry::read_with_states(const TakeStates& take, GpuQuantitySet state
     if (!states[i]) found.quantities[i].reset();
   }
   if (!states[static_cast<std::size_t>(GpuQuantity::clock_reasons)]) found.reasons = {};
+  if (!states[static_cast<std::size_t>(GpuQuantity::power_limit_w)]) found.other_limit.reset();
   const auto select = [&](const std::optional<std::size_t>& column) -> std::optional<std::size_t> {
     if (!column || selection.columns.size() == kMaxWantedColumns) return std::nullopt;
     selection.columns.push_back(*column);
@@ -346,6 +347,7 @@ void CsvTelemetry::read_with_states(const TakeStates& take, GpuQuantitySet state
   for (std::size_t i = 0; i < kGpuQuantities; ++i)
     cells.quantities[i] = select(found.quantities[i]);
   for (std::size_t i = 0; i < kReasonColumns; ++i) cells.reasons[i] = select(found.reasons[i]);
+  cells.other_limit = select(found.other_limit);
   selection.states = &cells;
   read_rows(selection, take);
 }

@@ -125,7 +125,10 @@ GpuStateColumns choose_state_columns(std::span<const std::string> header, std::s
     if (row.schema != schema) continue;
     auto& column = columns.quantities[static_cast<std::size_t>(row.quantity)];
     for (const std::string_view name : row.names) {
-      if (!name.empty() && !column) column = last_column(plain, name);
+      if (name.empty()) continue;
+      const bool is_other = column && row.quantity == GpuQuantity::power_limit_w;
+      if (is_other && !columns.other_limit) columns.other_limit = last_column(plain, name);
+      if (!column) column = last_column(plain, name);
     }
   }
   if (schema == "nvidia-smi") choose_reasons(plain, columns);

@@ -21,6 +21,8 @@ inline constexpr std::size_t kReasonColumns = 5;
 struct GpuStateColumns {
   std::array<std::optional<std::size_t>, kGpuQuantities> quantities = {};
   std::array<std::optional<std::size_t>, kReasonColumns> reasons = {};
+  // Of the power limit too: it counts in rows where the first column states none.
+  std::optional<std::size_t> other_limit = {};
 
   bool operator==(const GpuStateColumns&) const = default;
 };

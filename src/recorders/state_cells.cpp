@@ -11,6 +11,7 @@ StateCells::StateCells(const GpuStateColumns& columns) {
       cells_.push_back({*columns.quantities[i], 0, static_cast<GpuQuantity>(i)});
     }
   }
+  if (columns.other_limit) cells_.push_back({*columns.other_limit, 0, GpuQuantity::power_limit_w});
   for (std::size_t i = 0; i < kReasonColumns; ++i) {
     if (columns.reasons[i]) {
       cells_.push_back({*columns.reasons[i], clock_reason(i), GpuQuantity::clock_reasons});
@@ -34,7 +35,7 @@ GpuState StateCells::joined() const {
   for (const StateCell& cell : cells_) {
     double& value = state.values[static_cast<std::size_t>(cell.quantity)];
     if (cell.active_bit == 0) {
-      value = cell.value;
+      if (std::isnan(value)) value = cell.value;
     } else if (cell.value == 0 || cell.value == 1) {
       const auto others = std::isnan(value) ? 0 : static_cast<std::uint64_t>(value);
       value = static_cast<double>(others | (cell.value == 1 ? cell.active_bit : 0));

@@ -12,6 +12,7 @@
 
 #include "base/text/json.h"
 #include "energy/metrics.h"
+#include "results/efficiency_json.h"
 #include "results/idle_json.h"
 #include "results/uncertainty_json.h"
 
@@ -214,6 +215,7 @@ void add_dashboard_keys(std::vector<JsonEdit>& edits, const Result& result) {
     for (const Worker& worker : result.workers) workers.push_back(worker_json(worker));
     set_member(edits, "workers", workers);
   }
+  std::ranges::move(results::efficiency_edits(result), std::back_inserter(edits));
   std::ranges::move(uncertainty_edits(result), std::back_inserter(edits));
   std::ranges::move(idle_edits(result), std::back_inserter(edits));
 }
@@ -224,6 +226,7 @@ std::vector<std::string_view> dashboard_keys() {
   std::ranges::copy(kCpuMetrics, std::back_inserter(keys));
   std::ranges::copy(uncertainty_keys(), std::back_inserter(keys));
   std::ranges::copy(idle_keys(), std::back_inserter(keys));
+  std::ranges::copy(results::efficiency_keys(), std::back_inserter(keys));
   return keys;
 }
 

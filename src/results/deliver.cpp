@@ -23,6 +23,7 @@
 #include "results/plan.h"
 #include "results/request_json.h"
 #include "results/run_report.h"
+#include "results/salvage_json.h"
 #include "results/summary.h"
 #include "results/uncertainty_json.h"
 
@@ -151,6 +152,7 @@ std::vector<std::string> refusal(const Result& result, const Reasons& reasons,
 // What is known beside the energy.
 void add_texts(const Result& result, bool is_published, std::vector<std::string>& lines) {
   std::ranges::move(request_texts(result), std::back_inserter(lines));
+  if (auto text = results::salvage_text(result)) lines.push_back("salvaged: " + *text);
   if (!is_published) return;
   if (auto text = uncertainty_text(result)) lines.push_back(std::move(*text));
   if (auto text = idle_text(result)) lines.push_back(std::move(*text));

@@ -8,6 +8,7 @@
 #include "energy/metrics.h"
 #include "results/dashboard_keys.h"
 #include "results/record.h"
+#include "results/salvage_json.h"
 
 namespace aggregate_power {
 namespace {
@@ -63,6 +64,11 @@ WritePlan::Leftovers of_percentiles() {
   return {"power_metric_schema_version", {keys.begin(), keys.end()}};
 }
 
+WritePlan::Leftovers of_salvage() {
+  const auto keys = results::salvage_keys();
+  return {std::string(keys.front()), {keys.begin(), keys.end()}};
+}
+
 WritePlan::Leftovers of_cpus() { return {"cpu_power_valid", keys_of(cpu_edits(false, {}))}; }
 
 // Schema 1 has no verdict, so that what a run of schema 2 claimed would stay as if it was of this
@@ -86,6 +92,9 @@ std::vector<JsonEdit> edits_of(const Result& result, const std::string& record_n
   if (result.cpu && has_cpus(result.keys)) {
     std::ranges::move(cpu_edits(result.cpu->reasons.empty(), result.cpu->metrics),
                       std::back_inserter(edits));
+  }
+  if (has_salvage(result.keys)) {
+    std::ranges::move(results::salvage_edits(result), std::back_inserter(edits));
   }
   if (has_audit(result.keys) || result.is_audit_requested) {
     add_audit_keys(edits, result, record_name);
@@ -115,14 +124,16 @@ bool claims_power(const Result& result) {
 
 std::vector<WritePlan::Leftovers> leftovers_of(Way way) {
   if (way == Way::sample_mean) return of_schema_2();
-  if (way == Way::one_node) return {of_dashboard(), of_percentiles()};
-  return {of_dashboard(), of_percentiles(), of_cpus()};
+  if (way == Way::one_node) return {of_dashboard(), of_percentiles(), of_salvage()};
+  return {of_dashboard(), of_percentiles(), of_salvage(), of_cpus()};
 }
 
 bool is_our_key(std::string_view key) {
   static const std::vector<JsonEdit> all = gpu_edits(false, {});
   static const std::vector<std::string_view> dashboards = dashboard_keys();
+  static const std::vector<std::string_view> salvaged = results::salvage_keys();
   return std::ranges::find(all, key, &JsonEdit::key) != all.end() ||
+         std::ranges::find(salvaged, key) != salvaged.end() ||
          std::ranges::find(dashboards, key) != dashboards.end();
 }
 

@@ -10,10 +10,13 @@
 #include "base/text/unicode.h"
 #include "energy/counter_trace.h"
 #include "energy/cpu_power.h"
+#include "results/efficiency_json.h"
 #include "results/idle_json.h"
 #include "results/interval_json.h"
 #include "results/json_parts.h"
+#include "results/limits_json.h"
 #include "results/request_json.h"
+#include "results/salvage_json.h"
 #include "results/uncertainty_json.h"
 
 namespace aggregate_power {
@@ -536,7 +539,19 @@ Json accepted_reasons(const Written& written) {
   return found;
 }
 
+bool has_efficiency(const Written& written) {
+  return is_october(written) && written.is_valid() &&
+         (written.result.keys == RowKeys::all || results::cpu_leg(written.result));
+}
+
 bool has_uncertainty(const Written& written) { return written.result.uncertainty.has_value(); }
+
+// Reasons of the aggregate may have been added since.
+Json salvage(const Written& written) {
+  return results::salvage_json(
+      *written.result.salvaged,
+      results::lacks_only_samples(written.result) && written.aggregate_reasons.empty());
+}
 
 // As in the original, only a run without a window names the source of its window (contract.md D).
 bool says_window_source(const Written& written) {
@@ -592,6 +607,14 @@ constexpr Member kMembers[] = {
     {"power_percentile_method", kHosts | kPackage, percentile_method, has_late_fleet},
     {"metrics", kAll, metrics},
     {"metric_intervals", kAll, metric_intervals, has_intervals},
+    {"power_limits", kOneRecording | kPackage,
+     [](const Written& w) { return results::limits_json(w.result.limits); },
+     [](const Written& w) { return is_october(w) && !w.result.limits.empty(); }},
+    {"performance_per_watt", kOneRecording | kPackage,
+     [](const Written& w) { return results::efficiency_json(w.result); }, has_efficiency},
+    {"energy_reports", kPackage,
+     [](const Written& w) { return results::energy_reports_json(w.result.reported_energies); },
+     [](const Written& w) { return !w.result.reported_energies.empty(); }},
     {"cpu_power", kPackage, cpu_power,
      [](const Written& w) { return w.result.cpu.has_value() && !is_october(w); }},
     {"cpu", kPackage, cpu_power,
@@ -613,6 +636,8 @@ constexpr Member kMembers[] = {
      [](const Written& w) { return Json(w.result.window_source); }, says_window_source},
     {"idle", kAll, idle, has_idle},
     {"uncertainty", kAll, uncertainty, has_uncertainty},
+    {"salvage", kOneRecording | kPackage, salvage,
+     [](const Written& w) { return w.result.salvaged.has_value(); }},
     {kComputedFrom, kAll, computed_from},
 };
 

@@ -11,10 +11,13 @@
 #include "base/text/shown_time.h"
 #include "base/text/unicode.h"
 #include "base/text/zone.h"
+#include "results/efficiency_json.h"
 #include "results/facility_report.h"
 #include "results/idle_json.h"
 #include "results/json_parts.h"
+#include "results/limits_json.h"
 #include "results/request_json.h"
+#include "results/salvage_json.h"
 #include "results/uncertainty_json.h"
 
 namespace aggregate_power {
@@ -82,6 +85,9 @@ Json run_json(const RunReport& run) {
     json["energy_j_low"] = rounded(each.interval->low, kAuditDecimals);
     json["energy_j_high"] = rounded(each.interval->high, kAuditDecimals);
   }
+  if (const auto limit_w = results::common_limit_w(result.limits)) json["power_limit_w"] = *limit_w;
+  if (!result.limits.empty()) json["power_limits"] = results::limits_json(result.limits);
+  if (results::gpu_leg(result)) json["performance_per_watt"] = results::efficiency_json(result);
   if (run.stated_energy_j) {
     json["generator_energy_j"] = *run.stated_energy_j;
     if (const auto error = stated_error(run)) json["generator_energy_relative_error"] = *error;
@@ -108,6 +114,9 @@ Json run_json(const RunReport& run) {
   }
   if (result.idle) json["idle"] = idle_json(result, result.is_valid());
   if (result.uncertainty) json["uncertainty"] = uncertainty_json(result, result.is_valid());
+  if (result.salvaged) {
+    json["salvage"] = results::salvage_json(*result.salvaged, results::lacks_only_samples(result));
+  }
   json["telemetry"] = printable_path(result.telemetry_source);
   json["reasons"] = result.reasons.codes();
   if (!result.accepted.empty()) json["accepted_reasons"] = result.accepted.codes();
@@ -171,6 +180,9 @@ void add_energy(const RunReport& run, Table& table) {
     }
     table.row("", is_approximate ? line + ", approximately" : line);
   }
+  for (const std::string& text : results::efficiency_texts(run.result)) {
+    table.row("", run.has_approximate_counts ? text + ", approximately" : text);
+  }
   if (run.stated_energy_j) {
     const double share = 100 * stated_error(run).value_or(0);
     table.row("", fmt::format("{:.1f} J by the generator's own figure ({:+.1f} %)",
@@ -230,6 +242,7 @@ std::string run_text(const RunReport& run) {
         fmt::format("{} ({})", result.observed_gpus,
                     printable(fmt::format("{}", fmt::join(result.observed_gpu_ids, ", ")), 200)));
   }
+  if (!result.limits.empty()) table.row("power limit", results::limits_text(result.limits));
   add_energy(run, table);
   if (const auto& facility = run.facility) {
     for (const auto& [name, text] :
@@ -238,6 +251,7 @@ std::string run_text(const RunReport& run) {
     }
   }
   add_interval(result, table);
+  if (const auto text = results::salvage_text(result)) table.row("salvaged", *text);
   if (result.request_energy) table.row("requests", request_energy_text(*result.request_energy));
   if (result.phase_energy) table.row("phases", phase_energy_text(*result.phase_energy));
   if (const auto texts = idle_texts(result)) {

@@ -52,18 +52,6 @@ Json interval_json(double published, const Estimate& estimate, double unit_per_j
             {"high", scaled(estimate.repeatability_high_j())}}}};
 }
 
-Json components_json(const Estimate& estimate) {
-  Json list = Json::array();
-  for (const Component& component : estimate.components) {
-    list.push_back({{"name", component.name},
-                    {"kind", component.systematic ? "systematic" : "random"},
-                    {"shared", component.shared},
-                    {"evaluation", std::string(1, component.evaluation)},
-                    {"relative", number_or_null(component.joules / estimate.joules)}});
-  }
-  return list;
-}
-
 Json energy_json(double published_j, const Estimate& estimate) {
   Json json = interval_json(published_j, estimate, 1);
   json["components"] = components_json(estimate);
@@ -158,6 +146,18 @@ double rounded_outwards(double value, int decimals, bool is_low) {
 }
 
 }  // namespace
+
+Json components_json(const Estimate& estimate) {
+  Json list = Json::array();
+  for (const Component& component : estimate.components) {
+    list.push_back({{"name", component.name},
+                    {"kind", component.systematic ? "systematic" : "random"},
+                    {"shared", component.shared},
+                    {"evaluation", std::string(1, component.evaluation)},
+                    {"relative", number_or_null(component.joules / estimate.joules)}});
+  }
+  return list;
+}
 
 Json uncertainty_json(const Result& result, bool is_valid) {
   const Uncertainty& uncertainty = *result.uncertainty;

@@ -16,6 +16,9 @@ namespace aggregate_power {
 // aggregate into account.
 Json uncertainty_json(const Result& result, bool is_valid);
 
+// What an interval is made of.
+Json components_json(const Estimate& estimate);
+
 // A line for people; nullopt: no uncertainty was asked for, or the run is not valid.
 std::optional<std::string> uncertainty_text(const Result& result);
 

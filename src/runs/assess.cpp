@@ -11,6 +11,7 @@
 #include "energy/metrics.h"
 #include "energy/plausibility.h"
 #include "results/deliver.h"
+#include "results/limits_json.h"
 #include "runs/counters.h"
 #include "runs/extras.h"
 #include "runs/sensor_readings.h"
@@ -119,6 +120,7 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
   result.gpus = gpu_results_of(integration);
   result.boundary_degenerate_rows = integration.boundary_degenerate_rows;
   result.telemetry = std::move(measurement.telemetry);
+  result.limits = std::move(measurement.limits);
   result.counters = std::move(measurement.counter_check);
   result.causes = std::move(measurement.column_faults);
   result.working_gpus = std::move(measurement.working_gpus);
@@ -140,6 +142,7 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
         measurement.mean_power ? measurement.mean_power->gpus : integration.gpus.size();
     result.gap_bound = std::move(measurement.gap_bound);
     warn(doubts(result, measurement));
+    warn(results::limit_warnings(result.limits));
     for (const Reasons::Entry& entry : measurement.series_doubts.entries()) {
       warn({fmt::format("{}: {}", code(entry.reason), entry.detail)});
     }

@@ -136,6 +136,7 @@ void add_recording(Result& sum, Result other, const SharedSensors& shared) {
   std::ranges::move(other.warnings, std::back_inserter(sum.warnings));
   std::ranges::copy(shared.warnings, std::back_inserter(sum.warnings));
   accept_reasons(sum);
+  std::ranges::move(other.limits, std::back_inserter(sum.limits));
   std::ranges::move(other.hints, std::back_inserter(sum.hints));
   sum.telemetry_source += ", " + other.telemetry_source;
   const double total_j = energy(sum) + energy(other);
@@ -312,13 +313,13 @@ ZonedResult evaluate(const MeasurementRequest& request, RunRecordings& recording
   if (recordings.judge) recordings.judge(result);
   accept_reasons(result);
   if (!result.is_valid()) result.metrics.clear();
-  if (!is_only && result.is_valid()) name_recordings(counted, readings);
+  if (!is_only && (result.is_valid() || request.salvage)) name_recordings(counted, readings);
   if (placed.placement) {
     result.window_half_width_s = placed.placement->half_width_s;
     result.is_window_by_power = placed.placement->is_by_power;
   }
   std::string hardware;
-  if (request.uncertainty.is_wanted) {
+  if (request.may_need_interval()) {
     hardware = files.pair ? *files.pair->hardware : hardware_in(files.aggregate);
   }
   add_extras({request, std::move(readings), hardware, is_only ? &recordings.open.front() : nullptr,

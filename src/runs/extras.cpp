@@ -10,7 +10,9 @@ struct Extra {
   void (*refuse)(const RunOptions& run, Result& result);
   void (*add)(ExtraInput& input, Result& result);
 };
-constexpr Extra kExtras[] = {{refuse_idle, add_idle}, {refuse_uncertainty, add_uncertainty}};
+constexpr Extra kExtras[] = {{refuse_idle, add_idle},
+                             {refuse_uncertainty, add_uncertainty},
+                             {runs::refuse_salvage, runs::add_salvage}};
 
 }  // namespace
 

@@ -36,7 +36,14 @@ void add_idle(ExtraInput& input, Result& result);
 void refuse_idle(const RunOptions& run, Result& result);
 void refuse_idle_of_package(const RunOptions& run, Result& result);
 void add_uncertainty(ExtraInput& input, Result& result);
+// The interval itself, whether or not the run is valid, for a run with a load. Consumes the
+// readings.
+Uncertainty uncertainty_of(ExtraInput& input, const Result& result);
 void refuse_uncertainty(const RunOptions& run, Result& result);
+namespace runs {
+void add_salvage(ExtraInput& input, Result& result);
+void refuse_salvage(const RunOptions& run, Result& result);
+}  // namespace runs
 
 // ---- What --idle says, where the idle power of a run's GPUs is from
 

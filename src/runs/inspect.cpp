@@ -20,8 +20,10 @@
 #include "loads/load_generator.h"
 #include "recorders/recorder.h"
 #include "recorders/recording.h"
+#include "results/limits_json.h"
 #include "runs/inspect_beside.h"
 #include "runs/inspect_gpu_sensors.h"
+#include "runs/inspect_package.h"
 #include "runs/inspect_result.h"
 #include "runs/inspect_sensors.h"
 #include "runs/inspect_windows.h"
@@ -58,6 +60,7 @@ struct Findings {
   std::uint64_t rows = 0;
   std::uint64_t unnamed_readings = 0;
   Reasons reasons;
+  std::vector<GpuLimit> limits;
   std::vector<std::string> warnings;
   std::optional<Load> load;
   std::optional<std::string> zone_hint;
@@ -182,6 +185,7 @@ void read_recording(const InspectRequest& request, const Recording& recording, F
   AllReadings all;
   SeriesKeeper series(findings.load ? findings.load->window : kAlways);
   StatedLimits limits(kAlways);
+  StatedLimits in_window(findings.load ? findings.load->window : kAlways);
   GpuQuantitySet states;
   if (request.with_sensors) states |= StateNotes::wanted();
   if (has_own_limit(findings.series)) states |= StatedLimits::wanted();
@@ -191,6 +195,7 @@ void read_recording(const InspectRequest& request, const Recording& recording, F
       surveyor.take(batch.readings);
       series.take(batch.readings);
       limits.take(batch);
+      in_window.take(batch);
       if (request.with_sensors) all.take(batch);
     });
   } catch (const TelemetryError& error) {
@@ -222,6 +227,9 @@ void read_recording(const InspectRequest& request, const Recording& recording, F
   warn_of_readings(surveyor, telemetry, findings);
   if (!fault && !findings.devices.empty()) warn_of_series(recording, telemetry, series, findings);
   warn_of_limits(limits, telemetry, findings);
+  findings.limits = in_window.in_force(telemetry.devices());
+  std::ranges::move(results::limit_warnings(findings.limits),
+                    std::back_inserter(findings.warnings));
   warn_of_idle_devices(findings);
   if (findings.load && !findings.devices.empty()) {
     const Span span = span_of(findings.devices);
@@ -310,6 +318,7 @@ Json json_of(const Findings& findings) {
   if (!findings.sensors.empty()) json["sensors"] = sensors_json(findings.sensors, findings.sums);
   if (findings.beside) json["beside"] = findings.beside->json;
   if (findings.gpu_sensors) json["gpu_sensors"] = findings.gpu_sensors->json;
+  if (!findings.limits.empty()) json["power_limits"] = results::limits_json(findings.limits);
   if (series.counter) {
     json["counter_column"] = series.counter->name;
     json["counter_unit"] = series.counter->unit;
@@ -367,6 +376,9 @@ std::string text_of(const std::string& file, const Findings& findings) {
   if (!findings.devices.empty()) {
     text += "\n" + devices_text(findings.devices);
   }
+  if (!findings.limits.empty()) {
+    text += fmt::format("\nlimit      {}\n", results::limits_text(findings.limits));
+  }
   if (findings.gpu_sensors) text += findings.gpu_sensors->text;
   text += sensors_text(findings.sensors, findings.sums);
   if (findings.beside) text += findings.beside->text;
@@ -383,6 +395,14 @@ std::string text_of(const std::string& file, const Findings& findings) {
 }  // namespace
 
 InspectReport inspect(const InspectRequest& request) {
+  if (request.validates) {
+    Json json;
+    InspectReport of_package = runs::inspect_package(request, json);
+    if (request.json && !json.is_null()) {
+      of_package.out = json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+    }
+    return of_package;
+  }
   InspectReport report;
   std::optional<std::string> other_json;
   try {

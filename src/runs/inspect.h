@@ -12,6 +12,9 @@ struct InspectRequest : RecordingOptions {
   std::string file;          // normal path; "-": standard input
   std::string bench_result;  // empty: no window to show
   bool json = false;
+  bool validates = false;      // a package of several nodes, by itself
+  std::string logs_root = {};  // of that package; empty: the folder that it is in
+  Contract contract = Contract::october;
   bool with_sensors = false;  // also what is understood of the GPUs' sensors
   std::string gpu = {};       // their model; empty: as the files say
 };

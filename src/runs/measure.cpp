@@ -25,6 +25,7 @@
 #include "results/deliver.h"
 #include "results/record.h"
 #include "results/run_report.h"
+#include "results/salvage_json.h"
 #include "runs/evaluate.h"
 #include "runs/extras.h"
 #include "runs/facility_run.h"
@@ -106,8 +107,9 @@ class GpuMeans {
     }
   }
   // Without a number of GPUs, those that were idle in the window may be another run's.
-  void judge(Result& result) const {
-    if (!result.is_valid() || is_odd_) return;
+  void judge(bool salvages, Result& result) const {
+    const bool is_needed = result.is_valid() || (salvages && results::lacks_only_samples(result));
+    if (!is_needed || is_odd_) return;
     std::vector<bool> is_idle = idle_devices(means_w_);
     for (std::size_t i = 0; i < is_idle.size(); ++i) is_idle[i] = is_idle[i] && !worked_[i];
     auto idle = idle_text(names_, means_w_, is_idle);
@@ -186,7 +188,7 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
   recordings.judge = [&](Result& result) {
     if (names_gpus(request)) return;
     refuse_other_count(load, result);
-    if (!load.gpus) means.judge(result);
+    if (!load.gpus) means.judge(request.salvage, result);
   };
   run.result = evaluate(wanted, recordings, placed, {request.bench_result, ""}).result;
   run.result.benchmark_result = request.bench_result;

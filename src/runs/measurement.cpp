@@ -264,8 +264,12 @@ std::vector<std::string> working_gpus(const Question& question, const Telemetry&
 }
 
 IntegrationOptions integration_options(const Question& question) {
-  return {*question.window, question.request.expected_num_gpus, question.request.max_sample_gap_s,
-          question.request.contract};
+  return {*question.window,
+          question.request.expected_num_gpus,
+          question.request.max_sample_gap_s,
+          question.request.contract,
+          true,
+          question.request.salvage};
 }
 
 // Refuses rows that may be of several GPUs, as if their missing column were needed.
@@ -307,6 +311,18 @@ void name_silent(const Telemetry& telemetry, std::span<const std::uint32_t> devi
     named.add(entry.reason, std::move(detail), entry.obstacle);
   }
   reasons = std::move(named);
+}
+
+// The rows inside the window that state no power, by GPU; a GPU without a sample gets no other.
+void add_blanks(const Telemetry& telemetry, const WindowRows& rows,
+                std::vector<GatheredReadings>& gathered) {
+  for (const auto& [device, unix_s] : rows.blanks()) {
+    const std::string name = device == kNoDevice ? "unknown" : telemetry.devices()[device];
+    auto gpu = std::ranges::find(gathered, name, &GatheredReadings::gpu);
+    if (gpu == gathered.end()) gpu = gathered.insert(gpu, {name, {}, {}});
+    gpu->blanks_unix_s.push_back(unix_s);
+  }
+  for (GatheredReadings& gpu : gathered) std::ranges::sort(gpu.blanks_unix_s);
 }
 
 GapEnergyBound bound_of(Window window, const Samples& samples, std::span<const std::string> names) {
@@ -392,7 +408,7 @@ RunRows::RunRows(const Question& question, const SeriesFacts& facts)
   }
   window_rows_.emplace(integration_options(question));
   integrator_.emplace(integration_options(question));
-  if (request.uncertainty.is_wanted || !request.idle.empty()) notes_.emplace(window);
+  if (request.may_need_interval() || !request.idle.empty()) notes_.emplace(window);
   if (is_of_only_gpu(facts, request)) series_.emplace();
 }
 
@@ -408,7 +424,7 @@ bool RunRows::bounds_gaps() const {
 bool RunRows::needs_samples() const {
   const MeasurementRequest& request = question_.request;
   return question_.snapshots != nullptr || onlooker_.conclude || bounds_gaps() ||
-         has_percentiles(request.keys) || request.uncertainty.is_wanted || !request.idle.empty();
+         has_percentiles(request.keys) || request.may_need_interval() || !request.idle.empty();
 }
 
 // The stretch whose samples are needed.
@@ -520,6 +536,7 @@ void RunRows::conclude_integration(const Telemetry& telemetry, Measurement& foun
   if (notes_) {
     found.gathered = gather(*question_.window, std::move(samples_), *notes_, telemetry.devices(),
                             question_.request.clock_offset_s);
+    if (question_.request.salvage) add_blanks(telemetry, *window_rows_, found.gathered);
   }
 }
 
@@ -566,6 +583,10 @@ void RunRows::conclude(const Telemetry& telemetry, Measurement& found) {
   if (mean_) conclude_mean_power(*mean_, telemetry, *limits_, found);
   if (window_rows_) conclude_integration(telemetry, found);
   conclude_kept(telemetry, found);
+  found.limits = limits_->in_force(telemetry.devices());
+  std::erase_if(found.limits, [&](const GpuLimit& limit) {
+    return std::ranges::count(found.integration.gpu_ids, limit.gpu) == 0;
+  });
 }
 
 // Takes the rows again that are out of order, in stretches of time that fit into memory.

@@ -71,6 +71,7 @@ struct Measurement {
   std::optional<CountersRead> counters;    // if they could be read along with the power
   FleetMeasurement fleet;
   std::optional<GapEnergyBound> gap_bound;  // if longer gaps than usual are accepted
+  std::vector<GpuLimit> limits;             // that rows in the window state
   // That warn: in schema 1 those that refuse a run of schema 2, in schema 2 those that are
   // possible.
   Reasons series_doubts;

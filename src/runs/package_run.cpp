@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "energy/plausibility.h"
+#include "energy/sensor_energy.h"
 #include "packages/inputs.h"
 #include "recorders/metric_labels.h"
 #include "runs/evaluate.h"
@@ -40,7 +41,7 @@ Sensor sensor_of(const PackageFacts& package) {
 Result checked(const PackageRun& run) {
   const PackageQuestion& question = run.question;
   try {
-    const bool is_wanted = run.asked.uncertainty.is_wanted;
+    const bool is_wanted = run.asked.may_need_interval();
     return evaluate_package(run.asked, is_wanted ? hardware_in(run.target.aggregate_path) : "",
                             question);
   } catch (const std::exception& error) {  // out of memory: an old claim must not stay
@@ -109,10 +110,15 @@ Result checked_native(const NativeQuestion& question) {
 Result evaluate_package(const RunOptions& run, const std::string& hardware,
                         PackageQuestion question) {
   SensorReadings readings;
-  if (run.uncertainty.is_wanted) question.readings = &readings.gpus;
+  if (run.may_need_interval()) question.readings = &readings.gpus;
   Result result = check_package(question);
   accept_reasons(result);
   for (const GpuResult& gpu : result.gpus) readings.published_j[gpu.name] = gpu.energy.energy_j;
+  if (result.gpus.empty() && result.load) {
+    for (const GatheredReadings& gpu : readings.gpus) {
+      readings.published_j[gpu.gpu] = line_energy_j(gpu.samples, result.load->window);
+    }
+  }
   readings.series.schema = "srt-slurm samples";
   readings.series.sensor = sensor_of(*result.package);
   readings.hosts = hosts_of(readings.gpus);
@@ -129,6 +135,7 @@ PackageQuestion package_question(const RunSpec& run) {
   question.contract = run.contract;
   question.accepted = run.accepted;
   question.keys = run.keys;
+  question.salvage = run.salvage;
   return question;
 }
 
@@ -175,7 +182,7 @@ CommandOutput multinode_native(const RunSpec& request) {
   question.result_name = request.bench_result;
   question.gpus = request.role_gpus;
   question.run = request;
-  if (request.uncertainty.is_wanted) question.hardware = hardware_in(request.agg_result);
+  if (request.may_need_interval()) question.hardware = hardware_in(request.agg_result);
   open_result(question);
   Result result = checked_native(question);
   result.sources.options = options_for_record(request, RunKind::package);

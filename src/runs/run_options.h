@@ -70,7 +70,10 @@ struct RunOptions : RecordingOptions {
   double clock_offset_s = 0;  // to be added to the recording's times
   std::string idle = {};      // where idle power is from, as --idle says it; empty: not asked for
   UncertaintyOptions uncertainty = {};
-  RowKeys keys = RowKeys::seed;       // of the aggregate; others need schema 2
+  RowKeys keys = RowKeys::seed;  // of the aggregate; others need schema 2
+  // Faults elsewhere in a package do not invalidate a run; the energy of one that lacks nothing but
+  // samples is bounded.
+  bool salvage = false;
   std::vector<Reason> accepted = {};  // with these reasons, too, the run is published
   bool require_power = false;         // exit with status 1 if a run is not valid
   bool dry_run = false;               // report what would change; write nothing
@@ -87,6 +90,8 @@ struct RunOptions : RecordingOptions {
   FacilityOptions facility = {};  // of commands that report and publish nothing
   TakePlan take_plan = {};        // empty: the run is written
 
+  // Whether the readings around the window are looked at again for an interval.
+  bool may_need_interval() const { return uncertainty.is_wanted || salvage; }
   DeliveryOptions delivery() const { return {require_power, dry_run, json, take_plan}; }
 };
 

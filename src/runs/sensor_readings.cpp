@@ -120,7 +120,7 @@ SensorReadings sensor_readings(const Recording& recording, Window window,
 SensorReadings wanted_readings(const RunOptions& run, const Recording& recording, Window window,
                                std::vector<GatheredReadings> gathered,
                                const Integration& integration, const SeriesFacts& series) {
-  if (run.uncertainty.is_wanted) {
+  if (run.may_need_interval()) {
     return sensor_readings(recording, window, std::move(gathered), integration, series);
   }
   return run.idle.empty() ? SensorReadings() : readings_alone(std::move(gathered), integration);

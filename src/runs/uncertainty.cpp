@@ -183,17 +183,9 @@ void refuse_uncertainty(const RunOptions& run, Result& result) {
   if (run.uncertainty.is_wanted) set_no_power(result);
 }
 
-void add_uncertainty(ExtraInput& input, Result& result) {
+Uncertainty uncertainty_of(ExtraInput& input, const Result& result) {
   const UncertaintyOptions& options = input.run.uncertainty;
   std::vector<SensorReadings>& recordings = input.recordings;
-  if (!options.is_wanted) return;
-  if (!result.is_valid() || !result.load) {
-    set_no_power(result);
-    result.uncertainty->advice =
-        result.load ? advice_on_zeros(recordings, result.load->window) : std::vector<std::string>();
-    for (const std::string& advice : result.uncertainty->advice) result.hints.push_back(advice);
-    return;
-  }
   Building building{options, input.hardware, {}, {}, {}, {}};
   building.question.window = result.load->window;
   building.question.accuracy = sensor_accuracy(options.sensor_accuracy);
@@ -211,6 +203,21 @@ void add_uncertainty(ExtraInput& input, Result& result) {
   }
   note_once(building.assumptions, uncertainty.energy.assumptions);
   std::ranges::move(building.verdicts, std::back_inserter(uncertainty.energy.verdicts));
+  return std::move(uncertainty);
+}
+
+void add_uncertainty(ExtraInput& input, Result& result) {
+  const UncertaintyOptions& options = input.run.uncertainty;
+  std::vector<SensorReadings>& recordings = input.recordings;
+  if (!options.is_wanted) return;
+  if (!result.is_valid() || !result.load) {
+    set_no_power(result);
+    result.uncertainty->advice =
+        result.load ? advice_on_zeros(recordings, result.load->window) : std::vector<std::string>();
+    for (const std::string& advice : result.uncertainty->advice) result.hints.push_back(advice);
+    return;
+  }
+  Uncertainty uncertainty = uncertainty_of(input, result);
   for (const std::string& advice : uncertainty.advice) {
     result.warnings.push_back(fmt::format("no interval: {}", advice));
   }

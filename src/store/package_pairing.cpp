@@ -153,7 +153,7 @@ Result checked(const MultinodeLogs& package, const StorePath& benchmark, const S
     question.role_gpus = counts_of(run.name, aggregate);
     if (auto doubt = doubt_about_gpus(run.name, aggregate)) warnings.push_back(std::move(*doubt));
   }
-  const std::string hardware = options.uncertainty.is_wanted ? hardware_of(aggregate) : "";
+  const std::string hardware = options.may_need_interval() ? hardware_of(aggregate) : "";
   Result result = evaluate_package(options, hardware, std::move(question));
   if (failed) result.failed_requests = failed_requests(*failed, result, result.curve);
   std::ranges::move(warnings, std::back_inserter(result.warnings));
@@ -169,7 +169,7 @@ Result checked_native(const MultinodeLogs& package, const StorePath& benchmark,
   question.result = benchmark.tree->open(benchmark.path);
   question.gpus = counts_of(run.name, aggregate);
   question.run = options;
-  if (options.uncertainty.is_wanted) question.hardware = hardware_of(aggregate);
+  if (options.may_need_interval()) question.hardware = hardware_of(aggregate);
   Result result = check_native(question);
   if (auto doubt = doubt_about_gpus(run.name, aggregate)) {
     result.warnings.push_back(std::move(*doubt));

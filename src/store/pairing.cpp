@@ -87,6 +87,7 @@ MeasurementRequest measured_for(const PairRequest& request) {
   wanted.with_snapshots = true;
   if (!request.hardware) {
     wanted.uncertainty.is_wanted = false;
+    wanted.salvage = false;
     wanted.idle.clear();
   }
   return wanted;
@@ -143,7 +144,7 @@ Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
       pairing.result.failed_requests =
           failed_requests(*load.failed_requests, pairing.result, power.curve());
     }
-    if (request.hardware && request.options.uncertainty.is_wanted) {
+    if (request.hardware && request.options.may_need_interval()) {
       note_model_files(telemetry, inputs);
     }
     inputs.files.insert(inputs.files.begin(),

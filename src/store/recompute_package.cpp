@@ -22,6 +22,7 @@ std::vector<RecordedOption> package_options(const RecomputeOptions& options) {
   static_cast<PackageOptions&>(of_package) = options;
   of_package.idle = options.idle;
   of_package.uncertainty = options.uncertainty;
+  of_package.salvage = options.salvage;
   return options_for_record(of_package, RunKind::stored_package);
 }
 

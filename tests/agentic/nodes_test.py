@@ -574,7 +574,6 @@ def mixtures(ground, checks):
     for words, message in (
             (["--logs-root", "LOGS"], "--logs-root requires --power-dir"),
             (["--expected-producer-sha", PIN], "--expected-producer-sha requires --power-dir"),
-            (["--salvage"], "--salvage requires --power-dir"),
             (["--expected-cpu-source", "acpi"], "--expected-cpu-source requires --power-dir"),
             (["--power-dir", "LOGS/power", "--expected-num-gpus", "1", "--compat", "august"], "--expected-num-gpus"),
             *((["--power-dir", "LOGS/power", option, "1"], option)

@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   question.result_fault = "missing";
   question.contract = (data[0] & 1) != 0 ? Contract::august : Contract::october;
   question.salvage = (data[0] & 2) != 0;
-  question.extended = (data[0] & 4) != 0;
+  question.keys = (data[0] & 4) != 0 ? RowKeys::all : RowKeys::seed;
   question.role_gpus.prefill = 2;
   question.role_gpus.decode = 2;
   question.expected_producer_sha = "0123456789abcdef0123456789abcdef01234567";
