@@ -270,10 +270,13 @@ TEST(CpuPower, IsTheHostsOwnWhereThePackageHasNone) {
       },
       header.c_str());
   const Folder folder;
+  std::filesystem::create_directories(folder / "cpu_power");
+  std::filesystem::create_directories(folder / "power/cpu");
   put(folder / "cpu_power/manifest.json", "{}");
   put(folder / "cpu_power/samples.csv", text);
   const CpuFolders folders = {folder / "power/cpu", folder / "cpu_power"};
   const auto own = measure_cpu_power(*disk_tree(), folders, kRequest);
+  ASSERT_TRUE(own);
   EXPECT_TRUE(own->reasons.empty()) << own->reasons.text();
   EXPECT_EQ(own->samples_file, "cpu_power/samples.csv");
   EXPECT_EQ(metrics(*own), (Values{{"avg_cpu_socket_power_w", 100},

@@ -155,6 +155,7 @@ TEST(RecordText, HoldsNoMetricsWhenSomethingIsWrong) {
     "total_output_tokens": 30000
   },
   "integration_method": "per_device_trapezoidal_with_linear_boundary_interpolation",
+  "power_percentile_method": "time_weighted_synchronized_total_piecewise_linear",
   "expected_gpu_count": null,
   "observed_gpu_count": 2,
   "observed_gpu_ids": [
