@@ -346,10 +346,14 @@ OpenedFile OpenedFile::through(Wrap wrap) const {
   return file;
 }
 
-OpenedFile opened_regular(const std::string& path) {
+void require_regular(const std::string& path) {
   struct stat found;
   if (stat(path.c_str(), &found) != 0) throw FileError(path, "open", errno);
   if (!S_ISREG(found.st_mode)) throw FileError(path, "is not a regular file");
+}
+
+OpenedFile opened_regular(const std::string& path) {
+  require_regular(path);
   return OpenedFile(path);
 }
 
@@ -365,8 +369,8 @@ bool holds(const std::string& path, std::string_view bytes) {
     return false;
   }
   try {
-    const OpenedFile file(path);
-    return file.size() == bytes.size() && read_up_to(*file.source(), bytes.size()) == bytes;
+    FileSource source(path);  // also after a signal
+    return read_up_to(source, bytes.size() + 1) == bytes;
   } catch (const FileError&) {
     return false;
   }

@@ -79,6 +79,9 @@ class OpenedFile {
   Wrap wrap_;
 };
 
+// Throws FileError for anything but a regular file, which is not opened.
+void require_regular(const std::string& path);
+
 // Opens a regular file. Throws FileError for anything else, which is not opened: opening a pipe
 // would wait for its writer.
 OpenedFile opened_regular(const std::string& path);

@@ -22,7 +22,8 @@ std::string read_whole(const OpenedFile& file, const FileKind& kind) {
 }
 
 std::string read_file(const std::string& path, const FileKind& kind) {
-  return read_whole(opened_regular(path), kind);
+  require_regular(path);
+  return read_whole(*open_source(path), path, kind);
 }
 
 }  // namespace aggregate_power

@@ -18,7 +18,7 @@ struct FileKind {
 
 inline constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
-inline constexpr FileKind kAggregateFile = {"an aggregate", 16 * kMiB};
+inline constexpr FileKind kAggregateFile = {"an aggregate", 64 * kMiB};
 inline constexpr FileKind kAuditRecordFile = {"an audit record", 16 * kMiB};
 inline constexpr FileKind kContextFile = {"a context file", 16 * kMiB};
 inline constexpr FileKind kEnergySnapshotFile = {"an energy snapshot", 16 * kMiB};
@@ -37,7 +37,8 @@ std::string too_large(const FileKind& kind);
 std::string read_whole(ByteSource& source, const std::string& name, const FileKind& kind);
 std::string read_whole(const OpenedFile& file, const FileKind& kind);
 
-// The same for a regular file on disk. Throws FileError for anything else, without opening it.
+// The same for a regular file on disk, also after a signal. Throws FileError for anything else,
+// without opening it.
 std::string read_file(const std::string& path, const FileKind& kind);
 
 }  // namespace aggregate_power
