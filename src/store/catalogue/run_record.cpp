@@ -93,11 +93,13 @@ std::string archive_or_itself(const std::string& path) {
   return path;
 }
 
-// The folder in the current one that leads to a file; else the file's own folder.
+// The folder in the current one that leads to a file; of an audit record, which is in the folder of
+// results, the current one itself. Else the file's own folder.
 std::string folder_of_named(const std::string& file) {
   const std::string here = current_folder() + "/";
   const std::string whole = std::filesystem::path(absolute(file)).lexically_normal().string();
   if (!whole.starts_with(here)) return whole.substr(0, std::max<std::size_t>(whole.rfind('/'), 1));
+  if (last_name(whole).starts_with("power_validation")) return ".";
   const std::size_t slash = whole.find('/', here.size());
   return slash == whole.npos ? "." : whole.substr(here.size(), slash - here.size());
 }
