@@ -21,6 +21,7 @@ constexpr double kFinestCell_s = 0.5;
 constexpr double kMostPowerCells = 20'000;
 constexpr int kMostEdgesTried = 100'000;    // more edges than that show no place
 constexpr double kIdleOfStep = 0.1;         // of the step above idle is still idle
+constexpr double kUpOfStep = 0.35;          // of the step is surely not idle
 constexpr double kEdgeOfStep = 0.4;         // of the step is the least that an edge has
 constexpr double kOwnEdgeOfStep = 0.35;     // of the step; less than that is no edge of the window
 constexpr double kClearOfLoad = 0.15;       // of the load's power is the least step
@@ -145,6 +146,7 @@ class LoadSearch {
   bool has_own_load() const;
   bool is_elsewhere(const SeenLoad& load, double offset_s) const;
   bool has_edge_at(double unix_s, double sign, double step_w) const;
+  bool stays_up(const SeenLoad& load) const;
   bool shows_nothing(double step_w) const;
   bool begins_or_ends_idle(const SeenLoad& load) const;
   void add(const SeenLoad& load, double offset_s, bool is_idle, double window_w);
@@ -231,6 +233,19 @@ bool LoadSearch::is_elsewhere(const SeenLoad& load, double offset_s) const {
          *beyond_w >= idle_w + kEdgeOfStep * load.step_w();
 }
 
+// Whether power stays up from the rise to the fall: in bursts there are edges everywhere.
+bool LoadSearch::stays_up(const SeenLoad& load) const {
+  constexpr int kParts = 12;
+  constexpr int kSlow = 3;  // it may rise and fall slowly
+  const double part_s = load.stretch.duration_s() / kParts;
+  for (int i = kSlow; i < kParts - kSlow; ++i) {
+    const double begin_s = load.stretch.start_unix_s + i * part_s;
+    const auto part_w = cells_.mean_w({begin_s, begin_s + part_s});
+    if (part_w && *part_w < load.idle_w() + kUpOfStep * load.step_w()) return false;
+  }
+  return true;
+}
+
 // Whether the window has no edge where its load should have one.
 bool LoadSearch::shows_nothing(double step_w) const {
   return !has_edge_at(window_.start_unix_s, 1, step_w) &&
@@ -291,7 +306,8 @@ void LoadSearch::look_at(double rise_unix_s, double fall_unix_s) {
     if (is_idle || (is_as_long && begins_or_ends_idle(*load))) {
       add(*load, offset_s, is_idle, *window_w);
     }
-  } else if (is_as_long && std::abs(offset_s) >= least_offset_s_ && is_elsewhere(*load, offset_s)) {
+  } else if (is_as_long && std::abs(offset_s) >= least_offset_s_ && stays_up(*load) &&
+             is_elsewhere(*load, offset_s)) {
     add(*load, offset_s, false, *window_w);
   }
 }
