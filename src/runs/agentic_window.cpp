@@ -99,7 +99,7 @@ struct Place {
   std::string result_path;  // relative to the root
 };
 
-// Throws Error if the environment is not that of such a load.
+// Throws Error if the environment is not of such a load.
 Place place_of(const RunSpec& run, std::int64_t concurrency) {
   if (concurrency <= 0) {
     throw Error(fmt::format("--concurrency: expected a number from 1, got {}", concurrency));

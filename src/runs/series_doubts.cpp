@@ -87,8 +87,8 @@ bool is_same_row(const Sample& a, const Sample& b) {
 }
 
 // Rows that a file has twice, as where it was appended to itself. Passes of a steady power are
-// none.
-bool are_copies(std::span<const Sample> samples) {
+// none, unless they begin and end together.
+bool are_copies(std::span<const Sample> samples, bool is_joined) {
   constexpr std::size_t kMostOdd = 2;  // at the ends
   constexpr std::size_t kFewestValues = 5;
   std::size_t odd = 0;
@@ -99,7 +99,7 @@ bool are_copies(std::span<const Sample> samples) {
     odd += is_alone ? 1 : 0;
     if (values.size() < kFewestValues) values.insert(samples[i].watts);
   }
-  return odd <= kMostOdd && values.size() >= kFewestValues;
+  return odd <= kMostOdd && (is_joined || values.size() >= kFewestValues);
 }
 
 std::string joined_text(std::string_view device) {
@@ -186,7 +186,7 @@ Reasons clock_doubts(const Recording& recording, const Telemetry& telemetry,
     const std::span<const Sample> samples =
         shared.device < devices.size() ? samples_in(devices[shared.device], shared.window())
                                        : std::span<const Sample>();
-    if (samples.empty() || are_copies(samples)) continue;
+    if (samples.empty() || are_copies(samples, shared.is_joined)) continue;
     const std::string& device = telemetry.devices()[shared.device];
     if (shared.is_joined) {
       doubts.add(Reason::several_gpus_in_one_series, joined_text(device));
@@ -201,6 +201,11 @@ void add_clock_doubts(const Reasons& clock, Reasons& doubts) {
   if (clock.empty()) return;
   Reasons all = clock;
   doubts.remove(Reason::several_gpus_in_one_series);
+  if (clock.contains(Reason::timezone_contradicts_clocks) ||
+      clock.contains(Reason::clock_set_back)) {
+    doubts.remove(Reason::load_outside_window);
+    doubts.remove(Reason::clock_offset_suspected);
+  }
   all.add(doubts);
   doubts = std::move(all);
 }

@@ -36,7 +36,7 @@ class SeriesKeeper {
   energy::ClockPasses passes_;
   Samples samples_{kAlways};
   bool is_narrow_ = false;
-  std::vector<std::uint64_t> powerless_;   // rows, by device
+  std::vector<std::uint64_t> powerless_;  // rows, by device
 };
 
 // The samples of one device of a recording, to be compared with other recordings.
@@ -55,7 +55,8 @@ void keep_series(const Samples& samples, std::span<const std::string> names, Win
                  const std::string& recording, SeriesSink& sink);
 
 // timezone_contradicts_clocks; and if rows of two times have stamps in reach of the window
-// clock_set_back, or several_gpus_in_one_series where they are of two recordings. `telemetry` was read to its end, as `keeper`, which is finished.
+// clock_set_back, or several_gpus_in_one_series where they are of two recordings. `telemetry` was
+// read to its end, as `keeper`, which is finished.
 Reasons clock_doubts(const Recording& recording, const Telemetry& telemetry,
                      const SeriesKeeper& keeper, Window window);
 // Puts them before what else speaks against the readings, and leaves out what follows from them.
@@ -66,7 +67,7 @@ void add_clock_doubts(const Reasons& clock, Reasons& doubts);
 Reasons series_doubts(const Recording& recording, SeriesKeeper& series,
                       std::span<const std::string> names, const SeriesRules& rules);
 
-// Those of possible_series_reasons(): for a warning.
+// What possible_series_reasons() finds: for a warning.
 Reasons possible_series_doubts(const Samples& samples, std::span<const std::string> names,
                                const SeriesRules& rules);
 
