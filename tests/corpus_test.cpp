@@ -269,7 +269,7 @@ const Refused kRefused[] = {
     {"nvidia-smi/utf16le-powershell-no-power.csv", kNoPower, "timestamp"},
     {"other-meters/codecarbon-emissions-gpu-power.csv", "run_summary", "timestamp"},
     {"other-meters/energibridge-doc-delta-time.csv", kNoPower, "Time"},
-    {"other-meters/mlperf-training-v5-power-mllog.txt", "no_usable_power_samples", kAnything,
+    {"other-meters/mlperf-training-v5-power-mllog.txt", "power_column_missing", kAnything,
      kAnything},
     {"other-meters/spec-ptd-key-value.txt", "no_header", kAnything},
     {"rocm-smi/mi250-showpower-secondary-die.txt", kNoPower},

@@ -63,7 +63,7 @@ TEST(BackfillSummary, IsOneJsonObject) {
     "dry_run": true, "runs": 5, "valid": 4,
     "outcomes": {"patched": 2, "unchanged": 3, "not_valid": 0, "not_recomputable": 0,
                  "not_writable": 0, "ambiguous": 0, "failed": 0},
-    "unchanged_not_valid": 1, "links_to_folders": 7, "timezones": {"UTC": {"stated": 5}},
+    "unchanged_not_valid": 1, "links_to_folders": 7, "links_out_of_the_store": 0, "timezones": {"UTC": {"stated": 5}},
     "reasons": [{"code": "input_changed", "runs": 2, "first_runs": ["a\nrun"],
                  "remedy": "run again when nothing else writes to the run's files"}]})"));
 }

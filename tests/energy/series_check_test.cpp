@@ -138,13 +138,14 @@ TEST(SeriesCheck, AcceptsOneGpuWhoseRowsComeInBursts) {
   EXPECT_EQ(reasons({rows}), "");
 }
 
-// 0.2 s and 0.3 s in turn, and a load of 0.5 s.
+// 0.2 s and 0.3 s in turn, and a load in step with it that moves by a tenth of its power: by more
+// it would be two GPUs in turn.
 TEST(SeriesCheck, AcceptsGapsInTurn) {
   Series rows;
   Noise chance(2);
   for (int i = 0; i < 200; ++i) {
     rows.push_back(
-        {1e9 + 0.5 * (i / 2) + 0.2 * (i % 2), (i % 2 == 0 ? 250 : 550) + chance.watts() / 50});
+        {1e9 + 0.5 * (i / 2) + 0.2 * (i % 2), (i % 2 == 0 ? 480 : 500) + chance.watts() / 20});
   }
   EXPECT_EQ(reasons({rows}), "");
 }

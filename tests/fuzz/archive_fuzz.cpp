@@ -60,7 +60,7 @@ int walk(const Tree& tree, const std::string& folder, int levels) {
 void expand(const fuzz::Folder& folder) {
   try {
     const auto source = decompressed(OpenedFile(folder.at("a.gz")).source(), "a.gz");
-    std::ignore = read_all(*source);
+    std::ignore = read_up_to(*source, std::string::npos);
   } catch (const FileError&) {
   }
 }

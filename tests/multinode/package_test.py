@@ -846,8 +846,9 @@ def moved(ground, checks):
 def links(ground, checks):
     """An aggregate that is a link stays one; a package may be reached by links."""
     bed = ground.bed()
-    bed.aggregate.rename(bed.folder / "real.json")
-    bed.aggregate.symlink_to("real.json")
+    (bed.folder / "real").mkdir()
+    bed.aggregate.rename(bed.folder / "real" / bed.aggregate.name)
+    bed.aggregate.symlink_to(f"real/{bed.aggregate.name}")
     bed.logs.rename(bed.folder / "real-logs")
     bed.logs.symlink_to("real-logs")
     checks.add("links to the aggregate and to the logs", is_valid(bed)

