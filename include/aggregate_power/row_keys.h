@@ -8,7 +8,7 @@
 namespace aggregate_power {
 
 enum class RowKeys {
-  seed,        // those of the original script
+  seed,        // the keys of the original script
   row,         // those that the original's collector accepts
   agentx_row,  // the same of a run of agents
   all,         // those for dashboards, too

@@ -48,7 +48,7 @@ Reasons zero_metrics(const Metrics& metrics);
 // The keys of energy_metrics(): those of every run, and those of the dashboard.
 std::vector<std::string_view> all_metric_keys();
 std::vector<std::string_view> dashboard_metric_keys();
-// Those of the dashboard that the original has, too.
+// The keys of the dashboard that the original has, too.
 std::vector<std::string_view> percentile_keys();
 
 // The rows for every run, as the help page shows them.

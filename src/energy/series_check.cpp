@@ -193,7 +193,7 @@ std::vector<std::vector<std::size_t>> one_sensor_groups(std::span<const DeviceSe
     const bool is_long = devices[i].samples.size() >= kFewestTimes;
     const auto same = std::ranges::find_if(groups, [&](const std::vector<std::size_t>& group) {
       return is_long && sameness(devices[group.front()].samples, devices[i].samples, false) ==
-             Sameness::certain;
+                            Sameness::certain;
     });
     if (same == groups.end()) {
       groups.push_back({i});

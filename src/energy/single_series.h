@@ -29,8 +29,8 @@ class Alternation {
 };
 
 // What speaks against a single GPU in samples in time order that several GPUs may have taken in
-// turn; empty: nothing. Each row of a round is one GPU's throughout: its power is far from that of
-// the next row, or it comes at its own phase and its power differs from the next row's as much as
+// turn; empty: nothing. Each row of a round is one GPU's throughout: its power is far from the
+// next row's, or it comes at its own phase and its power differs from the next row's as much as
 // rounds do. At least 9 rounds and 32 rows.
 // `is_only`: the recording has no other device; else the phases are its recorder's.
 std::string doubt_of_turns(std::span<const Sample> samples, bool is_only);
@@ -38,7 +38,7 @@ std::string doubt_of_turns(std::span<const Sample> samples, bool is_only);
 class Groups {
  public:
   void add(double unix_s, double watts);
-  // Whether each place in a group is that of another GPU; true if there are too few to tell.
+  // Whether each place in a group is another GPU's; true if there are too few to tell.
   bool are_of_several();
 
  private:
@@ -69,7 +69,7 @@ class Groups {
   std::array<double, kMost> off_w_ = {};  // the last ones of those
   double in_course_ = 0;                  // sum of products of each with the one before
   Moments within_;                        // from row to row
-  std::uint64_t as_far_apart_ = 0;  // groups whose first rows differ as much as those of two groups
+  std::uint64_t as_far_apart_ = 0;  // groups whose first rows differ as much as two groups' do
   Moments power_;
 };
 

@@ -27,8 +27,8 @@ std::optional<double> mean_hold_s(std::span<const Sample> samples, double max_ga
 // or two. A reason to ask, and none to refuse.
 std::optional<double> possible_hold_s(std::span<const Sample> samples, double max_gap_s);
 
-// The mean time between the readings of which all others are on a straight line, in both directions
-// and with several slopes; nullopt: they are not, or closer than `max_gap_s`.
+// The mean time between the readings that have all others on straight lines between them, in both
+// directions and with several slopes; nullopt: they are not, or closer than `max_gap_s`.
 std::optional<double> interpolated_s(std::span<const Sample> samples, double max_gap_s);
 
 // Why the readings are older than `max_gap_s`, for people: "a new reading every 15 s only, ...".

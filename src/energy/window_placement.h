@@ -22,8 +22,8 @@ struct PlacementRange {
 struct Placement {
   Window window;
   double half_width_s = 0;  // how far the window may be from its place
-  // Energy of all devices: in the window, and the extremes over all placements that remain, with what
-  // sensors and straight lines between samples smear over the edges.
+  // Energy of all devices: in the window, and the extremes over all placements that remain, with
+  // what sensors and straight lines between samples smear over the edges.
   double energy_j = 0;
   double low_j = 0;
   double high_j = 0;

@@ -194,7 +194,7 @@ LoadReading refused(std::string detail, Reason reason = Reason::invalid_benchmar
 }
 
 // By the counts of the generator. A request that the end of the load cut off did half of its work,
-// on average; one that the generator cancelled as it was told to is none.
+// on average; one that the generator cancelled as it was told to is not one.
 std::string failure_of(const LoadReading& load) {
   const bool is_counted = load.load || !load.generator.empty();
   if (!is_counted) return {};

@@ -559,10 +559,10 @@ std::optional<Reason> reason_of(std::string_view code) {
 bool is_acceptable(Reason reason) {
   using enum Reason;
   constexpr Reason kAcceptable[] = {
-      implausible_power,     benchmark_failed,     gpu_identity_conflict, several_gpus_in_one_series,
-      same_sensor,           idle_gpus_counted,    readings_repeat,       stuck_sensor,
-      counter_contradicts,   load_outside_window,  clock_offset_suspected,
-      timezone_contradicts_clocks, clock_set_back};
+      implausible_power,   benchmark_failed,    gpu_identity_conflict,  several_gpus_in_one_series,
+      same_sensor,         idle_gpus_counted,   readings_repeat,        stuck_sensor,
+      counter_contradicts, load_outside_window, clock_offset_suspected, timezone_contradicts_clocks,
+      clock_set_back};
   return std::ranges::find(kAcceptable, reason) != std::end(kAcceptable);
 }
 

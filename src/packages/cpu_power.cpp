@@ -47,7 +47,7 @@ bool has_samples(const Tree& tree, const CpuRecording& recording) {
   return !recording.folder.empty() && tree.find_file(recording.samples()).has_value();
 }
 
-// Nullopt: there is none.
+// Returns nullopt if there is none.
 std::optional<CpuRecording> choose_recording(const Tree& tree, const CpuFolders& folders) {
   const CpuRecording recordings[] = {of_head_node(folders), of_hosts(folders)};
   for (const CpuRecording& recording : recordings) {

@@ -11,7 +11,8 @@
 
 namespace aggregate_power {
 
-// Where recordings of CPU power may be. That of the hosts counts only where the package has none.
+// Where recordings of CPU power may be. The recording of the hosts counts only where the package
+// has none.
 struct CpuFolders {
   std::string of_package;     // LOGS/power/cpu
   std::string of_hosts = {};  // LOGS/cpu_power; empty: it is not looked for

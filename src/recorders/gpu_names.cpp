@@ -394,7 +394,7 @@ bool GpuNames::shows_places() const {
   return false;
 }
 
-// Whether each index of the GPU is also another one's: the driver numbered them anew.
+// Whether each index of the GPU is also another one's: the driver numbered them again.
 bool GpuNames::is_renumbered(const Gpu& gpu) const {
   return !gpu.uuid.empty() && std::ranges::all_of(gpu.keys, [&](const GpuKey& key) {
     const auto local = by_local_.find(local_id(key));

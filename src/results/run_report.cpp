@@ -180,8 +180,8 @@ void add_energy(const RunReport& run, Table& table) {
     }
     table.row("", is_approximate ? line + ", approximately" : line);
   }
-  for (const std::string& text : results::efficiency_texts(run.result)) {
-    table.row("", run.has_approximate_counts ? text + ", approximately" : text);
+  for (const std::string& efficiency : results::efficiency_texts(run.result)) {
+    table.row("", run.has_approximate_counts ? efficiency + ", approximately" : efficiency);
   }
   if (run.stated_energy_j) {
     const double share = 100 * stated_error(run).value_or(0);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kBlockBytes = 64;
 constexpr std::size_t kBufferBytes = 256 * 1024;
-constexpr std::size_t kMostListCells = 4096;  // of a row, beyond those of its header
+constexpr std::size_t kMostListCells = 4096;  // of a row, beyond the cells of its header
 
 // Takes one row at a time through the states of the dialect, as CPython's _csv.c does.
 class RowParser {
