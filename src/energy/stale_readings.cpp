@@ -43,15 +43,15 @@ std::vector<Hold> holds_of(std::span<const Sample> samples) {
   return holds;
 }
 
-double median_of(std::vector<double> values) { return quantile_of(std::move(values), 0.5); }
+double middle_of(std::vector<double> values) { return quantile_of(std::move(values), 0.5); }
 
 // The usual time between samples: a recorder may have been away.
-double step_of(std::span<const Sample> samples) {
+double usual_step_s(std::span<const Sample> samples) {
   std::vector<double> steps_s;
   for (std::size_t i = 1; i < samples.size(); ++i) {
     steps_s.push_back(samples[i].unix_s - samples[i - 1].unix_s);
   }
-  return median_of(std::move(steps_s));
+  return middle_of(std::move(steps_s));
 }
 
 bool hold_values(std::span<const Hold> holds, std::size_t samples) {
@@ -194,7 +194,7 @@ std::optional<double> refresh_s(std::span<const Sample> samples) {
   if (holds.size() < 4 || !hold_values(holds, samples.size())) return std::nullopt;
   if (different_values(holds).size() < std::min(holds.size(), kFewestFresh)) return std::nullopt;
   if (are_last_digits(holds)) return std::nullopt;
-  const double step_s = step_of(samples);
+  const double step_s = usual_step_s(samples);
   std::vector<double> between_s;
   for (std::size_t i = 2; i < holds.size(); ++i) {
     between_s.push_back(holds[i].first_unix_s - holds[i - 1].first_unix_s);
@@ -203,7 +203,7 @@ std::optional<double> refresh_s(std::span<const Sample> samples) {
   std::ranges::sort(sorted_s);
   const double soonest_s = sorted_s[sorted_s.size() / 10];
   std::erase_if(sorted_s, [&](double s) { return s > 1.5 * soonest_s; });
-  const double period_s = median_of(sorted_s);
+  const double period_s = middle_of(sorted_s);
   if (period_s < 1.9 * step_s) return std::nullopt;
   const double apart_s = step_s * (period_s >= kManySteps * step_s ? 1.01 : 0.51);
   double regular = 0;
@@ -228,8 +228,8 @@ std::optional<double> mean_hold_s(std::span<const Sample> samples, double max_ga
   if (different < kFewestValues) return std::nullopt;
   if (static_cast<double>(different) < kRegular * static_cast<double>(counted)) return std::nullopt;
   if (are_levels(holds, digit_w)) return std::nullopt;
-  if (median_of(steps_between(holds)) < std::max(kClearStepW, 4 * digit_w)) return std::nullopt;
-  return slow_hold_s(holds, step_of(samples), max_gap_s);
+  if (middle_of(steps_between(holds)) < std::max(kClearStepW, 4 * digit_w)) return std::nullopt;
+  return slow_hold_s(holds, usual_step_s(samples), max_gap_s);
 }
 
 std::optional<double> possible_hold_s(std::span<const Sample> all, double max_gap_s) {
@@ -243,7 +243,7 @@ std::optional<double> possible_hold_s(std::span<const Sample> all, double max_ga
   const double mean_s = length_s / static_cast<double>(holds.size());
   if (mean_s <= max_gap_s || (holds.size() == 1 && digit_w >= 1)) return std::nullopt;
   if (holds.size() > 2 && are_last_digits(holds)) return std::nullopt;
-  return holds.size() > 2 ? slow_hold_s(holds, step_of(samples), max_gap_s) : mean_s;
+  return holds.size() > 2 ? slow_hold_s(holds, usual_step_s(samples), max_gap_s) : mean_s;
 }
 
 std::optional<double> interpolated_s(std::span<const Sample> samples, double max_gap_s) {
@@ -263,18 +263,18 @@ std::optional<double> interpolated_s(std::span<const Sample> samples, double max
   for (const Segment& segment : lines.segments) {
     lengths_s.push_back(segment.last_unix_s - segment.first_unix_s);
   }
-  const double length_s = median_of(std::move(lengths_s));
+  const double length_s = middle_of(std::move(lengths_s));
   if (length_s <= max_gap_s) return std::nullopt;
   return length_s;
 }
 
 std::string stale_text(std::span<const Sample> all, double max_gap_s) {
   const std::vector<Sample> samples = one_of_each_time(all);
-  if (samples.size() < 3 || step_of(samples) <= 0) return {};
+  if (samples.size() < 3 || usual_step_s(samples) <= 0) return {};
   const auto text = [&](std::string_view what, double found_s) {
     return fmt::format(
         "{} every {:.3g} s only, although it was sampled every {:.3g} s; the longest gap allowed is {:g} s",
-        what, found_s, step_of(samples), max_gap_s);
+        what, found_s, usual_step_s(samples), max_gap_s);
   };
   const std::optional<double> period_s = refresh_s(samples);
   if (period_s && *period_s > max_gap_s) return text("a new reading", *period_s);

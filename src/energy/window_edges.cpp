@@ -30,8 +30,8 @@ struct LoadStep {
   double threshold_w = 0;  // a reading this far from idle shows the load
 };
 
-std::optional<LoadStep> step_of(const std::vector<double>& outside,
-                                const std::vector<double>& inside) {
+std::optional<LoadStep> step_beside(const std::vector<double>& outside,
+                                    const std::vector<double>& inside) {
   if (outside.size() < kFewestIdle || inside.size() < 2) return std::nullopt;
   LoadStep step;
   step.idle_w = quantile_of(outside, 0.5);
@@ -74,7 +74,7 @@ double full_load_until(std::span<const PlacedReading> readings, std::size_t fall
 }
 
 // A slow edge is several steps, one in each of the sensor's windows: their variances add up.
-PowerJump edge_between(double from_unix_s, double to_unix_s, double height_w, double window_s) {
+PowerJump jump_between(double from_unix_s, double to_unix_s, double height_w, double window_s) {
   const double steps =
       std::max(1.0, std::round((to_unix_s - from_unix_s) / std::max(window_s, 0.1)));
   return {from_unix_s, to_unix_s, height_w / std::sqrt(steps)};
@@ -118,25 +118,25 @@ WindowEdges window_edges(std::span<const PlacedReading> readings, double window_
   const Sides sides = sides_of(readings, window_s, window);
   const auto& [before, inside, after] = sides;
   WindowEdges edges;
-  if (const std::optional<LoadStep> step = step_of(before, inside)) {
+  if (const std::optional<LoadStep> step = step_beside(before, inside)) {
     for (std::size_t i = before.size(); i < readings.size(); ++i) {
       if (readings[i].watts - step->idle_w <= step->threshold_w) continue;
       const PlacedReading& idle = readings[i - 1];
       const double from_unix_s = idle.end_unix_s - idle.age_s;
       if (from_unix_s > window.start_unix_s + kReachOfEdge_s) break;
-      edges.rise = edge_between(from_unix_s, full_load_from(readings, i, window_s, *step),
+      edges.rise = jump_between(from_unix_s, full_load_from(readings, i, window_s, *step),
                                 step->height_w, window_s);
       break;
     }
   }
-  if (const std::optional<LoadStep> step = step_of(after, inside)) {
+  if (const std::optional<LoadStep> step = step_beside(after, inside)) {
     for (std::size_t i = readings.size() - after.size(); i-- > 0;) {
       if (readings[i].watts - step->idle_w <= step->threshold_w) continue;
       const double from_unix_s = readings[i].end_unix_s - readings[i].age_s - window_s;
       const double to_unix_s = readings[i + 1].end_unix_s - window_s;
       if (to_unix_s < window.end_unix_s - kReachOfEdge_s) break;
       edges.fall =
-          edge_between(full_load_until(readings, i, std::min(from_unix_s, to_unix_s - 0.05), *step),
+          jump_between(full_load_until(readings, i, std::min(from_unix_s, to_unix_s - 0.05), *step),
                        to_unix_s, -step->height_w, window_s);
       break;
     }

@@ -100,7 +100,7 @@ struct Place {
 };
 
 // Throws Error if the environment is not of such a load.
-Place place_of(const RunSpec& run, std::int64_t concurrency) {
+Place window_place(const RunSpec& run, std::int64_t concurrency) {
   if (concurrency <= 0) {
     throw Error(fmt::format("--concurrency: expected a number from 1, got {}", concurrency));
   }
@@ -130,8 +130,8 @@ std::string result_text(const Load& load, std::int64_t concurrency) {
 }
 
 // Without a load it is running.
-std::string window_text(const Place& place, std::int64_t concurrency,
-                        const std::optional<Load>& load) {
+std::string window_file_text(const Place& place, std::int64_t concurrency,
+                             const std::optional<Load>& load) {
   const auto if_over = [&](double number) { return load ? Json(number) : Json(); };
   const Window window = load ? load->window : Window{now_unix_s(), 0};
   return indented_text({{"schema_version", 1},
@@ -167,7 +167,7 @@ CommandOutput write_agentic_window(const RunSpec& run, LoadState state, std::int
   };
   Place place;
   try {
-    place = place_of(run, concurrency);
+    place = window_place(run, concurrency);
   } catch (const Error& error) {
     return fail("Invalid formal measurement-window contract for multinode AgentX", error.what());
   }
@@ -181,7 +181,7 @@ CommandOutput write_agentic_window(const RunSpec& run, LoadState state, std::int
   }
   try {
     if (load) put(run, place.result, result_text(*load, concurrency), output);
-    put(run, place.window, window_text(place, concurrency, load), output);
+    put(run, place.window, window_file_text(place, concurrency, load), output);
   } catch (const std::exception& error) {
     return fail("Failed to write formal measurement-window contract", error.what());
   }

@@ -17,7 +17,7 @@
 namespace aggregate_power::runs {
 namespace {
 
-PackagePlace place_of(const InspectRequest& request) {
+PackagePlace asked_place(const InspectRequest& request) {
   PackagePlace place{disk_tree(), request.file, request.logs_root};
   const std::string below = path_below(request.file, "power");
   const bool is_log_directory = !place.tree->find_file(path_below(request.file, "manifest.json")) &&
@@ -89,7 +89,7 @@ Json package_json(const PackagePlace& place, const packages::PackageValidation& 
 
 InspectReport inspect_package(const InspectRequest& request, Json& json) {
   InspectReport report;
-  const PackagePlace place = place_of(request);
+  const PackagePlace place = asked_place(request);
   if (!place.tree->has_folder(place.power_dir)) {
     report.exit_status = 2;
     report.err.push_back(

@@ -31,8 +31,8 @@ bool are_alike(const std::vector<SensorModel>& one, const std::vector<SensorMode
   });
 }
 
-TraceSensors sensors_of(const TraceFile& file, const Traces& traces,
-                        const UncertaintyOptions& options) {
+TraceSensors sensors_of_file(const TraceFile& file, const Traces& traces,
+                             const UncertaintyOptions& options) {
   SensorReadings readings;
   readings.series = file.facts.series;
   readings.models = file.models;
@@ -69,7 +69,7 @@ double TraceSensors::age_s() const {
 TraceSensors trace_sensors(const Traces& traces, const UncertaintyOptions& options) {
   TraceSensors found;
   for (std::size_t i = 0; i < traces.files.size(); ++i) {
-    TraceSensors own = sensors_of(traces.files[i], traces, options);
+    TraceSensors own = sensors_of_file(traces.files[i], traces, options);
     if (i == 0)
       found = std::move(own);
     else if (found.models.empty() || are_alike(found.models, own.models))
