@@ -286,9 +286,9 @@ def test_links_in_a_store_do_not_lead_out(folder):
 
 def test_links_within_a_store_are_followed(folder):
     run = make_store(folder)
-    (folder / "store" / "shared").mkdir()
-    (run / "gpu_metrics.csv").rename(folder / "store" / "shared" / "all.csv")
-    (run / "gpu_metrics.csv").symlink_to("../shared/all.csv")
+    (folder / "store" / "common").mkdir()
+    (run / "gpu_metrics.csv").rename(folder / "store" / "common" / "all.csv")
+    (run / "gpu_metrics.csv").symlink_to("../common/all.csv")
     (folder / "way").symlink_to("store")
     for store in ("store", "way", folder / "store", "store/../store/."):
         lines, said = lines_of(folder, store, "--force")
