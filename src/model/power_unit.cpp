@@ -9,6 +9,8 @@
 namespace aggregate_power {
 namespace {
 
+constexpr std::size_t kLongestUnit = std::string_view("micro-watts").size();
+
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 0x80;
 }
@@ -17,7 +19,8 @@ bool is_letter(char c) {
 std::optional<PowerUnit::Size> unit_at_end(std::string_view word) {
   constexpr std::string_view kBefore[] = {"power", "pwr", "draw", "usage", "consumption", "gpu"};
   const std::string lower = lower_ascii(word);
-  for (std::size_t begin = 1; begin < lower.size(); ++begin) {
+  const std::size_t first = lower.size() - std::min(lower.size(), kLongestUnit);
+  for (std::size_t begin = std::max<std::size_t>(first, 1); begin < lower.size(); ++begin) {
     const std::string_view before = std::string_view(lower).substr(0, begin);
     const auto size = power_unit(std::string_view(lower).substr(begin));
     if (size && std::ranges::any_of(kBefore, [&](auto end) { return before.ends_with(end); })) {
@@ -30,6 +33,7 @@ std::optional<PowerUnit::Size> unit_at_end(std::string_view word) {
 }  // namespace
 
 std::optional<PowerUnit::Size> power_unit(std::string_view text) {
+  if (text.size() > kLongestUnit) return std::nullopt;
   const std::string lower = lower_ascii(text);
   std::string_view unit = lower;
   for (const std::string_view end : {"watts", "watt", "w"}) {

@@ -88,6 +88,8 @@ bool is_of_word(char c) {
 
 // A word, or plain words that are written as one: "gpupowerw".
 bool is_plain_word(std::string_view word) {
+  constexpr std::size_t kLongest = 64;
+  if (word.size() > kLongest) return false;
   if (std::ranges::find(kPlainWords, word) != std::end(kPlainWords) || power_unit(word))
     return true;
   return std::ranges::any_of(kPlainWords, [&](std::string_view plain) {

@@ -87,6 +87,12 @@ def one_row(folder, n):
     return ["inspect", "-"], ["sh", "-c", "dd if=long.csv bs=64 2>/dev/null"]
 
 
+def long_name(folder, n):
+    """A column whose name is one word, of words that a power may have: a text in another encoding has such headers."""
+    write(folder, "name.csv", ["timestamp,index,", "gpu" * (n // 3), "power.draw [W]\n"])
+    return ["inspect", "name.csv"]
+
+
 def long_string(folder, n):
     result(folder, text="x" * n)
     recording(folder)
@@ -231,6 +237,7 @@ ROWS = [
     ("columns", columns, 2000, True),
     ("GPUs", devices, 1000, True),
     ("bytes of one row in pieces", one_row, 1 << 17, False),
+    ("bytes of a column's name", long_name, 12000, True),
     ("bytes of a string in a result", long_string, 1 << 22, True),
     ("escapes in a string", escapes, 1 << 18, True),
     ("members of a result", members, 40000, True),
