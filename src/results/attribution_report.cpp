@@ -2,6 +2,9 @@
 #include "results/attribution_report.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -97,6 +100,24 @@ std::string kernel_calls(const AttributionReport& report) {
   return text;
 }
 
+// Sums of the same addends in another order differ in their last bits: values that are alike up to
+// 1e-9 are a tie, and keep their order.
+template <typename Item, typename Key>
+void sort_largest_first(std::vector<Item>& items, Key key) {
+  const auto order = std::vector(items);
+  std::vector<std::size_t> by_key(items.size());
+  std::iota(by_key.begin(), by_key.end(), 0);
+  std::ranges::stable_sort(by_key, std::greater(), [&](std::size_t i) { return key(order[i]); });
+  for (auto first = by_key.begin(); first != by_key.end();) {
+    const double least = key(order[*first]) - 1e-9 * std::abs(key(order[*first]));
+    const auto end =
+        std::find_if(first, by_key.end(), [&](std::size_t i) { return key(order[i]) < least; });
+    std::sort(first, end);
+    first = end;
+  }
+  for (std::size_t i = 0; i < items.size(); ++i) items[i] = order[by_key[i]];
+}
+
 std::string layer_calls(const AttributionReport& report) {
   std::string text =
       "layer_name,exec_id,start_time,end_time,duration_ms,start_power_w,end_power_w,avg_power_w,energy_j\n";
@@ -124,9 +145,7 @@ std::string top_kernels(const AttributionReport& report, std::size_t most) {
 std::string top_layers(const AttributionReport& report, std::size_t most) {
   std::vector<std::size_t> order(report.calls.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-    return report.calls[a].energy_j > report.calls[b].energy_j;
-  });
+  sort_largest_first(order, [&](std::size_t i) { return report.calls[i].energy_j; });
   order.resize(std::min(order.size(), most));
   std::string text = "layer_name,exec_id,avg_power_w,duration_ms,energy_j\n";
   for (const std::size_t i : order) {
@@ -152,12 +171,10 @@ std::optional<FacilityFigures> facility_of(const AttributionReport& report,
 }
 
 void sort_rows(std::vector<AttributionRow>& rows, AttributionOrder order) {
-  const auto key = [&](const AttributionRow& row) {
+  std::ranges::sort(rows, {}, &AttributionRow::name);
+  sort_largest_first(rows, [&](const AttributionRow& row) {
     if (order == AttributionOrder::time) return row.time_s;
     return order == AttributionOrder::power ? row.power_w.value_or(0) : row.energy_j;
-  };
-  std::ranges::sort(rows, [&](const AttributionRow& a, const AttributionRow& b) {
-    return key(a) != key(b) ? key(a) > key(b) : a.name < b.name;
   });
 }
 

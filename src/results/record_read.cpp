@@ -2,6 +2,7 @@
 #include "results/record_read.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "aggregate_power/error.h"
 #include "base/files/byte_source.h"
@@ -168,6 +169,18 @@ std::vector<const JsonValue*> recorded_recordings(const JsonValue& record) {
   }
   if (recordings.empty()) recordings.push_back(&recorded_origin(record));
   return recordings;
+}
+
+const JsonValue* other_recorded_number(const JsonValue& record, std::string_view key,
+                                       double value) {
+  const double half_last_digit = key.starts_with("joules_") ? 5e-7 : 5e-4;
+  const double most = 1.01 * half_last_digit + 1e-12 * std::abs(value);
+  for (const JsonValue* const recorded :
+       {&record.at("metrics").at(key), &record.at("uncertainty").at(key).at("published")}) {
+    if (!recorded->is_finite_number()) continue;
+    if (std::abs(value - recorded->as_double()) > most) return recorded;
+  }
+  return nullptr;
 }
 
 std::vector<std::string> texts_in(const JsonValue& list) {

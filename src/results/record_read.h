@@ -45,6 +45,10 @@ std::vector<std::string> recorded_verdicts(const JsonValue& record);
 // The facts of each recording of hosts or nodes; else everything that says how it was computed.
 std::vector<const JsonValue*> recorded_recordings(const JsonValue& record);
 
+// What a record has under a key of the aggregate, if it is another number than `value`, which is
+// rounded; else nullptr.
+const JsonValue* other_recorded_number(const JsonValue& record, std::string_view key, double value);
+
 // The texts in a list; other items are left out.
 std::vector<std::string> texts_in(const JsonValue& list);
 // Returns nullptr if there is no such input.

@@ -13,6 +13,7 @@ import io
 import json
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -131,6 +132,18 @@ def test_events_at_once_share(folder):
     whole = folder.json("--span", "recording")
     near(3000, whole["energy_j"])
     close({"a": 900, "b": 900, "copy": 150, "idle": 300 * 3.5}, joules(whole))
+
+
+def test_ties_by_rounding_do_not_depend_on_the_order_of_events(folder):
+    """Six kernels of three calls of 20 ms each at 400 W: 24 J each, whose sums differ in the last bit."""
+    folder.write("p.csv", power(T0, 10, lambda gpu, t: 400))
+    events = [event(f"k{i}", 0.1 + 0.37 * (i + 6 * call), 0.02) for i in range(6) for call in range(3)]
+    for seed in range(20):
+        random.Random(seed).shuffle(events)
+        folder.trace("t.json", *events)
+        for order in ("energy", "time", "power"):
+            rows = folder.json("--top", 3, "--sort", order)["rows"]
+            same(["k0", "k1", "k2", "(others)"], [row["name"] for row in rows])
 
 
 def test_the_integral_of_a_ramp(folder):

@@ -108,5 +108,32 @@ def test_all_commands_find_the_same_runs(folder):
         assert found == wanted, f"{find.__name__}: lacks {wanted - found}, adds {found - wanted}"
 
 
+def renamed_store(folder):
+    """A store whose files got the run's name after the run: its record names "agg_run.json"."""
+    store = folder / "store"
+    store.mkdir()
+    for name in ("gpu_metrics.csv", "run.json", "agg_run.json"):
+        shutil.copy(ROOT / "testdata" / "runs" / "b200" / name, store / name)
+    program(store, "--csv", "gpu_metrics.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",
+            "--expected-num-gpus", "8", "--timezone", "UTC")
+    (store / "agg_run.json").rename(store / "agg_b200_conc1.json")
+    (store / "power_validation_run.json").rename(store / "power_validation_b200_conc1.json")
+    return store
+
+
+def test_an_aggregate_and_its_record_that_were_renamed_are_one_run(folder):
+    store = renamed_store(folder)
+    wanted = {"store/agg_b200_conc1.json"}
+    for find in (found_by_export, found_by_compare, found_by_report, found_by_retract):
+        assert find(folder) == wanted, f"{find.__name__}: {find(folder)}"
+    assert "1 run, 4 files: all holds" in program(folder, "verify", "store")
+    # Numbers of another run: the two do not belong together.
+    aggregate = store / "agg_b200_conc1.json"
+    text = aggregate.read_text()
+    assert "4165.455" in text
+    aggregate.write_text(text.replace("4165.455", "4165.458"))
+    assert found_by_export(folder) == wanted | {"store/power_validation_b200_conc1.json"}
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(globals()))

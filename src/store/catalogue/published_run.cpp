@@ -83,9 +83,6 @@ std::string shown_value(const JsonValue& value) {
   return value.is_object() || value.is_array() ? std::string() : value.text;
 }
 
-// How a metric of ours is rounded in an aggregate.
-double half_last_digit(std::string_view key) { return key.starts_with("joules_") ? 5e-7 : 5e-4; }
-
 bool is_number_of_ours(const JsonValue::Member& member) {
   return is_our_key(member.first) && member.second.is_finite_number() &&
          !member.first.starts_with("power_") && member.first != "cpu_power_valid";
@@ -308,16 +305,10 @@ std::string contradiction(const std::vector<PublishedNumber>& numbers, const Jso
     return "its audit record says that the power is not valid";
   }
   for (const PublishedNumber& number : numbers) {
-    for (const JsonValue* const recorded :
-         {&record.at("metrics").at(number.key),
-          &record.at("uncertainty").at(number.key).at("published")}) {
-      if (!recorded->is_finite_number()) continue;
-      const double difference = std::abs(number.value - recorded->as_double());
-      const double most = 1.01 * half_last_digit(number.key) + 1e-12 * std::abs(number.value);
-      if (difference <= most) continue;
-      return fmt::format("'{}' is {} in the aggregate and {} in its audit record", number.key,
-                         number.value, recorded->text);
-    }
+    const JsonValue* const other = other_recorded_number(record, number.key, number.value);
+    if (other == nullptr) continue;
+    return fmt::format("'{}' is {} in the aggregate and {} in its audit record", number.key,
+                       number.value, other->text);
   }
   return unrecorded_number(numbers, record);
 }

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/error.h"
 #include "base/files/file.h"
 #include "base/files/hash.h"
 #include "base/files/path.h"
@@ -158,6 +159,20 @@ std::vector<std::string> usual_aggregates(const StorePath& record) {
   return {"agg_" + run, run};
 }
 
+// Whether a file may be the aggregate of a record that names another one, which is not there.
+bool has_numbers_of(const JsonValue& record, const StorePath& aggregate) {
+  try {
+    const JsonValue members = read_json_object(aggregate);
+    return std::ranges::none_of(members.members, [&](const JsonValue::Member& member) {
+      const auto& [key, value] = member;
+      return value.is_finite_number() &&
+             other_recorded_number(record, key, value.as_double()) != nullptr;
+    });
+  } catch (const Error&) {  // no JSON object
+    return false;
+  }
+}
+
 }  // namespace
 
 std::optional<StorePath> place_on_disk(const std::string& path) {
@@ -224,9 +239,12 @@ std::string RunRecord::way_out(const std::string& name) const {
 
 std::optional<StorePath> RunRecord::find_aggregate() const {
   const JsonValue& named = from().at("aggregate");
-  if (named.is_string()) return find(named.text);
+  if (named.is_string()) {
+    if (auto aggregate = find(named.text)) return aggregate;
+  }
   for (const std::string& file : usual_aggregates(place)) {
-    if (auto aggregate = file_in(place.folder, file)) return aggregate;
+    auto aggregate = file_in(place.folder, file);
+    if (aggregate && (!named.is_string() || has_numbers_of(content, *aggregate))) return aggregate;
   }
   return std::nullopt;
 }
