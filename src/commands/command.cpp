@@ -35,6 +35,10 @@ UsageError unknown_option(const Command& command, const std::string& word) {
   return UsageError(fmt::format("unknown option '{}'{}", word, did_you_mean(word, names)));
 }
 
+bool may_abbreviate(const Command& command, const std::string& name) {
+  return !std::ranges::find(command.options.all(), name, &Option::long_name)->is_whole_word;
+}
+
 // The option that `word` names or abbreviates.
 const Option& option_of(const Command& command, const std::string& word) {
   const std::vector<std::string> names = long_names(command.options, false);
@@ -47,8 +51,9 @@ const Option& option_of(const Command& command, const std::string& word) {
   }
   const auto matching = [&](const std::vector<std::string>& among) {
     std::vector<std::string> found;
-    std::ranges::copy_if(among, std::back_inserter(found),
-                         [&](const std::string& name) { return name.starts_with(word); });
+    std::ranges::copy_if(among, std::back_inserter(found), [&](const std::string& name) {
+      return name.starts_with(word) && may_abbreviate(command, name);
+    });
     return found;
   };
   const std::vector<std::string> preferred = matching(command.first_choice);
@@ -124,6 +129,9 @@ int run_command(Command command, const std::vector<std::string>& arguments) {
     switch (command.options.parse(spell_out(command, arguments))) {
       case Options::Outcome::help:
         print(stdout, help_of(command, text_width()));
+        return 0;
+      case Options::Outcome::help_all:
+        print(stdout, help_with_all_options(command, text_width()));
         return 0;
       case Options::Outcome::version:
         print(stdout, "aggregate-power " AGGREGATE_POWER_VERSION "\n");

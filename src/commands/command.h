@@ -12,9 +12,10 @@ namespace aggregate_power {
 
 struct Command {
   // From the table of commands.
-  std::string name;      // "aggregate-power backfill"
-  std::string sentence;  // what it does
-  std::string usage;     // one line for each form
+  std::string name;                 // "aggregate-power backfill"
+  std::string sentence;             // what it does
+  std::string usage;                // one line for each form
+  std::vector<std::string> common;  // names of the options that people use; empty: all
   // From the command's own file.
   std::vector<std::string> forms;  // after its name; empty: the one in the table
   Options options;

@@ -2,13 +2,14 @@
 #include "commands/commands.h"
 
 #include <algorithm>
+#include <iterator>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 namespace aggregate_power {
 
-Command aggregate_command();
 Command agentic_command();
 Command attribute_command();
 Command backfill_command();
@@ -20,6 +21,7 @@ Command help_command();
 Command inspect_command();
 Command measure_command();
 Command multinode_command();
+Command patch_command();
 Command plot_command();
 Command recommend_command();
 Command report_command();
@@ -31,66 +33,98 @@ Command windows_command();
 namespace {
 
 constexpr CommandRow kRows[] = {
-    {"", "--bench-result FILE --agg-result FILE [OPTIONS]",
-     "Mean power and energy per token of a GPU benchmark run, from its power telemetry; patched into the run's aggregate JSON, with an audit record beside it.",
-     aggregate_command},
-    {"agentic", "--result-dir FOLDER --agg-result FILE [OPTIONS]",
+    {"agentic", CommandGroup::pipelines, "patch of a run of agents, from AIPerf",
+     "--result-dir --agg-result --validation-result --expected-num-gpus --power-dir --profile-timezone --timezone --uncertainty --require-power --dry-run",
+     "--result-dir FOLDER --agg-result FILE [OPTIONS]",
      "Power and energy of an agentic run: on one node, the window and the counts come from AIPerf's profile in the result folder; on several nodes, from the formal result there, and the power from the package that the nodes' recorder wrote.",
      agentic_command},
-    {"attribute", "--telemetry FILE --trace FILE [OPTIONS]",
+    {"attribute", CommandGroup::measure, "energy by kernel, layer or phase of a trace",
+     "--telemetry --trace --by --top --sort --span --format --timezone --gpus --uncertainty",
+     "--telemetry FILE --trace FILE [OPTIONS]",
      "What the energy of a recording was used for: by kernel, layer, annotation or phase of a profiler's trace. The rows always sum to the integral of the power.",
      attribute_command},
-    {"backfill", "STORE... [OPTIONS]",
+    {"backfill", CommandGroup::past, "find the runs of an archive, patch them",
+     "--dry-run --output --jobs --report --timezone --expected-num-gpus --window --uncertainty --undo --verify",
+     "STORE... [OPTIONS]",
      "Bring all finished runs of an archive up to date: find them, compute their energy, patch their aggregates, and report what could not be done and why. It can be interrupted, repeated and run in parallel.",
      backfill_command},
-    {"compare", "BASE... [--with NEW...] [OPTIONS]",
+    {"compare", CommandGroup::decide, "whether an energy changed; a verdict",
+     "--with --metric --margin --match-by --boards --format --json",
+     "BASE... [--with NEW...] [OPTIONS]",
      "Whether what runs use has changed: two sets of results, matched by configuration, with an interval of the change and a verdict to gate on; or the spread of repeats. Nothing is changed.",
      compare_command},
-    {"doctor", "[TELEMETRY] [OPTIONS]",
+    {"doctor", CommandGroup::look, "what to change before you measure", "",
+     "[TELEMETRY] [OPTIONS]",
      "What to change before a campaign of measurements: checks this machine's tools, GPUs and clock, or a short recording, and says how wide the interval of an energy will be.",
      doctor_command},
-    {"explain", "[CODE...]",
+    {"explain", CommandGroup::look, "what a reason code means, and what to do", "", "[CODE...]",
      "Say what a reason code means, what usually causes it, and what to do; without a code, list all.",
      explain_command},
-    {"export", "RESULTS... --format FORMAT [OPTIONS]",
+    {"export", CommandGroup::past, "runs for Prometheus, CSV and others",
+     "--format --out --labels --timestamps --names --tdp --pue --artifacts",
+     "RESULTS... --format FORMAT [OPTIONS]",
      "Write what runs and windows used for other tools: gauges for Prometheus and OpenTelemetry, CSV, JSON lines, window logs of Zeus; on request with power limits, and what node, rack and facility used by stated factors. Nothing that exists is changed.",
      export_command},
-    {"help", "[TOPIC]", "List the topics of the help pages, or print the page on one topic.",
-     help_command},
-    {"inspect", "FILE [OPTIONS]",
+    {"help", CommandGroup::look, "a page, a code, or what has a word", "",
+     "[TOPIC]", "List the topics of the help pages, or print the page on one topic.", help_command},
+    {"inspect", CommandGroup::look, "how a recording or a result is understood", "",
+     "FILE [OPTIONS]",
      "Show how a telemetry file is understood: columns, zone, devices, gaps, skipped rows; or the result of a load generator: window and counts.",
      inspect_command},
-    {"measure", "RESULT [TELEMETRY...] [OPTIONS]",
+    {"measure", CommandGroup::measure, "energy and joules per token; changes nothing",
+     "--json --out --window --start --end --timezone --gpus --expected-num-gpus --uncertainty --requests --select",
+     "RESULT [TELEMETRY...] [OPTIONS]",
      "What a run used: power, energy and joules per token, from any load generator's result and the run's recording. Nothing that exists is changed.",
      measure_command},
-    {"multinode", "--nodes FOLDER --bench-result FILE --agg-result FILE [OPTIONS]",
+    {"multinode", CommandGroup::pipelines, "patch of a run on several nodes",
+     "--power-dir --host --nodes --role --bench-result --agg-result --validation-result --expected-num-gpus --require-power --dry-run",
+     "--nodes FOLDER --bench-result FILE --agg-result FILE [OPTIONS]",
      "Mean power and energy per token of a run on several nodes, whole and by role; patched into the run's aggregate JSON, with an audit record beside the benchmark result.",
      multinode_command},
-    {"plot", "TELEMETRY... [--bench-result FILE] [OPTIONS]",
+    {"patch", CommandGroup::pipelines, "energy into a run's aggregate, with a record",
+     "--csv --bench-result --agg-result --expected-num-gpus --gpus --timezone --max-sample-gap --uncertainty --require-power --dry-run",
+     "--bench-result FILE --agg-result FILE [OPTIONS]",
+     "Mean power and energy per token of a GPU benchmark run, from its power telemetry; patched into the run's aggregate JSON, with an audit record beside it.",
+     patch_command},
+    {"plot", CommandGroup::look, "power over time, as SVG or in the terminal",
+     "--bench-result --out --format --term --window --start --end --gpus --timezone",
+     "TELEMETRY... [--bench-result FILE] [OPTIONS]",
      "A picture of a recording, as SVG or in the terminal: power of each GPU and of all together over time, with the load's window, gaps, and the energies that a run publishes.",
      plot_command},
-    {"recommend", "RESULT... | --plan START:END:STEP [OPTIONS]",
+    {"recommend", CommandGroup::decide, "which power limit to choose after a sweep",
+     "--objective --max-power --max-slowdown --group-by --tolerance --plan --run --repeats --format --json",
+     "RESULT... | --plan START:END:STEP [OPTIONS]",
      "Which power limit to choose: compares what a sweep measured at each limit, says how certain the choice is and what ties with it; or prints a script that runs such a sweep.",
      recommend_command},
-    {"report", "STORE|RESULT... --out FILE [OPTIONS]",
+    {"report", CommandGroup::decide, "one HTML page about runs", "",
+     "STORE|RESULT... --out FILE [OPTIONS]",
      "One HTML page about runs, which needs no network: energy per token against speed, sweeps over power limits, validity with its reasons, and a table of all runs with filters. Nothing else is changed.",
      report_command},
-    {"retract", "STORE... --where KEY=VALUE [OPTIONS]",
+    {"retract", CommandGroup::past, "withdraw published numbers", "",
+     "STORE... --where KEY=VALUE [OPTIONS]",
      "Withdraw numbers that were published of runs, by what their audit records say: of one collector, format or version. The aggregates get power_valid 0, the records keep what was; a backfill leaves such runs alone.",
      retract_command},
-    {"synthesize", "--phase SECONDS:WATTS --out FILE [OPTIONS]",
+    {"synthesize", CommandGroup::pipelines, "telemetry of known power, to test a pipeline",
+     "--phase --gpus --interval --noise --fault --out --bench-out --agg-out --benchmark-phase --package",
+     "--phase SECONDS:WATTS --out FILE [OPTIONS]",
      "Write synthetic telemetry of known power, with faults on request, and a benchmark result and aggregate to go with it. The same options give the same bytes.",
      synthesize_command},
-    {"verify", "STORE|AGGREGATE... | --sweep MANIFEST | --receipt FILE [OPTIONS]",
+    {"verify", CommandGroup::past, "compute published digits again", "",
+     "STORE|AGGREGATE... | --sweep MANIFEST | --receipt FILE [OPTIONS]",
      "Recompute every number that was published of runs or of a sweep from their files, and check every digest and tolerance; or check a measurement receipt with its archives. Nothing is changed.",
      verify_command},
-    {"windows", "--telemetry FILE... --windows FILE [OPTIONS]",
+    {"windows", CommandGroup::measure, "energy of each window that a script logged",
+     "--telemetry --windows --format --json --per-process --gpus --timezone --uncertainty --max-sample-gap",
+     "--telemetry FILE... --windows FILE [OPTIONS]",
      "What each window used that a script logged: time, energy, mean and peak power, GPU by GPU; nested windows also without those inside them. Nothing is changed.",
      windows_command},
 };
 
-std::string full_name(const CommandRow& row) {
-  return row.name.empty() ? "aggregate-power" : fmt::format("aggregate-power {}", row.name);
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  std::istringstream stream{std::string(text)};
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
 }
 
 }  // namespace
@@ -99,29 +133,24 @@ std::span<const CommandRow> command_rows() { return kRows; }
 
 std::vector<std::string_view> command_names() {
   std::vector<std::string_view> names;
-  for (const CommandRow& row : command_rows().subspan(1)) names.push_back(row.name);
+  for (const CommandRow& row : command_rows()) names.push_back(row.name);
   return names;
 }
 
 const CommandRow* find_command(std::string_view name) {
-  const std::span<const CommandRow> rows = command_rows().subspan(1);
-  const auto row = std::ranges::find(rows, name, &CommandRow::name);
-  return row == rows.end() ? nullptr : &*row;
+  const auto row = std::ranges::find(kRows, name, &CommandRow::name);
+  return row == std::end(kRows) ? nullptr : row;
 }
 
 Command make_command(const CommandRow& row) {
   Command command = row.make();
-  command.name = full_name(row);
+  command.name = fmt::format("aggregate-power {}", row.name);
   command.sentence = row.sentence;
+  command.common = words_of(row.common);
   if (command.forms.empty()) command.forms = {std::string(row.usage)};
   std::vector<std::string> lines;
   for (const std::string& form : command.forms) {
     lines.push_back(fmt::format("{} {}", command.name, form));
-  }
-  if (row.name.empty()) {
-    for (const CommandRow& other : command_rows().subspan(1)) {
-      lines.push_back(fmt::format("{} {}", full_name(other), other.usage));
-    }
   }
   command.usage = fmt::format("{}", fmt::join(lines, "\n       "));
   return command;

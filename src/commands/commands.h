@@ -10,20 +10,27 @@
 
 namespace aggregate_power {
 
+// What people want when they look for a command.
+enum class CommandGroup { measure, look, decide, past, pipelines };
+
 struct CommandRow {
-  std::string_view name;   // "backfill"; empty for the program without a command's name
+  std::string_view name;  // "backfill"
+  CommandGroup group;
+  std::string_view summary;  // a few words
+  // The names of the options that people use, with blanks between them; empty: all of them.
+  std::string_view common;
   std::string_view usage;  // after the name, on one line
   std::string_view sentence;
   Command (*make)();  // creates its options, its help and its function
 };
 
-// The first row is the program without a command's name.
+// Sorted by name. Options without a name are the options of "patch".
 std::span<const CommandRow> command_rows();
 
-// The names of the other commands.
+// The names of the commands.
 std::vector<std::string_view> command_names();
 
-// The named one of the other commands; null if there is none.
+// The named one; null if there is none.
 const CommandRow* find_command(std::string_view name);
 
 // A command, completed from its row.

@@ -173,12 +173,12 @@ std::string bash_completion() {
   std::string cases;
   std::string names;
   const std::vector<Command> commands = all_commands();
-  for (std::size_t i = 1; i < commands.size(); ++i) {
-    const std::string name = last_word(commands[i].name);
+  for (const Command& command : commands) {
+    const std::string name = last_word(command.name);
     names += name + " ";
-    cases += bash_cases(commands[i], name);
+    cases += bash_cases(command, name);
   }
-  cases += bash_cases(commands[0], "*");
+  cases += bash_cases(make_command(*find_command("patch")), "*");
   return fmt::format(
       "# bash completion for aggregate-power, made from its options\n"
       "_aggregate_power() {{\n"
@@ -208,12 +208,12 @@ std::string zsh_completion() {
   std::string names;
   std::string cases;
   const std::vector<Command> commands = all_commands();
-  for (std::size_t i = 1; i < commands.size(); ++i) {
-    const std::string name = last_word(commands[i].name);
-    names += fmt::format("\n    {}", shell_quoted(name + ":" + brief(commands[i].sentence)));
-    cases += zsh_case(commands[i], name, "      shift words; (( CURRENT-- ))\n");
+  for (const Command& command : commands) {
+    const std::string name = last_word(command.name);
+    names += fmt::format("\n    {}", shell_quoted(name + ":" + brief(command.sentence)));
+    cases += zsh_case(command, name, "      shift words; (( CURRENT-- ))\n");
   }
-  cases += zsh_case(commands[0], "*", "");
+  cases += zsh_case(make_command(*find_command("patch")), "*", "");
   return fmt::format(
       "#compdef aggregate-power\n"
       "# zsh completion for aggregate-power, made from its options\n"
@@ -234,25 +234,25 @@ std::string zsh_completion() {
 std::string fish_completion() {
   std::string lines;
   const std::vector<Command> commands = all_commands();
-  for (std::size_t i = 1; i < commands.size(); ++i) {
+  for (const Command& command : commands) {
     lines += fmt::format("complete -c aggregate-power -n '__aggregate_power_in' -a {} -d {}\n",
-                         last_word(commands[i].name), fish_quoted(brief(commands[i].sentence)));
+                         last_word(command.name), fish_quoted(brief(command.sentence)));
   }
-  for (std::size_t i = 0; i < commands.size(); ++i) {
-    const std::string condition =
-        i == 0 ? "__aggregate_power_in -" : "__aggregate_power_in " + last_word(commands[i].name);
-    for (const Option& option : commands[i].options.all()) lines += fish_line(option, condition);
+  for (const Command& command : commands) {
+    const std::string name = last_word(command.name);
+    const std::string condition = fmt::format("__aggregate_power_in {}", name);
+    for (const Option& option : command.options.all()) lines += fish_line(option, condition);
   }
   return fmt::format(
       "# fish completion for aggregate-power, made from its options\n"
-      "# Whether the first word is the given command; '-': options alone; nothing: there is none yet.\n"
+      "# Whether the first word is the given command, or an option, which means patch; nothing: there is none yet.\n"
       "function __aggregate_power_in\n"
       "    set -l words (commandline -opc)\n"
       "    switch \"$argv[1]\"\n"
       "        case ''\n"
       "            test (count $words) -eq 1\n"
-      "        case -\n"
-      "            test (count $words) -eq 1; or string match -q -- '-*' \"$words[2]\"\n"
+      "        case patch\n"
+      "            test (count $words) -eq 1; or string match -q -r -- '^(-.*|patch)$' \"$words[2]\"\n"
       "        case '*'\n"
       "            test \"$words[2]\" = \"$argv[1]\"\n"
       "    end\n"

@@ -18,9 +18,11 @@
 #include "base/text/nearest.h"
 #include "base/text/wrap.h"
 #include "commands/command.h"
+#include "commands/explain_command.h"
 #include "commands/output.h"
 #include "commands/terminal.h"
 #include "energy/energy_interval.h"
+#include "packages/package_codes.h"
 
 namespace aggregate_power {
 namespace {
@@ -48,7 +50,10 @@ const std::vector<WordList>& word_lists() {
       {"Why --uncertainty gives no interval", "the reasons of `uncertainty`", interval_refusals()},
       {"Why --idle gives no net energy", "the reasons of `idle`", idle_refusals()},
       {"Why --requests and --phases give no energies",
-       "what is refused of `request_energy` and `phase_energy`", request_refusals()}};
+       "what is refused of `request_energy` and `phase_energy`", request_refusals()},
+      {"What the files of a package show", "a package's `reason_codes`", packages::disk_codes()},
+      {"What the recorder of a package has seen", "a package's `reason_codes`",
+       packages::runtime_codes()}};
   return lists;
 }
 
@@ -79,12 +84,17 @@ std::vector<std::string> words_known() {
 }
 
 // Several objects may use one word.
-std::vector<Word> words_named(const std::string& word) {
+std::vector<Word> words_that_are(std::string_view word) {
   std::vector<Word> found;
   if (const auto reason = reason_of(word)) found.emplace_back(*reason);
   for (const ListedWord& listed : listed_words()) {
     if (listed.word->code == word) found.emplace_back(listed);
   }
+  return found;
+}
+
+std::vector<Word> words_named(const std::string& word) {
+  std::vector<Word> found = words_that_are(word);
   if (!found.empty()) return found;
   const std::string near = did_you_mean(word, words_known());
   throw Error(fmt::format("unknown code '{}'{}", word,
@@ -155,6 +165,12 @@ std::string word_list(std::size_t width) {
   return text + "\nMore on one of them: 'aggregate-power explain CODE'.\n";
 }
 
+std::string words_text(const std::vector<Word>& words, std::size_t width) {
+  std::string text;
+  for (const Word& word : words) text += (text.empty() ? "" : "\n") + word_text(word, width);
+  return text;
+}
+
 int run_explain(const ExplainRequest& request) {
   std::vector<Word> words;
   for (const std::string& word : request.codes) {
@@ -168,14 +184,15 @@ int run_explain(const ExplainRequest& request) {
     return 0;
   }
   const std::size_t width = text_width();
-  if (words.empty()) print_result(word_list(width));
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    print_result((i > 0 ? "\n" : "") + word_text(words[i], width));
-  }
+  print_result(words.empty() ? word_list(width) : words_text(words, width));
   return 0;
 }
 
 }  // namespace
+
+std::string explanation(std::string_view code, std::size_t width) {
+  return words_text(words_that_are(code), width);
+}
 
 Command explain_command() {
   const auto request = std::make_shared<ExplainRequest>();
@@ -183,7 +200,7 @@ Command explain_command() {
   command.options
       .positionals(
           "CODE", into(request->codes),
-          "Reason codes, and words of the objects `uncertainty`, `idle`, `request_energy` and `phase_energy`, to explain (default: list all)")
+          "Reason codes, also of packages, and words of the objects `uncertainty`, `idle`, `request_energy` and `phase_energy`, to explain (default: list all)")
       .offer(words_known());
   command.options.flag(
       "--json", request->json,

@@ -5,12 +5,18 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "aggregate_power/error.h"
 #include "base/text/ascii.h"
+#include "base/text/nearest.h"
 #include "base/text/unicode.h"
 #include "commands/command.h"
+#include "commands/explain_command.h"
 #include "commands/help_pages.h"
 #include "commands/output.h"
+#include "commands/overview.h"
 #include "commands/terminal.h"
 #include "loads/load_generator.h"
 
@@ -18,7 +24,7 @@ namespace aggregate_power {
 namespace {
 
 struct HelpRequest {
-  std::string topic;  // empty: list all
+  std::vector<std::string> words;  // a topic, a code, or words to look for; empty: an overview
   bool json = false;
 };
 
@@ -48,17 +54,33 @@ std::string topic_of(const std::string& word) {
   return is_generator ? "generators" : word;
 }
 
-int run_help(HelpRequest request) {
+int run_help(const HelpRequest& request) {
   const std::size_t width = text_width();
-  request.topic = topic_of(request.topic);
-  if (request.topic.empty()) {
-    request.json ? print(stdout, help_list_json()) : print_result(help_list(width));
+  if (request.words.empty()) {
+    request.json ? print(stdout, help_list_json()) : print_result(overview());
     return 0;
   }
-  const auto text =
-      request.json ? help_json(request.topic, width) : help_text(request.topic, width);
-  if (!text) throw Error(unknown_topic(request.topic));
-  request.json ? print(stdout, *text) : print_result(*text);
+  const std::string words = fmt::format("{}", fmt::join(request.words, " "));
+  if (words == "topics" && !request.json) {
+    print_result(help_list(width));
+    return 0;
+  }
+  const std::string topic = topic_of(words);
+  if (request.json) {
+    const auto text = help_json(topic, width);
+    if (!text) throw Error(unknown_topic(topic));
+    print(stdout, *text);
+    return 0;
+  }
+  std::string text = help_text(topic, width).value_or("");
+  if (text.empty()) text = explanation(words, width);
+  if (text.empty()) text = help_search(words, width);
+  if (text.empty()) {
+    const std::string near = did_you_mean(words, help_topics());
+    throw Error(fmt::format("no page has '{}'{}", printable(words),
+                            near.empty() ? "; 'aggregate-power help topics' lists them" : near));
+  }
+  print_result(text);
   return 0;
 }
 
@@ -66,19 +88,22 @@ int run_help(HelpRequest request) {
 
 Command help_command() {
   const auto request = std::make_shared<HelpRequest>();
+  std::vector<std::string> topics = help_topics();
+  topics.emplace_back("topics");
   Command command;
   command.options
-      .positional(
-          "TOPIC", into(request->topic),
-          "The page to print; a load generator's name prints that of all generators, and 'zeus' that on coming from Zeus (default: a list of all pages)")
-      .offer(help_topics());
+      .positionals(
+          "TOPIC", into(request->words),
+          "The page to print, 'topics' for a list of all, a reason code, or words to look for in all pages; a load generator's name prints that of all generators, and 'zeus' that on coming from Zeus (default: an overview)")
+      .offer(topics);
   command.options.flag("--json", request->json,
                        "Print the topics as one JSON array, or the page as one JSON object");
   command.examples =
-      "aggregate-power help\n"
+      "aggregate-power help topics\n"
       "aggregate-power help backfill | less\n"
-      "aggregate-power help reasons";
-  command.exit_statuses = "0 printed; 2 unknown topic, or wrong options";
+      "aggregate-power help sampling_gap_exceeded\n"
+      "aggregate-power help power limit";
+  command.exit_statuses = "0 printed; 2 nothing was found, or wrong options";
   command.run = [request] { return run_help(*request); };
   return command;
 }

@@ -2,12 +2,14 @@
 #include "commands/help_pages.h"
 
 #include <algorithm>
+#include <functional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "base/text/nearest.h"
+#include "base/text/unicode.h"
 #include "base/text/wrap.h"
 
 #include "commands/help_tables.h"
@@ -31,6 +33,83 @@ std::vector<Block> blocks_of(const HelpPage& page) {
     if (const auto* wanted = std::get_if<Placeholder>(&block)) block = help_table(wanted->name);
   }
   return blocks;
+}
+
+// ---- Search
+
+// A heading and what is below it, up to the next heading.
+struct Section {
+  std::string_view topic;
+  std::string heading;
+  std::vector<Block> blocks;
+  std::size_t found = 0;  // how often it has the words; many times more if its heading has them
+};
+
+std::string text_of(const Block& block) {
+  if (const auto* heading = std::get_if<Heading>(&block)) return heading->text;
+  if (const auto* paragraph = std::get_if<Paragraph>(&block)) return paragraph->text;
+  if (const auto* item = std::get_if<ListItem>(&block)) return item->text;
+  if (const auto* code = std::get_if<Code>(&block))
+    return fmt::format("{}", fmt::join(code->lines, "\n"));
+  std::string text;
+  if (const auto* table = std::get_if<Table>(&block)) {
+    for (const auto& row : table->rows) text += fmt::format("{}\n", fmt::join(row, " "));
+  }
+  return text;
+}
+
+std::size_t count_of(std::string_view text, std::string_view words) {
+  const std::string lower = lower_ascii(text);
+  std::size_t count = 0;
+  for (std::size_t at = lower.find(words); at != lower.npos; at = lower.find(words, at + 1))
+    ++count;
+  return count;
+}
+
+std::vector<Section> sections_of(const HelpPage& page) {
+  std::vector<Section> sections;
+  for (Block& block : blocks_of(page)) {
+    if (const auto* heading = std::get_if<Heading>(&block); heading || sections.empty()) {
+      sections.push_back({page.topic, heading ? heading->text : "", {}});
+    }
+    sections.back().blocks.push_back(std::move(block));
+  }
+  return sections;
+}
+
+// The sections that have the words, those with most first.
+std::vector<Section> sections_with(std::string_view words) {
+  constexpr std::size_t kOfHeading = 20;
+  const std::string wanted = lower_ascii(words);
+  std::vector<Section> found;
+  for (const HelpPage& page : help_pages()) {
+    for (Section& section : sections_of(page)) {
+      for (const Block& block : section.blocks) section.found += count_of(text_of(block), wanted);
+      section.found += kOfHeading * count_of(section.heading, wanted);
+      if (section.found > 0) found.push_back(std::move(section));
+    }
+  }
+  std::ranges::stable_sort(found, std::greater(), &Section::found);
+  return found;
+}
+
+// The first blocks of a section that have the words, of a table the rows; or how it begins.
+std::vector<Block> blocks_with(const Section& section, std::string_view wanted) {
+  constexpr std::size_t kMost = 3;
+  std::vector<Block> found;
+  for (const Block& block : section.blocks) {
+    if (found.size() == kMost) break;
+    if (std::holds_alternative<Heading>(block) || count_of(text_of(block), wanted) == 0) continue;
+    found.push_back(block);
+    if (auto* const table = std::get_if<Table>(&found.back())) {
+      std::erase_if(table->rows, [&](const std::vector<std::string>& row) {
+        return count_of(fmt::format("{}", fmt::join(row, " ")), wanted) == 0;
+      });
+      table->rows.resize(std::min(table->rows.size(), kMost));
+    }
+  }
+  if (found.empty() && section.blocks.size() > 1) found.push_back(section.blocks[1]);
+  return found;
 }
 
 std::string sentence_of(const HelpPage& page) {
@@ -76,6 +155,23 @@ std::optional<std::string> help_text(std::string_view topic, std::size_t width) 
   const HelpPage* const page = find_page(topic);
   if (page == nullptr) return std::nullopt;
   return page_text(blocks_of(*page), width);
+}
+
+std::string help_search(std::string_view words, std::size_t width) {
+  constexpr std::size_t kQuoted = 5;
+  constexpr std::size_t kNamed = 15;
+  const std::vector<Section> found = sections_with(words);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(found.size(), kQuoted); ++i) {
+    const std::vector<Block> blocks = blocks_with(found[i], lower_ascii(words));
+    text += fmt::format("help {}: {}\n\n{}\n", found[i].topic, found[i].heading,
+                        page_text(blocks, width));
+  }
+  for (std::size_t i = kQuoted; i < std::min(found.size(), kQuoted + kNamed); ++i) {
+    text += fmt::format("{}  help {:24} {}\n", i == kQuoted ? "Also in:\n" : "", found[i].topic,
+                        found[i].heading);
+  }
+  return text;
 }
 
 std::optional<std::string> help_json(std::string_view topic, std::size_t width) {

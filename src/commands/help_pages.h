@@ -29,6 +29,10 @@ std::optional<std::string> help_text(std::string_view topic, std::size_t width);
 // The same as a JSON object.
 std::optional<std::string> help_json(std::string_view topic, std::size_t width);
 
+// What pages have on a word or words, in upper or lower case: the sections that have most, and the
+// names of the others. Empty: no page has it.
+std::string help_search(std::string_view words, std::size_t width);
+
 // A page for man: aggregate-power-TOPIC(7), in troff. Returns nullopt if there is no such topic.
 std::optional<std::string> help_man_page(std::string_view topic);
 

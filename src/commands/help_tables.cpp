@@ -36,8 +36,7 @@ Table options_table(std::string_view wanted) {
   const std::string_view word = wanted.substr(0, colon);
   const std::string_view group =
       colon == std::string_view::npos ? "Options" : wanted.substr(colon + 2);
-  const std::string name =
-      word.empty() ? "aggregate-power" : fmt::format("aggregate-power {}", word);
+  const std::string name = fmt::format("aggregate-power {}", word.empty() ? "patch" : word);
   Table table{{"option", "meaning"}, {}};
   for (const Command& command : all_commands()) {
     if (command.name != name) continue;

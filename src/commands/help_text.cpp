@@ -2,6 +2,7 @@
 #include "commands/help_text.h"
 
 #include <algorithm>
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -46,9 +47,11 @@ std::string heading_of(const Option& option) {
   return option.is_positional() ? "Positionals" : option.group;
 }
 
+using IsShown = std::function<bool(const Option&)>;
+
 // The options below their headings, in the order in which the headings first appear, positional
 // ones first.
-std::string options_lines(const Options& options, std::size_t width) {
+std::string options_lines(const Options& options, std::size_t width, const IsShown& is_shown) {
   std::vector<std::string> headings = {"Positionals"};
   for (const Option& option : options.all()) {
     const std::string heading = heading_of(option);
@@ -58,24 +61,44 @@ std::string options_lines(const Options& options, std::size_t width) {
   for (const std::string& heading : headings) {
     std::string lines;
     for (const Option& option : options.all()) {
-      if (heading_of(option) == heading) lines += option_lines(option, width);
+      if (heading_of(option) == heading && is_shown(option)) lines += option_lines(option, width);
     }
     if (!lines.empty()) text += fmt::format("\n{}:\n{}", heading, lines);
   }
   return text;
 }
 
-}  // namespace
-
-std::string help_of(const Command& command, std::size_t width) {
-  std::string text =
-      fmt::format("{}\n{}{}\nExamples:\n", usage_lines(command.usage, width),
-                  wrapped(command.sentence, "", 0, width), options_lines(command.options, width));
+std::string help_with(const Command& command, std::size_t width, const std::string& options) {
+  std::string text = fmt::format("{}\n{}{}\nExamples:\n", usage_lines(command.usage, width),
+                                 wrapped(command.sentence, "", 0, width), options);
   each_line(command.examples,
             [&](std::string_view line) { text += wrapped_command(line, 2, width); });
   text += "\n" + wrapped(fmt::format("Exit status: {}.", command.exit_statuses), "", 0, width);
   each_line(command.notes, [&](std::string_view line) { text += wrapped(line, "", 0, width); });
   return text;
+}
+
+}  // namespace
+
+std::string help_of(const Command& command, std::size_t width) {
+  const std::vector<std::string>& common = command.common;
+  if (common.empty()) return help_with_all_options(command, width);
+  const IsShown is_shown = [&](const Option& option) {
+    return option.is_positional() || option.kind == Option::Kind::help ||
+           option.kind == Option::Kind::help_all ||
+           std::ranges::find(common, option.long_name()) != common.end();
+  };
+  const auto others = std::ranges::count_if(
+      command.options.all(), [&](const Option& option) { return !is_shown(option); });
+  const std::string options =
+      options_lines(command.options, width, is_shown) +
+      wrapped(fmt::format("{} more: '{} --help-all'.", others, command.name), "  ", 2, width);
+  return help_with(command, width, options);
+}
+
+std::string help_with_all_options(const Command& command, std::size_t width) {
+  return help_with(command, width,
+                   options_lines(command.options, width, [](const Option&) { return true; }));
 }
 
 }  // namespace aggregate_power

@@ -8,8 +8,9 @@
 
 namespace aggregate_power {
 
-// Usage, sentence, options, examples, exit statuses and notes, in lines of at most `width` columns
-// except longer words.
+// Usage, sentence, the options that people use, examples, exit statuses and notes, in lines of at
+// most `width` columns except longer words.
 std::string help_of(const Command& command, std::size_t width);
+std::string help_with_all_options(const Command& command, std::size_t width);
 
 }  // namespace aggregate_power

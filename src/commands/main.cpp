@@ -1,4 +1,6 @@
 // Runs the command that the arguments name, and catches what it throws.
+#include <sys/stat.h>
+
 #include <cstdio>
 #include <exception>
 #include <optional>
@@ -20,6 +22,7 @@
 #include "commands/help_pages.h"
 #include "commands/manual.h"
 #include "commands/output.h"
+#include "commands/overview.h"
 
 namespace {
 
@@ -37,6 +40,11 @@ constexpr Generator kGenerators[] = {
     {"--generate-fish-completion", fish_completion},
 };
 
+bool is_file_or_folder(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0;
+}
+
 // What the words ask to generate; nullopt if they do not.
 std::optional<std::string> generated(const std::vector<std::string>& words) {
   if (words.size() == 2 && words[0] == "--generate-man-page") {
@@ -51,36 +59,35 @@ std::optional<std::string> generated(const std::vector<std::string>& words) {
   return std::nullopt;
 }
 
-// A file in place of a command is most likely a result, or a recording.
 int unknown_command(const std::string& word) {
-  if (is_regular_file(normal_path(word))) {
-    const bool is_csv = word.find(".csv") != std::string::npos;
-    return usage_fault("aggregate-power",
-                       fmt::format("'{0}' is a file, not a command: did you mean 'aggregate-power "
-                                   "{1} {0}'?",
-                                   printable(word), is_csv ? "inspect" : "measure"));
-  }
   const auto names = command_names();
   const std::string near = did_you_mean(word, std::vector<std::string>(names.begin(), names.end()));
-  const std::string known = fmt::format("; known: {}, or options alone", fmt::join(names, ", "));
+  const std::string known =
+      fmt::format(", and there is no file of this name; known: {}", fmt::join(names, ", "));
   return usage_fault("aggregate-power",
                      fmt::format("unknown command '{}'{}", word, near.empty() ? known : near));
 }
 
 int run(const std::vector<std::string>& words) {
   if (words.empty()) {
-    return usage_fault(
-        "aggregate-power",
-        fmt::format("expected --bench-result FILE --agg-result FILE, or a command: {}",
-                    fmt::join(command_names(), ", ")));
+    print(stdout, overview());
+    return 2;
+  }
+  if (words.size() == 1 && (words[0] == "-h" || words[0] == "--help")) {
+    print(stdout, overview());
+    return 0;
   }
   if (const auto text = generated(words)) {
     print(stdout, *text);
     return 0;
   }
-  if (words[0].starts_with('-')) return run_command(make_command(command_rows().front()), words);
+  if (words[0].starts_with('-')) return run_command(make_command(*find_command("patch")), words);
   if (const CommandRow* const row = find_command(words[0])) {
     return run_command(make_command(*row), {words.begin() + 1, words.end()});
+  }
+  // Files without a command are measured.
+  if (is_file_or_folder(normal_path(words[0]))) {
+    return run_command(make_command(*find_command("measure")), words);
   }
   return unknown_command(words[0]);
 }

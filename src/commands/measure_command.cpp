@@ -13,6 +13,7 @@
 #include "commands/shared_options.h"
 #include "loads/selection.h"
 #include "runs/measure.h"
+#include "runs/run_files.h"
 
 namespace aggregate_power {
 namespace {
@@ -32,12 +33,13 @@ void settle_measure(RunSpec& request, const Options& options) {
   settle_given_load(options, request.given);
   settle_request_options(options, request);
   const GivenLoad& given = request.given;
+  find_result(request);
   const bool is_csv = request.bench_result.find(".csv") != std::string::npos;
   if (is_csv && given.start_unix_s && (given.end_unix_s || given.duration_s)) {
     request.telemetry.insert(request.telemetry.begin(), std::exchange(request.bench_result, {}));
   } else if (is_csv) {
     throw Error(fmt::format(
-        "measure: {} looks like a recording: name the load generator's result before it, or give --start and --end",
+        "measure: {} looks like a recording: name the load generator's result, too, or give --start and --end",
         printable(request.bench_result, 200)));
   }
   if (request.bench_result.empty() && !request.given.has_window()) {
@@ -59,11 +61,12 @@ Command measure_command() {
                          {"--bench-result", "RESULT without an option's name"},
                          {"--agg-result", "--out"}};
   Options& options = command.options;
-  options.positional("RESULT", into_optional_path(request->bench_result),
-                     "What the load generator wrote; without it give --start and --end");
+  options.positional(
+      "RESULT", into_optional_path(request->bench_result),
+      "What the load generator wrote, in any order with the recordings; without it give --start and --end");
   options.positionals(
       "TELEMETRY", into_paths(request->telemetry),
-      "Recordings of the run, one for each host (default: $GPU_METRICS_CSV, else gpu_metrics.csv beside RESULT, here or in /workspace)");
+      "Recordings of the run, one for each host (default: $GPU_METRICS_CSV, else gpu_metrics.csv beside RESULT, here or in /workspace, else the only recording beside RESULT)");
   options.list("--telemetry", "FILE", into_paths(request->telemetry),
                "A recording; may be repeated");
   Option& select = add_select(options, *request);

@@ -53,6 +53,8 @@ CLI::Option* declare(CLI::App& app, Option& option) {
   switch (option.kind) {
     case Option::Kind::help:
       return app.set_help_flag(option.name, option.help);
+    case Option::Kind::help_all:
+      return app.set_help_all_flag(option.name, option.help);
     case Option::Kind::version:
       return app.set_version_flag(option.name, "", option.help);
     case Option::Kind::flag:
@@ -264,6 +266,9 @@ Option& Option::late() {
 
 Options::Options() {
   add(Option::Kind::help, "-h,--help", "Print this help message and exit");
+  Option& all = add(Option::Kind::help_all, "--help-all", "Print all options and exit");
+  all.is_of_every_command = true;
+  all.is_whole_word = true;
   add(Option::Kind::version, "-V,--version", "Print the version and exit").is_of_every_command =
       true;
   add(Option::Kind::flag, kQuiet, "Print errors only, and what --json asks for")
@@ -343,6 +348,8 @@ Options::Outcome Options::parse(const std::vector<std::string>& words) {
     return Outcome::values;
   } catch (const CLI::CallForHelp&) {
     return Outcome::help;
+  } catch (const CLI::CallForAllHelp&) {
+    return Outcome::help_all;
   } catch (const CLI::CallForVersion&) {
     return Outcome::version;
   } catch (const CLI::ParseError& error) {

@@ -52,6 +52,7 @@ struct Option {
     positional,   // one value, without the option's name
     positionals,  // at least one
     help,
+    help_all,
     version
   };
 
@@ -71,6 +72,7 @@ struct Option {
   bool gathers_words = false;  // each following word that is no option is a value as well
   // --version and --quiet: abbreviations mean them only if nothing else fits.
   bool is_of_every_command = false;
+  bool is_whole_word = false;      // it has no abbreviations
   std::string doubt;               // about its default from the environment, for people
   std::vector<std::string> given;  // the values on the command line, after parsing
 
@@ -98,7 +100,7 @@ struct UsageError : std::runtime_error {
 
 class Options {
  public:
-  Options();  // only those that every command has: --help, --version, --quiet
+  Options();  // only those that every command has: --help, --help-all, --version, --quiet
 
   // Each declares an option and returns it, so that the caller can refine it.
   Option& flag(const std::string& name, bool& value, const std::string& help);
@@ -120,7 +122,7 @@ class Options {
   std::string text(const std::string& name) const;
   bool is_quiet() const;  // --quiet was given
 
-  enum class Outcome { values, help, version };
+  enum class Outcome { values, help, help_all, version };
   // Parses words in which each option has its full name and its value is the next word. Throws
   // UsageError.
   Outcome parse(const std::vector<std::string>& words);

@@ -10,6 +10,8 @@
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
 #include "base/files/near_file.h"
+#include "base/files/path.h"
+#include "base/text/unicode.h"
 #include "commands/command.h"
 #include "commands/given_load.h"
 #include "commands/output.h"
@@ -18,6 +20,7 @@
 #include "drawing/svg.h"
 #include "drawing/terminal_picture.h"
 #include "runs/plot.h"
+#include "runs/run_files.h"
 
 namespace aggregate_power {
 namespace {
@@ -94,8 +97,29 @@ int run_plot(const PlotOptions& options) {
   }
 }
 
+// The format that a file's name means; a picture that the program cannot draw is wrong use.
+void settle_format(PlotOptions& plot) {
+  if (!plot.is_to_file() || plot.in_terminal) return;
+  const std::string_view name = last_name(plot.out);
+  const std::size_t dot = name.rfind('.');
+  const std::string end = dot == name.npos ? "" : lower_ascii(name.substr(dot + 1));
+  constexpr std::string_view kOtherPictures[] = {"png", "jpg", "jpeg", "webp", "gif", "pdf",
+                                                 "eps", "ps",  "bmp",  "tif",  "tiff"};
+  if (std::ranges::find(kOtherPictures, end) != std::end(kOtherPictures)) {
+    throw Error(fmt::format(
+        "--out: {}: only .svg (or --format csv|json) can be written; a browser turns an SVG into a picture of another kind",
+        printable_path(plot.out)));
+  }
+  if (plot.format) return;
+  for (const PlotFormat format : {PlotFormat::csv, PlotFormat::json}) {
+    if (end == kPlotFormats[static_cast<int>(format)]) plot.format = format;
+  }
+}
+
 void settle_plot(PlotOptions& plot, const Options& options) {
   RunSpec& request = plot.request;
+  settle_format(plot);
+  find_result(request);
   settle_given_load(options, request.given);
   if (request.bench_result.empty() && request.given.has_window() &&
       !(request.given.start_unix_s && request.given.end_unix_s) && !request.given.duration_s) {
@@ -116,8 +140,9 @@ void add_output(Options& options, PlotOptions& plot) {
     return true;
   };
   options
-      .value("--format", "FORMAT", take_format,
-             "svg, or the points that it draws as csv or json (default: svg)")
+      .value(
+          "--format", "FORMAT", take_format,
+          "svg, or the points that it draws as csv or json (default: by the name of --out, else svg)")
       .one_of({"svg", "csv", "json"});
   options
       .flag(
@@ -136,7 +161,7 @@ Command plot_command() {
   Options& options = command.options;
   options.positionals(
       "TELEMETRY", into_paths(request->telemetry),
-      "Recordings; - is standard input (default: $GPU_METRICS_CSV, else the first of gpu_metrics.csv and /workspace/gpu_metrics.csv that exists)");
+      "Recordings, and the load generator's result, in any order; - is standard input (default: $GPU_METRICS_CSV, else the first of gpu_metrics.csv and /workspace/gpu_metrics.csv that exists)");
   options.list("--telemetry", "FILE", into_paths(request->telemetry),
                "A recording; may be repeated, as for hosts");
   options.value(

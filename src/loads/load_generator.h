@@ -26,6 +26,7 @@ struct LoadGenerator {
   // The benchmarks in it. Faults are reasons, never exceptions, except what the files throw.
   std::vector<LoadReading> (*read)(const LoadFiles& files) = nullptr;  // null: by the format
   const ResultFormat* format = nullptr;
+  bool is_recording = false;  // it is named here for people who take it for a result
 };
 
 std::span<const LoadGenerator> load_generators();

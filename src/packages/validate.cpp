@@ -15,43 +15,12 @@
 #include "packages/findings.h"
 #include "packages/manifest.h"
 #include "packages/package.h"
+#include "packages/package_codes.h"
 #include "packages/read_manifest.h"
 
 namespace aggregate_power::packages {
 namespace {
 
-// What the files of a package show, and what only its recorder has seen.
-constexpr std::string_view kDiskCodes[] = {"samples_csv_missing",
-                                           "samples_csv_header_mismatch",
-                                           "samples_csv_malformed",
-                                           "duplicate_sample_row",
-                                           "timestamp_non_monotonic",
-                                           "expected_device_missing",
-                                           "unexpected_device",
-                                           "gpu_uuid_changed",
-                                           "conflicting_worker_roles",
-                                           "conflicting_het_groups",
-                                           "measurement_window_duplicate",
-                                           "measurement_window_missing",
-                                           "measurement_window_incomplete",
-                                           "measurement_window_result_missing",
-                                           "measurement_window_result_mismatch",
-                                           "measurement_window_clock_mismatch",
-                                           "measurement_window_not_bracketed",
-                                           "sample_gap_exceeded",
-                                           "sample_loss_exceeded",
-                                           "measurement_window_artifact_path_invalid",
-                                           "measurement_window_malformed",
-                                           "measurement_window_unexpected",
-                                           "measurement_window_result_path_invalid"};
-constexpr std::string_view kRuntimeCodes[] = {
-    "exporter_startup_timeout",   "exporter_launch_failed",     "exporter_exited",
-    "endpoint_timeout",           "endpoint_http_error",        "endpoint_parse_error",
-    "endpoint_resolution_failed", "power_metric_missing",       "duplicate_power_metric",
-    "gpu_index_missing",          "gpu_uuid_missing",           "invalid_power_value",
-    "mig_instance_unsupported",   "samples_digest_unavailable", "collector_exception",
-    "collector_interrupted",      "collector_join_timeout",     "benchmark_child_reap_timeout",
-    "clock_sync_unverified",      "sample_schedule_overrun"};
 // With these no package is publishable, required or not.
 constexpr std::string_view kNeverPublished[] = {"exporter_launch_failed",
                                                 "endpoint_resolution_failed"};
@@ -119,7 +88,7 @@ void warn_of_codes(const JsonValue& manifest, std::vector<std::string>& warnings
   for (const JsonValue& code : manifest.at("reason_codes").items) {
     if (!code.is_string()) continue;
     has_duplicates |= !met.insert(code.text).second;
-    if (!is_one_of(kDiskCodes, code.text) && !is_one_of(kRuntimeCodes, code.text)) {
+    if (!is_disk_code(code.text) && !is_runtime_code(code.text)) {
       unknown.insert(code.shown());
     }
   }
@@ -153,7 +122,7 @@ std::set<std::string> recomputed_codes(const Package& package) {
   std::set<std::string> codes;
   for (const PackageFault& fault : package.faults) {
     const std::string code = fault.text.substr(0, fault.text.find_first_of(" :"));
-    if (is_one_of(kDiskCodes, code)) codes.insert(code);
+    if (is_disk_code(code)) codes.insert(code);
   }
   for (const WindowValidation& window : package.validations) {
     codes.insert(window.codes.begin(), window.codes.end());
@@ -165,7 +134,7 @@ std::set<std::string> recomputed_codes(const Package& package) {
 std::set<std::string> stored_codes(const JsonValue& manifest) {
   std::set<std::string> codes;
   for (const JsonValue& code : manifest.at("reason_codes").items) {
-    if (code.is_string() && is_one_of(kDiskCodes, code.text)) codes.insert(code.text);
+    if (code.is_string() && is_disk_code(code.text)) codes.insert(code.text);
   }
   return codes;
 }

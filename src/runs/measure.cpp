@@ -32,7 +32,7 @@
 #include "runs/option_codec.h"
 #include "runs/repeated_recordings.h"
 #include "runs/request_run.h"
-#include "runs/run_kinds.h"
+#include "runs/run_files.h"
 #include "runs/sensor_readings.h"
 #include "runs/window.h"
 
@@ -43,20 +43,9 @@ constexpr Reason kCountFaults[] = {Reason::invalid_successful_query_count,
                                    Reason::invalid_input_token_count,
                                    Reason::invalid_output_token_count};
 
-std::vector<std::string> telemetry_of(const RunSpec& request) {
-  if (!request.telemetry.empty()) return request.telemetry;
-  const char* const named = std::getenv("GPU_METRICS_CSV");
-  const bool is_named = named != nullptr && *named != '\0';
-  if (!is_named && !request.bench_result.empty()) {
-    std::string near = beside(request.bench_result, "gpu_metrics.csv");
-    if (is_regular_file(near)) return {std::move(near)};
-  }
-  return {find_telemetry()};
-}
-
 RequestRun requests_of_measure(const RunSpec& request) {
   std::vector<std::string> inputs;
-  for (const std::string& telemetry : telemetry_of(request)) {
+  for (const std::string& telemetry : request.telemetry) {
     std::ranges::move(with_side_files(telemetry), std::back_inserter(inputs));
     std::ranges::move(model_files_beside(telemetry), std::back_inserter(inputs));
   }
@@ -146,7 +135,7 @@ void refuse_other_count(const LoadReading& load, Result& result) {
 
 RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
                              LoadReading reading) {
-  const std::vector<std::string> paths = telemetry_of(request);
+  const std::vector<std::string>& paths = request.telemetry;
   RunRecordings recordings(paths, request);
   Recording& recording = recordings.open.front();
   PlacedLoad placed = placed_load(std::move(reading), recording, any_window(request));
@@ -246,11 +235,11 @@ void write_new(const RunSpec& request, RunReport& run, MeasureReport& report) {
   }
   target.aggregate_text = text + "\n}\n";
   target.record_path = record_beside(request.out);
-  target.inputs = telemetry_of(request);
+  target.inputs = request.telemetry;
   if (!request.bench_result.empty()) target.inputs.push_back(request.bench_result);
   if (!request.requests.file.empty()) target.inputs.push_back(requests_path(request.requests.file));
   if (request.uncertainty.is_wanted) {
-    for (const std::string& telemetry : telemetry_of(request)) {
+    for (const std::string& telemetry : request.telemetry) {
       std::ranges::move(model_files_beside(telemetry), std::back_inserter(target.inputs));
     }
   }
@@ -274,8 +263,9 @@ void write_new(const RunSpec& request, RunReport& run, MeasureReport& report) {
 
 }  // namespace
 
-MeasureReport measure_run(const RunSpec& request) {
+MeasureReport measure_run(RunSpec request) {
   MeasureReport report;
+  request.telemetry = recordings_near(request);
   std::vector<RunReport> runs;
   refuse_repeated_recordings(request.telemetry);
   if (request.telemetry.size() > 1) {
@@ -318,7 +308,7 @@ MeasureReport measure_run(const RunSpec& request) {
   });
   report.exit_status = is_missing ? 2 : is_valid ? 0 : 1;
   if (is_missing) {
-    for (const std::string& telemetry : telemetry_of(request)) {
+    for (const std::string& telemetry : request.telemetry) {
       const std::string near = missing_file_hint(telemetry);
       if (!near.empty()) report.err.push_back(near);
     }

@@ -18,6 +18,6 @@ struct MeasureReport {
   std::vector<std::string> refusals;  // why runs are not valid, which `out` says too
 };
 
-MeasureReport measure_run(const RunSpec& request);
+MeasureReport measure_run(RunSpec request);
 
 }  // namespace aggregate_power

@@ -20,7 +20,7 @@
 #include "runs/evaluate.h"
 #include "runs/extras.h"
 #include "runs/repeated_recordings.h"
-#include "runs/run_kinds.h"
+#include "runs/run_files.h"
 #include "runs/window.h"
 
 namespace aggregate_power {
@@ -327,7 +327,7 @@ void plot_whole(const RunSpec& request, const std::vector<std::string>& paths, P
 }  // namespace
 
 PlottedRun plotted_run(const RunSpec& request) {
-  const std::vector<std::string> paths = recordings_of(request);
+  const std::vector<std::string> paths = recordings_near(request);
   check_plot_output(request, paths);
   refuse_repeated_recordings(paths);
   PlottedRun run;

@@ -8,16 +8,26 @@
 
 #include "commands/completion.h"
 #include "commands/manual.h"
+#include "commands/overview.h"
 
 namespace aggregate_power {
 namespace commands_test {
 
-TEST(CommandsTest, AreFoundByNameButForTheProgramItself) {
-  EXPECT_EQ(command_rows().front().name, "");
+TEST(CommandsTest, AreFoundByName) {
   EXPECT_EQ(find_command(""), nullptr);
   EXPECT_EQ(find_command("bogus"), nullptr);
   ASSERT_NE(find_command("backfill"), nullptr);
   EXPECT_EQ(make_command(*find_command("backfill")).name, "aggregate-power backfill");
+}
+
+TEST(CommandsTest, FitOnOneScreen) {
+  const std::string text = overview();
+  EXPECT_LE(std::ranges::count(text, '\n'), 30);
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    EXPECT_LE(end - begin, 70) << text.substr(begin, end - begin);
+    begin = end + 1;
+  }
 }
 
 TEST(CommandsTest, AreSortedByName) { EXPECT_TRUE(std::ranges::is_sorted(command_names())); }
@@ -29,6 +39,10 @@ TEST(CommandsTest, SayAllThatTheirHelpShows) {
     EXPECT_FALSE(command.examples.empty()) << command.name;
     EXPECT_FALSE(command.exit_statuses.empty()) << command.name;
     EXPECT_TRUE(command.run) << command.name;
+    EXPECT_LE(command.common.size(), 12) << command.name;
+    for (const std::string& name : command.common) {
+      EXPECT_TRUE(std::ranges::count(command.options.all(), name, &Option::long_name)) << name;
+    }
   }
 }
 
@@ -50,11 +64,10 @@ TEST(CommandsTest, HaveEachOptionOnceAndNameOnlyThoseThatTheyHave) {
   }
 }
 
-TEST(CommandsTest, AreInTheUsageTheManualAndTheCompletion) {
-  const std::string usage = all_commands().front().usage;
-  for (const CommandRow& row : command_rows().subspan(1)) {
+TEST(CommandsTest, AreInTheOverviewTheManualAndTheCompletion) {
+  for (const CommandRow& row : command_rows()) {
     const std::string name(row.name);
-    EXPECT_NE(usage.find("aggregate-power " + name + " " + std::string(row.usage)), usage.npos);
+    EXPECT_NE(overview().find(" " + name + " "), std::string::npos) << name;
     EXPECT_NE(man_page().find(".SS aggregate\\-power " + name + "\n"), std::string::npos) << name;
     EXPECT_NE(bash_completion().find("    " + name + ":*) options="), std::string::npos) << name;
   }

@@ -175,11 +175,11 @@ def test_examples(folder):
 def options():
     """Each command with the options that take a value, from its own help."""
     text = run(["--generate-bash-completion"], ".")[1]
-    commands = [""] + sorted(set(re.findall(r"^ +aggregate-power ([a-z]+) ", run(["--help"], ".")[1].replace("usage:", "      "), re.M)))
+    commands = [""] + sorted(set(re.findall(r"(?m)^    ([a-z]+):\*\) options", text)))
     assert text and len(commands) > 15
     for command in commands:
         words = [command] if command else []
-        for option in sorted(set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)[ =]", run([*words, "--help"], ".")[1], re.M))):
+        for option in sorted(set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)[ =]", run([command or "patch", "--help-all"], ".")[1], re.M))):
             yield words, option
 
 

@@ -30,8 +30,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("AGGREGATE_POWER", ROOT / "build" / "aggregate-power")).resolve()
 BUILD = PROGRAM.parent
 RUN = ROOT / "testdata" / "runs" / "b200"
-COMMANDS = ["agentic", "attribute", "backfill", "compare", "doctor", "explain", "export", "help", "inspect", "measure", "multinode", "plot",
-            "recommend", "report", "retract", "synthesize", "verify", "windows"]
+COMMANDS = ["agentic", "attribute", "backfill", "compare", "doctor", "explain", "export", "help", "inspect", "measure", "multinode",
+            "patch", "plot", "recommend", "report", "retract", "synthesize", "verify", "windows"]
 ENVIRONMENT = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "TZ": "UTC", "HOME": "/", "LC_ALL": "C.UTF-8"}
 AGGREGATE = ["--csv", "gpu_metrics.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",
              "--expected-num-gpus", "8"]
@@ -85,19 +85,22 @@ def too_long(text, columns=80):
 # ---- Wrong use.
 
 def misspelt(folder):
-    see = "see 'aggregate-power --help'"
+    see = "see 'aggregate-power patch --help'"
+    of_all = "see 'aggregate-power --help'"
     cases = [
         (["--bench-reslt", "x"], f"unknown option '--bench-reslt': did you mean --bench-result? {see}"),
         (["-bench-result", "x"], f"unknown option '-bench-result': did you mean --bench-result? {see}"),
         (["--xyzzy"], f"unknown option '--xyzzy'; {see}"),
         (["-x"], f"unknown option '-x'; {see}"),
-        (["inspct", "a.csv"], f"unknown command 'inspct': did you mean inspect? {see}"),
-        (["frobnicate"], f"unknown command 'frobnicate'; known: {', '.join(COMMANDS)}, or options alone; {see}"),
+        (["inspct", "a.csv"], f"unknown command 'inspct': did you mean inspect? {of_all}"),
+        (["frobnicate"], "unknown command 'frobnicate', and there is no file of this name; known: "
+                         f"{', '.join(COMMANDS)}; {of_all}"),
         (["backfill", "x", "--dryrun"],
          "unknown option '--dryrun': did you mean --dry-run? see 'aggregate-power backfill --help'"),
         (["inspect", "a.csv", "--timezon", "UTC", "--jsn"],
          "unknown option '--jsn': did you mean --json? see 'aggregate-power inspect --help'"),
-        (["help", "resons"], "unknown topic 'resons': did you mean reasons?"),
+        (["help", "resons"], "no page has 'resons': did you mean reasons?"),
+        (["help", "xyzzy", "plugh"], "no page has 'xyzzy plugh'; 'aggregate-power help topics' lists them"),
         (["explain", "sampling_gap_exceded"],
          "unknown code 'sampling_gap_exceded': did you mean sampling_gap_exceeded?"),
         (["explain", "nonsense"], "unknown code 'nonsense'; 'aggregate-power explain' lists all"),
@@ -111,13 +114,10 @@ def other_words(folder):
     (folder / "vllm.json").write_text("{}")
     (folder / "gpu_metrics.csv").write_text("timestamp,gpu,power_w\n1,0,100\n")
     cases = [
-        (["vllm.json"], "'vllm.json' is a file, not a command: did you mean 'aggregate-power measure vllm.json'? "
-                        "see 'aggregate-power --help'"),
-        (["gpu_metrics.csv"], "'gpu_metrics.csv' is a file, not a command: did you mean "
-                              "'aggregate-power inspect gpu_metrics.csv'? see 'aggregate-power --help'"),
+        (["gpu_metrics.csv"], "measure: gpu_metrics.csv looks like a recording: name the load generator's result, too, "
+                              "or give --start and --end"),
         (["measure", "--csv", "gpu_metrics.csv"],
          "unknown option '--csv': did you mean --telemetry? see 'aggregate-power measure --help'"),
-        (["help", "frobnicate"], None),
     ]
     zones = {"+2": "'+02:00'", "-7": "'-07:00'", "+5:30": "'+05:30'", "UTC+2": "'+02:00'", "utc": "'UTC'",
              "PDT": "'America/Los_Angeles' or '-07:00'", "CEST": "'Europe/Berlin' or '+02:00'"}
@@ -176,7 +176,7 @@ def commands_in_pages(folder):
 
 def one_line(folder):
     """Whatever is wrong, the answer is one line."""
-    wrong = [[], ["--csv"], ["--csv", "a"], ["--schema-version", "3"], ["--help=1"], ["--time", "UTC"], ["backfill"],
+    wrong = [["--csv"], ["--csv", "a"], ["--schema-version", "3"], ["--help=1"], ["--time", "UTC"], ["backfill"],
              ["backfill", "x", "--jobs", "0"], ["backfill", "x", "--json", "--list", "failed"], ["inspect"],
              ["inspect", "a", "b"], ["multinode"], ["agentic", "--result-dir", ""], ["synthesize", "--phase", "1"],
              ["help", "run", "run"], ["explain", "--nothing"], ["help", "--quiet=1"]]
@@ -195,12 +195,59 @@ def abbreviations(folder):
 
 
 def short_options(folder):
-    for command in [[], *([name] for name in COMMANDS)]:
+    for command in ([name] for name in COMMANDS):
         same(f"{command} -h", run(*command, "--help"), run(*command, "-h"))
         same(f"{command} -V", run("--version"), run(*command, "-V"))
         same(f"{command} --version", run("--version"), run(*command, "--version"))
         for option in ("-h,--help", "-V,--version", "-q,--quiet"):
-            same(f"{command}: {option} in the help", 1, run(*command, "--help")[1].count(f"\n  {option} "))
+            same(f"{command}: {option} in the help", 1, run(*command, "--help-all")[1].count(f"\n  {option} "))
+
+
+def overview(folder):
+    """Nothing, -h and help print one screen; each command has a line, and fewer options than it has."""
+    status, text, _ = run()
+    same("without a word", (2, True), (status, text.count("\n") <= 30))
+    for words in (["-h"], ["--help"], ["help"]):
+        same(" ".join(words), (0, text, ""), run(*words))
+    for name in COMMANDS:
+        same(f"a line for {name}", 1, len(re.findall(rf"(?m)^.{{10}}{name} +[a-zA-Z]", text)))
+        short, whole = (run(name, option)[1] for option in ("--help", "--help-all"))
+        shown = [set(re.findall(r"(?m)^  (?:-\w,)?(--[a-z-]+)", part)) for part in (short, whole)]
+        same(f"options of {name} --help", True, shown[0] <= shown[1] and len(shown[0]) <= 18)
+
+
+def files_in_any_order(folder):
+    """A result and its recording, with or without a command, in either order, or the result alone."""
+    for name in ("vllm.json", "gpu_metrics.csv"):
+        shutil.copy(ROOT / "testdata" / "results" / name, folder / name)
+    (folder / "gpu_metrics.csv").rename(folder / "power.csv")
+    wanted = run("measure", "vllm.json", "power.csv", folder=folder)
+    same("measured", (0, True), (wanted[0], "valid         yes" in wanted[1]))
+    for words in (["vllm.json", "power.csv"], ["power.csv", "vllm.json"], ["measure", "power.csv", "vllm.json"],
+                  ["vllm.json"]):
+        same(" ".join(words), wanted, run(*words, folder=folder))
+    drawn = run("plot", "power.csv", "--bench-result", "vllm.json", "--window", "estimated", "--format", "json",
+                folder=folder)
+    for words in (["power.csv", "vllm.json"], ["vllm.json", "power.csv"]):
+        same(f"plot {words}", drawn, run("plot", *words, "--window", "estimated", "--format", "json", folder=folder))
+    shutil.copy(folder / "power.csv", folder / "other.csv")
+    status, out, err = run("vllm.json", folder=folder)
+    same("two recordings beside it", (2, ""), (status, out))
+    for command in re.findall(r"'aggregate-power ([^']*)'", err):
+        same(command, 0, run(*command.split(), folder=folder)[0])
+    same("both are named", 2, err.count("'aggregate-power measure "))
+
+
+def search(folder):
+    """Words that people try lead to a page; a code leads to its explanation."""
+    same("a code", run("explain", "sampling_gap_exceeded"), run("help", "sampling_gap_exceeded"))
+    same("a package's code", True, "chrony" in run("help", "clock_sync_unverified")[1])
+    for words in (["monitor"], ["energy"], ["codecarbon"], ["wandb"], ["power", "limit"], ["docker"], ["slurm"],
+                  ["Kubernetes"], ["mlflow"]):
+        status, text, _ = run("help", *words)
+        same(f"help {words}", (0, True), (status, " ".join(words).lower() in text.lower()))
+        named = re.findall(r"(?m)^(?:  )?help ([a-z-]+):? ", text)
+        same(f"pages of {words}", (True, True), (len(named) > 0, all(run("help", name)[0] == 0 for name in set(named))))
 
 
 # ---- Explanations.
@@ -214,7 +261,8 @@ def rows_of_reasons():
 def rows_of_words():
     """Of the objects' words, in the order of the list."""
     rows = []
-    for path in ("model/verdict.cpp", "energy/energy_interval.cpp", "model/assumption.cpp", "model/refusal.cpp"):
+    for path in ("model/verdict.cpp", "energy/energy_interval.cpp", "model/assumption.cpp", "model/refusal.cpp",
+                 "packages/package_codes.cpp"):
         source = (ROOT / "src" / path).read_text()
         text = r'"((?:[^"\\]|\\.)*)"'
         rows.append(re.findall(rf"{{{text},\s*{text},\s*{text}}}", source))
@@ -232,7 +280,7 @@ def explain(folder):
     same("explain --json", [dict(zip(("code", "meaning", "causes", "remedy"),
                                      (part.replace("`", "") for part in row))) for row in rows], found[:len(rows)])
     verdicts, *others = rows_of_words()
-    same("all words were found", [18, 14, 13, 24], [len(words) for words in [verdicts, *others]])
+    same("all words were found", [18, 14, 13, 24, 43], [len(words) for words in [verdicts, *others]])
     words = [word for part in [verdicts, *others] for word in part]
     same("verdicts", plain_words(verdicts), found[len(rows):len(rows) + len(verdicts)])
     told = found[len(rows) + len(verdicts):]
@@ -347,13 +395,13 @@ def tables(folder):
 def examples_are_commands(folder):
     """A shell reads each example of the help as one command, in however many lines it is."""
     for command in [[], *([name] for name in COMMANDS)]:
-        text = run(*command, "--help")[1].split("\nExamples:\n")[1].split("\n\n")[0]
+        text = run(*(command or ["patch"]), "--help")[1].split("\nExamples:\n")[1].split("\n\n")[0]
         for line in text.replace("\\\n", " ").splitlines():
             same(f"an example of {command}", True, line.startswith("  aggregate-power"))
 
 
 def colours(folder):
-    red = "aggregate-power: \x1b[31merror:\x1b[0m unknown option '-x'; see 'aggregate-power --help'\n"
+    red = "aggregate-power: \x1b[31merror:\x1b[0m unknown option '-x'; see 'aggregate-power patch --help'\n"
     plain = red.replace("\x1b[31m", "").replace("\x1b[0m", "")
     same("an error on a terminal", red, on_terminal("-x"))
     same("NO_COLOR", plain, on_terminal("-x", NO_COLOR="1"))

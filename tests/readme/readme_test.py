@@ -188,7 +188,7 @@ def run_faults(count, folder):
 
 
 def help_of(*command):
-    return subprocess.run([PROGRAM, *command, "--help"], capture_output=True, text=True).stdout
+    return subprocess.run([PROGRAM, *command, "--help-all"], capture_output=True, text=True).stdout
 
 
 def keys_of(value, but=()):
@@ -291,7 +291,7 @@ def check_pages(count):
     lines = README.count("\n")
     count.check("the README's length", *([] if lines <= MOST_README_LINES else [f"{lines} lines"]))
     count.none("pages that are too long", {name for name, text in PAGES.items() if len(text.encode()) >= MOST_PAGE_BYTES})
-    listed = help_on()
+    listed = help_on("topics")
     count.same("the topics that are listed", set(PAGES), set(re.findall(r"(?m)^  ([a-z-]+) ", listed.stdout)))
     count.none("topics that the README does not name",
                {name for name in PAGES if f"(src/help/{name}.md)" not in README
@@ -307,12 +307,10 @@ def check_pages(count):
         starts = page.stdout.startswith(title[2:] + "\n") and "<!--" not in page.stdout and "prints this table" not in page.stdout
         count.check(f"help {name} prints the page", *([] if starts else [page.stdout, page.stderr]))
     topics = ", ".join(re.findall(r"(?m)^  ([a-z-]+) ", listed.stdout))
-    for command in ("help", "--generate-man-page"):
-        for topic, answer in (("reason", ": did you mean reasons?"), ("nothing", f"; known: {topics}")):
-            unknown = subprocess.run([PROGRAM, command, topic], capture_output=True, text=True)
-            count.same(f"an unknown topic {topic} of {command}",
-                       (2, "", f"aggregate-power: error: unknown topic '{topic}'{answer}\n"),
-                       (unknown.returncode, unknown.stdout, unknown.stderr))
+    for topic, answer in (("reason", ": did you mean reasons?"), ("nothing", f"; known: {topics}")):
+        unknown = subprocess.run([PROGRAM, "--generate-man-page", topic], capture_output=True, text=True)
+        count.same(f"an unknown topic {topic}", (2, "", f"aggregate-power: error: unknown topic '{topic}'{answer}\n"),
+                   (unknown.returncode, unknown.stdout, unknown.stderr))
     as_json = json.loads(help_on("--json").stdout)
     count.same("the topics as JSON", {name: text.split("\n")[2] for name, text in PAGES.items()},
                {one["topic"]: one["summary"] for one in as_json})

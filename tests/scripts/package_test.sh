@@ -90,9 +90,9 @@ for section in NAME SYNOPSIS COMMANDS 'EXIT STATUS' ENVIRONMENT FILES 'REASON CO
   same "the man page's $section" 1 "$(grep -c "^\.SH $section\$" "$page")"
 done
 # Every option of the help is in the page.
-for command in '' agentic inspect multinode plot synthesize; do
+for command in patch agentic inspect multinode plot synthesize; do
   # shellcheck disable=SC2086
-  for option in $("$program" $command --help | sed -n 's/^  \(-[hVq],\)\{0,1\}\(--[a-z-]*\).*/\2/p'); do
+  for option in $("$program" $command --help-all | sed -n 's/^  \(-[hVq],\)\{0,1\}\(--[a-z-]*\).*/\2/p'); do
     escaped=$(echo "$option" | sed 's/-/\\\\-/g')
     grep -q "^\\\\fB.*$escaped\\\\fR" "$page" || same "an option in the man page" "$option" "missing"
   done
@@ -100,12 +100,12 @@ done
 part() { sed -n "/^\.SH $1\$/,/^\.SH/s/^\\\\fB\(.*\)\\\\fR\$/\1/p" "$page" | tr '\n' ' '; }  # the names in a section
 same "the man page's variables" "COLUMNS GPU_METRICS_CSV GPU_COUNT LC_ALL, LC_CTYPE, LANG NO_COLOR, TERM POWER_ARTIFACT_DIR POWER_RESULT_ROOT, POWER_PRODUCER_SHA POWER_EXPECTED_CPU_SOURCE REQUIRE_POWER TZ TZDIR " "$(part ENVIRONMENT)"
 same "the man page's commands' statuses" \
-  'aggregate\-power aggregate\-power agentic aggregate\-power attribute aggregate\-power backfill aggregate\-power compare aggregate\-power doctor aggregate\-power explain aggregate\-power export aggregate\-power help aggregate\-power inspect aggregate\-power measure aggregate\-power multinode aggregate\-power plot aggregate\-power recommend aggregate\-power report aggregate\-power retract aggregate\-power synthesize aggregate\-power verify aggregate\-power windows ' "$(part 'EXIT STATUS')"
+  'aggregate\-power agentic aggregate\-power attribute aggregate\-power backfill aggregate\-power compare aggregate\-power doctor aggregate\-power explain aggregate\-power export aggregate\-power help aggregate\-power inspect aggregate\-power measure aggregate\-power multinode aggregate\-power patch aggregate\-power plot aggregate\-power recommend aggregate\-power report aggregate\-power retract aggregate\-power synthesize aggregate\-power verify aggregate\-power windows ' "$(part 'EXIT STATUS')"
 same "the man page's reason codes" \
   "$(sed -n 's/^ *ROW(\([a-z_]*\),.*/\1/p' "$repo/src/model/reason.cpp" | tr '\n' ' ')" \
   "$(part 'REASON CODES')"
 same "a remedy in the man page" 1 "$(grep -c 'allow a longer gap with \\-\\-max\\-sample\\-gap$' "$page")"
-same "the help on reason codes" 1 "$("$program" --help | grep -c "^Reason codes.*'man aggregate-power'")"
+same "the help on reason codes" 1 "$("$program" patch --help | grep -c "^Reason codes.*'man aggregate-power'")"
 if command -v groff >/dev/null 2>&1; then
   same "groff's warnings about the man page" "" "$(groff -man -Tutf8 -ww -z "$page" 2>&1)"
 fi

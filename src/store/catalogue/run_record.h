@@ -42,7 +42,7 @@ struct RunRecord {
   // Of a name that find() does not find: "leads out of STORE, to TARGET ..." if it does; else
   // empty.
   std::string way_out(const std::string& name) const;
-  // Its aggregate: the one that it names or, where that is not there, the one beside it with its
+  // Its aggregate: the one that it names or, where that is not there, the one next to it with its
   // own name (agg_X.json of power_validation_X.json), unless that has other numbers.
   std::optional<StorePath> find_aggregate() const;
   // Of an aggregate that is not found: its name, and how it leads out of the store; nullopt: it

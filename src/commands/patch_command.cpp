@@ -1,4 +1,4 @@
-// aggregate-power without a command's name: one run, from start to end.
+// aggregate-power patch: one run, from start to end. Its name may be left out.
 #include <memory>
 #include <string>
 
@@ -90,7 +90,7 @@ void settle_aggregate(RunSpec& request, const Options& options) {
 
 }  // namespace
 
-Command aggregate_command() {
+Command patch_command() {
   const auto request = std::make_shared<RunSpec>();
   Command command;
   command.first_choice = {"--csv",           "--bench-result",

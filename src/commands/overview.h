@@ -1,0 +1,11 @@
+// What the program is, on one screen.
+#pragma once
+
+#include <string>
+
+namespace aggregate_power {
+
+// At most 30 lines of at most 70 columns: a sentence, examples, and the commands in groups.
+std::string overview();
+
+}  // namespace aggregate_power

@@ -1,0 +1,127 @@
+// Looks into files that the caller has named, and into those beside them.
+#include "runs/run_files.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/file.h"
+#include "base/files/path.h"
+#include "loads/load_generator.h"
+#include "recorders/recording.h"
+#include "recorders/side_files.h"
+#include "runs/run_kinds.h"
+
+namespace aggregate_power {
+namespace {
+
+bool is_recording_file(const std::string& path) {
+  try {
+    const Recording recording(path, std::nullopt, {});
+    if (!recording.faults().empty()) return false;
+    const SeriesFacts facts = recording.open().facts();
+    return facts.has_times() && facts.has_power();
+  } catch (const std::runtime_error&) {  // of the system, or of its content
+    return false;
+  }
+}
+
+// What a benchmark writes, and is no recording however it looks.
+bool is_of_run(std::string_view name) {
+  return name.starts_with("agg_") || name.starts_with("power_validation") ||
+         name.ends_with("_context.json") || name.find("_energy_") != name.npos;
+}
+
+bool may_be_recording(std::string_view name) {
+  constexpr std::string_view kEndings[] = {".csv", ".tsv", ".txt", ".log", ".jsonl", ".json"};
+  for (const std::string_view compression : kCompressions) {
+    if (!compression.empty() && name.ends_with(compression)) {
+      name.remove_suffix(compression.size());
+    }
+  }
+  return !is_of_run(name) &&
+         std::ranges::any_of(kEndings, [&](std::string_view end) { return name.ends_with(end); });
+}
+
+// The files beside a result that may be its recording, by their names.
+std::vector<std::string> candidates_beside(const std::string& result) {
+  constexpr std::size_t kMost = 100;
+  namespace fs = std::filesystem;
+  const std::string folder = fs::path(result).parent_path().string();
+  std::vector<std::string> found;
+  std::error_code fault;
+  for (fs::directory_iterator entry(folder.empty() ? "." : folder, fault), end;
+       !fault && entry != end && found.size() < kMost; entry.increment(fault)) {
+    std::error_code ignored;
+    std::string name = entry->path().filename().string();
+    if (!entry->is_regular_file(ignored) || !may_be_recording(name)) continue;
+    std::string path = join_path(folder, name);
+    if (path != result) found.push_back(std::move(path));
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+// Throws Error if there are several.
+std::optional<std::string> recording_beside(const std::string& result) {
+  std::vector<std::string> found = candidates_beside(result);
+  std::erase_if(found, [](const std::string& path) {
+    return is_result_file(path) || !is_recording_file(path);
+  });
+  if (found.empty()) return std::nullopt;
+  if (found.size() == 1) return std::move(found.front());
+  std::vector<std::string> commands;
+  for (const std::string& path : found) {
+    commands.push_back(fmt::format("'aggregate-power measure {} {}'", printable_path(result),
+                                   printable_path(path)));
+  }
+  throw Error(fmt::format("{}: {} recordings are beside it: choose one: {}", printable_path(result),
+                          found.size(), fmt::join(commands, " or ")));
+}
+
+}  // namespace
+
+bool is_result_file(const std::string& path) {
+  if (path == "-" || !is_regular_file(path)) return false;
+  try {
+    const LoadGenerator* const generator = recognized(load_file(path));
+    return generator != nullptr && !generator->is_recording;
+  } catch (const std::runtime_error&) {
+    return false;
+  }
+}
+
+void find_result(RunSpec& run) {
+  if (!run.bench_result.empty() && is_result_file(run.bench_result)) return;
+  std::vector<std::string> results;
+  std::ranges::copy_if(run.telemetry, std::back_inserter(results), is_result_file);
+  if (results.empty()) return;
+  if (results.size() > 1) {
+    throw Error(fmt::format("{} results are named: choose one of {}", results.size(),
+                            fmt::join(results, ", ")));
+  }
+  std::erase(run.telemetry, results.front());
+  std::string other = std::exchange(run.bench_result, std::move(results.front()));
+  if (!other.empty()) run.telemetry.insert(run.telemetry.begin(), std::move(other));
+}
+
+std::vector<std::string> recordings_near(const RunSpec& run) {
+  if (!run.telemetry.empty() || run.bench_result.empty()) return recordings_of(run);
+  const char* const named = std::getenv("GPU_METRICS_CSV");
+  if (named != nullptr && *named != '\0') return recordings_of(run);
+  std::string usual = beside(run.bench_result, "gpu_metrics.csv");
+  if (is_regular_file(usual)) return {std::move(usual)};
+  std::vector<std::string> here = recordings_of(run);
+  if (is_regular_file(here.front())) return here;
+  if (auto only = recording_beside(run.bench_result)) return {std::move(*only)};
+  return here;
+}
+
+}  // namespace aggregate_power

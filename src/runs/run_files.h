@@ -1,0 +1,24 @@
+// Finds out which file of a run is which by what is in it, so that they may be named in any order,
+// or not at all.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runs/run_options.h"
+
+namespace aggregate_power {
+
+// Whether a file is the result of a load generator. False if it cannot be read.
+bool is_result_file(const std::string& path);
+
+// Where the result is not, or where there is none, and one is among the recordings: that one.
+// Throws Error if there are several.
+void find_result(RunSpec& run);
+
+// The recordings that are given, else $GPU_METRICS_CSV, else gpu_metrics.csv beside the result,
+// here or in /workspace, else the only file beside the result that is a recording of power over
+// time. Throws Error if there are several.
+std::vector<std::string> recordings_near(const RunSpec& run);
+
+}  // namespace aggregate_power
