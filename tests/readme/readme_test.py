@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks that the README, the help pages and the program agree.
 
-* Every ```console block is run, line by line, in one fresh folder for each page: a copy of
+* Every ```console block of the README is run in a plain copy of the checkout, as a newcomer does, and every one of
+  a page, line by line, in one fresh folder for each page: a copy of
   testdata/runs/b200, with copies of testdata/store as `artifacts`, and of testdata's folders `nodes`,
   `agentic`, `agentic_nodes`, `package`, `power-limits`, `rates`, `results` and `traces`, of `publication/sweep` as `sweep`, of `runs/h100-counter`, and of recordings of Zeus
   (`zeus`) and AIPowerMeter (`aipowermeter`, `inference`): "$ " begins a command, "> " goes on with it, the
@@ -33,7 +34,7 @@ HELP = ROOT / "src" / "help"
 PAGES = {path.stem: path.read_text() for path in sorted(HELP.glob("*.md"))}
 ALL = "\n".join([README, *PAGES.values()])
 WORDS = set(re.findall(r"`([^`\n]+)`", re.sub(r"(?ms)^```.*?^```$", "", ALL)))
-MOST_README_LINES = 350
+MOST_README_LINES = 250
 MOST_PAGE_BYTES = 64 * 1024  # of one string, for every compiler
 
 # What the benchmark script of the README calls.
@@ -93,7 +94,12 @@ def environment(*folders):
     return {"PATH": path, "TZ": "UTC", "HOME": os.environ.get("HOME", "/")}
 
 
-def run_console(count, folder, name, text):
+def lay_out_checkout(folder):
+    for name in ("testdata", "scripts", "src"):
+        shutil.copytree(ROOT / name, folder / name)
+
+
+def lay_out_page(folder):
     shutil.copytree(ROOT / "testdata" / "runs" / "b200", folder, dirs_exist_ok=True)
     shutil.copytree(ROOT / "testdata" / "runs" / "h100-counter", folder / "h100-counter")
     shutil.copytree(ROOT / "testdata" / "store", folder / "artifacts")
@@ -104,6 +110,9 @@ def run_console(count, folder, name, text):
     for name in ("zeus", "aipowermeter"):
         shutil.copytree(ROOT / "testdata" / "telemetry" / name, folder / name)
     shutil.copytree(ROOT / "testdata" / "telemetry-written" / "aipowermeter" / "inference", folder / "inference")
+
+
+def run_console(count, folder, name, text):
     for where, command, wanted in console_commands(text):
         result = subprocess.run(["sh", "-c", command], cwd=folder / where, env=environment(PROGRAM.parent),
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -114,6 +123,14 @@ def run_console(count, folder, name, text):
         if result.returncode != 0:
             found += f"(exit status {result.returncode})\n"
         count.same(f"{name}: $ {command}", wanted, found)
+
+
+def compare_picture(count, folder):
+    """The README's picture is what the program draws of the run that it shows."""
+    shown = (folder / "testdata" / "pictures" / "vllm.svg").read_text()
+    subprocess.run([PROGRAM, "plot", "testdata/results/vllm_detailed.json", "testdata/results/gpu_metrics.csv", "--out",
+                    "drawn.svg"], cwd=folder, env=environment(), check=True)
+    count.same("the README's picture", shown, (folder / "drawn.svg").read_text())
 
 
 def run_benchmark_script(count, folder):
@@ -271,7 +288,8 @@ def anchors(text):
 
 
 def check_links(count):
-    for name, folder, text in [("README", ROOT, README), *((name, HELP, text) for name, text in PAGES.items())]:
+    source = ROOT / "src"
+    for name, folder, text in [("README", ROOT, README), ("src/README", source, (source / "README.md").read_text()), *((name, HELP, text) for name, text in PAGES.items())]:
         broken = set()
         for link in re.findall(r"\]\(([^)]+)\)", re.sub(r"(?ms)^```.*?^```$", "", text)):
             path, _, anchor = link.partition("#")
@@ -294,8 +312,7 @@ def check_pages(count):
     listed = help_on("topics")
     count.same("the topics that are listed", set(PAGES), set(re.findall(r"(?m)^  ([a-z-]+) ", listed.stdout)))
     count.none("topics that the README does not name",
-               {name for name in PAGES if f"(src/help/{name}.md)" not in README
-                or f"`aggregate-power help {name}`" not in README})
+               {name for name in PAGES if f"(src/help/{name}.md)" not in README})
     for name, text in PAGES.items():
         title, empty, sentence = text.split("\n")[:3]
         good = title.startswith("# ") and empty == "" and re.fullmatch(r"[A-Z].{,77}\.", sentence)
@@ -366,10 +383,13 @@ def main():
     count = Count()
     for name, text in PAGES.items():
         with tempfile.TemporaryDirectory() as folder:
+            lay_out_page(pathlib.Path(folder))
             run_console(count, pathlib.Path(folder), name, text)
             compare_keys(count, name, pathlib.Path(folder))
     with tempfile.TemporaryDirectory() as folder:
+        lay_out_checkout(pathlib.Path(folder))
         run_console(count, pathlib.Path(folder), "README", README)
+        compare_picture(count, pathlib.Path(folder))
     with tempfile.TemporaryDirectory() as folder:
         check_man_pages(count, pathlib.Path(folder))
     with tempfile.TemporaryDirectory() as folder:
