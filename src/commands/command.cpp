@@ -49,6 +49,9 @@ const Option& option_of(const Command& command, const std::string& word) {
   for (const auto* const among : {&names, &others}) {
     if (std::ranges::find(*among, word) != among->end()) return named(word);
   }
+  for (const Option& option : command.options.all()) {
+    if (option.former == word) return option;
+  }
   const auto matching = [&](const std::vector<std::string>& among) {
     std::vector<std::string> found;
     std::ranges::copy_if(among, std::back_inserter(found), [&](const std::string& name) {

@@ -54,8 +54,9 @@ Command doctor_command() {
              "Shortest phase of the load that is to be told apart from others")
       .check(number_between(1e-6, 1e9));
   options
-      .value("--gpu", "NAME", into(request->gpu),
+      .value("--gpu-model", "NAME", into(request->gpu),
              "Model of the GPUs, such as H100 or MI300X, where no file names it")
+      .formerly("--gpu")
       .check(not_empty());
   options.flag("--json", request->json, "Print one JSON object");
   add_recording_options(options, *request);

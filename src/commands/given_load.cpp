@@ -97,8 +97,9 @@ void add_given_load(Options& options, GivenLoad& given) {
   };
   options.value("--duration", "TIME", into_duration, "How long it took: 60, 60s, 1.5m, 2h")
       .check(good("a time such as 60s", seconds_of));
-  const auto count = [&](const char* name, std::optional<std::int64_t>& into, const char* help) {
-    options.value(name, "N", into_count(into), help)
+  const auto count = [&](const char* name, std::optional<std::int64_t>& into,
+                         const char* help) -> Option& {
+    return options.value(name, "N", into_count(into), help)
         .check(expecting("a whole number above 0", [](const std::string& text) {
           const auto number = python_int(text);
           return number && *number > 0;
@@ -106,7 +107,8 @@ void add_given_load(Options& options, GivenLoad& given) {
   };
   count("--output-tokens", given.output_tokens, "Output tokens, in place of the result's");
   count("--input-tokens", given.input_tokens, "Input tokens, in place of the result's");
-  count("--requests", given.requests, "Successful requests, in place of the result's");
+  count("--request-count", given.requests, "Successful requests, in place of the result's")
+      .formerly("--requests");
 }
 
 }  // namespace aggregate_power

@@ -44,8 +44,9 @@ Command inspect_command() {
       "--sensor", request->with_sensors,
       "Also show what is understood of the power sensors, and what the file shows of them");
   options
-      .value("--gpu", "NAME", into(request->gpu),
+      .value("--gpu-model", "NAME", into(request->gpu),
              "Model of the GPUs, such as H100 or MI300X, where no file names it")
+      .formerly("--gpu")
       .check(not_empty())
       .needs("--sensor");
   add_recording_options(options, *request);
@@ -53,7 +54,7 @@ Command inspect_command() {
       "aggregate-power inspect gpu_metrics.csv\n"
       "aggregate-power inspect gpu_metrics.csv --json --timezone +05:30\n"
       "aggregate-power inspect gpu_metrics.csv --bench-result run.json\n"
-      "aggregate-power inspect gpu_metrics.csv --sensor --gpu H100\n"
+      "aggregate-power inspect gpu_metrics.csv --sensor --gpu-model H100\n"
       "aggregate-power inspect LOGS/power --validate";
   command.exit_statuses =
       "0 a usable power series was read; 1 none was, with the reason and what to do, or the package is not publishable; 2 the file cannot be opened, or wrong options";

@@ -254,6 +254,11 @@ Option& Option::in_group(const std::string& heading) {
   return *this;
 }
 
+Option& Option::formerly(const std::string& earlier) {
+  former = earlier;
+  return *this;
+}
+
 Option& Option::gathers() {
   gathers_words = true;
   return *this;

@@ -73,6 +73,7 @@ struct Option {
   // --version and --quiet: abbreviations mean them only if nothing else fits.
   bool is_of_every_command = false;
   bool is_whole_word = false;      // it has no abbreviations
+  std::string former;              // an earlier name, which stays valid; empty: none
   std::string doubt;               // about its default from the environment, for people
   std::vector<std::string> given;  // the values on the command line, after parsing
 
@@ -87,6 +88,7 @@ struct Option {
   Option& one_of(const std::vector<std::string>& all);  // accepts only these words, and offers them
   Option& needs(const std::string& other);
   Option& excludes(const std::string& other);  // in both directions
+  Option& formerly(const std::string& name);
   Option& in_group(const std::string& heading);
   Option& gathers();
   // Only take_late_values() takes its value, because taking it may throw Error: wrong use that the

@@ -12,8 +12,8 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::pair<CommandGroup, std::string_view> kGroups[] = {
-    {CommandGroup::measure, "measure"}, {CommandGroup::look, "look"},
-    {CommandGroup::decide, "decide"},   {CommandGroup::past, "past runs"},
+    {CommandGroup::measure, "measure"},    {CommandGroup::look, "look"},
+    {CommandGroup::decide, "decide"},      {CommandGroup::past, "past runs"},
     {CommandGroup::pipelines, "pipeline"},
 };
 

@@ -86,20 +86,21 @@ Take into_optional_number(std::optional<double>& number) {
 void add_choice_options(Options& options, RecommendCommandRequest& request) {
   options
       .value(
-          "--objective", "energy|energy-per-token|time|cost",
+          "--objective", "energy|energy-per-token|time|energy-time",
           [&request](const std::string& text) {
             request.question.objective = limit_objective(text);
             return request.question.objective.has_value();
           },
           "What the best limit has least of, for the same work (default: energy-per-token where tokens are known, else energy)")
-      .one_of({"energy", "energy-per-token", "time", "cost"});
+      .one_of({"energy", "energy-per-token", "time", "energy-time", "cost"});
   options
-      .value("--eta", "N", into(request.question.eta),
-             "Of the cost, the share of energy: N x energy + (1 - N) x P_max x time (default: 0.5)")
+      .value(
+          "--eta", "N", into(request.question.eta),
+          "Of energy-time, the share of energy: N x energy + (1 - N) x P_max x time (default: 0.5)")
       .check(number_between(0, 1));
   options
       .value("--max-power", "WATTS", into_optional_number(request.question.max_power_w),
-             "P_max of the cost, all GPUs together (default: the highest limit times the GPUs)")
+             "P_max of energy-time, all GPUs together (default: the highest limit times the GPUs)")
       .check(number_between(0.001, 1e9));
   options
       .value(
@@ -244,7 +245,7 @@ Command recommend_command() {
   command.examples =
       "aggregate-power recommend sweep\n"
       "aggregate-power recommend training_stats.csv inference_stats.csv --json\n"
-      "aggregate-power recommend summary_power_a40.csv --objective cost --eta 0.3\n"
+      "aggregate-power recommend summary_power_a40.csv --objective energy-time --eta 0.3\n"
       "aggregate-power recommend --tokens tokens.csv --samples gpu_metrics.csv --stats-out stats\n"
       "aggregate-power recommend --plan 150:300:25 --run 'run_benchmark >\"$RESULT\"' >sweep.sh";
   command.exit_statuses =

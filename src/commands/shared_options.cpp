@@ -151,8 +151,9 @@ void add_uncertainty_options(Options& options, RunOptions& run) {
       "Put an interval on the energy: adds 'uncertainty' to the audit record; needs schema 2; see 'help uncertainty'");
   options
       .value(
-          "--gpu", "NAME", into(wanted.gpu),
+          "--gpu-model", "NAME", into(wanted.gpu),
           "Model of the GPUs, such as H100 or MI300X, where no file names it; for --uncertainty and --phases")
+      .formerly("--gpu")
       .check(not_empty());
   const auto take_number = [](std::optional<double>& number) {
     return [&number](const std::string& text) { return into(number.emplace())(text); };
@@ -172,7 +173,7 @@ void add_uncertainty_options(Options& options, RunOptions& run) {
 }
 
 void tie_gpu_to_uncertainty(Options& options) {
-  options.at("--gpu").needs("--uncertainty").help =
+  options.at("--gpu-model").needs("--uncertainty").help =
       "Model of the GPUs, such as H100 or MI300X, where no file names it";
 }
 
@@ -269,23 +270,18 @@ Option& add_witness(Options& options, RunOptions& run) {
 
 void add_request_options(Options& options, RunOptions& run, const std::string& otherwise) {
   const std::string help = fmt::format(
-      "result that lists the requests with their times, of any generator that writes them (default: {})",
+      "The result that lists the requests with their times, of any generator that writes them (default: {})",
       otherwise);
-  const auto is_there = std::ranges::find(options.all(), "--requests", &Option::name);
-  if (is_there == options.all().end()) {
-    options.value("--requests", "FILE", into_path(run.requests.file), "The " + help)
-        .check(not_empty());
-  } else {
-    Option& count = options.at("--requests");
-    const Check check = count.checks.front();
-    count.checks = {[check](const std::string& text) {
-      return text.empty() || python_int(text) ? check(text) : std::string();
-    }};
-    count.take = [&run, take = count.take](const std::string& text) {
+  Option& requests = options.value("--requests", "FILE", into_path(run.requests.file), help);
+  requests.check(not_empty());
+  const auto is_count = std::ranges::find(options.all(), "--request-count", &Option::name);
+  if (is_count != options.all().end()) {  // a number was the count before that had an option
+    requests.checks.push_back([check = is_count->checks.front()](const std::string& text) {
+      return python_int(text) ? check(text) : std::string();
+    });
+    requests.take = [&run, take = is_count->take](const std::string& text) {
       return python_int(text) ? take(text) : into_path(run.requests.file)(text);
     };
-    count.value_name = "N|FILE";
-    count.help += "; or the " + help;
   }
   options
       .value("--per-request", "FILE", into_path(run.requests.per_request),
@@ -380,22 +376,23 @@ void refuse_options(const Options& options, std::span<const char* const> names,
 
 std::span<const char* const> options_of_loads() {
   static constexpr const char* kNames[] = {"--select", "--window", "--output-tokens",
-                                           "--input-tokens", "--requests"};
+                                           "--input-tokens", "--request-count"};
   return kNames;
 }
 
 std::span<const char* const> options_of_recordings() {
-  static constexpr const char* kNames[] = {"--columns",      "--timestamp-column",
-                                           "--power-column", "--device-column",
-                                           "--power-unit",   "--timezone",
-                                           "--witness",      "--max-sample-gap",
-                                           "--clock-offset", "--gpus",
-                                           "--select",       "--window",
-                                           "--start",        "--end",
-                                           "--duration",     "--requests",
-                                           "--input-tokens", "--output-tokens",
-                                           "--per-request",  "--share",
-                                           "--phases",       "--idle"};
+  static constexpr const char* kNames[] = {"--columns",       "--timestamp-column",
+                                           "--power-column",  "--device-column",
+                                           "--power-unit",    "--timezone",
+                                           "--witness",       "--max-sample-gap",
+                                           "--clock-offset",  "--gpus",
+                                           "--select",        "--window",
+                                           "--start",         "--end",
+                                           "--duration",      "--requests",
+                                           "--request-count", "--input-tokens",
+                                           "--output-tokens", "--per-request",
+                                           "--share",         "--phases",
+                                           "--idle"};
   return kNames;
 }
 

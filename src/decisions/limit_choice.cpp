@@ -305,6 +305,7 @@ std::string_view name(LimitObjective objective) {
 }
 
 std::optional<LimitObjective> limit_objective(std::string_view name) {
+  if (name == "energy-time") return LimitObjective::cost;
   const auto found = std::ranges::find(kObjectives, name);
   if (found == std::end(kObjectives)) return std::nullopt;
   return static_cast<LimitObjective>(found - std::begin(kObjectives));

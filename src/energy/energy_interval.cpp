@@ -74,7 +74,7 @@ constexpr Source kSources[] = {
      'B',
      false},
     {{"sensor_window_unknown", "several windows are possible: the spread of their estimates",
-      "name the GPU with `--gpu`, or record `name` and `power.draw.average`, too"},
+      "name the GPU with `--gpu-model`, or record `name` and `power.draw.average`, too"},
      true,
      Sharing::all,
      'B',

@@ -40,7 +40,7 @@ constexpr ExplainedWord kAssumptions[] = {
      "give a list with all numbers, or use another `--share`"},
     {"sensor_by_best_fit",
      "several sensors are possible: `--phases` takes the one that explains the readings best",
-     "name the GPU with `--gpu`, or record `name` and `power.draw.average`, too"},
+     "name the GPU with `--gpu-model`, or record `name` and `power.draw.average`, too"},
 };
 
 }  // namespace

@@ -10,7 +10,7 @@ constexpr ExplainedWord kNoInterval[] = {
      "the sensor shows one value under load for more than nine tenths of the window; or one value with a fraction throughout, for more than 10 s, and there is no counter",
      "measure again: the driver or the recorder hung"},
     {"sensor_scope_unknown",
-     "the readings may be those of more or less than a GPU: a module, a MIG instance, GH200's `instant`, a GPU that reads 0 W throughout, or a `--gpu` that contradicts the file",
+     "the readings may be those of more or less than a GPU: a module, a MIG instance, GH200's `instant`, a GPU that reads 0 W throughout, or a `--gpu-model` that contradicts the file",
      "do what `advice` in the record says"},
     {"too_few_readings", "fewer than three readings of a GPU are in the window",
      "sample more often, or measure for longer"},

@@ -33,7 +33,7 @@ constexpr ExplainedWord kWords[] = {
      "sample more often, or record the average or an energy counter"},
     {"sensor_unknown",
      "several windows are possible for the sensor, since no file names the GPU, or its driver is not known to average",
-     "name the GPU with `--gpu`, or record `name` and `power.draw.average`, too"},
+     "name the GPU with `--gpu-model`, or record `name` and `power.draw.average`, too"},
     {"window_too_short", "the window is shorter than ten sampling periods or ten sensor windows",
      "measure for longer, or sample more often"},
     {"second_die",

@@ -206,7 +206,7 @@ CheckupItem check_refresh(const Seen& seen, double period_s) {
 CheckupItem check_averaging(const Seen& seen, const CheckupRequest& request) {
   if (seen.sensors.size() != 1) {
     return {"averaging", advice, "the sensor's window is unknown",
-            "record the GPUs' name and power.draw.average, too, or name the model with --gpu"};
+            "record the GPUs' name and power.draw.average, too, or name the model with --gpu-model"};
   }
   const SensorModel* const model = seen.sensors.data();
   const std::string found = fmt::format("a reading is a mean over {:g} s", model->window_s);
@@ -323,7 +323,7 @@ CheckupItem check_interval(const CheckupRequest& request, const Seen& seen,
   if (seen.sensors.empty()) {
     return {
         kName, advice, "none can be promised: what the readings are is not known",
-        "'aggregate-power inspect --sensor' says why; record the power of the GPU itself, or name the model with --gpu"};
+        "'aggregate-power inspect --sensor' says why; record the power of the GPU itself, or name the model with --gpu-model"};
   }
   if (!(load.stretch.duration_s() > 0)) {
     return {kName, advice, "none can be promised: one reading under load",

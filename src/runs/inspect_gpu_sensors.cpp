@@ -109,10 +109,10 @@ Json shown_json(const Shown& shown) {
 }
 
 std::string model_text(const GpuModel& model) {
-  if (model.name.empty()) return "unknown; --gpu names it";
+  if (model.name.empty()) return "unknown; --gpu-model names it";
   const std::string from = model.known_from == "name_column"     ? "named by the recording"
                            : model.known_from == "identity_file" ? "named by a file beside it"
-                                                                 : "from --gpu";
+                                                                 : "from --gpu-model";
   return fmt::format("{} ({})", printable(model.name), from);
 }
 

@@ -93,7 +93,7 @@ void add_gpu(const SensorReadings& recording, const GpuModel& model, const Known
     building.refuse("a MIG instance repeats the power of its whole GPU; record the GPU itself");
   } else if (reads_nothing(gpu, building.question.window)) {
     building.refuse(fmt::format(
-        "GPU {} reads 0 W throughout: a second die of an MI250X, or a sensor that is off; name the model with --gpu, or leave the GPU out with --gpus",
+        "GPU {} reads 0 W throughout: a second die of an MI250X, or a sensor that is off; name the model with --gpu-model, or leave the GPU out with --gpus",
         printable(gpu.gpu)));
   } else if (!known.unresolved.empty()) {
     building.refuse(fmt::format("GPU {}: {}", printable(gpu.gpu), known.unresolved));

@@ -19,11 +19,11 @@ GpuModel gpu_model(const SensorReadings& recording, const std::string& given,
     for (const std::string& named : recording.models) {
       if (can_be_one_model(given, named)) continue;
       model.contradiction =
-          fmt::format("--gpu: '{}' contradicts the recording, whose GPUs are '{}'",
+          fmt::format("--gpu-model: '{}' contradicts the recording, whose GPUs are '{}'",
                       printable(given), printable(named));
     }
     if (!can_measure(sensor, given)) {
-      model.contradiction = fmt::format("--gpu: '{}' is no GPU that {} can read", printable(given),
+      model.contradiction = fmt::format("--gpu-model: '{}' is no GPU that {} can read", printable(given),
                                         printable(sensor.collector));
     }
   }

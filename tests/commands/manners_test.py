@@ -238,6 +238,19 @@ def files_in_any_order(folder):
     same("both are named", 2, err.count("'aggregate-power measure "))
 
 
+def former_names(folder):
+    """Options that got better names have their old ones, too."""
+    for name in ("vllm_detailed.json", "gpu_metrics.csv", "gpu_metrics_context.json"):
+        shutil.copy(ROOT / "testdata" / "results" / name, folder / name)
+    run_of = ["measure", "vllm_detailed.json", "--uncertainty"]
+    for old, new in ((["--gpu", "H100"], ["--gpu-model", "H100"]), (["--requests", "3"], ["--request-count", "3"])):
+        wanted = run(*run_of, *new, folder=folder)
+        same(f"{new} changes what is printed", True, wanted[1] != run(*run_of, folder=folder)[1])
+        same(f"{old} is {new}", wanted, run(*run_of, *old, folder=folder))
+    sweep = ROOT / "testdata" / "power-limits" / "trace-summary_power_a40.csv"
+    same("--objective cost", run("recommend", sweep, "--objective", "energy-time"), run("recommend", sweep, "--objective", "cost"))
+
+
 def search(folder):
     """Words that people try lead to a page; a code leads to its explanation."""
     same("a code", run("explain", "sampling_gap_exceeded"), run("help", "sampling_gap_exceeded"))

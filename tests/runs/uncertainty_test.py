@@ -241,7 +241,7 @@ def test_a_model_that_contradicts_the_file(folder):
     found = folder.uncertainty("--gpu", "H100")
     same(False, found["available"])
     same(["sensor_scope_unknown"], found["reasons"])
-    assert "--gpu: 'H100' contradicts the recording" in found["advice"][0], found
+    assert "--gpu-model: 'H100' contradicts the recording" in found["advice"][0], found
     assert "contradicts" in folder.err
     assert "total_gpu_energy_j" not in found
 
