@@ -251,6 +251,28 @@ def former_names(folder):
     same("--objective cost", run("recommend", sweep, "--objective", "energy-time"), run("recommend", sweep, "--objective", "cost"))
 
 
+def instants(folder):
+    """A time as people have it before them; one without an offset needs a zone."""
+    for name in ("gpu_metrics.csv", "gpu_metrics_context.json"):
+        shutil.copy(ROOT / "testdata" / "results" / name, folder / name)
+
+    def measured(start, *more):
+        return run("measure", "--start", start, "--end", "+30s", "--telemetry", "gpu_metrics.csv", *more, folder=folder)
+    wanted = measured("1788852030")
+    same("measured", (0, True), (wanted[0], "energy        " in wanted[1]))
+    for start in ("2026-09-08T07:20:30Z", "2026-09-08 07:20:30+00:00", "2026-09-08 09:20:30 +02:00",
+                  "Tue Sep  8 07:20:30 UTC 2026", "Tue Sep  8 07:20:30 AM UTC 2026", "Tue Sep 8 07:20:30 GMT 2026"):
+        same(start, wanted, measured(start))
+    for start in ("2026/09/08 09:20:30.000", "2026-09-08 09:20:30", "Tue Sep  8 09:20:30 2026",
+                  "Tue Sep  8 09:20:30 AM 2026"):
+        same(start, wanted[1], measured(start, "--timezone", "Europe/Berlin")[1])
+        err = measured(start)[2]
+        same(f"{start} without a zone", True, "has no offset: append Z or +HH:MM, or name the zone with --timezone" in err)
+    for start in ("Tue Sep  8 07:20:30 CEST 2026", "Tue Sop  8 07:20:30 UTC 2026", "Tue Sep  8 13:20:30 PM UTC 2026",
+                  "Tue Sep 31 07:20:30 UTC 2026"):
+        same(f"{start} is none", 2, measured(start)[0])
+
+
 def search(folder):
     """Words that people try lead to a page; a code leads to its explanation."""
     same("a code", run("explain", "sampling_gap_exceeded"), run("help", "sampling_gap_exceeded"))
@@ -601,7 +623,7 @@ def units(folder):
 TESTS = {test.__name__: test for test in (
     misspelt, other_words, other_json, a_required_power_that_is_unclear, commands_in_pages, one_line, abbreviations, short_options, explain, help_as_json, backfill_as_json, quiet, widths, tables,
     examples_are_commands, colours, generated_completions, completion_in_bash, completion_in_fish, completion_in_zsh,
-    missing_files, units)}
+    missing_files, units, overview, files_in_any_order, former_names, instants, search)}
 
 
 def main():
