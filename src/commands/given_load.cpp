@@ -10,15 +10,44 @@
 #include "aggregate_power/error.h"
 #include "base/text/instant.h"
 #include "base/text/python_number.h"
+#include "base/text/unicode.h"
 
 namespace aggregate_power {
 namespace {
 
+// A time without an offset, too: settle_given_load() knows its zone.
+std::optional<double> any_instant(std::string_view text) {
+  const Zone utc = Zone::parse("UTC");
+  return instant_of(text, &utc);
+}
+
 Take into_instant(std::optional<double>& instant) {
   return [&instant](const std::string& text) {
-    instant = instant_of(text);
+    instant = any_instant(text);
     return instant.has_value();
   };
+}
+
+std::optional<Zone> zone_given(const Options& options) {
+  const std::string text = options.text("--timezone");
+  const bool is_named = !text.empty() && text != "auto" && text != "evidence";
+  return is_named ? std::optional(Zone::parse(text)) : std::nullopt;
+}
+
+void settle_instant(const Options& options, const char* name, const std::optional<Zone>& zone,
+                    std::optional<double>& instant) {
+  const std::string text = options.text(name);
+  if (!instant || instant_of(text)) return;
+  if (!zone) {
+    throw Error(
+        fmt::format("{}: '{}' has no offset: append Z or +HH:MM, or name the zone with --timezone",
+                    name, printable(text)));
+  }
+  instant = instant_of(text, &*zone);
+  if (!instant) {
+    throw Error(fmt::format("{}: '{}' is no time that the zone {} has", name, printable(text),
+                            zone->name()));
+  }
 }
 
 // An instant, or "+60s" after the start.
@@ -43,7 +72,7 @@ Check good(const std::string& what,
 }
 
 std::optional<double> end_of(std::string_view text) {
-  return text.starts_with('+') ? seconds_of(text.substr(1)) : instant_of(text);
+  return text.starts_with('+') ? seconds_of(text.substr(1)) : any_instant(text);
 }
 
 }  // namespace
@@ -65,7 +94,10 @@ std::optional<double> seconds_of(std::string_view text) {
   return *number * unit_s;
 }
 
-void settle_given_load(const Options& options, const GivenLoad& given) {
+void settle_given_load(const Options& options, GivenLoad& given) {
+  const std::optional<Zone> zone = zone_given(options);
+  settle_instant(options, "--start", zone, given.start_unix_s);
+  settle_instant(options, "--end", zone, given.end_unix_s);
   const bool ends_after = options.text("--end").starts_with('+');
   if (ends_after && options.is_given("--duration")) {
     throw Error("--end and --duration: both say how long the load took; give one of them");
@@ -80,13 +112,12 @@ void settle_given_load(const Options& options, const GivenLoad& given) {
 }
 
 void add_given_load(Options& options, GivenLoad& given) {
-  constexpr const char* kInstant =
-      "a time with Z or an offset, such as 2026-09-08T07:20:30Z, or seconds since 1970";
+  constexpr const char* kInstant = "a time such as 2026-09-08T07:20:30Z, or seconds since 1970";
   options
       .value(
           "--start", "TIME", into_instant(given.start_unix_s),
-          "When the load began: ISO 8601 with Z or an offset, or seconds since 1970 (default: what the result says)")
-      .check(good(kInstant, [](std::string_view text) { return instant_of(text); }));
+          "When the load began: ISO 8601, what 'date' or nvidia-smi prints, or seconds since 1970; a time without an offset needs --timezone (default: what the result says)")
+      .check(good(kInstant, any_instant));
   options
       .value("--end", "TIME", into_end(given),
              "When it ended: a time, or +60s after the start (default: what the result says)")

@@ -11,7 +11,8 @@ namespace aggregate_power {
 
 void add_given_load(Options& options, GivenLoad& given);
 // Throws Error for options that contradict each other, or that would have no effect.
-void settle_given_load(const Options& options, const GivenLoad& given);
+// Times without an offset are in the zone of --timezone.
+void settle_given_load(const Options& options, GivenLoad& given);
 
 // "60", "60s", "1.5m", "2h", "250ms"; above 0.
 std::optional<double> seconds_of(std::string_view text);

@@ -63,7 +63,7 @@ Command measure_command() {
   Options& options = command.options;
   options.positional(
       "RESULT", into_optional_path(request->bench_result),
-      "What the load generator wrote, in any order with the recordings; without it give --start and --end");
+      "What the load generator wrote, in any order with the recordings; or a folder with both, or with folders of runs; without it give --start and --end");
   options.positionals(
       "TELEMETRY", into_paths(request->telemetry),
       "Recordings of the run, one for each host (default: $GPU_METRICS_CSV, else gpu_metrics.csv beside RESULT, here or in /workspace, else the only recording beside RESULT)");
@@ -104,6 +104,7 @@ Command measure_command() {
   command.examples =
       "aggregate-power measure result.json\n"
       "aggregate-power measure result.json gpu_metrics.csv --json\n"
+      "aggregate-power measure runs/*/\n"
       "aggregate-power measure sweep.json --select max_concurrency=8\n"
       "aggregate-power measure --start 2026-09-08T07:20:30Z --end +60s --telemetry gpu_metrics.csv";
   command.exit_statuses =

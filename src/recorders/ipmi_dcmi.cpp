@@ -9,6 +9,7 @@
 #include "base/files/path.h"
 #include "base/text/pattern.h"
 #include "base/text/unicode.h"
+#include "base/text/written_time.h"
 #include "recorders/time_line.h"
 #include "recorders/witness_form.h"
 
@@ -25,30 +26,16 @@ std::string_view take_first_word(std::string_view& text) {
   return word;
 }
 
-// "Thu Feb 15 08:36:01 2024" is "2024-02-15 08:36:01".
-std::string iso_of_ctime(std::string_view text) {
-  constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
-  take_first_word(text);
-  const std::string_view month = take_first_word(text);
-  const std::string_view day = take_first_word(text);
-  const std::string_view clock = take_first_word(text);
-  const std::size_t place = kMonths.find(month);
-  if (month.size() != 3 || place == kMonths.npos || place % 3 != 0) return {};
-  return fmt::format("{}-{:02}-{:0>2} {}", take_first_word(text), place / 3 + 1, day, clock);
-}
-
-// The time of the management controller, as versions of ipmitool write it: the form above,
+// The time of the management controller, as versions of ipmitool write it: the form of ctime,
 // "03/06/2025 07:40:35 UTC", "2024-05-05 13:06:44 UTC".
 std::string iso_of_dcmi(std::string_view text) {
-  static constexpr Pattern ctime =
-      "[A-Z][a-z]{2} [A-Z][a-z]{2} +\\d{1,2} \\d\\d:\\d\\d:\\d\\d \\d{4}";
   static constexpr Pattern american = "\\d\\d/\\d\\d/\\d{4} \\d\\d:\\d\\d:\\d\\d";
   static constexpr Pattern iso = "\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d";
   std::string_view clock = text;
   const bool is_utc = clock.ends_with(" UTC") || clock.ends_with(" GMT");
   if (is_utc) clock.remove_suffix(4);
   const char* const offset = is_utc ? "+00:00" : "";
-  if (ctime.matches(clock)) return iso_of_ctime(clock) + offset;
+  if (std::string iso_time = iso_of_ctime(clock); !iso_time.empty()) return iso_time + offset;
   if (iso.matches(clock)) return fmt::format("{}{}", clock, offset);
   if (!american.matches(clock)) return {};
   return fmt::format("{}-{}-{}{}{}", clock.substr(6, 4), clock.substr(0, 2), clock.substr(3, 2),

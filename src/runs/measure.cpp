@@ -2,7 +2,7 @@
 #include "runs/measure.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <filesystem>
 #include <list>
 #include <utility>
 
@@ -263,59 +263,92 @@ void write_new(const RunSpec& request, RunReport& run, MeasureReport& report) {
 
 }  // namespace
 
-MeasureReport measure_run(RunSpec request) {
-  MeasureReport report;
-  request.telemetry = recordings_near(request);
-  std::vector<RunReport> runs;
+namespace {
+
+// The folder of a run among several, and the benchmark in it.
+std::string label_of(const RunSpec& request, bool is_of_several, const std::string& benchmark) {
+  if (!is_of_several) return benchmark;
+  const std::string folder(std::filesystem::path(request.bench_result).parent_path());
+  return benchmark.empty() ? folder : fmt::format("{}: {}", folder, benchmark);
+}
+
+// The benchmarks of one result. Throws FileError.
+std::vector<RunReport> measured_runs(const RunSpec& request, bool is_of_several,
+                                     MeasureReport& report) {
   refuse_repeated_recordings(request.telemetry);
   if (request.telemetry.size() > 1) {
     refuse_idle_stretch(request.idle, fmt::format("is of one recording, and there are {}",
                                                   request.telemetry.size()));
   }
-  try {
-    const FacilityRates rates = read_facility_rates(request.facility);
-    SelectedLoads selected =
-        select_loads(benchmarks_of(request), request.select.empty() ? "all" : request.select);
-    if (!selected.fault.empty()) {
-      throw Error(fmt::format("{} {}", printable_path(request.bench_result), selected.fault));
-    }
-    if (!request.out.empty() && selected.loads.size() > 1) {
-      throw Error("--out: takes one benchmark; choose it with --select");
-    }
-    if (request.given != GivenLoad() && selected.loads.size() > 1) {
-      throw Error(
-          "--start, --end, --duration and the counts are those of one benchmark; choose it with --select");
-    }
-    check_requests(request, selected.loads.size());
-    const bool is_one_of_several = selected.loads.size() > 1 || !request.select.empty();
-    for (std::size_t i = 0; i < selected.loads.size(); ++i) {
-      std::string label =
-          is_one_of_several ? benchmark_label(selected.loads[i], selected.numbers[i]) : "";
-      runs.push_back(measured_benchmark(request, rates, std::move(selected.loads[i])));
-      runs.back().benchmark = std::move(label);
-    }
-    if (!request.out.empty()) write_new(request, runs.front(), report);
-  } catch (const FileError& error) {
-    const std::string near = missing_file_hint(request.bench_result);
-    report.err.emplace_back(near.empty() ? error.what() : near);
-    report.exit_status = 2;
-    return report;
+  const FacilityRates rates = read_facility_rates(request.facility);
+  SelectedLoads selected =
+      select_loads(benchmarks_of(request), request.select.empty() ? "all" : request.select);
+  if (!selected.fault.empty()) {
+    throw Error(fmt::format("{} {}", printable_path(request.bench_result), selected.fault));
   }
-  const bool is_valid =
-      std::ranges::all_of(runs, [](const RunReport& run) { return run.result.is_valid(); });
-  const bool is_missing = std::ranges::any_of(runs, [](const RunReport& run) {
-    return run.result.reasons.contains(Reason::telemetry_file_missing);
-  });
-  report.exit_status = is_missing ? 2 : is_valid ? 0 : 1;
-  if (is_missing) {
-    for (const std::string& telemetry : request.telemetry) {
-      const std::string near = missing_file_hint(telemetry);
-      if (!near.empty()) report.err.push_back(near);
+  if (!request.out.empty() && selected.loads.size() > 1) {
+    throw Error("--out: takes one benchmark; choose it with --select");
+  }
+  if (request.given != GivenLoad() && selected.loads.size() > 1) {
+    throw Error(
+        "--start, --end, --duration and the counts are those of one benchmark; choose it with --select");
+  }
+  check_requests(request, selected.loads.size());
+  const bool is_one_of_several = selected.loads.size() > 1 || !request.select.empty();
+  std::vector<RunReport> runs;
+  for (std::size_t i = 0; i < selected.loads.size(); ++i) {
+    const std::string benchmark =
+        is_one_of_several ? benchmark_label(selected.loads[i], selected.numbers[i]) : "";
+    runs.push_back(measured_benchmark(request, rates, std::move(selected.loads[i])));
+    runs.back().benchmark = label_of(request, is_of_several, benchmark);
+  }
+  if (!request.out.empty()) write_new(request, runs.front(), report);
+  return runs;
+}
+
+bool lacks_recording(const RunReport& run) {
+  return run.result.reasons.contains(Reason::telemetry_file_missing);
+}
+
+// Proposes what a name that leads to nothing probably means.
+void add_missing_file(const std::string& path, const std::string& otherwise,
+                      MeasureReport& report) {
+  const std::string near = missing_file_hint(path);
+  if (!near.empty() || !otherwise.empty()) report.err.push_back(near.empty() ? otherwise : near);
+}
+
+}  // namespace
+
+MeasureReport measure_run(const RunSpec& request) {
+  MeasureReport report;
+  std::vector<RunSpec> specs = runs_in_folders(request);
+  if (specs.size() > 1 && (!request.out.empty() || request.given != GivenLoad())) {
+    throw Error(fmt::format(
+        "--out, --start, --end, --duration and the counts are of one run, and there are {}",
+        specs.size()));
+  }
+  std::vector<RunReport> runs;
+  for (RunSpec& spec : specs) {
+    spec.telemetry = recordings_near(spec);
+    try {
+      for (RunReport& run : measured_runs(spec, specs.size() > 1, report)) {
+        if (lacks_recording(run)) {
+          report.exit_status = 2;
+          for (const std::string& telemetry : spec.telemetry)
+            add_missing_file(telemetry, "", report);
+        }
+        runs.push_back(std::move(run));
+      }
+    } catch (const FileError& error) {
+      add_missing_file(spec.bench_result, error.what(), report);
+      report.exit_status = 2;
     }
   }
   for (const RunReport& run : runs) {
     if (!run.result.is_valid()) report.refusals.push_back(run.result.reasons.text());
   }
+  if (report.exit_status == 0 && !report.refusals.empty()) report.exit_status = 1;
+  if (runs.empty()) return report;
   report.out = request.json ? report_json(runs) : report_text(runs);
   return report;
 }

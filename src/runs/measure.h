@@ -18,6 +18,7 @@ struct MeasureReport {
   std::vector<std::string> refusals;  // why runs are not valid, which `out` says too
 };
 
-MeasureReport measure_run(RunSpec request);
+// Of a run, or of each run in the folders that are named in place of its files.
+MeasureReport measure_run(const RunSpec& request);
 
 }  // namespace aggregate_power

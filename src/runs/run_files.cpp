@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -21,6 +22,8 @@
 
 namespace aggregate_power {
 namespace {
+
+namespace fs = std::filesystem;
 
 bool is_recording_file(const std::string& path) {
   try {
@@ -39,34 +42,78 @@ bool is_of_run(std::string_view name) {
          name.ends_with("_context.json") || name.find("_energy_") != name.npos;
 }
 
-bool may_be_recording(std::string_view name) {
-  constexpr std::string_view kEndings[] = {".csv", ".tsv", ".txt", ".log", ".jsonl", ".json"};
+// Also where a compression added an ending.
+bool has_ending(std::string_view name, std::span<const std::string_view> endings) {
   for (const std::string_view compression : kCompressions) {
     if (!compression.empty() && name.ends_with(compression)) {
       name.remove_suffix(compression.size());
     }
   }
-  return !is_of_run(name) &&
-         std::ranges::any_of(kEndings, [&](std::string_view end) { return name.ends_with(end); });
+  return std::ranges::any_of(endings, [&](std::string_view end) { return name.ends_with(end); });
 }
 
-// The files beside a result that may be its recording, by their names.
-std::vector<std::string> candidates_beside(const std::string& result) {
-  constexpr std::size_t kMost = 100;
-  namespace fs = std::filesystem;
-  const std::string folder = fs::path(result).parent_path().string();
+bool may_be_recording(std::string_view name) {
+  constexpr std::string_view kEndings[] = {".csv", ".tsv", ".txt", ".log", ".jsonl", ".json"};
+  return !is_of_run(name) && has_ending(name, kEndings);
+}
+
+// What is in a folder, sorted: its files or its folders.
+std::vector<std::string> entries_of(const std::string& folder, fs::file_type wanted) {
+  constexpr std::size_t kMost = 10'000;
   std::vector<std::string> found;
   std::error_code fault;
   for (fs::directory_iterator entry(folder.empty() ? "." : folder, fault), end;
        !fault && entry != end && found.size() < kMost; entry.increment(fault)) {
     std::error_code ignored;
-    std::string name = entry->path().filename().string();
-    if (!entry->is_regular_file(ignored) || !may_be_recording(name)) continue;
-    std::string path = join_path(folder, name);
-    if (path != result) found.push_back(std::move(path));
+    if (entry->status(ignored).type() != wanted) continue;
+    found.push_back(join_path(folder, entry->path().filename().string()));
   }
   std::ranges::sort(found);
   return found;
+}
+
+// The files beside a result that may be its recording, by their names.
+std::vector<std::string> candidates_beside(const std::string& result) {
+  constexpr std::size_t kMost = 100;
+  std::vector<std::string> found =
+      entries_of(fs::path(result).parent_path().string(), fs::file_type::regular);
+  std::erase_if(found, [&](const std::string& path) {
+    return path == result || !may_be_recording(last_name(path));
+  });
+  found.resize(std::min(found.size(), kMost));
+  return found;
+}
+
+bool may_be_result(std::string_view name) {
+  constexpr std::string_view kEndings[] = {".json", ".jsonl", ".txt"};
+  return !is_of_run(name) && has_ending(name, kEndings);
+}
+
+std::vector<std::string> results_in(const std::string& folder) {
+  std::vector<std::string> results = entries_of(folder, fs::file_type::regular);
+  std::erase_if(results, [](const std::string& path) {
+    return !may_be_result(last_name(path)) || !is_result_file(path);
+  });
+  return results;
+}
+
+// A folder with one result is a run, one with several folders of runs is several.
+std::vector<RunSpec> runs_in_folder(const RunSpec& options, const std::string& folder) {
+  std::vector<std::string> folders = entries_of(folder, fs::file_type::directory);
+  if (!results_in(folder).empty()) folders = {folder};
+  std::vector<RunSpec> runs;
+  for (const std::string& one : folders) {
+    const std::vector<std::string> results = results_in(one);
+    if (results.empty()) continue;
+    if (results.size() > 1) {
+      throw Error(fmt::format("{}: {} results are in it: name one of {}", printable_path(one),
+                              results.size(), fmt::join(results, ", ")));
+    }
+    RunSpec& run = runs.emplace_back(options);
+    run.bench_result = results.front();
+    run.telemetry.clear();
+  }
+  return runs;
 }
 
 // Throws Error if there are several.
@@ -122,6 +169,18 @@ std::vector<std::string> recordings_near(const RunSpec& run) {
   if (is_regular_file(here.front())) return here;
   if (auto only = recording_beside(run.bench_result)) return {std::move(*only)};
   return here;
+}
+
+std::vector<RunSpec> runs_in_folders(const RunSpec& run) {
+  std::vector<std::string> named = run.telemetry;
+  if (!run.bench_result.empty()) named.insert(named.begin(), run.bench_result);
+  std::vector<RunSpec> runs;
+  for (const std::string& path : named) {
+    std::error_code ignored;
+    if (!fs::is_directory(path, ignored)) continue;
+    std::ranges::move(runs_in_folder(run, path), std::back_inserter(runs));
+  }
+  return runs.empty() ? std::vector{run} : runs;
 }
 
 }  // namespace aggregate_power

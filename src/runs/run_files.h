@@ -21,4 +21,9 @@ void find_result(RunSpec& run);
 // time. Throws Error if there are several.
 std::vector<std::string> recordings_near(const RunSpec& run);
 
+// A run for each folder that is named in place of its files: one with a result, or one whose
+// folders have one each. A run without such a folder is itself. Throws Error for a folder with
+// several results.
+std::vector<RunSpec> runs_in_folders(const RunSpec& run);
+
 }  // namespace aggregate_power

@@ -238,6 +238,30 @@ def files_in_any_order(folder):
     same("both are named", 2, err.count("'aggregate-power measure "))
 
 
+def folders_of_runs(folder):
+    """A folder with a result and a recording is a run, and a folder of such folders is several."""
+    source = ROOT / "testdata" / "results"
+    for name, result in (("a", "vllm.json"), ("b", "vllm_detailed.json"), ("c", "vllm.json")):
+        (folder / "runs" / name).mkdir(parents=True)
+        shutil.copy(source / result, folder / "runs" / name / "result.json")
+        shutil.copy(source / "gpu_metrics.csv", folder / "runs" / name / "power.csv")
+        shutil.copy(source / "gpu_metrics_context.json", folder / "runs" / name / "power_context.json")
+    (folder / "runs" / "notes").mkdir()
+    (folder / "runs" / "notes" / "todo.txt").write_text("nothing\n")
+    alone = [json.loads(run("measure", f"runs/{name}/result.json", f"runs/{name}/power.csv", "--json",
+                            folder=folder)[1])["runs"][0] for name in "abc"]
+    same("one", alone[:1], json.loads(run("runs/a", "--json", folder=folder)[1])["runs"])
+    wanted = [{"benchmark": f"runs/{name}"} | one for name, one in zip("abc", alone)]
+    for words in (["measure", "runs"], ["runs"], ["runs/a", "runs/b", "runs/c"], ["runs/a/", "runs/b/", "runs/c/"]):
+        same(f"{words}", wanted, json.loads(run(*words, "--json", folder=folder)[1])["runs"])
+    same("as text", 3, run("runs", folder=folder)[1].count("\nvalid         yes\n"))
+    same("--out", 2, run("runs", "--out", "x.json", folder=folder)[0])
+    shutil.copy(source / "vllm.json", folder / "runs" / "b" / "second.json")
+    status, out, err = run("runs/b", folder=folder)
+    same("two results", (2, "", True), (status, out, "2 results are in it: name one of runs/b/result.json, runs/b/second.json" in err))
+    same("a named one", 0, run("runs/b/second.json", folder=folder)[0])
+
+
 def former_names(folder):
     """Options that got better names have their old ones, too."""
     for name in ("vllm_detailed.json", "gpu_metrics.csv", "gpu_metrics_context.json"):
@@ -249,6 +273,28 @@ def former_names(folder):
         same(f"{old} is {new}", wanted, run(*run_of, *old, folder=folder))
     sweep = ROOT / "testdata" / "power-limits" / "trace-summary_power_a40.csv"
     same("--objective cost", run("recommend", sweep, "--objective", "energy-time"), run("recommend", sweep, "--objective", "cost"))
+
+
+def instants(folder):
+    """A time as people have it before them; one without an offset needs a zone."""
+    for name in ("gpu_metrics.csv", "gpu_metrics_context.json"):
+        shutil.copy(ROOT / "testdata" / "results" / name, folder / name)
+
+    def measured(start, *more):
+        return run("measure", "--start", start, "--end", "+30s", "--telemetry", "gpu_metrics.csv", *more, folder=folder)
+    wanted = measured("1788852030")
+    same("measured", (0, True), (wanted[0], "energy        " in wanted[1]))
+    for start in ("2026-09-08T07:20:30Z", "2026-09-08 07:20:30+00:00", "2026-09-08 09:20:30 +02:00",
+                  "Tue Sep  8 07:20:30 UTC 2026", "Tue Sep  8 07:20:30 AM UTC 2026", "Tue Sep 8 07:20:30 GMT 2026"):
+        same(start, wanted, measured(start))
+    for start in ("2026/09/08 09:20:30.000", "2026-09-08 09:20:30", "Tue Sep  8 09:20:30 2026",
+                  "Tue Sep  8 09:20:30 AM 2026"):
+        same(start, wanted[1], measured(start, "--timezone", "Europe/Berlin")[1])
+        err = measured(start)[2]
+        same(f"{start} without a zone", True, "has no offset: append Z or +HH:MM, or name the zone with --timezone" in err)
+    for start in ("Tue Sep  8 07:20:30 CEST 2026", "Tue Sop  8 07:20:30 UTC 2026", "Tue Sep  8 13:20:30 PM UTC 2026",
+                  "Tue Sep 31 07:20:30 UTC 2026"):
+        same(f"{start} is none", 2, measured(start)[0])
 
 
 def search(folder):
@@ -601,7 +647,7 @@ def units(folder):
 TESTS = {test.__name__: test for test in (
     misspelt, other_words, other_json, a_required_power_that_is_unclear, commands_in_pages, one_line, abbreviations, short_options, explain, help_as_json, backfill_as_json, quiet, widths, tables,
     examples_are_commands, colours, generated_completions, completion_in_bash, completion_in_fish, completion_in_zsh,
-    missing_files, units)}
+    missing_files, units, overview, files_in_any_order, folders_of_runs, former_names, instants, search)}
 
 
 def main():

@@ -23,9 +23,11 @@ std::optional<double> instant_of(std::string_view text, const Zone* zone) {
     while (std::abs(unix_s) > kLargestSeconds) unix_s /= 1e3;
     return unix_s;
   }
-  std::string iso(strip(text));
+  std::string iso = iso_of_ctime(strip(text));
+  if (iso.empty()) iso = strip(text);
   if (iso.ends_with('Z') || iso.ends_with('z')) iso.replace(iso.size() - 1, 1, "+00:00");
-  const auto time = read_iso(iso);
+  auto time = read_iso(iso);
+  if (!time) time = read_slashes(iso);
   if (!time) return std::nullopt;
   if (time->offset_us) {
     return static_cast<double>(time->clock_s) +

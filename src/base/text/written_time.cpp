@@ -4,9 +4,15 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <iterator>
+#include <sstream>
 #include <string>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "base/text/ascii.h"
+#include "base/text/pattern.h"
 #include "base/text/unicode.h"
 #include "base/text/utf8.h"
 
@@ -354,6 +360,28 @@ std::optional<WrittenTime> read_iso(std::string_view text) {
   joined[blank] = 'T';
   const std::optional<WrittenTime> written = read_from_iso_format(joined);
   return written ? written : read_short_numbers(text);
+}
+
+std::string iso_of_ctime(std::string_view text) {
+  static constexpr Pattern form =
+      "[A-Z][a-z]{2} +[A-Z][a-z]{2} +\\d{1,2} +\\d{1,2}:\\d\\d:\\d\\d(?: [AP]M)?(?: UTC| GMT)? \\d{4}";
+  constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
+  if (!form.matches(text)) return {};
+  std::istringstream stream{std::string(text)};
+  const std::vector<std::string> words(std::istream_iterator<std::string>(stream), {});
+  const std::size_t month = kMonths.find(words[1]);
+  if (month == kMonths.npos || month % 3 != 0) return {};
+  const std::string& clock = words[3];
+  const std::size_t colon = clock.find(':');
+  int hour = std::stoi(clock.substr(0, colon));
+  if (words[4].ends_with('M')) {
+    if (hour < 1 || hour > 12) return {};
+    hour = hour % 12 + (words[4] == "PM" ? 12 : 0);
+  }
+  const std::string& before_year = words[words.size() - 2];
+  const bool is_utc = before_year == "UTC" || before_year == "GMT";
+  return fmt::format("{}-{:02}-{:0>2} {:02}{}{}", words.back(), month / 3 + 1, words[2], hour,
+                     clock.substr(colon), is_utc ? "+00:00" : "");
 }
 
 }  // namespace aggregate_power

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace aggregate_power {
@@ -20,5 +21,10 @@ std::optional<WrittenTime> read_slashes(std::string_view text);
 // As CPython 3.11's datetime.fromisoformat reads it, after the first blank became T (if there is a
 // blank and no T); also YYYY-MM-DD H:M:S[.f] with numbers of one digit.
 std::optional<WrittenTime> read_iso(std::string_view text);
+
+// "Tue Sep  8 07:20:30 2026", as ctime and `date` write it, in ISO 8601: "2026-09-08 07:20:30".
+// `date` adds UTC or GMT before the year, or another zone, which its letters do not define; and AM
+// or PM before that. Empty: it is not written so, or is in such a zone.
+std::string iso_of_ctime(std::string_view text);
 
 }  // namespace aggregate_power
