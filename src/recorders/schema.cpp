@@ -699,6 +699,12 @@ bool is_summary(const Header& header, const Choice& choice, const ColumnNames& w
   return (schema == "generic" || schema == "loose") && wanted.power.empty() && header.has(kSummary);
 }
 
+// Why a column in another unit than those of power is not read; --power-unit overrides its name.
+std::string doubt_about_unit(const Choice& choice, const ColumnNames& wanted) {
+  if (!choice.columns.power || wanted.power_unit) return {};
+  return other_unit_text(choice.columns.power->name).value_or("");
+}
+
 // The column chosen as the power does not hold one.
 bool has_no_power(const Choice& choice, bool is_a_summary) {
   return is_a_summary || choice.is_wide || !choice.ambiguous.empty();
@@ -714,8 +720,8 @@ Reasons reasons_against(const Header& header, const Choice& choice, bool is_a_su
   if (!columns.timestamp) {
     reasons.add(Reason::timestamp_column_missing, std::exchange(names, {}));
   }
-  if (!columns.power) reasons.add(Reason::power_column_missing, std::exchange(names, {}));
   if (!choice.doubt.empty()) reasons.add(Reason::power_column_missing, choice.doubt);
+  if (!columns.power) reasons.add(Reason::power_column_missing, std::exchange(names, {}));
   if (!columns.device && columns.only_device.empty()) {
     reasons.add(Reason::gpu_identity_column_missing,
                 columns.device_doubt.empty() ? names : columns.device_doubt);
@@ -845,6 +851,10 @@ Columns choose_columns(std::span<const std::string> header, Rows rows,
   Columns& columns = choice.columns;
   const bool is_a_summary = is_summary(from, choice, wanted);
   if (has_no_power(choice, is_a_summary)) columns.power.reset();
+  if (std::string doubt = doubt_about_unit(choice, wanted); !doubt.empty()) {
+    choice.doubt = std::move(doubt);
+    columns.power.reset();
+  }
   choose_key(from, columns);
   columns.identity_doubt = doubt_of_words(header, rows, columns);
   columns.sensor = sensor_of(columns);
