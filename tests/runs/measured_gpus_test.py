@@ -167,13 +167,112 @@ def test_gpus_may_be_named_by_any_of_their_names(folder):
         is_valid(folder, joules(GPUS[1]), more=["--gpus", name])
 
 
-def test_spellings_in_two_files_warn(folder):
-    for name, spelled in (("gpu.csv", "{}"), ("more.csv", "GPU {}")):
-        folder.table("timestamp,index,power.draw [W]", [
-            f"{START + at},{spelled.format(gpu)},{power(9, 300)[at] + len(spelled)}" for at in TIMES for gpu in range(1)],
-            name)
-    run = folder.measure(files=("gpu.csv", "more.csv"))
-    assert run["reasons"] or any("may be GPU" in warning for warning in run["warnings"]), run
+# ---- Two recordings
+
+AGAIN = [power(30 + seed, 300 + 40 * seed) for seed in range(2)]  # as two recorders of one GPU see its noise
+BUSY = [power(40 + seed, 600 + 50 * seed) for seed in range(2)]
+
+
+def recording(folder, name, spelled, watts, column="index", apart=0.4):
+    (folder.path / name).parent.mkdir(parents=True, exist_ok=True)
+    folder.table(f"timestamp,{column},power.draw [W]", [
+        f"{START + at + apart},{spelled(gpu)},{watts[gpu][at]}" for at in TIMES for gpu in range(2)], name)
+
+
+def two(folder, first, second, *more):
+    """What `measure` finds in both, and whether `windows` reads them."""
+    folder.write("windows.csv", f"name,start,end\nload,{START},{START + WINDOW}\n")
+    folder.call("windows", "--telemetry", first, second, "--windows", "windows.csv", "--timezone", "UTC")
+    status, err = folder.status, folder.err
+    run = folder.measure(*more, files=(first, second))
+    return run, status, err
+
+
+def counts_both(folder, first, second, watts, *more, quiet=True):
+    run, status, err = two(folder, first, second, *more)
+    assert run["reasons"] == [] and (more or status == 0), (first, second, run["details"], err)
+    right = sum(joules(one) for one in watts)
+    assert abs(run["total_gpu_energy_j"] - right) < 5e-3 * right, (run["total_gpu_energy_j"], right)
+    warned = any("gpu_identity: " in text and "would count twice" in text for text in run["warnings"])
+    assert warned != quiet, (first, second, run["warnings"])
+    assert more or ("would count twice" in err) != quiet, err
+
+
+def counts_none(folder, first, second, *said):
+    run, status, err = two(folder, first, second)
+    assert "gpu_identity_conflict" in run["reasons"] and status == 2, (first, second, run["details"], err)
+    for words in (*said, "would count twice"):
+        assert words in run["details"], (words, run["details"])
+
+
+def test_paths_tell_hosts_apart(folder):
+    for first, second in (("node-1/gpu.csv", "node-2/gpu.csv"), ("host_a.csv", "host_b.csv"), ("hosta.csv", "hostb.csv"),
+                          ("nodes/node0/gpu.csv", "nodes/node1/gpu.csv"), ("gpu_node7.csv", "gpu_node8.csv"),
+                          ("ip-10-0-0-1.csv", "ip-10-0-0-2.csv"), ("dgx01.csv", "dgx02.csv"), ("Server3.csv", "Server4.csv")):
+        for column, name in (("index", str), ("pci.bus_id", PCI.__getitem__)):
+            recording(folder, first, name, GPUS, column)
+            recording(folder, second, name, AGAIN, column, 0)
+            counts_both(folder, first, second, [*GPUS[:2], *AGAIN])
+
+
+def test_recordings_that_nothing_tells_apart_warn(folder):
+    """Two hosts, or one host that two recorders asked: unless the number of GPUs is stated, or their power differs."""
+    for first, second in (("a.csv", "b.csv"), ("gpu.csv", "gpu_2.csv"), ("rank0.csv", "rank1.csv"), ("run1/gpu.csv", "run2/gpu.csv"),
+                          ("nodes.csv", "hosts.csv"), ("node1/a.csv", "node1/b.csv"), ("worker0.csv", "worker1.csv")):
+        for column, name in (("index", str), ("pci.bus_id", PCI.__getitem__)):
+            recording(folder, first, name, GPUS, column)
+            recording(folder, second, name, AGAIN, column, 0)
+            counts_both(folder, first, second, [*GPUS[:2], *AGAIN], quiet=False)
+            counts_both(folder, first, second, [*GPUS[:2], *AGAIN], "--expected-num-gpus", 4)
+            recording(folder, second, name, BUSY, column, 0)
+            counts_both(folder, first, second, [*GPUS[:2], *BUSY])
+    recording(folder, "a.csv", str, GPUS)
+    recording(folder, "b.csv", lambda gpu: gpu + 2, AGAIN)
+    counts_both(folder, "a.csv", "b.csv", [*GPUS[:2], *AGAIN])
+
+
+def test_names_of_two_kinds_are_refused(folder):
+    """An index here, a PCI address or a UUID there: unless the power, the paths or the number of GPUs says who is who."""
+    kinds = {"index": str, "pci.bus_id": PCI.__getitem__, "uuid": UUIDS.__getitem__}
+    pairs = [(a, b) for a in kinds for b in kinds if a != b]
+    for one, other in pairs:
+        recording(folder, "a.csv", kinds[one], GPUS, one)
+        recording(folder, "b.csv", kinds[other], AGAIN, other, 0)
+        counts_none(folder, "a.csv", "b.csv", "may be GPU")
+        counts_both(folder, "a.csv", "b.csv", [*GPUS[:2], *AGAIN], "--expected-num-gpus", 4)
+        counts_both(folder, "a.csv", "b.csv", [*GPUS[:2], *AGAIN], "--accept", "gpu_identity_conflict")
+        recording(folder, "b.csv", kinds[other], BUSY, other, 0)
+        counts_both(folder, "a.csv", "b.csv", [*GPUS[:2], *BUSY])
+        recording(folder, "node1.csv", kinds[one], GPUS, one)
+        recording(folder, "node2.csv", kinds[other], AGAIN, other, 0)
+        counts_both(folder, "node1.csv", "node2.csv", [*GPUS[:2], *AGAIN])
+    for column, other in (("index", "GPU {}".format), ("pci.bus_id", lambda gpu: PCI[gpu][4:].lower())):
+        recording(folder, "a.csv", kinds[column], GPUS, column)
+        recording(folder, "b.csv", other, AGAIN, column, 0)
+        counts_none(folder, "a.csv", "b.csv", "may be GPU")
+
+
+def test_files_beside_tell_gpus_apart(folder):
+    def beside(name, boot=None, uuids=None):
+        if boot:
+            folder.write(f"{name}_context.json", json.dumps({"timestamp_timezone": "UTC", "clock_pairs": [
+                {"epoch_s": START - 6, "monotonic_s": 1000, "boot_id": boot}]}))
+        if uuids:
+            folder.write(f"{name}_identity.csv", "index, uuid\n" + "".join(f"{i}, {uuid}\n" for i, uuid in enumerate(uuids)))
+
+    recording(folder, "a.csv", str, GPUS)
+    recording(folder, "b.csv", str, AGAIN)
+    beside("a", boot="one")
+    beside("b", boot="one")
+    counts_none(folder, "a.csv", "b.csv", "GPU 0 of a.csv is GPU 0 of b.csv")
+    beside("b", boot="two")
+    counts_both(folder, "a.csv", "b.csv", [*GPUS[:2], *AGAIN])
+    for name in "ab":
+        (folder.path / f"{name}_context.json").unlink()
+        beside(name, uuids=UUIDS)
+    counts_none(folder, "a.csv", "b.csv", f"with the UUID {UUIDS[0]}")
+    beside("b", uuids=[uuid.replace("GPU-", "GPU-1")[:40] for uuid in UUIDS])
+    counts_both(folder, "a.csv", "b.csv", [*GPUS[:2], *AGAIN])
 
 
 # ---- Hosts in columns of other names
