@@ -105,7 +105,7 @@ bool is_other_unit(const std::string& word) {
 
 bool is_factor(const Token& token) { return token.text == "x" || token.text == "times"; }
 
-// Whether a number is that of a device or of a time.
+// Whether a number belongs to a device or to a time.
 bool counts_something(const std::vector<Token>& tokens, std::size_t i) {
   const bool is_device = i > 0 && is_one_of(tokens[i - 1].text, kNumbered);
   return is_device || (i + 1 < tokens.size() && is_one_of(tokens[i + 1].text, kTimeUnits));

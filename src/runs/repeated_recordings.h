@@ -37,9 +37,10 @@ struct GpusOfFile {
 // Adds what files beside the recording say: the boot, and the UUIDs of its GPUs.
 void add_files_beside(const Recording& recording, GpusOfFile& file);
 
-// GPUs that are in two recordings, for people. Hosts have GPUs of equal indices and PCI addresses:
-// those are told apart by their names, by the paths ("node-1.csv", "host-b/gpu.csv"), by the boots
-// that recorders note, by the GPUs' models and by power that differs by more than a tenth.
+// GPUs that are in two recordings, for people. GPUs of two hosts may have equal indices and PCI
+// addresses. They are not one if their hosts have different names or boots, if their paths do
+// ("node-1.csv", "host-b/gpu.csv"), if they are of different models or vendors, or if their power
+// differs by more than a tenth.
 struct RepeatedGpus {
   std::vector<std::string> sure;
   // Nothing tells whether it is one, and the recordings are of two kinds, as of one host: one has

@@ -114,7 +114,7 @@ struct ReadFile {
   std::vector<std::string> silent;         // devices without a reading of power
   std::map<std::string, double> limits_w;  // of those that state one
   std::map<std::string, double> worked_pct;
-  GpusOfFile gpus;  // those of names()
+  GpusOfFile gpus;  // that names() has
 
   // Each once.
   std::set<std::string> names() const {

@@ -307,6 +307,39 @@ def test_unknown_columns_of_hosts_are_refused(folder):
         refuses(folder, "several_gpus_in_one_series", "go through the same time twice")
 
 
+def numbered_hosts(folder, column, hosts=2, gpus=2, apart=0.37, place=lambda row: row, seconds=TIMES):
+    """Rows of hosts that are numbered in a column, at times of their own."""
+    rows = [(at + apart * host, host, gpu) for at in seconds for host in range(hosts) for gpu in range(gpus)]
+    die = random.Random(5)
+    rows = [row for row in rows if die.random() > 0.01]
+    folder.table(f"timestamp,{column},index,power.draw [W]",
+                 [f"{START + at:.2f},{place(host)},{gpu},{GPUS[gpu][min(int(at), 65)] + 50 * host + host}" for at, host, gpu in rows])
+
+
+def test_numbers_of_hosts_are_refused(folder):
+    for column in ("slot", "source", "unit", "box", "bay"):
+        for hosts, gpus, apart in ((2, 1, 0.37), (2, 2, 0.5), (2, 8, 0.37), (3, 2, 0.31), (4, 1, 0.25)):
+            numbered_hosts(folder, column, hosts, min(gpus, 4), apart, place=lambda host: 11 + host)
+            refuses(folder, "gpu_identity_conflict", "alternate between '11' and '12' in column")
+    for column in ("host", "node", "server"):
+        numbered_hosts(folder, column)
+        run = folder.measure()
+        assert run["reasons"] == [] and len(run["gpus"]) == 4 if "gpus" in run else run["valid"], run
+
+
+def test_numbers_that_say_nothing_of_the_gpu_are_passed_over(folder):
+    """Measured values, counts, states, milliseconds of the time, and what GPUs or nobody changes."""
+    die = random.Random(7)
+    many = {"clocks.sm": lambda at, gpu: die.choice((1980, 1965)), "fan": lambda at, gpu: 45 + at % 3, "sample": lambda at, gpu: at + 5,
+            "ecc": lambda at, gpu: 0, "serial_no": lambda at, gpu: 1320 + gpu, "throttle": lambda at, gpu: die.randint(0, 1),
+            "utilization.gpu [%]": lambda at, gpu: 98 + at % 2, "ms": lambda at, gpu: 500 * (at % 2), "temp": lambda at, gpu: 60 + at // 9,
+            "pstate_no": lambda at, gpu: 0 if at % 9 else 2, "frac_ms": lambda at, gpu: 250 * (at % 4)}
+    for column, number in many.items():
+        folder.table(f"timestamp,{column},index,power.draw [W]", [
+            f"{START + at},{number(at, gpu)},{gpu},{GPUS[gpu][at]}" for at in TIMES for gpu in range(2)])
+        is_valid(folder, joules(GPUS[0]) + joules(GPUS[1]))
+
+
 def test_words_that_say_nothing_of_the_gpu_are_passed_over(folder):
     """States that change now and then, times, and processes that repeat their GPU's power."""
     for word in (lambda at, gpu: "P0" if at % 7 else "P2", lambda at, gpu: f"t{at}",
@@ -332,6 +365,12 @@ def test_gpus_in_turn_under_one_name_are_refused(folder):
         folder.table("timestamp,index,power.draw [W]", [
             f"{START + at},0,{levels[at % len(levels)] + GPUS[0][at] / 100:.2f}" for at in TIMES])
         refuses(folder, "several_gpus_in_one_series")
+    for count, levels in ((20, (600, 80)), (24, (600, 300)), (30, (600, 350, 80))):  # rows of a short window
+        folder.result(benchmark_end_time_unix=START + count - 10, duration=count - 10)
+        folder.table("timestamp,index,power.draw [W]", [
+            f"{START + at},0,{levels[at % len(levels)] + GPUS[0][at] / 100:.2f}" for at in range(-5, count - 5)])
+        refuses(folder, "several_gpus_in_one_series")
+    folder.result()
     die = random.Random(3)
     folder.table("timestamp,index,power.draw [W]", [
         f"{START + at + phase},0,{600 + die.uniform(-6, 6):.2f}" for at in TIMES for phase in (0, 0.1)])
