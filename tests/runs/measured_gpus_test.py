@@ -10,6 +10,8 @@ import json
 import os
 import pathlib
 import random
+import re
+import shlex
 import subprocess
 import sys
 
@@ -375,6 +377,77 @@ def test_gpus_in_turn_under_one_name_are_refused(folder):
     folder.table("timestamp,index,power.draw [W]", [
         f"{START + at + phase},0,{600 + die.uniform(-6, 6):.2f}" for at in TIMES for phase in (0, 0.1)])
     refuses(folder, "several_gpus_in_one_series", "at the same phases")
+
+
+# ---- What a refusal proposes
+
+MIG = [f"MIG-{digit * 8}-1111-2222-3333-444455556600" for digit in "123"]
+NONE = {at: "N/A" for at in TIMES}
+ZERO = {at: 0 for at in TIMES}
+
+
+def named(folder, column, devices):
+    folder.table(f"timestamp,{column},power.draw [W]", [f"{START + at},{name},{watts[at]}" for at in TIMES for name, watts in devices])
+
+
+def proposed(folder, *more):
+    """The first --gpus in a refusal or a warning, as a shell splits it."""
+    run = folder.measure(*more)
+    found = re.search(r"--gpus ('[^']*'|[^ ;)]+)", " ".join([run["details"], *run["warnings"]]))
+    assert found, run["details"]
+    return shlex.split(found[0])
+
+
+def test_a_proposed_selection_is_right(folder):
+    """Of parents and their instances, partitions, dies, virtual GPUs and totals, whatever their names are."""
+    one, other = GPUS[:2]
+    alone, both = joules(one), joules(one) + joules(other)
+    old = [f"MIG-{uuid}/1/0" for uuid in UUIDS]
+    total = {at: one[at] + other[at] for at in TIMES}
+    for column, devices, right in (
+            ("index", [("0", one), (MIG[0], one), (MIG[1], one)], alone),
+            ("index", [(MIG[0], one), (MIG[1], one), ("0", one)], alone),
+            ("index", [("0", one), (MIG[0], one), ("1", other), (MIG[1], other), (MIG[2], other)], both),
+            ("index", [("0", one), ("0/0", one), ("0/1", one)], alone),
+            ("index", [("0", one), ("0:0", one), ("0:1", one)], alone),
+            ("index", [("GPU 0", one), ("GPU 0 MIG 1", one), ("GPU 0 MIG 2", one)], alone),
+            ("uuid", [(UUIDS[0], one), (MIG[0], one), (UUIDS[1], other), (MIG[1], other)], both),
+            ("uuid", [(UUIDS[0], one), (old[0], one), (UUIDS[1], other), (old[1], other)], both),
+            ("index,uuid", [(f"0,{UUIDS[0]}", one), (f"0,{old[0]}", one), (f"1,{UUIDS[1]}", other)], both),
+            ("hostname,index", [("a,0", one), ("a,1", one), ("b,0", other)], both),
+            ("index", [("0", one), ("1", one), ("2", other), ("3", other)], both),
+            ("index", [("0", one), ("1", NONE), ("2", other), ("3", NONE)], both),
+            ("index", [("0", one), ("1", other), ("2", ZERO), ("total", total)], both)):
+        named(folder, column, devices)
+        assert not folder.measure()["reasons"] == [], devices[0]
+        is_valid(folder, right, more=proposed(folder))
+    named(folder, "index", [('"a,1"', one), ('"a,2"', one)])
+    refuses(folder, "same_sensor", "; --gpus keeps one of each")
+
+
+def test_a_selection_after_a_total_may_need_another(folder):
+    one, other = GPUS[:2]
+    named(folder, "index", [("0", one), ("1", other), ("2", other), ("total", {at: one[at] + 2 * other[at] for at in TIMES})])
+    is_valid(folder, joules(one) + joules(other), more=proposed(folder, *proposed(folder)))
+
+
+def test_a_selection_of_one_of_each_names_the_idle_ones(folder):
+    idle = [{at: 100 + (at * gpu) % 7 for at in TIMES} for gpu in (2, 3)]
+    named(folder, "index", [("0", GPUS[0]), ("1", GPUS[0]), ("2", idle[0]), ("3", idle[1])])
+    assert any("GPUs that were idle count, too" in text for text in folder.measure()["warnings"])
+    folder.result(tp=2)
+    named(folder, "index", [("0", GPUS[0]), ("1", idle[0]), ("2", GPUS[1])])
+    refuses(folder, "expected_gpu_count_mismatch", "3 observed, and the result states 2: choose them with --gpus 0,2")
+
+
+def test_a_recording_that_repeats_others_is_left_out(folder):
+    for first, second, out in (((0, 1), (0, 1), "leave out b.csv"), ((0, 1), (1,), "leave out b.csv"), ((1,), (0, 1), "leave out a.csv"),
+                               ((0, 1), (1, 2), "name the GPUs that count with --gpus, each once")):
+        for name, gpus, spelled in (("a.csv", first, "{}"), ("b.csv", second, "card-{}")):
+            folder.table("timestamp,index,power.draw [W]", [
+                f"{START + at},{spelled.format(gpu)},{GPUS[gpu][at]}" for at in TIMES for gpu in gpus], name)
+        run = folder.measure(files=("a.csv", "b.csv"))
+        assert "same_sensor" in run["reasons"] and out in run["details"], run["details"]
 
 
 # ---- Idle
