@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "aggregate_power/gpus_option.h"
 #include "base/text/shown_time.h"
 #include "base/text/unicode.h"
 #include "energy/facility_energy.h"
@@ -24,6 +25,12 @@ constexpr std::size_t kMostNames = 8;
 std::string of_first(std::string text, std::size_t gpus) {
   return gpus == 1 ? text
                    : fmt::format("{}; {} other GPUs have such readings, too", text, gpus - 1);
+}
+
+std::vector<std::string> printable_all(std::span<const std::string> names) {
+  std::vector<std::string> texts;
+  for (const std::string& name : names) texts.push_back(printable(name));
+  return texts;
 }
 
 }  // namespace
@@ -73,18 +80,18 @@ std::optional<std::string> idle_text(std::span<const std::string> names,
   std::vector<std::string> idle;
   std::vector<std::string> busy;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    (is_idle[i] ? idle : busy).push_back(printable(names[i]));
+    (is_idle[i] ? idle : busy).push_back(names[i]);
   }
   if (idle.empty()) return std::nullopt;
   const std::size_t shown = std::min(idle.size(), kMostNames);
   return fmt::format(
       "the mean power of {}{} is below {:.0f} % of the busiest GPU's {:.6g} W, and all of them count: if the run used only {}",
-      fmt::join(std::span(idle).first(shown), ", "),
+      fmt::join(printable_all(std::span(idle).first(shown)), ", "),
       shown < idle.size() ? fmt::format(" and {} more", idle.size() - shown) : "", 100 * kIdleShare,
       most_w,
       busy.size() > kMostNames
           ? std::string("the others, choose them with --gpus")
-          : fmt::format("{}, pass --gpus {}", fmt::join(busy, ", "), fmt::join(busy, ",")));
+          : fmt::format("{}, pass {}", fmt::join(printable_all(busy), ", "), gpus_option(busy)));
 }
 
 std::optional<std::string> silent_series_text(std::span<const std::string> series) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "aggregate_power/gpus_option.h"
 #include "base/text/unicode.h"
 #include "core/telemetry/samples.h"
 #include "energy/quantile.h"
@@ -210,15 +211,15 @@ std::string same_sensor_text(std::span<const DeviceSeries> devices) {
   std::vector<std::string> found;
   std::vector<std::string> kept;
   for (const std::vector<std::size_t>& group : groups) {
-    kept.push_back(printable(devices[group.front()].device));
+    kept.push_back(devices[group.front()].device);
     if (group.size() < 2) continue;
     std::vector<std::string> names;
     for (const std::size_t i : group) names.push_back(printable(devices[i].device));
     found.push_back(fmt::format("{}", fmt::join(names, ", ")));
   }
   return fmt::format(
-      "the readings of GPUs {} are the same at all times: they are of one sensor; --gpus {} keeps one of each",
-      fmt::join(found, ", and of GPUs "), fmt::join(kept, ","));
+      "the readings of GPUs {} are the same at all times: they are of one sensor; {} keeps one of each",
+      fmt::join(found, ", and of GPUs "), gpus_option(kept));
 }
 
 // The first of them, and how many more there are.

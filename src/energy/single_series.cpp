@@ -45,7 +45,8 @@ constexpr double kEachStep = 1.5;
 
 // A load does not keep in step with its recorder for so long.
 constexpr std::size_t kFewestRounds = 9;
-constexpr std::size_t kFewestInTurn = 32;
+constexpr std::size_t kFewestInTurn = 18;
+constexpr std::size_t kManyInTurn = 32;  // fewer must be clearly apart
 constexpr std::size_t kMostTurns = 16;
 constexpr std::size_t kFewestValuesInTurn = 5;
 constexpr double kClearLevels = 0.1;  // of the mean power, from row to row
@@ -127,7 +128,8 @@ std::string doubt_of_turns(std::span<const Sample> samples, bool is_only) {
     const Places places = places_in(watts, round);
     // Exact patterns are made up, such as i % 7, unless they are as far apart as load and idle.
     const bool is_pattern = values < kFewestValuesInTurn || values <= 2 * round;
-    const double least = round > 3 ? kFarLevels : kClearLevels;
+    const bool must_be_far = round > 3 || watts.size() < kManyInTurn;
+    const double least = must_be_far ? kFarLevels : kClearLevels;
     if ((!is_pattern && places.stay_apart(least * mean_w)) ||
         (round == 2 && places.stay_apart(kLoadAndIdle * mean_w))) {
       return fmt::format("the power of {} rows before in each row, and not that of the row before",

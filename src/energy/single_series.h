@@ -31,7 +31,7 @@ class Alternation {
 // What speaks against a single GPU in samples in time order that several GPUs may have taken in
 // turn; empty: nothing. Each row of a round is one GPU's throughout: its power is far from the
 // next row's, or it comes at its own phase and its power differs from the next row's as much as
-// rounds do. At least 9 rounds and 32 rows.
+// rounds do. At least 9 rounds.
 // `is_only`: the recording has no other device; else the phases are its recorder's.
 std::string doubt_of_turns(std::span<const Sample> samples, bool is_only);
 // Rows that follow each other within milliseconds.

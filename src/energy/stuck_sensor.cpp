@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "aggregate_power/gpus_option.h"
 #include "base/text/unicode.h"
 #include "core/telemetry/samples.h"
 
@@ -262,10 +263,9 @@ std::string without_zeros(std::span<const DeviceSeries> devices) {
   for (const DeviceSeries& device : devices) {
     const bool has_power =
         std::ranges::any_of(device.samples, [](const Sample& sample) { return sample.watts > 0; });
-    if (has_power) others.push_back(printable(device.device));
+    if (has_power) others.push_back(device.device);
   }
-  return fmt::format("; if others measure its board, --gpus {} leaves it out",
-                     fmt::join(others, ","));
+  return fmt::format("; if others measure its board, {} leaves it out", gpus_option(others));
 }
 
 std::string where_text(const Constant& constant) {

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "aggregate_power/gpus_option.h"
 #include "base/text/pattern.h"
 #include "base/text/unicode.h"
 
@@ -178,10 +179,10 @@ std::string text_of(std::span<const DeviceSeries> devices, const std::vector<std
                     const std::vector<bool>& is_total) {
   std::vector<std::string> kept;
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    if (!is_total[i]) kept.push_back(printable(devices[i].device));
+    if (!is_total[i]) kept.push_back(devices[i].device);
   }
-  return fmt::format("{}: their power would count twice; --gpus {} has none but GPUs",
-                     fmt::join(what, "; "), fmt::join(kept, ","));
+  return fmt::format("{}: their power would count twice; {} has none but GPUs",
+                     fmt::join(what, "; "), gpus_option(kept));
 }
 
 }  // namespace

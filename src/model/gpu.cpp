@@ -5,6 +5,11 @@
 #include <iterator>
 #include <tuple>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "aggregate_power/gpus_option.h"
+#include "base/text/ascii.h"
 #include "base/text/unicode.h"
 
 namespace aggregate_power {
@@ -31,6 +36,23 @@ bool device_name_less(const std::string& a, const std::string& b) {
   const auto key_a = key(a);
   const auto key_b = key(b);
   return key_a < key_b;
+}
+
+std::string gpus_option(std::span<const std::string> devices) {
+  constexpr std::size_t kMostNames = 128;
+  const auto is_range = [](std::string_view name) {
+    const std::size_t dash = name.find('-');
+    return dash != name.npos && is_ascii_digits(name.substr(0, dash)) &&
+           is_ascii_digits(name.substr(dash + 1));
+  };
+  const auto cannot_be_given = [&](const std::string& name) {
+    return name.empty() || name.find(',') != name.npos || is_range(name) || printable(name) != name;
+  };
+  if (devices.empty() || devices.size() > kMostNames ||
+      std::ranges::any_of(devices, cannot_be_given)) {
+    return "--gpus";
+  }
+  return "--gpus " + shell_word(fmt::format("{}", fmt::join(devices, ",")));
 }
 
 }  // namespace aggregate_power

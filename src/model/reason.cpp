@@ -179,7 +179,7 @@ constexpr auto kRows = std::to_array<Row>({
         "a change-only timeline, such as Zeus exports",
         "record at a fixed interval, for example with aggregate-power-monitor"),
     ROW(gpu_identity_conflict, run,
-        "the columns or labels that identify a GPU contradict each other: one UUID is under two indices, in two files or under two names, one GPU is there in two spellings (`0` and `GPU 0`), rows without a UUID have the index of two GPUs, or rows of one GPU alternate between the words of a column whose name says nothing; the message has the names",
+        "the columns or labels that identify a GPU contradict each other: one UUID is under two indices, in two files or under two names, one GPU is there in two spellings (`0` and `GPU 0`), rows without a UUID have the index of two GPUs, rows of one GPU alternate between the words of a column whose name says nothing, or nothing tells whether two recordings of two kinds, such as one with indices and one with UUIDs, have a GPU in common; the message has the names",
         "several hosts, containers or recorders that write into one file, or a GPU that was replaced",
         "record each host into a file of its own, or a column that tells the hosts apart; give each recording once"),
     ROW(several_gpus_in_one_series, run,

@@ -240,7 +240,7 @@ void CsvTelemetry::read_head(const ColumnNames& wanted, const GpuSelection& gpus
     throw TelemetryError(fmt::format("{}; {}", error.what(), foreign->sentence));
   }
   Beginning begin = begin_of(head, wanted);
-  if (may_be_idle_loads(head, begin)) {
+  if (may_be_idle_loads(head, begin) || begin.columns.may_take_turns) {
     begin = begin_of(split_head(text, text.size() < kHeadBytes, kLongHeadRows), wanted);
   }
   note_format(text, begin.columns);

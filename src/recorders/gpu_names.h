@@ -59,6 +59,8 @@ enum class SameGpu { no, maybe, yes };
 // Two GPUs that may be one have one of these in common.
 std::vector<std::string> comparable_names(const GpuKey& key);
 SameGpu same_gpu(const GpuKey& a, const GpuKey& b);
+// Whether both name a host, and not the same.
+bool are_of_two_hosts(const GpuKey& a, const GpuKey& b);
 // Whether they have an index or a PCI address each, and not in the same letters.
 bool is_spelled_otherwise(const GpuKey& a, const GpuKey& b);
 // For people: devices of one recording that are one GPU in two spellings. `keys` are theirs.

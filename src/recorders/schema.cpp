@@ -19,6 +19,7 @@
 #include "recorders/column_names.h"
 #include "recorders/gpu_models.h"
 #include "recorders/gpu_names.h"
+#include "recorders/gpu_state.h"
 #include "recorders/power_names.h"
 #include "recorders/recorder_schemas.h"
 
@@ -670,9 +671,8 @@ void choose_key(const Header& header, Columns& columns) {
   columns.shows_places = shows_places(header, columns);
 }
 
-// Rows of several hosts or sensors would be averaged: what tells them apart has another name.
-std::string doubt_of_words(std::span<const std::string> header, Rows rows, const Columns& columns) {
-  if (!columns.timestamp || !columns.power || !columns.device || columns.metric_name) return {};
+// The columns that name what a row measures, and those that are known as something else.
+MeasuredColumns measured_columns(const Columns& columns) {
   MeasuredColumns read{columns.timestamp->index, columns.power->index, {columns.device->index}, {}};
   const auto add = [&](const std::optional<std::size_t>& column) {
     if (column) read.thing.push_back(*column);
@@ -684,11 +684,35 @@ std::string doubt_of_words(std::span<const std::string> header, Rows rows, const
       add(column);
   }
   read.others.insert(columns.other_power.begin(), columns.other_power.end());
-  const auto words = alternating_words(rows, header.size(), read);
-  if (!words) return {};
-  return fmt::format(
+  return read;
+}
+
+// Rows of several hosts or sensors would be averaged: what tells them apart has another name.
+void note_turns(std::span<const std::string> header, Rows rows, Columns& columns) {
+  // Parts of times, processes, which repeat their GPU's power, and measured values.
+  static const Pattern other =
+      "(.*[^a-z])?(ms|us|ns|m?secs?|usecs?|milli.*|micro.*|nano.*|frac.*|seconds?|time.*|date.*|pid"
+      "|process.*|temp.*|fan.*|clocks?|clk|[mg]hz|util.*|usage|used|free|mem|memory|load|pct|percent.*"
+      "|.*throttl.*|p_?state|ecc.*|volt.*|power|energy|limit|speed|rpm|pcie|tx|rx|sm|enc.*|dec.*|count.*"
+      ")([^a-z].*)?";
+  if (!columns.timestamp || !columns.power || !columns.device || columns.metric_name) return;
+  MeasuredColumns read = measured_columns(columns);
+  auto found = alternating_words(rows, header.size(), read);
+  if (!found) {
+    for (const auto& state : choose_state_columns(header, columns.schema).quantities) {
+      if (state) read.others.insert(*state);
+    }
+    for (std::size_t i = 0; i < header.size(); ++i) {
+      if (other.matches(for_patterns(strip(header[i])))) read.others.insert(i);
+    }
+    auto turns = numbers_in_turn(rows, header.size(), read);
+    columns.may_take_turns = turns && !turns->is_sure;
+    if (turns && turns->is_sure) found = std::move(turns->numbers);
+  }
+  if (!found) return;
+  columns.identity_doubt = fmt::format(
       "rows of one GPU alternate between '{}' and '{}' in column '{}': if it names hosts, call it 'host' in the header; else record each into a file of its own",
-      printable(words->first), printable(words->second), printable(header[words->column]));
+      printable(found->first), printable(found->second), printable(header[found->column]));
 }
 
 // ---- What speaks against the choice
@@ -697,6 +721,12 @@ std::string doubt_of_words(std::span<const std::string> header, Rows rows, const
 bool is_summary(const Header& header, const Choice& choice, const ColumnNames& wanted) {
   const std::string& schema = choice.columns.schema;
   return (schema == "generic" || schema == "loose") && wanted.power.empty() && header.has(kSummary);
+}
+
+// Why a column is not read whose name states no unit of power; --power-unit overrides it.
+std::string doubt_about_unit(const Choice& choice, const ColumnNames& wanted) {
+  if (!choice.columns.power || wanted.power_unit) return {};
+  return other_unit_text(choice.columns.power->name).value_or("");
 }
 
 // The column chosen as the power does not hold one.
@@ -714,8 +744,8 @@ Reasons reasons_against(const Header& header, const Choice& choice, bool is_a_su
   if (!columns.timestamp) {
     reasons.add(Reason::timestamp_column_missing, std::exchange(names, {}));
   }
-  if (!columns.power) reasons.add(Reason::power_column_missing, std::exchange(names, {}));
   if (!choice.doubt.empty()) reasons.add(Reason::power_column_missing, choice.doubt);
+  if (!columns.power) reasons.add(Reason::power_column_missing, std::exchange(names, {}));
   if (!columns.device && columns.only_device.empty()) {
     reasons.add(Reason::gpu_identity_column_missing,
                 columns.device_doubt.empty() ? names : columns.device_doubt);
@@ -845,8 +875,12 @@ Columns choose_columns(std::span<const std::string> header, Rows rows,
   Columns& columns = choice.columns;
   const bool is_a_summary = is_summary(from, choice, wanted);
   if (has_no_power(choice, is_a_summary)) columns.power.reset();
+  if (std::string doubt = doubt_about_unit(choice, wanted); !doubt.empty()) {
+    choice.doubt = std::move(doubt);
+    columns.power.reset();
+  }
   choose_key(from, columns);
-  columns.identity_doubt = doubt_of_words(header, rows, columns);
+  note_turns(header, rows, columns);
   columns.sensor = sensor_of(columns);
   columns.gpu_models = models_in(from);
   columns.other_names = other_names_in(from, columns);

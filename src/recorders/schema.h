@@ -54,6 +54,7 @@ struct Columns {
   };
   std::optional<Key> key;             // absent if `device` and `host` say it all
   std::string identity_doubt;         // rows that seem to be of one GPU, and are not; empty: none
+  bool may_take_turns = false;        // more rows would show whether hosts do
   bool shows_places = false;          // in the first rows one index is of several places
   std::optional<Column> metric_name;  // long format: only rows whose metric is `metric` are power
   std::string metric;                 // empty: the first power metric in the file

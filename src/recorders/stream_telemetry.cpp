@@ -121,7 +121,9 @@ SeriesFacts facts_of_names(const SeriesNames& names, const TelemetryOptions& opt
   facts.timestamp_column = names.timestamp;
   facts.power_column = names.power;
   facts.device_column = names.device;
-  facts.unit = options.columns.power_unit.value_or(names.unit);
+  const bool is_named = names.power && *names.power == options.columns.power;
+  const auto by_name = is_named ? power_unit_in_name(*names.power) : std::nullopt;
+  facts.unit = options.columns.power_unit.value_or(by_name.value_or(names.unit));
   note_other_names(names, options.columns, facts);
   const auto add = [&](const char* what, const std::optional<std::string>& name, Reason missing,
                        const std::string& why) {
@@ -135,9 +137,16 @@ SeriesFacts facts_of_names(const SeriesNames& names, const TelemetryOptions& opt
       names.power_why.empty() ? own : names.power_why);
   if (names.power) {
     facts.lines.push_back({"unit", std::string(unit_symbol(facts.unit)),
-                           options.columns.power_unit ? "from --power-unit" : own});
+                           options.columns.power_unit ? "from --power-unit"
+                           : by_name                  ? "from the metric's name"
+                                                      : own});
   }
   add("device", names.device, Reason::gpu_identity_column_missing, own);
+  if (is_named && !options.columns.power_unit) {
+    if (auto text = other_unit_text(*names.power)) {
+      facts.reasons.add(Reason::power_column_missing, std::move(*text));
+    }
+  }
   return facts;
 }
 

@@ -162,25 +162,40 @@ void check_count(const RunOptions& run, const LoadReading& load, Result& result)
 // ---- Who was measured
 
 // The GPUs that count, with all that the recording says about who they are.
-GpusOfFile gpus_of_file(const std::string& path, const Result& result) {
-  GpusOfFile file{path, {}, {}};
+GpusOfFile gpus_of_file(const Recording& recording, const Result& result) {
+  GpusOfFile file{recording.path(), {}, {}};
   if (!result.telemetry) return file;
   file.schema = result.telemetry->series.schema;
-  std::ranges::copy_if(result.telemetry->gpus, std::back_inserter(file.gpus), [&](const auto& gpu) {
-    return std::ranges::find(result.observed_gpu_ids, gpu.first) != result.observed_gpu_ids.end();
-  });
+  file.models = result.telemetry->series.gpu_models;
+  for (const auto& [name, key] : result.telemetry->gpus) {
+    if (std::ranges::find(result.observed_gpu_ids, name) == result.observed_gpu_ids.end()) continue;
+    GpuOfFile& gpu = file.gpus.emplace_back(GpuOfFile{name, key});
+    const auto measured = std::ranges::find(result.gpus, name, &GpuResult::name);
+    if (measured == result.gpus.end() || !measured->energy.bracketed || !result.load) continue;
+    gpu.mean_w = measured->energy.energy_j / result.load->window.duration_s();
+  }
+  add_files_beside(recording, file);
   return file;
 }
 
-void judge_repeated(std::span<const GpusOfFile> files, Result& result) {
-  RepeatedGpus repeated = repeated_gpus(files);
+// `are_counted`: the number of all GPUs is stated, and as many were observed.
+void judge_repeated(std::span<const GpusOfFile> files, bool are_counted, Result& result) {
+  const RepeatedGpus repeated = repeated_gpus(files);
   if (!repeated.sure.empty()) {
     result.reasons.add(Reason::gpu_identity_conflict, repeated.sure.front());
   }
-  for (std::string& text : repeated.possible) {
-    result.warnings.push_back(
-        fmt::format("gpu_identity: {}, unless they are of two hosts", std::move(text)));
+  if (are_counted) return;
+  if (!repeated.unclear.empty()) {
+    result.reasons.add(Reason::gpu_identity_conflict, repeated.unclear.front());
   }
+  for (const std::string& text : repeated.possible) {
+    result.warnings.push_back("gpu_identity: " + text);
+  }
+}
+
+bool are_counted(const RunOptions& run, const LoadReading& load, const Result& result) {
+  const auto stated = run.expected_num_gpus ? run.expected_num_gpus : load.gpus;
+  return stated == static_cast<std::int64_t>(result.observed_gpus);
 }
 
 // A GPU of the recording that has no reading in or near the window is not measured; it may have
@@ -292,7 +307,7 @@ ZonedResult evaluate(const MeasurementRequest& request, RunRecordings& recording
     if (!files.pair || one.result.load) judge_unread(request, placed.reading, one.result);
     if (!one.result.is_valid()) one.result.metrics.clear();
     if (recordings.after) recordings.after(i, recording, one.result);
-    files_of_gpus.push_back(gpus_of_file(paths[i], one.result));
+    files_of_gpus.push_back(gpus_of_file(recording, one.result));
     readings.push_back(std::move(readings_of_one));
     counted.push_back(paths[i]);
     if (counted.size() == 1) {
@@ -307,7 +322,7 @@ ZonedResult evaluate(const MeasurementRequest& request, RunRecordings& recording
     if (counted.empty()) result.reasons = {};  // they follow from this one
     if (!fault.empty()) result.reasons.add(Reason::selected_gpu_missing, std::move(fault));
   }
-  judge_repeated(files_of_gpus, result);
+  judge_repeated(files_of_gpus, are_counted(request, placed.reading, result), result);
   if (files.pair && !(files.pair->hardware && zoned.has_zone)) return zoned;
   if (!is_only) check_count(request, placed.reading, result);
   if (recordings.judge) recordings.judge(result);

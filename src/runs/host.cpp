@@ -9,8 +9,6 @@
 #include "base/files/path.h"
 #include "base/text/unicode.h"
 #include "energy/plausibility.h"
-#include "recorders/identity.h"
-#include "recorders/recording.h"
 #include "recorders/side_files.h"
 #include "runs/measurement.h"
 #include "runs/own_zone.h"
@@ -200,6 +198,11 @@ HostReading read_host(const HostFile& file, const Load& load, const RunOptions& 
     reading.host.reasons.add(Reason::telemetry_file_missing, file.fault);
   }
   return reading;
+}
+
+GpuIdentity identity_beside(const Recording& recording) {
+  HostReading reading;
+  return read_identity(recording, reading);
 }
 
 std::vector<std::string> files_of_host(const HostFile& file) {

@@ -12,6 +12,8 @@
 #include "aggregate_power/result.h"
 #include "energy/clock_offset.h"
 #include "energy/integrate.h"
+#include "recorders/identity.h"
+#include "recorders/recording.h"
 #include "runs/host_folders.h"
 #include "runs/run_options.h"
 #include "runs/sensor_readings.h"
@@ -37,6 +39,9 @@ struct HostReading {
 
 // Never throws because of the recording or its identity file: problems with them are reasons.
 HostReading read_host(const HostFile& file, const Load& load, const RunOptions& options);
+
+// The UUIDs by index that a file beside the recording states; empty: none can be read.
+GpuIdentity identity_beside(const Recording& recording);
 
 // The recording, and all files beside it that matter.
 std::vector<std::string> files_of_host(const HostFile& file);

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
+#include "aggregate_power/gpus_option.h"
 #include "base/files/file.h"
 #include "base/files/near_file.h"
 #include "base/files/path.h"
@@ -98,18 +99,38 @@ class GpuMeans {
   // Without a number of GPUs, those that were idle in the window may be another run's.
   void judge(bool salvages, Result& result) const {
     const bool is_needed = result.is_valid() || (salvages && results::lacks_only_samples(result));
-    if (!is_needed || is_odd_) return;
-    std::vector<bool> is_idle = idle_devices(means_w_);
-    for (std::size_t i = 0; i < is_idle.size(); ++i) is_idle[i] = is_idle[i] && !worked_[i];
-    auto idle = idle_text(names_, means_w_, is_idle);
-    if (!idle) return;
+    const bool is_next = result.reasons.contains(Reason::same_sensor);
+    if (!(is_needed || is_next) || is_odd_) return;
+    const std::vector<bool> is_idle = idle();
+    auto text = idle_text(names_, means_w_, is_idle);
+    if (!text) return;
+    if (is_next) {
+      result.warnings.push_back(
+          "GPUs that were idle count, too, if --gpus names them: leave out those that the run did not use");
+      return;
+    }
     const double share = idle_share(means_w_, is_idle);
-    if (share < kMostIdleShare) return result.warnings.push_back(std::move(*idle));
+    if (share < kMostIdleShare) return result.warnings.push_back(std::move(*text));
     result.reasons.add(Reason::idle_gpus_counted,
-                       fmt::format("{}; these make up {:.0f} % of the energy", *idle, 100 * share));
+                       fmt::format("{}; these make up {:.0f} % of the energy", *text, 100 * share));
+  }
+  // The --gpus of those that were not idle, if they are so many.
+  std::string option_for(std::int64_t count) const {
+    const std::vector<bool> is_idle = idle();
+    std::vector<std::string> busy;
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      if (!is_idle[i]) busy.push_back(names_[i]);
+    }
+    return static_cast<std::int64_t>(busy.size()) == count ? gpus_option(busy) : "--gpus";
   }
 
  private:
+  std::vector<bool> idle() const {
+    std::vector<bool> is_idle = idle_devices(means_w_);
+    for (std::size_t i = 0; i < is_idle.size(); ++i) is_idle[i] = is_idle[i] && !worked_[i];
+    return is_idle;
+  }
+
   std::vector<std::string> names_;
   std::vector<double> means_w_;
   std::vector<bool> worked_;  // by their utilization
@@ -122,15 +143,15 @@ bool names_gpus(const RunSpec& request) {
 }
 
 // The number of GPUs that the result states, unless the caller names them.
-void refuse_other_count(const LoadReading& load, Result& result) {
+void refuse_other_count(const LoadReading& load, const GpuMeans& means, Result& result) {
   if (!load.gpus_fault.empty()) {
     result.reasons.add(Reason::invalid_expected_gpu_count, load.gpus_fault);
   }
   const auto counted = static_cast<std::int64_t>(result.observed_gpus);
   if (!load.gpus || counted == 0 || *load.gpus == counted) return;
   result.reasons.add(Reason::expected_gpu_count_mismatch,
-                     fmt::format("{} observed, and the result states {}: choose them with --gpus",
-                                 counted, *load.gpus));
+                     fmt::format("{} observed, and the result states {}: choose them with {}",
+                                 counted, *load.gpus, means.option_for(*load.gpus)));
 }
 
 RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
@@ -176,7 +197,7 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
   };
   recordings.judge = [&](Result& result) {
     if (names_gpus(request)) return;
-    refuse_other_count(load, result);
+    refuse_other_count(load, means, result);
     if (!load.gpus) means.judge(request.salvage, result);
   };
   run.result = evaluate(wanted, recordings, placed, {request.bench_result, ""}).result;

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "aggregate_power/gpus_option.h"
 #include "base/files/file.h"
 #include "base/text/shown_time.h"
 #include "base/text/unicode.h"
@@ -297,7 +298,8 @@ void name_silent(const Telemetry& telemetry, std::span<const std::uint32_t> devi
   std::vector<std::string> others;
   for (std::uint32_t i = 0; i < telemetry.devices().size(); ++i) {
     const bool is_silent = std::ranges::find(devices, i) != devices.end();
-    (is_silent ? silent : others).push_back(printable(telemetry.devices()[i]));
+    (is_silent ? silent : others).push_back(telemetry.devices()[i]);
+    if (is_silent) silent.back() = printable(silent.back());
   }
   if (others.empty()) return;
   Reasons named;
@@ -305,8 +307,8 @@ void name_silent(const Telemetry& telemetry, std::span<const std::uint32_t> devi
     std::string detail = entry.detail;
     if (entry.reason == Reason::invalid_power_sample) {
       detail = fmt::format(
-          "GPUs {} state no power in any row, {}; if others measure their boards, as on the MI250, --gpus {} leaves them out",
-          fmt::join(silent, ", "), detail, fmt::join(others, ","));
+          "GPUs {} state no power in any row, {}; if others measure their boards, as on the MI250, {} leaves them out",
+          fmt::join(silent, ", "), detail, gpus_option(others));
     }
     named.add(entry.reason, std::move(detail), entry.obstacle);
   }

@@ -2,6 +2,7 @@
 #include "runs/repeated_recordings.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 #include <vector>
@@ -13,29 +14,156 @@
 #include "base/files/path.h"
 #include "base/text/unicode.h"
 #include "recorders/gpu_names.h"
+#include "recorders/recorder_context.h"
+#include "runs/host.h"
 
 namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kFewestSamples = 5;
 
-struct GpuOfFile {
+constexpr double kAlike = 0.1;  // of the higher mean power
+
+// A GPU and its recording.
+struct Recorded {
   const GpusOfFile* file;
-  const std::pair<std::string, GpuKey>* gpu;
+  const GpuOfFile* gpu;
 };
 
-std::string in_two_files(const GpuOfFile& a, const GpuOfFile& b, const char* verb) {
-  const std::string& uuid = b.gpu->second.uuid;
-  const bool adds_uuid = !uuid.empty() && uuid != b.gpu->first && !a.gpu->second.uuid.empty();
-  return fmt::format("GPU {} of {} {} GPU {} of {}{} and would count twice: give one of them",
-                     printable(a.gpu->first), printable_path(a.file->path), verb,
-                     printable(b.gpu->first), printable_path(b.file->path),
+std::string in_two_files(const Recorded& a, const Recorded& b, const char* verb) {
+  const std::string& uuid = b.gpu->key.uuid;
+  const bool adds_uuid = !uuid.empty() && uuid != b.gpu->name && !a.gpu->key.uuid.empty();
+  return fmt::format("GPU {} of {} {} GPU {} of {}{} and would count twice", printable(a.gpu->name),
+                     printable_path(a.file->path), verb, printable(b.gpu->name),
+                     printable_path(b.file->path),
                      adds_uuid ? fmt::format(", with the UUID {},", printable(uuid)) : "");
 }
 
 // Two hosts are recorded in one way, and name their GPUs alike.
-bool may_be_one_host(const GpuOfFile& a, const GpuOfFile& b) {
-  return a.file->schema != b.file->schema || is_spelled_otherwise(a.gpu->second, b.gpu->second);
+bool are_recorded_alike(const Recorded& a, const Recorded& b) {
+  return a.file->schema == b.file->schema && !is_spelled_otherwise(a.gpu->key, b.gpu->key) &&
+         a.gpu->key.host.empty() == b.gpu->key.host.empty();
+}
+
+bool is_small_letter(char c) { return c >= 'a' && c <= 'z'; }
+
+// What follows a word in a path and names one of several: "1" in "node-1.csv", "a" in "host_a",
+// "10-0-0-7" in "ip-10-0-0-7". Empty: nothing does.
+std::string_view id_after(std::string_view path, std::string_view word) {
+  for (std::size_t at = path.find(word); at != path.npos; at = path.find(word, at + 1)) {
+    if (at > 0 && is_small_letter(path[at - 1])) continue;
+    std::string_view rest = path.substr(at + word.size());
+    if (rest.starts_with('s')) continue;  // "nodes"
+    if (rest.starts_with('-') || rest.starts_with('_') || rest.starts_with('.')) {
+      rest.remove_prefix(1);
+    }
+    const std::string_view digits = word == "ip" ? "0123456789-." : "0123456789";
+    const std::size_t end = std::min(rest.find_first_not_of(digits), rest.size());
+    if (end > 0) return rest.substr(0, end);
+    const bool is_letter = !rest.empty() && is_small_letter(rest[0]) &&
+                           (rest.size() == 1 || !is_small_letter(rest[1]));
+    if (is_letter) return rest.substr(0, 1);
+  }
+  return {};
+}
+
+// Whose GPUs a recorder can read; empty: anyone's.
+std::string_view vendor_of(std::string_view schema) {
+  constexpr std::pair<std::string_view, std::string_view> kVendors[] = {{"amd-smi", "AMD"},
+                                                                        {"rocm-smi", "AMD"},
+                                                                        {"xpu-smi", "Intel"},
+                                                                        {"nvidia", "NVIDIA"},
+                                                                        {"dcgm", "NVIDIA"}};
+  for (const auto& [start, vendor] : kVendors) {
+    if (schema.starts_with(start)) return vendor;
+  }
+  return {};
+}
+
+bool have_other_models(const GpusOfFile& a, const GpusOfFile& b) {
+  const auto has = [&](const std::string& model) {
+    return std::ranges::find(b.models, model) != b.models.end();
+  };
+  return !a.models.empty() && !b.models.empty() && std::ranges::none_of(a.models, has);
+}
+
+// Whether the recordings cannot have a GPU in common, whatever its names are.
+bool are_apart(const GpusOfFile& a, const GpusOfFile& b) {
+  const std::string_view vendor_a = vendor_of(a.schema);
+  const std::string_view vendor_b = vendor_of(b.schema);
+  const bool have_other_boots = !a.boot.empty() && !b.boot.empty() && a.boot != b.boot;
+  return have_other_boots || (!vendor_a.empty() && !vendor_b.empty() && vendor_a != vendor_b) ||
+         have_other_models(a, b) || name_two_hosts(a.path, b.path);
+}
+
+double mean_in(std::span<const Sample> samples, Window window) {
+  double sum_w = 0;
+  std::size_t count = 0;
+  for (const Sample& sample : samples) {
+    if (!window.contains(sample.unix_s)) continue;
+    sum_w += sample.watts;
+    ++count;
+  }
+  return count == 0 ? 0 : sum_w / static_cast<double>(count);
+}
+
+// Whether two GPUs may have drawn the same: one that two recorders measure did.
+bool are_alike(const GpuOfFile& a, const GpuOfFile& b) {
+  std::optional<double> a_w = a.mean_w;
+  std::optional<double> b_w = b.mean_w;
+  if (!a.samples.empty() && !b.samples.empty()) {
+    const Window both = {std::max(a.samples.front().unix_s, b.samples.front().unix_s),
+                         std::min(a.samples.back().unix_s, b.samples.back().unix_s)};
+    if (both.start_unix_s >= both.end_unix_s) return false;  // one after the other
+    a_w = mean_in(a.samples, both);
+    b_w = mean_in(b.samples, both);
+  }
+  return !a_w || !b_w || std::abs(*a_w - *b_w) <= kAlike * std::max(*a_w, *b_w);
+}
+
+enum class Repeat { none, possible, unclear, sure };
+
+// Without a name of one kind there is nothing to compare.
+bool share_a_kind(const GpuKey& a, const GpuKey& b) {
+  return (!a.uuid.empty() && !b.uuid.empty()) || (!a.pci.empty() && !b.pci.empty()) ||
+         (!a.index.empty() && !b.index.empty());
+}
+
+Repeat repeat_of(const Recorded& a, const Recorded& b, bool are_files_apart) {
+  const SameGpu same = same_gpu(a.gpu->key, b.gpu->key);
+  if (same == SameGpu::yes) return Repeat::sure;
+  if (are_files_apart) return Repeat::none;
+  const bool is_comparable = share_a_kind(a.gpu->key, b.gpu->key);
+  if (is_comparable && same == SameGpu::no) return Repeat::none;
+  if (!is_comparable && are_of_two_hosts(a.gpu->key, b.gpu->key)) return Repeat::none;
+  const bool is_one_boot = !a.file->boot.empty() && a.file->boot == b.file->boot;
+  if (is_comparable && is_one_boot) return Repeat::sure;
+  const bool is_alike = are_alike(*a.gpu, *b.gpu);
+  if (is_comparable && are_recorded_alike(a, b)) return is_alike ? Repeat::possible : Repeat::none;
+  return is_alike ? Repeat::unclear : is_comparable ? Repeat::possible : Repeat::none;
+}
+
+constexpr const char* kTellApart =
+    "; if they are of two hosts, name the files after them (node-1.csv), record the UUIDs, or state the number of all GPUs with --expected-num-gpus; else give one of them";
+
+// What two recordings have in common: the first GPU of the gravest kind.
+void note_repeats(const GpusOfFile& first, const GpusOfFile& second, RepeatedGpus& repeated) {
+  const bool are_files_apart = are_apart(first, second);
+  Repeat gravest = Repeat::none;
+  std::string text;
+  for (const GpuOfFile& a : first.gpus) {
+    for (const GpuOfFile& b : second.gpus) {
+      const Recorded one{&first, &a};
+      const Recorded other{&second, &b};
+      const Repeat found = repeat_of(one, other, are_files_apart);
+      if (found <= gravest) continue;
+      gravest = found;
+      text = in_two_files(one, other, found == Repeat::sure ? "is" : "may be");
+    }
+  }
+  if (gravest == Repeat::sure) repeated.sure.push_back(text + ": give one of them");
+  if (gravest == Repeat::unclear) repeated.unclear.push_back(text + kTellApart);
+  if (gravest == Repeat::possible) repeated.possible.push_back(text + kTellApart);
 }
 
 bool has_same_readings(const PowerTrace& a, const PowerTrace& b) {
@@ -64,32 +192,33 @@ void refuse_repeated_recordings(std::span<const std::string> paths) {
   }
 }
 
+bool name_two_hosts(const std::string& path, const std::string& other) {
+  constexpr std::string_view kWords[] = {"node",    "host", "server", "srv", "machine", "vm",
+                                         "nid",     "cn",   "dgx",    "hgx", "blade",   "compute",
+                                         "gpunode", "rack", "ip",     "gpu", "card",    "device"};
+  const std::string lower = lower_ascii(path);
+  const std::string other_lower = lower_ascii(other);
+  return std::ranges::any_of(kWords, [&](std::string_view word) {
+    const std::string_view id = id_after(lower, word);
+    const std::string_view other_id = id_after(other_lower, word);
+    return !id.empty() && !other_id.empty() && id != other_id;
+  });
+}
+
+void add_files_beside(const Recording& recording, GpusOfFile& file) {
+  const RecorderContext context = recorder_context(recording);
+  if (!context.clock_pairs.empty()) file.boot = context.clock_pairs.front().boot_id;
+  const GpuIdentity identity = identity_beside(recording);
+  for (GpuOfFile& gpu : file.gpus) {
+    const auto found = identity.find(gpu.key.index);
+    if (gpu.key.uuid.empty() && found != identity.end()) gpu.key.uuid = found->second;
+  }
+}
+
 RepeatedGpus repeated_gpus(std::span<const GpusOfFile> files) {
   RepeatedGpus repeated;
-  std::multimap<std::string, GpuOfFile> known;  // by all that may be equal
-  for (const GpusOfFile& file : files) {
-    std::vector<std::pair<std::string, GpuOfFile>> own;
-    for (const auto& gpu : file.gpus) {
-      const GpuOfFile here{&file, &gpu};
-      std::vector<std::string>* into = nullptr;
-      std::string text;
-      for (const std::string& name : comparable_names(gpu.second)) {
-        own.emplace_back(name, here);
-        for (auto [at, end] = known.equal_range(name); at != end; ++at) {
-          const GpuOfFile& other = at->second;
-          const SameGpu same = same_gpu(other.gpu->second, gpu.second);
-          if (same == SameGpu::yes && into != &repeated.sure) {
-            into = &repeated.sure;
-            text = in_two_files(other, here, "is");
-          } else if (same == SameGpu::maybe && into == nullptr && may_be_one_host(other, here)) {
-            into = &repeated.possible;
-            text = in_two_files(other, here, "may be");
-          }
-        }
-      }
-      if (into != nullptr) into->push_back(std::move(text));
-    }
-    known.insert(own.begin(), own.end());
+  for (std::size_t i = 1; i < files.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) note_repeats(files[j], files[i], repeated);
   }
   return repeated;
 }

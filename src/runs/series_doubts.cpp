@@ -64,15 +64,24 @@ std::string name_of(const KeptSeries& series) {
   return fmt::format("GPU {} of {}", printable(series.device), printable_path(series.recording));
 }
 
-// Which of the devices to keep, where that can be said.
-std::string remedy_of(std::span<const std::string> kept, std::span<const std::string> others) {
-  const bool have_own_names = std::ranges::none_of(
-      others, [&](const std::string& name) { return std::ranges::find(kept, name) != kept.end(); });
-  std::string text = "give one of the recordings";
-  if (have_own_names) {
-    text += fmt::format(", or keep one of each sensor with --gpus {}", fmt::join(kept, ","));
+std::set<std::string> names_of_recordings(std::span<const KeptSeries> series) {
+  std::set<std::string> names;
+  for (const KeptSeries& one : series) names.insert(one.recording);
+  return names;
+}
+
+// How to count each sensor once, if `shared` of the `more` are in `before`, too.
+std::string remedy_of(std::span<const KeptSeries> before, std::span<const KeptSeries> more,
+                      std::size_t shared) {
+  const std::set<std::string> own = names_of_recordings(more);
+  if (shared == more.size() && own.size() == 1) {
+    return fmt::format("leave out {}", printable_path(*own.begin()));
   }
-  return text;
+  const std::set<std::string> first = names_of_recordings(before);
+  if (shared == before.size() && first.size() == 1) {
+    return fmt::format("leave out {}", printable_path(*first.begin()));
+  }
+  return "name the GPUs that count with --gpus, each once";
 }
 
 // Their rows are sorted by series, and each series by its times.
@@ -234,16 +243,12 @@ Reasons series_doubts(const Recording& recording, SeriesKeeper& series,
 SharedSensors shared_sensors(std::span<const KeptSeries> before, std::span<const KeptSeries> more) {
   std::vector<std::string> certain;
   std::vector<std::string> possible;
-  std::vector<std::string> kept;
-  std::vector<std::string> others;
   for (const KeptSeries& own : more) {
     for (const KeptSeries& other : before) {
       const Sameness same = sameness(other.samples, own.samples, true);
       if (same == Sameness::none) continue;
       (same == Sameness::certain ? certain : possible)
           .push_back(fmt::format("{} and {}", name_of(other), name_of(own)));
-      kept.push_back(printable(other.device));
-      others.push_back(printable(own.device));
       break;
     }
   }
@@ -258,11 +263,11 @@ SharedSensors shared_sensors(std::span<const KeptSeries> before, std::span<const
     shared.reasons.add(
         Reason::same_sensor,
         fmt::format("the readings of {} are the same at all times: they are of one sensor; {}",
-                    first(certain), remedy_of(kept, others)));
+                    first(certain), remedy_of(before, more, certain.size())));
   } else if (!possible.empty()) {
     shared.warnings.push_back(fmt::format(
         "the readings of {} are equal at all times, but of few values: they may be of the same GPU, whose energy then counts twice; if so, {}",
-        first(possible), remedy_of(kept, others)));
+        first(possible), remedy_of(before, more, possible.size())));
   }
   return shared;
 }

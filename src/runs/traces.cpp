@@ -114,6 +114,7 @@ struct ReadFile {
   std::vector<std::string> silent;         // devices without a reading of power
   std::map<std::string, double> limits_w;  // of those that state one
   std::map<std::string, double> worked_pct;
+  GpusOfFile gpus;  // that names() has
 
   // Each once.
   std::set<std::string> names() const {
@@ -322,6 +323,20 @@ void note_identity(const Telemetry& telemetry, ReadFile& read) {
   std::ranges::copy(telemetry.identity_notes(), std::back_inserter(read.file.warnings));
 }
 
+GpusOfFile gpus_in(const ReadFile& read, const Recording& recording) {
+  const TelemetryFacts& facts = read.file.facts;
+  GpusOfFile file{read.file.path, facts.series.schema, {}, {}, facts.series.gpu_models};
+  const std::set<std::string> names = read.names();
+  for (const auto& [name, key] : facts.gpus) {
+    if (!names.contains(name)) continue;
+    GpuOfFile& gpu = file.gpus.emplace_back(GpuOfFile{name, key});
+    const auto power = std::ranges::find(read.devices, name, &PowerTrace::device);
+    if (power != read.devices.end()) gpu.samples = power->samples();
+  }
+  add_files_beside(recording, file);
+  return file;
+}
+
 ReadFile read_file(const TracesRequest& request, const std::string& path) {
   const Recording recording(path, request.zone, request.columns, request.gpus);
   if (!recording.faults().empty()) refuse(path, recording.faults());
@@ -377,6 +392,7 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
   if (series.has_power()) drop_unnamed_counters(read);
   if (!std::ranges::all_of(read.counters, &DeviceCounter::is_unit_stated)) set_unit_by_power(read);
   note_identity(telemetry, read);
+  if (request.files.size() > 1) read.gpus = gpus_in(read, recording);
   const bool is_left_out =
       request.files.size() > 1 && request.gpus.is_given() && !has_selected_gpu(request, read);
   const bool is_at_fault = request.gpus.is_given() && request.files.size() == 1;
@@ -425,20 +441,21 @@ std::vector<RecordedDevice> recorded_devices(const std::vector<ReadFile>& files)
 }
 
 // A GPU that is in two recordings would count twice.
-void refuse_repeated_gpus(std::vector<ReadFile>& files) {
+void refuse_repeated_gpus(const TracesRequest& request, std::vector<ReadFile>& files) {
   std::vector<GpusOfFile> all;
-  for (const ReadFile& read : files) {
-    GpusOfFile& file =
-        all.emplace_back(GpusOfFile{read.file.path, read.file.facts.series.schema, {}});
-    const std::set<std::string> names = read.names();
-    std::ranges::copy_if(read.file.facts.gpus, std::back_inserter(file.gpus),
-                         [&](const auto& gpu) { return names.contains(gpu.first); });
-  }
-  RepeatedGpus repeated = repeated_gpus(all);
+  for (const ReadFile& read : files) all.push_back(read.gpus);
+  const RepeatedGpus repeated = repeated_gpus(all);
   if (!repeated.sure.empty()) throw Error(repeated.sure.front());
-  for (const std::string& text : repeated.possible) {
-    files.back().file.warnings.push_back(
-        fmt::format("gpu_identity: {}, unless they are of two hosts", text));
+  const bool is_accepted =
+      !request.accepted || std::ranges::find(*request.accepted, Reason::gpu_identity_conflict) !=
+                               request.accepted->end();
+  if (!repeated.unclear.empty() && !is_accepted) {
+    throw Error(fmt::format("{}: {}", code(Reason::gpu_identity_conflict), repeated.unclear[0]));
+  }
+  for (const auto* const texts : {&repeated.unclear, &repeated.possible}) {
+    for (const std::string& text : *texts) {
+      files.back().file.warnings.push_back("gpu_identity: " + text);
+    }
   }
 }
 
@@ -456,7 +473,7 @@ Traces read_traces(const TracesRequest& request) {
     for (const std::string& name : read.names()) ++uses[name];
   }
   refuse_different_scopes(files);
-  refuse_repeated_gpus(files);
+  refuse_repeated_gpus(request, files);
   refuse_repeated_devices(recorded_devices(files));
   refuse_shared_sensors(request, files);
   Traces traces;

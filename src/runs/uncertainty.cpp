@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "aggregate_power/assumption.h"
+#include "aggregate_power/gpus_option.h"
 #include "aggregate_power/refusal.h"
 #include "base/parallel.h"
 #include "base/text/pattern.h"
@@ -155,13 +156,13 @@ std::vector<std::string> advice_on_zeros(std::span<const SensorReadings> recordi
   std::vector<std::string> others;
   for (const SensorReadings& recording : recordings) {
     for (const GatheredReadings& gpu : recording.gpus) {
-      (reads_nothing(gpu, window) ? zeros : others).push_back(printable(gpu.gpu));
+      (reads_nothing(gpu, window) ? zeros : others).push_back(gpu.gpu);
     }
   }
   if (zeros.empty() || others.empty()) return {};
   return {fmt::format(
-      "GPUs {} read 0 W throughout, as the second dies of an MI250X do, whose first dies report both: leave them out with --gpus {}",
-      fmt::join(zeros, ", "), fmt::join(others, ","))};
+      "GPUs {} read 0 W throughout, as the second dies of an MI250X do, whose first dies report both: leave them out with {}",
+      printable(fmt::format("{}", fmt::join(zeros, ", ")), 200), gpus_option(others))};
 }
 
 // Starting threads takes longer than they save for few readings.

@@ -860,7 +860,7 @@ TEST(ChooseColumns, ReadsTheUnitOffTheName) {
       {"power_mw", PowerUnit::Size::milliwatt, true},
       {"power_mW", PowerUnit::Size::milliwatt, true},
       {"power (kW)", PowerUnit::Size::kilowatt, true},
-      {"power [%]", PowerUnit::Size::watt, false},
+      {"power (GPU 0)", PowerUnit::Size::watt, false},
   };
   for (const auto& c : cases) {
     const Columns columns =
@@ -868,6 +868,18 @@ TEST(ChooseColumns, ReadsTheUnitOffTheName) {
     ASSERT_TRUE(columns.power) << c.name;
     EXPECT_EQ(columns.unit.size, c.size) << c.name;
     EXPECT_EQ(columns.unit.stated, c.stated) << c.name;
+  }
+}
+
+TEST(ChooseColumns, ReadsNoColumnInAnotherUnit) {
+  for (const char* name :
+       {"power [%]", "power [dW]", "power [10mW]", "power (x10 mW)", "power_dbm"}) {
+    const std::string text = std::string("timestamp,gpu,") + name + "\n1700000000,0,1\n";
+    const Columns columns = choose(text, {"", name, ""});
+    EXPECT_FALSE(columns.power) << name;
+    EXPECT_EQ(columns.reasons.codes(), Codes{kNoPower}) << name;
+    EXPECT_NE(columns.reasons.text().find("states the unit"), std::string::npos) << name;
+    EXPECT_TRUE(choose(text, {.power = name, .power_unit = PowerUnit::Size::watt}).power) << name;
   }
 }
 

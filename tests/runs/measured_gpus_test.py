@@ -10,6 +10,8 @@ import json
 import os
 import pathlib
 import random
+import re
+import shlex
 import subprocess
 import sys
 
@@ -167,13 +169,112 @@ def test_gpus_may_be_named_by_any_of_their_names(folder):
         is_valid(folder, joules(GPUS[1]), more=["--gpus", name])
 
 
-def test_spellings_in_two_files_warn(folder):
-    for name, spelled in (("gpu.csv", "{}"), ("more.csv", "GPU {}")):
-        folder.table("timestamp,index,power.draw [W]", [
-            f"{START + at},{spelled.format(gpu)},{power(9, 300)[at] + len(spelled)}" for at in TIMES for gpu in range(1)],
-            name)
-    run = folder.measure(files=("gpu.csv", "more.csv"))
-    assert run["reasons"] or any("may be GPU" in warning for warning in run["warnings"]), run
+# ---- Two recordings
+
+AGAIN = [power(30 + seed, 300 + 40 * seed) for seed in range(2)]  # as two recorders of one GPU see its noise
+BUSY = [power(40 + seed, 600 + 50 * seed) for seed in range(2)]
+
+
+def recording(folder, name, spelled, watts, column="index", apart=0.4):
+    (folder.path / name).parent.mkdir(parents=True, exist_ok=True)
+    folder.table(f"timestamp,{column},power.draw [W]", [
+        f"{START + at + apart},{spelled(gpu)},{watts[gpu][at]}" for at in TIMES for gpu in range(2)], name)
+
+
+def two(folder, first, second, *more):
+    """What `measure` finds in both, and whether `windows` reads them."""
+    folder.write("windows.csv", f"name,start,end\nload,{START},{START + WINDOW}\n")
+    folder.call("windows", "--telemetry", first, second, "--windows", "windows.csv", "--timezone", "UTC")
+    status, err = folder.status, folder.err
+    run = folder.measure(*more, files=(first, second))
+    return run, status, err
+
+
+def counts_both(folder, first, second, watts, *more, quiet=True):
+    run, status, err = two(folder, first, second, *more)
+    assert run["reasons"] == [] and (more or status == 0), (first, second, run["details"], err)
+    right = sum(joules(one) for one in watts)
+    assert abs(run["total_gpu_energy_j"] - right) < 5e-3 * right, (run["total_gpu_energy_j"], right)
+    warned = any("gpu_identity: " in text and "would count twice" in text for text in run["warnings"])
+    assert warned != quiet, (first, second, run["warnings"])
+    assert more or ("would count twice" in err) != quiet, err
+
+
+def counts_none(folder, first, second, *said):
+    run, status, err = two(folder, first, second)
+    assert "gpu_identity_conflict" in run["reasons"] and status == 2, (first, second, run["details"], err)
+    for words in (*said, "would count twice"):
+        assert words in run["details"], (words, run["details"])
+
+
+def test_paths_tell_hosts_apart(folder):
+    for first, second in (("node-1/gpu.csv", "node-2/gpu.csv"), ("host_a.csv", "host_b.csv"), ("hosta.csv", "hostb.csv"),
+                          ("nodes/node0/gpu.csv", "nodes/node1/gpu.csv"), ("gpu_node7.csv", "gpu_node8.csv"),
+                          ("ip-10-0-0-1.csv", "ip-10-0-0-2.csv"), ("dgx01.csv", "dgx02.csv"), ("Server3.csv", "Server4.csv")):
+        for column, name in (("index", str), ("pci.bus_id", PCI.__getitem__)):
+            recording(folder, first, name, GPUS, column)
+            recording(folder, second, name, AGAIN, column, 0)
+            counts_both(folder, first, second, [*GPUS[:2], *AGAIN])
+
+
+def test_recordings_that_nothing_tells_apart_warn(folder):
+    """Two hosts, or one host that two recorders asked: unless the number of GPUs is stated, or their power differs."""
+    for first, second in (("a.csv", "b.csv"), ("gpu.csv", "gpu_2.csv"), ("rank0.csv", "rank1.csv"), ("run1/gpu.csv", "run2/gpu.csv"),
+                          ("nodes.csv", "hosts.csv"), ("node1/a.csv", "node1/b.csv"), ("worker0.csv", "worker1.csv")):
+        for column, name in (("index", str), ("pci.bus_id", PCI.__getitem__)):
+            recording(folder, first, name, GPUS, column)
+            recording(folder, second, name, AGAIN, column, 0)
+            counts_both(folder, first, second, [*GPUS[:2], *AGAIN], quiet=False)
+            counts_both(folder, first, second, [*GPUS[:2], *AGAIN], "--expected-num-gpus", 4)
+            recording(folder, second, name, BUSY, column, 0)
+            counts_both(folder, first, second, [*GPUS[:2], *BUSY])
+    recording(folder, "a.csv", str, GPUS)
+    recording(folder, "b.csv", lambda gpu: gpu + 2, AGAIN)
+    counts_both(folder, "a.csv", "b.csv", [*GPUS[:2], *AGAIN])
+
+
+def test_names_of_two_kinds_are_refused(folder):
+    """An index here, a PCI address or a UUID there: unless the power, the paths or the number of GPUs says who is who."""
+    kinds = {"index": str, "pci.bus_id": PCI.__getitem__, "uuid": UUIDS.__getitem__}
+    pairs = [(a, b) for a in kinds for b in kinds if a != b]
+    for one, other in pairs:
+        recording(folder, "a.csv", kinds[one], GPUS, one)
+        recording(folder, "b.csv", kinds[other], AGAIN, other, 0)
+        counts_none(folder, "a.csv", "b.csv", "may be GPU")
+        counts_both(folder, "a.csv", "b.csv", [*GPUS[:2], *AGAIN], "--expected-num-gpus", 4)
+        counts_both(folder, "a.csv", "b.csv", [*GPUS[:2], *AGAIN], "--accept", "gpu_identity_conflict")
+        recording(folder, "b.csv", kinds[other], BUSY, other, 0)
+        counts_both(folder, "a.csv", "b.csv", [*GPUS[:2], *BUSY])
+        recording(folder, "node1.csv", kinds[one], GPUS, one)
+        recording(folder, "node2.csv", kinds[other], AGAIN, other, 0)
+        counts_both(folder, "node1.csv", "node2.csv", [*GPUS[:2], *AGAIN])
+    for column, other in (("index", "GPU {}".format), ("pci.bus_id", lambda gpu: PCI[gpu][4:].lower())):
+        recording(folder, "a.csv", kinds[column], GPUS, column)
+        recording(folder, "b.csv", other, AGAIN, column, 0)
+        counts_none(folder, "a.csv", "b.csv", "may be GPU")
+
+
+def test_files_beside_tell_gpus_apart(folder):
+    def beside(name, boot=None, uuids=None):
+        if boot:
+            folder.write(f"{name}_context.json", json.dumps({"timestamp_timezone": "UTC", "clock_pairs": [
+                {"epoch_s": START - 6, "monotonic_s": 1000, "boot_id": boot}]}))
+        if uuids:
+            folder.write(f"{name}_identity.csv", "index, uuid\n" + "".join(f"{i}, {uuid}\n" for i, uuid in enumerate(uuids)))
+
+    recording(folder, "a.csv", str, GPUS)
+    recording(folder, "b.csv", str, AGAIN)
+    beside("a", boot="one")
+    beside("b", boot="one")
+    counts_none(folder, "a.csv", "b.csv", "GPU 0 of a.csv is GPU 0 of b.csv")
+    beside("b", boot="two")
+    counts_both(folder, "a.csv", "b.csv", [*GPUS[:2], *AGAIN])
+    for name in "ab":
+        (folder.path / f"{name}_context.json").unlink()
+        beside(name, uuids=UUIDS)
+    counts_none(folder, "a.csv", "b.csv", f"with the UUID {UUIDS[0]}")
+    beside("b", uuids=[uuid.replace("GPU-", "GPU-1")[:40] for uuid in UUIDS])
+    counts_both(folder, "a.csv", "b.csv", [*GPUS[:2], *AGAIN])
 
 
 # ---- Hosts in columns of other names
@@ -208,6 +309,39 @@ def test_unknown_columns_of_hosts_are_refused(folder):
         refuses(folder, "several_gpus_in_one_series", "go through the same time twice")
 
 
+def numbered_hosts(folder, column, hosts=2, gpus=2, apart=0.37, place=lambda row: row, seconds=TIMES):
+    """Rows of hosts that are numbered in a column, at times of their own."""
+    rows = [(at + apart * host, host, gpu) for at in seconds for host in range(hosts) for gpu in range(gpus)]
+    die = random.Random(5)
+    rows = [row for row in rows if die.random() > 0.01]
+    folder.table(f"timestamp,{column},index,power.draw [W]",
+                 [f"{START + at:.2f},{place(host)},{gpu},{GPUS[gpu][min(int(at), 65)] + 50 * host + host}" for at, host, gpu in rows])
+
+
+def test_numbers_of_hosts_are_refused(folder):
+    for column in ("slot", "source", "unit", "box", "bay"):
+        for hosts, gpus, apart in ((2, 1, 0.37), (2, 2, 0.5), (2, 8, 0.37), (3, 2, 0.31), (4, 1, 0.25)):
+            numbered_hosts(folder, column, hosts, min(gpus, 4), apart, place=lambda host: 11 + host)
+            refuses(folder, "gpu_identity_conflict", "alternate between '11' and '12' in column")
+    for column in ("host", "node", "server"):
+        numbered_hosts(folder, column)
+        run = folder.measure()
+        assert run["reasons"] == [] and len(run["gpus"]) == 4 if "gpus" in run else run["valid"], run
+
+
+def test_numbers_that_say_nothing_of_the_gpu_are_passed_over(folder):
+    """Measured values, counts, states, milliseconds of the time, and what GPUs or nobody changes."""
+    die = random.Random(7)
+    many = {"clocks.sm": lambda at, gpu: die.choice((1980, 1965)), "fan": lambda at, gpu: 45 + at % 3, "sample": lambda at, gpu: at + 5,
+            "ecc": lambda at, gpu: 0, "serial_no": lambda at, gpu: 1320 + gpu, "throttle": lambda at, gpu: die.randint(0, 1),
+            "utilization.gpu [%]": lambda at, gpu: 98 + at % 2, "ms": lambda at, gpu: 500 * (at % 2), "temp": lambda at, gpu: 60 + at // 9,
+            "pstate_no": lambda at, gpu: 0 if at % 9 else 2, "frac_ms": lambda at, gpu: 250 * (at % 4)}
+    for column, number in many.items():
+        folder.table(f"timestamp,{column},index,power.draw [W]", [
+            f"{START + at},{number(at, gpu)},{gpu},{GPUS[gpu][at]}" for at in TIMES for gpu in range(2)])
+        is_valid(folder, joules(GPUS[0]) + joules(GPUS[1]))
+
+
 def test_words_that_say_nothing_of_the_gpu_are_passed_over(folder):
     """States that change now and then, times, and processes that repeat their GPU's power."""
     for word in (lambda at, gpu: "P0" if at % 7 else "P2", lambda at, gpu: f"t{at}",
@@ -233,10 +367,87 @@ def test_gpus_in_turn_under_one_name_are_refused(folder):
         folder.table("timestamp,index,power.draw [W]", [
             f"{START + at},0,{levels[at % len(levels)] + GPUS[0][at] / 100:.2f}" for at in TIMES])
         refuses(folder, "several_gpus_in_one_series")
+    for count, levels in ((20, (600, 80)), (24, (600, 300)), (30, (600, 350, 80))):  # rows of a short window
+        folder.result(benchmark_end_time_unix=START + count - 10, duration=count - 10)
+        folder.table("timestamp,index,power.draw [W]", [
+            f"{START + at},0,{levels[at % len(levels)] + GPUS[0][at] / 100:.2f}" for at in range(-5, count - 5)])
+        refuses(folder, "several_gpus_in_one_series")
+    folder.result()
     die = random.Random(3)
     folder.table("timestamp,index,power.draw [W]", [
         f"{START + at + phase},0,{600 + die.uniform(-6, 6):.2f}" for at in TIMES for phase in (0, 0.1)])
     refuses(folder, "several_gpus_in_one_series", "at the same phases")
+
+
+# ---- What a refusal proposes
+
+MIG = [f"MIG-{digit * 8}-1111-2222-3333-444455556600" for digit in "123"]
+NONE = {at: "N/A" for at in TIMES}
+ZERO = {at: 0 for at in TIMES}
+
+
+def named(folder, column, devices):
+    folder.table(f"timestamp,{column},power.draw [W]", [f"{START + at},{name},{watts[at]}" for at in TIMES for name, watts in devices])
+
+
+def proposed(folder, *more):
+    """The first --gpus in a refusal or a warning, as a shell splits it."""
+    run = folder.measure(*more)
+    found = re.search(r"--gpus ('[^']*'|[^ ;)]+)", " ".join([run["details"], *run["warnings"]]))
+    assert found, run["details"]
+    return shlex.split(found[0])
+
+
+def test_a_proposed_selection_is_right(folder):
+    """Of parents and their instances, partitions, dies, virtual GPUs and totals, whatever their names are."""
+    one, other = GPUS[:2]
+    alone, both = joules(one), joules(one) + joules(other)
+    old = [f"MIG-{uuid}/1/0" for uuid in UUIDS]
+    total = {at: one[at] + other[at] for at in TIMES}
+    for column, devices, right in (
+            ("index", [("0", one), (MIG[0], one), (MIG[1], one)], alone),
+            ("index", [(MIG[0], one), (MIG[1], one), ("0", one)], alone),
+            ("index", [("0", one), (MIG[0], one), ("1", other), (MIG[1], other), (MIG[2], other)], both),
+            ("index", [("0", one), ("0/0", one), ("0/1", one)], alone),
+            ("index", [("0", one), ("0:0", one), ("0:1", one)], alone),
+            ("index", [("GPU 0", one), ("GPU 0 MIG 1", one), ("GPU 0 MIG 2", one)], alone),
+            ("uuid", [(UUIDS[0], one), (MIG[0], one), (UUIDS[1], other), (MIG[1], other)], both),
+            ("uuid", [(UUIDS[0], one), (old[0], one), (UUIDS[1], other), (old[1], other)], both),
+            ("index,uuid", [(f"0,{UUIDS[0]}", one), (f"0,{old[0]}", one), (f"1,{UUIDS[1]}", other)], both),
+            ("hostname,index", [("a,0", one), ("a,1", one), ("b,0", other)], both),
+            ("index", [("0", one), ("1", one), ("2", other), ("3", other)], both),
+            ("index", [("0", one), ("1", NONE), ("2", other), ("3", NONE)], both),
+            ("index", [("0", one), ("1", other), ("2", ZERO), ("total", total)], both)):
+        named(folder, column, devices)
+        assert not folder.measure()["reasons"] == [], devices[0]
+        is_valid(folder, right, more=proposed(folder))
+    named(folder, "index", [('"a,1"', one), ('"a,2"', one)])
+    refuses(folder, "same_sensor", "; --gpus keeps one of each")
+
+
+def test_a_selection_after_a_total_may_need_another(folder):
+    one, other = GPUS[:2]
+    named(folder, "index", [("0", one), ("1", other), ("2", other), ("total", {at: one[at] + 2 * other[at] for at in TIMES})])
+    is_valid(folder, joules(one) + joules(other), more=proposed(folder, *proposed(folder)))
+
+
+def test_a_selection_of_one_of_each_names_the_idle_ones(folder):
+    idle = [{at: 100 + (at * gpu) % 7 for at in TIMES} for gpu in (2, 3)]
+    named(folder, "index", [("0", GPUS[0]), ("1", GPUS[0]), ("2", idle[0]), ("3", idle[1])])
+    assert any("GPUs that were idle count, too" in text for text in folder.measure()["warnings"])
+    folder.result(tp=2)
+    named(folder, "index", [("0", GPUS[0]), ("1", idle[0]), ("2", GPUS[1])])
+    refuses(folder, "expected_gpu_count_mismatch", "3 observed, and the result states 2: choose them with --gpus 0,2")
+
+
+def test_a_recording_that_repeats_others_is_left_out(folder):
+    for first, second, out in (((0, 1), (0, 1), "leave out b.csv"), ((0, 1), (1,), "leave out b.csv"), ((1,), (0, 1), "leave out a.csv"),
+                               ((0, 1), (1, 2), "name the GPUs that count with --gpus, each once")):
+        for name, gpus, spelled in (("a.csv", first, "{}"), ("b.csv", second, "card-{}")):
+            folder.table("timestamp,index,power.draw [W]", [
+                f"{START + at},{spelled.format(gpu)},{GPUS[gpu][at]}" for at in TIMES for gpu in gpus], name)
+        run = folder.measure(files=("a.csv", "b.csv"))
+        assert "same_sensor" in run["reasons"] and out in run["details"], run["details"]
 
 
 # ---- Idle

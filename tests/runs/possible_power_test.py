@@ -103,6 +103,54 @@ def test_milliwatts_name_their_unit(folder):
     assert "avg_power_w" not in (folder.path / "agg_run.json").read_text()
 
 
+OTHER_UNITS = """power [10mW]|power [dW]|power [cW]|power [0.1W]|power [mJ]|power [%]|power [dBm]|power (x10 mW)|power [x10]|
+power [W/10]|power [1e-1 W]|power [W x 10]|power (W*10)|power_dw|power_10mw|power_x10|power_dbm|power_deciwatts|power.draw [dW]|
+power [nW]|power [J]|power [kWh]|power [A]|power [mV]|power [VA]|power [raw]|power [counts]|power (0.1 W)|power (dW)|power_pct|
+power [% of TDP]|power [tenths of W]|power [foo]|power [deci-W]|power [10 mW] gpu|gpu_power_10mW|power [mA]|power (raw)|
+power [0.001]|power [GW]|gpu power (percent)|power_mw_x10|power [10^-3 W]|power_centiwatts|power_kwh|power [1/10 W]"""
+WORDS_OF_NO_UNIT = """power [W]|power (W)|power [Watts]|power [avg W]|power [W, 1 s avg]|power (avg)|power [avg]|power (GPU 0) [W]|
+power [GPU0]|power[0]|power (H100) [W]|power [instant]|power (socket)|power [watts avg]|power (100ms avg)|power1_average|
+power_gpu0_w|power [mean W]|power draw (instant, W)|power (A100)|power W [GPU 3]|Average Graphics Package Power (W)"""
+
+
+def names_in(text):
+    return [name.strip() for name in text.replace("\n", "").split("|")]
+
+
+def test_other_units_are_not_watts(folder):
+    """Whatever chooses the column: its name, --power-column, schema 1."""
+    for name in names_in(OTHER_UNITS):
+        folder.rows(name, lambda at, gpu: load(at))
+        run = folder.measure("--power-column", name)
+        same(["power_column_missing"], run["reasons"], name)
+        assert "states the unit '" in run["details"] and "record it in W, mW, uW or kW" in run["details"], run["details"]
+        same(False, folder.measure()["valid"], name)
+        folder.patch("--power-column", name, "--schema-version", 1)
+        assert "avg_power_w" not in (folder.path / "agg_run.json").read_text(), name
+    near(300.9 * 60, folder.measure("--power-column", name, "--power-unit", "W")["total_gpu_energy_j"], 0.01)
+
+
+def test_words_in_brackets_are_no_units(folder):
+    for name in names_in(WORDS_OF_NO_UNIT):
+        folder.rows(f'"{name}"', lambda at, gpu: load(at))
+        run = folder.measure("--power-column", name)
+        same([], run["reasons"], run["details"])
+        near(300.9 * 60, run["total_gpu_energy_j"], 0.01)
+
+
+def test_units_in_the_names_of_metrics(folder):
+    for metric, watts in (("my_gpu_power_milliwatts", 1000), ("my_gpu_power_watts", 1), ("my_gpu_power", 1)):
+        folder.write("gpu_metrics.csv", "".join(
+            f'{metric}{{gpu="0"}} {load(at) * watts} {(START + at) * 1000}\n' for at in TIMES))
+        near(300.9 * 60, folder.measure("--power-column", metric)["total_gpu_energy_j"], 0.01)
+        near(300.9 * 60 * watts / 1000, folder.measure("--power-column", metric, "--power-unit", "mW", "--accept",
+                                                       "implausible_power")["total_gpu_energy_j"], 0.01)
+    for metric in ("my_gpu_power_deciwatts", "my_gpu_power_percent", "my_gpu_power_10mw", "my_gpu_power_dbm"):
+        folder.write("gpu_metrics.csv", "".join(
+            f'{metric}{{gpu="0"}} {load(at)} {(START + at) * 1000}\n' for at in TIMES))
+        same(["power_column_missing"], folder.measure("--power-column", metric)["reasons"], metric)
+
+
 def test_single_readings_above_any_gpu(folder):
     for watts, at in ((3001, 30), (500_000, 30), (4000, 0), (4000, WINDOW)):
         folder.rows("power_w", lambda second, gpu: watts if (second, gpu) == (at, 1) else load(second) + gpu, gpus=2)

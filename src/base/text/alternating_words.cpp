@@ -5,7 +5,9 @@
 #include <iterator>
 #include <map>
 #include <string_view>
+#include <utility>
 
+#include "base/text/ascii.h"
 #include "base/text/python_number.h"
 #include "base/text/unicode.h"
 
@@ -87,17 +89,85 @@ std::optional<AlternatingWords> words_of_column(std::span<const std::vector<std:
                           std::string(*std::next(words.begin()))};
 }
 
+// ---- Numbers
+
+constexpr std::size_t kFewestTurns = 8;
+constexpr std::size_t kSureRounds = 9;
+constexpr std::size_t kSureRows = 32;
+
+// What rows of one thing that follow each other have in a column of numbers.
+struct NumberPairs {
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> turns = {};
+  std::size_t all = 0;
+  std::size_t same = 0;
+  std::size_t other_value = 0;
+
+  // Most of them, in one order.
+  bool go_round() const {
+    std::map<std::string_view, std::size_t> most;
+    for (const auto& [turn, count] : turns) {
+      most[turn.first] = std::max(most[turn.first], count);
+    }
+    std::size_t in_order = 0;
+    for (const auto& [number, count] : most) in_order += count;
+    return all >= kFewestTurns && 20 * same <= all && 10 * in_order >= 9 * all &&
+           2 * other_value >= all;
+  }
+};
+
+std::optional<NumbersInTurn> turns_of_column(std::span<const std::vector<std::string>> rows,
+                                             std::size_t column, const MeasuredColumns& columns) {
+  std::map<std::string, std::pair<std::string_view, std::string_view>> last;  // number and value
+  std::set<std::string_view> numbers;
+  NumberPairs pairs;
+  for (const auto& row : rows) {
+    const std::string_view value = cell_in(row, columns.value);
+    const std::string_view number = cell_in(row, column);
+    if (value.empty()) continue;
+    if (!is_ascii_digits(number)) return std::nullopt;
+    numbers.insert(number);
+    if (numbers.size() > kMostWords) return std::nullopt;
+    const auto [thing, is_new] = last.try_emplace(thing_of(row, columns), number, value);
+    if (is_new) continue;
+    ++pairs.all;
+    ++pairs.turns[{thing->second.first, number}];
+    pairs.same += number == thing->second.first ? 1 : 0;
+    pairs.other_value += value != thing->second.second ? 1 : 0;
+    thing->second = {number, value};
+  }
+  if (numbers.size() < 2 || !pairs.go_round()) return std::nullopt;
+  const std::size_t rounds = (pairs.all + last.size()) / (last.size() * numbers.size());
+  return NumbersInTurn{
+      {column, std::string(*numbers.begin()), std::string(*std::next(numbers.begin()))},
+      rounds >= kSureRounds && pairs.all >= kSureRows};
+}
+
+// Calls `find` for each column that is not known to be something else.
+template <typename Find>
+auto first_found(std::size_t column_count, const MeasuredColumns& columns, Find find)
+    -> decltype(find(std::size_t{})) {
+  for (std::size_t i = 0; i < column_count; ++i) {
+    if (i == columns.time || i == columns.value || columns.others.contains(i)) continue;
+    if (std::ranges::find(columns.thing, i) != columns.thing.end()) continue;
+    if (auto found = find(i)) return found;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<AlternatingWords> alternating_words(std::span<const std::vector<std::string>> rows,
                                                   std::size_t column_count,
                                                   const MeasuredColumns& columns) {
-  for (std::size_t i = 0; i < column_count; ++i) {
-    if (i == columns.time || i == columns.value || columns.others.contains(i)) continue;
-    if (std::ranges::find(columns.thing, i) != columns.thing.end()) continue;
-    if (auto found = words_of_column(rows, i, columns)) return found;
-  }
-  return std::nullopt;
+  return first_found(column_count, columns,
+                     [&](std::size_t i) { return words_of_column(rows, i, columns); });
+}
+
+std::optional<NumbersInTurn> numbers_in_turn(std::span<const std::vector<std::string>> rows,
+                                             std::size_t column_count,
+                                             const MeasuredColumns& columns) {
+  return first_found(column_count, columns,
+                     [&](std::size_t i) { return turns_of_column(rows, i, columns); });
 }
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// Finds a column of words that alternate from row to row of one thing.
+// Finds a column of words or numbers that alternate from row to row of one thing.
 #pragma once
 
 #include <cstddef>
@@ -29,5 +29,15 @@ struct AlternatingWords {
 std::optional<AlternatingWords> alternating_words(std::span<const std::vector<std::string>> rows,
                                                   std::size_t column_count,
                                                   const MeasuredColumns& columns);
+
+// The same of a column of whole numbers, which may be measured: they go round in one order, as
+// those of hosts do. `is_sure`: through 9 rounds and 32 rows.
+struct NumbersInTurn {
+  AlternatingWords numbers;
+  bool is_sure = false;
+};
+std::optional<NumbersInTurn> numbers_in_turn(std::span<const std::vector<std::string>> rows,
+                                             std::size_t column_count,
+                                             const MeasuredColumns& columns);
 
 }  // namespace aggregate_power
