@@ -546,6 +546,8 @@ bool has_efficiency(const Written& written) {
 
 bool has_uncertainty(const Written& written) { return written.result.uncertainty.has_value(); }
 
+bool has_salvaged(const Written& written) { return written.result.salvaged.has_value(); }
+
 // Reasons of the aggregate may have been added since.
 Json salvage(const Written& written) {
   return results::salvage_json(
@@ -621,7 +623,7 @@ constexpr Member kMembers[] = {
      [](const Written& w) { return w.result.cpu.has_value() && is_october(w); }},
     {"gap_dialect", kPackage,
      [](const Written& w) { return text_or_null(w.result.package->gap_rule); }, is_october},
-    {"gap_energy_bound_j", kOneRecording | kPackage, gap_energy_bound,
+    {"gap_energy_bound_j", kAll, gap_energy_bound,
      [](const Written& w) { return is_october(w) && (w.result.package || w.result.gap_bound); }},
     {"failed_requests", kOneRecording | kPackage, failed_requests, has_failed_requests},
     {"witnesses", kOneRecording, witnesses,
@@ -636,8 +638,7 @@ constexpr Member kMembers[] = {
      [](const Written& w) { return Json(w.result.window_source); }, says_window_source},
     {"idle", kAll, idle, has_idle},
     {"uncertainty", kAll, uncertainty, has_uncertainty},
-    {"salvage", kOneRecording | kPackage, salvage,
-     [](const Written& w) { return w.result.salvaged.has_value(); }},
+    {"salvage", kAll, salvage, has_salvaged},
     {kComputedFrom, kAll, computed_from},
 };
 
@@ -669,7 +670,10 @@ constexpr Member kNativeMembers[] = {
     {"power_percentile_method", kNative, percentile_method, names_method},
     {"metrics", kNative, metrics},
     {"idle", kNative, idle, has_idle},
+    {"gap_energy_bound_j", kNative, gap_energy_bound,
+     [](const Written& w) { return w.result.gap_bound.has_value(); }},
     {"uncertainty", kNative, uncertainty, has_uncertainty},
+    {"salvage", kNative, salvage, has_salvaged},
     {kComputedFrom, kNative, computed_from},
 };
 

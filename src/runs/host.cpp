@@ -12,6 +12,7 @@
 #include "recorders/identity.h"
 #include "recorders/recording.h"
 #include "recorders/side_files.h"
+#include "results/salvage_json.h"
 #include "runs/measurement.h"
 #include "runs/own_zone.h"
 
@@ -166,7 +167,9 @@ void measure_host(const Recording& recording, const Load& load, const RunOptions
   host.reasons = measurement.integration.reasons;
   host.reasons.accept(options.accepted, reading.accepted);
   host.telemetry = std::move(measurement.telemetry);
-  if (host.reasons.empty()) {
+  const bool are_wanted =
+      host.reasons.empty() || (options.salvage && results::are_of_samples(host.reasons));
+  if (are_wanted) {
     reading.sensors =
         wanted_readings(options, recording, load.window, std::move(measurement.gathered),
                         measurement.integration, host.telemetry->series);

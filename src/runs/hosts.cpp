@@ -16,6 +16,7 @@
 #include "loads/load_generator.h"
 #include "results/deliver.h"
 #include "results/record.h"
+#include "results/salvage_json.h"
 #include "runs/evaluate.h"
 #include "runs/extras.h"
 #include "runs/host.h"
@@ -210,7 +211,8 @@ Reasons idle_hosts(const RunOptions& run, std::vector<HostReading>& readings) {
   Reasons reasons;
   for (std::size_t i = 0; i < readings.size(); ++i) {
     HostResult& host = readings[i].host;
-    const bool is_known = readings[i].integration.avg_power_w && host.reasons.empty() &&
+    const bool is_known = readings[i].integration.avg_power_w &&
+                          results::are_of_samples(host.reasons) &&
                           !readings[i].accepted.contains(Reason::load_outside_window);
     if (!has_load || !is_known || !are_idle[i] || readings[i].edges.rise ||
         readings[i].edges.fall) {
@@ -292,10 +294,14 @@ void add_gpus(const Hosts& hosts, Result& result) {
   result.observed_gpus = result.gpus.size();
 }
 
-std::vector<SensorReadings> sensors_of(Hosts& hosts) {
+// A GPU that was not measured is among them only if `with_missing`.
+std::vector<SensorReadings> sensors_of(Hosts& hosts, bool with_missing) {
   std::vector<SensorReadings> all;
   for (HostReading& reading : hosts.readings) {
     std::map<std::string, std::string> names;
+    for (const GatheredReadings& gpu : reading.sensors.gpus) {
+      if (with_missing) names[gpu.gpu] = record_name({reading.host.host, gpu.gpu, {}, {}}, false);
+    }
     for (std::size_t i = 0; i < reading.host.gpus.size(); ++i) {
       names[reading.integration.gpu_ids[i]] = record_name(reading.host.gpus[i], true);
     }
@@ -338,7 +344,8 @@ Result measured_hosts(const RunSpec& request) {
   if (result.is_valid()) add_node_metrics(gpus_of_hosts(hosts), result.contract, result);
   if (result.is_valid()) result.workers = workers_of(hosts, result.load->window.duration_s());
   add_gpus(hosts, result);
-  add_extras({request, sensors_of(hosts), hardware_in(request.agg_result)}, result);
+  add_extras({request, sensors_of(hosts, request.salvage), hardware_in(request.agg_result)},
+             result);
   for (HostReading& host : hosts.readings) result.hosts.push_back(std::move(host.host));
   return result;
 }

@@ -202,7 +202,8 @@ Result check_native(const NativeQuestion& question) {
   result.reasons = load.reasons;
 
   NativeReadings readings = read_native_nodes(
-      question.place, result.load, {question.run.keys, question.run.uncertainty.is_wanted});
+      question.place, result.load,
+      {question.run.keys, question.run.may_need_interval(), question.run.salvage});
   std::vector<NativeNode> nodes;
   for (const NativeReading& reading : readings) nodes.push_back(reading.node);
   const RoleCounts gpus = with_role(question.gpus, readings);

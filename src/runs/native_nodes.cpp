@@ -17,6 +17,7 @@
 #include "base/text/unicode.h"
 #include "energy/plausibility.h"
 #include "recorders/recording.h"
+#include "results/salvage_json.h"
 #include "runs/measurement.h"
 
 namespace aggregate_power {
@@ -117,8 +118,8 @@ std::vector<std::string> models_of(const NativePlace& place, const NativeNode& n
 void add_sensors(const NativePlace& place, const Recording& recording, Window window,
                  Measurement& measured, NativeReading& reading) {
   std::map<std::string, std::string> uuids;
-  for (const std::string& gpu : measured.integration.gpu_ids) {
-    if (auto uuid = uuid_of(reading.node, gpu, measured)) uuids[gpu] = std::move(*uuid);
+  for (const GatheredReadings& gpu : measured.gathered) {
+    if (auto uuid = uuid_of(reading.node, gpu.gpu, measured)) uuids[gpu.gpu] = std::move(*uuid);
   }
   reading.sensors = sensor_readings(recording, window, std::move(measured.gathered),
                                     measured.integration, measured.telemetry->series);
@@ -147,6 +148,7 @@ void measure_node(const NativePlace& place, const Load& load, NativeReadingOptio
   MeasurementRequest wanted;
   wanted.keys = options.keys;
   wanted.uncertainty.is_wanted = options.with_sensors;
+  wanted.salvage = options.salvage;
   wanted.explains = false;
   wanted.also = [&](std::span<const Reading> rows) {
     has_nameless_rows |= std::ranges::any_of(rows, [](const Reading& row) {
@@ -163,9 +165,11 @@ void measure_node(const NativePlace& place, const Load& load, NativeReadingOptio
   add_measured_gpus(measured, reading);
   add_warnings(measured, reading);
   reading.fleet = std::move(measured.fleet);
-  const bool is_valid = reading.power_faults.empty() && reading.recording_faults.empty();
-  if (options.with_sensors && is_valid)
+  const bool lacks_nothing = reading.power_faults.empty() ||
+                             (options.salvage && results::are_of_samples(reading.power_faults));
+  if (options.with_sensors && lacks_nothing && reading.recording_faults.empty()) {
     add_sensors(place, recording, load.window, measured, reading);
+  }
 }
 
 NativeReading read_node(const NativePlace& place, const std::string& folder,
