@@ -22,6 +22,7 @@ import time
 sys.dont_write_bytecode = True
 
 import package_model
+import salvage_model
 from random_packages import RandomPackage
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -100,50 +101,12 @@ def differences_of(run, folder, done, judgement):
 
 # ---- --salvage
 
-SALVAGED = [f"salvaged_{key}" for key in (
-    "total_gpu_energy_j", "total_gpu_energy_j_low", "total_gpu_energy_j_high", "covered_share")]
-
-
 def compare_valid(differences, run, judgement, record, row):
     """What is wrong concerned other windows: the numbers are those of the window that was selected."""
     compare(differences, "salvaged power_valid", 1, row["power_valid"])
     compare(differences, "salvaged metrics", judgement.record["selected_window"]["metrics"],
             {key: value for key, value in record["metrics"].items() if key not in UNMODELLED})
     compare(differences, "salvaged energies", judgement.record["per_gpu_energy_j"], record["per_gpu_energy_j"])
-
-
-def holes_in(salvage, name):
-    return [(gap["start_unix"], gap["end_unix"]) for gap in salvage["per_gpu"][name]["gaps"]]
-
-
-def compare_bounded(differences, run, expected, salvage, row):
-    names = {device: next(name for name in salvage["per_gpu"] if name in device_names(run, device))
-             for device in expected.shares}
-    for device, name in names.items():
-        found = salvage["per_gpu"][name]
-        compare(differences, f"{name}: share", round(expected.shares[device], 6), found["covered_share"])
-        compare(differences, f"{name}: cells", expected.cells[device], found["missing_cells"])
-        compare(differences, f"{name}: holes", expected.holes[device], holes_in(salvage, name))
-    compare(differences, "least share", round(min(expected.shares.values()), 6), salvage["least_covered_share"])
-    if not salvage["available"]:
-        if not salvage["refusal"].startswith("no interval: "):
-            differences.append(f"salvage: expected an energy, found {salvage['refusal']}")
-        return
-    energy, line = salvage["total_gpu_energy_j"], sum(expected.lines.values())
-    bound = salvage_bound(run, expected)
-    if not energy["low"] <= energy["estimate"] <= energy["high"] or abs(energy["estimate"] - line) > bound:
-        differences.append(f"salvage: {energy}, {line} J by straight lines, give or take {bound}")
-    has_keys = run.options.keys in ("seed", "all")
-    compare(differences, "salvaged keys", has_keys, set(SALVAGED) <= set(row))
-    if has_keys:
-        compare(differences, "salvaged_total_gpu_energy_j", round(energy["estimate"], 3),
-                row["salvaged_total_gpu_energy_j"])
-
-
-def salvage_bound(run, expected):
-    """How far an estimate may be from straight lines: 3 kW of each GPU over its holes, and 5 % for edges."""
-    holes_s = sum(end - start for holes in expected.holes.values() for start, end in holes)
-    return 3000 * holes_s + 0.05 * sum(expected.lines.values()) + 2000 * len(expected.lines)
 
 
 def device_names(run, device):
@@ -153,13 +116,11 @@ def device_names(run, device):
 
 def salvage_differences(run, folder, done, judgement, before):
     """`before` is the row without --salvage."""
-    differences, expected = [], judgement.salvage
+    expected = judgement.salvage
     record = json.loads((folder / "power_validation_run.json").read_text())
     row = json.loads((folder / "agg_run.json").read_text()) if judgement.row else {}
     salvage = record.get("salvage")
-    named = [key for key in row if key.startswith("salvaged_")]
-    if named and (run.options.keys not in ("seed", "all") or row["power_valid"] or not salvage["available"]):
-        differences.append(f"salvaged keys of a run that has none: {named}")
+    differences = salvage_model.faults_of_row(run.options.keys, salvage, row) if judgement.row else []
     if expected is None:
         if judgement.row.get("power_valid") and row != before:
             differences.append(f"a valid row changed: {row}")
@@ -167,13 +128,12 @@ def salvage_differences(run, folder, done, judgement, before):
     if expected.kind == "valid":
         compare_valid(differences, run, judgement, record, row)
         return differences
-    compare(differences, "the row", before, {key: value for key, value in row.items() if key not in named})
+    compare(differences, "the row", before,
+            {key: value for key, value in row.items() if not key.startswith("salvaged_")})
     compare(differences, "status", judgement.status, done.returncode)
-    if expected.kind == "bounded":
-        compare_bounded(differences, run, expected, salvage, row)
-    elif salvage is not None and (salvage["available"] or expected.why not in salvage["refusal"]):
-        differences.append(f"salvage: expected nothing for {expected.why!r}, found {salvage}")
-    return differences
+    names = {device: next(name for name in salvage["per_gpu"] if name in device_names(run, device))
+             for device in expected.shares} if salvage else {}
+    return differences + salvage_model.faults_of_record(expected, salvage, names)
 
 
 def salvaged_by_both(run, command, folder, environment, judgement):

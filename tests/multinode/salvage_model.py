@@ -4,7 +4,6 @@ Only of packages whose faults all are of one of three kinds; of others nothing i
 """
 import bisect
 import dataclasses
-import math
 
 import gap_model
 from gap_model import GAP, LOSS, MAX_GAP_S
@@ -55,23 +54,29 @@ def blank_cells(package, version_size, power=6):
     return blanks
 
 
-def bounded(package, bound, blanks):
+def of_series(times_by_device, blanks, start, end, joules):
+    """Of times in order; `joules` by straight lines, by device."""
     salvage = Salvage("bounded")
-    for host, index, _ in package.devices:
-        device = host, index
-        times = [one.unix_s for one in gap_model.rows_of(package, host, index)]
+    for device, times in times_by_device.items():
         found = sorted(blanks.get(device, []))
-        salvage.holes[device], share, isolated = holes_of(times, found, bound.start, bound.end)
+        salvage.holes[device], share, isolated = holes_of(times, found, start, end)
         salvage.shares[device] = share
-        salvage.cells[device] = sum(bound.start <= time <= bound.end for time in found)
-        readings = bisect.bisect_right(times, bound.end) - bisect.bisect_left(times, bound.start)
+        salvage.cells[device] = sum(start <= time <= end for time in found)
+        readings = bisect.bisect_right(times, end) - bisect.bisect_left(times, start)
         if share < NEEDED_SHARE - 1e-6:
             salvage.kind, salvage.why = "nothing", "90 % are needed"
         elif isolated > max(2, (readings + salvage.cells[device]) // 100):
             salvage.kind, salvage.why = "nothing", "may be without one"
     if salvage.kind == "bounded":
-        salvage.lines = gap_model.energies(package, bound.start, bound.end)
+        salvage.lines = joules
     return salvage
+
+
+def bounded(package, bound, blanks):
+    times = {(host, index): [one.unix_s for one in gap_model.rows_of(package, host, index)]
+             for host, index, _ in package.devices}
+    return of_series(times, blanks, bound.start, bound.end,
+                     gap_model.energies(package, bound.start, bound.end))
 
 
 def expected(judgement, found, stored):
@@ -95,5 +100,48 @@ def expected(judgement, found, stored):
     return bounded(package, found.bound, {})
 
 
-def is_finite(salvage):
-    return all(math.isfinite(joules) for joules in salvage.lines.values())
+
+# ---- What the program says against it
+
+# It is at least an energy, an interval and a share that a row has.
+KEYS = [f"salvaged_{key}" for key in (
+    "total_gpu_energy_j", "total_gpu_energy_j_low", "total_gpu_energy_j_high", "covered_share")]
+
+
+def faults_of_row(keys, salvage, row):
+    """`keys` is the choice of them; `salvage` the member of the record, None where there is none."""
+    named = [key for key in row if key.startswith("salvaged_")]
+    is_there = bool(salvage and salvage["available"]) and keys in ("seed", "all")
+    if is_there and set(KEYS) <= set(named) and row["salvaged_total_gpu_energy_j"] == round(
+            salvage["total_gpu_energy_j"]["estimate"], 3):
+        return []
+    return [] if not is_there and not named else [f"salvaged keys: {named}, with {salvage}"]
+
+
+def faults_of_record(expected, salvage, names):
+    """`names` are those of the record, by device."""
+    if expected.kind == "nothing":
+        is_so = salvage is None or not salvage["available"] and expected.why in salvage["refusal"]
+        return [] if is_so else [f"salvage: expected nothing for {expected.why!r}, found {salvage}"]
+    faults = []
+    for device, name in names.items():
+        found = salvage["per_gpu"][name]
+        told = (found["covered_share"], found["missing_cells"],
+                [(gap["start_unix"], gap["end_unix"]) for gap in found["gaps"]])
+        wanted = (round(expected.shares[device], 6), expected.cells[device], expected.holes[device])
+        faults += [] if told == wanted else [f"{name}: expected {wanted}, found {told}"]
+    if salvage["least_covered_share"] != round(min(expected.shares.values()), 6):
+        faults.append(f"least share: {salvage['least_covered_share']}, {expected.shares}")
+    if not salvage["available"]:
+        is_so = salvage["refusal"].startswith("no interval: ")
+        return faults + ([] if is_so else [f"salvage: expected an energy, found {salvage['refusal']}"])
+    energy, line, bound = salvage["total_gpu_energy_j"], sum(expected.lines.values()), largest_error_j(expected)
+    if not energy["low"] <= energy["estimate"] <= energy["high"] or abs(energy["estimate"] - line) > bound:
+        faults.append(f"salvage: {energy}, {line} J by straight lines, give or take {bound}")
+    return faults
+
+
+def largest_error_j(expected):
+    """How far an estimate may be from straight lines: 3 kW of each GPU over its holes, and 5 % for edges."""
+    holes_s = sum(end - start for holes in expected.holes.values() for start, end in holes)
+    return 3000 * holes_s + 0.05 * sum(expected.lines.values()) + 2000 * len(expected.lines)
