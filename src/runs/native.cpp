@@ -201,9 +201,9 @@ Result check_native(const NativeQuestion& question) {
   result.load = load.load;
   result.reasons = load.reasons;
 
-  NativeReadings readings = read_native_nodes(
-      question.place, result.load,
-      {question.run.keys, question.run.may_need_interval(), question.run.salvage});
+  NativeReadings readings = read_native_nodes(question.place, result.load,
+                                              {question.run.keys, question.run.may_need_interval(),
+                                               question.run.salvage, question.run.accepted});
   std::vector<NativeNode> nodes;
   for (const NativeReading& reading : readings) nodes.push_back(reading.node);
   const RoleCounts gpus = with_role(question.gpus, readings);

@@ -130,6 +130,15 @@ void add_sensors(const NativePlace& place, const Recording& recording, Window wi
   rename_gpus(uuids, reading.sensors);
 }
 
+// Whether its energy is published, or may be salvaged.
+bool is_measured(const NativeReading& reading, const NativeReadingOptions& options) {
+  Reasons reasons = reading.power_faults;
+  reasons.add(reading.recording_faults);
+  Reasons accepted;
+  reasons.accept(options.accepted, accepted);
+  return reasons.empty() || (options.salvage && results::are_of_samples(reasons));
+}
+
 void measure_node(const NativePlace& place, const Load& load, NativeReadingOptions options,
                   NativeReading& reading) {
   NativeNode& node = reading.node;
@@ -165,9 +174,7 @@ void measure_node(const NativePlace& place, const Load& load, NativeReadingOptio
   add_measured_gpus(measured, reading);
   add_warnings(measured, reading);
   reading.fleet = std::move(measured.fleet);
-  const bool lacks_nothing = reading.power_faults.empty() ||
-                             (options.salvage && results::are_of_samples(reading.power_faults));
-  if (options.with_sensors && lacks_nothing && reading.recording_faults.empty()) {
+  if (options.with_sensors && is_measured(reading, options)) {
     add_sensors(place, recording, load.window, measured, reading);
   }
 }

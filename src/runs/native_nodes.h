@@ -36,9 +36,10 @@ struct NativeReading {
 };
 
 struct NativeReadingOptions {
-  RowKeys keys = RowKeys::seed;  // what they need is measured, too
-  bool with_sensors = false;     // NativeReading::sensors, too
-  bool salvage = false;          // also of a recording that lacks nothing but samples
+  RowKeys keys = RowKeys::seed;       // what they need is measured, too
+  bool with_sensors = false;          // NativeReading::sensors, too
+  bool salvage = false;               // also of a recording that lacks nothing but samples
+  std::vector<Reason> accepted = {};  // these do not count
 };
 
 // Without a load only the manifests and identities are read. Never throws because of the files.

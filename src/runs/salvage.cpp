@@ -64,6 +64,9 @@ void describe_holes(const ExtraInput& input, Window window, Result& result) {
       salvaged.refusal = "a GPU has no samples around the window";
     }
   }
+  if (salvaged.gpus.size() < result.observed_gpus && salvaged.refusal.empty()) {
+    salvaged.refusal = "the samples of a GPU were not read";
+  }
   if (salvaged.gpus.empty()) salvaged.refusal = "no samples around the window were read";
   if (salvaged.refusal.empty()) result.gap_bound = std::move(bound);
 }
