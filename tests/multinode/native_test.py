@@ -677,5 +677,49 @@ def test_salvage_refuses(folder):
     assert not salvaged_keys(run), run.aggregate
 
 
+def test_a_node_with_an_accepted_reason_is_not_left_out(folder):
+    """4000 W, more than a GPU draws, and 300 W for 60 s: 258000 J."""
+    def impossible(missing):
+        def change(run):
+            of_a_minute(missing)(run)
+            run.nodes[0].csv = run.nodes[0].csv.replace(" 100.00 W", " 4000.00 W")
+        return change
+    accepted = [*BY_ROLE, "--accept", "implausible_power"]
+    run = run_of(pathlib.Path(folder) / "gap", impossible(range(31, 34)), *accepted, "--salvage")
+    assert run.record["reasons"] == ["sampling_gap_exceeded"], run.record["reasons"]
+    assert set(run.record["salvage"]["per_gpu"]) == {"uuid-0", "uuid-1"}, run.record["salvage"]
+    assert abs(salvaged_keys(run)["salvaged_total_gpu_energy_j"] - 258000) < 500, run.aggregate
+    run = run_of(pathlib.Path(folder) / "whole", impossible(()), *accepted, "--uncertainty")
+    assert run.aggregate["total_gpu_energy_j"] == 258000, run.err
+    energy = run.record["uncertainty"]["total_gpu_energy_j"]
+    assert energy["low"] < 258000 < energy["high"], energy
+
+
+def test_identity_files_name_their_columns_in_the_originals_ways(folder):
+    """Names in any case; an index goes before a gpu."""
+    def of_csv(text):
+        def change(run):
+            for rank, node in enumerate(run.nodes):
+                node.before = node.after = text.format(rank=rank)
+        return change
+
+    def of_json(make):
+        def change(run):
+            for rank, node in enumerate(run.nodes):
+                node.manifest["vendor"] = "amd"
+                node.before = node.after = json.dumps(make(rank))
+        return change
+    for name, change in (
+            ("gpu", of_csv("gpu, uuid\n0, uuid-{rank}\n1, spare-{rank}\n")),
+            ("both", of_csv("GPU, Index, UUID\n7, 0, uuid-{rank}\n8, 1, spare-{rank}\n")),
+            ("upper", of_json(lambda rank: [{"GPU": 0, "UUID": f"uuid-{rank}"}, {"Gpu": 1, "uuid": f"spare-{rank}"}])),
+            ("index", of_json(lambda rank: {"gpu": 7, "index": 0, "uuid": f"uuid-{rank}"}))):
+        run = run_of(pathlib.Path(folder) / name, change)
+        if name == "index":  # the second GPU is not in it
+            assert run.record["reasons"] == ["native_unknown_device_index"], run.record["reasons"]
+        else:
+            assert run.aggregate["total_gpu_energy_j"] == 800.0, (name, run.err)
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(globals(), str))
