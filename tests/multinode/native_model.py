@@ -121,9 +121,12 @@ def check_collection(node, window):
 
 
 def pairs_in(value):
+    """Index and UUID; names in any case, and an `index` goes before the `gpu`."""
     if isinstance(value, dict):
-        if "gpu" in value and "uuid" in value:
-            yield value["gpu"], value["uuid"]
+        lower = {key.lower(): member for key, member in value.items()}
+        if "gpu" in lower and "uuid" in lower:
+            yield lower.get("index", lower["gpu"]), lower["uuid"]
+            return
         value = list(value.values())
     for item in value if isinstance(value, list) else []:
         yield from pairs_in(item)
@@ -131,18 +134,19 @@ def pairs_in(value):
 
 def read_identity(path, vendor):
     if vendor == "amd":
-        pairs = [(str(gpu) if is_integer(gpu) or isinstance(gpu, str) else "", uuid)
-                 for gpu, uuid in pairs_in(read_json(path))]
+        pairs = [tuple(str(one) if is_integer(one) or isinstance(one, str) else "" for one in pair)
+                 for pair in pairs_in(read_json(path))]
     else:
         rows = [row for row in csv.reader(io.StringIO(read_text(path)), skipinitialspace=True) if row]
         names = [name.strip().lower() for name in rows[0]] if rows else []
-        if rows and not {"index", "uuid"} <= set(names):
+        index = "index" if "index" in names else "gpu"
+        if rows and not {index, "uuid"} <= set(names):
             raise Invalid("ValueError", "invalid_device_identity")
-        pairs = [tuple((row + [""] * len(names))[names.index(name)].strip() for name in ("index", "uuid"))
+        pairs = [tuple((row + [""] * len(names))[names.index(name)].strip() for name in (index, "uuid"))
                  for row in rows[1:]]
     found = {}
     for index, uuid in pairs:
-        if not (index.isascii() and index.isdigit()) or not isinstance(uuid, str) \
+        if not (index.isascii() and index.isdigit()) \
                 or uuid.strip().lower() in ("", "n/a", "[n/a]", "none", "null"):
             raise Invalid("ValueError", "invalid_device_identity")
         if index in found or uuid in found.values():
@@ -276,13 +280,10 @@ def metrics_of(integration, roles, benchmark, options):
     return metrics
 
 
-def salvage_of(integration, rows, benchmark):
-    times, blanks = {}, {}
-    for gpu, samples in integration.samples.items():
-        times[gpu] = [time for time, _ in samples]
-        blanks[gpu] = [row.unix_s for row in rows if row.gpu == gpu and (row.watts is None or row.watts < 0)
-                       and benchmark.start <= row.unix_s <= benchmark.end]
-    return salvage_model.of_series(times, blanks, benchmark.start, benchmark.end, integration.energies)
+def salvage_of(integration):
+    times = {gpu: [time for time, _ in samples] for gpu, samples in integration.samples.items()}
+    return salvage_model.of_series(times, integration.blanks, integration.start, integration.end,
+                                   integration.energies)
 
 
 def judge(folder, options):
@@ -314,7 +315,7 @@ def judge(folder, options):
         if not judgement.reasons:
             metrics = metrics_of(integration, roles, benchmark, options)
         elif set(judgement.reasons) <= OF_SAMPLES:
-            judgement.salvage = salvage_of(integration, rows, benchmark)
+            judgement.salvage = salvage_of(integration)
             judgement.names = {gpu: gpu for gpu in integration.samples}
     finish(judgement, folder, metrics, integration, roles)
     judgement.status = int(options.required and bool(judgement.reasons))

@@ -151,8 +151,10 @@ def a_file(run):
     name = run.die.choice(list(node.contents()))
     is_table = name.endswith(".csv")
     text = run.die.choice([None, None, *(["", "x\n", "index\n0\n", "index,uuid\n", "index,uuid\n0,N/A\n", "index,uuid\nx,u\n",
-                                          "index,uuid\n0,u\n0,v\n", "UUID, INDEX\nu,0\n"] if is_table else
-                                         ["{", "[]", "5", '{"gpu": 0, "uuid": null}', '[{"gpu": "0", "uuid": "u"}]',
+                                          "index,uuid\n0,u\n0,v\n", "UUID, INDEX\nu,0\n", "gpu,uuid\n0,u\n",
+                                          "gpu,index,uuid\n9,0,u\n"] if is_table else
+                                         ["{", "[]", "5", '{"GPU": 0, "UUID": "u"}', '{"gpu": 9, "index": 0, "uuid": 5}',
+                                          '{"gpu": 0, "uuid": null}', '[{"gpu": "0", "uuid": "u"}]',
                                           '[{"gpu": 0, "uuid": "u"}, {"gpu": 1, "uuid": "u"}]', '{"a": [[{"gpu": 0, "uuid": "u"}]]}'])])
     node.files[name] = text
     run.notes.append(f"{name}: {text!r}")

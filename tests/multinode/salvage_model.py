@@ -16,7 +16,7 @@ BAND_S = 3.0  # farther from the window a row concerns nobody
 class Salvage:
     """`kind`: "valid" (what is wrong concerns other windows), "bounded" or "nothing"."""
     kind: str
-    why: str = ""  # there is nothing: part of the reason that is given
+    why: list = dataclasses.field(default_factory=list)  # there is nothing: one of these is said
     shares: dict = dataclasses.field(default_factory=dict)  # by device
     holes: dict = dataclasses.field(default_factory=dict)   # by device, (start, end)
     cells: dict = dataclasses.field(default_factory=dict)   # by device, how many have no reading
@@ -64,10 +64,12 @@ def of_series(times_by_device, blanks, start, end, joules):
         salvage.cells[device] = sum(start <= time <= end for time in found)
         readings = bisect.bisect_right(times, end) - bisect.bisect_left(times, start)
         if share < NEEDED_SHARE - 1e-6:
-            salvage.kind, salvage.why = "nothing", "90 % are needed"
+            salvage.why.append("90 % are needed")
         elif isolated > max(2, (readings + salvage.cells[device]) // 100):
-            salvage.kind, salvage.why = "nothing", "may be without one"
-    if salvage.kind == "bounded":
+            salvage.why.append("may be without one")
+    if salvage.why:
+        salvage.kind = "nothing"
+    else:
         salvage.lines = joules
     return salvage
 
@@ -121,8 +123,9 @@ def faults_of_row(keys, salvage, row):
 def faults_of_record(expected, salvage, names):
     """`names` are those of the record, by device."""
     if expected.kind == "nothing":
-        is_so = salvage is None or not salvage["available"] and expected.why in salvage["refusal"]
-        return [] if is_so else [f"salvage: expected nothing for {expected.why!r}, found {salvage}"]
+        is_so = salvage is None or not salvage["available"] and (
+            not expected.why or any(why in salvage["refusal"] for why in expected.why))
+        return [] if is_so else [f"salvage: expected nothing for {expected.why}, found {salvage}"]
     faults = []
     for device, name in names.items():
         found = salvage["per_gpu"][name]
