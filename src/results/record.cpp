@@ -544,7 +544,16 @@ bool has_efficiency(const Written& written) {
          (written.result.keys == RowKeys::all || results::cpu_leg(written.result));
 }
 
+Json performance_per_watt(const Written& written) {
+  return results::efficiency_json(written.result);
+}
+
 bool has_uncertainty(const Written& written) { return written.result.uncertainty.has_value(); }
+
+Json power_limits(const Written& written) { return results::limits_json(written.result.limits); }
+bool has_limits(const Written& written) {
+  return is_october(written) && !written.result.limits.empty();
+}
 
 bool has_salvaged(const Written& written) { return written.result.salvaged.has_value(); }
 
@@ -609,11 +618,8 @@ constexpr Member kMembers[] = {
     {"power_percentile_method", kHosts | kPackage, percentile_method, has_late_fleet},
     {"metrics", kAll, metrics},
     {"metric_intervals", kAll, metric_intervals, has_intervals},
-    {"power_limits", kOneRecording | kPackage,
-     [](const Written& w) { return results::limits_json(w.result.limits); },
-     [](const Written& w) { return is_october(w) && !w.result.limits.empty(); }},
-    {"performance_per_watt", kOneRecording | kPackage,
-     [](const Written& w) { return results::efficiency_json(w.result); }, has_efficiency},
+    {"power_limits", kAll, power_limits, has_limits},
+    {"performance_per_watt", kAll, performance_per_watt, has_efficiency},
     {"energy_reports", kPackage,
      [](const Written& w) { return results::energy_reports_json(w.result.reported_energies); },
      [](const Written& w) { return !w.result.reported_energies.empty(); }},
@@ -670,6 +676,8 @@ constexpr Member kNativeMembers[] = {
     {"power_percentile_method", kNative, percentile_method, names_method},
     {"metrics", kNative, metrics},
     {"idle", kNative, idle, has_idle},
+    {"power_limits", kNative, power_limits, has_limits},
+    {"performance_per_watt", kNative, performance_per_watt, has_efficiency},
     {"gap_energy_bound_j", kNative, gap_energy_bound,
      [](const Written& w) { return w.result.gap_bound.has_value(); }},
     {"uncertainty", kNative, uncertainty, has_uncertainty},

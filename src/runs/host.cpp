@@ -176,6 +176,7 @@ void measure_host(const Recording& recording, const Load& load, const RunOptions
   }
   reading.integration = std::move(measurement.integration);
   reading.fleet = std::move(measurement.fleet);
+  reading.limits = std::move(measurement.limits);
   reading.column_faults = std::move(measurement.column_faults);
   const bool is_in_time = host.telemetry && !host.telemetry->timezone.empty();
   if (is_in_time) reading.edges = edges.edges();

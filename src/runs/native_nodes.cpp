@@ -94,6 +94,15 @@ void add_measured_gpus(const Measurement& measured, NativeReading& reading) {
   }
 }
 
+void add_limits(const Measurement& measured, NativeReading& reading) {
+  for (GpuLimit limit : measured.limits) {
+    auto uuid = uuid_of(reading.node, limit.gpu, measured);
+    if (!uuid) continue;
+    limit.gpu = std::move(*uuid);
+    reading.limits.push_back(std::move(limit));
+  }
+}
+
 void add_warnings(const Measurement& measured, NativeReading& reading) {
   const auto add = [&](const std::string& warning) {
     reading.warnings.push_back(one_line(reading.host.csv + ": " + warning));
@@ -173,6 +182,7 @@ void measure_node(const NativePlace& place, const Load& load, NativeReadingOptio
   add_power_faults(measured.integration.reasons, reading);
   add_measured_gpus(measured, reading);
   add_warnings(measured, reading);
+  add_limits(measured, reading);
   reading.fleet = std::move(measured.fleet);
   if (options.with_sensors && is_measured(reading, options)) {
     add_sensors(place, recording, load.window, measured, reading);

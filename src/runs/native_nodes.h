@@ -29,9 +29,10 @@ struct NativeReading {
   std::vector<NativeGpuReading> gpus;
   std::vector<std::pair<std::string, std::uint64_t>> boundary_degenerate_rows;  // by UUID
   FleetMeasurement fleet;
-  SensorReadings sensors;    // if they are wanted, by UUID
-  Reasons recording_faults;  // rows of unknown GPUs, or why the recording could not be used
-  Reasons power_faults;      // of rows and GPUs, as for any recording
+  std::vector<GpuLimit> limits;  // by UUID
+  SensorReadings sensors;        // if they are wanted, by UUID
+  Reasons recording_faults;      // rows of unknown GPUs, or why the recording could not be used
+  Reasons power_faults;          // of rows and GPUs, as for any recording
   std::vector<std::string> warnings;
 };
 

@@ -896,5 +896,24 @@ def test_salvage_of_a_host_that_was_idle(folder):
     is_not_salvaged(folder, "it was idle, or its clock")
 
 
+# ---- 9.7 and 9.8: what the hosts' recordings state
+
+def test_power_limits_and_tokens_per_watt(folder):
+    """700 tokens for 100000 J. GPU 1 of a draws 200 W, at its limit; that of b is changed after 50 s."""
+    def limited(host, limits):
+        lines = rows(WATTS[host]).splitlines()
+        named = [f"{line},{limits(line.split(',')) if line[0].isdigit() else 'power.limit [W]'}" for line in lines]
+        return "\n".join(named) + "\n"
+    folder.write("a.csv", limited("a", lambda cells: 700 if cells[1] == "0" else 205))
+    folder.write("b.csv", limited("b", lambda cells: 700 if int(cells[0]) < START + 50 else 600))
+    folder.hosts("--extended")
+    record = folder.record
+    same({"a/0": (700.0, 0.0), "a/1": (205.0, 1.0), "b/0": ([700.0, 600.0], 0.0), "b/1": ([700.0, 600.0], 0.0)},
+         {gpu: (one["limit_w"], one["share_at_limit"]) for gpu, one in record["power_limits"].items()})
+    is_in("the power limit of GPU b/0 was changed in the window: 700 W, then 600 W", folder.err)
+    same((0.007, "gpu"), (record["performance_per_watt"]["gpu"]["output_tokens_per_second_per_watt"],
+                            record["performance_per_watt"]["gpu"]["boundary"]))
+
+
 if __name__ == "__main__":
     sys.exit(main())

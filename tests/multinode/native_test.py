@@ -721,5 +721,17 @@ def test_identity_files_name_their_columns_in_the_originals_ways(folder):
             assert run.aggregate["total_gpu_energy_j"] == 800.0, (name, run.err)
 
 
+def test_power_limits_and_tokens_per_watt(folder):
+    """10 tokens for 800 J."""
+    def change(run):
+        for node, limit in zip(run.nodes, (700, 310)):
+            head, *rows = node.recording().splitlines()
+            node.csv = "\n".join([head + ", power.limit [W]", *(f"{row}, {limit}.00 W" for row in rows)]) + "\n"
+    run = run_of(folder, change, *BY_ROLE, "--extended")
+    limits = {gpu: (one["limit_w"], one["share_at_limit"]) for gpu, one in run.record["power_limits"].items()}
+    assert limits == {"uuid-0": (700.0, 0.0), "uuid-1": (310.0, 1.0)}, limits
+    assert run.record["performance_per_watt"]["gpu"]["output_tokens_per_second_per_watt"] == 0.0125, run.record
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(globals(), str))
