@@ -976,6 +976,8 @@ def test_a_window_needs_a_profile_and_its_options(run):
             "[agentx_power] Failed to complete formal measurement-window contract: profile_artifacts_missing"))
     same("a running window stays", before, windows.window.read_bytes())
     same("no concurrency", 2, windows.write("running", concurrency=None).returncode)
+    same("a number as Python reads it", (0, True), (windows.write("running", concurrency=" +08").returncode,
+                                                    windows.window.exists()))
     same("another state", 2, windows.write("failed").returncode)
     same("a number that is none", 2, windows.write("running", concurrency="x").returncode)
     same("a load that is not its own", 2, run.do("--concurrency", "8").result.returncode)
