@@ -43,8 +43,9 @@ class RandomLoad(Load):
 class RandomPackage:
     """A package, the options of a run on it, and notes of what is wrong."""
 
-    def __init__(self, seed, contract, count=None):
-        """`count` is how many things are wrong; some few, if it is not given."""
+    def __init__(self, seed, contract, count=None, version=None):
+        """`count` is how many things are wrong; some few, if it is not given. `version`: of the samples."""
+        self.version = version
         self.die = random.Random(f"{contract} {seed}")
         self.notes = []
         self.options = package_model.Options(contract=contract, pin=PIN)
@@ -74,6 +75,7 @@ class RandomPackage:
             loads.append(RandomLoad(die, 4 * 2 ** i, start, start + length))
             start += length + die.choice([5.0, 10.0])
         version = die.choice([1, 2, 3] if options.contract == "october" else [1, 1, 2])
+        version = self.version or version
         package = Package(self.gpus(lengths == [1200.0]), loads, version, first=992.0,
                           last=loads[-1].end + 8, interval=self.interval)
         # The model works these out, from the files.

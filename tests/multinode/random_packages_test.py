@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Random packages, judged by the program and by the model of the original: both must agree.
 
-usage: tests/multinode/random_packages_test.py [--runs N] [--seed S] [--contract C] [--faults N]   with $AGGREGATE_POWER
+usage: tests/multinode/random_packages_test.py [--runs N] [--seed S] [--contract C] [--faults N]
+       [--version V]   with $AGGREGATE_POWER
 The folder of a failed run stays behind, with its command line and what differed in it. The last
 line is "N passed, N failed".
 """
@@ -142,8 +143,8 @@ def salvaged_by_both(run, command, folder, environment, judgement):
     return salvage_differences(run, folder, done, judgement, before)
 
 
-def judged_by_both(program, seed, contract, count, folder):
-    run = RandomPackage(seed, contract, count)
+def judged_by_both(program, seed, contract, kind, folder):
+    run = RandomPackage(seed, contract, *kind)
     run.write(folder)
     judgement = package_model.judge(folder, run.options)
     command = [program, *run.arguments()]
@@ -168,6 +169,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--contract", choices=["october", "august"])
     parser.add_argument("--faults", type=int, help="of each package, instead of some few")
+    parser.add_argument("--version", type=int, choices=[1, 2, 3], help="of samples.csv")
     given = parser.parse_args()
     built = pathlib.Path(__file__).parents[2] / "build" / "aggregate-power"
     program = os.path.abspath(os.environ.get("AGGREGATE_POWER") or built)
@@ -180,7 +182,7 @@ def main():
         folder = work / f"seed-{seed}"
         folder.mkdir()
         try:
-            run, differences, command, judgement = judged_by_both(program, seed, contract, given.faults,
+            run, differences, command, judgement = judged_by_both(program, seed, contract, (given.faults, given.version),
                                                                   folder)
         except Exception:
             print(f"the model broke off at seed {seed}, {contract}", flush=True)
