@@ -17,6 +17,7 @@ struct RequestTimes {
   std::int64_t input_tokens = -1;  // -1: unknown
   std::int64_t output_tokens = -1;
   bool failed = false;
+  bool cancelled = false;  // failed, because the load generator cancelled it as it was told to
   bool is_warm_up = false;
   std::string id = {};  // empty: the file has none
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "aggregate_power/error.h"
+#include "base/text/python_number.h"
 #include "commands/command.h"
 #include "commands/output.h"
 #include "commands/shared_options.h"
@@ -39,7 +40,11 @@ void add_window_to_write(Options& options, WindowToWrite& window) {
       .one_of({"running", "completed"})
       .needs("--concurrency")
       .in_group("On several nodes");
-  options.value("--concurrency", "N", into(window.concurrency), "The load's, for its window's name")
+  const auto take = [&window](const std::string& text) {
+    window.concurrency = *python_int(text);
+    return true;
+  };
+  options.value("--concurrency", "N", take, "The load's, for its window's name")
       .check(whole_number())
       .needs("--write-multinode-window")
       .in_group("On several nodes");

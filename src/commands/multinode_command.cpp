@@ -111,7 +111,7 @@ void settle_hosts(Parsed& parsed) {
 
 // Options whose checks a native package has no evidence for.
 void refuse_for_native(const Options& options) {
-  constexpr const char* kNames[] = {"--expected-producer-sha", "--salvage", "--gap-policy",
+  constexpr const char* kNames[] = {"--expected-producer-sha", "--gap-policy",
                                     "--expected-cpu-source"};
   refuse_options(options, kNames, "is for a dcgm-power package, not for a native one");
 }
@@ -131,10 +131,10 @@ void settle_package(Parsed& parsed, const Options& options) {
 
 // Options that only one of the two ways takes.
 void refuse_mixture(const Options& options, bool of_hosts) {
-  constexpr const char* kOfPackage[] = {
-      "--power-dir",   "--logs-root",           "--prefill-gpus",
-      "--decode-gpus", "--aggregate-gpus",      "--expected-producer-sha",
-      "--salvage",     "--expected-cpu-source", "--gap-policy"};
+  constexpr const char* kOfPackage[] = {"--power-dir",           "--logs-root",
+                                        "--prefill-gpus",        "--decode-gpus",
+                                        "--aggregate-gpus",      "--expected-producer-sha",
+                                        "--expected-cpu-source", "--gap-policy"};
   constexpr const char* kOfHosts[] = {"--role",           "--clock-offset",  "--expected-num-gpus",
                                       "--max-sample-gap", "--columns",       "--timestamp-column",
                                       "--power-column",   "--device-column", "--power-unit",

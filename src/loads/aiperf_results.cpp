@@ -108,7 +108,8 @@ std::optional<RequestTimes> aiperf_request(const ResultValues& values) {
   }
   request.input_tokens = values.count("metrics.input_sequence_length.value").value_or(-1);
   request.output_tokens = values.count("metrics.output_sequence_length.value").value_or(-1);
-  request.failed = values.has("error") || values.text("metadata.was_cancelled") == "true";
+  request.cancelled = values.text("metadata.was_cancelled") == "true";
+  request.failed = request.cancelled || values.has("error");
   request.is_warm_up = !phase.empty() && phase != "profiling";
   request.id = values.text("metadata.x_request_id");
   return request;
@@ -117,6 +118,11 @@ std::optional<RequestTimes> aiperf_request(const ResultValues& values) {
 LoadReading conclude_aiperf_requests(const ResultScope& scope) {
   LoadReading reading;
   set_counts(reading, scope.files.rules, scope.requests);
+  if (scope.requests.cancelled > 0) {
+    reading.notes.push_back(fmt::format(
+        "AIPerf cancelled {} of {} requests itself: what they drew counts in the joules of the others",
+        scope.requests.cancelled, scope.requests.listed));
+  }
   if (scope.requests.window) set_exact_window(reading, *scope.requests.window);
   reading.no_window = "no request in it has both times";
   return reading;

@@ -88,6 +88,7 @@ struct RequestSpan {
 struct RequestTally {
   std::int64_t listed = 0;  // with failed ones
   std::int64_t failed = 0;
+  std::int64_t cancelled = 0;     // of these, by the generator itself
   std::int64_t repeated = 0;      // listed again, with the same id and times: these count once
   std::optional<Window> window;   // from the first start to the last end
   std::int64_t input_tokens = 0;  // of those that succeeded
@@ -121,7 +122,7 @@ struct LoadReading {
   JsonValue max_concurrency = {};        // a number, true or false; for anything else only the kind
   std::uint64_t failed_requests = 0;     // failed, cancelled or cut off; without the warm-up
   std::uint64_t cut_off_requests = 0;    // of these, under way when the load ended
-  std::uint64_t cancelled_requests = 0;  // of these, by the generator of a load of agents itself
+  std::uint64_t cancelled_requests = 0;  // of these, by the generator itself, as it was told to
   std::optional<Zone> captured_zone = {};  // of the machine that generated the load, from one of
                                            // its files
   // Why the window can hardly match the requests, for people; empty: it can.

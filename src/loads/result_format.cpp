@@ -208,6 +208,7 @@ void RequestTally::take(const RequestTimes& request) {
   }
   if (request.failed) {
     ++failed;
+    if (request.cancelled) ++cancelled;
     return;
   }
   if (request.input_tokens < 0 || request.output_tokens < 0) has_tokens = false;
@@ -289,6 +290,7 @@ void set_counts(LoadReading& reading, LoadRules rules, const RequestTally& reque
   set_counts(reading, rules, requests.listed - requests.failed, if_all(requests.input_tokens),
              if_all(requests.output_tokens));
   reading.failed_requests = static_cast<std::uint64_t>(requests.failed);
+  reading.cancelled_requests = static_cast<std::uint64_t>(requests.cancelled);
 }
 
 void set_exact_window(LoadReading& reading, Window window) {

@@ -182,15 +182,15 @@ bool is_covered(const PackageFacts& facts) {
   return own != nullptr && own->codes.empty();
 }
 
-// What the GPUs' samples lack does not concern the CPUs. August took any window that was found.
+// What the GPUs' samples lack does not concern the CPUs. August took a window that nobody expected.
 bool is_usable_for_cpus(const PackageFacts& facts, Contract contract) {
   constexpr std::string_view kOfGpus[] = {"measurement_window_not_bracketed", "sample_gap_exceeded",
                                           "sample_loss_exceeded", "gpu_uuid_changed"};
-  if (!rules_of(contract).judges_own_window) return true;
   const WindowFinding* const own = own_window(facts);
-  return own != nullptr && std::ranges::all_of(own->codes, [&](const std::string& code) {
-           return std::ranges::find(kOfGpus, code) != std::end(kOfGpus);
-         });
+  if (own == nullptr) return !rules_of(contract).judges_own_window;
+  return std::ranges::all_of(own->codes, [&](const std::string& code) {
+    return std::ranges::find(kOfGpus, code) != std::end(kOfGpus);
+  });
 }
 
 // CPUs are judged separately: their faults do not affect the GPUs.

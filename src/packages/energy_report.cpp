@@ -35,21 +35,30 @@ bool is_of(const JsonValue& report, std::int64_t concurrency) {
   return report.is_object() && report.at("concurrency").as_integer() == concurrency;
 }
 
+// A line that was not written to its end is none: the log is only appended to. Throws JsonError.
+std::optional<JsonValue> report_of(std::string_view line, bool is_whole) {
+  if (line.find_first_not_of(" \r\t") == line.npos) return std::nullopt;
+  try {
+    return parse_json(line);
+  } catch (const JsonError&) {
+    if (is_whole) throw;
+    return std::nullopt;
+  }
+}
+
 // Of the lines of one load the latest counts.
 std::optional<JsonValue> latest_line(std::string_view text, std::int64_t concurrency) {
   std::optional<JsonValue> latest;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
+    auto report = report_of(text.substr(0, end), end < text.size());
     text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.find_first_not_of(" \r\t") == line.npos) continue;
-    JsonValue report = parse_json(line);
-    if (!is_of(report, concurrency)) continue;
+    if (!report || !is_of(*report, concurrency)) continue;
     const auto emitted = [](const JsonValue& one) {
       const JsonValue& at = one.at("emitted_at_unix");
       return at.is_finite_number() ? at.as_double() : 0;
     };
-    if (!latest || emitted(report) >= emitted(*latest)) latest = std::move(report);
+    if (!latest || emitted(*report) >= emitted(*latest)) latest = std::move(report);
   }
   return latest;
 }
@@ -193,7 +202,10 @@ std::vector<ReportedEnergy> compare_energy_reports(const PackagePlace& place,
     }
   }
   for (ReportedEnergy& leg : compared) {
-    if (!leg.measured_j) continue;
+    if (!leg.measured_j) {
+      warnings.push_back(fmt::format("{}: not compared: {}", leg.file, leg.fault));
+      continue;
+    }
     leg.tolerance_j += 1e-6 * std::abs(leg.reported_j);  // of rounding
     if (std::abs(*leg.measured_j - leg.reported_j) > leg.tolerance_j) {
       warnings.push_back(difference_text(leg));

@@ -35,7 +35,10 @@ std::map<DeviceKey, double> limits_in(std::string_view text) {
     if (!index || !watts || !std::isfinite(*watts) || *watts <= 0) {
       throw CsvError(fmt::format("row {} after the header: expected a node, a GPU and watts", i));
     }
-    limits[{cells[0], *index}] = *watts;
+    const auto [limit, is_new] = limits.try_emplace({cells[0], *index}, *watts);
+    if (!is_new && limit->second != *watts) {
+      throw CsvError(fmt::format("row {} after the header: the GPU has another limit above", i));
+    }
   }
   return limits;
 }

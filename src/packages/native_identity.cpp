@@ -66,13 +66,17 @@ void add_gpus_of_csv(const std::string& text, IdentityBuilder& identity) {
       identity.add(cell(columns->first), cell(columns->second));
       continue;
     }
+    const std::size_t none = row.cells.size();
     const auto column = [&](std::string_view name) {
       const auto found = std::ranges::find_if(
           row.cells, [&](const std::string& cell) { return lower_ascii(strip(cell)) == name; });
-      if (found == row.cells.end()) throw native_value_fault("invalid_device_identity");
       return static_cast<std::size_t>(found - row.cells.begin());
     };
-    columns = {column("index"), column("uuid")};
+    const std::size_t index = column("index") < none ? column("index") : column("gpu");
+    if (index == none || column("uuid") == none) {
+      throw native_value_fault("invalid_device_identity");
+    }
+    columns = {index, column("uuid")};
   }
 }
 
@@ -81,11 +85,22 @@ std::string scalar_text(const JsonValue& value) {
   return is_scalar ? std::string(strip(value.text)) : std::string();
 }
 
+// The last one by this name, in whatever case.
+const JsonValue* named(const JsonValue& value, std::string_view name) {
+  const JsonValue* found = nullptr;
+  for (const auto& [key, member] : value.members) {
+    if (lower_ascii(key) == name) found = &member;
+  }
+  return found;
+}
+
 void add_gpus_in(const JsonValue& value, IdentityBuilder& identity) {
-  const JsonValue* const index = value.find("gpu");
-  const JsonValue* const uuid = value.find("uuid");
-  if (index != nullptr && uuid != nullptr) {
-    identity.add(scalar_text(*index), uuid->is_string() ? scalar_text(*uuid) : "");
+  const JsonValue* const gpu = named(value, "gpu");
+  const JsonValue* const index = named(value, "index");
+  const JsonValue* const uuid = named(value, "uuid");
+  if (gpu != nullptr && uuid != nullptr) {
+    identity.add(scalar_text(index != nullptr ? *index : *gpu), scalar_text(*uuid));
+    return;
   }
   for (const JsonValue& item : value.items) add_gpus_in(item, identity);
   for (const auto& [key, member] : value.members) add_gpus_in(member, identity);

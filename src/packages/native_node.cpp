@@ -178,6 +178,18 @@ NativeVendor vendor_of(const JsonValue& manifest) {
   throw native_value_fault("unsupported_native_vendor");
 }
 
+// All of them are looked for before any is compared.
+std::vector<NativeGpu> selected_gpus(const NativeIdentity& identity,
+                                     const std::vector<std::string>& indices) {
+  std::vector<NativeGpu> gpus;
+  for (const std::string& index : indices) {
+    const auto gpu = identity.find(index);
+    if (gpu == identity.end()) throw NativeFault("KeyError", fmt::format("'{}'", index));
+    gpus.push_back({index, gpu->second});
+  }
+  return gpus;
+}
+
 void identify_gpus(const NativePlace& place, NativeNode& node) {
   const std::vector<std::string> indices = selected_indices(node.manifest);
   const NativeVendor vendor = vendor_of(node.manifest);
@@ -191,17 +203,15 @@ void identify_gpus(const NativePlace& place, NativeNode& node) {
   const NativeIdentity at_end = read_native_identity(after, vendor);
   node.facts.identity_sha256 = sha256_of(*before.source());
   node.facts.identity_end_sha256 = sha256_of(*after.source());
-  for (const std::string& index : indices) {
-    const auto gpu = node.identity.find(index);
-    if (gpu == node.identity.end()) throw NativeFault("KeyError", fmt::format("'{}'", index));
-    node.gpus.push_back({index, gpu->second});
-    node.facts.physical_gpu_ids.emplace_back(index, gpu->second);
+  node.gpus = selected_gpus(node.identity, indices);
+  for (const auto& [index, uuid] : node.gpus) {
+    node.facts.physical_gpu_ids.emplace_back(index, uuid);
     const auto later = at_end.find(index);
-    if (later != at_end.end() && later->second == gpu->second) continue;
+    if (later != at_end.end() && later->second == uuid) continue;
     node.reasons.add(
         Reason::native_device_identity_changed,
         fmt::format("{}: GPU {} was {}, and {} at the end", printable(node.folder), index,
-                    printable(gpu->second),
+                    printable(uuid),
                     later == at_end.end() ? "is missing" : "is " + printable(later->second)));
   }
 }

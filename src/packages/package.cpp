@@ -196,6 +196,7 @@ Package checked(const PackagePlace& place, const PackageContent& content,
                 const PackageFaults& of_bytes, const PackageDialect& dialect, WindowScan scan) {
   Package package;
   package.dialect = dialect;
+  if (request.allows_same_stamp) package.dialect.refuses_same_stamp = false;
   const SeenDevices seen = seen_devices(samples);
   for (const auto& [key, device] : seen) {
     package.observed.push_back({key, device->uuids, device->first_unix_s, device->last_unix_s, {}});

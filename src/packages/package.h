@@ -44,7 +44,8 @@ struct Package {
 struct PackageRequest {
   JsonValue concurrency;  // of the wanted window
   Contract contract = Contract::october;
-  bool salvage = false;        // only faults that are not elsewhere matter
+  bool salvage = false;            // only faults that are not elsewhere matter
+  bool allows_same_stamp = false;  // of a device, as the recorder's validator does
   bool consumer_gaps = false;  // gaps are judged as the original's reader does, whatever was stored
   // `take` receives all samples, each device's in time order, after the wanted window is known.
   // `begin` is called before the first, and again if all samples are given out a second time.

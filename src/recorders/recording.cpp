@@ -32,6 +32,14 @@ constexpr std::size_t kMostDetail = 300;
 constexpr std::size_t kPieceBytes = 1 << 16;
 constexpr double kFarthestUnixS = 1e11;  // for times whose zone is asked for
 
+std::string folder_text(const std::string& path) {
+  const bool is_package = is_regular_file(path_below(path, "manifest.json")) ||
+                          is_regular_file(path_below(path, "node-0/manifest.json"));
+  return is_package
+             ? "is the folder of a package: 'multinode --power-dir' measures it with its result, and 'inspect --validate' judges it"
+             : "is a folder";
+}
+
 std::vector<std::string> read_standard_input() {
   const auto source = open_source("-");
   std::vector<std::string> pieces;
@@ -178,7 +186,7 @@ void Recording::find_faults() {
     for (const Scrape& scrape : scrapes_) bytes_ += scrape.bytes;
   } else if (!S_ISREG(status.st_mode)) {
     const std::string what =
-        S_ISDIR(status.st_mode) ? "is a folder" : "is not a regular file: pass a pipe as '-'";
+        S_ISDIR(status.st_mode) ? folder_text(path_) : "is not a regular file: pass a pipe as '-'";
     unopened_ = FileError(path_, what);
     faults_.add(Reason::telemetry_file_missing, path_ + " " + what);
   } else {

@@ -52,9 +52,20 @@ std::optional<EnergyLeg> both_legs(const Result& result) {
                    fmt::format("{} and {}", gpus->boundary, cpus->boundary)};
 }
 
+// That of all hosts, if it is the same.
+std::string boundary_of_hosts(const Result& result) {
+  std::string boundary;
+  for (const HostResult& host : result.hosts) {
+    const std::string scope = host.telemetry ? host.telemetry->series.sensor.scope : "gpu";
+    if (!boundary.empty() && boundary != scope) return "gpu";
+    boundary = scope;
+  }
+  return boundary.empty() ? "gpu" : boundary;
+}
+
 std::string gpu_boundary(const Result& result) {
   if (result.package) return result.package->power_scope.value_or("unknown");
-  return result.telemetry ? result.telemetry->series.sensor.scope : "gpu";
+  return result.telemetry ? result.telemetry->series.sensor.scope : boundary_of_hosts(result);
 }
 
 }  // namespace

@@ -544,7 +544,18 @@ bool has_efficiency(const Written& written) {
          (written.result.keys == RowKeys::all || results::cpu_leg(written.result));
 }
 
+Json performance_per_watt(const Written& written) {
+  return results::efficiency_json(written.result);
+}
+
 bool has_uncertainty(const Written& written) { return written.result.uncertainty.has_value(); }
+
+Json power_limits(const Written& written) { return results::limits_json(written.result.limits); }
+bool has_limits(const Written& written) {
+  return is_october(written) && !written.result.limits.empty();
+}
+
+bool has_salvaged(const Written& written) { return written.result.salvaged.has_value(); }
 
 // Reasons of the aggregate may have been added since.
 Json salvage(const Written& written) {
@@ -607,11 +618,8 @@ constexpr Member kMembers[] = {
     {"power_percentile_method", kHosts | kPackage, percentile_method, has_late_fleet},
     {"metrics", kAll, metrics},
     {"metric_intervals", kAll, metric_intervals, has_intervals},
-    {"power_limits", kOneRecording | kPackage,
-     [](const Written& w) { return results::limits_json(w.result.limits); },
-     [](const Written& w) { return is_october(w) && !w.result.limits.empty(); }},
-    {"performance_per_watt", kOneRecording | kPackage,
-     [](const Written& w) { return results::efficiency_json(w.result); }, has_efficiency},
+    {"power_limits", kAll, power_limits, has_limits},
+    {"performance_per_watt", kAll, performance_per_watt, has_efficiency},
     {"energy_reports", kPackage,
      [](const Written& w) { return results::energy_reports_json(w.result.reported_energies); },
      [](const Written& w) { return !w.result.reported_energies.empty(); }},
@@ -621,7 +629,7 @@ constexpr Member kMembers[] = {
      [](const Written& w) { return w.result.cpu.has_value() && is_october(w); }},
     {"gap_dialect", kPackage,
      [](const Written& w) { return text_or_null(w.result.package->gap_rule); }, is_october},
-    {"gap_energy_bound_j", kOneRecording | kPackage, gap_energy_bound,
+    {"gap_energy_bound_j", kAll, gap_energy_bound,
      [](const Written& w) { return is_october(w) && (w.result.package || w.result.gap_bound); }},
     {"failed_requests", kOneRecording | kPackage, failed_requests, has_failed_requests},
     {"witnesses", kOneRecording, witnesses,
@@ -636,8 +644,7 @@ constexpr Member kMembers[] = {
      [](const Written& w) { return Json(w.result.window_source); }, says_window_source},
     {"idle", kAll, idle, has_idle},
     {"uncertainty", kAll, uncertainty, has_uncertainty},
-    {"salvage", kOneRecording | kPackage, salvage,
-     [](const Written& w) { return w.result.salvaged.has_value(); }},
+    {"salvage", kAll, salvage, has_salvaged},
     {kComputedFrom, kAll, computed_from},
 };
 
@@ -669,7 +676,12 @@ constexpr Member kNativeMembers[] = {
     {"power_percentile_method", kNative, percentile_method, names_method},
     {"metrics", kNative, metrics},
     {"idle", kNative, idle, has_idle},
+    {"power_limits", kNative, power_limits, has_limits},
+    {"performance_per_watt", kNative, performance_per_watt, has_efficiency},
+    {"gap_energy_bound_j", kNative, gap_energy_bound,
+     [](const Written& w) { return w.result.gap_bound.has_value(); }},
     {"uncertainty", kNative, uncertainty, has_uncertainty},
+    {"salvage", kNative, salvage, has_salvaged},
     {kComputedFrom, kNative, computed_from},
 };
 

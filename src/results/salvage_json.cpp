@@ -81,8 +81,11 @@ bool lacks_only_samples(const Result& result) {
     return only_has(result.reasons, {Reason::package_recompute_invalid}) &&
            is_refused_for_gaps(*result.package);
   }
-  return result.way == Way::one_node &&
-         only_has(result.reasons, {Reason::sampling_gap_exceeded, Reason::invalid_power_sample});
+  return result.way != Way::sample_mean && are_of_samples(result.reasons);
+}
+
+bool are_of_samples(const Reasons& reasons) {
+  return only_has(reasons, {Reason::sampling_gap_exceeded, Reason::invalid_power_sample});
 }
 
 const SalvagedEnergy* salvaged_of(const Result& result) {

@@ -16,6 +16,9 @@ namespace aggregate_power::results {
 // a package: its recorder refused it for that alone. Contract-october.md 9.3.
 bool lacks_only_samples(const Result& result);
 
+// Whether a recording has no other reasons than these; none at all is enough.
+bool are_of_samples(const Reasons& reasons);
+
 // The energy, if the run still lacks nothing but samples; null: there is none.
 const SalvagedEnergy* salvaged_of(const Result& result);
 

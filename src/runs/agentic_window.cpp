@@ -23,9 +23,9 @@ namespace {
 
 constexpr const char* kWindowFolder = "SRT_MEASUREMENT_WINDOW_DIR";
 // Launchers of August set these, too.
-constexpr const char* kResultRoot = "SRT_MEASUREMENT_RESULT_ROOT";
-constexpr const char* kBenchmarkType = "SRT_MEASUREMENT_BENCHMARK_TYPE";
-constexpr const char* kConcurrencies = "SRT_MEASUREMENT_CONCURRENCIES";
+constexpr const char* kResultRoot = "SRT_MEASUREMENT_WINDOW_RESULT_ROOT";
+constexpr const char* kBenchmarkType = "SRT_MEASUREMENT_WINDOW_BENCHMARK_TYPE";
+constexpr const char* kConcurrencies = "SRT_MEASUREMENT_WINDOW_CONCURRENCIES";
 
 constexpr const char* kOnlyBenchmarkType = "custom";
 

@@ -10,6 +10,7 @@
 #include "base/text/unicode.h"
 #include "energy/plausibility.h"
 #include "recorders/side_files.h"
+#include "results/salvage_json.h"
 #include "runs/measurement.h"
 #include "runs/own_zone.h"
 
@@ -164,13 +165,16 @@ void measure_host(const Recording& recording, const Load& load, const RunOptions
   host.reasons = measurement.integration.reasons;
   host.reasons.accept(options.accepted, reading.accepted);
   host.telemetry = std::move(measurement.telemetry);
-  if (host.reasons.empty()) {
+  const bool are_wanted =
+      host.reasons.empty() || (options.salvage && results::are_of_samples(host.reasons));
+  if (are_wanted) {
     reading.sensors =
         wanted_readings(options, recording, load.window, std::move(measurement.gathered),
                         measurement.integration, host.telemetry->series);
   }
   reading.integration = std::move(measurement.integration);
   reading.fleet = std::move(measurement.fleet);
+  reading.limits = std::move(measurement.limits);
   reading.column_faults = std::move(measurement.column_faults);
   const bool is_in_time = host.telemetry && !host.telemetry->timezone.empty();
   if (is_in_time) reading.edges = edges.edges();

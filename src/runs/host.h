@@ -26,10 +26,11 @@ struct HostReading {
   Integration integration;  // keyed by the recording's names; in the order of host.gpus
   // The same as integration.boundary_degenerate_rows, with the GPUs identified as above.
   std::vector<std::pair<RecordedGpu, std::uint64_t>> boundary_degenerate_rows;
-  FleetMeasurement fleet;   // for --extended
-  Reasons accepted;         // reasons of the host that the caller accepts, and not among them
-  Reasons identity_faults;  // not yet among the host's reasons
-  Reasons column_faults;    // Measurement's
+  FleetMeasurement fleet;        // for --extended
+  std::vector<GpuLimit> limits;  // by the recording's names
+  Reasons accepted;              // reasons of the host that the caller accepts, and not among them
+  Reasons identity_faults;       // not yet among the host's reasons
+  Reasons column_faults;         // Measurement's
   LoadEdges edges;
   SensorReadings sensors;  // wanted_readings()
   SeriesSink series = {.most = 256};

@@ -15,7 +15,9 @@
 #include "loads/benchmark_outcome.h"
 #include "loads/load_generator.h"
 #include "results/deliver.h"
+#include "results/limits_json.h"
 #include "results/record.h"
+#include "results/salvage_json.h"
 #include "runs/evaluate.h"
 #include "runs/extras.h"
 #include "runs/host.h"
@@ -210,7 +212,8 @@ Reasons idle_hosts(const RunOptions& run, std::vector<HostReading>& readings) {
   Reasons reasons;
   for (std::size_t i = 0; i < readings.size(); ++i) {
     HostResult& host = readings[i].host;
-    const bool is_known = readings[i].integration.avg_power_w && host.reasons.empty() &&
+    const bool is_known = readings[i].integration.avg_power_w &&
+                          results::are_of_samples(host.reasons) &&
                           !readings[i].accepted.contains(Reason::load_outside_window);
     if (!has_load || !is_known || !are_idle[i] || readings[i].edges.rise ||
         readings[i].edges.fall) {
@@ -272,6 +275,16 @@ std::string record_name(const RecordedGpu& gpu, bool with_uuid) {
   return printable_path(gpu.host) + "/" + (with_uuid && !gpu.uuid.empty() ? gpu.uuid : gpu.id);
 }
 
+void add_limits(const HostReading& reading, bool with_uuid, Result& result) {
+  const std::vector<std::string>& names = reading.integration.gpu_ids;
+  for (GpuLimit limit : reading.limits) {
+    const auto place = std::ranges::find(names, limit.gpu) - names.begin();
+    if (static_cast<std::size_t>(place) >= reading.host.gpus.size()) continue;
+    limit.gpu = record_name(reading.host.gpus[place], with_uuid);
+    result.limits.push_back(std::move(limit));
+  }
+}
+
 void add_gpus(const Hosts& hosts, Result& result) {
   // A UUID claimed by two GPUs identifies neither.
   const bool with_uuid = !result.reasons.contains(Reason::gpu_uuid_repeated);
@@ -285,6 +298,7 @@ void add_gpus(const Hosts& hosts, Result& result) {
       result.observed_gpu_ids.push_back(name);
       result.gpus.push_back({name, integration.gpus[i], integration.issues[i]});
     }
+    add_limits(reading, with_uuid, result);
     for (const auto& [gpu, rows] : reading.boundary_degenerate_rows) {
       result.boundary_degenerate_rows.emplace_back(record_name(gpu, with_uuid), rows);
     }
@@ -292,10 +306,14 @@ void add_gpus(const Hosts& hosts, Result& result) {
   result.observed_gpus = result.gpus.size();
 }
 
-std::vector<SensorReadings> sensors_of(Hosts& hosts) {
+// A GPU that was not measured is among them only if `with_missing`.
+std::vector<SensorReadings> sensors_of(Hosts& hosts, bool with_missing) {
   std::vector<SensorReadings> all;
   for (HostReading& reading : hosts.readings) {
     std::map<std::string, std::string> names;
+    for (const GatheredReadings& gpu : reading.sensors.gpus) {
+      if (with_missing) names[gpu.gpu] = record_name({reading.host.host, gpu.gpu, {}, {}}, false);
+    }
     for (std::size_t i = 0; i < reading.host.gpus.size(); ++i) {
       names[reading.integration.gpu_ids[i]] = record_name(reading.host.gpus[i], true);
     }
@@ -338,7 +356,11 @@ Result measured_hosts(const RunSpec& request) {
   if (result.is_valid()) add_node_metrics(gpus_of_hosts(hosts), result.contract, result);
   if (result.is_valid()) result.workers = workers_of(hosts, result.load->window.duration_s());
   add_gpus(hosts, result);
-  add_extras({request, sensors_of(hosts), hardware_in(request.agg_result)}, result);
+  if (result.is_valid()) {
+    std::ranges::move(results::limit_warnings(result.limits), std::back_inserter(result.warnings));
+  }
+  add_extras({request, sensors_of(hosts, request.salvage), hardware_in(request.agg_result)},
+             result);
   for (HostReading& host : hosts.readings) result.hosts.push_back(std::move(host.host));
   return result;
 }

@@ -16,6 +16,7 @@
 #include "loads/benchmark_outcome.h"
 #include "loads/load_generator.h"
 #include "packages/native_topology.h"
+#include "results/limits_json.h"
 #include "runs/extras.h"
 #include "runs/native_nodes.h"
 #include "runs/nodes.h"
@@ -151,6 +152,7 @@ void add_native_gpus(const NativeReadings& readings, const std::vector<MeasuredG
     for (const NativeGpu& gpu : reading.node.gpus) {
       result.roles.emplace_back(gpu.uuid, native_role_name(reading.node.role));
     }
+    std::ranges::copy(reading.limits, std::back_inserter(result.limits));
     std::ranges::copy(reading.boundary_degenerate_rows,
                       std::back_inserter(result.boundary_degenerate_rows));
   }
@@ -201,8 +203,9 @@ Result check_native(const NativeQuestion& question) {
   result.load = load.load;
   result.reasons = load.reasons;
 
-  NativeReadings readings = read_native_nodes(
-      question.place, result.load, {question.run.keys, question.run.uncertainty.is_wanted});
+  NativeReadings readings = read_native_nodes(question.place, result.load,
+                                              {question.run.keys, question.run.may_need_interval(),
+                                               question.run.salvage, question.run.accepted});
   std::vector<NativeNode> nodes;
   for (const NativeReading& reading : readings) nodes.push_back(reading.node);
   const RoleCounts gpus = with_role(question.gpus, readings);
@@ -221,6 +224,9 @@ Result check_native(const NativeQuestion& question) {
   // August had no such packages: their metrics have October's order under both contracts.
   if (result.is_valid()) add_node_metrics(energies, Contract::october, result);
   add_native_gpus(readings, measured, result);
+  if (result.is_valid()) {
+    std::ranges::move(results::limit_warnings(result.limits), std::back_inserter(result.warnings));
+  }
   std::vector<SensorReadings> sensors;
   for (NativeReading& reading : readings) sensors.push_back(std::move(reading.sensors));
   add_extras_of_package({question.run, std::move(sensors), question.hardware}, result);

@@ -17,6 +17,7 @@
 #include "base/text/unicode.h"
 #include "energy/plausibility.h"
 #include "recorders/recording.h"
+#include "results/salvage_json.h"
 #include "runs/measurement.h"
 
 namespace aggregate_power {
@@ -93,6 +94,15 @@ void add_measured_gpus(const Measurement& measured, NativeReading& reading) {
   }
 }
 
+void add_limits(const Measurement& measured, NativeReading& reading) {
+  for (GpuLimit limit : measured.limits) {
+    auto uuid = uuid_of(reading.node, limit.gpu, measured);
+    if (!uuid) continue;
+    limit.gpu = std::move(*uuid);
+    reading.limits.push_back(std::move(limit));
+  }
+}
+
 void add_warnings(const Measurement& measured, NativeReading& reading) {
   const auto add = [&](const std::string& warning) {
     reading.warnings.push_back(one_line(reading.host.csv + ": " + warning));
@@ -117,8 +127,8 @@ std::vector<std::string> models_of(const NativePlace& place, const NativeNode& n
 void add_sensors(const NativePlace& place, const Recording& recording, Window window,
                  Measurement& measured, NativeReading& reading) {
   std::map<std::string, std::string> uuids;
-  for (const std::string& gpu : measured.integration.gpu_ids) {
-    if (auto uuid = uuid_of(reading.node, gpu, measured)) uuids[gpu] = std::move(*uuid);
+  for (const GatheredReadings& gpu : measured.gathered) {
+    if (auto uuid = uuid_of(reading.node, gpu.gpu, measured)) uuids[gpu.gpu] = std::move(*uuid);
   }
   reading.sensors = sensor_readings(recording, window, std::move(measured.gathered),
                                     measured.integration, measured.telemetry->series);
@@ -127,6 +137,15 @@ void add_sensors(const NativePlace& place, const Recording& recording, Window wi
     if (!reading.sensors.models.empty()) reading.sensors.models_from = "identity_file";
   }
   rename_gpus(uuids, reading.sensors);
+}
+
+// Whether its energy is published, or may be salvaged.
+bool is_measured(const NativeReading& reading, const NativeReadingOptions& options) {
+  Reasons reasons = reading.power_faults;
+  reasons.add(reading.recording_faults);
+  Reasons accepted;
+  reasons.accept(options.accepted, accepted);
+  return reasons.empty() || (options.salvage && results::are_of_samples(reasons));
 }
 
 void measure_node(const NativePlace& place, const Load& load, NativeReadingOptions options,
@@ -147,6 +166,7 @@ void measure_node(const NativePlace& place, const Load& load, NativeReadingOptio
   MeasurementRequest wanted;
   wanted.keys = options.keys;
   wanted.uncertainty.is_wanted = options.with_sensors;
+  wanted.salvage = options.salvage;
   wanted.explains = false;
   wanted.also = [&](std::span<const Reading> rows) {
     has_nameless_rows |= std::ranges::any_of(rows, [](const Reading& row) {
@@ -162,10 +182,11 @@ void measure_node(const NativePlace& place, const Load& load, NativeReadingOptio
   add_power_faults(measured.integration.reasons, reading);
   add_measured_gpus(measured, reading);
   add_warnings(measured, reading);
+  add_limits(measured, reading);
   reading.fleet = std::move(measured.fleet);
-  const bool is_valid = reading.power_faults.empty() && reading.recording_faults.empty();
-  if (options.with_sensors && is_valid)
+  if (options.with_sensors && is_measured(reading, options)) {
     add_sensors(place, recording, load.window, measured, reading);
+  }
 }
 
 NativeReading read_node(const NativePlace& place, const std::string& folder,

@@ -29,15 +29,18 @@ struct NativeReading {
   std::vector<NativeGpuReading> gpus;
   std::vector<std::pair<std::string, std::uint64_t>> boundary_degenerate_rows;  // by UUID
   FleetMeasurement fleet;
-  SensorReadings sensors;    // if they are wanted, by UUID
-  Reasons recording_faults;  // rows of unknown GPUs, or why the recording could not be used
-  Reasons power_faults;      // of rows and GPUs, as for any recording
+  std::vector<GpuLimit> limits;  // by UUID
+  SensorReadings sensors;        // if they are wanted, by UUID
+  Reasons recording_faults;      // rows of unknown GPUs, or why the recording could not be used
+  Reasons power_faults;          // of rows and GPUs, as for any recording
   std::vector<std::string> warnings;
 };
 
 struct NativeReadingOptions {
-  RowKeys keys = RowKeys::seed;  // what they need is measured, too
-  bool with_sensors = false;     // NativeReading::sensors, too
+  RowKeys keys = RowKeys::seed;       // what they need is measured, too
+  bool with_sensors = false;          // NativeReading::sensors, too
+  bool salvage = false;               // also of a recording that lacks nothing but samples
+  std::vector<Reason> accepted = {};  // these do not count
 };
 
 // Without a load only the manifests and identities are read. Never throws because of the files.

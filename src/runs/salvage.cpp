@@ -40,6 +40,18 @@ std::string unbounded(const std::string& name, const energy::SampleHoles& found,
   return {};
 }
 
+// A recording's 0 W outside of the window is not a reading: it bounds no gap.
+// Contract-october.md 1.2.
+void drop_degenerate_rows(Window window, ExtraInput& input) {
+  for (SensorReadings& recording : input.recordings) {
+    for (GatheredReadings& gpu : recording.gpus) {
+      std::erase_if(gpu.samples, [&](const Sample& sample) {
+        return sample.watts <= 0 && !window.contains(sample.unix_s);
+      });
+    }
+  }
+}
+
 // Every GPU with its holes, and how far they may put its energy off.
 void describe_holes(const ExtraInput& input, Window window, Result& result) {
   SalvagedEnergy& salvaged = *result.salvaged;
@@ -63,6 +75,9 @@ void describe_holes(const ExtraInput& input, Window window, Result& result) {
     if (counted < recording.published_j.size() && salvaged.refusal.empty()) {
       salvaged.refusal = "a GPU has no samples around the window";
     }
+  }
+  if (salvaged.gpus.size() < result.observed_gpus && salvaged.refusal.empty()) {
+    salvaged.refusal = "the samples of a GPU were not read";
   }
   if (salvaged.gpus.empty()) salvaged.refusal = "no samples around the window were read";
   if (salvaged.refusal.empty()) result.gap_bound = std::move(bound);
@@ -108,6 +123,7 @@ void refuse_salvage(const RunOptions&, Result&) {}
 void add_salvage(ExtraInput& input, Result& result) {
   if (!input.run.salvage || !results::lacks_only_samples(result)) return;
   SalvagedEnergy& salvaged = result.salvaged.emplace();
+  if (result.way != Way::package) drop_degenerate_rows(result.load->window, input);
   describe_holes(input, result.load->window, result);
   if (salvaged.refusal.empty()) bound_energy(input, result);
   if (!salvaged.refusal.empty()) result.hints.push_back("nothing salvaged: " + salvaged.refusal);

@@ -946,9 +946,9 @@ def test_a_window_needs_its_environment(run):
         str(shallow))]
     bad += [{"concurrency": value} for value in ("0", "-3")]
     bad += [{"results": value} for value in ("LOGS/agentic/conc_8", windows.logs / "none", run.folder, link)]
-    bad += [{"SRT_MEASUREMENT_RESULT_ROOT": value} for value in ("LOGS", str(windows.logs / "no"), str(other))]
-    bad += [{"SRT_MEASUREMENT_BENCHMARK_TYPE": "sa-bench"}]
-    bad += [{"SRT_MEASUREMENT_CONCURRENCIES": value} for value in ("4 16", "8 8", "08 8", "8,16", "0 8", "8 x")]
+    bad += [{"SRT_MEASUREMENT_WINDOW_RESULT_ROOT": value} for value in ("LOGS", str(windows.logs / "no"), str(other))]
+    bad += [{"SRT_MEASUREMENT_WINDOW_BENCHMARK_TYPE": "sa-bench"}]
+    bad += [{"SRT_MEASUREMENT_WINDOW_CONCURRENCIES": value} for value in ("4 16", "8 8", "08 8", "8,16", "0 8", "8 x")]
     for change in bad:
         for more, status in (([], 0), (["--require-power"], 1)):
             for state in ("running", "completed"):
@@ -957,8 +957,8 @@ def test_a_window_needs_its_environment(run):
                 same(f"message of {change}", True, done.stderr.startswith(
                     "[agentx_power] Invalid formal measurement-window contract for multinode AgentX"))
     same("nothing is written", [], [path.name for path in (*windows.folder.iterdir(), *windows.results.glob("agentic_power_c*"))])
-    good = {"SRT_MEASUREMENT_RESULT_ROOT": str(run.folder), "SRT_MEASUREMENT_BENCHMARK_TYPE": "custom",
-            "SRT_MEASUREMENT_CONCURRENCIES": "4 8 16"}
+    good = {"SRT_MEASUREMENT_WINDOW_RESULT_ROOT": str(run.folder), "SRT_MEASUREMENT_WINDOW_BENCHMARK_TYPE": "custom",
+            "SRT_MEASUREMENT_WINDOW_CONCURRENCIES": "4 8 16"}
     same("August's four", 0, windows.write("running", "--require-power", **good).returncode)
     same("the root that is named", f"LOGS/agentic/conc_8/{FORMAL}",
          json.loads(windows.window.read_text())["result_path"])
@@ -976,6 +976,8 @@ def test_a_window_needs_a_profile_and_its_options(run):
             "[agentx_power] Failed to complete formal measurement-window contract: profile_artifacts_missing"))
     same("a running window stays", before, windows.window.read_bytes())
     same("no concurrency", 2, windows.write("running", concurrency=None).returncode)
+    same("a number as Python reads it", (0, True), (windows.write("running", concurrency=" +08").returncode,
+                                                    windows.window.exists()))
     same("another state", 2, windows.write("failed").returncode)
     same("a number that is none", 2, windows.write("running", concurrency="x").returncode)
     same("a load that is not its own", 2, run.do("--concurrency", "8").result.returncode)

@@ -527,6 +527,22 @@ def audits(ground, checks):
         + differences("audit", "power_audit" in bed.row, False))
 
 
+def salvage(ground, checks):
+    """Contract-october.md 9.3: 4 s of 60 s are missing."""
+    package = Package(loads=[ONE])
+    package.rows = [row for row in package.rows if row[5] != "GPU-node-d-0" or not 1010 < float(row[1]) < 1014]
+    package.changes |= {"publication_valid": False, "reason_codes": ["sample_gap_exceeded"]}
+    bed = ground.bed(package)
+    for keys, has_keys in (("seed", True), ("agentx-row", False), ("all", True)):
+        bed.run("--salvage", "--keys", keys)
+        salvaged = bed.record["salvage"]
+        energy = salvaged["total_gpu_energy_j"]
+        checks.add(f"salvage, --keys {keys}", differences("verdict", bed.row["power_valid"], 0)
+                   + differences("share", salvaged["least_covered_share"], round(1 - 4 / 60, 6))
+                   + differences("keys", "salvaged_total_gpu_energy_j" in bed.row, has_keys)
+                   + ([] if energy["low"] < 84000 < energy["high"] else [f"interval: {energy}"]))
+
+
 def extended(ground, checks):
     bed = ground.bed()
     done = bed.run("--extended", "--require-power")
@@ -670,7 +686,7 @@ def inputs_stay(ground, checks):
 def main():
     tests = (disaggregated, aggregated, places, loads, package_faults, failed_requests, aggregates, odd_aggregates,
              messages, concurrencies, stored, topology, formal_results, outside, producer_sha, several_gates, dry_runs,
-             audits, extended, cpus, mixtures, inputs_stay)
+             audits, salvage, extended, cpus, mixtures, inputs_stay)
     wanted = sys.argv[1:]
     checks = patching.Checks()
     with patching.fresh_folder("agentic-nodes") as root:

@@ -21,7 +21,9 @@ import tempfile
 from datetime import datetime, timedelta, timezone
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[1:1] = [str(ROOT / "tests" / folder) for folder in ("", "differential", "multinode")]
+import reference  # noqa: E402
+import salvage_model  # noqa: E402
 from running import size  # noqa: E402
 
 PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
@@ -253,6 +255,56 @@ def random_profile(die):
     return {"summary": text, "records": records, "offset": offset}
 
 
+def random_telemetry(die):
+    """Seconds with the power that is written; some are missing, or have none."""
+    rows = {second: str(WATTS) for second in range(-10, 40)}
+    kind = die.choice(["whole"] * 5 + ["blanks", "blanks", "gap"])
+    if kind == "blanks":
+        for second in die.sample(range(-10, 20), die.choice([1, 1, 2, 3])):
+            rows[second] = die.choice(["[N/A]", "N/A", ""])
+    elif kind == "gap":
+        begin = die.randrange(-10, 12)
+        for second in range(begin, begin + die.choice([2, 3, 4, 5])):
+            del rows[second]
+    return rows
+
+
+# ---- --salvage, and the sets of --keys: contract-october.md 9.2 and 9.3
+
+PERCENTILES = {f"{name}_{of}power_w" for name in ("p75", "p90") for of in ("", "total_gpu_")}
+AUDIT = {"power_invalid_reasons", "power_audit"}
+METRICS = {*reference.METRICS, "power_metric_schema_version", "power_valid"}
+MAY_HAVE = {"seed": METRICS, "row": METRICS | PERCENTILES | AUDIT, "agentx-row": METRICS | PERCENTILES,
+            "all": METRICS | PERCENTILES | AUDIT | {
+                f"{kind}_tokens_per_second_per_gpu_watt" for kind in ("output", "total")}}
+OF_SAMPLES = {"sampling_gap_exceeded", "invalid_power_sample"}
+
+
+def integrated(window, telemetry):
+    benchmark = reference.Benchmark(*(window[key] for key in KEYS))
+    rows = [reference.Row(float(START + second), reference.watts_of(power, None), "0")
+            for second, power in telemetry.items()]
+    integration = reference.Integration(rows, benchmark)
+    integration.finish(0)
+    return integration
+
+
+def salvage_faults(folder, profile, window, record):
+    row, keys = json.loads((folder / "run.json").read_text()), profile["keys"]
+    added = {key for key in row if not key.startswith("salvaged_")}
+    if added - MAY_HAVE[keys] or (row["power_valid"] and keys != "seed" and PERCENTILES - added):
+        yield f"--keys {keys}: {sorted(added)}"
+    found, told = integrated(window, profile["telemetry"]), set(record["reasons"]) - {"benchmark_failed"}
+    if told != set(found.reasons):
+        yield f"expected {found.reasons}, got {record['reasons']}"
+    yield from salvage_model.faults_of_row(keys, record.get("salvage"), row)
+    if not told or not set(record["reasons"]) <= OF_SAMPLES or told != set(found.reasons):
+        return
+    times = {gpu: [unix_s for unix_s, _ in samples] for gpu, samples in found.samples.items()}
+    expected = salvage_model.of_series(times, found.blanks, found.start, found.end, found.energies)
+    yield from salvage_model.faults_of_record(expected, record.get("salvage"), {gpu: gpu for gpu in times})
+
+
 # ---- One run
 
 def write(folder, profile):
@@ -264,14 +316,14 @@ def write(folder, profile):
         if text is not None:
             path.write_bytes(text.encode())
     (folder / "results" / "gpu_metrics.csv").write_text("timestamp,index,power.draw [W]\n" + "".join(
-        f"{START + second},0,{WATTS}\n" for second in range(-10, 40)))
+        f"{START + second},0,{power}\n" for second, power in profile["telemetry"].items()))
     (folder / "run.json").write_text("{}")
 
 
 def faults(folder, profile):
     write(folder, profile)
-    done = subprocess.run([PROGRAM, "agentic", "--result-dir", "results", "--agg-result", "run.json"], cwd=folder,
-                          capture_output=True, text=True, timeout=60, env={"PATH": "/usr/bin:/bin", "TZ": "UTC"})
+    done = subprocess.run([PROGRAM, "agentic", "--result-dir", "results", "--agg-result", "run.json", "--salvage",
+                           "--keys", profile["keys"]], cwd=folder, capture_output=True, text=True, timeout=60, env={"PATH": "/usr/bin:/bin", "TZ": "UTC"})
     record = json.loads((folder / "results" / "power_validation.json").read_text())
     path = folder / "results" / "agentic_power_window.json"
     try:
@@ -289,12 +341,15 @@ def faults(folder, profile):
             isinstance(found["energy_share_j"], float) and abs(found["energy_share_j"] - joules) < 2e-3
         if found["count"] != count or not alike:
             yield f"expected {count} and {joules}, got {found}"
+    yield from salvage_faults(folder, profile, window, record)
 
 
 def main(runs=size(400, 100), seed=1):
     failed = 0
     for run in range(runs):
         profile = random_profile(random.Random(seed * 1_000_003 + run))
+        die = random.Random(f"telemetry {seed} {run}")
+        profile |= {"telemetry": random_telemetry(die), "keys": die.choice(list(MAY_HAVE))}
         folder = pathlib.Path(tempfile.mkdtemp(prefix="agentic-"))
         found = list(faults(folder, profile))
         if found:

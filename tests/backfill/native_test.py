@@ -82,6 +82,25 @@ def test_a_native_package_is_found_and_added_up(path):
     assert record["computed_from"]["telemetry_source"] == "../power_audit_r/LOGS/native_power"
 
 
+def test_a_cell_without_a_reading_is_bounded(path):
+    """36000 J are right. contract-october.md 9.3."""
+    store = Store(path)
+    recording = store.native / "node-1" / "gpu_metrics.csv"
+    text = recording.read_text()
+    recording.write_text(text.replace("00:20.000, 0, 700.00 W", "00:20.000, 0, [N/A]"))
+    assert recording.read_text() != text, text[:300]
+    assert store.backfill()["outcome"] == "not_valid" and "salvage" not in store.record
+    store.backfill("--salvage")
+    row, salvage = store.row, store.record["salvage"]
+    assert row["power_valid"] == 0 and salvage["available"], salvage
+    energy = salvage["total_gpu_energy_j"]
+    assert energy["low"] < 36000 < energy["high"] < 40000, energy
+    assert abs(row["salvaged_total_gpu_energy_j"] - energy["estimate"]) < 0.01, row
+    assert store.backfill("--salvage")["outcome"] == "unchanged"
+    done = program("verify", store.store)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_it_is_read_again_only_when_something_changed(path):
     store = Store(path)
     store.backfill()

@@ -16,10 +16,12 @@ import tempfile
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "multinode"))
 
 import random_runs
 import random_stamps
 import reference
+import salvage_model
 from running import size
 
 RUNS = size(400, 300)
@@ -141,7 +143,61 @@ def compare_output(differences, expected, result):
         differences.append(f"exit status: expected {expected.status}, got {result.returncode}")
 
 
-def differences_of(run, program, folder):
+# ---- The same run with --salvage and one of the sets of --keys
+
+PERCENTILES = {f"{name}_{of}power_w" for name in ("p75", "p90") for of in ("", "total_gpu_")}
+AUDIT = {"power_invalid_reasons", "power_audit"}
+STATES = {"avg_temp_c", "peak_temp_c", "avg_util_pct", "avg_mem_used_mb",
+          "output_tokens_per_second_per_gpu_watt", "total_tokens_per_second_per_gpu_watt"}
+MAY_HAVE = {"seed": set(), "row": PERCENTILES | AUDIT, "agentx-row": PERCENTILES,
+            "all": PERCENTILES | AUDIT | STATES}
+OF_SAMPLES = {"sampling_gap_exceeded", "invalid_power_sample"}
+
+
+def expected_salvage(expected):
+    """Nothing for a run that is valid, or has another fault."""
+    reasons, found = set(expected.sidecar["reasons"]), expected.integration
+    if not reasons or not reasons <= OF_SAMPLES:
+        return None
+    if set(found.blanks) - set(found.samples):
+        return salvage_model.Salvage("nothing")
+    times = {gpu: [unix_s for unix_s, _ in samples] for gpu, samples in found.samples.items()}
+    return salvage_model.of_series(times, found.blanks, found.start, found.end, found.energies)
+
+
+def compare_row(differences, keys, expected, before, after):
+    ours = POWER_KEYS - AUDIT
+    compare_members(differences, f"--keys {keys}", {key: value for key, value in expected.items() if key in ours},
+                    {key: value for key, value in after.items() if key in ours})
+    added = {key for key in set(after) - set(before) - POWER_KEYS if not key.startswith("salvaged_")}
+    if added - MAY_HAVE[keys]:
+        differences.append(f"--keys {keys}: {sorted(added - MAY_HAVE[keys])} are not of it")
+    if expected["power_valid"] and keys != "seed" and PERCENTILES - set(after):
+        differences.append(f"--keys {keys}: {sorted(PERCENTILES - set(after))} are missing")
+
+
+def compare_salvaged(differences, run, command, folder, seed, expected):
+    """Its aggregate and record are those of a first run."""
+    keys = list(MAY_HAVE)[seed // 2 % len(MAY_HAVE)]
+    before = json.loads((folder / run.aggregate).read_text())
+    result = subprocess.run([*command, "--salvage", "--keys", keys], cwd=folder, env=environment_of(run),
+                            capture_output=True)
+    after = json.loads((folder / run.aggregate).read_text())
+    record = json.loads((folder / expected.sidecar_path).read_text())
+    if result.returncode != expected.status:
+        differences.append(f"--salvage: exit status {result.returncode}: {result.stderr.decode()[:300]}")
+    compare_row(differences, keys, expected.power_members, before, after)
+    salvage = expected_salvage(expected)
+    differences += salvage_model.faults_of_row(keys, record.get("salvage"), after)
+    if salvage is None:
+        if record.get("salvage"):
+            differences.append(f"--salvage: {record['salvage']}")
+        return
+    names = {gpu: gpu for gpu in salvage.shares}
+    differences += salvage_model.faults_of_record(salvage, record.get("salvage"), names)
+
+
+def differences_of(run, program, folder, seed):
     lay_out(run, folder)
     expected = expect(run, folder)
     command = [program, *AUGUST, *run.arguments]
@@ -150,6 +206,8 @@ def differences_of(run, program, folder):
     compare_output(differences, expected, result)
     compare_aggregate(differences, run, folder, expected.power_members)
     compare_sidecar(differences, folder, expected.sidecar_path, expected.sidecar)
+    if not differences and expected.sidecar and expected.power_members and expected.integration:
+        compare_salvaged(differences, run, command, folder, seed, expected)
     return differences
 
 
@@ -174,7 +232,7 @@ def main():
     for seed in range(first, first + runs):
         run = random_runs.make_run(seed, wild=seed % 2 == 0)
         folder = work / f"seed-{seed}"
-        differences = differences_of(run, program, folder)
+        differences = differences_of(run, program, folder, seed)
         if differences:
             failed += 1
             keep(run, program, folder, seed, differences)

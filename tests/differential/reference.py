@@ -45,6 +45,7 @@ class Outcome:
     power_members: dict | None = None  # of the aggregate; None: its bytes stay
     sidecar: dict | None = None
     sidecar_path: str | None = None
+    integration: object = None  # of schema 2
 
 
 class Unreadable(Exception):
@@ -480,6 +481,7 @@ class Integration:
         self.samples = {}  # GPU to (time, watts) in order, each time once
         self.counts, self.gaps, self.energies, self.issues = {}, {}, {}, {}
         self.highest = {}  # of the readings that the energy depends on
+        self.blanks = {}  # GPU to times inside the window without a reading
         self.boundary_rows = {}  # GPU to rows outside the window that have no power: part 0 row 24
         self.collect(rows)
 
@@ -500,6 +502,7 @@ class Integration:
                 self.boundary_rows[name] = self.boundary_rows.get(name, 0) + 1
             elif row.watts is None or row.watts < 0:
                 self.say("invalid_power_sample")
+                self.blanks.setdefault(row.gpu or "unknown", []).append(row.unix_s)
             elif not row.gpu:
                 nameless = True
             else:
@@ -844,4 +847,5 @@ def schema_2(options, benchmark, reasons):
         power_members=members if can_patch else None,
         sidecar=sidecar if "validation_result_unwritable" not in reasons else None,
         sidecar_path=str(options.validation_result),
+        integration=integration,
     )

@@ -958,9 +958,16 @@ def test_failed_requests_that_only_a_summary_counts(folder):
     assert "benchmark_failed: 3 of 12 requests failed" in folder.out, folder.out
 
 
-def test_cancelled_requests_of_aiperf_failed(folder):
-    text = requests_of_aiperf(57, 0) + requests_of_aiperf(3, 0, was_cancelled=True).replace('"r', '"c')
-    same(3, folder.measure(folder.put(text))["failed_requests"])
+def test_requests_that_aiperf_cancelled_itself_do_not_make_a_run_fail(folder):
+    """As in a run of agents. They have no tokens, and what they drew counts."""
+    text = requests_of_aiperf(54, 0) + requests_of_aiperf(6, 0, was_cancelled=True).replace('"r', '"c')
+    run = folder.measure(folder.put(text))
+    same((6, True, 54), (run["failed_requests"], run["valid"], run["completed_requests"]))
+    words = "AIPerf cancelled 6 of 60 requests itself: what they drew counts in the joules of the others"
+    same([words], [one for one in run["warnings"] if "cancelled" in one])
+    same([], folder.published("result.json")[1]["reasons"])
+    text = requests_of_aiperf(54, 6)
+    same(["benchmark_failed"], folder.refused(folder.put(text)))
 
 
 def test_requests_that_the_end_cut_off_count_half(folder):

@@ -810,5 +810,110 @@ def main():
     return 1 if failed else 0
 
 
+# ---- --salvage: contract-october.md 9.3. GPU 0 of b draws 300 W at all times.
+
+def lacking(host, missing=(), blank=(), watts=None):
+    """The host's recording without GPU 0 at the seconds in `missing`, and without its power in `blank`."""
+    kept = []
+    for line in rows(watts or WATTS[host]).splitlines():
+        second, gpu, draw = line.split(",")
+        after_s = int(second) - START if second.isdigit() else None
+        if gpu == "0" and after_s in missing:
+            continue
+        kept.append(f"{second},{gpu},[N/A]" if gpu == "0" and after_s in blank else line)
+    return "\n".join(kept) + "\n"
+
+
+def salvaged_keys(folder):
+    return {key: value for key, value in folder.aggregate.items() if key.startswith("salvaged_")}
+
+
+def is_salvaged(folder, share, gap_s, joules=100000.0):
+    same((False, 0), (folder.record["power_valid"], folder.aggregate["power_valid"]))
+    salvage = folder.record["salvage"]
+    same((True, share), (salvage["available"], salvage["least_covered_share"]), salvage)
+    energy = salvage["total_gpu_energy_j"]
+    assert energy["low"] < joules < energy["high"] < 1.25 * joules, energy
+    same([gap_s], [gap["duration_s"] for gap in salvage["per_gpu"]["b/0"]["gaps"]])
+    same([], salvage["per_gpu"]["a/1"]["gaps"])
+    assert abs(salvaged_keys(folder)["salvaged_total_gpu_energy_j"] - joules) < 100, folder.aggregate
+    assert not set(SEVEN) & set(folder.aggregate), folder.aggregate
+    is_in("salvaged: ", folder.out + folder.err)
+
+
+def is_not_salvaged(folder, words):
+    same(({}, 0), (salvaged_keys(folder), folder.aggregate["power_valid"]))
+    is_in(words, folder.err)
+
+
+def test_salvage_gaps_and_cells(folder):
+    folder.write("b.csv", lacking("b", missing=range(31, 36)))
+    folder.hosts(*ROLES)
+    same(["sampling_gap_exceeded"], folder.record["reasons"])
+    assert "salvage" not in folder.record and not salvaged_keys(folder)
+    folder.hosts("--salvage", *ROLES)
+    is_salvaged(folder, 0.94, 6.0)
+    found = salvaged_keys(folder)
+    assert abs(found["salvaged_prefill_gpu_energy_j"] - 30000) < 1, found
+    assert abs(found["salvaged_decode_joules_per_output_token"] - 100) < 0.1, found
+    same(0.0, folder.record["gap_energy_bound_j"]["per_gpu"]["a/0"])
+    folder.hosts("--salvage", "--extended")
+    is_salvaged(folder, 0.94, 6.0)
+    folder.hosts()
+    same({}, salvaged_keys(folder), "an earlier run's keys")
+    folder.write("b.csv", lacking("b", blank=[50]))
+    is_salvaged(folder.hosts("--salvage"), 1.0, 2.0)
+    (folder.path / "nodes").mkdir()
+    for host in WATTS:
+        folder.write(f"nodes/{host}/gpu_metrics.csv", (folder.path / f"{host}.csv").read_bytes())
+    is_salvaged(folder.call("--nodes", "nodes", "--salvage"), 1.0, 2.0)
+    done = subprocess.run([PROGRAM, "verify", "."], cwd=folder.path, capture_output=True, text=True)
+    same(0, done.returncode, done.stdout + done.stderr)
+
+
+def test_salvage_refuses(folder):
+    for words, text in (
+            ("89.0 % of the window of GPU b/0 is covered, and 90 % are needed", lacking("b", missing=range(31, 41))),
+            ("3 cells of GPU b/0 have no reading, and 2 may be without one", lacking("b", blank=[30, 40, 50])),
+            ("benchmark_window_not_bracketed", lacking("b", missing=[*range(31, 36), *range(-5, 1)])),
+            ("nothing salvaged: GPU b/0 has no sample", lacking("b", blank=range(-5, 106)))):
+        folder.write("b.csv", text)
+        is_not_salvaged(folder.hosts("--salvage"), words)
+    folder.write("b.csv", lacking("b", missing=range(31, 36)))
+    is_not_salvaged(folder.hosts("--salvage", "--expected-num-gpus", "5"), "expected_gpu_count_mismatch")
+    folder.write("b.csv", lacking("a", missing=range(31, 36)))
+    folder.write("a_identity.csv", "index,uuid\n0,GPU-1\n1,GPU-2\n")
+    folder.write("b_identity.csv", "index,uuid\n0,GPU-1\n1,GPU-3\n")
+    is_not_salvaged(folder.hosts("--salvage"), "gpu_uuid_repeated")
+
+
+def test_salvage_of_a_host_that_was_idle(folder):
+    """Its gap does not hide that its clock is wrong."""
+    folder.write("a.csv", rows({"0": load(90, 600), "1": load(90, 610)}))
+    folder.write("b.csv", lacking("b", missing=range(31, 36), watts={"0": 90, "1": 91}))
+    folder.hosts("--salvage")
+    same(["sampling_gap_exceeded", "load_outside_window"], folder.record["reasons"])
+    is_not_salvaged(folder, "it was idle, or its clock")
+
+
+# ---- 9.7 and 9.8: what the hosts' recordings state
+
+def test_power_limits_and_tokens_per_watt(folder):
+    """700 tokens for 100000 J. GPU 1 of a draws 200 W, at its limit; that of b is changed after 50 s."""
+    def limited(host, limits):
+        lines = rows(WATTS[host]).splitlines()
+        named = [f"{line},{limits(line.split(',')) if line[0].isdigit() else 'power.limit [W]'}" for line in lines]
+        return "\n".join(named) + "\n"
+    folder.write("a.csv", limited("a", lambda cells: 700 if cells[1] == "0" else 205))
+    folder.write("b.csv", limited("b", lambda cells: 700 if int(cells[0]) < START + 50 else 600))
+    folder.hosts("--extended")
+    record = folder.record
+    same({"a/0": (700.0, 0.0), "a/1": (205.0, 1.0), "b/0": ([700.0, 600.0], 0.0), "b/1": ([700.0, 600.0], 0.0)},
+         {gpu: (one["limit_w"], one["share_at_limit"]) for gpu, one in record["power_limits"].items()})
+    is_in("the power limit of GPU b/0 was changed in the window: 700 W, then 600 W", folder.err)
+    same((0.007, "gpu"), (record["performance_per_watt"]["gpu"]["output_tokens_per_second_per_watt"],
+                            record["performance_per_watt"]["gpu"]["boundary"]))
+
+
 if __name__ == "__main__":
     sys.exit(main())

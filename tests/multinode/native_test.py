@@ -601,11 +601,136 @@ def test_a_missing_aggregate_has_the_originals_reason(path):
 
 def test_options_that_have_no_meaning_are_refused(path):
     run = Run(path)
-    for option in (["--expected-producer-sha", "ab"], ["--salvage"],
+    for option in (["--expected-producer-sha", "ab"], ["--gap-policy", "consumer"],
                    ["--expected-cpu-source", "acpi"]):
         run.call(*BY_ROLE, *option)
         assert run.status == 2 and "not for a native one" in run.err, run.err
         assert not (run.path / "power_validation_run.json").exists()
+
+
+# ---- --salvage: contract-october.md 9.3. 100 W and 300 W for 60 s are 6000 J and 18000 J.
+
+def of_a_minute(missing=(), blank=(), folder=1):
+    """The load goes from 5 to 65; node 1 has no rows, or no power, at these seconds."""
+    def change(run):
+        run.result |= {"benchmark_start_time_unix": BASE + 5, "benchmark_end_time_unix": BASE + 65, "duration": 60}
+        for node, watts in zip(run.nodes, (100, 300)):
+            node.manifest["collection_end_unix"] = BASE + 70
+            rows = ["timestamp, index, power.draw [W]"]
+            for at in range(71):
+                is_node = node is run.nodes[folder]
+                if is_node and at in missing:
+                    continue
+                power = "[N/A]" if is_node and at in blank else f"{watts:.2f} W"
+                rows.append(f"2027/01/15 08:{at // 60:02}:{at % 60:02}.000, 0, {power}")
+            node.csv = "\n".join(rows) + "\n"
+    return change
+
+
+def salvaged_keys(run):
+    return {key: value for key, value in run.aggregate.items() if key.startswith("salvaged_")}
+
+
+def is_salvaged(run, share, gap_s):
+    assert run.record["power_valid"] is False and run.record["metrics"] == {}, run.record
+    salvage = run.record["salvage"]
+    assert salvage["available"] and salvage["least_covered_share"] == share, salvage
+    energy = salvage["total_gpu_energy_j"]
+    assert energy["low"] < 24000 < energy["high"] < 30000, energy
+    assert [gap["duration_s"] for gap in salvage["per_gpu"]["uuid-1"]["gaps"]] == [gap_s], salvage
+    found = salvaged_keys(run)
+    assert abs(found["salvaged_total_gpu_energy_j"] - 24000) < 10, found
+    assert abs(found["salvaged_prefill_gpu_energy_j"] - 6000) < 5, found
+    assert abs(found["salvaged_decode_avg_power_w"] - 300) < 0.2, found
+    assert "salvaged: " in run.out + run.err, run.err
+
+
+def test_salvage(folder):
+    folder = pathlib.Path(folder)
+    run = Run(folder / "gap", of_a_minute(missing=range(31, 34)))
+    run.call()
+    assert run.record["reasons"] == ["sampling_gap_exceeded"] and "salvage" not in run.record, run.record
+    assert not salvaged_keys(run)
+    is_salvaged(run.call(*BY_ROLE, "--salvage"), round(1 - 4 / 60, 6), 4.0)
+    assert run.record["gap_energy_bound_j"]["per_gpu"]["uuid-0"] == 0, run.record
+    is_salvaged(run.call(*BY_ROLE, "--salvage", "--extended"), round(1 - 4 / 60, 6), 4.0)
+    assert not salvaged_keys(run.call()), "an earlier run's keys"
+    is_salvaged(run_of(folder / "cell", of_a_minute(blank=[30]), *BY_ROLE, "--salvage"), 1.0, 2.0)
+    strict = run.call(*BY_ROLE, "--salvage", "--require-power")
+    assert strict.status == 1, strict.err
+
+
+def test_salvage_refuses(folder):
+    folder = pathlib.Path(folder)
+    for name, change, words in (
+            ("a long gap", of_a_minute(missing=range(31, 37)), "88.3 % of the window of GPU uuid-1"),
+            ("three cells", of_a_minute(blank=[20, 30, 40]), "3 cells of GPU uuid-1 have no reading"),
+            ("an edge", of_a_minute(missing=[*range(31, 34), *range(65, 71)]), "benchmark_window_not_bracketed"),
+            ("no reading", of_a_minute(blank=range(71)), "expected_gpu_count_mismatch")):
+        run = run_of(folder / name, change, *BY_ROLE, "--salvage")
+        assert not salvaged_keys(run) and words in run.err, (name, run.err)
+
+    def unsynchronized(run):
+        of_a_minute(missing=range(31, 34))(run)
+        run.nodes[0].manifest["clock_synchronized"] = False
+    run = run_of(folder / "clock", unsynchronized, *BY_ROLE, "--salvage")
+    assert not salvaged_keys(run), run.aggregate
+
+
+def test_a_node_with_an_accepted_reason_is_not_left_out(folder):
+    """4000 W, more than a GPU draws, and 300 W for 60 s: 258000 J."""
+    def impossible(missing):
+        def change(run):
+            of_a_minute(missing)(run)
+            run.nodes[0].csv = run.nodes[0].csv.replace(" 100.00 W", " 4000.00 W")
+        return change
+    accepted = [*BY_ROLE, "--accept", "implausible_power"]
+    run = run_of(pathlib.Path(folder) / "gap", impossible(range(31, 34)), *accepted, "--salvage")
+    assert run.record["reasons"] == ["sampling_gap_exceeded"], run.record["reasons"]
+    assert set(run.record["salvage"]["per_gpu"]) == {"uuid-0", "uuid-1"}, run.record["salvage"]
+    assert abs(salvaged_keys(run)["salvaged_total_gpu_energy_j"] - 258000) < 500, run.aggregate
+    run = run_of(pathlib.Path(folder) / "whole", impossible(()), *accepted, "--uncertainty")
+    assert run.aggregate["total_gpu_energy_j"] == 258000, run.err
+    energy = run.record["uncertainty"]["total_gpu_energy_j"]
+    assert energy["low"] < 258000 < energy["high"], energy
+
+
+def test_identity_files_name_their_columns_in_the_originals_ways(folder):
+    """Names in any case; an index goes before a gpu."""
+    def of_csv(text):
+        def change(run):
+            for rank, node in enumerate(run.nodes):
+                node.before = node.after = text.format(rank=rank)
+        return change
+
+    def of_json(make):
+        def change(run):
+            for rank, node in enumerate(run.nodes):
+                node.manifest["vendor"] = "amd"
+                node.before = node.after = json.dumps(make(rank))
+        return change
+    for name, change in (
+            ("gpu", of_csv("gpu, uuid\n0, uuid-{rank}\n1, spare-{rank}\n")),
+            ("both", of_csv("GPU, Index, UUID\n7, 0, uuid-{rank}\n8, 1, spare-{rank}\n")),
+            ("upper", of_json(lambda rank: [{"GPU": 0, "UUID": f"uuid-{rank}"}, {"Gpu": 1, "uuid": f"spare-{rank}"}])),
+            ("index", of_json(lambda rank: {"gpu": 7, "index": 0, "uuid": f"uuid-{rank}"}))):
+        run = run_of(pathlib.Path(folder) / name, change)
+        if name == "index":  # the second GPU is not in it
+            assert run.record["reasons"] == ["native_unknown_device_index"], run.record["reasons"]
+        else:
+            assert run.aggregate["total_gpu_energy_j"] == 800.0, (name, run.err)
+
+
+def test_power_limits_and_tokens_per_watt(folder):
+    """10 tokens for 800 J."""
+    def change(run):
+        for node, limit in zip(run.nodes, (700, 310)):
+            head, *rows = node.recording().splitlines()
+            node.csv = "\n".join([head + ", power.limit [W]", *(f"{row}, {limit}.00 W" for row in rows)]) + "\n"
+    run = run_of(folder, change, *BY_ROLE, "--extended")
+    limits = {gpu: (one["limit_w"], one["share_at_limit"]) for gpu, one in run.record["power_limits"].items()}
+    assert limits == {"uuid-0": (700.0, 0.0), "uuid-1": (310.0, 1.0)}, limits
+    assert run.record["performance_per_watt"]["gpu"]["output_tokens_per_second_per_watt"] == 0.0125, run.record
 
 
 if __name__ == "__main__":

@@ -181,6 +181,18 @@ def verdicts(ground, checks):
             (17, {"sample_row_count": 3}, "FAIL sample_row_count is 3"),
             (18, {"reason_codes": ["sample_gap_exceeded"]},
              "FAIL disk-derived reason_codes mismatch"),
+            (4, {"stopped_at_unix": 900.0}, "FAIL stopped_at_unix is before started_at_unix"),
+            (5, {"sample_interval_seconds": 0}, "FAIL sample_interval_seconds is not finite and above 0"),
+            (5, {"request_timeout_seconds": None}, "FAIL request_timeout_seconds"),
+            (6, {"samples_sha256": "ABC"}, "samples_sha256 is not a lowercase SHA-256 digest"),
+            (7, {"required": 1}, "FAIL required is 1"),
+            (7, {"reason_codes": ["exporter_exited"]}, "FAIL complete, but with reason_codes exporter_exited"),
+            (8, {"dcgm_exporter": {}}, "FAIL dcgm_exporter.container_image_resolved is empty"),
+            (10, {"expected_windows": [{}]}, "FAIL manifest malformed"),
+            (13, {"expected_devices": Package().manifest()["expected_devices"][:3]}, "FAIL unexpected_device"),
+            (16, {"observed_devices": []}, "FAIL observed_devices is not what samples.csv shows"),
+            (20, {"expected_windows": 2 * Package().manifest()["expected_windows"]},
+             "FAIL expected_windows names a window twice"),
             (19, {"publication_valid": False}, "FAIL publication_valid is false, recomputed true"),
             (19, {"required": False, "reason_codes": ["exporter_launch_failed"]},
              "FAIL publication_valid is true, recomputed false")):
@@ -194,6 +206,9 @@ def verdicts(ground, checks):
             (3, {"job_id": ""}, "job_id is not a non-empty string"),
             (3, {"producer_git_commit": "abc"}, "producer_git_commit is neither"),
             (5, {"sample_interval_seconds": 4.0}, "exceeds the 3.0s coverage limit"),
+            (2, {"schema_version": True}, "schema_version is true, expected 1"),
+            (5, {"max_scrape_duration_seconds": -1}, "max_scrape_duration_seconds is neither null nor a number"),
+            (8, {"dcgm_exporter": {"container_image_resolved": "x", "port": 0}}, "dcgm_exporter.port is not a port"),
             (6, {}, "samples_sha256 is missing"),
             (7, {"reason_codes": ["a", "a"]}, "unknown v1 values"),
             (7, {"reason_codes": ["endpoint_timeout"] * 2}, "reason_codes contains duplicates")):
@@ -203,9 +218,60 @@ def verdicts(ground, checks):
         checks.add(f"9.6 rule {number}, a warning: {change}",
                    differences("status", done.returncode, 0) + (
                        [] if words in done.out else [f"not said: {words!r}: {done.out}"]))
+    files(ground, checks, validate)
     done = validate(ground.bed(with_gap(6.0)))
     checks.add("9.6: a gap", differences("status", done.returncode, 1)
                + ([] if "window sa-bench/4: sample_gap_exceeded" in done.out else [done.out]))
+
+
+def files(ground, checks, validate):
+    """9.6 rules 1, 11, 15 and 17: what is on disk."""
+    def rewritten(change):
+        return lambda bed: bed.lines(change)
+
+    def renamed(rows):
+        rows[8][5] = "other"
+        return rows
+
+    def swapped(rows):
+        rows[8][1], rows[12][1] = rows[12][1], rows[8][1]
+        return rows
+
+    for number, tamper, words in (
+            (1, lambda bed: bed.manifest.unlink(), "FAIL manifest_missing: "),
+            (1, lambda bed: bed.manifest.write_text("{"), "FAIL manifest_malformed: "),
+            (1, lambda bed: bed.manifest.write_text("[]"), "FAIL manifest_malformed: "),
+            (11, lambda bed: bed.samples.unlink(), "FAIL samples_csv_missing in samples.csv"),
+            (11, lambda bed: bed.samples.write_text("x\n"), "FAIL samples_csv_header_mismatch in samples.csv"),
+            (11, rewritten(lambda rows: [*rows, ["x"]]), "FAIL samples_csv_malformed in samples.csv"),
+            (11, rewritten(lambda rows: [*rows, rows[5]]), "FAIL duplicate_sample_row in samples.csv"),
+            (11, rewritten(swapped), "FAIL timestamp_non_monotonic in samples.csv"),
+            (13, rewritten(renamed), "FAIL gpu_uuid_changed"),
+            (14, lambda bed: bed.window.unlink(), "FAIL measurement_window_missing (window sa-bench/4"),
+            (15, lambda bed: (bed.windows / "x.json").write_text("{"),
+             "FAIL measurement_window_malformed (windows/x.json)"),
+            (15, lambda bed: edit_json(bed.window, result_path="../x.json"),
+             "FAIL measurement_window_result_path_invalid")):
+        bed = ground.bed()
+        tamper(bed)
+        done = validate(bed)
+        checks.add(f"9.6 rule {number}: {words[5:]}", differences("status", done.returncode, 1) + (
+            [] if words in done.out else [f"not said: {words!r}: {done.out}"]))
+
+    def same_stamp(rows):
+        rows[12][1] = rows[8][1]
+        return rows
+    package = Package()
+    same_stamp(package.rows)
+    bed = ground.bed(package)
+    done = validate(bed)
+    checks.add("9.6 rule 11: equal stamps do not fail here", differences("status", done.returncode, 0)
+               + ([] if "dashboards refuse that" in done.out else [done.out]))
+    bed.run()
+    checks.add("9.6 rule 11: the consumer refuses them", differences("valid", bed.row["power_valid"], 0))
+    done = bed.plain("measure", "run.json", "LOGS/power")
+    checks.add("9.6: a package in a recording's place", [] if "'inspect --validate' judges it" in " ".join(
+        (done.out + done.err).split()) else [done.out + done.err])
 
 
 def report_of(bed, gpu_j, cpu_j=0, start=1000.25, end=1059.75, name="power_energy_report.json",
@@ -244,6 +310,17 @@ def witnesses(ground, checks):
         "reports", [(leg["file"], leg["reported_j"], leg["agrees"])
                     for leg in bed.record["energy_reports"]],
         [("power_energy_report.jsonl", JOULES, True), ("cfg/power_energy_c4.json", JOULES, True)]))
+    with open(bed.logs / "power_energy_report.jsonl", "a") as lines:
+        lines.write('{"concurrency": 4, "emitted_at_un')
+    bed.run()
+    checks.add("9.7: a line that broke off", differences("reported", bed.record["energy_reports"][0]["reported_j"],
+                                                         JOULES))
+    bed = ground.bed(Package())
+    report_of(bed, JOULES, start=2000.0, end=2060.0)
+    done = bed.run()
+    checks.add("9.7: a window without samples", differences("valid", bed.row["power_valid"], 1)
+               + differences("agrees", "agrees" in bed.record["energy_reports"][0], False)
+               + ([] if "not compared: the samples do not cover the report's window" in done.err else [done.err]))
     bed = ground.bed(Package())
     (bed.logs / "power_energy_report.json").write_text("{")
     done = bed.run()
@@ -296,6 +373,10 @@ def limits(ground, checks):
         {"node-d/GPU-node-d-0": (310.0, 1.0, 1200.0, 1200.0),
          "node-d/GPU-node-d-1": (700.0, 0.0, 1200.0, None),
          "node-p/GPU-node-p-0": (900.0, 0.0, None, None)}))
+    write("applied", "node-d,0,700", "node-d,0,800")
+    done = bed.run()
+    checks.add("9.8: two limits of a GPU", differences("member", bed.record.get("power_limits"), None)
+               + ([] if "the GPU has another limit above" in done.err else [done.err]))
     write("applied", "node-d,0,N/A")
     done = bed.run()
     checks.add("9.8: a broken file", differences("member", bed.record.get("power_limits"), None)

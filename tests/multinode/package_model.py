@@ -16,6 +16,7 @@ import os
 
 import cpu_model
 import gap_model
+import salvage_model
 import window_model
 from window_model import is_count, is_finite_number, is_integer
 
@@ -67,6 +68,7 @@ class Judgement:
         self.codes = set()
         self.gap_bounds = None  # by GPU
         self.workers = None     # of a valid package
+        self.salvage = None     # with --salvage; None: the model does not know
         self.recomputed = False
         self.row = {}
         self.record = {}
@@ -97,8 +99,8 @@ def sample_of(cells, version):
     return Sample(unix_s, seq, cells[3], index, cells[5], watts) if fits else None
 
 
-def read_samples(data, versions, equal_times=False):
-    """The unique rows, and the codes of what is wrong with the file."""
+def read_samples(data, versions, equal_times=False, malformed=None):
+    """The unique rows, and the codes of what is wrong with the file; `malformed` receives rows."""
     if data is None:
         return [], {"samples_csv_missing"}
     samples, codes, seen = [], set(), set()
@@ -117,6 +119,8 @@ def read_samples(data, versions, equal_times=False):
         sample = sample_of(cells, version)
         if sample is None:
             codes.add("samples_csv_malformed")
+            if malformed is not None:
+                malformed.append(cells)
         elif (sample.seq, sample.host, sample.index) in seen:
             codes.add("duplicate_sample_row")
         else:
@@ -289,6 +293,16 @@ class Package:
     expected: list
     scan: window_model.Scan
     contract: str
+    malformed: list
+
+    @functools.cached_property
+    def header(self):
+        line = (self.data or b"").split(b"\r\n")[0].decode(errors="replace")
+        return next((names for names in HEADERS.values() if ",".join(names) == line), [])
+
+    def sample_of(self, cells):
+        return next((sample_of(cells, version) for version, names in HEADERS.items()
+                     if names == self.header), None)
 
     def validations(self, rule, emptied):
         return window_model.validations(self, rule, emptied)
@@ -310,9 +324,10 @@ def read_package(logs, manifest, contract, versions=(1, 2, 3), equal_times=False
         return None
     path = power / "samples.csv"
     data = path.read_bytes() if path.is_file() else None
-    samples, codes = read_samples(data, versions, equal_times)
+    malformed = []
+    samples, codes = read_samples(data, versions, equal_times, malformed)
     return Package(manifest, data, samples, codes, devices, expected,
-                   window_model.scan(power, logs, expected), contract)
+                   window_model.scan(power, logs, expected), contract, malformed)
 
 
 def chosen_rule(package, options):
@@ -552,6 +567,7 @@ class Found:
     package: Package | None = None
     bound: window_model.Window | None = None
     validations: list = dataclasses.field(default_factory=list)
+    faults: list = dataclasses.field(default_factory=list)  # other than of windows
     integrity: bool = False
     rule: str | None = None
     energies: dict = dataclasses.field(default_factory=dict)
@@ -583,6 +599,8 @@ def judge_by(judgement, folder, options, versions, equal_times):
         if ready and not result_reasons and (options.contract == "october" or not judgement.reasons):
             measure(judgement, found, options)
     add(judgement.reasons, *result_reasons)
+    if manifest is not None and options.contract == "october":
+        judgement.salvage = salvage_model.expected(judgement, found, stored_verdict(manifest))
     finish(judgement, folder, found.metrics)
     tell(judgement, found, options)
     judge_cpus(judgement, folder, found, options)
@@ -596,6 +614,7 @@ def check_package(judgement, found, options):
     """Steps 6 to 8. Returns whether the roles are those asked for."""
     found.rule, found.validations, faults, codes, window_codes = recompute(found.package, options)
     judgement.codes = codes | window_codes
+    found.faults = faults
     pin_holds = not judgement.reasons
     judgement.recomputed = not faults and not window_codes
     stored = stored_verdict(found.package.manifest)
@@ -610,6 +629,14 @@ def check_package(judgement, found, options):
     return topology
 
 
+def is_impossible(found, start, end):
+    """A mean or a reading that the energy depends on is too large for a GPU."""
+    highest = [one.watts for host, index, _ in found.package.devices
+               for one in gap_model.bracket(gap_model.rows_of(found.package, host, index), start, end)]
+    return max(highest) > TOO_MANY_WATTS or any(
+        energy / (end - start) > TOO_MANY_WATTS for energy in found.energies.values())
+
+
 def measure(judgement, found, options):
     start, end = found.bound.start, found.bound.end
     found.energies = gap_model.energies(found.package, start, end)
@@ -617,7 +644,7 @@ def measure(judgement, found, options):
     metrics = whole_metrics(found.energies, start, end, found.window, options, found.package)
     if not all(map(math.isfinite, [*metrics.values(), *found.energies.values()])):
         add(judgement.reasons, "non_finite_power_metric")
-    elif any(energy / (end - start) > TOO_MANY_WATTS for energy in found.energies.values()):
+    elif is_impossible(found, start, end):
         add(judgement.reasons, "implausible_power")
     else:
         found.metrics = metrics
@@ -700,6 +727,8 @@ def of_devices(judgement, found, names, options):
 def judge_cpus(judgement, folder, found, options):
     cpu = folder / "LOGS" / "power" / "cpu"
     if not cpu.is_dir() and options.cpu_source is None:
+        if options.keys == "all" and judgement.row.get("power_valid"):
+            judgement.row |= efficiency(found, {"metrics": {}})
         return
     is_october = options.contract == "october"
     hosts = sorted({host for host, _, _ in found.package.devices}) if found.package else []
@@ -715,3 +744,18 @@ def judge_cpus(judgement, folder, found, options):
         judgement.row["cpu_power_valid"] = int(told["cpu_power_valid"])
         if told["cpu_power_valid"]:
             judgement.row |= rounded_for_row(told["metrics"])
+    if options.keys == "all" and judgement.row.get("power_valid"):
+        judgement.row |= efficiency(found, told if told["cpu_power_valid"] else {"metrics": {}})
+
+
+def efficiency(found, cpu):
+    """Help extended: tokens per second and watt are tokens per joule. Watts of modules hold both, and
+    are never added."""
+    window, gpus_j = found.window, found.metrics["total_gpu_energy_j"]
+    tokens = {"output": window["total_output_tokens"]}
+    tokens["total"] = tokens["output"] + window["total_input_tokens"]
+    cpus_j = cpu["metrics"].get("total_cpu_energy_j")
+    both = {} if cpus_j is None else {"total_gpu_and_cpu_energy_j": round(gpus_j + cpus_j, 2)}
+    of = {"gpu": gpus_j} | ({} if cpus_j is None else {"combined": gpus_j + cpus_j})
+    return both | {f"{kind}_tokens_per_second_per_{name}_watt": round(count / joules, 6)
+                   for name, joules in of.items() for kind, count in tokens.items()}

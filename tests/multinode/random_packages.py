@@ -43,18 +43,23 @@ class RandomLoad(Load):
 class RandomPackage:
     """A package, the options of a run on it, and notes of what is wrong."""
 
-    def __init__(self, seed, contract):
+    def __init__(self, seed, contract, count=None, version=None):
+        """`count` is how many things are wrong; some few, if it is not given. `version`: of the samples."""
+        self.version = version
         self.die = random.Random(f"{contract} {seed}")
         self.notes = []
         self.options = package_model.Options(contract=contract, pin=PIN)
         self.after = []  # changes of the files, once they are written
+        # A few more runs ask for it, too, and the power that was is then known.
+        self.salvage = contract == "october" and random.Random(seed).random() < 0.5
         # Of these nothing is wrong but what the rules of gaps differ about.
         is_gappy = self.die.random() < 0.25
         self.compose(0.4 if is_gappy else 0.1)
-        faults = self.die.choices(FAULTS, k=self.die.choice([0, 0, 1, 1, 1, 2, 3]))
+        faults = self.die.choices(FAULTS, k=count or self.die.choice([0, 0, 1, 1, 1, 2, 3]))
         if is_gappy:
             faults = self.die.choices([gap, gap, gaps, every_nth_missing, stamps_in_between],
-                                      k=self.die.choice([1, 1, 2]))
+                                      k=count or self.die.choice([1, 1, 2]))
+        self.whole_rows = [list(row) for row in self.package.rows]
         for fault in sorted(faults, key=FAULTS.index):
             self.notes.append(fault.__name__)
             fault(self)
@@ -70,6 +75,7 @@ class RandomPackage:
             loads.append(RandomLoad(die, 4 * 2 ** i, start, start + length))
             start += length + die.choice([5.0, 10.0])
         version = die.choice([1, 2, 3] if options.contract == "october" else [1, 1, 2])
+        version = self.version or version
         package = Package(self.gpus(lengths == [1200.0]), loads, version, first=992.0,
                           last=loads[-1].end + 8, interval=self.interval)
         # The model works these out, from the files.
@@ -295,6 +301,14 @@ def an_empty_name(run):
 def a_line(run):
     run.package.rows.insert(run.die.randrange(len(run.package.rows) + 1),
                             run.die.choice([[""], [" "], ["1"], list(run.package.header)]))
+
+
+def blank_cells(run):
+    """Rows without a number of power, of one device or of any."""
+    is_device = run.die.choice([one_device(run), lambda row: True])
+    rows = [row for row in run.package.rows if is_device(row)]
+    for row in run.die.sample(rows, min(run.die.choice([1, 1, 2, 2, 3, 5]), len(rows))):
+        row[6] = run.die.choice(["", "nan", "N/A"])
 
 
 def a_cell_more_or_less(run):
@@ -564,4 +578,4 @@ FAULTS = [gap, gap, gap, gaps, every_nth_missing, every_nth_missing, an_edge_mis
           a_pin, a_verdict, counts_of_gpus, groups, a_role, two_assignments, twice_expected,
           no_aggregate, cpu_rows, cpu_rows,
           # Rows that no other fault reads any more.
-          a_cell, a_cell, an_empty_name, a_cell_more_or_less, a_line]
+          blank_cells, blank_cells, a_cell, a_cell, an_empty_name, a_cell_more_or_less, a_line]

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Random packages, judged by the program and by the model of the original: both must agree.
 
-usage: tests/multinode/random_packages_test.py [--runs N] [--seed S]   with $AGGREGATE_POWER
+usage: tests/multinode/random_packages_test.py [--runs N] [--seed S] [--contract C] [--faults N]
+       [--version V]   with $AGGREGATE_POWER
 The folder of a failed run stays behind, with its command line and what differed in it. The last
 line is "N passed, N failed".
 """
 import argparse
+import collections
 import json
 import math
 import os
@@ -21,6 +23,7 @@ import time
 sys.dont_write_bytecode = True
 
 import package_model
+import salvage_model
 from random_packages import RandomPackage
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -41,7 +44,7 @@ KNOWN_CODES = {
 PARTS = "record", "cpu", "selected_window", "producer"
 UNMODELLED = ["avg_temp_c", "peak_temp_c", "avg_util_pct", "avg_mem_used_mb"]
 POWER_KEYS = re.compile(r"power_metric_schema_version|(cpu_)?power_valid|joules_per_\w+"
-                        r"|(avg|p75|p90|total|prefill|decode)_\w*(_w|_j|_token)")
+                        r"|(avg|p75|p90|total|prefill|decode)_\w*(_w|_j|_token)|\w+_per_(gpu|combined)_watt")
 
 
 def compare(differences, what, expected, found):
@@ -52,6 +55,11 @@ def compare(differences, what, expected, found):
             compare(differences, name, value, found.get(key, "<missing>"))
     elif expected != found:
         differences.append(f"{what}: expected {expected!r}, found {found!r}")
+
+
+def in_order(row):
+    """The contract's keys; those of 'help extended' stand anywhere."""
+    return [key for key in row if "watt" not in key and "_and_" not in key]
 
 
 def differences_of(run, folder, done, judgement):
@@ -69,7 +77,7 @@ def differences_of(run, folder, done, judgement):
     if judgement.row:
         whole = json.loads((folder / "agg_run.json").read_text())
         row = {key: value for key, value in whole.items() if POWER_KEYS.fullmatch(key)}
-        if list(row.items()) != list(judgement.row.items()):
+        if row != judgement.row or in_order(row) != in_order(judgement.row):
             differences.append(f"aggregate: expected {judgement.row}, found {row}")
         keys = run.options.keys
         if keys == "all":
@@ -92,8 +100,51 @@ def differences_of(run, folder, done, judgement):
     return differences
 
 
-def judged_by_both(program, seed, contract, folder):
-    run = RandomPackage(seed, contract)
+# ---- --salvage
+
+def compare_valid(differences, run, judgement, record, row):
+    """What is wrong concerned other windows: the numbers are those of the window that was selected."""
+    compare(differences, "salvaged power_valid", 1, row["power_valid"])
+    compare(differences, "salvaged metrics", judgement.record["selected_window"]["metrics"],
+            {key: value for key, value in record["metrics"].items() if key not in UNMODELLED})
+    compare(differences, "salvaged energies", judgement.record["per_gpu_energy_j"], record["per_gpu_energy_j"])
+
+
+def device_names(run, device):
+    return {f"{device[0]}/{one[5]}" for one in run.package.rows if one[3:5] == [device[0], str(device[1])]} | {
+        f"{device[0]}/{device[1]}"}
+
+
+def salvage_differences(run, folder, done, judgement, before):
+    """`before` is the row without --salvage."""
+    expected = judgement.salvage
+    record = json.loads((folder / "power_validation_run.json").read_text())
+    row = json.loads((folder / "agg_run.json").read_text()) if judgement.row else {}
+    salvage = record.get("salvage")
+    differences = salvage_model.faults_of_row(run.options.keys, salvage, row) if judgement.row else []
+    if expected is None:
+        if judgement.row.get("power_valid") and row != before:
+            differences.append(f"a valid row changed: {row}")
+        return differences
+    if expected.kind == "valid":
+        compare_valid(differences, run, judgement, record, row)
+        return differences
+    compare(differences, "the row", before,
+            {key: value for key, value in row.items() if not key.startswith("salvaged_")})
+    compare(differences, "status", judgement.status, done.returncode)
+    names = {device: next(name for name in salvage["per_gpu"] if name in device_names(run, device))
+             for device in expected.shares} if salvage else {}
+    return differences + salvage_model.faults_of_record(expected, salvage, names)
+
+
+def salvaged_by_both(run, command, folder, environment, judgement):
+    before = json.loads((folder / "agg_run.json").read_text()) if judgement.row else {}
+    done = subprocess.run([*command, "--salvage"], cwd=folder, env=environment, capture_output=True)
+    return salvage_differences(run, folder, done, judgement, before)
+
+
+def judged_by_both(program, seed, contract, kind, folder):
+    run = RandomPackage(seed, contract, *kind)
     run.write(folder)
     judgement = package_model.judge(folder, run.options)
     command = [program, *run.arguments()]
@@ -103,6 +154,12 @@ def judged_by_both(program, seed, contract, folder):
         differences = differences_of(run, folder, done, judgement)
     except (OSError, ValueError, KeyError) as error:
         differences = [f"{type(error).__name__}: {error}: {done.stderr.decode(errors='replace')}"]
+    if run.salvage and not differences:
+        try:
+            differences = salvaged_by_both(run, command, folder, environment, judgement)
+        except (OSError, ValueError, KeyError, StopIteration) as error:
+            differences = [f"--salvage: {type(error).__name__}: {error}"]
+        command.append("--salvage")
     return run, differences, command, judgement
 
 
@@ -111,22 +168,28 @@ def main():
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--contract", choices=["october", "august"])
+    parser.add_argument("--faults", type=int, help="of each package, instead of some few")
+    parser.add_argument("--version", type=int, choices=[1, 2, 3], help="of samples.csv")
     given = parser.parse_args()
     built = pathlib.Path(__file__).parents[2] / "build" / "aggregate-power"
     program = os.path.abspath(os.environ.get("AGGREGATE_POWER") or built)
     work = pathlib.Path(tempfile.mkdtemp(prefix="aggregate-power-packages-"))
     failed = valid = 0
+    salvaged = collections.Counter()
     for seed in range(given.seed, given.seed + given.runs):
         # Every fourth by the rules of August.
         contract = given.contract or ("august" if seed % 4 == 0 else "october")
         folder = work / f"seed-{seed}"
         folder.mkdir()
         try:
-            run, differences, command, judgement = judged_by_both(program, seed, contract, folder)
+            run, differences, command, judgement = judged_by_both(program, seed, contract, (given.faults, given.version),
+                                                                  folder)
         except Exception:
             print(f"the model broke off at seed {seed}, {contract}", flush=True)
             raise
         valid += judgement.row.get("power_valid", 0)
+        if run.salvage:
+            salvaged[judgement.salvage.kind if judgement.salvage else "other"] += 1
         if differences:
             failed += 1
             notes = f"seed {seed}, {contract}: {', '.join(run.notes)}"
@@ -136,7 +199,7 @@ def main():
             shutil.rmtree(folder)
     if not failed:
         shutil.rmtree(work)
-    print(f"{valid} of the packages are valid")
+    print(f"{valid} of the packages are valid; with --salvage: {dict(sorted(salvaged.items()))}")
     print(f"{given.runs - failed} passed, {failed} failed")
     return 1 if failed else 0
 

@@ -119,6 +119,14 @@ def cpu_version_3(ground, checks):
             lambda t, host, socket, hole=hole: "" if (host, socket) == ("node-p", 1) and hole(t) else "750.0")
     run("a gap of 3 s", "module", MODULES,
         lambda t, host, socket: "" if 1020 < t < 1023 else "750.0")
+    bed = ground.bed(Package().add_cpus(version=3, source="dcgm", sensor="CPU{}:cpuPowerUsageW", module="750.0"))
+    bed.run("--expected-cpu-source", "acpi")
+    checks.add("9.1 acpi is expected, and the rows are dcgm's", differences(
+        "reasons", bed.record["cpu"]["reason_codes"], ["cpu_sensor_source_mismatch"]))
+    bed = ground.bed(Package().add_cpus(version=3, module="750.0", rails=("", "", "x")))
+    bed.run()
+    checks.add("9.1 dram_w and total_power_w are not looked at", differences(
+        "CPUs", bed.row["total_cpu_energy_j"], 24000.0))
     for cell in ("x", "-1", "nan", "inf"):
         bed = ground.bed(Package().add_cpus(version=3, module=cell))
         bed.run()

@@ -130,6 +130,13 @@ def test_9_3_a_missing_edge_and_other_reasons(folder):
         same(({}, 0), (run.salvaged, run.row["power_valid"]), name)
 
 
+def test_9_3_a_row_of_0_watts_outside_the_window_bounds_no_gap(folder):
+    """1.2: it is no reading. The last one before the window is 2 s away, so that the gap has 4 s."""
+    rows = [row(at, gpu, 0.0 if (at, gpu) == (4, 0) else 600.0) for at in range(71)
+            for gpu in range(2) if not (gpu == 0 and 5 <= at <= 6)]
+    is_salvaged(Run(folder, rows)("--salvage"), round(1 - 2 / 60, 6), [4.0])
+
+
 def test_9_3_measure(folder):
     run = Run(folder, rows_without([(31, 0), (32, 0), (33, 0)]))
     done = run.command("measure", "run.json", "gpu_metrics.csv", "--salvage")

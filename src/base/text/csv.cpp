@@ -228,11 +228,14 @@ std::string spreadsheet_cell(std::string_view text) {
 
 bool join_lists(std::vector<std::string>& cells, std::size_t header_cells) {
   std::vector<std::string> joined;
-  long depth = 0;
+  const auto opened = [](const std::string& cell, char open, char close) {
+    return std::ranges::count(cell, open) - std::ranges::count(cell, close);
+  };
+  std::ptrdiff_t depth = 0;
   for (const std::string& cell : cells) {
     const bool continues = depth > 0;
-    if (continues || cell.starts_with('[')) {
-      depth += std::ranges::count(cell, '[') - std::ranges::count(cell, ']');
+    if (continues || cell.starts_with('[') || cell.starts_with('{')) {
+      depth += opened(cell, '[', ']') + opened(cell, '{', '}');
     }
     if (continues) {
       joined.back().append(", ").append(cell);
