@@ -96,13 +96,28 @@ bounded() {
 }
 
 # ---- Files. Others may write into the folder, as into a group's scratch folder: they can put a link, a pipe
-# or a file of theirs there at any time. So new files follow nothing, and what exists is opened first, then checked.
+# or a file of theirs there at any time. So new files follow nothing, and what exists is opened first, for reading
+# and writing, since to open a pipe for one of them would wait, then checked.
 
-put() { { rm -f "$1" && (set -C; cat >"$1"); } 2>/dev/null; }  # FILE: standard input, in a new file of that name
+owner='' all_may_write='' private=''
+
+# FILE [-n]: standard input, in a new file of that name; with -n only if there is none. It is written in a folder
+# that nobody else can write into, nor move away; what others put at the name is replaced, not written through.
+put() {
+  made=${1%"${1##*/}"}.aggregate-power-monitor.$$.new
+  (
+    # Another may have put a link or a folder of theirs there before cd.
+    mkdir -m 700 -- "$made" && cd -P -- "$made" && [ "${PWD##*/}" = "${made##*/}" ] && is_of_owner . && cat >new &&
+      mv -f ${2:+"$2"} -T -- new "../${1##*/}" && [ ! -e new ]
+  ) 2>/dev/null && placed=yes || placed=
+  rm -rf -- "$made"
+  [ -n "$placed" ]
+}
 
 place_of() { stat -L -c '%d %i' -- "$1" 2>/dev/null || :; }
 
-owner='' all_may_write='' private=''
+is_own() { [ "$(stat -c %u -- "$1" 2>/dev/null)" = "$owner" ]; }  # for a link, the link itself
+is_of_owner() { [ -z "$owner" ] || is_own "$1"; }  # or the owner is not known yet
 
 # Leaves in $owner whom the folder's file system takes the caller for, which on a network mount may be another,
 # and in $all_may_write whether it gives all files to all, as one without permissions does.
@@ -117,7 +132,6 @@ find_owner() {
   [ -n "$owner" ] || owner=$(stat -c %u "/proc/$$")
 }
 
-is_own() { [ "$(stat -c %u -- "$1" 2>/dev/null)" = "$owner" ]; }  # for a link, the link itself
 is_own_file() { [ -f "$1" ] && [ ! -h "$1" ] && is_own "$1"; }
 is_own_csv() { [ -f "$csv" ] && is_own "$csv"; }  # the caller may have made it a link
 
@@ -131,7 +145,7 @@ append_to() {  # FILE COMMAND...: what the command prints
   shift
   [ -f "$target" ] || return 1
   # shellcheck disable=SC2094  # its name is looked up, not its bytes
-  { is_open "$target" && "$@" >&3; } 3>>"$target"
+  { is_open "$target" && "$@" >>/proc/self/fd/3; } 3<>"$target"
 }
 
 read_from() {  # FILE COMMAND...: which reads it as standard input
@@ -139,13 +153,24 @@ read_from() {  # FILE COMMAND...: which reads it as standard input
   shift
   [ -f "$target" ] || return 1
   # shellcheck disable=SC2094
-  { is_open "$target" && "$@" <&3; } 3<"$target"
+  { is_open "$target" && "$@" <&3; } 3<>"$target"
 }
 
-# A folder for files that nobody else may touch, in $private.
+# Whether nobody else can rename what the caller makes in a folder.
+keeps_names() {
+  case $(stat -L -c '%a %u' -- "$1" 2>/dev/null) in
+    [1357]???' '*) return 0 ;;  # sticky
+    '' | *[2367]?' '* | *[2367]' '*) return 1 ;;
+    *' 0' | *" $(stat -c %u "/proc/$$")") return 0 ;;
+  esac
+  return 1
+}
+
+# A folder for files that nobody else may touch, in $private. Its name cannot be guessed, and so not be taken.
 make_private() {
   for place in "${TMPDIR:-/tmp}" /tmp /dev/shm "${stem%"${stem##*/}"}."; do
-    private=$place/aggregate-power-monitor.$$
+    keeps_names "$place" || continue
+    private=$place/aggregate-power-monitor.$$.$(head -c 64 /dev/urandom 2>/dev/null | LC_ALL=C tr -cd a-z0-9)
     if mkdir -m 700 -- "$private" 2>/dev/null; then
       scratch=$private/rows said=$private/said
       : >"$said"
@@ -382,7 +407,7 @@ amd_rows() {
 
 # rocm-smi gives no time. Most of its run is Python starting up, so the time after it is the better one.
 rocm_rows() {
-  awk -F, -v stamp="$(clock)" -v header="$(head -n 1 "$csv")" '
+  awk -F, -v stamp="$(clock)" -v header="$(read_from "$csv" head -n 1)" '
     { sub(/[ \t\r]+$/, "") }
     /^device,/ {
       if (header == "") print header = "timestamp," $0
@@ -412,6 +437,7 @@ record() {  # the background process: samples $tool to standard output, which is
       amd-smi metric -p -c -t -u -w "$interval" --csv $(choice) | amd_rows
       ;;
     rocm-smi)
+      find_owner
       while :; do
         sleep "$interval" &
         pause=$!
@@ -429,7 +455,7 @@ record() {  # the background process: samples $tool to standard output, which is
 # Whether every GPU of the last ticks has a sample from after whole second $1: amd-smi's stamps are whole
 # seconds, so one of the same second may still be older.
 all_later_than() {
-  tail -n 512 "$csv" | awk -F, -v after="$1" '
+  read_from "$csv" tail -n 512 | awk -F, -v after="$1" '
     /^[0-9]/ { seen[$2]; if ($1 + 0 > after + 0) later[$2]; any = 1 }
     END { for (gpu in seen) if (!(gpu in later)) exit 1; exit !any }'
 }
@@ -456,7 +482,7 @@ after_end() {  # one sample more, where the tool gives single ones
   case $tool in
     nvidia-smi)
       format=csv,noheader
-      grep -q '^timestamp' "$csv" || format=csv
+      read_from "$csv" grep -q '^timestamp' || format=csv
       bounded nvidia-smi --query-gpu="$nvidia_fields" --format="$format" $(choice) >"$scratch" 2>>"$said" ||
         status=$?
       ;;
@@ -546,8 +572,8 @@ what_it_said() {  # the tool's complaint; nvidia-smi writes it where the CSV sho
 
 first_sample() {
   until_s=$(($(date +%s) + 5))
-  until grep -q '^[0-9]' "$csv"; do
-    if [ -z "$(started "$recorder")" ] && ! grep -q '^[0-9]' "$csv"; then
+  until read_from "$csv" grep -q '^[0-9]'; do
+    if [ -z "$(started "$recorder")" ] && ! read_from "$csv" grep -q '^[0-9]'; then
       die "$tool ended without a sample: $(what_it_said)"
     fi
     if [ "$(date +%s)" -ge "$until_s" ]; then
@@ -569,7 +595,7 @@ warn_of_gaps() {  # at the very limit too: an interval is never quite kept
 make_csv() {
   if [ -h "$csv" ]; then
     is_own "$csv" || die "'$csv' is a link that somebody else made"
-    [ -e "$csv" ] || : >"$csv" || return 1
+    [ -e "$csv" ] || : >>"$csv" || return 1
     append_to "$csv" dd if=/dev/null of=/proc/self/fd/3 bs=1 count=0 2>/dev/null
   elif [ -e "$csv" ] && [ ! -f "$csv" ]; then
     die "'$csv' is not a regular file"
@@ -580,7 +606,8 @@ make_csv() {
 
 # Nothing of the caller's stays open: a harness may wait for the end of its pipes.
 begin_recorder() {
-  AGGREGATE_POWER_RECORDER=yes setsid sh "$0" record "$tool" "$interval" "$csv" "$gpus" </dev/null >&3 2>&4 \
+  AGGREGATE_POWER_RECORDER=yes setsid sh "$0" record "$tool" "$interval" "$csv" "$gpus" </dev/null \
+    >>/proc/self/fd/3 2>>/proc/self/fd/4 \
     3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
   recorder=$!
 }
@@ -612,7 +639,7 @@ start() {
     rm -f "$state"
   fi
   tool=$wanted_tool interval=$wanted_interval gpus=$wanted_gpus
-  (umask go-w; set -C; write_state $$ >"$state") 2>/dev/null ||
+  write_state $$ | (umask go-w; put "$state" -n) ||
     die "cannot write '$state'; the folder is read-only, or another start is under way"
 
   recorder='' helper='' began=''
@@ -631,7 +658,7 @@ start() {
     is_open "$csv" || die "'$csv' was replaced by somebody else"
     is_own_file "$log" || die "'$log' was replaced by somebody else"
     begin_recorder
-  } 3>>"$csv" 4>>"$log"
+  } 3<>"$csv" 4<>"$log"
   write_state "$recorder" "$tool" | (umask go-w; put "$state.$$") || die "cannot write '$state'"
   mv -f "$state.$$" "$state"
   first_sample
@@ -654,8 +681,8 @@ undo_stop() {  # the state file stays, so stop can be called again
 }
 
 drop_torn_tail() {  # a last line without its end
-  if [ ! -s "$csv" ] || [ "$(tail -c 1 "$csv" | wc -l)" -eq 1 ]; then return 0; fi
-  keep=$(($(wc -c <"$csv") - $(tail -n 1 "$csv" | wc -c)))
+  if [ ! -s "$csv" ] || [ "$(read_from "$csv" tail -c 1 | wc -l)" -eq 1 ]; then return 0; fi
+  keep=$(($(read_from "$csv" wc -c) - $(read_from "$csv" tail -n 1 | wc -c)))
   append_to "$csv" dd if=/dev/null of=/proc/self/fd/3 bs=1 seek="$keep" count=0 2>/dev/null
 }
 
@@ -700,7 +727,7 @@ stop() {
   drop_torn_tail
   if [ -n "$died" ]; then
     # No sample is added: it would draw a line over the silence.
-    last=$(grep '^[0-9]' "$csv" | tail -n 1 | cut -d, -f1) || :
+    last=$(read_from "$csv" grep '^[0-9]' | tail -n 1 | cut -d, -f1) || :
     say "$tool had ended before the stop; the last time in '$csv' is ${last:-missing}" \
       "(it said: $(what_it_said))"
     say "samples are missing since $(printf '%s\n' "$last_write" | sed 's/\(..\) \(.*\)/:\1 (Unix time \2)/')," \
@@ -883,7 +910,7 @@ run() {  # COMMAND...
 value() { [ $# -ge 2 ] || wrong "$1 needs a value"; }
 
 if [ "${1-}" = record ]; then  # start's background process
-  tool=$2 interval=$3 csv=$4 gpus=$5
+  tool=$2 interval=$3 csv=$4 gpus=$5 stem=${csv%.csv}
   record
   exit
 fi

@@ -135,6 +135,7 @@ void set_telemetry(const RunRecord& record, bool is_measured, RunSpec& run) {
     run.telemetry = recorded_telemetry(record);
     return;
   }
+  run.tree = record.place.tree;  // within the store, as every other file of the run
   if (is_of_package(record)) run.power_dir = found_path(record, record.telemetry());
   if (is_of_agents(record)) run.result_dir = disk_path(*record.place.folder);
   if (is_of_package(record)) {

@@ -61,13 +61,14 @@ Head split_head(std::string_view text, bool at_end, std::size_t most_rows = kHea
 // if there is none.
 std::size_t find_known_header(const Head& head) {
   const std::size_t none = head.rows.size();
-  for (const bool by_schema : {true, false}) {
-    for (std::size_t i = 0; i < none; ++i) {
-      if (head.rows[i].blank) continue;
-      if (is_header(head.cells[i], head.behind(i), is_absolute_time, by_schema)) return i;
-    }
+  std::size_t first_loose = none;
+  for (std::size_t i = 0; i < none; ++i) {
+    if (head.rows[i].blank) continue;
+    const HeaderKind kind = header_kind(head.cells[i], head.behind(i), is_absolute_time);
+    if (kind == HeaderKind::of_schema) return i;
+    if (kind == HeaderKind::loose && first_loose == none) first_loose = i;
   }
-  return none;
+  return first_loose;
 }
 
 // The first row that is neither blank nor a comment; the number of rows if there is none.

@@ -961,16 +961,17 @@ bool is_power_metric(std::string_view name) {
   return std::ranges::find(kPowerMetrics, name) != std::end(kPowerMetrics);
 }
 
-bool is_header(std::span<const std::string> header, Rows rows,
-               const IsAbsoluteTime& is_absolute_time, bool strict) {
+HeaderKind header_kind(std::span<const std::string> header, Rows rows,
+                       const IsAbsoluteTime& is_absolute_time) {
   const Header from{read_names(header), rows, is_absolute_time};
   const Choice choice = choose(from);
   const Columns& columns = choice.columns;
-  if (columns.schema.empty()) return false;
-  if (columns.schema != "loose") return true;
-  return !strict && columns.power && columns.timestamp &&
-         !has_no_power(choice, is_summary(from, choice, {})) &&
-         columns.power->index != columns.timestamp->index;
+  if (columns.schema.empty()) return HeaderKind::none;
+  if (columns.schema != "loose") return HeaderKind::of_schema;
+  const bool is_loose = columns.power && columns.timestamp &&
+                        !has_no_power(choice, is_summary(from, choice, {})) &&
+                        columns.power->index != columns.timestamp->index;
+  return is_loose ? HeaderKind::loose : HeaderKind::none;
 }
 
 }  // namespace aggregate_power

@@ -98,9 +98,10 @@ std::vector<SchemaRow> csv_schemas();
 // Whether this DCGM metric is a GPU's power, averaged or instant.
 bool is_power_metric(std::string_view name);
 
-// Whether some schema (a recorder's own or the generic one) fits `header`; with `strict`, the loose
-// rule does not count.
-bool is_header(std::span<const std::string> header, Rows rows,
-               const IsAbsoluteTime& is_absolute_time, bool strict);
+// How a row would do as the header: a schema fits it (a recorder's own or the generic one), or only
+// the loose rule does.
+enum class HeaderKind { none, loose, of_schema };
+HeaderKind header_kind(std::span<const std::string> header, Rows rows,
+                       const IsAbsoluteTime& is_absolute_time);
 
 }  // namespace aggregate_power

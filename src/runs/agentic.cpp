@@ -30,20 +30,20 @@ namespace aggregate_power {
 namespace {
 
 // The file with that name, possibly compressed; the name itself if there is none.
-std::string find_file(const std::string& folder, std::string_view name) {
+std::string find_file(const Tree& tree, const std::string& folder, std::string_view name) {
   for (const std::string_view compression : kCompressions) {
     std::string path = path_below(folder, fmt::format("{}{}", name, compression));
-    if (is_regular_file(path)) return path;
+    if (tree.find_file(path)) return path;
   }
   return path_below(folder, name);
 }
 
 // The folders in `folder`, itself included, that have records. A folder that cannot be listed has
 // none: its files are reported as missing.
-std::vector<std::string> profiles_in(const std::string& folder) {
+std::vector<std::string> profiles_in(const Tree& tree, const std::string& folder) {
   std::vector<std::string> folders;
   try {
-    for (const std::string& records : all_records(*disk_tree(), folder)) {
+    for (const std::string& records : all_records(tree, folder)) {
       const std::size_t slash = records.find('/');
       folders.push_back(slash == records.npos ? folder
                                               : path_below(folder, records.substr(0, slash)));
@@ -61,13 +61,13 @@ struct ProfilePlace {
 };
 
 // In aiperf_artifacts the first profile counts, as in the original (contract.md D).
-ProfilePlace profile_in_artifacts(const std::string& artifacts) {
-  const std::vector<std::string> all = profiles_in(artifacts);
+ProfilePlace profile_in_artifacts(const Tree& tree, const std::string& artifacts) {
+  const std::vector<std::string> all = profiles_in(tree, artifacts);
   if (all.empty()) return {artifacts, {}, {}};
   ProfilePlace place{all[0], {}, {}};
   if (all.size() == 1) return place;
   const auto records_in = [&](const std::string& folder) {
-    return find_file(folder, kProfileRecords).substr(artifacts.size() + 1);
+    return find_file(tree, folder, kProfileRecords).substr(artifacts.size() + 1);
   };
   place.warnings.push_back(fmt::format("{}: the profile is {}; {} {} ignored", artifacts,
                                        records_in(all[0]), records_in(all[1]),
@@ -82,17 +82,18 @@ ProfilePlace only_profile(std::vector<std::string> candidates, const std::string
 }
 
 ProfilePlace find_profile(const RunSpec& request) {
+  const Tree& tree = *request.tree;
   if (!request.artifact_dir.empty()) {
-    std::vector<std::string> named = profiles_in(request.artifact_dir);
+    std::vector<std::string> named = profiles_in(tree, request.artifact_dir);
     if (!named.empty() && named[0] == request.artifact_dir) named.resize(1);
     return only_profile(std::move(named), request.artifact_dir);
   }
   const std::string artifacts = path_below(request.result_dir, kProfileFolder);
-  ProfilePlace place = profile_in_artifacts(artifacts);
-  if (is_regular_file(find_file(place.folder, kProfileRecords))) return place;
+  ProfilePlace place = profile_in_artifacts(tree, artifacts);
+  if (tree.find_file(find_file(tree, place.folder, kProfileRecords))) return place;
   std::vector<std::string> candidates =
-      profiles_in(path_below(request.result_dir, kDefaultProfileFolder));
-  if (is_regular_file(find_file(request.result_dir, kProfileRecords))) {
+      profiles_in(tree, path_below(request.result_dir, kDefaultProfileFolder));
+  if (tree.find_file(find_file(tree, request.result_dir, kProfileRecords))) {
     candidates.push_back(request.result_dir);
   }
   return only_profile(std::move(candidates), artifacts);
@@ -100,6 +101,7 @@ ProfilePlace find_profile(const RunSpec& request) {
 
 // The files of a result folder.
 struct Files {
+  std::shared_ptr<const Tree> tree;
   std::string telemetry;
   std::string window;
   std::string zone;
@@ -111,12 +113,13 @@ struct Files {
 Files files_of(const RunSpec& request) {
   const std::string& result_dir = request.result_dir;
   Files files;
-  files.telemetry = find_file(result_dir, "gpu_metrics.csv");
+  files.tree = request.tree;
+  files.telemetry = find_file(*files.tree, result_dir, "gpu_metrics.csv");
   files.window = path_below(result_dir, "agentic_power_window.json");
   files.zone = path_below(result_dir, kCapturedZone);
   files.profile = find_profile(request);
-  files.summary = find_file(files.profile.folder, kProfileSummary);
-  files.records = find_file(files.profile.folder, kProfileRecords);
+  files.summary = find_file(*files.tree, files.profile.folder, kProfileSummary);
+  files.records = find_file(*files.tree, files.profile.folder, kProfileRecords);
   return files;
 }
 
@@ -125,22 +128,22 @@ std::vector<std::string> inputs_of(const Files& files, const std::string& aggreg
   std::vector<std::string> inputs = with_side_files(files.telemetry);
   inputs.insert(inputs.end(), {files.summary, files.records, aggregate});
   for (const std::string& folder : files.profile.candidates) {
-    inputs.push_back(find_file(folder, kProfileSummary));
-    inputs.push_back(find_file(folder, kProfileRecords));
+    inputs.push_back(find_file(*files.tree, folder, kProfileSummary));
+    inputs.push_back(find_file(*files.tree, folder, kProfileRecords));
   }
   return inputs;
 }
 
-std::unique_ptr<ByteSource> expanded(const std::string& path) {
-  return decompressed(open_source(path), path);
+std::unique_ptr<ByteSource> expanded(const Tree& tree, const std::string& path) {
+  return decompressed(tree.open(path).source(), path);
 }
 
 // A zone file that cannot be read does no harm if all times have an offset.
 LoadFile other_file(const Files& files, std::string_view role) {
-  if (role == kProfileSummaryRole) return {expanded(files.summary), files.summary};
-  if (!is_regular_file(files.zone)) return {nullptr, files.zone};
+  if (role == kProfileSummaryRole) return {expanded(*files.tree, files.summary), files.summary};
+  if (!files.tree->find_file(files.zone)) return {nullptr, files.zone};
   try {
-    std::string text = read_up_to(*open_source(files.zone), kMostZoneBytes);
+    std::string text = read_up_to(*files.tree->open(files.zone).source(), kMostZoneBytes);
     return {std::make_unique<ResumedSource>(std::move(text), std::make_unique<MemorySource>("")),
             files.zone};
   } catch (const FileError& error) {
@@ -156,13 +159,13 @@ LoadReading read_profile_of(const RunSpec& request, const Files& files) {
     return none;
   }
   for (const std::string& path : {files.summary, files.records}) {
-    if (is_regular_file(path)) continue;
+    if (files.tree->find_file(path)) continue;
     none.reasons.add(Reason::profile_artifacts_missing, path);
     return none;
   }
   try {
     return read_load({.name = files.records,
-                      .open = [&] { return expanded(files.records); },
+                      .open = [&] { return expanded(*files.tree, files.records); },
                       .other = [&](std::string_view role) { return other_file(files, role); },
                       .zone = request.profile_zone});
   } catch (const FileError& error) {
@@ -220,7 +223,7 @@ Result measured_agents(MeasurementRequest wanted, const RunSpec& request, const 
   Result result = evaluate(wanted, recordings, placed, {files.records, request.agg_result}).result;
   FailedRequestsRequest failed;
   failed.count = reading.failed_requests;
-  failed.records = [&] { return expanded(files.records); };
+  failed.records = [&] { return expanded(*files.tree, files.records); };
   result.failed_requests = failed_requests(failed, result, power.curve());
   add_request_energy(requests_of_agents(request, files), recording, power, result);
   if (!reading.doubt.empty()) result.warnings.push_back(reading.doubt);

@@ -26,7 +26,7 @@ AgenticChecks gates_of(const RunSpec& request) {
     checks.reasons.add(Reason::multinode_power_contract_missing);
     return checks;
   }
-  AgenticLoad load{.tree = disk_tree(),
+  AgenticLoad load{.tree = request.tree,
                    .result_dir = request.result_dir,
                    .logs_root = request.logs_root,
                    .aggregate = std::nullopt,
@@ -50,17 +50,17 @@ AgenticChecks gates_of(const RunSpec& request) {
 }
 
 // All files that are read in the result folder, whether usable or not.
-std::vector<std::string> inputs_in(const std::string& result_dir) {
+std::vector<std::string> inputs_in(const Tree& tree, const std::string& result_dir) {
   std::vector<std::string> inputs;
   try {
-    for (const std::string& name : formal_results(*disk_tree(), result_dir)) {
+    for (const std::string& name : formal_results(tree, result_dir)) {
       inputs.push_back(path_below(result_dir, name));
     }
   } catch (const FileError&) {  // cannot be listed
   }
   const std::string profile = path_below(result_dir, std::string(kProfileFolder));
   try {
-    if (const auto records = find_records(*disk_tree(), profile)) {
+    if (const auto records = find_records(tree, profile)) {
       inputs.push_back(path_below(profile, *records));
     }
   } catch (const FileError&) {
@@ -70,9 +70,8 @@ std::vector<std::string> inputs_in(const std::string& result_dir) {
 
 // The record as power_audit names it: below the folder that is called LOGS, wherever that is.
 std::string audit_source(const RunSpec& request, const std::string& record) {
-  const auto tree = disk_tree();
-  const std::string folder = tree->resolved(request.result_dir);
-  const std::string root = tree->resolved(request.logs_root);
+  const std::string folder = request.tree->resolved(request.result_dir);
+  const std::string root = request.tree->resolved(request.logs_root);
   if (folder.empty() || root.empty() || !(folder + '/').starts_with(root + '/')) return {};
   return fmt::format("LOGS{}/{}", folder.substr(root.size()), last_name(record));
 }
@@ -89,13 +88,13 @@ CommandOutput aggregate_agentic_nodes(const RunSpec& request) {
   question.refusal = checks.reasons;
   question.window_file = checks.window_file;
   if (checks.reasons.empty()) {
-    run.failed_requests = failed_requests_in(disk_tree(), request.result_dir, run.warnings);
+    run.failed_requests = failed_requests_in(request.tree, request.result_dir, run.warnings);
     if (run.failed_requests) question.failure = run.failed_requests->failure;
   }
   run.window_source = kFormalWindowSource;
   run.options = options_for_record(request, RunKind::agents_package);
   run.target = target_of(request);
-  run.target.inputs = inputs_in(request.result_dir);
+  run.target.inputs = inputs_in(*request.tree, request.result_dir);
   if (rules_of(request.contract).names_audit_by_logs) {
     run.audit_source = audit_source(request, run.target.record_path);
   }

@@ -131,7 +131,7 @@ Result evaluate_package(const RunOptions& run, const std::string& hardware,
 PackageQuestion package_question(const RunSpec& run) {
   PackageQuestion question;
   static_cast<PackageOptions&>(question) = run;
-  question.place = {disk_tree(), run.power_dir, run.logs_root};
+  question.place = {run.tree, run.power_dir, run.logs_root};
   question.contract = run.contract;
   question.accepted = run.accepted;
   question.keys = run.keys;
@@ -178,7 +178,7 @@ CommandOutput multinode(const RunSpec& request) {
 
 CommandOutput multinode_native(const RunSpec& request) {
   NativeQuestion question;
-  question.place = {disk_tree(), request.power_dir};
+  question.place = {request.tree, request.power_dir};
   question.result_name = request.bench_result;
   question.gpus = request.role_gpus;
   question.run = request;

@@ -19,7 +19,7 @@ CommandOutput deliver_run(const RunSpec& run) {
                                              : aggregate_agentic(run);
   }
   if (!has_package) return aggregate(run);
-  return is_native_package({disk_tree(), run.power_dir}) ? multinode_native(run) : multinode(run);
+  return is_native_package({run.tree, run.power_dir}) ? multinode_native(run) : multinode(run);
 }
 
 std::string find_telemetry() {

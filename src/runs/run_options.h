@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "aggregate_power/reason.h"
 #include "aggregate_power/request_energy.h"
 #include "aggregate_power/row_keys.h"
+#include "base/files/tree.h"
 #include "base/text/zone.h"
 #include "energy/integrate.h"
 #include "recorders/gpu_selection.h"
@@ -100,7 +102,9 @@ struct RunOptions : RecordingOptions {
 struct RunSpec : RunOptions, PackageOptions {
   std::vector<std::string> telemetry = {};  // recordings; "-": standard input
   std::string power_dir = {};               // a package instead
-  bool lacks_contract = false;              // there was no place for a package's windows
+  // Through which packages and the folders of agents are read.
+  std::shared_ptr<const Tree> tree = disk_tree();
+  bool lacks_contract = false;  // there was no place for a package's windows
   std::string bench_result = {};
   std::string agg_result = {};
   std::string validation_result = {};  // empty: the usual path, if the run has an audit record

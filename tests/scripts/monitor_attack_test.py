@@ -8,17 +8,15 @@ does, such as a CSV that is a link of the caller's, must go on working.
 
 usage: tests/scripts/monitor_attack_test.py [SCENARIO...]
 """
-import concurrent.futures
 import os
 import pathlib
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
-from monitor_run_test import Place
+from monitor_place import Place, run_scenarios
 
 OTHER = 12345  # a user; only root can make files for one
 IS_ROOT = os.geteuid() == 0
@@ -324,39 +322,75 @@ def folders_for_temporaries(yard):
     yard.same("nothing stays in $TMPDIR", [], os.listdir(own))
 
 
+def exchanging(yard, path, what):
+    """A process that puts `what` at `path` again and again, by a shell's words."""
+    script = yard.script("exchange", f"while :; do {what}; mv -fT exchanged '{path.name}' 2>/dev/null; done\n", yard.outside.parent)
+    return subprocess.Popen(["/bin/sh", script], cwd=yard.dir, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def pipes_at_its_names(yard):
+    """A pipe that comes between two looks makes no call wait, and gets nothing."""
+    for name in ("gpu_metrics.csv", "gpu_metrics_identity.csv", "gpu_metrics_context.json"):
+        other = exchanging(yard, yard.dir / name, "mkfifo exchanged")
+        try:
+            for command in ("start", "stop") * 3:
+                began = time.monotonic()
+                yard.call(command, "--interval", "0.2")
+                yard.check(f"{name}: {command} ends", time.monotonic() - began < 40)
+        finally:
+            other.kill()
+            other.wait()
+        for path in yard.dir.iterdir():
+            path.unlink()
+
+
+def links_to_a_pipe(yard):
+    """A link to a pipe or a device of others is replaced, never written through."""
+    pipe = yard.outside / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+    try:
+        for name in ("gpu_metrics_identity.csv", "gpu_metrics_context.json", "gpu_metrics_monitor.log"):
+            other = exchanging(yard, yard.dir / name, f"ln -s '{pipe}' exchanged")
+            try:
+                for command in ("start", "stop") * 2:
+                    yard.call(command, "--interval", "0.2")
+            finally:
+                other.kill()
+                other.wait()
+            for path in yard.dir.iterdir():
+                path.unlink()
+        try:
+            got = os.read(reader, 4096)
+        except BlockingIOError:
+            got = b""
+        yard.same("what came through the pipe", b"", got)
+    finally:
+        os.close(reader)
+
+
+def folders_whose_names_others_change(yard):
+    """What is temporary is in no folder in which others may rename, and its name cannot be taken before."""
+    shared = yard.outside.parent / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    seen = shared / "seen"
+    tool = yard.script("nvidia-smi", f'#!/bin/sh\nls -a {shared} >>{yard.outside.parent}/seen\n{(yard.bin / "nvidia-smi").read_text()}',
+                       yard.bin)
+    yard.check("the tool is there", os.path.exists(tool) and not seen.exists())
+    done = yard.run("true", env=yard.variables() | {"TMPDIR": str(shared)})
+    yard.same("run", 0, done.returncode)
+    listed = (yard.outside.parent / "seen").read_text() if (yard.outside.parent / "seen").exists() else ""
+    yard.check("nothing was made in it", "aggregate-power-monitor" not in listed, listed[:200])
+    yard.same("nothing stays in it", [], os.listdir(shared))
+
+
 SCENARIOS = [links_where_it_writes, names_with_a_number, links_to_nothing, csv_of_the_callers_own, csv_of_others, csv_that_is_no_file,
              secrets_are_not_shown, state_that_is_no_file, words_in_each_field, fields_that_are_cut_off, processes_of_others,
-             what_start_writes_is_trusted, folders_for_temporaries]
-
-
-def play(work, shell, scenario):
-    yard = Yard(work / f"{scenario.__name__}.{shell}", shell, scenario)
-    try:
-        scenario(yard)
-    except Exception as error:  # a scenario that breaks off is one that failed
-        yard.check(f"it ran to its end: {type(error).__name__}: {error}", False)
-    return yard
-
-
-def main():
-    chosen = [scenario for scenario in SCENARIOS if not sys.argv[1:] or scenario.__name__ in sys.argv[1:]]
-    shells = [shell for shell in ("dash", "bash", "busybox") if shutil.which(shell)]
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(4) as pool:
-        work = pathlib.Path(folder).resolve()
-        # One that changes the process's umask is alone.
-        alone = [scenario for scenario in chosen if scenario is what_start_writes_is_trusted]
-        yards = [play(work, shell, scenario) for shell in shells for scenario in alone]
-        yards += pool.map(lambda pair: play(work, *pair),
-                          [(shell, scenario) for scenario in chosen if scenario not in alone for shell in shells])
-    for yard in yards:
-        for fault in yard.faults:
-            print(fault)
-    passed, failed = sum(yard.passed for yard in yards), sum(len(yard.faults) for yard in yards)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+             what_start_writes_is_trusted, folders_for_temporaries, pipes_at_its_names, links_to_a_pipe,
+             folders_whose_names_others_change]
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
-    sys.exit(main())
+    # It changes the process's umask.
+    sys.exit(run_scenarios(SCENARIOS, Yard, alone=[what_start_writes_is_trusted], at_a_time=4))

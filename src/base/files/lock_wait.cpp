@@ -36,14 +36,25 @@ std::chrono::duration<double>& longest_wait() {
   return the_longest_wait;
 }
 
-std::atomic<bool>& has_timed_out() {
-  static std::atomic<bool> whether = false;
-  return whether;
+// After a first timeout: what is left for all further waits together. Negative: there was none.
+std::atomic<double>& seconds_left() {
+  static std::atomic<double> the_seconds_left = -1;
+  return the_seconds_left;
 }
 
 std::chrono::duration<double> longest_wait_now() {
   constexpr std::chrono::duration<double> kFurther = std::chrono::seconds(1);
-  return has_timed_out() ? std::min(longest_wait(), kFurther) : longest_wait();
+  const double left = seconds_left();
+  if (left < 0) return longest_wait();
+  return std::min(kFurther, std::chrono::duration<double>(left));
+}
+
+void count_timeout(std::chrono::duration<double> waited) {
+  double left = seconds_left();
+  double then = 0;
+  do {
+    then = left < 0 ? longest_wait().count() : std::max(0.0, left - waited.count());
+  } while (!seconds_left().compare_exchange_weak(left, then));
 }
 
 LockWatcher& watcher() {
@@ -103,7 +114,7 @@ void wait_for_lock(int fd, const std::string& path) {
     const auto waited = Clock::now() - start;
     if (waited > kGrace) throw_if_interrupted();
     if (const auto most = longest_wait_now(); waited >= most) {
-      has_timed_out() = true;
+      count_timeout(waited);
       throw LockTimeout(path, holder_of(fd), most.count());
     }
     if (!is_told && waited > kLongWait) {

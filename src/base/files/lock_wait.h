@@ -41,7 +41,8 @@ class LockTimeout : public FileError {
 
 // Sets how long the process waits for each lock from now on: 60 s unless this is called, and 0 s
 // means not at all. Anybody who may read a file may lock it, so that no wait is without an end; who
-// keeps one lock may keep thousands, so that after a LockTimeout each further wait is at most 1 s.
+// keeps one lock may keep thousands, so that after a LockTimeout each further wait is at most 1 s,
+// and all that also end in one take at most as long together as the first.
 void set_lock_timeout(double seconds);
 
 // Takes the exclusive lock (flock) on `fd`, a file at `path`, when it is free. Throws LockTimeout,

@@ -2,6 +2,7 @@
 #include "base/text/csv.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -53,7 +54,7 @@ class RowParser {
       return c == '\n' ? Step::row_done : Step::row_done_before;
     }
     if (c == '\0') {
-      ++dropped_nuls_;
+      drop_nuls(1);
       return Step::more;
     }
     const bool is_break = c == '\n' || c == '\r';
@@ -96,6 +97,14 @@ class RowParser {
         break;  // handled above
     }
     return Step::more;
+  }
+
+  // Takes so many NUL bytes at once, unless the row may already be over.
+  void drop_nuls(std::size_t count) {
+    dropped_nuls_ += count;
+    if (dropped_nuls_ > kMaxNulsInRow) {
+      throw CsvError("a row with more than 16 MiB of NUL bytes: the file has a hole");
+    }
   }
 
   // Ends the text. Returns whether a row was in progress, which is now complete.
@@ -149,6 +158,17 @@ class RowParser {
   bool broke_in_quotes_ = false;
   std::uint64_t dropped_nuls_ = 0;
 };
+
+// How many NUL bytes a text begins with.
+std::size_t leading_nuls(std::string_view text) {
+  static constexpr std::array<char, 4096> kNuls{};
+  std::size_t count = 0;
+  while (text.size() - count >= kNuls.size() &&
+         std::memcmp(text.data() + count, kNuls.data(), kNuls.size()) == 0) {
+    count += kNuls.size();
+  }
+  return std::min(text.find_first_not_of('\0', count), text.size());
+}
 
 bool is_blank_row(const RowParser& parser) {
   return parser.cell_count() <= 1 && parser.filled_count() == 0;
@@ -465,6 +485,12 @@ void CsvReader::read_slow_row() {
       if (!parser.end_of_text()) return;
       terminated = parser.saw_line_break();
       break;
+    }
+    if (buffer_[begin_] == '\0' && !parser.saw_line_break()) {
+      const std::size_t nuls = leading_nuls(ahead());
+      begin_ += nuls;
+      parser.drop_nuls(nuls);
+      continue;
     }
     const RowParser::Step step = parser.push(buffer_[begin_]);
     if (step != RowParser::Step::row_done_before) ++begin_;

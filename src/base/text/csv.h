@@ -3,7 +3,8 @@
 // Rows end at LF, CRLF or a lone CR outside quotes; blanks after a comma and at a row's start are
 // skipped; a quote opens a quoted cell only at the cell's start, `""` inside is one quote, and a
 // quoted cell may span lines. NUL bytes are dropped. A cell of more than 131,072 characters
-// is an error, so that an open quote cannot swallow a file.
+// is an error, so that an open quote cannot swallow a file, and so are more than 16 MiB of NUL
+// bytes in a row, so that a hole in a file is not read to its end.
 #pragma once
 
 #include <array>
@@ -21,6 +22,7 @@
 namespace aggregate_power {
 
 inline constexpr std::size_t kMaxCellCharacters = 131072;
+inline constexpr std::size_t kMaxNulsInRow = std::size_t{16} << 20;
 inline constexpr std::size_t kMaxWantedColumns = 18;
 inline constexpr std::size_t kMaxBatchRows = 128;
 

@@ -5,7 +5,6 @@
 #include <cassert>
 #include <map>
 #include <mutex>
-#include <string>
 #include <utility>
 
 #include <re2/re2.h>
@@ -15,12 +14,12 @@ namespace {
 
 const re2::RE2& compiled(std::string_view text, Pattern::Case letters) {
   static std::mutex mutex;
-  static std::map<std::pair<std::string, Pattern::Case>, re2::RE2> programs;
+  static std::map<std::pair<std::string_view, Pattern::Case>, re2::RE2> programs;
   re2::RE2::Options options(re2::RE2::Latin1);
   options.set_case_sensitive(letters == Pattern::Case::as_written);
   options.set_never_capture(true);
   const std::lock_guard lock(mutex);
-  const auto [at, is_new] = programs.try_emplace({std::string(text), letters}, text, options);
+  const auto [at, is_new] = programs.try_emplace({text, letters}, text, options);
   assert(at->second.ok());
   return at->second;
 }
