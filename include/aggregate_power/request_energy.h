@@ -23,7 +23,9 @@ struct RequestEnergy {
   std::string source;              // the file with the requests
   std::size_t requests = 0;        // that were in flight in the window, with failed ones
   std::size_t without_times = 0;   // of which nothing is known
-  std::size_t without_bounds = 0;  // shorter than the sensor's window
+  std::size_t without_bounds = 0;  // shorter than the sensor's window, or not resolved
+  // Of all requests without bounds together; nullopt: no intervals were asked for.
+  std::optional<double> unresolved_j = {};
   std::optional<double> unattributed_j =
       {};  // while nothing was in flight; nullopt: nothing is shared
   double mean_j = 0;

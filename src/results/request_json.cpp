@@ -39,6 +39,7 @@ Json request_energy_json(const RequestEnergy& energy, bool is_valid) {
                {"requests", energy.requests}};
   if (refused.empty()) {
     json["unattributed_j"] = number_or_null(energy.unattributed_j);
+    if (energy.unresolved_j) json["unresolved_j"] = known_or_null(*energy.unresolved_j);
     json["mean_j"] = known_or_null(energy.mean_j);
     json["p50_j"] = known_or_null(energy.p50_j);
     json["p95_j"] = known_or_null(energy.p95_j);
@@ -76,6 +77,16 @@ Json phase_energy_json(const PhaseEnergy& energy, bool is_valid) {
           {"refused", Json::array()}};
 }
 
+void RequestLine::set_interval(const PlacedInterval& interval) {
+  no_interval = interval.none;
+  if (!no_interval.empty()) {
+    energy_j.reset();
+    return;
+  }
+  low_j = interval.low_j;
+  high_j = interval.high_j;
+}
+
 std::string request_line(const RequestLine& line) {
   const RequestTimes& request = line.request;
   Json json = {{"id", request.id.empty() ? Json(line.number) : Json(request.id)},
@@ -98,10 +109,15 @@ std::string request_energy_text(const RequestEnergy& energy) {
   if (!energy.refused.empty()) {
     return fmt::format("no energy of requests: {}", fmt::join(energy.refused, ", "));
   }
-  return fmt::format(
+  std::string text = fmt::format(
       "{} requests: mean {:.2f} J, median {:.2f} J, 95 % up to {:.2f} J; {:.2f} J while none was in flight",
       energy.requests, energy.mean_j, energy.p50_j, energy.p95_j,
       energy.unattributed_j.value_or(0));
+  if (energy.unresolved_j && energy.without_bounds > 0) {
+    text += fmt::format("; {} of them are too short for the sensor, {:.2f} J together",
+                        energy.without_bounds, *energy.unresolved_j);
+  }
+  return text;
 }
 
 std::string phase_energy_text(const PhaseEnergy& energy) {

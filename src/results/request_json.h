@@ -9,6 +9,7 @@
 #include "aggregate_power/request.h"
 #include "aggregate_power/request_energy.h"
 #include "aggregate_power/result.h"
+#include "energy/placed_interval.h"
 #include "results/json_parts.h"
 
 namespace aggregate_power {
@@ -17,7 +18,8 @@ namespace aggregate_power {
 Json request_energy_json(const RequestEnergy& energy, bool is_valid);
 Json phase_energy_json(const PhaseEnergy& energy, bool is_valid);
 
-// One request with what it used. A request without times has no energy.
+// One request with what it used. A request without times has no energy, and neither has one that
+// the sensor does not resolve.
 struct RequestLine {
   const RequestTimes& request;
   std::size_t number = 0;  // in its file, from 1: its id if it has none
@@ -27,6 +29,8 @@ struct RequestLine {
   std::string_view no_interval =
       {};  // why there is no interval; empty: it was not asked for, or is there
   RequestShare share = RequestShare::equal;
+
+  void set_interval(const PlacedInterval& interval);
 };
 std::string request_line(const RequestLine& line);  // with its line feed
 

@@ -20,6 +20,7 @@
 #include "energy/attribution.h"
 #include "energy/facility_energy.h"
 #include "energy/odd_readings.h"
+#include "energy/placed_interval.h"
 #include "energy/plausibility.h"
 #include "energy/sensor_period.h"
 #include "loads/chrome_trace.h"
@@ -219,24 +220,18 @@ class RowIntervals {
   bool is_wanted() const { return options_.is_wanted && !sensors_.models.empty(); }
   const runs::TraceSensors& sensors() const { return sensors_; }
 
-  void add(const AttributionLane& lane, IntervalStore& intervals, AttributionRules rules,
+  void add(const AttributionLane& lane, IntervalStore& intervals, const AttributionRules& rules,
            double energy_j) {
     note_relative(lane, rules.window, energy_j);
-    rules.sensor_period_s = std::max(rules.sensor_period_s, sensors_.window_s());
-    const double half_s = rules.sensor_period_s / 2;
-    const double later_s[kPlaces] = {0, -half_s, half_s};
-    const double shift_s = rules.shift_s;
-    const Window window = rules.window;
-    for (std::size_t place = 0; place < kPlaces; ++place) {
-      EnergyShares shares;
-      const double by_s = sensors_.age_s() + later_s[place];
-      rules.shift_s = shift_s + by_s;
-      rules.window = {window.start_unix_s + by_s, window.end_unix_s + by_s};
-      attribute_energy(lane.power, intervals, rules, shares);
-      for (std::size_t i = 0; i < shares.by_name.size(); ++i) {
-        by_name_[lane.trace->names.names()[i]][place].add(shares.by_name[i]);
+    const TimeResolution time{.window_s = std::max(rules.sensor_period_s, sensors_.window_s()),
+                              .age_s = sensors_.age_s()};
+    const std::vector<EnergyShares> places = shares_at_places(lane.power, intervals, rules, time);
+    for (std::size_t place = 0; place < kSharePlaces; ++place) {
+      const std::vector<EnergyShare>& shares = places[place].by_name;
+      for (std::size_t i = 0; i < shares.size(); ++i) {
+        by_name_[lane.trace->names.names()[i]][place].add(shares[i]);
       }
-      rest_[place].add(shares.rest);
+      rest_[place].add(places[place].rest);
     }
   }
 
@@ -252,8 +247,7 @@ class RowIntervals {
   }
 
  private:
-  static constexpr std::size_t kPlaces = 3;
-  using Places = std::array<EnergyShare, kPlaces>;
+  using Places = std::array<EnergyShare, kSharePlaces>;
 
   // What the estimate of a GPU's whole span may be off.
   void note_relative(const AttributionLane& lane, Window window, double energy_j) {
@@ -268,19 +262,12 @@ class RowIntervals {
   }
 
   void give(const Places& places, AttributionRow& row) const {
-    if (!refused_.empty() || places[0].short_calls > 0) {
-      row.no_interval = refused_.empty() ? "shorter_than_sensor_window" : refused_;
-      return;
-    }
-    const double middle_j = places[0].energy_j.value();
-    double most_j = 0;
-    for (const EnergyShare& place : places) {
-      most_j = std::max(most_j, std::abs(place.energy_j.value() - middle_j));
-    }
-    const double half_j = kCoverageFactor * std::hypot(relative_ * middle_j, most_j / std::sqrt(3));
-    row.estimate_j = middle_j;
-    row.low_j = std::max(0.0, middle_j - half_j);
-    row.high_j = middle_j + half_j;
+    const PlacedInterval interval = share_interval(places, relative_);
+    row.no_interval = refused_.empty() ? interval.none : refused_;
+    if (!row.no_interval.empty()) return;
+    row.estimate_j = interval.joules;
+    row.low_j = interval.low_j;
+    row.high_j = interval.high_j;
   }
 
   const UncertaintyOptions& options_;

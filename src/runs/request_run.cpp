@@ -14,6 +14,7 @@
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "energy/phase_power.h"
+#include "energy/placed_interval.h"
 #include "energy/placed_readings.h"
 #include "energy/request_energy.h"
 #include "loads/request_file.h"
@@ -141,19 +142,6 @@ void sum_up(const PlacedRequests& placed, const SharedEnergy& shared, Window win
 
 // ---- Intervals
 
-// What is known of the readings' place in time.
-struct TimeResolution {
-  double window_s = 1;  // of the sensor, or the time between two readings
-  double age_s = 0;     // of readings, beyond their stamps
-  double place_s = 0;   // how far the requests may be from their place
-};
-
-struct RequestInterval {
-  std::optional<double> low_j = {};
-  std::optional<double> high_j = {};
-  std::string_view none = {};  // why there is none
-};
-
 // Requests have their place on the recording's clock, or on the clock of a window where the
 // readings rise and fall: that window is as late as the readings.
 TimeResolution resolution_of(const Result& result, const PlacedRequests& placed,
@@ -171,75 +159,30 @@ TimeResolution resolution_of(const Result& result, const PlacedRequests& placed,
   return time;
 }
 
-SharedEnergy share_later(const FleetPower& curve, std::vector<SharingRequest> sharing,
-                         double later_s) {
-  for (SharingRequest& request : sharing) {
-    request.in_flight.start_unix_s += later_s;
-    request.in_flight.end_unix_s += later_s;
-    request.first_token_s += later_s;
-  }
-  return share_energy(curve, sharing);
-}
-
-// The energies of requests if they were at other places in the recording: where the readings are of
-// them, half of the sensor's window to either side of that, and where else the window may be.
-class RequestIntervals {
- public:
-  RequestIntervals(const FleetPower& curve, const std::vector<SharingRequest>& sharing,
-                   const TimeResolution& time, double relative)
-      : window_s_(time.window_s), relative_(relative) {
-    middle_ = share_later(curve, sharing, time.age_s).joules;
-    off_j_.resize(middle_.size());
-    for (const double by_s : {time.window_s / 2, time.place_s}) {
-      if (by_s > 0) add_places(curve, sharing, time.age_s, by_s);
-    }
-  }
-
-  RequestInterval of(std::size_t i, const RequestTimes& request) const {
-    if (!request.has_times()) return {};
-    if (request.end_s - request.start_s < window_s_) return {.none = "shorter_than_sensor_window"};
-    const double half_j =
-        kCoverageFactor * std::hypot(relative_ * middle_[i], std::sqrt(off_j_[i]));
-    if (half_j > kMostHalfShare * middle_[i]) return {.none = "not_resolved"};
-    return {middle_[i] - half_j, middle_[i] + half_j};
-  }
-
- private:
-  static constexpr double kMostHalfShare = 0.5;
-
-  // The larger change of the two is the half width of a rectangle.
-  void add_places(const FleetPower& curve, const std::vector<SharingRequest>& sharing, double age_s,
-                  double by_s) {
-    const std::vector<double> earlier = share_later(curve, sharing, age_s - by_s).joules;
-    const std::vector<double> later = share_later(curve, sharing, age_s + by_s).joules;
-    for (std::size_t i = 0; i < off_j_.size(); ++i) {
-      const double most_j =
-          std::max(std::abs(earlier[i] - middle_[i]), std::abs(later[i] - middle_[i]));
-      off_j_[i] += most_j * most_j / 3;
-    }
-  }
-
-  double window_s_;
-  double relative_;
-  std::vector<double> middle_;
-  std::vector<double> off_j_;  // variances
-};
-
 std::string lines_of(const PlacedRequests& placed, const SharedEnergy& shared,
-                     const std::vector<RequestInterval>& intervals, RequestShare share) {
+                     const std::vector<PlacedInterval>& intervals, RequestShare share) {
   std::string text;
   for (std::size_t i = 0; i < placed.requests.size(); ++i) {
     const RequestTimes& request = placed.requests[i];
     RequestLine line{.request = request, .number = i + 1, .share = share};
     if (request.has_times()) line.energy_j = shared.joules[i];
-    if (!intervals.empty() && shared.joules[i] > 0) {
-      line.low_j = intervals[i].low_j;
-      line.high_j = intervals[i].high_j;
-      line.no_interval = intervals[i].none;
-    }
+    if (!intervals.empty() && shared.joules[i] > 0) line.set_interval(intervals[i]);
     text += request_line(line);
   }
   return text;
+}
+
+// Requests without an interval have no energy of their own: they share one.
+void count_unresolved(const PlacedRequests& placed, const SharedEnergy& shared,
+                      const std::vector<PlacedInterval>& intervals, Window window,
+                      RequestEnergy& energy) {
+  energy.without_bounds = 0;
+  energy.unresolved_j = 0;
+  for (std::size_t i = 0; i < placed.requests.size(); ++i) {
+    if (!is_in_window(placed.requests[i], window) || intervals[i].none.empty()) continue;
+    ++energy.without_bounds;
+    *energy.unresolved_j += shared.joules[i];
+  }
 }
 
 void write_lines(const RequestRun& run, const std::string& text) {
@@ -355,15 +298,10 @@ void add_request_energy(const RequestRun& run, const Recording& recording, const
         sharing_of(placed, run.options.share, phases ? phases->weights : std::nullopt);
     const SharedEnergy shared = share_energy(*curve, sharing);
     sum_up(placed, shared, window, energy);
-    std::vector<RequestInterval> intervals;
+    std::vector<PlacedInterval> intervals;
     if (const auto relative = uncertainty_of(result)) {
-      const RequestIntervals found(*curve, sharing, time, *relative);
-      energy.without_bounds = 0;
-      for (std::size_t i = 0; i < placed.requests.size(); ++i) {
-        intervals.push_back(found.of(i, placed.requests[i]));
-        energy.without_bounds +=
-            is_in_window(placed.requests[i], window) && !intervals.back().low_j;
-      }
+      intervals = request_intervals(*curve, sharing, time, *relative);
+      count_unresolved(placed, shared, intervals, window, energy);
     }
     if (!run.options.per_request.empty()) {
       lines = lines_of(placed, shared, intervals, run.options.share);

@@ -96,8 +96,9 @@ class Run:
 
     def conserves(self):
         lines = [line["energy_j"] or 0 for line in self.lines()]
-        near(self.record["metrics"]["total_gpu_energy_j"], sum(lines) +
-             self.record["request_energy"]["unattributed_j"], 1e-9, "conservation")
+        energy = self.record["request_energy"]
+        near(self.record["metrics"]["total_gpu_energy_j"],
+             sum(lines) + energy["unattributed_j"] + energy.get("unresolved_j", 0), 1e-9, "conservation")
 
 
 def test_two_requests_that_overlap(folder):
@@ -120,6 +121,41 @@ def test_two_requests_that_overlap(folder):
           "ok": True, "input_tokens": 100, "output_tokens": 90, "energy_j": first["energy_j"],
           "energy_j_low": None, "energy_j_high": None, "share": "equal"}, first)
     assert "2 requests: mean 1500.00 J" in run.out, run.out
+
+
+def test_requests_that_the_sensor_does_not_resolve_share_one_energy(folder):
+    """Under a mean of 1 s, 0.5 s are nobody's: the value is null with the reason, and the sum has it as a remainder."""
+    run = Run(folder)
+    run.recording([(at / 10, 100 + at % 3) for at in range(610)], gpus=2)
+    requests = [(15, 16, 25, 90), (30, 30.2, 30.5, 5), (32, 32.2, 32.9, 5), (34, 34.4, 46, 50)]
+    run.aiperf(requests)
+    plain = run.share()
+    run.conserves()
+    assert all(plain) and "unresolved_j" not in run.record["request_energy"], run.record["request_energy"]
+    found = run.share("--uncertainty", "--gpu", "H100")
+    run.conserves()
+    same([plain[0], None, None, plain[3]], found)
+    for line, (start, _, end, _) in zip(run.lines(), requests):
+        if end - start < 1:
+            same(("shorter_than_sensor_window", None, None),
+                 (line["no_interval"], line["energy_j_low"], line["energy_j_high"]))
+        else:
+            assert "no_interval" not in line and line["energy_j_low"] < line["energy_j"] < line["energy_j_high"], line
+    energy = run.record["request_energy"]
+    same(2, energy["requests_without_interval"])
+    near(plain[1] + plain[2], energy["unresolved_j"])
+    assert "2 of them are too short for the sensor" in run.out, run.out
+    lines = run.lines()
+    run.call(command=(*MEASURE, "--requests", "profile_export.jsonl", "--per-request", "measured.jsonl",
+                      "--uncertainty", "--gpu", "H100", "--json"))
+    same(lines, run.lines("measured.jsonl"))
+    same(energy, json.loads(run.out)["runs"][0]["request_energy"])
+    # Load that comes and goes within the sensor's window: what one of 1.2 s got may be any of it.
+    run.recording([(at / 10, 900 if 300 <= at < 309 else 60) for at in range(610)], gpus=2)
+    run.aiperf([(29.4, 29.5, 30.6, 5), (10, 11, 50, 5)])
+    found = run.share("--uncertainty", "--gpu", "H100")
+    same([None, "not_resolved"], [found[0], run.lines()[0].get("no_interval")])
+    run.conserves()
 
 
 def test_by_tokens(folder):
