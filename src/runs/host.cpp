@@ -110,6 +110,7 @@ void identify(const Recording& recording, HostReading& reading) {
 }
 
 std::vector<std::string> warnings_of(const HostReading& reading, const std::string& path,
+                                     const Reasons& doubts,
                                      const std::optional<std::string>& zone_doubt) {
   std::vector<std::string> warnings;
   const auto add = [&](const std::string& warning) { warnings.push_back(one_line(warning)); };
@@ -118,6 +119,9 @@ std::vector<std::string> warnings_of(const HostReading& reading, const std::stri
     for (const std::string& warning : reading.host.telemetry->series.warnings) {
       add(path + ": " + warning);
     }
+  }
+  for (const Reasons::Entry& doubt : doubts.entries()) {
+    add(fmt::format("{}: {}: {}", path, code(doubt.reason), doubt.detail));
   }
   const std::optional<double> mean_w = reading.integration.avg_power_w;
   const bool is_impossible = reading.host.reasons.contains(Reason::implausible_power);
@@ -182,7 +186,8 @@ void measure_host(const Recording& recording, const Load& load, const RunOptions
         *measurement.zone_hint, one_line(plain_stem(host.csv) + "_context.json"), kOrAnotherRun));
   }
   if (host.telemetry) identify(recording, reading);
-  reading.warnings = warnings_of(reading, recording.path(), measurement.zone_doubt);
+  reading.warnings =
+      warnings_of(reading, recording.path(), measurement.series_doubts, measurement.zone_doubt);
 }
 
 }  // namespace

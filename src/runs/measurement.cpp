@@ -550,8 +550,9 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
   Reasons doubts =
       series_doubts(question_.recording, *keeper_, telemetry.devices(),
                     {window, question_.request.max_sample_gap_s, question_.request.clock_offset_s});
-  doubts.add(runs::window_doubts(samples, window,
-                                 {question_.request.host, question_.request.clock_offset_s}));
+  runs::WindowDoubts place = runs::window_doubts(
+      samples, window, {question_.request.host, question_.request.clock_offset_s});
+  doubts.add(place.certain);
   const Reasons clock = clock_doubts(question_.recording, telemetry, *keeper_, window);
   add_clock_doubts(clock, doubts);
   if (question_.request.schema_version == 2) {
@@ -567,6 +568,7 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
     if (is_known) doubts.remove(Reason::several_gpus_in_one_series);
     found.series_doubts = std::move(doubts);
   }
+  if (clock.empty()) found.series_doubts.add(place.possible);
   // Rows of two times cannot say whether they are of one GPU.
   if (series_ && clock.empty()) conclude_single_series(question_, *series_, found);
 }

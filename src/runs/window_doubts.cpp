@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -45,8 +46,50 @@ std::string outside_text(const energy::LoadElsewhere& load, Window window,
 
 std::string overlap_text(const energy::LoadElsewhere& load, const ClockRemedy& clock) {
   return fmt::format(
-      "power rises and falls {} than the window begins and ends: a clock is wrong; {} moves the recording",
-      later_or_earlier(load.offset_s), clock_option(clock, load.offset_s));
+      "power rises and falls {} than the window begins and ends: a clock {} wrong; {} moves the recording",
+      later_or_earlier(load.offset_s), load.is_certain() ? "is" : "may be",
+      clock_option(clock, load.offset_s));
+}
+
+std::string cut_text(const energy::LoadElsewhere& load, const ClockRemedy& clock) {
+  const std::string_view what =
+      load.offset_s > 0 ? "power is idle at the window's start, and the load goes on after its end"
+                        : "the load began before the window, and power is idle at the window's end";
+  return fmt::format("{}: it fits {}{}: a clock {} wrong; {} moves the recording", what,
+                     later_or_earlier(load.offset_s), others_text(load),
+                     load.is_certain() ? "is" : "may be", clock_option(clock, load.offset_s));
+}
+
+std::string alike_text(const energy::LoadElsewhere& load, const ClockRemedy& clock) {
+  return fmt::format(
+      "a load as long as the window, {:.1f} s, is {}{}, and power rises and falls with it more exactly than with the window: if a clock is wrong, {} moves the recording",
+      load.length_s, later_or_earlier(load.offset_s), others_text(load),
+      clock_option(clock, load.offset_s));
+}
+
+std::string idle_text(const energy::LoadElsewhere& load) {
+  return fmt::format(
+      "the window is idle ({:.0f} W of all GPUs), and the recording has loads elsewhere (up to {:.0f} W): if one is the run's, a clock or a time zone is wrong",
+      load.window_w, load.load_w);
+}
+
+void add_doubt(const energy::LoadElsewhere& load, Window window, const ClockRemedy& clock,
+               Reasons& reasons) {
+  using Kind = energy::LoadElsewhere::Kind;
+  switch (load.kind) {
+    case Kind::window_idle:
+      return reasons.add(Reason::load_outside_window, outside_text(load, window, clock));
+    case Kind::only_idle:
+      return reasons.add(Reason::load_outside_window, idle_text(load));
+    case Kind::overlaps:
+    case Kind::nearby:
+      return reasons.add(Reason::clock_offset_suspected, overlap_text(load, clock));
+    case Kind::cut:
+    case Kind::cut_a_little:
+      return reasons.add(Reason::clock_offset_suspected, cut_text(load, clock));
+    case Kind::alike:
+      return reasons.add(Reason::clock_offset_suspected, alike_text(load, clock));
+  }
 }
 
 }  // namespace
@@ -57,19 +100,16 @@ std::string clock_option(const ClockRemedy& clock, double ahead_s) {
   return "--clock-offset " + shell_word(fmt::format("{}{:.6g}", host, seconds));
 }
 
-Reasons window_doubts(const Samples& samples, Window window, const ClockRemedy& clock) {
+WindowDoubts window_doubts(const Samples& samples, Window window, const ClockRemedy& clock) {
   std::vector<std::span<const Sample>> gpus;
   for (const std::vector<Sample>& device : samples.devices()) {
     if (!device.empty()) gpus.emplace_back(device);
   }
-  Reasons reasons;
-  const auto load = energy::load_elsewhere(gpus, window);
-  if (load && load->is_window_idle) {
-    reasons.add(Reason::load_outside_window, outside_text(*load, window, clock));
-  } else if (load) {
-    reasons.add(Reason::clock_offset_suspected, overlap_text(*load, clock));
+  WindowDoubts doubts;
+  if (const auto load = energy::load_elsewhere(gpus, window)) {
+    add_doubt(*load, window, clock, load->is_certain() ? doubts.certain : doubts.possible);
   }
-  return reasons;
+  return doubts;
 }
 
 }  // namespace aggregate_power::runs

@@ -17,7 +17,12 @@ struct ClockRemedy {
 // "--clock-offset -30", "--clock-offset node1=-30": for a clock that is ahead by that much.
 std::string clock_option(const ClockRemedy& clock, double ahead_s);
 
-// load_outside_window and clock_offset_suspected, by load_elsewhere(). `samples` are sorted.
-Reasons window_doubts(const Samples& samples, Window window, const ClockRemedy& clock);
+// load_outside_window and clock_offset_suspected, by load_elsewhere().
+struct WindowDoubts {
+  Reasons certain;   // that refuse the run
+  Reasons possible;  // that warn
+};
+// `samples` are sorted.
+WindowDoubts window_doubts(const Samples& samples, Window window, const ClockRemedy& clock);
 
 }  // namespace aggregate_power::runs
