@@ -140,7 +140,8 @@ std::vector<std::string> warnings_of(const HostReading& reading, const std::stri
 // Recordings of several hosts were gathered: the times of their files are of the copies.
 void judge_zone(const Recording& recording, const runs::OwnZone& own, Measurement& measurement) {
   if (!measurement.telemetry) return;
-  runs::OwnZoneFinding finding = own.finding(recording, *measurement.telemetry, std::nullopt);
+  runs::OwnZoneFinding finding =
+      own.finding(recording.path(), *measurement.telemetry, std::nullopt);
   if (!finding.contradiction.empty()) {
     measurement.integration.reasons = {};
     measurement.integration.reasons.add(Reason::timezone_ambiguous,

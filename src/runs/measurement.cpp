@@ -23,12 +23,12 @@
 #include "energy/plausibility.h"
 #include "energy/single_series.h"
 #include "energy/stated_limits.h"
+#include "energy/window_doubts.h"
 #include "recorders/device_names.h"
 #include "recorders/energy_snapshot.h"
 #include "recorders/gpu_models.h"
 #include "recorders/gpu_selection.h"
 #include "runs/explain.h"
-#include "runs/window_doubts.h"
 
 namespace aggregate_power {
 namespace {
@@ -550,7 +550,7 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
   Reasons doubts =
       series_doubts(question_.recording, *keeper_, telemetry.devices(),
                     {window, question_.request.max_sample_gap_s, question_.request.clock_offset_s});
-  runs::WindowDoubts place = runs::window_doubts(
+  energy::WindowDoubts place = energy::window_doubts(
       samples, window, {question_.request.host, question_.request.clock_offset_s});
   doubts.add(place.certain);
   const Reasons clock = clock_doubts(question_.recording, telemetry, *keeper_, window);

@@ -1,13 +1,14 @@
 // What speaks against the place of a run's window.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "aggregate_power/reason.h"
 #include "aggregate_power/sample.h"
 #include "core/telemetry/samples.h"
 
-namespace aggregate_power::runs {
+namespace aggregate_power::energy {
 
 // How a command corrects the recording's clock.
 struct ClockRemedy {
@@ -22,7 +23,10 @@ struct WindowDoubts {
   Reasons certain;   // that refuse the run
   Reasons possible;  // that warn
 };
+// Of GPUs, each with its samples in time order.
+WindowDoubts window_doubts(std::span<const std::span<const Sample>> gpus, Window window,
+                           const ClockRemedy& clock);
 // `samples` are sorted.
 WindowDoubts window_doubts(const Samples& samples, Window window, const ClockRemedy& clock);
 
-}  // namespace aggregate_power::runs
+}  // namespace aggregate_power::energy
