@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <limits>
 
+#include "energy/cut_load.h"
 #include "energy/placed_readings.h"
+#include "energy/power_cells.h"
 
 namespace aggregate_power::energy {
 namespace {
@@ -16,11 +18,14 @@ constexpr double kZoneStep_s = 900;
 constexpr double kShortestPlaced_s = 5;     // a shorter window shows no edges of its own
 constexpr double kLeastOffset_s = 5;        // less may be a slow start
 constexpr double kLeastOffsetShare = 0.05;  // the same, of the window
+constexpr double kUsuallyLate_s = 0.5;      // many sensors average over 1 s
+constexpr double kOutsideLoad_s = 1;        // requests may end later than the client says
 constexpr double kBesideLoad_s = 3;         // of power shows what is beside an edge
 constexpr double kFinestCell_s = 0.5;
 constexpr double kMostPowerCells = 20'000;
 constexpr int kMostEdgesTried = 100'000;    // more edges than that show no place
 constexpr double kIdleOfStep = 0.1;         // of the step above idle is still idle
+constexpr double kIdlePauseOfStep = 0.25;   // the same for a pause
 constexpr double kUpOfStep = 0.35;          // of the step is surely not idle
 constexpr double kEdgeOfStep = 0.4;         // of the step is the least that an edge has
 constexpr double kOwnEdgeOfStep = 0.35;     // of the step; less than that is no edge of the window
@@ -28,87 +33,6 @@ constexpr double kClearOfLoad = 0.15;       // of the load's power is the least 
 constexpr double kOwnOfLoad = 0.05;         // the same for a load that the window itself has
 constexpr double kLeastAboutAsLong = 0.85;  // about as long as the window: from this share of it
 constexpr double kMostAboutAsLong = 1.3;    // to this one, with a warm-up before it
-
-// The mean power of all GPUs together in short cells of equal length.
-class PowerCells {
- public:
-  // Of the stretch that all of them cover. A gap of more than `gap_s` leaves its cells unknown.
-  PowerCells(std::span<const std::span<const Sample>> gpus, Window covered, double cell_s,
-             double gap_s);
-
-  std::size_t size() const { return watts_.size(); }
-  double watts(std::size_t cell) const { return watts_[cell]; }
-  bool is_known(std::size_t cell) const {
-    return unknown_before_[cell + 1] == unknown_before_[cell];
-  }
-  double middle_unix_s(std::size_t cell) const {
-    return covered_.start_unix_s + (static_cast<double>(cell) + 0.5) * cell_s_;
-  }
-  // Of the cells whose middle is in a stretch; nullopt if there are none, or if one is unknown.
-  std::optional<double> mean_w(Window stretch) const;
-  Window covered() const { return covered_; }
-
- private:
-  void add(std::span<const Sample> samples, double gap_s, std::vector<double>& unknown);
-  std::size_t cell_from(double unix_s) const;
-
-  Window covered_;
-  double cell_s_;
-  std::vector<double> watts_;
-  std::vector<double> joules_before_;
-  std::vector<std::size_t> unknown_before_;
-};
-
-PowerCells::PowerCells(std::span<const std::span<const Sample>> gpus, Window covered, double cell_s,
-                       double gap_s)
-    : covered_(covered),
-      cell_s_(cell_s),
-      watts_(static_cast<std::size_t>(covered.duration_s() / cell_s)),
-      joules_before_(watts_.size() + 1),
-      unknown_before_(watts_.size() + 1) {
-  std::vector<double> unknown(watts_.size());
-  for (const auto& samples : gpus) add(samples, gap_s, unknown);
-  for (std::size_t i = 0; i < watts_.size(); ++i) {
-    joules_before_[i + 1] = joules_before_[i] + watts_[i] * cell_s_;
-    unknown_before_[i + 1] = unknown_before_[i] + (unknown[i] > 0 ? 1 : 0);
-  }
-}
-
-// Power is on straight lines between samples.
-void PowerCells::add(std::span<const Sample> samples, double gap_s, std::vector<double>& unknown) {
-  for (std::size_t i = 1; i < samples.size(); ++i) {
-    const Sample& a = samples[i - 1];
-    const Sample& b = samples[i];
-    const double between_s = b.unix_s - a.unix_s;
-    if (!(between_s > 0)) continue;
-    const double first = (a.unix_s - covered_.start_unix_s) / cell_s_;
-    const double last = (b.unix_s - covered_.start_unix_s) / cell_s_;
-    const auto count = static_cast<double>(watts_.size());
-    if (last <= 0 || first >= count) continue;
-    const auto end = static_cast<std::size_t>(std::ceil(std::min(last, count)));
-    for (auto cell = static_cast<std::size_t>(std::max(first, 0.0)); cell < end; ++cell) {
-      const double from = std::max(first, static_cast<double>(cell));
-      const double to = std::min(last, static_cast<double>(cell + 1));
-      const double at = ((from + to) / 2 - first) / (last - first);
-      watts_[cell] += (to - from) * (a.watts + at * (b.watts - a.watts));
-      if (between_s > gap_s) unknown[cell] = 1;
-    }
-  }
-}
-
-// The first cell whose middle is not before an instant.
-std::size_t PowerCells::cell_from(double unix_s) const {
-  const double cell = std::ceil((unix_s - covered_.start_unix_s) / cell_s_ - 0.5);
-  return static_cast<std::size_t>(std::clamp(cell, 0.0, static_cast<double>(watts_.size())));
-}
-
-std::optional<double> PowerCells::mean_w(Window stretch) const {
-  const std::size_t begin = cell_from(stretch.start_unix_s);
-  const std::size_t end = cell_from(stretch.end_unix_s);
-  if (begin >= end || unknown_before_[end] > unknown_before_[begin]) return std::nullopt;
-  return (joules_before_[end] - joules_before_[begin]) /
-         (cell_s_ * static_cast<double>(end - begin));
-}
 
 // A stretch that may be a load, and the power next to it.
 struct SeenLoad {
@@ -127,6 +51,7 @@ class LoadSearch {
       : cells_(cells),
         window_(window),
         blur_s_(std::max(1.0, period_s)),
+        outside_s_(blur_s_ + kOutsideLoad_s),
         least_offset_s_(
             std::max({kLeastOffset_s, kLeastOffsetShare * window.duration_s(), 2 * period_s})) {}
 
@@ -149,17 +74,27 @@ class LoadSearch {
   bool stays_up(const SeenLoad& load) const;
   bool shows_nothing(double step_w) const;
   bool begins_or_ends_idle(const SeenLoad& load) const;
-  void add(const SeenLoad& load, double offset_s, bool is_idle, double window_w);
+  void add(const SeenLoad& load, double offset_s, LoadElsewhere::Kind kind, double window_w,
+           std::vector<LoadElsewhere>& to) const;
+  std::optional<LoadElsewhere> against() const;
+  std::optional<LoadElsewhere> cut(double late_s, LoadElsewhere::Kind kind) const;
+  bool is_idle() const;
+  bool stands_alone(const SeenLoad& load) const;
+  std::optional<LoadElsewhere> doubtful() const;
 
   const PowerCells& cells_;
   Window window_;
-  double blur_s_;  // edges are known to this, and power beside them is not looked at
+  double blur_s_;     // edges are known to this, and power beside them is not looked at
+  double outside_s_;  // a load may begin so much before its window, and end after it
   double least_offset_s_;
   double lowest_w_ = 0;
   double highest_w_ = 0;
   bool fits_ = false;
+  bool fits_exactly_ = false;
   int tried_ = 0;
-  std::vector<LoadElsewhere> found_;
+  std::vector<LoadElsewhere> found_;   // that speak against the window
+  std::vector<LoadElsewhere> alike_;   // all loads of its length elsewhere
+  std::vector<LoadElsewhere> nearby_;  // the same, less than the least offset away
 };
 
 // Means over some seconds: single readings are spikes.
@@ -246,6 +181,38 @@ bool LoadSearch::stays_up(const SeenLoad& load) const {
   return true;
 }
 
+// Whether power is idle around it for longer than it is in the load.
+bool LoadSearch::stands_alone(const SeenLoad& load) const {
+  constexpr double kFarthest_s = 30;
+  constexpr double kPausesAround = 2;
+  const double up_w = load.idle_w() + kIdlePauseOfStep * load.step_w();
+  const auto pause_in = [&](Window stretch) {
+    double longest_s = 0;
+    double up_s = stretch.start_unix_s;
+    const std::size_t end = cells_.cell_from(stretch.end_unix_s);
+    for (std::size_t i = cells_.cell_from(stretch.start_unix_s); i < end; ++i) {
+      const double at_s = cells_.middle_unix_s(i);
+      if (cells_.watts(i) >= up_w) up_s = at_s;
+      longest_s = std::max(longest_s, at_s - up_s);
+    }
+    return longest_s;
+  };
+  const auto idle_s = [&](double from_s, double sign) {
+    double at_s = from_s;
+    while (std::abs(at_s - from_s) < kFarthest_s) {
+      const std::size_t cell = cells_.cell_from(at_s);
+      if (cell >= cells_.size() || at_s < cells_.covered().start_unix_s) return kFarthest_s;
+      if (cells_.watts(cell) >= up_w) break;
+      at_s += sign * kFinestCell_s;
+    }
+    return std::abs(at_s - from_s);
+  };
+  const double pause_s =
+      pause_in({load.stretch.start_unix_s + blur_s_, load.stretch.end_unix_s - blur_s_});
+  return idle_s(load.stretch.start_unix_s - blur_s_, -1) >= kPausesAround * pause_s &&
+         idle_s(load.stretch.end_unix_s + blur_s_, 1) >= kPausesAround * pause_s;
+}
+
 // Whether the window has no edge where its load should have one.
 bool LoadSearch::shows_nothing(double step_w) const {
   return !has_edge_at(window_.start_unix_s, 1, step_w) &&
@@ -263,33 +230,42 @@ bool LoadSearch::begins_or_ends_idle(const SeenLoad& load) const {
 }
 
 // Of a load that is found at several levels, the edges count whose distance is the window's length.
-void LoadSearch::add(const SeenLoad& load, double offset_s, bool is_idle, double window_w) {
+void LoadSearch::add(const SeenLoad& load, double offset_s, LoadElsewhere::Kind kind,
+                     double window_w, std::vector<LoadElsewhere>& to) const {
   const double off_s = std::abs(load.stretch.duration_s() - window_.duration_s());
-  const LoadElsewhere found = {.is_window_idle = is_idle,
+  const LoadElsewhere found = {.kind = kind,
                                .offset_s = offset_s,
                                .length_s = load.stretch.duration_s(),
                                .window_w = window_w,
                                .load_w = load.inside_w};
-  const auto same = std::ranges::find_if(found_, [&](const LoadElsewhere& other) {
+  const auto same = std::ranges::find_if(to, [&](const LoadElsewhere& other) {
     return std::abs(other.offset_s - offset_s) < std::max(least_offset_s_, blur_s_);
   });
-  if (same == found_.end()) {
-    found_.push_back(found);
+  if (same == to.end()) {
+    to.push_back(found);
   } else if (off_s < std::abs(same->length_s - window_.duration_s())) {
     *same = found;
   }
 }
 
 void LoadSearch::look_at(double rise_unix_s, double fall_unix_s) {
+  using Kind = LoadElsewhere::Kind;
   ++tried_;
   const double rise_s = rise_unix_s - window_.start_unix_s;
   const double fall_s = fall_unix_s - window_.end_unix_s;
   const auto load = seen({rise_unix_s, fall_unix_s});
-  if (!load) return;
+  const auto window_w = cells_.mean_w(window_);
+  if (!load || !window_w) return;
   const double outside_w = std::max(load->before_w, load->after_w);
   const bool is_near = std::max(std::abs(rise_s), std::abs(fall_s)) < least_offset_s_;
-  if (is_near) {
-    fits_ = fits_ || load->inside_w - outside_w >= kOwnOfLoad * load->inside_w;
+  const bool is_inside = rise_s >= -outside_s_ && fall_s <= outside_s_;
+  if (is_near && is_inside) {
+    if (load->inside_w - outside_w < kOwnOfLoad * load->inside_w) return;
+    const auto is_exact = [&](double late_s) {
+      return late_s >= -blur_s_ && late_s <= blur_s_ + kUsuallyLate_s;
+    };
+    fits_ = true;
+    fits_exactly_ = fits_exactly_ || (is_exact(rise_s) && is_exact(fall_s));
     return;
   }
   if (load->step_w() < kClearOfLoad * load->inside_w ||
@@ -299,16 +275,22 @@ void LoadSearch::look_at(double rise_unix_s, double fall_unix_s) {
   const bool is_as_long = std::abs(rise_s - fall_s) <= blur_s_;
   // A load with a warm-up before it ends where the window should.
   const double offset_s = is_as_long ? (rise_s + fall_s) / 2 : fall_s;
-  const auto window_w = cells_.mean_w(window_);
-  if (!window_w) return;
+  const bool is_alone = is_as_long && stays_up(*load) && stands_alone(*load);
+  if (is_alone) {
+    const bool is_clear = outside_w <= load->idle_w() + kIdlePauseOfStep * load->step_w();
+    if (!is_near) add(*load, offset_s, Kind::alike, *window_w, alike_);
+    if (is_near && is_clear) add(*load, offset_s, Kind::nearby, *window_w, nearby_);
+  }
   if (rise_unix_s >= window_.end_unix_s || fall_unix_s <= window_.start_unix_s) {
-    const bool is_idle = *window_w <= load->idle_w() + kIdleOfStep * load->step_w();
+    const double of_window = load->stretch.duration_s() / window_.duration_s();
+    const bool is_idle = of_window >= kLeastAboutAsLong && of_window <= kMostAboutAsLong &&
+                         *window_w <= load->idle_w() + kIdleOfStep * load->step_w();
     if (is_idle || (is_as_long && begins_or_ends_idle(*load))) {
-      add(*load, offset_s, is_idle, *window_w);
+      add(*load, offset_s, is_idle ? Kind::window_idle : Kind::overlaps, *window_w, found_);
     }
-  } else if (is_as_long && std::abs(offset_s) >= least_offset_s_ && stays_up(*load) &&
+  } else if (is_as_long && std::abs(offset_s) >= least_offset_s_ && is_alone &&
              is_elsewhere(*load, offset_s)) {
-    add(*load, offset_s, false, *window_w);
+    add(*load, offset_s, Kind::overlaps, *window_w, found_);
   }
 }
 
@@ -327,10 +309,64 @@ void LoadSearch::look_at(const Edges& edges) {
         std::ranges::lower_bound(edges.falls, rise + length_s - std::max(slack_s, shorter_s));
     const auto end =
         std::ranges::upper_bound(edges.falls, rise + length_s + std::max(slack_s, longer_s));
-    for (auto fall = first; fall < end && !fits_ && tried_ < kMostEdgesTried; ++fall) {
+    for (auto fall = first; fall < end && !fits_exactly_ && tried_ < kMostEdgesTried; ++fall) {
       look_at(rise, *fall);
     }
   }
+}
+
+// The nearest, with the offsets of the others.
+std::optional<LoadElsewhere> nearest_of(std::vector<LoadElsewhere> loads) {
+  if (loads.empty()) return std::nullopt;
+  std::ranges::sort(loads, {}, [](const LoadElsewhere& load) { return std::abs(load.offset_s); });
+  LoadElsewhere nearest = loads.front();
+  for (std::size_t i = 1; i < loads.size(); ++i) nearest.others_s.push_back(loads[i].offset_s);
+  return nearest;
+}
+
+std::optional<LoadElsewhere> LoadSearch::against() const {
+  auto nearest = nearest_of(found_);
+  const bool has_own =
+      nearest && nearest->kind == LoadElsewhere::Kind::window_idle && has_own_load();
+  return has_own ? std::nullopt : nearest;
+}
+
+// A load of the window's length says how far the clock is off, else the ends of the load do.
+std::optional<LoadElsewhere> LoadSearch::cut(double late_s, LoadElsewhere::Kind kind) const {
+  const auto cut =
+      cut_load(cells_, window_, {blur_s_, late_s, least_offset_s_, outside_s_, lowest_w_});
+  const auto window_w = cells_.mean_w(window_);
+  if (!cut || !window_w) return std::nullopt;
+  std::vector<LoadElsewhere> places = alike_;
+  std::erase_if(places, [&](const LoadElsewhere& load) { return load.offset_s * cut->fall_s < 0; });
+  if (places.empty()) {
+    for (const double offset_s : {cut->rise_s, cut->fall_s}) {
+      places.push_back({.offset_s = offset_s, .length_s = cut->length_s, .load_w = cut->load_w});
+    }
+  }
+  auto nearest = nearest_of(std::move(places));
+  nearest->kind = kind;
+  nearest->window_w = *window_w;
+  return nearest;
+}
+
+// As the least power of the recording is.
+bool LoadSearch::is_idle() const {
+  const auto window_w = cells_.mean_w(window_);
+  return window_w && *window_w <= level_w(kIdleOfStep) && !has_own_load();
+}
+
+std::optional<LoadElsewhere> LoadSearch::doubtful() const {
+  using Kind = LoadElsewhere::Kind;
+  if (!fits_) {
+    if (auto nearby = nearest_of(nearby_)) return nearby;
+  }
+  if (auto alike = nearest_of(alike_)) return alike;
+  if (fits_) return std::nullopt;
+  if (auto load = cut(outside_s_, Kind::cut_a_little)) return load;
+  if (!is_idle()) return std::nullopt;
+  return LoadElsewhere{
+      .kind = Kind::only_idle, .window_w = *cells_.mean_w(window_), .load_w = highest_w_};
 }
 
 std::optional<LoadElsewhere> LoadSearch::find() {
@@ -341,12 +377,11 @@ std::optional<LoadElsewhere> LoadSearch::find() {
     const double share = static_cast<double>(i) / kLevels;
     look_at(edges_at(level_w(share * std::sqrt(share))));
   }
-  if (fits_ || found_.empty() || tried_ >= kMostEdgesTried) return std::nullopt;
-  std::ranges::sort(found_, {}, [](const LoadElsewhere& load) { return std::abs(load.offset_s); });
-  LoadElsewhere nearest = found_.front();
-  if (nearest.is_window_idle && has_own_load()) return std::nullopt;
-  for (std::size_t i = 1; i < found_.size(); ++i) nearest.others_s.push_back(found_[i].offset_s);
-  return nearest;
+  if (fits_exactly_ || tried_ >= kMostEdgesTried) return std::nullopt;
+  if (fits_) return doubtful();
+  if (auto load = against()) return load;
+  if (auto load = cut(least_offset_s_, LoadElsewhere::Kind::cut)) return load;
+  return doubtful();
 }
 
 }  // namespace

@@ -9,31 +9,50 @@
 
 namespace aggregate_power::energy {
 
-// A load that is as long as a window, and elsewhere.
+// A load that speaks against a window.
 struct LoadElsewhere {
-  bool is_window_idle = false;  // all of it; else the load overlaps the window
-  double offset_s = 0;          // the load begins and ends this much later than the window
-  double length_s = 0;          // of the load
-  double window_w = 0;          // means of all GPUs together: in the window, and in the load
+  enum class Kind {
+    window_idle,  // all of it, and the load is about as long
+    overlaps,     // the load is as long, and partly in the window
+    cut,          // the window begins idle and ends in the load, or the other way round
+    // Less certain:
+    cut_a_little,  // the same, but idle for less than the least offset
+    nearby,        // the load is as long, and away by less than the least offset
+    alike,         // the load is as long, and the window's own edges are no better
+    only_idle,     // the window is idle, and no load is as long
+  };
+  Kind kind = Kind::overlaps;
+  double offset_s = 0;  // the load begins and ends this much later than the window
+  double length_s = 0;  // of the load
+  double window_w = 0;  // means of all GPUs together: in the window, and in the load
   double load_w = 0;
   std::vector<double> others_s = {};  // offsets of other such loads, the nearest first
 
+  // Else the window may be right.
+  bool is_certain() const { return kind < Kind::cut_a_little; }
   // A whole number of quarter hours is how far time zones are apart.
   bool is_by_quarter_hours() const;
 };
 
-// Looks for the load in the power of all GPUs that cover the window, each in time order. There are
-// two cases:
+// Looks for the load in the power of all GPUs that cover the window, each in time order.
 //
-// * The window is idle: its mean is within a tenth of the step from the idle power beside a load of
+// The window fits where power rises from 2 s before its start to the least offset after it, and
+// falls from the least offset before its end to 2 s after it. The least offset is 5 s, 5 % of the
+// window, and two times between readings. Where it does not fit:
+//
+// * The window is idle: its mean is within a tenth of the step from the idle power next to a load
+// of
 //   about its length, and no load of its own stands out in it.
 // * The load overlaps the window: power rises and falls once each at one offset from the window's
-//   edges, to 1 s or the time between two readings. The offset is at least 5 s, 5 % of the window,
-//   and two such times. Power is idle in the part of the window that the load leaves out, or the
-//   window's own edges show nothing, and it is up in the part of the load that the window leaves
-//   out.
+//   edges, to 1 s or the time between two readings. Power is idle in the part of the window that
+//   the load leaves out, or the window's own edges show nothing, and it is up in the part of the
+//   load that the window leaves out. Around the load it is idle for twice as long as any pause in
+//   it.
+// * The window cuts the load: cut_load() finds one, whose rise and fall may be at two offsets,
+// since
+//   a warm-up joined it. A load as long as the window says which is right.
 //
-// Nullopt where a load rises and falls with the window, and where the recording shows no such load.
+// Nullopt where a load rises and falls with the window, and where the recording shows no load.
 std::optional<LoadElsewhere> load_elsewhere(std::span<const std::span<const Sample>> gpus,
                                             Window window);
 

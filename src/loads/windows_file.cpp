@@ -356,6 +356,7 @@ double instant_in(std::string_view text, const WindowsFileOptions& options) {
         "{} is not Unix time, which is above 1e8: write +{} if it counts from the recording's start; times of a monotonic clock do not say when",
         printable(text), printable(text)));
   }
+  if (options.states_times) *options.states_times = true;
   return *unix_s;
 }
 

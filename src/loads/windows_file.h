@@ -23,6 +23,7 @@ struct NamedWindow {
 struct WindowsFileOptions {
   Window recorded;                // what relative times are relative to
   std::optional<Zone> zone = {};  // of times without an offset
+  bool* states_times = nullptr;   // set where a time is not relative to the recording
   bool any_clock = false;         // of a CSV of Zeus: times may be those of a monotonic clock
 };
 

@@ -158,7 +158,7 @@ ZonedResult assess_in_own_zone(const MeasurementRequest& request, Window window,
   ZonedResult zoned{.result = assess(looked)};
   if (!zoned.result.telemetry) return zoned;
   runs::OwnZoneFinding finding =
-      own.finding(recording, *zoned.result.telemetry, witnesses.file_unix_s);
+      own.finding(recording.path(), *zoned.result.telemetry, witnesses.file_unix_s);
   if (!finding.contradiction.empty()) {
     zoned.result.reasons = Reasons();
     zoned.result.reasons.add(Reason::timezone_ambiguous, std::move(finding.contradiction));

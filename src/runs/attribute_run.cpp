@@ -29,6 +29,7 @@
 #include "recorders/recording.h"
 #include "results/facility_report.h"
 #include "runs/attribution_lanes.h"
+#include "runs/trace_place.h"
 #include "runs/trace_sensors.h"
 #include "runs/traces.h"
 #include "runs/window_meter.h"
@@ -100,6 +101,21 @@ Window span_of_events(const std::vector<AttributionLane>& lanes) {
     const double shift_s = shift_between(*lane.trace, *lanes.front().trace);
     span.start_unix_s = std::min(span.start_unix_s, events_of(lane).first_start_s() + shift_s);
     span.end_unix_s = std::max(span.end_unix_s, events_of(lane).last_end_s() + shift_s);
+  }
+  return span;
+}
+
+// The same of all devices of the traces, in Unix time; ends before it begins if there is none.
+Window unix_span_of_events(const std::vector<GpuTrace>& traces) {
+  Window span{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
+  const auto note = [&](const GpuTrace& trace, const IntervalStore& events) {
+    if (events.size() == 0) return;
+    span.start_unix_s = std::min(span.start_unix_s, unix_of(trace, events.first_start_s()));
+    span.end_unix_s = std::max(span.end_unix_s, unix_of(trace, events.last_end_s()));
+  };
+  for (const GpuTrace& trace : traces) {
+    if (trace.devices.empty()) note(trace, trace.host_ranges);
+    for (const auto& [number, device] : trace.devices) note(trace, device.events);
   }
   return span;
 }
@@ -579,6 +595,13 @@ AttributionReport attribute_run(const AttributeRequest& request) {
       warnings.push_back(fmt::format("{}: {}", file.path, warning));
     }
   }
+  const std::vector<std::string> doubts =
+      runs::place_doubts(power, {.window = unix_span_of_events(traces),
+                                 .is_of_load = true,
+                                 .file = request.traces.front(),
+                                 .clock_offset_s = request.clock_offset_s,
+                                 .accepted = request.accepted});
+  warnings.insert(warnings.end(), doubts.begin(), doubts.end());
   const std::optional<Zone> zone = zone_of(power);
   const RecordedPower recorded = recorded_power(power, request.max_sample_gap_s);
   runs::TraceSensors sensors = runs::trace_sensors(power, request.uncertainty);

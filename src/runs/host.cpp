@@ -109,6 +109,7 @@ void identify(const Recording& recording, HostReading& reading) {
 }
 
 std::vector<std::string> warnings_of(const HostReading& reading, const std::string& path,
+                                     const Reasons& doubts,
                                      const std::optional<std::string>& zone_doubt) {
   std::vector<std::string> warnings;
   const auto add = [&](const std::string& warning) { warnings.push_back(one_line(warning)); };
@@ -117,6 +118,9 @@ std::vector<std::string> warnings_of(const HostReading& reading, const std::stri
     for (const std::string& warning : reading.host.telemetry->series.warnings) {
       add(path + ": " + warning);
     }
+  }
+  for (const Reasons::Entry& doubt : doubts.entries()) {
+    add(fmt::format("{}: {}: {}", path, code(doubt.reason), doubt.detail));
   }
   const std::optional<double> mean_w = reading.integration.avg_power_w;
   const bool is_impossible = reading.host.reasons.contains(Reason::implausible_power);
@@ -135,7 +139,8 @@ std::vector<std::string> warnings_of(const HostReading& reading, const std::stri
 // Recordings of several hosts were gathered: the times of their files are of the copies.
 void judge_zone(const Recording& recording, const runs::OwnZone& own, Measurement& measurement) {
   if (!measurement.telemetry) return;
-  runs::OwnZoneFinding finding = own.finding(recording, *measurement.telemetry, std::nullopt);
+  runs::OwnZoneFinding finding =
+      own.finding(recording.path(), *measurement.telemetry, std::nullopt);
   if (!finding.contradiction.empty()) {
     measurement.integration.reasons = {};
     measurement.integration.reasons.add(Reason::timezone_ambiguous,
@@ -184,7 +189,8 @@ void measure_host(const Recording& recording, const Load& load, const RunOptions
         *measurement.zone_hint, one_line(plain_stem(host.csv) + "_context.json"), kOrAnotherRun));
   }
   if (host.telemetry) identify(recording, reading);
-  reading.warnings = warnings_of(reading, recording.path(), measurement.zone_doubt);
+  reading.warnings =
+      warnings_of(reading, recording.path(), measurement.series_doubts, measurement.zone_doubt);
 }
 
 }  // namespace

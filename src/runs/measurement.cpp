@@ -24,12 +24,12 @@
 #include "energy/plausibility.h"
 #include "energy/single_series.h"
 #include "energy/stated_limits.h"
+#include "energy/window_doubts.h"
 #include "recorders/device_names.h"
 #include "recorders/energy_snapshot.h"
 #include "recorders/gpu_models.h"
 #include "recorders/gpu_selection.h"
 #include "runs/explain.h"
-#include "runs/window_doubts.h"
 
 namespace aggregate_power {
 namespace {
@@ -552,8 +552,9 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
   Reasons doubts =
       series_doubts(question_.recording, *keeper_, telemetry.devices(),
                     {window, question_.request.max_sample_gap_s, question_.request.clock_offset_s});
-  doubts.add(runs::window_doubts(samples, window,
-                                 {question_.request.host, question_.request.clock_offset_s}));
+  energy::WindowDoubts place = energy::window_doubts(
+      samples, window, {question_.request.host, question_.request.clock_offset_s});
+  doubts.add(place.certain);
   const Reasons clock = clock_doubts(question_.recording, telemetry, *keeper_, window);
   add_clock_doubts(clock, doubts);
   if (question_.request.schema_version == 2) {
@@ -569,6 +570,7 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
     if (is_known) doubts.remove(Reason::several_gpus_in_one_series);
     found.series_doubts = std::move(doubts);
   }
+  if (clock.empty()) found.series_doubts.add(place.possible);
   // Rows of two times cannot say whether they are of one GPU.
   if (series_ && clock.empty()) conclude_single_series(question_, *series_, found);
 }

@@ -45,11 +45,13 @@ bool OwnZone::is_only_place(std::int32_t own_s) const {
   });
 }
 
-OwnZoneFinding OwnZone::finding(const Recording& recording, const TelemetryFacts& facts,
+bool OwnZone::is_used(const TelemetryFacts& facts) {
+  return facts.naive_stamps > 0 && !facts.series.naive_is_utc && facts.timezone_source == "default";
+}
+
+OwnZoneFinding OwnZone::finding(const std::string& path, const TelemetryFacts& facts,
                                 const std::optional<double>& file_unix_s) const {
-  const bool is_used =
-      facts.naive_stamps > 0 && !facts.series.naive_is_utc && facts.timezone_source == "default";
-  if (!is_used) return {};
+  if (!is_used(facts)) return {};
   const auto offset_s = zone_.offset_at(static_cast<std::int64_t>(window_.start_unix_s));
   const ZoneFinding found = evidence_.finding();
   OwnZoneVerdict verdict = judge_own_zone(found, offset_s, file_unix_s);
@@ -60,7 +62,7 @@ OwnZoneFinding OwnZone::finding(const Recording& recording, const TelemetryFacts
   return {
       .warning = fmt::format(
           "nothing states the time zone of {}: its times are read in the process's own, {}, and the recording covers the window in others too: give --timezone",
-          printable_path(recording.path()), offset_text(offset_s))};
+          printable_path(path), offset_text(offset_s))};
 }
 
 }  // namespace aggregate_power::runs

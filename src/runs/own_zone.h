@@ -11,7 +11,6 @@
 #include "aggregate_power/sample.h"
 #include "base/text/zone.h"
 #include "energy/zone_evidence.h"
-#include "recorders/recording.h"
 
 namespace aggregate_power::runs {
 
@@ -27,9 +26,11 @@ class OwnZone {
 
   // The readings of a recording in the file's order, read in this zone.
   void take(std::span<const Reading> readings);
+  // Whether this zone is used for stamps of the recording.
+  static bool is_used(const TelemetryFacts& facts);
   // `facts` are of the recording that was read; `file_unix_s` is when it was written, if that is
   // known and not the time of a copy.
-  OwnZoneFinding finding(const Recording& recording, const TelemetryFacts& facts,
+  OwnZoneFinding finding(const std::string& path, const TelemetryFacts& facts,
                          const std::optional<double>& file_unix_s) const;
 
  private:

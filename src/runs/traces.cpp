@@ -275,13 +275,6 @@ void set_unit_by_power(ReadFile& read) {
   for (DeviceCounter& counter : read.counters) set_unit(*unit, counter);
 }
 
-[[noreturn]] void refuse_doubts(const std::string& path, const Reasons& doubts) {
-  const Reasons::Entry& first = doubts.entries().front();
-  throw Error(fmt::format("{}: {} ({}): {}; --accept {} counts them all the same",
-                          printable_path(path), code(first.reason), first.detail,
-                          remedy(first.reason), code(first.reason)));
-}
-
 // Refuses readings that are not believed, unless they are accepted. A counter also counts where the
 // readings of power are stale or stuck.
 void judge_series(const TracesRequest& request, const Recording& recording,
@@ -460,6 +453,13 @@ void refuse_repeated_gpus(const TracesRequest& request, std::vector<ReadFile>& f
 }
 
 }  // namespace
+
+void refuse_doubts(const std::string& path, const Reasons& doubts) {
+  const Reasons::Entry& first = doubts.entries().front();
+  throw Error(fmt::format("{}: {} ({}): {}; --accept {} counts them all the same",
+                          printable_path(path), code(first.reason), first.detail,
+                          remedy(first.reason), code(first.reason)));
+}
 
 Traces read_traces(const TracesRequest& request) {
   std::vector<ReadFile> files;

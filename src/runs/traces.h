@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "aggregate_power/reason.h"
 #include "energy/plausibility.h"
 #include "energy/power_trace.h"
 #include "recorders/gpu_selection.h"
@@ -51,6 +52,9 @@ struct Traces {
 // counter that is requested, or lacks a GPU that was selected, or if their scopes differ: power of
 // different scopes is never added.
 Traces read_traces(const TracesRequest& request);
+
+// Throws Error with the first of reasons against a recording, and how to accept it.
+[[noreturn]] void refuse_doubts(const std::string& path, const Reasons& doubts);
 
 // What their sensors measure: "gpu", "node". "unknown" if no recording shows it.
 std::string scope_of(const Traces& traces);

@@ -27,6 +27,7 @@
 #include "runs/logged_energies.h"
 #include "runs/processes_run.h"
 #include "runs/repeated_recordings.h"
+#include "runs/trace_place.h"
 #include "runs/trace_sensors.h"
 #include "runs/traces.h"
 #include "runs/window_meter.h"
@@ -41,16 +42,39 @@ constexpr std::size_t kPrintedAtOnce = 64 * 1024;
 struct WindowList {
   std::vector<NamedWindow> named;
   std::vector<std::string> missing;
+  std::string file;           // that has them
+  bool is_of_load = false;    // each is a benchmark's
+  bool states_times = false;  // else all are relative to the recording
+
+  // From the first begin to the last end; nullopt: there is none that takes time.
+  std::optional<Window> span() const;
 };
+
+std::optional<Window> WindowList::span() const {
+  std::optional<Window> span;
+  for (const NamedWindow& each : named) {
+    if (!(each.window.duration_s() > 0)) continue;
+    if (!span) span = each.window;
+    span = Window{std::min(span->start_unix_s, each.window.start_unix_s),
+                  std::max(span->end_unix_s, each.window.end_unix_s)};
+  }
+  return span;
+}
 
 WindowList windows_of(const WindowsRequest& request, Window recorded) {
   WindowList list;
   if (request.windows.starts_with(kBenchmarkPrefix)) {
-    BenchmarkWindows found = read_benchmark_windows(
-        normal_path(std::string_view(request.windows).substr(kBenchmarkPrefix.size())));
-    return {std::move(found.windows), std::move(found.missing)};
+    list.file = normal_path(std::string_view(request.windows).substr(kBenchmarkPrefix.size()));
+    BenchmarkWindows found = read_benchmark_windows(list.file);
+    list.named = std::move(found.windows);
+    list.missing = std::move(found.missing);
+    list.is_of_load = list.states_times = true;
+    return list;
   }
-  return {read_windows_file(normal_path(request.windows), {recorded, request.zone}), {}};
+  list.file = normal_path(request.windows);
+  list.named = read_windows_file(
+      list.file, {.recorded = recorded, .zone = request.zone, .states_times = &list.states_times});
+  return list;
 }
 
 // What the windows file states of a GPU that is named by its number.
@@ -290,6 +314,17 @@ class OddInWindows {
   std::vector<OddReadings> odd_;
 };
 
+std::vector<std::string> doubts_about_place(const WindowsRequest& request, const Traces& traces,
+                                            const WindowList& list) {
+  const std::optional<Window> span = list.span();
+  if (!span || !list.states_times) return {};
+  return runs::place_doubts(traces, {.window = *span,
+                                     .is_of_load = list.is_of_load,
+                                     .file = list.file,
+                                     .clock_offset_s = request.clock_offset_s,
+                                     .accepted = request.accepted});
+}
+
 }  // namespace
 
 WindowsOutcome run_windows(const WindowsRequest& request,
@@ -301,6 +336,7 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   const WindowEstimates estimates(request, traces);
   const std::vector<WindowMeter> meters = meters_of(traces, request.max_sample_gap_s);
   const WindowList list = windows_of(request, {traces.first_unix_s, traces.last_unix_s});
+  const std::vector<std::string> doubts_of_place = doubts_about_place(request, traces, list);
   std::vector<Window> windows;
   windows.reserve(list.named.size());
   for (const NamedWindow& named : list.named) windows.push_back(named.window);
@@ -315,6 +351,7 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   facts.measured = measured_boundary(scope_of(traces));
   WindowsOutcome outcome;
   outcome.err = notes_on(request, traces, facts);
+  for (const std::string& doubt : doubts_of_place) outcome.err.push_back("warning: " + doubt);
   for (const std::string& doubt : facility_doubts(rates))
     outcome.err.push_back("warning: " + doubt);
   for (const std::string& warning : witnesses.warnings()) {

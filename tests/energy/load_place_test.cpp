@@ -39,7 +39,6 @@ std::optional<LoadElsewhere> elsewhere(const std::vector<Stretch>& loads, double
 
 TEST(LoadElsewhere, IsNoneWhereTheWindowIsAtItsLoad) {
   EXPECT_FALSE(elsewhere({{200, 260, 600}}, 200, 260));
-  EXPECT_FALSE(elsewhere({{200, 260, 600}}, 196, 256));  // less than 5 s
   EXPECT_FALSE(elsewhere({}, 200, 260));
   EXPECT_FALSE(elsewhere({{0, 600, 600}}, 200, 260));
 }
@@ -48,7 +47,7 @@ TEST(LoadElsewhere, OverlapsTheWindowOfAClockThatIsOff) {
   for (const double off_s : {-50.0, -30.0, -7.0, 7.0, 30.0, 50.0}) {
     const auto load = elsewhere({{200, 260, 600}}, 200 + off_s, 260 + off_s);
     ASSERT_TRUE(load) << off_s;
-    EXPECT_FALSE(load->is_window_idle);
+    EXPECT_EQ(load->kind, LoadElsewhere::Kind::overlaps);
     EXPECT_NEAR(load->offset_s, -off_s, 1);
   }
 }
@@ -57,15 +56,63 @@ TEST(LoadElsewhere, IsFarFromAWindowInIdleTime) {
   for (const double off_s : {-120.0, -62.0, 62.0, 120.0}) {
     const auto load = elsewhere({{300, 360, 600}}, 300 + off_s, 360 + off_s);
     ASSERT_TRUE(load) << off_s;
-    EXPECT_TRUE(load->is_window_idle);
+    EXPECT_EQ(load->kind, LoadElsewhere::Kind::window_idle);
     EXPECT_NEAR(load->offset_s, -off_s, 1);
     EXPECT_FALSE(load->is_by_quarter_hours());
   }
 }
 
-TEST(LoadElsewhere, IsNotALoadOfAnotherLength) {
-  EXPECT_FALSE(elsewhere({{300, 360, 600}}, 100, 220));
-  EXPECT_FALSE(elsewhere({{300, 360, 600}}, 100, 130));
+TEST(LoadElsewhere, IsPossibleWhereItIsLessThanFiveSecondsAway) {
+  for (const double off_s : {-4.0, 4.0}) {
+    const auto load = elsewhere({{200, 260, 600}}, 200 + off_s, 260 + off_s);
+    ASSERT_TRUE(load) << off_s;
+    EXPECT_EQ(load->kind, LoadElsewhere::Kind::nearby);
+    EXPECT_FALSE(load->is_certain());
+    EXPECT_NEAR(load->offset_s, -off_s, 1);
+  }
+  EXPECT_FALSE(elsewhere({{200, 260, 600}}, 199, 259));  // no better known than that
+}
+
+// Whose lengths say nothing: the window may be of idle time.
+TEST(LoadElsewhere, IsOnlyPossibleOfAnotherLength) {
+  for (const double end_s : {130.0, 220.0}) {
+    const auto load = elsewhere({{300, 360, 600}}, 100, end_s);
+    ASSERT_TRUE(load) << end_s;
+    EXPECT_EQ(load->kind, LoadElsewhere::Kind::only_idle);
+  }
+  EXPECT_FALSE(elsewhere({{300, 360, 600}}, 290, 370));  // it is in the window
+}
+
+// With a warm-up of 20 s before it, the load rises at 180 s and falls at 260 s.
+TEST(LoadElsewhere, IsCutByTheWindowWhereAWarmUpJoinedIt) {
+  const std::vector<Stretch> loads = {{180, 260, 600}};
+  EXPECT_FALSE(elsewhere(loads, 200, 260));
+  for (const double off_s : {-50.0, -30.0, 20.0, 50.0}) {
+    const auto load = elsewhere(loads, 200 + off_s, 260 + off_s);
+    ASSERT_TRUE(load) << off_s;
+    EXPECT_EQ(load->kind, LoadElsewhere::Kind::cut) << off_s;
+    EXPECT_NEAR(off_s < 0 ? load->others_s.at(0) : load->offset_s, -off_s, 1);
+  }
+}
+
+// Pauses of 4 s in idle time of minutes.
+TEST(LoadElsewhere, IsCutWhereItGoesUpAndDown) {
+  std::vector<Stretch> bursts;
+  for (double from_s = 200; from_s < 280; from_s += 10) bursts.push_back({from_s, from_s + 6, 600});
+  EXPECT_FALSE(elsewhere(bursts, 200, 276));
+  for (const double off_s : {-40.0, 43.0}) {
+    const auto load = elsewhere(bursts, 200 + off_s, 276 + off_s);
+    ASSERT_TRUE(load) << off_s;
+    EXPECT_TRUE(load->is_certain());
+  }
+}
+
+// An idle start of 8 s of a window that another load fits exactly.
+TEST(LoadElsewhere, IsPossibleWhereAnotherLoadFitsBetter) {
+  const auto load = elsewhere({{104, 157, 600}, {400, 460, 600}}, 100, 160);
+  ASSERT_TRUE(load);
+  EXPECT_EQ(load->kind, LoadElsewhere::Kind::alike);
+  EXPECT_NEAR(load->offset_s, 300, 1);
 }
 
 TEST(LoadElsewhere, IsNoneInASweepOfEqualLoads) {
@@ -90,8 +137,10 @@ TEST(LoadElsewhere, IsFoundBesideAWarmUpAndAnEvaluation) {
 }
 
 // A ramp of 20 s at the start and a server that works on for 10 s.
-TEST(LoadElsewhere, IsNoneForALoadThatStartsSlowly) {
-  EXPECT_FALSE(elsewhere({{205, 212, 250}, {212, 220, 400}, {220, 270, 600}}, 200, 260));
+TEST(LoadElsewhere, IsNotCertainForALoadThatStartsSlowly) {
+  const auto load = elsewhere({{205, 212, 250}, {212, 220, 400}, {220, 270, 600}}, 200, 260);
+  ASSERT_TRUE(load);
+  EXPECT_EQ(load->kind, LoadElsewhere::Kind::cut_a_little);
 }
 
 TEST(LoadElsewhere, NamesAllThatFit) {

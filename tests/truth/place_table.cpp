@@ -182,7 +182,9 @@ PlaceFigures judge_clock(Margin margin, Shape shape, std::uint64_t seed) {
 
   PlaceFigures figures;
   figures.good = 1;
-  figures.refused = aggregate_power::energy::load_elsewhere(spans_of(gpus), right) ? 1 : 0;
+  const auto doubt = aggregate_power::energy::load_elsewhere(spans_of(gpus), right);
+  figures.refused = doubt && doubt->is_certain() ? 1 : 0;
+  figures.good_warned = doubt && !doubt->is_certain() ? 1 : 0;
   const double least_s = std::max(5.0, 0.05 * length_s) + 1;
   const double off_s = random.uniform(least_s, 120) * (random.chance(0.5) ? 1 : -1);
   const Window window = {right.start_unix_s + off_s, right.end_unix_s + off_s};
@@ -190,6 +192,10 @@ PlaceFigures judge_clock(Margin margin, Shape shape, std::uint64_t seed) {
   figures.moved = 1;
   if (!load) {
     figures.wrong = std::abs(energy_j(gpus, window) / true_j - 1) > kWrong ? 1 : 0;
+    return figures;
+  }
+  if (!load->is_certain()) {
+    figures.warned = 1;
     return figures;
   }
   std::vector<double> offsets_s = load->others_s;
@@ -254,7 +260,9 @@ std::string name_of(Margin margin) {
 void PlaceFigures::add(const PlaceFigures& other) {
   good += other.good;
   refused += other.refused;
+  good_warned += other.good_warned;
   moved += other.moved;
+  warned += other.warned;
   named += other.named;
   misnamed += other.misnamed;
   wrong += other.wrong;
@@ -291,11 +299,13 @@ std::vector<PlaceFigures> make_clock_table(std::size_t runs, std::uint64_t first
 }
 
 std::string clock_table_text(const std::vector<PlaceFigures>& table) {
-  std::string text = "around the load        good  refused    off  named  misnamed  wrong\n";
+  std::string text =
+      "around the load        good  refused  warned    off  named  misnamed  warned  wrong\n";
   for (const PlaceFigures& row : table) {
-    text += fmt::format("{:<20} {:>6} {:>6.1f} % {:>6} {:>4.0f} % {:>9} {:>6}\n", row.name,
-                        row.good, share(row.refused, row.good), row.moved,
-                        share(row.named, row.moved), row.misnamed, row.wrong);
+    text += fmt::format("{:<20} {:>6} {:>6.1f} % {:>5.1f} % {:>6} {:>4.0f} % {:>9} {:>7} {:>6}\n",
+                        row.name, row.good, share(row.refused, row.good),
+                        share(row.good_warned, row.good), row.moved, share(row.named, row.moved),
+                        row.misnamed, row.warned, row.wrong);
   }
   return text;
 }

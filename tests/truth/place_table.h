@@ -34,10 +34,12 @@ struct PlaceFigures {
   std::string name;
   std::size_t good = 0;     // windows that are at their load
   std::size_t refused = 0;  // of these
-  std::size_t moved = 0;    // windows that are elsewhere
-  std::size_t named = 0;    // of these, with the offset, to 3 s
+  std::size_t good_warned = 0;
+  std::size_t moved = 0;  // windows that are elsewhere
+  std::size_t named = 0;  // of these, refused with the offset, to 3 s
   std::size_t misnamed = 0;
-  std::size_t wrong = 0;  // not refused, and more than 2 % off
+  std::size_t warned = 0;
+  std::size_t wrong = 0;  // published without a word, and more than 2 % off
 
   void add(const PlaceFigures& other);
 };

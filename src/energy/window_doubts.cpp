@@ -1,0 +1,119 @@
+// Says where the load of a window is instead.
+#include "energy/window_doubts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text/unicode.h"
+#include "energy/load_place.h"
+
+namespace aggregate_power::energy {
+namespace {
+
+std::string later_or_earlier(double offset_s) {
+  return fmt::format("{:.1f} s {}", std::abs(offset_s), offset_s > 0 ? "later" : "earlier");
+}
+
+std::string others_text(const LoadElsewhere& load) {
+  constexpr std::size_t kMostNamed = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(load.others_s.size(), kMostNamed); ++i) {
+    text += fmt::format(", or {}", later_or_earlier(load.others_s[i]));
+  }
+  return text;
+}
+
+std::string outside_text(const LoadElsewhere& load, Window window, const ClockRemedy& clock) {
+  const std::string where = fmt::format(
+      "the window, {:.1f} s, is idle ({:.0f} W of all GPUs); a load of {:.1f} s ({:.0f} W) is {}{}",
+      window.duration_s(), load.window_w, load.length_s, load.load_w,
+      later_or_earlier(load.offset_s), others_text(load));
+  if (!load.is_by_quarter_hours()) {
+    return fmt::format(
+        "{}: not a whole number of quarter hours, so a clock is wrong; {} moves the recording",
+        where, clock_option(clock, load.offset_s));
+  }
+  return fmt::format(
+      "{}: {:+.0f} quarter hours, so a time zone is wrong; give --timezone, or {} moves the recording",
+      where, load.offset_s / 900, clock_option(clock, std::round(load.offset_s / 900) * 900));
+}
+
+std::string overlap_text(const LoadElsewhere& load, const ClockRemedy& clock) {
+  return fmt::format(
+      "power rises and falls {} than the window begins and ends: a clock {} wrong; {} moves the recording",
+      later_or_earlier(load.offset_s), load.is_certain() ? "is" : "may be",
+      clock_option(clock, load.offset_s));
+}
+
+std::string cut_text(const LoadElsewhere& load, const ClockRemedy& clock) {
+  const std::string_view what =
+      load.offset_s > 0 ? "power is idle at the window's start, and the load goes on after its end"
+                        : "the load began before the window, and power is idle at the window's end";
+  return fmt::format("{}: it fits {}{}: a clock {} wrong; {} moves the recording", what,
+                     later_or_earlier(load.offset_s), others_text(load),
+                     load.is_certain() ? "is" : "may be", clock_option(clock, load.offset_s));
+}
+
+std::string alike_text(const LoadElsewhere& load, const ClockRemedy& clock) {
+  return fmt::format(
+      "a load as long as the window, {:.1f} s, is {}{}, and power rises and falls with it more exactly than with the window: if a clock is wrong, {} moves the recording",
+      load.length_s, later_or_earlier(load.offset_s), others_text(load),
+      clock_option(clock, load.offset_s));
+}
+
+std::string idle_text(const LoadElsewhere& load) {
+  return fmt::format(
+      "the window is idle ({:.0f} W of all GPUs), and the recording has loads elsewhere (up to {:.0f} W): if one is the run's, a clock or a time zone is wrong",
+      load.window_w, load.load_w);
+}
+
+void add_doubt(const LoadElsewhere& load, Window window, const ClockRemedy& clock,
+               Reasons& reasons) {
+  using Kind = LoadElsewhere::Kind;
+  switch (load.kind) {
+    case Kind::window_idle:
+      return reasons.add(Reason::load_outside_window, outside_text(load, window, clock));
+    case Kind::only_idle:
+      return reasons.add(Reason::load_outside_window, idle_text(load));
+    case Kind::overlaps:
+    case Kind::nearby:
+      return reasons.add(Reason::clock_offset_suspected, overlap_text(load, clock));
+    case Kind::cut:
+    case Kind::cut_a_little:
+      return reasons.add(Reason::clock_offset_suspected, cut_text(load, clock));
+    case Kind::alike:
+      return reasons.add(Reason::clock_offset_suspected, alike_text(load, clock));
+  }
+}
+
+}  // namespace
+
+std::string clock_option(const ClockRemedy& clock, double ahead_s) {
+  const double seconds = std::round((clock.offset_s - ahead_s) * 10) / 10;
+  const std::string host = clock.host.empty() ? "" : printable(clock.host) + "=";
+  return "--clock-offset " + shell_word(fmt::format("{}{:.6g}", host, seconds));
+}
+
+WindowDoubts window_doubts(std::span<const std::span<const Sample>> gpus, Window window,
+                           const ClockRemedy& clock) {
+  WindowDoubts doubts;
+  if (const auto load = load_elsewhere(gpus, window)) {
+    add_doubt(*load, window, clock, load->is_certain() ? doubts.certain : doubts.possible);
+  }
+  return doubts;
+}
+
+WindowDoubts window_doubts(const Samples& samples, Window window, const ClockRemedy& clock) {
+  std::vector<std::span<const Sample>> gpus;
+  for (const std::vector<Sample>& device : samples.devices()) {
+    if (!device.empty()) gpus.emplace_back(device);
+  }
+  return window_doubts(gpus, window, clock);
+}
+
+}  // namespace aggregate_power::energy
