@@ -2,6 +2,8 @@
 // ai-dynamo/aiperf: src/aiperf/exporters/metrics_json_exporter.py.
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "base/text/written_time.h"
 #include "loads/benchmark_outcome.h"
 #include "loads/formats.h"
