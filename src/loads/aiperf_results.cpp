@@ -2,7 +2,10 @@
 // ai-dynamo/aiperf: src/aiperf/exporters/metrics_json_exporter.py.
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "base/text/written_time.h"
+#include "loads/benchmark_outcome.h"
 #include "loads/formats.h"
 
 namespace aggregate_power {
@@ -118,10 +121,12 @@ std::optional<RequestTimes> aiperf_request(const ResultValues& values) {
 LoadReading conclude_aiperf_requests(const ResultScope& scope) {
   LoadReading reading;
   set_counts(reading, scope.files.rules, scope.requests);
-  if (scope.requests.cancelled > 0) {
+  const std::int64_t completed = scope.requests.listed - scope.requests.failed;
+  const auto cancelled = static_cast<std::uint64_t>(scope.requests.cancelled);
+  if (!failure_by_counts(cancelled, completed).empty()) {
     reading.notes.push_back(fmt::format(
         "AIPerf cancelled {} of {} requests itself: what they drew counts in the joules of the others",
-        scope.requests.cancelled, scope.requests.listed));
+        cancelled, scope.requests.listed));
   }
   if (scope.requests.window) set_exact_window(reading, *scope.requests.window);
   reading.no_window = "no request in it has both times";

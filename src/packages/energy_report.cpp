@@ -35,7 +35,7 @@ bool is_of(const JsonValue& report, std::int64_t concurrency) {
   return report.is_object() && report.at("concurrency").as_integer() == concurrency;
 }
 
-// A line that was not written to its end is none: the log is only appended to. Throws JsonError.
+// Leaves out a line that was not written to its end: the log is only appended to. Throws JsonError.
 std::optional<JsonValue> report_of(std::string_view line, bool is_whole) {
   if (line.find_first_not_of(" \r\t") == line.npos) return std::nullopt;
   try {

@@ -86,7 +86,7 @@ std::string scalar_text(const JsonValue& value) {
 }
 
 // The last one by this name, in whatever case.
-const JsonValue* named(const JsonValue& value, std::string_view name) {
+const JsonValue* member_named(const JsonValue& value, std::string_view name) {
   const JsonValue* found = nullptr;
   for (const auto& [key, member] : value.members) {
     if (lower_ascii(key) == name) found = &member;
@@ -95,9 +95,9 @@ const JsonValue* named(const JsonValue& value, std::string_view name) {
 }
 
 void add_gpus_in(const JsonValue& value, IdentityBuilder& identity) {
-  const JsonValue* const gpu = named(value, "gpu");
-  const JsonValue* const index = named(value, "index");
-  const JsonValue* const uuid = named(value, "uuid");
+  const JsonValue* const gpu = member_named(value, "gpu");
+  const JsonValue* const index = member_named(value, "index");
+  const JsonValue* const uuid = member_named(value, "uuid");
   if (gpu != nullptr && uuid != nullptr) {
     identity.add(scalar_text(index != nullptr ? *index : *gpu), scalar_text(*uuid));
     return;

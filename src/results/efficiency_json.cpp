@@ -52,7 +52,7 @@ std::optional<EnergyLeg> both_legs(const Result& result) {
                    fmt::format("{} and {}", gpus->boundary, cpus->boundary)};
 }
 
-// That of all hosts, if it is the same.
+// The boundary that all hosts share; "gpu" if they differ.
 std::string boundary_of_hosts(const Result& result) {
   std::string boundary;
   for (const HostResult& host : result.hosts) {

@@ -275,7 +275,7 @@ std::string record_name(const RecordedGpu& gpu, bool with_uuid) {
   return printable_path(gpu.host) + "/" + (with_uuid && !gpu.uuid.empty() ? gpu.uuid : gpu.id);
 }
 
-void add_limits(const HostReading& reading, bool with_uuid, Result& result) {
+void add_limits_of_host(const HostReading& reading, bool with_uuid, Result& result) {
   const std::vector<std::string>& names = reading.integration.gpu_ids;
   for (GpuLimit limit : reading.limits) {
     const auto place = std::ranges::find(names, limit.gpu) - names.begin();
@@ -298,7 +298,7 @@ void add_gpus(const Hosts& hosts, Result& result) {
       result.observed_gpu_ids.push_back(name);
       result.gpus.push_back({name, integration.gpus[i], integration.issues[i]});
     }
-    add_limits(reading, with_uuid, result);
+    add_limits_of_host(reading, with_uuid, result);
     for (const auto& [gpu, rows] : reading.boundary_degenerate_rows) {
       result.boundary_degenerate_rows.emplace_back(record_name(gpu, with_uuid), rows);
     }

@@ -94,7 +94,7 @@ void add_measured_gpus(const Measurement& measured, NativeReading& reading) {
   }
 }
 
-void add_limits(const Measurement& measured, NativeReading& reading) {
+void add_native_limits(const Measurement& measured, NativeReading& reading) {
   for (GpuLimit limit : measured.limits) {
     auto uuid = uuid_of(reading.node, limit.gpu, measured);
     if (!uuid) continue;
@@ -182,7 +182,7 @@ void measure_node(const NativePlace& place, const Load& load, NativeReadingOptio
   add_power_faults(measured.integration.reasons, reading);
   add_measured_gpus(measured, reading);
   add_warnings(measured, reading);
-  add_limits(measured, reading);
+  add_native_limits(measured, reading);
   reading.fleet = std::move(measured.fleet);
   if (options.with_sensors && is_measured(reading, options)) {
     add_sensors(place, recording, load.window, measured, reading);

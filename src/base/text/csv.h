@@ -56,8 +56,8 @@ std::vector<CsvTextRow> split_csv(std::string_view text, std::size_t max_rows, b
 // The same into `rows`, which contains the rows before the fault if it throws.
 void split_csv(std::string_view text, std::size_t max_rows, bool at_end,
                std::vector<CsvTextRow>& rows);
-// Joins the cells of a list in brackets or braces that was written without quotes, as in ['0', '0'],
-// if they are then as many as the header has. Whether they are.
+// Joins the cells of a list in brackets or braces that was written without quotes, as in ['0',
+// '0'], if they are then as many as the header has. Whether they are.
 bool join_lists(std::vector<std::string>& cells, std::size_t header_cells);
 // The cells of a line. A line of NUL bytes alone has none. Throws CsvError.
 std::vector<std::string> cells_of_line(std::string_view line);
