@@ -161,6 +161,17 @@ def test_single_readings_above_any_gpu(folder):
     goes_through(folder, 301 * 60)
 
 
+def test_nothing_is_not_measured(folder):
+    """0 W of all GPUs throughout, also as what is before a decimal comma; not 0 W of some, or before the load."""
+    for row in (lambda at, gpu: 0, lambda at, gpu: "0.00 W", lambda at, gpu: 0 if 0 <= at <= 60 else 90 + at % 4 * gpu):
+        folder.rows("power.draw [W]", row, gpus=2)
+        refuses(folder, "implausible_power", "all readings in the window are 0 W", gpus=2)
+    folder.rows("power [kW],note", lambda at, gpu: f"0,{load(at)}")
+    refuses(folder, "implausible_power", "a unit that leaves no digits")
+    folder.rows("power.draw [W]", lambda at, gpu: load(at) if 0 <= at <= 60 else 0)
+    goes_through(folder, 301 * 60)
+
+
 def test_two_kilowatts_warn_without_a_limit(folder):
     folder.rows("power_w", lambda at, gpu: 2500 + at % 3)
     goes_through(folder, 2501 * 60, warns="implausible_watts: a mean of 2501 W")
