@@ -513,7 +513,7 @@ TEST(ChooseColumns, LooseRuleNamesWhatOtherWordsMayMakeAnotherQuantity) {
         "power_samples",  "power_seq",         "power_id",         "power_age_s",
         "power_adc",      "power_error",       "power_cycles",     "power_status",
         "power_level",    "power [10mW]",      "power (dBm)",      "power_va",
-        "power_btu_h",    "power_hw",          "power_normalized", "power_score",
+           "power_hw",          "power_normalized", "power_score",
         "power_raw",      "power_avg_60s",     "power_1m",         "power2",
         "power_10",       "aggregate_power_w", "totalGpuPower",    "gpus_power",
         "node1_power",    "idle_power_w",      "power/gpu",        "power_estimated_w"}) {
