@@ -18,7 +18,8 @@ namespace aggregate_power {
 namespace {
 
 constexpr double kLeastWatts = 1;
-constexpr double kIdleShare = 0.4;  // of the busiest device's mean
+constexpr double kLeastUsualWatts = 30;  // of boards in servers, even idle ones
+constexpr double kIdleShare = 0.4;       // of the busiest device's mean
 constexpr std::size_t kMostNames = 8;
 
 // Of several GPUs, what is said of the first one stands for all.
@@ -135,8 +136,12 @@ std::string impossible_mean_text(double mean_w, PowerUnit::Size read_as, double 
   const auto unit = likely_unit(mean_w, read_as, most_w);
   if (!std::isfinite(mean_w)) return "a mean of more watts than a number holds";
   if (!unit) return fmt::format("a mean of {:.6g} W; --power-unit has no unit that fits", mean_w);
-  return fmt::format("a mean of {:.6g} W; {}? pass --power-unit {}", mean_w, unit_word(*unit),
-                     unit_symbol(*unit));
+  const double watts = in_watts(mean_w / in_watts(1, read_as), *unit);
+  return fmt::format("a mean of {:.6g} W; {}? pass --power-unit {}{}", mean_w, unit_word(*unit),
+                     unit_symbol(*unit),
+                     watts < kLeastUsualWatts
+                         ? fmt::format(" if the GPU draws as little as {:.3g} W", watts)
+                         : "");
 }
 
 std::optional<std::string> doubt_about(double mean_w, double usual_w) {

@@ -43,6 +43,7 @@ struct HourValue {
 struct HourList {
   std::string zone = {};
   std::vector<HourValue> hours = {};
+  bool are_digits = true;  // each value is one digit, and so many are in the column after it
 };
 
 double hour_beginning(std::string_view text) {
@@ -80,31 +81,68 @@ double rate_value(std::string_view text, RateKind kind) {
 struct RateColumns {
   std::size_t time = 0;
   std::size_t value = 0;
-  std::size_t cells = 0;   // of the header, up to the last one with a name
-  double kwh_in_unit = 1;  // 1000: the values are per MWh
+  std::size_t cells = 0;  // of the header, up to the last one with a name
+  double per_kwh = 1;     // what a value of 1 is per kWh
 };
 
-// 1 for "value" and "value [EUR/kWh]", 1000 for "value [EUR/MWh]"; 0: it is another column.
-double kwh_in_unit_of(std::string_view name) {
-  static const Pattern value = "value|value[ ._(\\[-].*[^a-z](kwh)[)\\]]?";
-  static const Pattern of_mwh = "value[ ._(\\[-].*[^a-z](mwh)[)\\]]?";
-  const std::string lower = lower_ascii(strip(name));
-  if (of_mwh.matches(lower)) return kKwhInMwh;
-  return value.matches(lower) ? 1 : 0;
+// What a number of this unit is per kWh, in the currency or in g: 1 for "EUR/kWh" and "gCO2/kWh",
+// 0.001 for "EUR/MWh", 1000 for "kg/kWh". Returns nullopt for a unit that is not known, such as
+// "ct/kWh".
+std::optional<double> per_kwh_of(std::string_view unit, RateKind kind) {
+  static const Pattern energy = "(.*[^a-z])?(kwh|mwh)";
+  static const Pattern parts =
+      "(.*[^a-z])?(ct|cts|cents?|c|p|pence|rp|mills?|ore|sen|kr?.?ore)([^a-z].*)?";
+  static const Pattern grams = "(g|grams?)([^a-z].*|co2.*)?";
+  static const Pattern kilograms = "(kg|kilograms?)([^a-z].*|co2.*)?";
+  static const Pattern tonnes = "(t|tons?|tonnes?)([^a-z].*|co2.*)?";
+  const std::string lower = lower_ascii(strip(unit));
+  if (!energy.matches(lower)) return std::nullopt;
+  const double kwh = lower.ends_with("mwh") ? kKwhInMwh : 1;
+  const std::string_view amount = std::string_view(lower).substr(0, lower.size() - 3);
+  if (kind == RateKind::price) {
+    return parts.matches(amount) ? std::nullopt : std::optional(1 / kwh);
+  }
+  if (grams.matches(amount)) return 1 / kwh;
+  if (kilograms.matches(amount)) return 1000 / kwh;
+  if (tonnes.matches(amount)) return 1e6 / kwh;
+  return std::nullopt;
 }
 
-std::optional<RateColumns> rate_columns(const std::vector<std::string>& header) {
+// The unit in the name of a column of values: "EUR/MWh" in "value [EUR/MWh]", "eur_per_kwh" in
+// "value_eur_per_kwh", "" in "value". Returns nullopt for another column.
+std::optional<std::string> unit_of_value(std::string_view name) {
+  constexpr std::string_view kName = "value";
+  constexpr std::string_view kBefore = " ._([-";
+  std::string_view text = strip(name);
+  if (!lower_ascii(text).starts_with(kName)) return std::nullopt;
+  text.remove_prefix(kName.size());
+  if (!text.empty() && kBefore.find(text[0]) == kBefore.npos) return std::nullopt;
+  while (!text.empty() && kBefore.find(text[0]) != kBefore.npos) text.remove_prefix(1);
+  if (text.ends_with(']') || text.ends_with(')')) text.remove_suffix(1);
+  return std::string(strip(text));
+}
+
+std::string unknown_unit_text(std::string_view text, RateKind kind) {
+  return fmt::format("'{}' has a unit that is not known: expected {}", printable(text),
+                     kind == RateKind::price ? "a whole currency per kWh or MWh, as in EUR/MWh"
+                                             : "g, kg or t of CO2 per kWh or MWh, as in g/kWh");
+}
+
+std::optional<RateColumns> rate_columns(const std::vector<std::string>& header, RateKind kind) {
   const auto place_of = [&](const auto& is_wanted) {
     return static_cast<std::size_t>(std::ranges::find_if(header, is_wanted) - header.begin());
   };
   RateColumns columns;
   columns.time =
       place_of([](const std::string& name) { return lower_ascii(strip(name)) == "time"; });
-  columns.value = place_of([](const std::string& name) { return kwh_in_unit_of(name) > 0; });
+  columns.value = place_of([](const std::string& name) { return unit_of_value(name).has_value(); });
   columns.cells = header.size();
   while (columns.cells > 0 && strip(header[columns.cells - 1]).empty()) --columns.cells;
   if (columns.time == header.size() || columns.value == header.size()) return std::nullopt;
-  columns.kwh_in_unit = kwh_in_unit_of(header[columns.value]);
+  const std::string unit = *unit_of_value(header[columns.value]);
+  const auto per_kwh = unit.empty() ? std::optional(1.0) : per_kwh_of(unit, kind);
+  if (!per_kwh) throw Error(unknown_unit_text(header[columns.value], kind));
+  columns.per_kwh = *per_kwh;
   return columns;
 }
 
@@ -119,8 +157,13 @@ void add_rate_row(const std::vector<std::string>& cells, const RateColumns& colu
         "the row has {} cells, and the header {}: write numbers with a point, as in 0.2, or separate cells with semicolons",
         cells.size(), columns.cells));
   }
+  const std::string_view value = strip(cells[columns.value]);
+  const std::string_view next =
+      columns.value + 1 < cells.size() ? strip(cells[columns.value + 1]) : std::string_view();
+  list.are_digits =
+      list.are_digits && value.size() == 1 && is_ascii_digits(value) && is_ascii_digits(next);
   list.hours.push_back({hour_beginning(strip(cells[columns.time])),
-                        rate_value(strip(cells[columns.value]), kind) / columns.kwh_in_unit});
+                        rate_value(strip(cells[columns.value]), kind) * columns.per_kwh});
 }
 
 // In the usual dialect; the rows stay in their lines.
@@ -150,7 +193,7 @@ HourList read_rate_table(std::string_view written, const std::string& name, Rate
         // Nothing is said there.
       } else if (columns) {
         add_rate_row(row.cells, *columns, kind, list);
-      } else if (columns = rate_columns(row.cells); !columns) {
+      } else if (columns = rate_columns(row.cells, kind); !columns) {
         throw Error(kind == RateKind::carbon
                         ? "expected a CSV with the columns time and value, or a history of "
                           "Electricity Maps in JSON"
@@ -160,6 +203,11 @@ HourList read_rate_table(std::string_view written, const std::string& name, Rate
       throw Error(fmt::format("{}:{}: {}", name, line, error.what()));
     }
     line += static_cast<std::uint64_t>(std::ranges::count(bytes, '\n'));
+  }
+  if (list.are_digits && !list.hours.empty()) {
+    throw Error(fmt::format(
+        "{}: each value is one digit with digits in the next column, which may be a number with a decimal comma: write numbers with a point, as in 0.2, or separate cells with semicolons",
+        name));
   }
   return list;
 }
@@ -259,6 +307,11 @@ EnergyRate read_energy_rate(const std::string& text, RateKind kind) {
   static const Pattern decimal_comma = "-?[0-9]+,[0-9]+";
   if (decimal_comma.matches(text)) {
     throw Error(fmt::format("'{}' has a decimal comma: write a point", printable(text)));
+  }
+  static const Pattern with_unit = "-?[0-9]+([.,][0-9]+)?[^0-9]*[kmgt]?wh.*";
+  if (with_unit.matches(lower_ascii(text))) {
+    throw Error(fmt::format("'{}': write the number alone, {}per kWh, or as in 200/MWh",
+                            printable(text), kind == RateKind::carbon ? "in g " : ""));
   }
   const std::string path = normal_path(text);
   const auto source = as_utf8(decompressed(open_source(path), path));

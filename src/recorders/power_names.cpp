@@ -140,10 +140,7 @@ bool is_plain(std::string_view name) {
 Found all_power(const std::vector<Name>& names) {
   Found power;
   for (const Name& name : names) {
-    if (matches(name.full, kPowerOrShort) && !matches(name.full, kLimitWords) &&
-        !matches(name.full, kNotADraw)) {
-      power.push_back(&name);
-    }
+    if (columns::is_power_name(name.full)) power.push_back(&name);
   }
   return power;
 }
@@ -189,6 +186,10 @@ LoosePower loose_power(const std::vector<Name>& names) {
   const bool is_known = !are_parts && (is_plain(first.full) || is_whole_package(first));
   if (!is_known) power.doubt = doubt_about(first, all);
   return power;
+}
+
+bool is_power_name(const std::string& name) {
+  return matches(name, kPowerOrShort) && !matches(name, kLimitWords) && !matches(name, kNotADraw);
 }
 
 Found power_limits(const std::vector<Name>& names) {

@@ -20,6 +20,9 @@ struct LoosePower {
 // The original's rule, less what is known as another quantity.
 LoosePower loose_power(const std::vector<Name>& names);
 
+// Whether a name is that of a power, and of no limit or other quantity.
+bool is_power_name(const std::string& name);
+
 // Limits of power: "power.limit [W]".
 Found power_limits(const std::vector<Name>& names);
 

@@ -527,6 +527,20 @@ void take_named_timestamp(const Header& header, const std::string& wanted, Choic
   drop_warnings("several_timestamp_columns", choice.columns);
 }
 
+// Of a column for each GPU, one is read.
+void warn_of_other_gpus(const Header& header, const Name& chosen, Columns& columns) {
+  Found others;
+  for (const Name& name : header.names) {
+    const bool is_power = matches(name.full, kPowerOfNumberedGpu) ||
+                          (matches(name.full, kNumberedGpu) && columns::is_power_name(name.full));
+    if (is_power && name.index != chosen.index) others.push_back(&name);
+  }
+  if (others.empty()) return;
+  columns.warnings.push_back(
+      fmt::format("one_of_several_gpus: '{}' is of one GPU, and {} are not counted",
+                  printable(chosen.full), quoted_list(others)));
+}
+
 void take_named_power(const Header& header, const ColumnNames& wanted, Choice& choice) {
   Columns& columns = choice.columns;
   const Name* const name = named_column(header, wanted.power, "--power-column", choice);
@@ -537,6 +551,7 @@ void take_named_power(const Header& header, const ColumnNames& wanted, Choice& c
   choice.doubt.clear();
   choice.is_wide = false;
   if (name) set_power(*name, "named by --power-column", columns);
+  if (name && matches(name->full, kNumberedGpu)) warn_of_other_gpus(header, *name, columns);
   drop_warnings("several_power_columns", columns);
   drop_warnings("loose_power_column", columns);
   if (columns.schema.empty() || columns.schema == "loose") columns.schema = "named";

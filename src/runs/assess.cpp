@@ -77,6 +77,25 @@ std::vector<std::string> doubts(const Result& result, const Measurement& measure
   return doubts;
 }
 
+// Whether a GPU was not sampled for much longer than from sample to sample.
+bool has_hole(const GpuResult& gpu) {
+  constexpr double kMuchLonger = 3;
+  const double length_s = gpu.energy.last_unix_s - gpu.energy.first_unix_s;
+  const double intervals = std::max(1.0, static_cast<double>(gpu.energy.samples) - 1);
+  return gpu.energy.max_sample_gap_s > kMuchLonger * length_s / intervals;
+}
+
+// Longer gaps than usual were allowed, and the power in them is not known.
+std::optional<std::string> gap_doubt(const Result& result, std::span<const GpuResult> gpus) {
+  constexpr double kLittle = 0.02;  // of the energy
+  if (std::ranges::none_of(gpus, has_hole)) return std::nullopt;
+  const double energy_j = value_of(result.metrics, "total_gpu_energy_j").value_or(0);
+  if (!result.gap_bound || result.gap_bound->total_j <= kLittle * energy_j) return std::nullopt;
+  return fmt::format(
+      "long_gaps: between the samples of gaps longer than {:g} s the power is not known: the energy may be off by up to {:.6g} J ({:.0f} %)",
+      kDefaultMaxSampleGapS, result.gap_bound->total_j, 100 * result.gap_bound->total_j / energy_j);
+}
+
 std::vector<GpuResult> gpu_results_of(const Integration& integration) {
   std::vector<GpuResult> gpus;
   for (std::size_t i = 0; i < integration.gpus.size(); ++i) {
@@ -142,6 +161,7 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
         measurement.mean_power ? measurement.mean_power->gpus : integration.gpus.size();
     result.gap_bound = std::move(measurement.gap_bound);
     warn(doubts(result, measurement));
+    if (auto text = gap_doubt(result, gpu_results_of(integration))) warn({std::move(*text)});
     warn(results::limit_warnings(result.limits));
     for (const Reasons::Entry& entry : measurement.series_doubts.entries()) {
       warn({fmt::format("{}: {}", code(entry.reason), entry.detail)});

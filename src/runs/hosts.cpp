@@ -102,7 +102,7 @@ Reasons check_sensors(std::vector<HostReading>& readings) {
   std::vector<KeptSeries> seen;
   for (HostReading& reading : readings) {
     for (KeptSeries& series : reading.series.kept) series.recording = reading.host.host;
-    reasons.add(shared_sensors(seen, reading.series.kept).reasons);
+    reasons.add(shared_sensors(seen, reading.series.kept, true).reasons);
     std::ranges::move(reading.series.kept, std::back_inserter(seen));
   }
   return reasons;

@@ -186,6 +186,18 @@ void refuse_impossible(const Question& question, const Telemetry& telemetry,
   }
 }
 
+// A node in which no GPU draws anything was not measured.
+void refuse_nothing(const SeriesFacts& facts, Integration& integration) {
+  const bool is_nothing = !integration.gpus.empty() &&
+                          std::ranges::all_of(integration.gpus, [](const DeviceEnergy& gpu) {
+                            return gpu.bracketed && gpu.energy_j == 0;
+                          });
+  if (!is_nothing || !plausible_watts(facts).is_of_gpus()) return;
+  integration.reasons.add(Reason::implausible_power,
+                          "all readings in the window are 0 W: the sensors are dead, or the power "
+                          "is written in a unit that leaves no digits");
+}
+
 // The same for schema 1: for the mean of a GPU's samples, for the mean that would be published, and
 // for single readings.
 Reasons impossible_means(const MeanPowerGatherer& gatherer, const MeanPower& published,
@@ -529,6 +541,7 @@ void RunRows::conclude_fleet(const Telemetry& telemetry, FleetMeasurement& fleet
 void RunRows::conclude_integration(const Telemetry& telemetry, Measurement& found) {
   found.integration = integrator_->finish(*window_rows_, telemetry.devices());
   refuse_impossible(question_, telemetry, *limits_, found.integration);
+  refuse_nothing(telemetry.facts(), found.integration);
   if (question_.request.asks_who_worked) {
     found.working_gpus = working_gpus(question_, telemetry, found.integration);
   }

@@ -240,7 +240,8 @@ Reasons series_doubts(const Recording& recording, SeriesKeeper& series,
   return series_reasons(devices, rules);
 }
 
-SharedSensors shared_sensors(std::span<const KeptSeries> before, std::span<const KeptSeries> more) {
+SharedSensors shared_sensors(std::span<const KeptSeries> before, std::span<const KeptSeries> more,
+                             bool are_hosts) {
   std::vector<std::string> certain;
   std::vector<std::string> possible;
   for (const KeptSeries& own : more) {
@@ -258,16 +259,19 @@ SharedSensors shared_sensors(std::span<const KeptSeries> before, std::span<const
     if (shown < pairs.size()) text += fmt::format(", and of {} more", pairs.size() - shown);
     return text;
   };
+  const std::string remedy =
+      are_hosts ? "one of the hosts was not recorded: give each its own recording"
+                : remedy_of(before, more, std::max(certain.size(), possible.size()));
   SharedSensors shared;
   if (!certain.empty()) {
     shared.reasons.add(
         Reason::same_sensor,
         fmt::format("the readings of {} are the same at all times: they are of one sensor; {}",
-                    first(certain), remedy_of(before, more, certain.size())));
+                    first(certain), remedy));
   } else if (!possible.empty()) {
     shared.warnings.push_back(fmt::format(
         "the readings of {} are equal at all times, but of few values: they may be of the same GPU, whose energy then counts twice; if so, {}",
-        first(possible), remedy_of(before, more, possible.size())));
+        first(possible), remedy));
   }
   return shared;
 }

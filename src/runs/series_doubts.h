@@ -71,11 +71,12 @@ Reasons series_doubts(const Recording& recording, SeriesKeeper& series,
 Reasons possible_series_doubts(const Samples& samples, std::span<const std::string> names,
                                const SeriesRules& rules);
 
-// Sensors that are in two recordings.
+// Sensors that are in two recordings. Of two hosts, one was not recorded then.
 struct SharedSensors {
   Reasons reasons;
   std::vector<std::string> warnings;  // of those that may be
 };
-SharedSensors shared_sensors(std::span<const KeptSeries> before, std::span<const KeptSeries> more);
+SharedSensors shared_sensors(std::span<const KeptSeries> before, std::span<const KeptSeries> more,
+                             bool are_hosts = false);
 
 }  // namespace aggregate_power

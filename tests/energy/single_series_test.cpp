@@ -131,7 +131,7 @@ TEST(DoubtOfTurns, PassesOverOneGpu) {
       << "i % 7";
   EXPECT_NE(doubt_of_turns(turns({600, 80}, {0}, 0), true), "") << "load and idle";
   const std::vector<Sample> few = turns({600, 80}, {0}, 4);
-  EXPECT_EQ(doubt_of_turns(std::span(few).first(31), true), "");
+  EXPECT_EQ(doubt_of_turns(std::span(few).first(17), true), "");
   std::vector<Sample> pulses;  // every 2.3 s, which is no whole number of samples
   for (int i = 0; i < 200; ++i) {
     pulses.push_back({1e9 + i, std::fmod(i, 2.3) < 1.15 ? 600.0 : 100.0});

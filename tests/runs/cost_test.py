@@ -87,6 +87,43 @@ def constant(watts):
 HALF_PAST = (SIX + 1800, SEVEN + 1800)
 
 
+def test_units_of_values(folder):
+    """1 kWh: what a unit in the header makes of a number, and that an unknown one is refused."""
+    folder.recording(constant(1000))
+    folder.result(SIX, SEVEN)
+
+    def column(name, value):
+        folder.write("v.csv", f"time,{name}\n" + "".join(f"{iso(SIX + 3600 * i)},{value}\n" for i in range(3)))
+        return "v.csv"
+
+    for name, value in (("value", 0.2), ("value [EUR/kWh]", 0.2), ("value [EUR/MWh]", 200), ("value_eur_per_mwh", 200),
+                        ("value ($/MWh)", 200), ("Value [USD/kWh]", 0.2)):
+        near(0.2, folder.facility("--price", column(name, value), "--currency", "EUR")["cost"], name)
+    for name, value in (("value", 400), ("value [g/kWh]", 400), ("value [gCO2eq/kWh]", 400), ("value [kg/kWh]", 0.4),
+                        ("value [kgCO2/MWh]", 400), ("value [t/MWh]", 0.4), ("value [tCO2e/MWh]", 0.4), ("value_g_per_kwh", 400)):
+        near(400, folder.facility("--carbon", column(name, value))["carbon_gco2e"], name)
+    for option, names in (("--price", ("value [ct/kWh]", "value [cents/kWh]", "value [p/kWh]", "value [EUR/GJ]", "value [EUR]")),
+                          ("--carbon", ("value [lb/MWh]", "value [mg/kWh]", "value [kg]", "value [g/MJ]", "value [oz/kWh]"))):
+        for name in names:
+            folder.call("measure", "run.json", "gpu.csv", option, column(name, 3), status=2)
+            assert "has a unit that is not known" in folder.err, (name, folder.err)
+    for option in ("--price", "--carbon"):
+        for value in ("0.2 EUR/kWh", "20 ct/kWh", "0,2 EUR/kWh", "400 g/kWh", "200 EUR per MWh", "0.4 kg / kWh"):
+            folder.call("measure", "run.json", "gpu.csv", option, value, status=2)
+            assert "write the number alone" in folder.err, folder.err
+
+
+def test_digits_after_a_comma_are_no_other_column(folder):
+    folder.recording(constant(1000))
+    folder.result(SIX, SEVEN)
+    for header in ("time,value,note", "time,value,zone,note"):
+        folder.write("v.csv", header + "\n" + "".join(f"{iso(SIX + 3600 * i)},0,{2 + i}\n" for i in range(3)))
+        folder.call("measure", "run.json", "gpu.csv", "--price", "v.csv", status=2)
+        assert "may be a number with a decimal comma" in folder.err, folder.err
+    folder.write("v.csv", "time,value,hour\n" + "".join(f"{iso(SIX + 3600 * i)},0.{2 + i},{i}\n" for i in range(3)))
+    near(0.2, folder.facility("--price", "v.csv")["cost"])
+
+
 def test_the_hour_splits_exactly(folder):
     # 1800 W constant from 06:30 to 07:30: 0.5 kWh * 1.8 in each hour.
     folder.recording(constant(1800))

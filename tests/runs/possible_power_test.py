@@ -151,6 +151,35 @@ def test_units_in_the_names_of_metrics(folder):
         same(["power_column_missing"], folder.measure("--power-column", metric)["reasons"], metric)
 
 
+def test_a_proposed_unit_says_what_it_leads_to(folder):
+    """Tenths of watts are no unit of --power-unit: what the nearest one makes of them is said."""
+    folder.rows("power", lambda at, gpu: 10 * load(at) + 2000)
+    run = folder.measure()
+    assert "milliwatts? pass --power-unit mW if the GPU draws as little as 5.01 W" in run["details"], run["details"]
+    folder.rows("power", lambda at, gpu: 1000 * load(at))
+    assert "pass --power-unit mW)" in folder.measure()["details"]
+
+
+def test_longer_gaps_say_how_far_off_the_energy_may_be(folder):
+    """100 W between 300 W in a gap of 20 s: up to 20 s times 200 W more or less."""
+    rows = [f"{START + at},0,{load(at)}" for at in TIMES if not 20 < at < 40]
+    folder.write("gpu_metrics.csv", "timestamp,index,power.draw [W]\n" + "\n".join(rows) + "\n")
+    same(["sampling_gap_exceeded"], folder.measure()["reasons"])
+    found = [text for text in folder.measure("--max-sample-gap", 25)["warnings"] if "long_gaps" in text]
+    assert found and "may be off by up to 40" in found[0] and "(22 %)" in found[0], found
+    folder.rows("power.draw [W]", lambda at, gpu: load(at))
+    assert not [text for text in folder.measure("--max-sample-gap", 25)["warnings"] if "long_gaps" in text]
+
+
+def test_one_column_of_several_gpus_names_the_others(folder):
+    for names in (("gpu0_power_w", "gpu1_power_w"), ("GPU 0 Power [W]", "GPU 1 Power [W]"), ("power_gpu0", "power_gpu1")):
+        folder.write("gpu_metrics.csv", f"timestamp,{','.join(names)}\n" + "".join(f"{START + at},{load(at)},{load(at) + 50}\n" for at in TIMES))
+        run = folder.measure("--power-column", names[0])
+        same([], run["reasons"], run["details"])
+        assert any(f"one_of_several_gpus: '{names[0]}' is of one GPU, and '{names[1]}' are not counted" in text
+                   for text in run["warnings"]), run["warnings"]
+
+
 def test_single_readings_above_any_gpu(folder):
     for watts, at in ((3001, 30), (500_000, 30), (4000, 0), (4000, WINDOW)):
         folder.rows("power_w", lambda second, gpu: watts if (second, gpu) == (at, 1) else load(second) + gpu, gpus=2)
@@ -158,6 +187,17 @@ def test_single_readings_above_any_gpu(folder):
         assert "avg_power_w" not in folder.patch("--schema-version", 1, gpus=2)
     # Where no energy of the window depends on it.
     folder.rows("power_w", lambda second, gpu: 9000 if second in (-3, 63) else load(second))
+    goes_through(folder, 301 * 60)
+
+
+def test_nothing_is_not_measured(folder):
+    """0 W of all GPUs throughout, also as what is before a decimal comma; not 0 W of some, or before the load."""
+    for row in (lambda at, gpu: 0, lambda at, gpu: "0.00 W", lambda at, gpu: 0 if 0 <= at <= 60 else 90 + at % 4 * gpu):
+        folder.rows("power.draw [W]", row, gpus=2)
+        refuses(folder, "implausible_power", "all readings in the window are 0 W", gpus=2)
+    folder.rows("power [kW],note", lambda at, gpu: f"0,{load(at)}")
+    refuses(folder, "implausible_power", "a unit that leaves no digits")
+    folder.rows("power.draw [W]", lambda at, gpu: load(at) if 0 <= at <= 60 else 0)
     goes_through(folder, 301 * 60)
 
 

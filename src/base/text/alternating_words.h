@@ -31,7 +31,7 @@ std::optional<AlternatingWords> alternating_words(std::span<const std::vector<st
                                                   const MeasuredColumns& columns);
 
 // The same of a column of whole numbers, which may be measured: they go round in one order, as
-// those of hosts do. `is_sure`: through 9 rounds and 32 rows.
+// the numbers of hosts do. `is_sure`: through 9 rounds and 32 rows.
 struct NumbersInTurn {
   AlternatingWords numbers;
   bool is_sure = false;
