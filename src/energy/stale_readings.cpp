@@ -218,11 +218,12 @@ std::vector<Segment> lines_of(std::span<const Sample> samples, double digit_w) {
 // Ramps of a test have one slope, or the same up and down, and round numbers.
 bool have_slopes_of_their_own(std::span<const Segment> segments) {
   constexpr std::size_t kFewestSlopes = 2;
+  constexpr double kAlike = 0.2;  // stamps may be late
   std::vector<double> slopes;
   for (const Segment& segment : segments) {
     const double slope = std::abs(segment.slope);
     const bool is_new = std::ranges::none_of(
-        slopes, [&](double other) { return std::abs(slope - other) < 0.02 * other; });
+        slopes, [&](double other) { return std::abs(slope - other) < kAlike * other; });
     if (is_new) slopes.push_back(slope);
   }
   return slopes.size() >= kFewestSlopes;

@@ -307,7 +307,7 @@ std::string what_it_stated(const DeviceSeries& device, const Constant& constant,
   }
   // At a limit, the clock is what changes.
   const ValueRange clock = usual_range(device.clock_mhz);
-  if (!may_be_held && changes_much(clock)) {
+  if (!may_be_held && clock.least > 0 && changes_much(clock)) {
     return fmt::format("its clock went from {:g} to {:g} MHz", clock.least, clock.highest);
   }
   const ValueRange heat = usual_range(device.temperature_c);
