@@ -82,12 +82,13 @@ enum class GpuQuantity {
   temperature_c,
   utilization_pct,
   memory_used_mb,
-  // The others say what held the GPU back; results do not report them.
+  // The others say what held the GPU back, and whether it worked; results do not report them.
   power_limit_w,
   clock_reasons,  // NVML's bit mask of clocks event reasons
+  clock_mhz,      // of the multiprocessors
 };
 inline constexpr std::size_t kReportedQuantities = 3;  // the first ones
-inline constexpr std::size_t kGpuQuantities = 5;
+inline constexpr std::size_t kGpuQuantities = 6;
 using GpuQuantitySet = std::bitset<kGpuQuantities>;
 inline constexpr GpuQuantitySet kAllGpuQuantities = (1U << kGpuQuantities) - 1;
 

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -39,9 +42,17 @@ constexpr double kCoarse = 0.005;
 constexpr std::size_t kMostValues = 64;
 // What some copies add to readings, as a share of the highest one.
 constexpr double kDither = 0.002;
-constexpr double kClearlyApart = 0.02;  // of the highest reading
-constexpr double kWithinDither = 0.98;  // of the times
-constexpr double kClearMove = 4;        // of what they add, from sample to sample
+constexpr double kClearlyApart = 0.02;   // of the highest reading
+constexpr double kBeyondDither = 0.02;   // of the times
+constexpr double kClearMove = 4;         // of what they add, from sample to sample
+constexpr double kManyTimesApart = 100;  // of what they add, from low to high power
+constexpr double kFewestOfLevel = 5;
+constexpr double kNoMore = 2;       // is added at high power than at low power
+constexpr double kSameMoves = 0.7;  // what is added, as a share of how the power varies
+// Different GPUs in step differ by so much at least, as a share of their power. A sensor whose
+// steps are larger shows that only now and then.
+constexpr double kLeastApart = 0.003;
+constexpr double kSurelyApart = 5;  // times at which different GPUs would have differed
 
 bool is_whole(double watts) { return watts == std::floor(watts); }
 
@@ -76,23 +87,33 @@ struct Agreement {
       values.push_back(watts);
     }
   }
-  bool is_coarse() const {
+  double step_w() const {  // the least between two values
     std::vector<double> sorted = values;
     std::ranges::sort(sorted);
     double apart_w = std::numeric_limits<double>::infinity();
     for (std::size_t i = 1; i < sorted.size(); ++i) {
       apart_w = std::min(apart_w, sorted[i] - sorted[i - 1]);
     }
-    return apart_w > kCoarse * highest_w;
+    return apart_w;
   }
+  bool is_coarse() const { return step_w() > kCoarse * highest_w; }
   bool is_hopeless() const { return moves >= kEnoughToTell && equal_moves * 2 < moves; }
+  bool moves_much() const {
+    const bool is_long = times >= kFewestTimes && values.size() >= kFewestValues;
+    return is_long && (moves >= kFewestTimes || moves * kOneMoveIn >= times);  // no steps of a test
+  }
+  // Whether different GPUs would have shown it.
+  bool shows_differences() const {
+    const double share = std::min(1.0, kLeastApart * highest_w / step_w());
+    return static_cast<double>(moves) * share >= kSurelyApart;
+  }
   bool is_one_sensor() const {
-    if (times < kFewestTimes || values.size() < kFewestValues) return false;
-    if (moves < kFewestTimes && moves * kOneMoveIn < times) return false;  // steps of a test
-    if (equal == times) return true;
+    if (!moves_much()) return false;
+    if (equal == times) return shows_differences();
     return moves >= kFewestTimes && !is_coarse() &&
            static_cast<double>(equal_moves) >= kMostlyEqual * static_cast<double>(moves);
   }
+  bool may_be_one_sensor() const { return moves_much() && equal == times; }
   double range_w() const { return highest_w - least_w; }
 };
 
@@ -142,43 +163,103 @@ double median_of_moves(std::span<const double> values) {
   return quantile_of(std::move(moves), 0.5);
 }
 
-// Whether they are one sensor, to whose readings something small is added, different for each
-// device: much less than they move from sample to sample, on both sides, and zero on average. GPUs
-// in lock-step differ in their gains, and each has noise of its own.
-bool is_dithered(std::span<const Sample> few, std::span<const Sample> many) {
-  const double most_s = 0.5 * mean_interval_s(few);
+// The readings of two devices at the same times.
+struct Pairs {
   std::vector<double> watts;
-  std::vector<double> off_w;
+  std::vector<double> off_w;  // from the other's
   double highest_w = 0;
+};
+
+// Nullopt: too few, or clearly apart.
+std::optional<Pairs> close_pairs(std::span<const Sample> few, std::span<const Sample> many) {
+  const double most_s = 0.5 * mean_interval_s(few);
+  Pairs pairs;
   std::size_t at = 0;
   for (const Sample& sample : few) {
     at = nearest(many, at, sample.unix_s);
     if (std::abs(many[at].unix_s - sample.unix_s) > most_s) continue;
-    watts.push_back(sample.watts);
-    off_w.push_back(sample.watts - many[at].watts);
-    highest_w = std::max(highest_w, sample.watts);
-    const bool is_hopeless =
-        watts.size() == kEnoughToTell && std::ranges::count_if(off_w, [&](double w) {
-                                           return std::abs(w) > kClearlyApart * highest_w;
-                                         }) > 2;
-    if (is_hopeless) return false;
+    pairs.watts.push_back(sample.watts);
+    pairs.off_w.push_back(sample.watts - many[at].watts);
+    pairs.highest_w = std::max(pairs.highest_w, sample.watts);
+    if (pairs.watts.size() != kEnoughToTell) continue;
+    const auto apart = std::ranges::count_if(
+        pairs.off_w, [&](double w) { return std::abs(w) > kClearlyApart * pairs.highest_w; });
+    if (apart > 2) return std::nullopt;
   }
-  if (watts.size() < kFewestTimes) return false;
+  if (pairs.watts.size() < kFewestTimes) return std::nullopt;
+  return pairs;
+}
+
+// What is added to the readings of one level.
+struct Added {
+  double times = 0;
   double sum_w = 0;
-  double all_w = 0;
-  double above = 0, below = 0, within = 0;
-  for (const double w : off_w) {
-    sum_w += w;
-    all_w += std::abs(w);
+  double all_w = 0;  // without signs
+  double squares_w2 = 0;
+  double watts_sum = 0;
+  double watts_squares = 0;
+
+  void add(double watts, double off_w) {
+    ++times;
+    sum_w += off_w;
+    all_w += std::abs(off_w);
+    squares_w2 += off_w * off_w;
+    watts_sum += watts;
+    watts_squares += watts * watts;
+  }
+  double mean_w() const { return all_w / times; }
+  bool is_around_zero() const {
+    return std::abs(sum_w) <= std::max(0.25 * all_w, 3 * std::sqrt(squares_w2));
+  }
+  bool is_small() const {
+    const double mean = watts_sum / times;
+    return squares_w2 <= kSameMoves * kSameMoves * (watts_squares - times * mean * mean);
+  }
+};
+
+// Whether the same is added at low power and at high power, little of what the power varies by
+// there. GPUs in step differ by a share of their power, and at a limit each varies by itself.
+bool adds_the_same(const Pairs& pairs) {
+  const auto [least_w, most_w] = std::ranges::minmax(pairs.watts);
+  const double middle_w = (least_w + most_w) / 2;
+  Added low;
+  Added high;
+  for (std::size_t i = 0; i < pairs.watts.size(); ++i) {
+    (pairs.watts[i] < middle_w ? low : high).add(pairs.watts[i], pairs.off_w[i]);
+  }
+  if (low.times < kFewestOfLevel || high.times < kFewestOfLevel) return false;
+  return low.is_around_zero() && high.is_around_zero() && high.is_small() &&
+         high.mean_w() <= kNoMore * low.mean_w() &&
+         most_w - least_w >= kManyTimesApart * std::max(low.mean_w(), high.mean_w());
+}
+
+// Whether they are one sensor, to whose readings something small is added, different for each
+// device: much less than they move from sample to sample or between low and high power, on both
+// sides, and zero on average. GPUs in lock-step differ in their gains, and each has noise of its
+// own. Readings may differ by `digit_w` in any case.
+Sameness dithered(std::span<const Sample> few, std::span<const Sample> many, double digit_w) {
+  const std::optional<Pairs> pairs = close_pairs(few, many);
+  if (!pairs) return Sameness::none;
+  const double most_w = std::max(kDither * pairs->highest_w, digit_w);
+  Added added;
+  double above = 0, below = 0, beyond = 0;
+  for (std::size_t i = 0; i < pairs->off_w.size(); ++i) {
+    const double w = pairs->off_w[i];
+    added.add(pairs->watts[i], w);
     above += w > 0 ? 1 : 0;
     below += w < 0 ? 1 : 0;
-    within += std::abs(w) <= kDither * highest_w ? 1 : 0;
+    beyond += std::abs(w) > most_w ? 1 : 0;
   }
-  const double times = static_cast<double>(watts.size());
-  const bool is_around_zero =
-      std::min(above, below) >= 0.25 * (above + below) && std::abs(sum_w) <= 0.25 * all_w;
-  return all_w > 0 && is_around_zero && within >= kWithinDither * times &&
-         median_of_moves(watts) >= kClearMove * all_w / times;
+  const double differ = above + below;
+  const bool are_steps = 2 * beyond >= differ;  // of a coarse sensor
+  if (are_steps || std::min(above, below) < 0.25 * differ || !added.is_around_zero() ||
+      beyond > kBeyondDither * added.times) {
+    return Sameness::none;
+  }
+  const bool is_certain = median_of_moves(pairs->watts) >= kClearMove * added.mean_w() ||
+                          (beyond == 0 && adds_the_same(*pairs));
+  if (is_certain) return Sameness::certain;
+  return beyond == 0 && added.is_small() ? Sameness::possible : Sameness::none;
 }
 
 // Where both were recorded, give or take an interval.
@@ -188,13 +269,14 @@ Window common(std::span<const Sample> a, std::span<const Sample> b) {
 }
 
 // The devices of each sensor that has several, each as places in `devices`.
-std::vector<std::vector<std::size_t>> one_sensor_groups(std::span<const DeviceSeries> devices) {
+std::vector<std::vector<std::size_t>> one_sensor_groups(std::span<const DeviceSeries> devices,
+                                                        Sameness wanted) {
   std::vector<std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const bool is_long = devices[i].samples.size() >= kFewestTimes;
     const auto same = std::ranges::find_if(groups, [&](const std::vector<std::size_t>& group) {
-      return is_long && sameness(devices[group.front()].samples, devices[i].samples, false) ==
-                            Sameness::certain;
+      return is_long &&
+             sameness(devices[group.front()].samples, devices[i].samples, false) == wanted;
     });
     if (same == groups.end()) {
       groups.push_back({i});
@@ -205,8 +287,8 @@ std::vector<std::vector<std::size_t>> one_sensor_groups(std::span<const DeviceSe
   return groups;
 }
 
-std::string same_sensor_text(std::span<const DeviceSeries> devices) {
-  const auto groups = one_sensor_groups(devices);
+std::string same_sensor_text(std::span<const DeviceSeries> devices, Sameness wanted) {
+  const auto groups = one_sensor_groups(devices, wanted);
   if (groups.size() == devices.size()) return {};
   std::vector<std::string> found;
   std::vector<std::string> kept;
@@ -218,8 +300,12 @@ std::string same_sensor_text(std::span<const DeviceSeries> devices) {
     found.push_back(fmt::format("{}", fmt::join(names, ", ")));
   }
   return fmt::format(
-      "the readings of GPUs {} are the same at all times: they are of one sensor; {} keeps one of each",
-      fmt::join(found, ", and of GPUs "), gpus_option(kept));
+      "the readings of GPUs {} are the same at all times{}; {} keeps one of each",
+      fmt::join(found, ", and of GPUs "),
+      wanted == Sameness::certain
+          ? ": they are of one sensor"
+          : ", as far as steps that are this coarse show it: they may be of one sensor",
+      gpus_option(kept));
 }
 
 // The first of them, and how many more there are.
@@ -233,16 +319,31 @@ void add_all(Reason reason, const std::vector<std::string>& texts, Reasons& reas
 }
 
 // The readings of the window say it if there are enough; many more say no more.
-std::string several_gpus_text(const DeviceSeries& device, const SeriesRules& rules, bool is_only) {
+std::span<const Sample> telling_samples(const DeviceSeries& device, const SeriesRules& rules) {
   constexpr std::size_t kEnough = 64;
   constexpr std::size_t kMost = 1 << 13;
   std::span<const Sample> samples = samples_in(device.samples, rules.window);
   if (samples.size() < kEnough) samples = device.samples;
+  return samples.first(std::min(samples.size(), kMost));
+}
+
+std::string possibly_several_text(const DeviceSeries& device, const SeriesRules& rules) {
   SingleSeries series(rules.clock_offset_s);
-  series.take(samples.first(std::min(samples.size(), kMost)));
+  series.take(telling_samples(device, rules));
+  const std::string doubt = series.possible_doubt_of_device();
+  return doubt.empty() ? doubt
+                       : fmt::format("GPU {} has {}: it may be several GPUs",
+                                     printable(device.device), doubt);
+}
+
+std::string several_gpus_text(const DeviceSeries& device, const SeriesRules& rules, bool is_only) {
+  const std::span<const Sample> samples = telling_samples(device, rules);
+  SingleSeries series(rules.clock_offset_s);
+  series.take(samples);
   std::string doubt = series.doubt_of_device();
-  if (doubt.empty())
-    doubt = doubt_of_turns(samples.first(std::min(samples.size(), kMost)), is_only);
+  if (doubt.empty()) {
+    doubt = doubt_of_turns(samples, is_only, device.samples);
+  }
   if (doubt.empty()) return {};
   return fmt::format("GPU {} has {}: it seems to be several GPUs", printable(device.device), doubt);
 }
@@ -261,8 +362,14 @@ Sameness sameness(std::span<const Sample> a, std::span<const Sample> b, bool of_
   std::span<const Sample> many = samples_in(b, both);
   if (few.size() > many.size()) std::swap(few, many);
   if (few.size() < kFewestTimes) return Sameness::none;
-  if (agreement(few, many, 0).is_one_sensor()) return Sameness::certain;
-  if (is_dithered(few, many)) return Sameness::certain;
+  const Agreement exact = agreement(few, many, 0);
+  if (exact.is_one_sensor()) return Sameness::certain;
+  const Sameness noisy = dithered(few, many, 0);
+  if (noisy == Sameness::certain) return noisy;
+  const bool are_alike_whole = are_whole(few) && dithered(few, many, kRounded) == Sameness::certain;
+  if (noisy == Sameness::possible || are_alike_whole || exact.may_be_one_sensor()) {
+    return Sameness::possible;
+  }
   if (!of_two_recordings) return Sameness::none;
   const double apart_w = are_whole(few) == are_whole(many) ? kTenthOfWatt : kRounded;
   const Agreement found = agreement(few, many, apart_w);
@@ -273,16 +380,33 @@ Sameness sameness(std::span<const Sample> a, std::span<const Sample> b, bool of_
 }
 
 Reasons possible_series_reasons(std::span<const DeviceSeries> devices, const SeriesRules& rules) {
+  std::vector<std::string> several;
   std::vector<std::string> held;
-  for (const DeviceSeries& device : devices) {
-    const auto found_s = energy::possible_hold_s(device.samples, rules.max_sample_gap_s);
-    if (!found_s) continue;
-    held.push_back(
-        fmt::format("GPU {} reads the same for {:.3g} s", printable(device.device), *found_s));
+  std::vector<std::string> stuck;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (std::string text = possibly_several_text(devices[i], rules); !text.empty()) {
+      several.push_back(std::move(text));
+    }
+    const std::string name = printable(devices[i].device);
+    if (const auto found_s =
+            energy::possible_hold_s(devices[i].samples, rules.max_sample_gap_s, rules.window)) {
+      held.push_back(fmt::format("GPU {} reads the same for {:.3g} s", name, *found_s));
+    }
+    if (const auto found_s = energy::possible_lines_s(devices[i].samples, rules.max_sample_gap_s)) {
+      held.push_back(
+          fmt::format("the readings of GPU {} are on lines of about {:.3g} s", name, *found_s));
+    }
+    if (std::string text = energy::possibly_stuck_text(devices, i, rules); !text.empty()) {
+      stuck.push_back(std::move(text));
+    }
   }
   Reasons reasons;
-  if (2 * held.size() < devices.size()) return reasons;
-  add_all(Reason::readings_repeat, held, reasons);
+  add_all(Reason::several_gpus_in_one_series, several, reasons);
+  if (std::string text = same_sensor_text(devices, Sameness::possible); !text.empty()) {
+    reasons.add(Reason::same_sensor, std::move(text));
+  }
+  if (2 * held.size() >= devices.size()) add_all(Reason::readings_repeat, held, reasons);
+  add_all(Reason::stuck_sensor, stuck, reasons);
   return reasons;
 }
 
@@ -300,7 +424,7 @@ Reasons series_reasons(std::span<const DeviceSeries> devices, const SeriesRules&
   }
   Reasons reasons;
   add_all(Reason::several_gpus_in_one_series, several, reasons);
-  if (std::string text = same_sensor_text(devices); !text.empty()) {
+  if (std::string text = same_sensor_text(devices, Sameness::certain); !text.empty()) {
     reasons.add(Reason::same_sensor, std::move(text));
   }
   if (std::string text = energy::total_text(devices); !text.empty()) {

@@ -20,14 +20,17 @@ using energy::SeriesRules;
 //
 // * several_gpus_in_one_series: SingleSeries has a doubt of a device.
 // * same_sensor: devices whose readings are equal at all their common times, at least 20, with at
-//   least 5 values; not steps between a few plateaus. Of sensors that are not coarse, 9 in 10 moves
-//   suffice, and so do readings that differ by 0.2 % at most, to both sides, and move much more. Or
-//   a device is the total of others, see total_text().
+//   least 5 values; not steps between a few plateaus, and not steps so coarse that GPUs 0.3 % apart
+//   would have differed less than 5 times. Of sensors that are not coarse, 9 in 10 moves suffice,
+//   and so do readings that differ by 0.2 % at most, to both sides, and move much more, or differ
+//   by the same at low and at high power. Or a device is the total of others, see total_text().
 // * readings_repeat: see stale_text().
 // * stuck_sensor: see stuck_text().
 Reasons series_reasons(std::span<const DeviceSeries> devices, const SeriesRules& rules);
 
-// What may be wrong and is no reason to refuse: readings_repeat, see possible_hold_s().
+// What may be wrong and is no reason to refuse: readings_repeat, see possible_hold_s() and
+// possible_lines_s(); several_gpus_in_one_series of rows in groups; same_sensor of sensors whose
+// steps are too coarse, or whose power hardly varies; stuck_sensor, see possibly_stuck_text().
 Reasons possible_series_reasons(std::span<const DeviceSeries> devices, const SeriesRules& rules);
 
 // ---- The parts
@@ -38,7 +41,7 @@ Reasons possible_series_reasons(std::span<const DeviceSeries> devices, const Ser
 // or within 1 W if one recorder rounds to whole watts.
 enum class Sameness {
   none,
-  possible,  // of two recordings: equal at all times, but of less than 5 values
+  possible,  // equal at all times, but in coarse steps, or, of two recordings, of few values
   certain,
 };
 Sameness sameness(std::span<const Sample> a, std::span<const Sample> b, bool of_two_recordings);

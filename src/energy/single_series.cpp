@@ -28,12 +28,16 @@ constexpr double kOtherPower = 0.002;  // of the power
 // The groups of several GPUs have one size, and each GPU has its place in them and a power of its
 // own. One GPU that is asked several times at once has neither.
 constexpr double kOneSize = 0.8;         // of the groups
-constexpr double kOwnPower = 4;          // standard errors from the mean of the groups
+constexpr double kOwnPower = 3.5;        // standard errors from the mean of the groups
 constexpr double kClearlyOther = 0.012;  // of the power, from row to row within a group
 constexpr double kOwnCourse = 0.35;      // correlation with the group before
 constexpr double kAsFarApart = 0.7;      // of the steps from group to group
 constexpr double kOften = 0.45;
 constexpr std::uint64_t kFewestGroups = 5;
+// Several GPUs that rest differ from each other by the same each time, and by more than any of them
+// changes from one group to the next.
+constexpr double kMuchMore = 4;
+constexpr std::size_t kLongRest = 8;  // groups; half as many where they are clearly apart
 // So many times with several readings are an accident.
 constexpr std::uint64_t kFewTimes = 3;
 constexpr std::uint64_t kOneTimeIn = 5;
@@ -55,6 +59,11 @@ constexpr double kLoadAndIdle = 1;
 constexpr double kLeastRoundS = 0.5;  // a computer's clock ticks are shorter
 constexpr double kClearPhase = 0.5;   // of the longest interval in a round
 constexpr double kAsMuch = 0.7;
+constexpr double kFarLower = 0.8;  // of the lowest level
+constexpr double kNearLeast = 1.25;
+constexpr std::size_t kFewestAtRest = 6;
+constexpr double kOneLevel = 0.0075;    // of the power
+constexpr double kVisibleLevel = 0.03;  // a difference that must have shown
 
 // Numbers that belong to one place in each round.
 struct Places {
@@ -111,9 +120,42 @@ bool have_phases(std::span<const double> intervals_s, std::size_t round) {
          places.stay_apart(kClearRhythm * mean_number(intervals_s));
 }
 
+// The longest stretch of samples below `most_w`.
+std::vector<double> longest_below(std::span<const Sample> samples, double most_w) {
+  std::vector<double> longest;
+  std::vector<double> current;
+  for (const Sample& sample : samples) {
+    if (sample.watts >= most_w) current.clear();
+    if (sample.watts < most_w) current.push_back(sample.watts);
+    if (current.size() > longest.size()) longest = current;
+  }
+  return longest;
+}
+
+// Whether all places of a round have one level at rest, as far as the noise shows it.
+bool rest_alike(std::span<const Sample> all, const Places& at_work) {
+  const std::size_t round = at_work.means.size();
+  if (all.empty()) return false;
+  const double least_read_w = std::ranges::min(all, {}, &Sample::watts).watts;
+  const std::vector<double> rest_w = longest_below(
+      all, std::min(kFarLower * std::ranges::min(at_work.means), kNearLeast * least_read_w));
+  if (rest_w.size() < std::max(kFewestAtRest, 2 * round)) return false;
+  const Places rest = places_in(rest_w, round);
+  const double mean_w = mean_number(rest_w);
+  const auto [least_w, most_w] = std::ranges::minmax(rest.means);
+  if (most_w - least_w <= kOneLevel * mean_w) return true;
+  double apart_w = 0;
+  for (const double place_w : rest.means) apart_w += std::abs(place_w - mean_w);
+  const double rows = static_cast<double>(rest_w.size()) / static_cast<double>(round);
+  const double by_chance_w = 1.5 * rest.spread / std::sqrt(rows);
+  return apart_w / static_cast<double>(round) <= by_chance_w &&
+         by_chance_w <= kVisibleLevel * mean_w;
+}
+
 }  // namespace
 
-std::string doubt_of_turns(std::span<const Sample> samples, bool is_only) {
+std::string doubt_of_turns(std::span<const Sample> samples, bool is_only,
+                           std::span<const Sample> all) {
   std::vector<double> watts;
   std::vector<double> intervals_s;
   for (const Sample& sample : samples) watts.push_back(sample.watts);
@@ -130,8 +172,9 @@ std::string doubt_of_turns(std::span<const Sample> samples, bool is_only) {
     const bool is_pattern = values < kFewestValuesInTurn || values <= 2 * round;
     const bool must_be_far = round > 3 || watts.size() < kManyInTurn;
     const double least = must_be_far ? kFarLevels : kClearLevels;
-    if ((!is_pattern && places.stay_apart(least * mean_w)) ||
-        (round == 2 && places.stay_apart(kLoadAndIdle * mean_w))) {
+    const bool have_levels = (!is_pattern && places.stay_apart(least * mean_w)) ||
+                             (round == 2 && places.stay_apart(kLoadAndIdle * mean_w));
+    if (have_levels && !rest_alike(all, places)) {
       return fmt::format("the power of {} rows before in each row, and not that of the row before",
                          round);
     }
@@ -232,12 +275,16 @@ void Groups::finish() {
     double sum_w = 0;
     for (std::size_t i = 0; i < size_; ++i) sum_w += watts_[i];
     const double mean_w = sum_w / static_cast<double>(size_);
+    note_rest(mean_w);
     for (std::size_t i = 0; i < size_; ++i) {
       const double off_w = watts_[i] - mean_w;
-      places_[i].add(off_w);
       in_course_ += off_w * off_w_[i];
+      squares_ += off_w * off_w;
       off_w_[i] = off_w;
     }
+    mean_w_ = mean_w;
+    size_before_ = size_;
+    kept_w_.emplace_back(watts_.begin(), watts_.begin() + static_cast<std::ptrdiff_t>(size_));
     for (std::size_t i = 1; i < size_; ++i) {
       within_.add(std::abs(watts_[i] - watts_[i - 1]));
       power_.add(watts_[i]);
@@ -249,19 +296,54 @@ void Groups::finish() {
   size_ = 0;
 }
 
-bool Groups::are_of_several() {
-  finish();
-  if (groups_ < kFewestGroups) return true;  // too few to tell
-  const std::uint64_t usual = *std::ranges::max_element(of_size_);
-  if (static_cast<double>(usual) < kOneSize * static_cast<double>(groups_)) return false;
-  const bool have_own_power = std::ranges::any_of(places_, [](const Moments& place) {
+// Compares the group with the one before.
+void Groups::note_rest(double mean_w) {
+  double off_w = 0;
+  double changed_w = std::abs(mean_w - mean_w_);
+  for (std::size_t i = 0; i < size_; ++i) {
+    const double own_w = watts_[i] - mean_w;
+    off_w = std::max(off_w, std::abs(own_w));
+    changed_w = std::max(changed_w, std::abs(own_w - off_w_[i]));
+  }
+  const bool is_at_rest =
+      size_ == size_before_ && off_w > kOtherPower * mean_w && off_w >= kMuchMore * changed_w;
+  at_rest_ = is_at_rest ? at_rest_ + 1 : 0;
+  const bool is_clear = off_w > kClearlyOther * mean_w;
+  longest_at_rest_ = std::max(longest_at_rest_, (is_clear ? 2 : 1) * at_rest_);
+}
+
+// Whether the power at one place in the groups is off the groups' mean, among the groups of low or
+// of high power: GPUs differ at idle, at work, or both.
+bool Groups::have_own_power() const {
+  std::vector<double> means_w;
+  for (const std::vector<double>& group : kept_w_) means_w.push_back(mean_number(group));
+  const auto [least_w, most_w] = std::ranges::minmax(means_w);
+  const double middle_w = (least_w + most_w) / 2;
+  std::array<Moments, 3 * kMost> places;  // of low groups, of high ones, of all
+  for (std::size_t i = 0; i < kept_w_.size(); ++i) {
+    for (std::size_t j = 0; j < kept_w_[i].size(); ++j) {
+      const double off_w = kept_w_[i][j] - means_w[i];
+      places[j + (means_w[i] < middle_w ? 0 : kMost)].add(off_w);
+      places[j + 2 * kMost].add(off_w);
+    }
+  }
+  return std::ranges::any_of(places, [](const Moments& place) {
     return place.count >= kFewestGroups &&
            std::abs(place.mean()) > kOwnPower * place.standard_error();
   });
-  double squares = 0;
-  for (const Moments& place : places_) squares += place.squares;
-  const bool have_own_course = in_course_ > kOwnCourse * squares;
-  return have_own_power || have_own_course ||
+}
+
+bool Groups::have_one_size() const {
+  const std::uint64_t usual = *std::ranges::max_element(of_size_);
+  return static_cast<double>(usual) >= kOneSize * static_cast<double>(groups_);
+}
+
+bool Groups::are_of_several() {
+  finish();
+  if (groups_ < kFewestGroups) return true;  // too few to tell
+  if (!have_one_size()) return false;
+  const bool have_own_course = in_course_ > kOwnCourse * squares_;
+  return longest_at_rest_ >= kLongRest || have_own_power() || have_own_course ||
          (within_.mean() >= kClearlyOther * power_.mean() &&
           static_cast<double>(as_far_apart_) >= kOften * static_cast<double>(groups_));
 }
@@ -319,14 +401,23 @@ std::string SingleSeries::doubt_of_device() const {
         "{} in groups of {}, and the power of a row is that of {} rows before, not that of the row before",
         differing * 2 > times_ ? "several readings at one time" : "rows", rows, rows);
   }
-  const bool is_soon = short_pairs_ >= kFewTimes && short_steps_ * 2 > short_pairs_;
   Groups groups = groups_;
-  if (is_soon && come_in_groups() && !are_stamps_coarse() && groups.are_of_several()) {
-    return fmt::format(
-        "rows in groups: {} of its readings come within {} ms of the one before, and {} of them with another power",
-        short_pairs_, kSoonS * 1000, short_steps_);
-  }
-  return {};
+  return differ_within_groups() && groups.are_of_several() ? groups_text() : std::string();
+}
+
+std::string SingleSeries::possible_doubt_of_device() const {
+  return differ_within_groups() && groups_.have_one_size() ? groups_text() : std::string();
+}
+
+bool SingleSeries::differ_within_groups() const {
+  const bool is_soon = short_pairs_ >= kFewTimes && short_steps_ * 2 > short_pairs_;
+  return is_soon && come_in_groups() && !are_stamps_coarse();
+}
+
+std::string SingleSeries::groups_text() const {
+  return fmt::format(
+      "rows in groups: {} of its readings come within {} ms of the one before, and {} of them with another power",
+      short_pairs_, kSoonS * 1000, short_steps_);
 }
 
 }  // namespace aggregate_power

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "aggregate_power/sample.h"
 
@@ -33,13 +34,18 @@ class Alternation {
 // next row's, or it comes at its own phase and its power differs from the next row's as much as
 // rounds do. At least 9 rounds.
 // `is_only`: the recording has no other device; else the phases are its recorder's.
-std::string doubt_of_turns(std::span<const Sample> samples, bool is_only);
+// `all`: of the recording, which `samples` are a part of. Where the power is far lower and the same
+// in each row, one GPU's load was in step with its recorder, and the levels are no doubt.
+std::string doubt_of_turns(std::span<const Sample> samples, bool is_only,
+                           std::span<const Sample> all = {});
 // Rows that follow each other within milliseconds.
 class Groups {
  public:
   void add(double unix_s, double watts);
   // Whether each place in a group is another GPU's; true if there are too few to tell.
   bool are_of_several();
+  // Whether most groups have as many rows.
+  bool have_one_size() const;
 
  private:
   static constexpr std::size_t kMost = 16;
@@ -58,6 +64,8 @@ class Groups {
   };
 
   void finish();
+  void note_rest(double mean_w);
+  bool have_own_power() const;
 
   std::size_t size_ = 0;  // of the last group
   double last_unix_s_ = 0;
@@ -65,10 +73,15 @@ class Groups {
   std::array<double, kMost> watts_ = {};  // of the last group
   std::uint64_t groups_ = 0;              // of 2 rows or more
   std::array<std::uint64_t, kMost + 1> of_size_ = {};
-  std::array<Moments, kMost> places_;     // from the group's mean
-  std::array<double, kMost> off_w_ = {};  // the last ones of those
-  double in_course_ = 0;                  // sum of products of each with the one before
-  Moments within_;                        // from row to row
+  std::array<double, kMost> off_w_ = {};  // from the group's mean, the last ones
+  double mean_w_ = 0;                     // of the group before
+  std::size_t size_before_ = 0;
+  std::size_t at_rest_ = 0;  // groups in a row that are as the one before
+  std::size_t longest_at_rest_ = 0;
+  std::vector<std::vector<double>> kept_w_;  // the groups
+  double in_course_ = 0;                     // sum of products of each with the one before
+  double squares_ = 0;                       // of them
+  Moments within_;                           // from row to row
   std::uint64_t as_far_apart_ = 0;  // groups whose first rows differ as much as two groups' do
   Moments power_;
 };
@@ -93,6 +106,9 @@ class SingleSeries {
   // The same for the samples of one device. One that is polled faster than its stamps tell apart
   // has several readings at a time, and a load may repeat itself: both are no doubt.
   std::string doubt_of_device() const;
+  // The same where the rows are those of several GPUs whose power is alike, or of one that is asked
+  // several times at once.
+  std::string possible_doubt_of_device() const;
 
  private:
   void take_stamp(double unix_s);
@@ -100,6 +116,8 @@ class SingleSeries {
   void take_time(double unix_s);
   void finish_stamp();
   bool come_in_groups() const;
+  bool differ_within_groups() const;
+  std::string groups_text() const;
   bool are_stamps_coarse() const;
 
   double clock_offset_s_;

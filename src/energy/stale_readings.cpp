@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -81,17 +82,6 @@ std::size_t returns_to_idle(std::span<const Hold> holds) {
   return static_cast<std::size_t>(std::ranges::count(holds, least_w, &Hold::watts)) - 1;
 }
 
-// Whether most changes are of the last digit: then a rounded value wavers, or drifts.
-bool are_last_digits(std::span<const Hold> holds) {
-  constexpr double kLastDigit = 0.1;  // of the highest value, at most
-  const std::vector<double> steps_w = steps_between(holds);
-  const double least_w = std::ranges::min(steps_w);
-  if (least_w > kLastDigit * std::ranges::max(holds, {}, &Hold::watts).watts) return false;
-  const auto small =
-      std::ranges::count_if(steps_w, [&](double step_w) { return step_w < 1.5 * least_w; });
-  return 2 * static_cast<std::size_t>(small) > steps_w.size();
-}
-
 bool is_multiple(double watts, double of_w) {
   return std::abs(std::remainder(watts, of_w)) < 1e-6 * std::max(1.0, of_w);
 }
@@ -105,14 +95,67 @@ double resolution_w(std::span<const Sample> samples) {
   return 0.001;
 }
 
+// Whether all steps are multiples of the least one, as far as the readings' digits show it.
+bool are_multiples(std::span<const double> steps_w, double least_w, double digit_w) {
+  constexpr double kClearDigits = 10;
+  const double error_w = least_w < kClearDigits * digit_w ? 0 : 1.01 * digit_w;
+  return std::ranges::all_of(steps_w, [&](double step_w) {
+    const double times = std::max(1.0, std::round(step_w / least_w));
+    return std::abs(step_w - times * least_w) <= times * error_w + 1e-6;
+  });
+}
+
+// Whether most changes are of the last digit: then a rounded value wavers, or drifts. Of a few,
+// most may be alike by chance.
+bool are_last_digits(std::span<const Hold> holds, double digit_w) {
+  constexpr double kLastDigit = 0.1;  // of the highest value, at most
+  constexpr std::size_t kFewSteps = 6;
+  const std::vector<double> steps_w = steps_between(holds);
+  const double least_w = std::ranges::min(steps_w);
+  if (least_w > kLastDigit * std::ranges::max(holds, {}, &Hold::watts).watts) return false;
+  if (steps_w.size() <= kFewSteps && !are_multiples(steps_w, least_w, digit_w)) return false;
+  const auto small =
+      std::ranges::count_if(steps_w, [&](double step_w) { return step_w < 1.5 * least_w; });
+  return 2 * static_cast<std::size_t>(small) > steps_w.size();
+}
+
 // Levels of a test are round numbers.
 bool are_levels(std::span<const Hold> holds, double digit_w) {
-  constexpr double kMostRound = 0.4;
+  constexpr std::size_t kManyValues = 8;
   const double round_w = digit_w >= 1 ? 5 : 0.5;
   const std::vector<double> values = different_values(holds);
+  // One in five is round by chance.
+  const double most_round = values.size() < kManyValues ? 0.7 : 0.5;
   const auto round_values =
       std::ranges::count_if(values, [&](double watts) { return is_multiple(watts, round_w); });
-  return static_cast<double>(round_values) > kMostRound * static_cast<double>(values.size());
+  return static_cast<double>(round_values) > most_round * static_cast<double>(values.size());
+}
+
+// Whether values change at multiples of a time that is many samples long.
+bool change_regularly(std::span<const Hold> holds, double step_s) {
+  constexpr std::size_t kFewestChanges = 3;
+  constexpr double kManySamples = 10;
+  if (holds.size() <= kFewestChanges) return false;
+  std::vector<double> between_s;
+  for (std::size_t i = 2; i < holds.size(); ++i) {
+    between_s.push_back(holds[i].first_unix_s - holds[i - 1].first_unix_s);
+  }
+  const double least_s = std::ranges::min(between_s);
+  return least_s >= kManySamples * step_s && std::ranges::all_of(between_s, [&](double s) {
+           return std::abs(s - least_s * std::round(s / least_s)) <= 1.1 * step_s;
+         });
+}
+
+// Whether the power rises at the window's start and falls at its end, and nowhere else.
+bool change_at_edges(std::span<const Hold> holds, Window window, double step_s) {
+  constexpr double kSoonS = 1;
+  const double most_s = 1.5 * step_s + kSoonS;
+  for (std::size_t i = 1; i < holds.size(); ++i) {
+    const double edge_s =
+        holds[i].watts > holds[i - 1].watts ? window.start_unix_s : window.end_unix_s;
+    if (!(std::abs(holds[i].first_unix_s - edge_s) <= most_s)) return false;
+  }
+  return true;
 }
 
 // The mean time for which values are held, without the first and the last one; nullopt: many of
@@ -133,41 +176,41 @@ std::optional<double> slow_hold_s(std::span<const Hold> holds, double step_s, do
 
 // ---- Lines
 
-// Consecutive samples on one line that is not level.
+// Consecutive samples on one line, as far as the readings' digits show it.
 struct Segment {
-  double first_unix_s;
-  double last_unix_s;
-  double slope;
+  std::size_t first;
+  std::size_t last;
+  double slope;     // in W/s
+  double height_w;  // between its ends
+  double length_s;
 };
 
-struct Lines {
-  std::vector<Segment> segments;
-  std::size_t on_lines = 0;  // samples, of those at which the power moves
-  std::size_t bends = 0;     // the others of them
-};
-
-Lines lines_of(std::span<const Sample> samples) {
+// The longest such segment from a sample on.
+Segment segment_at(std::span<const Sample> samples, std::size_t first, double digit_w) {
   constexpr double kStampS = 1e-3;  // as coarse as stamps may be
-  const double digit_w = resolution_w(samples);
-  Lines lines;
-  bool is_inside = false;
-  for (std::size_t i = 1; i + 1 < samples.size(); ++i) {
-    const Sample& a = samples[i - 1];
-    const Sample& b = samples[i + 1];
-    const double apart_s = b.unix_s - a.unix_s;
-    if (apart_s <= 0) return {};
-    const double slope = (b.watts - a.watts) / apart_s;
-    const double off_w = samples[i].watts - a.watts - slope * (samples[i].unix_s - a.unix_s);
-    const double most_w = 1.01 * digit_w + kStampS * std::abs(slope);
-    const bool moves = std::abs(b.watts - a.watts) > 4 * most_w || std::abs(off_w) > 4 * most_w;
-    const bool is_on_line = std::abs(off_w) <= most_w;
-    lines.on_lines += moves && is_on_line ? 1 : 0;
-    lines.bends += is_on_line ? 0 : 1;
-    if (is_on_line && moves) {
-      if (!is_inside) lines.segments.push_back({a.unix_s, b.unix_s, slope});
-      lines.segments.back().last_unix_s = b.unix_s;
-    }
-    is_inside = is_on_line && moves;
+  double least = -std::numeric_limits<double>::infinity();
+  double most = std::numeric_limits<double>::infinity();
+  Segment segment{first, first, 0, 0, 0};
+  const Sample& start = samples[first];
+  for (std::size_t i = first + 1; i < samples.size(); ++i) {
+    const double length_s = samples[i].unix_s - start.unix_s;
+    if (length_s <= 0) break;
+    const double rise_w = samples[i].watts - start.watts;
+    const double error =
+        1.01 * digit_w / length_s + kStampS * std::abs(rise_w / length_s) / length_s;
+    least = std::max(least, rise_w / length_s - error);
+    most = std::min(most, rise_w / length_s + error);
+    if (least > most) break;
+    segment = {first, i, rise_w / length_s, std::abs(rise_w), length_s};
+  }
+  return segment;
+}
+
+// The samples as lines that follow each other, each from the end of the one before.
+std::vector<Segment> lines_of(std::span<const Sample> samples, double digit_w) {
+  std::vector<Segment> lines;
+  for (std::size_t i = 0; i + 1 < samples.size(); i = std::max(i + 1, lines.back().last)) {
+    lines.push_back(segment_at(samples, i, digit_w));
   }
   return lines;
 }
@@ -175,14 +218,45 @@ Lines lines_of(std::span<const Sample> samples) {
 // Ramps of a test have one slope, or the same up and down, and round numbers.
 bool have_slopes_of_their_own(std::span<const Segment> segments) {
   constexpr std::size_t kFewestSlopes = 2;
+  constexpr double kAlike = 0.2;  // stamps may be late
   std::vector<double> slopes;
   for (const Segment& segment : segments) {
     const double slope = std::abs(segment.slope);
     const bool is_new = std::ranges::none_of(
-        slopes, [&](double other) { return std::abs(slope - other) < 0.02 * other; });
+        slopes, [&](double other) { return std::abs(slope - other) < kAlike * other; });
     if (is_new) slopes.push_back(slope);
   }
   return slopes.size() >= kFewestSlopes;
+}
+
+// The middle length of the lines that rise or fall by `least_digits` or more, see interpolated_s().
+std::optional<double> line_length_s(std::span<const Sample> samples, double max_gap_s,
+                                    double least_digits) {
+  constexpr std::size_t kFewestOnLines = 10;
+  constexpr std::size_t kFewestOfLine = 5;
+  constexpr double kMostlyLines = 0.6;
+  if (samples.size() < kFewestOnLines) return std::nullopt;
+  const double digit_w = resolution_w(samples);
+  std::vector<Segment> steep;
+  std::vector<double> lengths_s;
+  std::size_t on_lines = 0;
+  std::size_t on_steep = 0;
+  for (const Segment& line : lines_of(samples, digit_w)) {
+    const std::size_t steps = line.last - line.first;
+    if (steps + 1 < kFewestOfLine || line.length_s <= max_gap_s) continue;
+    on_lines += steps;
+    if (line.height_w < least_digits * digit_w) continue;
+    on_steep += steps;
+    steep.push_back(line);
+    lengths_s.push_back(line.length_s);
+  }
+  const bool are_mostly_lines =
+      static_cast<double>(on_lines) >= kMostlyLines * static_cast<double>(samples.size());
+  if (on_steep < kFewestOnLines || !are_mostly_lines || !have_slopes_of_their_own(steep) ||
+      are_levels(holds_of(samples), digit_w)) {
+    return std::nullopt;
+  }
+  return middle_of(std::move(lengths_s));
 }
 
 }  // namespace
@@ -193,7 +267,7 @@ std::optional<double> refresh_s(std::span<const Sample> samples) {
   const std::vector<Hold> holds = holds_of(samples);
   if (holds.size() < 4 || !hold_values(holds, samples.size())) return std::nullopt;
   if (different_values(holds).size() < std::min(holds.size(), kFewestFresh)) return std::nullopt;
-  if (are_last_digits(holds)) return std::nullopt;
+  if (are_last_digits(holds, resolution_w(samples))) return std::nullopt;
   const double step_s = usual_step_s(samples);
   std::vector<double> between_s;
   for (std::size_t i = 2; i < holds.size(); ++i) {
@@ -232,7 +306,8 @@ std::optional<double> mean_hold_s(std::span<const Sample> samples, double max_ga
   return slow_hold_s(holds, usual_step_s(samples), max_gap_s);
 }
 
-std::optional<double> possible_hold_s(std::span<const Sample> all, double max_gap_s) {
+std::optional<double> possible_hold_s(std::span<const Sample> all, double max_gap_s,
+                                      Window window) {
   constexpr std::size_t kFewestSamples = 20;
   const std::vector<Sample> samples = one_of_each_time(all);
   if (samples.size() < kFewestSamples) return std::nullopt;
@@ -240,32 +315,25 @@ std::optional<double> possible_hold_s(std::span<const Sample> all, double max_ga
   const double digit_w = resolution_w(samples);
   const double length_s = samples.back().unix_s - samples.front().unix_s;
   if (are_levels(holds, digit_w) || samples.front().watts <= 0) return std::nullopt;
+  if (holds.size() > 1 && change_at_edges(holds, window, usual_step_s(samples))) {
+    return std::nullopt;
+  }
   const double mean_s = length_s / static_cast<double>(holds.size());
   if (mean_s <= max_gap_s || (holds.size() == 1 && digit_w >= 1)) return std::nullopt;
-  if (holds.size() > 2 && are_last_digits(holds)) return std::nullopt;
+  if (holds.size() > 2 && are_last_digits(holds, digit_w) &&
+      !change_regularly(holds, usual_step_s(samples))) {
+    return std::nullopt;
+  }
   return holds.size() > 2 ? slow_hold_s(holds, usual_step_s(samples), max_gap_s) : mean_s;
 }
 
 std::optional<double> interpolated_s(std::span<const Sample> samples, double max_gap_s) {
-  constexpr std::size_t kFewestOnLines = 10;
-  constexpr std::size_t kFewestSegments = 2;
-  constexpr double kMostlyLines = 0.6;
-  if (samples.size() < kFewestOnLines) return std::nullopt;
-  const Lines lines = lines_of(samples);
-  const double on_lines = static_cast<double>(lines.on_lines);
-  if (lines.on_lines < kFewestOnLines || lines.segments.size() < kFewestSegments ||
-      on_lines < kMostlyLines * static_cast<double>(lines.on_lines + lines.bends) ||
-      !have_slopes_of_their_own(lines.segments) ||
-      are_levels(holds_of(samples), resolution_w(samples))) {
-    return std::nullopt;
-  }
-  std::vector<double> lengths_s;
-  for (const Segment& segment : lines.segments) {
-    lengths_s.push_back(segment.last_unix_s - segment.first_unix_s);
-  }
-  const double length_s = middle_of(std::move(lengths_s));
-  if (length_s <= max_gap_s) return std::nullopt;
-  return length_s;
+  return line_length_s(samples, max_gap_s, 20);
+}
+
+std::optional<double> possible_lines_s(std::span<const Sample> samples, double max_gap_s) {
+  constexpr double kClearlyLonger = 2;
+  return line_length_s(one_of_each_time(samples), kClearlyLonger * max_gap_s, 8);
 }
 
 std::string stale_text(std::span<const Sample> all, double max_gap_s) {

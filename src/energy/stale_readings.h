@@ -24,12 +24,19 @@ std::optional<double> refresh_s(std::span<const Sample> samples);
 std::optional<double> mean_hold_s(std::span<const Sample> samples, double max_gap_s);
 
 // The same where few values show it, so that they may also be levels of a test: one with decimals,
-// or two. A reason to ask, and none to refuse.
-std::optional<double> possible_hold_s(std::span<const Sample> samples, double max_gap_s);
+// or two. A reason to ask, and none to refuse. Not where the power changes at the edges of the
+// window only: that is a load.
+std::optional<double> possible_hold_s(std::span<const Sample> samples, double max_gap_s,
+                                      Window window = kAlways);
 
-// The mean time between the readings that have all others on straight lines between them, in both
-// directions and with several slopes; nullopt: they are not, or closer than `max_gap_s`.
+// The usual time between the readings that have all others on straight lines between them; nullopt:
+// they are not, or closer than `max_gap_s`. Of the samples, 6 in 10 are on lines of 5 or more, with
+// two slopes at least, that rise or fall by 20 of the readings' last digits: no noise is on a line.
 std::optional<double> interpolated_s(std::span<const Sample> samples, double max_gap_s);
+
+// The same where they rise or fall by 8 digits, and are twice as long. A reason to ask, and none to
+// refuse.
+std::optional<double> possible_lines_s(std::span<const Sample> samples, double max_gap_s);
 
 // Why the readings are older than `max_gap_s`, for people: "a new reading every 15 s only, ...".
 // Empty: they are not.

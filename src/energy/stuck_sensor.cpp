@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,6 +21,7 @@ namespace {
 
 constexpr std::size_t kFewestReadings = 20;
 constexpr double kFifth = 0.2;
+constexpr double kOneAskS = 0.05;      // a recorder asks all devices within that
 constexpr double kBusyPct = 20;        // of utilization
 constexpr double kSurelyBusyPct = 50;  // where only a part of the window is constant
 constexpr double kIdlePct = 5;
@@ -26,7 +29,8 @@ constexpr double kIdleLevel = 1.25;  // an idle GPU draws at most so many times 
 constexpr double kWholeIdleLevel = 1.5;  // the same, if it draws one whole number of watts
 constexpr double kSurelyIdle = 0.25;     // of the others' highest, if none of them is ever idle
 constexpr double kIdleShare = 0.6;       // of its highest reading
-constexpr double kAtLimit = 0.97;        // of the highest reading: it may be held there
+constexpr double kAboveLimit = 1.005;  // of the value: a GPU that is held at a limit draws no more
+constexpr double kAroundS = 10;        // on both sides of the window: its load begins and ends
 
 bool is_whole_watts(double watts) { return watts == std::floor(watts); }
 
@@ -144,7 +148,7 @@ bool varies_elsewhere(const DeviceSeries& device, const Constant& constant) {
   return false;
 }
 
-// How often readings outside of the constant stretch are as the one before.
+// How often the next reading is the same, outside of the constant stretch.
 struct Repeats {
   std::size_t pairs = 0;
   std::size_t repeats = 0;
@@ -162,8 +166,7 @@ Repeats repeats_elsewhere(const DeviceSeries& device, const Constant& constant, 
     const Sample& before = device.samples[i - 1];
     const Sample& sample = device.samples[i];
     if (when.contains(before.unix_s) || when.contains(sample.unix_s)) continue;
-    if (std::min(before.watts, sample.watts) < least_w) continue;
-    if (std::max(before.watts, sample.watts) > most_w) continue;
+    if (before.watts < least_w || before.watts > most_w) continue;
     ++found.pairs;
     found.repeats += sample.watts == before.watts ? 1 : 0;
     alike = sample.watts == before.watts ? alike + 1 : 1;
@@ -173,23 +176,89 @@ Repeats repeats_elsewhere(const DeviceSeries& device, const Constant& constant, 
 }
 
 // Whether a value that stays is unlike the sensor, whatever the load is: readings of about the same
-// power, or, unless it is idle, those at work hardly ever repeat, and never for so long.
-bool is_unlike_itself(const DeviceSeries& device, const Constant& constant, bool is_idle) {
+// power, or, unless it is idle, those at work, or all if there are few, repeat in `most_share` of
+// the cases at most, and never for so long.
+bool is_unlike_itself(const DeviceSeries& device, const Constant& constant, bool is_idle,
+                      double most_share) {
   constexpr double kNear = 0.1;  // of the value
   constexpr double kAtWork = 0.6;
   constexpr std::size_t kFewestPairs = 8;
   constexpr std::size_t kFewestWhole = 30;
   constexpr std::size_t kManyTimes = 10;
+  constexpr double kAnyWatts = 1e9;
   const double watts = constant.watts();
   if (!constant.is_of_window || watts <= 0) return false;
-  const Repeats other =
+  Repeats other =
       is_idle ? repeats_elsewhere(device, constant, (1 - kNear) * watts, (1 + kNear) * watts)
-              : repeats_elsewhere(device, constant, kAtWork * watts, 1e9);
+              : repeats_elsewhere(device, constant, kAtWork * watts, kAnyWatts);
   const bool is_coarse = is_coarse_sensor(device, watts);
-  const double most_share = is_coarse ? 0.05 : 0.4;
+  if (!is_idle && !is_coarse && other.pairs < kFewestPairs) {
+    other = repeats_elsewhere(device, constant, 0, kAnyWatts);
+  }
   const std::size_t held = constant.samples.size();
   return other.pairs >= kFewestPairs && other.share() <= most_share &&
-         held >= kManyTimes * other.longest && (!is_coarse || held >= kFewestWhole);
+         held >= kManyTimes * other.longest && (held >= kFewestWhole || !is_coarse);
+}
+
+// A GPU that is held at its limit draws as much, to the watt, and never more.
+bool may_be_at_limit(const DeviceSeries& device, const Constant& constant) {
+  const double most_w = std::ranges::max(device.samples, {}, &Sample::watts).watts;
+  return constant.is_of_window && constant.watts() * kAboveLimit >= most_w &&
+         is_coarse_sensor(device, constant.watts());
+}
+
+// How the power of two devices changes at the same times, in the constant stretch of the first and
+// elsewhere.
+struct Company {
+  std::size_t moves = 0;         // elsewhere, of either by much
+  std::size_t moves_inside = 0;  // of the other
+  double products = 0;
+  double squares = 0;
+  double others = 0;
+
+  bool is_close(std::size_t fewest_moves) const {
+    constexpr double kClose = 0.8;
+    return moves >= fewest_moves && moves_inside >= fewest_moves &&
+           products >= kClose * std::sqrt(squares * others);
+  }
+};
+
+Company company_of(const DeviceSeries& device, const DeviceSeries& other,
+                   const Constant& constant) {
+  const Window when = span_of(constant.samples);
+  const double large_w = kFifth * std::ranges::max(other.samples, {}, &Sample::watts).watts;
+  Company company;
+  std::size_t at = 0;
+  std::optional<double> before_w;
+  for (std::size_t i = 0; i < device.samples.size(); ++i) {
+    const double unix_s = device.samples[i].unix_s;
+    while (at + 1 < other.samples.size() && other.samples[at + 1].unix_s <= unix_s + kOneAskS) ++at;
+    const double other_w = other.samples[at].watts;
+    if (before_w) {
+      const double own = device.samples[i].watts - device.samples[i - 1].watts;
+      const double others = other_w - *before_w;
+      const bool is_inside = when.contains(unix_s);
+      const bool is_large = std::abs(others) > large_w;
+      company.moves_inside += is_inside && is_large ? 1 : 0;
+      company.moves += !is_inside && (is_large || std::abs(own) > large_w) ? 1 : 0;
+      company.products += is_inside ? 0 : own * others;
+      company.squares += is_inside ? 0 : own * own;
+      company.others += is_inside ? 0 : others * others;
+    }
+    before_w = other_w;
+  }
+  return company;
+}
+
+// The device whose power changes as this one's does elsewhere; nullptr: none.
+const DeviceSeries* companion_of(std::span<const DeviceSeries> devices, std::size_t own,
+                                 const Constant& constant, std::size_t fewest_moves) {
+  if (!constant.is_of_window) return nullptr;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (i == own || devices[i].samples.empty()) continue;
+    if (company_of(devices[own], devices[i], constant).is_close(fewest_moves)) return &devices[i];
+  }
+  return nullptr;
 }
 
 // An idle GPU draws about as much as others when they are idle, but never nothing at all.
@@ -223,38 +292,118 @@ std::string what_others_did(std::span<const DeviceSeries> devices, std::size_t o
                      moved->highest);
 }
 
-// What changed by more than a fifth while the device's power did not; empty: nothing.
-std::string what_moved(std::span<const DeviceSeries> devices, std::size_t own,
-                       const Constant& constant) {
-  const DeviceSeries& device = devices[own];
-  const double watts = constant.watts();
-  const bool is_whole = is_coarse_sensor(device, watts);
-  const ValueRange whole = usual_range(device.samples);
-  if (constant.is_of_window && is_whole_watts(watts) && watts >= kAtLimit * whole.highest)
-    return {};
+// What the device itself stated meanwhile that no power is constant with; empty: nothing.
+std::string what_it_stated(const DeviceSeries& device, const Constant& constant, bool is_coarse,
+                           bool may_be_held) {
   const ValueRange used = usual_range(device.utilization_pct);
   const double working_pct = constant.is_of_part ? kSurelyBusyPct : kBusyPct;
-  if (used.highest >= working_pct && used.least <= used.highest / 2) {
+  const double resting_pct = may_be_held ? kIdlePct : used.highest / 2;
+  if (used.highest >= working_pct && used.least <= resting_pct) {
     return fmt::format("its utilization went from {:g} to {:g} %", used.least, used.highest);
   }
-  if (constant.is_of_window && !is_whole && used.least >= kBusyPct &&
+  if (constant.is_of_window && !is_coarse && used.least >= kBusyPct &&
       varies_elsewhere(device, constant)) {
     return fmt::format("its utilization was {:g} % or more, and its other readings vary",
                        used.least);
   }
+  // At a limit, the clock is what changes.
+  const ValueRange clock = usual_range(device.clock_mhz);
+  if (!may_be_held && clock.least > 0 && changes_much(clock)) {
+    return fmt::format("its clock went from {:g} to {:g} MHz", clock.least, clock.highest);
+  }
   const ValueRange heat = usual_range(device.temperature_c);
-  if (!is_whole && changes_much(heat)) {
+  if (!is_coarse && changes_much(heat)) {
     return fmt::format("its temperature went from {:g} to {:g} C", heat.least, heat.highest);
   }
-  const bool is_idle = watts <= kIdleLevel * whole.least && watts <= kIdleShare * whole.highest;
-  if (is_unlike_itself(device, constant, is_idle)) {
+  return {};
+}
+
+// What is to be compared with a device's constant power.
+struct Judged {
+  bool is_coarse = false;    // the sensor
+  bool may_be_held = false;  // at a limit
+  bool is_idle = false;      // by its other readings
+};
+
+Judged judged(const DeviceSeries& device, const Constant& constant) {
+  const double watts = constant.watts();
+  const ValueRange whole = usual_range(device.samples);
+  return {is_coarse_sensor(device, watts), may_be_at_limit(device, constant),
+          watts <= kIdleLevel * whole.least && watts <= kIdleShare * whole.highest};
+}
+
+// What changed by more than a fifth while the device's power did not; empty: nothing.
+std::string what_moved(std::span<const DeviceSeries> devices, std::size_t own,
+                       const Constant& constant) {
+  const DeviceSeries& device = devices[own];
+  const Judged is = judged(device, constant);
+  if (std::string text = what_it_stated(device, constant, is.is_coarse, is.may_be_held);
+      !text.empty()) {
+    return text;
+  }
+  const DeviceSeries* const companion =
+      is.is_idle ? nullptr : companion_of(devices, own, constant, 8);
+  if (companion != nullptr) {
+    return fmt::format("GPU {} changes as it does elsewhere", printable(companion->device));
+  }
+  if (is.may_be_held) return {};
+  const double most_share = !is.is_coarse ? 0.4 : is.is_idle ? 0.05 : 0.3;
+  if (is_unlike_itself(device, constant, is.is_idle, most_share)) {
     return "its other readings hardly ever repeat";
   }
-  if (constant.is_of_window && is_idle) return {};
+  if (constant.is_of_window && is.is_idle) return {};
+  const ValueRange used = usual_range(device.utilization_pct);
   const bool states_idle = device.utilization_pct.size() >= kFewestReadings / 2 &&
-                           used.highest <= kIdlePct && is_whole && watts > 0;
+                           used.highest <= kIdlePct && is.is_coarse && constant.watts() > 0;
   return states_idle || constant.is_of_part ? std::string()
                                             : what_others_did(devices, own, constant);
+}
+
+// Whether a device's power stays as it is from before the window until after it.
+bool stays_around(const DeviceSeries& device, Window window) {
+  const std::span<const Sample> longest = longest_constant(device, window);
+  if (longest.size() < kFewestReadings) return false;
+  const Window stretch = span_of(longest);
+  return stretch.start_unix_s <= window.start_unix_s - kAroundS &&
+         stretch.end_unix_s >= window.end_unix_s + kAroundS;
+}
+
+// Whether a device rests for half of the window or more, and draws more before and after that.
+bool rests_in_between(const DeviceSeries& device, const Constant& constant, Window window) {
+  constexpr double kAtWork = 1.5;  // of the value
+  constexpr double kHalf = 0.5;
+  const Window rest = span_of(constant.samples);
+  if (!constant.is_of_part || rest.duration_s() < kHalf * window.duration_s()) return false;
+  const auto works_in = [&](Window part) {
+    return std::ranges::any_of(samples_in(device.samples, part), [&](const Sample& sample) {
+      return sample.watts >= kAtWork * constant.watts();
+    });
+  };
+  const Window all = span_of(device.samples);
+  return works_in({all.start_unix_s, rest.start_unix_s}) &&
+         works_in({rest.end_unix_s, all.end_unix_s});
+}
+
+// What a steady load hardly leaves as it is.
+std::string what_may_have_moved(std::span<const DeviceSeries> devices, std::size_t own,
+                                const Constant& constant, Window window) {
+  constexpr double kMostShare = 0.75;
+  constexpr std::size_t kFewestMoves = 3;
+  const DeviceSeries& device = devices[own];
+  const bool do_all_stay = std::ranges::all_of(
+      devices, [&](const DeviceSeries& one) { return stays_around(one, window); });
+  if (do_all_stay) return "the load begins and ends";
+  if (!constant.is_of_window) return {};
+  const Judged is = judged(device, constant);
+  if (is_unlike_itself(device, constant, is.is_idle, kMostShare)) {
+    return "its other readings repeat for shorter times";
+  }
+  const DeviceSeries* const companion = companion_of(devices, own, constant, kFewestMoves);
+  if (companion != nullptr) {
+    return fmt::format("GPU {} changes as it does elsewhere", printable(companion->device));
+  }
+  return rests_in_between(device, constant, window) ? "it works before and after that"
+                                                    : std::string();
 }
 
 // A die whose board another one measures states nothing.
@@ -271,6 +420,20 @@ std::string without_zeros(std::span<const DeviceSeries> devices) {
 std::string where_text(const Constant& constant) {
   if (constant.is_of_part) return " in a row";
   return constant.is_of_window ? " around the window" : "";
+}
+
+std::string text_of(std::span<const DeviceSeries> devices, std::size_t own,
+                    const Constant& constant, std::string_view moved, Window window) {
+  double total_w = 0;
+  for (const DeviceSeries& device : devices) {
+    total_w += mean_reading_w(samples_in(device.samples, window));
+  }
+  const double watts = constant.watts();
+  return fmt::format(
+      "GPU {} reads {:.6g} W in {}{} samples{} while {}; it is {:.1f} % of the energy{}",
+      printable(devices[own].device), watts, constant.is_of_part ? "" : "all ",
+      constant.samples.size(), where_text(constant), moved, total_w > 0 ? 100 * watts / total_w : 0,
+      watts > 0 ? "" : without_zeros(devices));
 }
 
 }  // namespace
@@ -291,17 +454,15 @@ std::string stuck_text(std::span<const DeviceSeries> devices, std::size_t own,
   const std::optional<Constant> constant = constant_in(devices[own], rules);
   if (!constant) return {};
   const std::string moved = what_moved(devices, own, *constant);
-  if (moved.empty()) return {};
-  double total_w = 0;
-  for (const DeviceSeries& device : devices) {
-    total_w += mean_reading_w(samples_in(device.samples, rules.window));
-  }
-  const double watts = constant->watts();
-  return fmt::format(
-      "GPU {} reads {:.6g} W in {}{} samples{} while {}; it is {:.1f} % of the energy{}",
-      printable(devices[own].device), watts, constant->is_of_part ? "" : "all ",
-      constant->samples.size(), where_text(*constant), moved,
-      total_w > 0 ? 100 * watts / total_w : 0, watts > 0 ? "" : without_zeros(devices));
+  return moved.empty() ? moved : text_of(devices, own, *constant, moved, rules.window);
+}
+
+std::string possibly_stuck_text(std::span<const DeviceSeries> devices, std::size_t own,
+                                const SeriesRules& rules) {
+  const std::optional<Constant> constant = constant_in(devices[own], rules);
+  if (!constant) return {};
+  const std::string moved = what_may_have_moved(devices, own, *constant, rules.window);
+  return moved.empty() ? moved : text_of(devices, own, *constant, moved, rules.window);
 }
 
 }  // namespace aggregate_power::energy

@@ -18,6 +18,7 @@ struct DeviceSeries {
   // Each that it stated of itself in its constant_stretches().
   std::vector<double> utilization_pct = {};
   std::vector<double> temperature_c = {};
+  std::vector<double> clock_mhz = {};
 };
 
 struct SeriesRules {
@@ -38,12 +39,19 @@ std::vector<ConstantStretch> constant_stretches(std::span<const DeviceSeries> de
 // Why the device's sensor is stuck, for people: "GPU 2 reads 311 W in all 54 samples while GPU 0
 // went from 140 to 580 W; it is 5.8 % of the energy". Empty: nothing shows it.
 //
-// Its power is constant, see above, while its utilization doubles, another device's power changes
-// by more than a fifth, or, if the value has decimals, its temperature does or it works; or its
-// other readings, of about the same power if there are any, hardly ever repeat. An idle device
-// draws about as much as others when they are idle; one at its limit in the window draws as much
-// nowhere else.
+// Its power is constant, see above, while its utilization or its clock changes by much, another
+// device's power changes by more than a fifth, or, if the value has decimals, its temperature does
+// or it works; or its other readings, of about the same power if there are any, hardly ever repeat;
+// or elsewhere its power changes as another device's does. An idle device draws about as much as
+// others when they are idle; one at its limit never draws more, and is not idle.
 std::string stuck_text(std::span<const DeviceSeries> devices, std::size_t own,
                        const SeriesRules& rules);
+
+// The same where it may also be a steady load or rest: no device's power changes from 2 s before
+// the window to 2 s after it; its other readings repeat less than it does; it changes as another
+// device's does, but seldom; or it rests for half of the window and works before and after that. A
+// reason to ask, and none to refuse.
+std::string possibly_stuck_text(std::span<const DeviceSeries> devices, std::size_t own,
+                                const SeriesRules& rules);
 
 }  // namespace aggregate_power::energy

@@ -104,7 +104,13 @@ Table table_of(std::span<const DeviceSeries> devices, std::vector<std::size_t> p
   return table;
 }
 
+// Plateaus with a few readings between them agree by chance.
 bool varies(const std::vector<double>& watts, double apart_w) {
+  constexpr std::size_t kFewestMoves = 20;
+  constexpr std::size_t kMoveIn = 10;
+  std::size_t moves = 0;
+  for (std::size_t i = 1; i < watts.size(); ++i) moves += watts[i] != watts[i - 1] ? 1 : 0;
+  if (moves < std::min(kFewestMoves, watts.size() / kMoveIn)) return false;
   const auto [least, most] = std::ranges::minmax(watts);
   return most - least >= kTotalRange * apart_w &&
          std::set<double>(watts.begin(), watts.end()).size() >= kTotalValues;

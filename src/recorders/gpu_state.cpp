@@ -29,6 +29,7 @@ constexpr Names kNames[] = {
     {"nvidia-smi",
      GpuQuantity::clock_reasons,
      {"clocks_event_reasons.active", "clocks_throttle_reasons.active"}},
+    {"nvidia-smi", GpuQuantity::clock_mhz, {"clocks.current.sm", "clocks.sm", "clocks.current.graphics"}},
     {"amd-smi", GpuQuantity::temperature_c, {"hotspot", "edge"}},
     {"amd-smi", GpuQuantity::utilization_pct, {"gfx_activity"}},
     {"amd-smi", GpuQuantity::memory_used_mb, {"used_vram"}},
@@ -39,6 +40,7 @@ constexpr Names kNames[] = {
     {"rocm-smi",
      GpuQuantity::temperature_c,
      {"temperature (sensor junction)", "temperature (sensor edge)"}},
+    {"amd-smi", GpuQuantity::clock_mhz, {"gfx_clk", "gfx_0_clk"}},
     {"rocm-smi", GpuQuantity::utilization_pct, {"gpu use"}},
     {"dcgm-wide", GpuQuantity::temperature_c, {"dcgm_fi_dev_gpu_temp"}},
     {"dcgm-wide", GpuQuantity::utilization_pct, {"dcgm_fi_dev_gpu_util"}},
@@ -49,6 +51,7 @@ constexpr Names kNames[] = {
     {"dcgm-wide",
      GpuQuantity::clock_reasons,
      {"dcgm_fi_dev_clocks_event_reasons", "dcgm_fi_dev_clock_throttle_reasons"}},
+    {"dcgm-wide", GpuQuantity::clock_mhz, {"dcgm_fi_dev_sm_clock"}},
     {"generic",
      GpuQuantity::clock_reasons,
      {"throttle_reasons", "clocks_event_reasons", "clocks_throttle_reasons"}},
@@ -138,7 +141,7 @@ GpuStateColumns choose_state_columns(std::span<const std::string> header, std::s
 std::uint64_t clock_reason(std::size_t reason_column) { return kReasonNames[reason_column].bit; }
 
 double parse_state(std::string_view cell) {
-  constexpr std::string_view kUnits[] = {"", "%", "C", "\u00B0C", "MiB", "MB", "W"};
+  constexpr std::string_view kUnits[] = {"", "%", "C", "\u00B0C", "MiB", "MB", "W", "MHz"};
   if (const auto common = parse_common(cell)) return *common;
   const std::string_view text = strip(cell);
   if (text == "Active") return 1;

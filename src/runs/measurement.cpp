@@ -575,6 +575,9 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
     found.integration.reasons.add(doubts);
     found.series_doubts = possible_series_doubts(samples, telemetry.devices(),
                                                  {window, question_.request.max_sample_gap_s});
+    for (const Reasons::Entry& certain : doubts.entries()) {
+      found.series_doubts.remove(certain.reason);
+    }
     name_silent(telemetry, keeper_->silent(), found.integration.reasons);
   } else {
     // It takes rows of one time that name no GPU as one for each.

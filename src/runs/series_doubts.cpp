@@ -44,7 +44,8 @@ void read_states(const Recording& recording, std::span<const energy::ConstantStr
   for (const energy::ConstantStretch& constant : stretches)
     where[constant.device] = constant.stretch;
   const auto wanted = [](const Telemetry&) {
-    return quantity_set({GpuQuantity::utilization_pct, GpuQuantity::temperature_c});
+    return quantity_set(
+        {GpuQuantity::utilization_pct, GpuQuantity::temperature_c, GpuQuantity::clock_mhz});
   };
   const auto take = [&](const Batch& batch) {
     if (batch.states.empty()) return;
@@ -55,6 +56,7 @@ void read_states(const Recording& recording, std::span<const energy::ConstantStr
       const GpuState& state = batch.states[i];
       keep(state[GpuQuantity::utilization_pct], devices[reading.device].utilization_pct);
       keep(state[GpuQuantity::temperature_c], devices[reading.device].temperature_c);
+      keep(state[GpuQuantity::clock_mhz], devices[reading.device].clock_mhz);
     }
   };
   read_whole(recording, {.take = take, .begin = wanted, .may_use_threads = false});

@@ -113,6 +113,33 @@ TEST(SeriesCheck, RefusesRowsThatComeMillisecondsApart) {
   }
 }
 
+// GPUs of about the same power in groups 2 ms apart: 93 and 98 W when they rest.
+TEST(SeriesCheck, RefusesGpusThatDifferWhereTheyRest) {
+  Series rows;
+  Noise load(1);
+  Noise own(2);
+  for (int tick = 0; tick < 100; ++tick) {
+    const double watts = load.watts();
+    rows.push_back({1e9 + tick, tick < 15 ? 93.1 : watts + (own.watts() - 500) / 10});
+    rows.push_back({1e9 + tick + 0.002, tick < 15 ? 98.2 : watts + (own.watts() - 500) / 10});
+  }
+  EXPECT_EQ(reasons({rows}), "several_gpus_in_one_series ");
+}
+
+// 400 and 500 W in turn, at work only: a load in step. If it rests at 90 and 95 W, it is two GPUs.
+TEST(SeriesCheck, AcceptsALoadInStepThatRestsAlike) {
+  for (const double apart_w : {0.0, 5.0}) {
+    Series rows;
+    Noise chance(2);
+    for (int i = 0; i < 120; ++i) {
+      const double high_w = i < 20 ? 90 + (i % 2) * apart_w : 400 + 100 * (i % 2);
+      rows.push_back({1e9 + i, high_w + chance.watts() / 2000});
+    }
+    EXPECT_EQ(reasons({rows}, {.window = {1e9 + 20, 1e9 + 110}}),
+              apart_w > 0 ? "several_gpus_in_one_series " : "");
+  }
+}
+
 // The same sensor asked eight times within 14 ms says the same eight times.
 TEST(SeriesCheck, AcceptsAReadingThatIsRepeatedWithinMilliseconds) {
   Series rows;
@@ -242,6 +269,37 @@ TEST(SeriesCheck, RefusesOneSensorWithNoise) {
     for (Sample& sample : copy) sample.watts += (chance.watts() - 500) / 500;
   }
   EXPECT_EQ(reasons({copies[0], copies[1], copies[2]}), "same_sensor ");
+}
+
+// 30 readings near 100 W, and 70 of 392 to 394 W, with noise of 0.3 W for each name.
+TEST(SeriesCheck, RefusesOneSensorWithNoiseAtASteadyLoad) {
+  Noise sensor(1);
+  Noise chance(5);
+  Series first;
+  for (int i = 0; i < 100; ++i) {
+    first.push_back({1e9 + i, (i < 30 ? 100 : 393) + (sensor.watts() - 500) / 50});
+  }
+  Series second = first;
+  for (Sample& sample : second) sample.watts += (chance.watts() - 500) / 167;
+  EXPECT_EQ(reasons({first, second}), "same_sensor ");
+  // GPUs of the same power at a limit, each with noise of its own.
+  for (std::size_t i = 0; i < 100; ++i) {
+    second[i].watts = (i < 30 ? 100 : 393) + (chance.watts() - 500) / 50;
+  }
+  EXPECT_EQ(reasons({first, second}), "");
+}
+
+// 25 to 75 W in steps of 5 W: GPUs 0.3 % apart differ once in 22 times, so 100 equal times are no
+// proof.
+TEST(SeriesCheck, WarnsOfEqualReadingsInCoarseSteps) {
+  Series coarse;
+  Noise chance(1);
+  for (int i = 0; i < 100; ++i) {
+    coarse.push_back({1e9 + i, 5 * std::round(chance.watts() / 10 - 40)});
+  }
+  EXPECT_EQ(reasons({coarse, coarse}), "");
+  EXPECT_TRUE(possible_series_reasons(std::vector<DeviceSeries>{{"0", coarse}, {"1", coarse}}, {})
+                  .contains(Reason::same_sensor));
 }
 
 // 5 of 61 readings differ by a step of 5 W.
@@ -385,6 +443,43 @@ TEST(SeriesCheck, RefusesReadingsThatAreInterpolated) {
   EXPECT_EQ(reasons({lines}, {.max_sample_gap_s = 20}), "");
 }
 
+// Each for 30 s: some are round numbers by chance, and the steps are no last digits.
+TEST(SeriesCheck, WarnsOfHeldValuesWhateverTheyAre) {
+  const std::vector<std::vector<double>> all = {
+      {84.5, 477.2, 425.0, 85.7}, {602, 582, 609, 568}, {528, 55}, {104, 592, 596, 593}};
+  for (const std::vector<double>& values : all) {
+    Series held;
+    for (const double watts : values) {
+      for (int i = 0; i < 30; ++i) held.push_back({1e9 + static_cast<double>(held.size()), watts});
+    }
+    EXPECT_TRUE(possible_series_reasons(std::vector<DeviceSeries>{{"0", held}}, {})
+                    .contains(Reason::readings_repeat))
+        << values.front();
+  }
+}
+
+// 62.5 W, 311.5 W from the window's start to its end: a load.
+TEST(SeriesCheck, AcceptsStepsAtTheEdgesOfTheWindow) {
+  Series load;
+  for (int i = 0; i < 100; ++i) load.push_back({1e9 + i, i < 20 || i >= 80 ? 62.3 : 311.7});
+  const std::vector<DeviceSeries> devices = {{"0", load}};
+  EXPECT_TRUE(possible_series_reasons(devices, {.window = {1e9 + 20, 1e9 + 80}}).empty());
+  EXPECT_FALSE(possible_series_reasons(devices, {.window = {1e9 + 10, 1e9 + 70}}).empty());
+}
+
+// Whole watts on lines of 30 s between 326, 290, 210, 300 and 100 W.
+TEST(SeriesCheck, RefusesShallowLinesOfWholeWatts) {
+  const double scraped_w[] = {326, 290, 210, 300, 100};
+  Series lines;
+  for (int k = 0; k < 4; ++k) {
+    for (int i = 0; i < 30; ++i) {
+      const double watts = scraped_w[k] + (scraped_w[k + 1] - scraped_w[k]) * i / 30;
+      lines.push_back({1e9 + 30 * k + i, std::round(watts)});
+    }
+  }
+  EXPECT_EQ(reasons({lines}), "readings_repeat ");
+}
+
 // 10 W more each second, up and down: a test of one slope.
 TEST(SeriesCheck, AcceptsRampsOfATest) {
   Series ramp;
@@ -509,6 +604,74 @@ TEST(SeriesCheck, RefusesASensorThatHangsInTheWindow) {
   const SeriesRules rules{.window = {1e9 + 45, 1e9 + 95}};
   EXPECT_EQ(reasons({hangs, moves}, rules), "stuck_sensor ");
   EXPECT_EQ(reasons({noise(1, 100), moves}, rules), "");
+}
+
+// Idle at 110 or 111 W, and stuck at 110 W from 10 s before the window on.
+TEST(SeriesCheck, RefusesAnIdleReadingThatStaysWhileTheGpuWorks) {
+  Series hung;
+  for (int i = 0; i < 30; ++i) hung.push_back({1e9 + i, 110.0 + i / 2 % 2});
+  for (int i = 30; i < 110; ++i) hung.push_back({1e9 + i, 110});
+  const SeriesRules rules{.window = {1e9 + 40, 1e9 + 90}};
+  DeviceSeries device{"0", hung};
+  for (int i = 0; i < 80; ++i) device.utilization_pct.push_back(i < 10 || i >= 60 ? 0 : 95);
+  EXPECT_TRUE(series_reasons(std::vector{device}, rules).contains(Reason::stuck_sensor));
+  // Without another column it may have rested, so this is a warning.
+  device.utilization_pct.clear();
+  EXPECT_TRUE(series_reasons(std::vector{device}, rules).empty());
+  EXPECT_TRUE(possible_series_reasons(std::vector{device}, rules).contains(Reason::stuck_sensor));
+}
+
+// 60 W, then 700 W and never more: held at its limit, with a clock that follows the load.
+TEST(SeriesCheck, AcceptsAGpuAtItsLimitWhoseClockChanges) {
+  Series held;
+  for (int i = 0; i < 100; ++i) held.push_back({1e9 + i, i < 30 || i >= 90 ? 60.0 : 700.0});
+  const SeriesRules rules{.window = {1e9 + 30, 1e9 + 90}};
+  DeviceSeries device{"0", held};
+  for (int i = 0; i < 60; ++i) device.clock_mhz.push_back(i % 2 == 0 ? 1980 : 1410);
+  device.utilization_pct.assign(60, 96);
+  EXPECT_TRUE(series_reasons(std::vector{device}, rules).empty());
+  EXPECT_TRUE(possible_series_reasons(std::vector{device}, rules).empty());
+}
+
+// From 210 to 1,980 MHz: more than a fifth.
+TEST(SeriesCheck, RefusesOnePowerWhileTheClockChanges) {
+  const Series stuck = constant(95.5, 60);
+  DeviceSeries device{"0", stuck};
+  for (int i = 0; i < 60; ++i) device.clock_mhz.push_back(i < 20 ? 210 : 1980);
+  EXPECT_EQ(series_reasons(std::vector{device}, {}).text(),
+            "stuck_sensor (GPU 0 reads 95.5 W in all 60 samples while its clock went from 210 to "
+            "1980 MHz; it is 100.0 % of the energy)");
+  device.clock_mhz.assign(60, 1980);
+  EXPECT_TRUE(series_reasons(std::vector{device}, {}).empty());
+}
+
+// Two GPUs that work and rest together each 3 s, one of which hangs for 30 s.
+TEST(SeriesCheck, RefusesASensorThatLeavesItsCompany) {
+  for (const double watts : {480.0, 100.0}) {
+    Series hangs;
+    Series moves;
+    for (int i = 0; i < 120; ++i) {
+      const double load_w = i / 3 % 2 == 0 ? 400 : 0;
+      moves.push_back({1e9 + i, 110 + load_w});
+      hangs.push_back({1e9 + i, i >= 50 && i < 80 ? watts : 100 + load_w});
+    }
+    const SeriesRules rules{.window = {1e9 + 40, 1e9 + 100}};
+    const std::vector<DeviceSeries> devices = {{"0", hangs}, {"1", moves}};
+    // At idle, it may have had no work.
+    EXPECT_EQ(series_reasons(devices, rules).contains(Reason::stuck_sensor), watts == 480);
+    EXPECT_TRUE(possible_series_reasons(devices, rules).contains(Reason::stuck_sensor));
+  }
+}
+
+// It works at 450 to 550 W, rests at 60 W for 40 s of 60 s, and works again.
+TEST(SeriesCheck, WarnsOfARestInTheWindow) {
+  Series rests = rounded(noise(1, 100));
+  for (std::size_t i = 30; i < 70; ++i) rests[i].watts = 60;
+  rests[10].watts = rests[11].watts = rests[12].watts = rests[13].watts = 60;
+  const SeriesRules rules{.window = {1e9 + 20, 1e9 + 80}};
+  const std::vector<DeviceSeries> devices = {{"0", rests}};
+  EXPECT_TRUE(series_reasons(devices, rules).empty());
+  EXPECT_TRUE(possible_series_reasons(devices, rules).contains(Reason::stuck_sensor));
 }
 
 }  // namespace series_check_test

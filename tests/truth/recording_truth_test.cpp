@@ -31,10 +31,10 @@ TEST(RecordingTruth, PublishesNoWrongEnergyAndRefusesNoSoundRun) {
     (row.is_good ? good : faults) += static_cast<double>(row.runs);
     wrong += static_cast<double>(row.wrong);
     refused += row.is_good ? static_cast<double>(row.refused) : 0;
-    EXPECT_LE(static_cast<double>(row.wrong), 1 + 0.15 * static_cast<double>(row.runs)) << row.name;
+    EXPECT_LE(static_cast<double>(row.wrong), 1 + 0.02 * static_cast<double>(row.runs)) << row.name;
   }
-  EXPECT_LE(wrong, 0.025 * faults);
-  EXPECT_LE(refused, 2 + 0.015 * good);
+  EXPECT_LE(wrong, 1 + 0.003 * faults);
+  EXPECT_LE(refused, 2 + 0.012 * good);
 }
 
 }  // namespace recording_truth_test
