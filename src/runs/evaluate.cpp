@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -166,9 +168,10 @@ GpusOfFile gpus_of_file(const std::string& path, const Result& result) {
   GpusOfFile file{path, {}, {}};
   if (!result.telemetry) return file;
   file.schema = result.telemetry->series.schema;
-  std::ranges::copy_if(result.telemetry->gpus, std::back_inserter(file.gpus), [&](const auto& gpu) {
-    return std::ranges::find(result.observed_gpu_ids, gpu.first) != result.observed_gpu_ids.end();
-  });
+  const std::set<std::string_view> observed(result.observed_gpu_ids.begin(),
+                                            result.observed_gpu_ids.end());
+  std::ranges::copy_if(result.telemetry->gpus, std::back_inserter(file.gpus),
+                       [&](const auto& gpu) { return observed.contains(gpu.first); });
   return file;
 }
 
