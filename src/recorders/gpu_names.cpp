@@ -96,7 +96,7 @@ bool is_whole_uuid(std::string_view plain) {
   return plain.size() == kWholeUuid && is_hexadecimal(plain);
 }
 
-// The GPUs of one recording, by what makes them one in two spellings: UUIDs, one of which may
+// The GPUs of one recording, by what makes them one in two spellings: UUIDs, where one may
 // be the begin of the other; for GPUs without, their PCI addresses, else their indices.
 class SpelledGpus {
  public:
