@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
+#include "base/files/archive.h"
 #include "base/files/lock_wait.h"
 #include "base/files/path.h"
 #include "base/text/python_number.h"
@@ -58,6 +59,10 @@ void add_keys(Options& options, RunOptions& run, const std::string& extended) {
       .excludes("--keys");
 }
 
+bool has_option(const Options& options, std::string_view name) {
+  return std::ranges::find(options.all(), name, &Option::name) != options.all().end();
+}
+
 }  // namespace
 
 std::string from_environment(const char* variable, const char* otherwise) {
@@ -76,6 +81,7 @@ void add_recording_options(Options& options, RecordingOptions& recording) {
                 "Name of the column that identifies the GPU (default: chosen from the header)");
   add_power_unit(options, recording);
   add_timezone(options, recording);
+  add_max_unpacked(options);
 }
 
 Option& add_columns(Options& options, RecordingOptions& recording) {
@@ -410,19 +416,25 @@ void add_access_options(Options& options, StoreAccess& access) {
   options.flag(
       "--follow-links", access.follow_links,
       "Also read what links, and names in audit records, lead to outside of the store; see 'help stores'");
-  if (std::ranges::find(options.all(), "--artifacts", &Option::name) == options.all().end()) {
+  if (!has_option(options, "--artifacts")) {
     options
         .value("--artifacts", "FOLDER", into_path(access.artifacts),
                "Folder outside of the store to which links and names in audit records may lead")
         .check(not_empty());
   }
-  const auto take_gib = [&access](const std::string& text) {
-    access.most_unpacked_bytes = static_cast<std::uint64_t>(python_int(text).value_or(1)) << 30;
+  add_max_unpacked(options);
+}
+
+void add_max_unpacked(Options& options) {
+  if (has_option(options, "--max-unpacked")) return;  // of a store
+  const auto take_gib = [](const std::string& text) {
+    set_most_unpacked_bytes(static_cast<std::uint64_t>(python_int(text).value_or(1)) << 30);
     return true;
   };
   options
-      .value("--max-unpacked", "GIB", take_gib,
-             "GiB that an archive, with the archives in it, may expand to (default: 64)")
+      .value(
+          "--max-unpacked", "GIB", take_gib,
+          "GiB that a compressed file, or an archive with the archives in it, may expand to (default: 64)")
       .check(whole_number_between(1, 1 << 20));
 }
 

@@ -54,6 +54,8 @@ void settle_request_options(const Options& options, const RunOptions& run);
 // --pue, --carbon, --price and --currency; the last three alone.
 // How stores are read: what they may lead to, and what their archives may expand to.
 void add_access_options(Options& options, StoreAccess& access);
+// --max-unpacked, once.
+void add_max_unpacked(Options& options);
 
 void add_facility_options(Options& options, FacilityOptions& facility);
 void add_rate_options(Options& options, FacilityOptions& facility);

@@ -113,7 +113,7 @@ Check fault_check() {
 class Output {
  public:
   explicit Output(const std::string& path)
-      : path_(path), file_(path == "-" ? stdout : std::fopen(path.c_str(), "wb")) {
+      : path_(path), file_(path == "-" ? stdout : std::fopen(replaced_file(path).c_str(), "wb")) {
     if (file_ == nullptr) throw FileError(path_, "open for writing", errno);
   }
   ~Output() {

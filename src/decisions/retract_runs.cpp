@@ -118,7 +118,7 @@ std::string root_around(const std::string& record, const std::vector<std::string
   for (const std::string& store : stores) {
     if (is_in(resolved, resolve_what_is_there(store))) return store;
   }
-  return folder;
+  return resolved;
 }
 
 std::string faults_text(const WritingFaults& faults) {

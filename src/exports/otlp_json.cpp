@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -34,23 +35,42 @@ std::string dumped(const OtlpJson& json) {
   return json.dump(-1, ' ', true, OtlpJson::error_handler_t::replace);
 }
 
-OtlpJson data_point(const GaugeSample& sample, bool is_count) {
-  OtlpJson attributes = OtlpJson::array();
-  sample.labels.for_each(
-      [&](const GaugeLabel& label) { attributes.push_back(attribute(label.name, label.value)); });
-  OtlpJson point = {{"attributes", std::move(attributes)}};
-  if (sample.start_unix_s > 0) point["startTimeUnixNano"] = nanoseconds(sample.start_unix_s);
-  point["timeUnixNano"] = nanoseconds(sample.end_unix_s);
-  if (is_count) {
-    point["asInt"] = fmt::format("{:.0f}", sample.value);
-  } else {
-    point["asDouble"] = sample.value;
+// As dumped() writes it, which most texts do not need.
+void write_string(std::string_view value, std::string& text) {
+  const auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
+  if (!std::ranges::all_of(value, is_plain)) {
+    text += dumped(std::string(value));
+    return;
   }
-  return point;
+  text += '"';
+  text += value;
+  text += '"';
 }
 
-// A point is made into text at once: of many runs, values in memory would take a hundred times as
-// much.
+// Made into text at once: of many runs, values in memory would take a hundred times as much, and
+// most of the time.
+void write_point(const GaugeSample& sample, bool is_count, std::string& text) {
+  text += "{\"attributes\":[";
+  sample.labels.for_each([&](const GaugeLabel& label) {
+    text += text.back() == '[' ? "{\"key\":" : ",{\"key\":";
+    write_string(label.name, text);
+    text += ",\"value\":{\"stringValue\":";
+    write_string(label.value, text);
+    text += "}}";
+  });
+  text += ']';
+  const auto out = std::back_inserter(text);
+  if (sample.start_unix_s > 0) {
+    fmt::format_to(out, ",\"startTimeUnixNano\":\"{}\"", nanoseconds(sample.start_unix_s));
+  }
+  fmt::format_to(out, ",\"timeUnixNano\":\"{}\"", nanoseconds(sample.end_unix_s));
+  if (is_count) {
+    fmt::format_to(out, ",\"asInt\":\"{:.0f}\"}}", sample.value);
+  } else {
+    fmt::format_to(out, ",\"asDouble\":{}}}", dumped(sample.value));
+  }
+}
+
 void write_metric(const GaugeFamily& family, std::string& text) {
   const auto has_time = [](const GaugeSample& sample) { return sample.end_unix_s > 0; };
   if (std::ranges::none_of(family.samples, has_time)) return;
@@ -62,7 +82,7 @@ void write_metric(const GaugeFamily& family, std::string& text) {
   for (const GaugeSample& sample : family.samples) {
     if (!has_time(sample)) continue;
     if (!text.ends_with('[')) text += ',';
-    text += dumped(data_point(sample, family.is_count));
+    write_point(sample, family.is_count, text);
   }
   text += "]}}";
 }

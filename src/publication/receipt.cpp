@@ -122,7 +122,7 @@ void compare_members(const JsonValue& artifact, const std::vector<ArchiveMember>
 Verification verify_archive(const JsonValue& artifact, const std::string& path,
                             const Contents& contents) {
   Verification found;
-  const OpenedFile file(path);
+  const OpenedFile file = opened_regular(path);
   found.files = 1;
   try {
     const std::string digest = sha256_of(file);
@@ -239,7 +239,7 @@ void verify_publication_record(const JsonValue& value, const std::string& path, 
           "{}: {}.zip is not beside it: the digest of its {} is not checked", path, id, what));
       continue;
     }
-    const std::string digest = sha256_of(OpenedFile(archive));
+    const std::string digest = sha256_of(opened_regular(archive));
     ++all.files;
     if (digest != stated) all.faults.push_back({0, archive, "SHA-256", stated, digest});
   }
@@ -249,7 +249,7 @@ void verify_publication_record(const JsonValue& value, const std::string& path, 
 
 Verification verify_receipt(const std::string& path, std::size_t most_threads) {
   Verification all;
-  const OpenedFile file(path);
+  const OpenedFile file = opened_regular(path);
   all.files = 1;
   try {
     const JsonValue value = read_json_object(file);

@@ -138,6 +138,7 @@ class PatchUndo {
                  "no such file; reports name files as seen from the folder of the backfill");
     }
     aggregate_ = place->display;
+    folder_ = resolve_what_is_there(beside(aggregate_, "."));
     record_ = beside(aggregate_, fmt::format("power_validation_{}.json", patch_.run));
     text_ = read_file(aggregate_, kAggregateFile);
     edits_ = restoring_edits(text_, patch_.before);
@@ -178,7 +179,7 @@ class PatchUndo {
     }
     WritePlan plan;
     plan.aggregate_path = aggregate_;
-    plan.root = beside(aggregate_, ".");
+    plan.root = folder_;
     plan.inputs = {aggregate_};
     plan.edits = edits_;
     plan.is_as_read = [this](std::string_view now) { return now == text_; };
@@ -190,24 +191,16 @@ class PatchUndo {
     } else {
       const WriteOutcome outcome = carry_out(plan);
       if (!outcome.reasons.empty()) return end(UndoOutcome::failed, outcome.reasons.text());
-      remove_record();
+      remove_file(record_, folder_);  // after the aggregate, which claims nothing without it
     }
     done_.lost_record = patch_.had_record;
     end(patch_.before.empty() ? UndoOutcome::removed : UndoOutcome::restored);
   }
 
-  // After the aggregate, which claims nothing without it.
-  void remove_record() const {
-    std::error_code fault;
-    std::filesystem::remove(record_, fault);
-    if (fault) throw FileError(record_, "remove", fault.value());
-    const std::vector<std::string> folders = {folder_behind(aggregate_)};
-    sync_file_systems(folders);
-  }
-
   const ReportedPatch& patch_;
   bool dry_run_;
   std::string aggregate_;
+  std::string folder_;  // of both, after all links
   std::string record_;
   std::string text_;  // of the aggregate
   std::vector<JsonEdit> edits_;

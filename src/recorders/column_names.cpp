@@ -2,6 +2,7 @@
 #include "recorders/column_names.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -51,14 +52,15 @@ bool matches(std::string_view name, const Pattern& pattern) {
 
 std::vector<Name> read_names(std::span<const std::string> header) {
   std::vector<Name> names;
+  std::unordered_map<std::string, std::size_t> places;
   for (std::size_t i = 0; i < header.size(); ++i) {
     Name name = read_name(i, replace_invalid_utf8(header[i]));
-    const auto same = std::ranges::find(names, name.full, &Name::full);
-    if (same != names.end()) {
-      same->index = i;
-      same->repeated = true;
-    } else {
+    const auto [place, is_new] = places.try_emplace(name.full, names.size());
+    if (is_new) {
       names.push_back(std::move(name));
+    } else {
+      names[place->second].index = i;
+      names[place->second].repeated = true;
     }
   }
   return names;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -54,15 +55,6 @@ bool is_one_uuid(std::string_view a, std::string_view b) {
          longer.starts_with(shorter);
 }
 
-// Whether two GPUs of one recording are one, in two spellings.
-bool is_one_gpu(const GpuKey& a, const GpuKey& b) {
-  if (!a.uuid.empty() && !b.uuid.empty()) return is_one_uuid(a.uuid, b.uuid);
-  if (a.host != b.host || a.place != b.place || a.uuid.empty() != b.uuid.empty()) return false;
-  if (!a.pci.empty() && !b.pci.empty()) return plain_pci(a.pci) == plain_pci(b.pci);
-  return a.pci.empty() == b.pci.empty() && !a.index.empty() && !b.index.empty() &&
-         plain_index(a.index) == plain_index(b.index);
-}
-
 std::string joined(std::initializer_list<std::string_view> parts, std::string_view between = "/") {
   std::string text;
   for (const std::string_view part : parts) {
@@ -105,6 +97,57 @@ std::string host_of(const GpuKey& key) {
 }
 
 const std::string& unique_name(const GpuKey& key) { return key.uuid.empty() ? key.pci : key.uuid; }
+
+bool is_whole_uuid(std::string_view plain) {
+  return plain.size() == kWholeUuid && is_hexadecimal(plain);
+}
+
+// The GPUs of one recording, by what makes them one in two spellings: UUIDs, where one may
+// be the begin of the other; for GPUs without, their PCI addresses, else their indices.
+class SpelledGpus {
+ public:
+  std::optional<std::size_t> find(const GpuKey& key) const {
+    if (!names_gpu(key)) return std::nullopt;
+    if (key.uuid.empty()) return at(others_, other_id(key));
+    const std::string plain = plain_uuid(key.uuid);
+    if (const auto same = at(uuids_, plain)) return same;
+    if (plain.size() < kShortUuid) return std::nullopt;
+    if (is_whole_uuid(plain)) {
+      for (std::size_t size = kShortUuid; size < plain.size(); ++size) {
+        if (const auto same = at(uuids_, plain.substr(0, size))) return same;
+      }
+    }
+    const auto longer = whole_.lower_bound(plain);
+    const bool begins_so = longer != whole_.end() && longer->first.starts_with(plain);
+    return begins_so ? std::optional(longer->second) : std::nullopt;
+  }
+
+  void add(const GpuKey& key, std::size_t number) {
+    if (!names_gpu(key)) return;
+    if (key.uuid.empty()) {
+      others_.try_emplace(other_id(key), number);
+      return;
+    }
+    const std::string plain = plain_uuid(key.uuid);
+    uuids_.try_emplace(plain, number);
+    if (is_whole_uuid(plain)) whole_.try_emplace(plain, number);
+  }
+
+ private:
+  using Numbers = std::map<std::string, std::size_t>;
+
+  static std::optional<std::size_t> at(const Numbers& numbers, const std::string& id) {
+    const auto found = numbers.find(id);
+    return found == numbers.end() ? std::nullopt : std::optional(found->second);
+  }
+  static std::string other_id(const GpuKey& key) {
+    return key.pci.empty() ? "index " + local_id(key) : "pci " + pci_id(key);
+  }
+
+  Numbers uuids_;
+  Numbers whole_;  // those that are not shortened
+  Numbers others_;
+};
 
 }  // namespace
 
@@ -279,21 +322,14 @@ SameGpu same_gpu(const GpuKey& a, const GpuKey& b) {
 
 std::vector<std::string> spelled_twice(std::span<const std::string> names,
                                        std::span<const GpuKey> keys) {
-  std::multimap<std::string, std::size_t> known;  // by what may be equal
+  SpelledGpus known;
   std::vector<std::string> twice;
   for (std::size_t i = 0; i < std::min(names.size(), keys.size()); ++i) {
-    std::optional<std::size_t> same;
-    const std::vector<std::string> own = comparable_names(keys[i]);
-    for (const std::string& name : own) {
-      for (auto [at, end] = known.equal_range(name); at != end && !same; ++at) {
-        if (is_one_gpu(keys[at->second], keys[i])) same = at->second;
-      }
-    }
-    if (same) {
+    if (const auto same = known.find(keys[i])) {
       twice.push_back(fmt::format("{} and {} are one GPU in two spellings: write one of them",
                                   printable(names[*same]), printable(names[i])));
     }
-    for (const std::string& name : own) known.emplace(name, i);
+    known.add(keys[i], i);
   }
   return twice;
 }

@@ -207,6 +207,10 @@ double RowReader::find_joules(const CsvRow& row) {
 
 // Returns false if the row says nothing.
 [[gnu::always_inline]] inline bool RowReader::read_row(const CsvRow& row, Reading& reading) {
+  if (row.cell_count == 0) {
+    ++counts_.skipped.blank;
+    return false;
+  }
   if (!row.terminated && !row.swallowed_lines && !row.blank &&
       (row.cell_count < header_cells_ || is_power_cut_off(row))) {
     ++counts_.skipped.torn_tail;

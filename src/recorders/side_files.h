@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/files/path.h"
+#include "base/files/whole_file.h"
 
 namespace aggregate_power {
 
@@ -14,12 +15,13 @@ struct SideFile {
   const char* role;
   const char* end;  // after the recording's stem
   const char* name;
+  FileKind kind;
 };
 inline constexpr SideFile kSideFiles[] = {
-    {"timezone_file", "_context.json", ""},
-    {"timezone_offset_file", "", "agentic_power_timezone_offset.txt"},
-    {"energy_start", "_energy_start.csv", ""},
-    {"energy_end", "_energy_end.csv", ""},
+    {"timezone_file", "_context.json", "", kContextFile},
+    {"timezone_offset_file", "", "agentic_power_timezone_offset.txt", kContextFile},
+    {"energy_start", "_energy_start.csv", "", kEnergySnapshotFile},
+    {"energy_end", "_energy_end.csv", "", kEnergySnapshotFile},
 };
 
 // The file's name beside the recording at `path`.

@@ -37,6 +37,7 @@ class Step {
     // The content it was made from, which must still be in its place; nullopt: that does not
     // matter.
     std::optional<std::string> before = {};
+    std::string within = {};  // as for a PendingFile
   };
 
   Step(std::string path, std::string_view bytes, Options options)
@@ -47,7 +48,8 @@ class Step {
     }
     remove_stale_temporaries(path_);
     if (holds(path_, bytes)) return;
-    file_ = std::make_unique<PendingFile>(path_, bytes, options_.make_folders, options_.sync);
+    file_ = std::make_unique<PendingFile>(path_, bytes, options_.make_folders, options_.sync,
+                                          options_.within);
   }
 
   // Throws if the bytes are not in place. Bytes in place that may not survive a power cut are only
@@ -467,7 +469,7 @@ class WriteTransaction::State {
         changes_ = changes_of(before, text_, with_leftovers(plan_, before, edits));
         is_same_aggregate_ = is_elsewhere() ? holds(plan_.aggregate_path, text_) : text_ == before;
       }
-      Step::Options options{is_elsewhere(), sync_, dry_run_};
+      Step::Options options{is_elsewhere(), sync_, dry_run_, {}, plan_.root};
       if (!is_elsewhere()) options.before = std::move(before);
       return Step(written_file(plan_, plan_.aggregate_path), text_, std::move(options));
     } catch (const std::exception& error) {
@@ -481,12 +483,12 @@ class WriteTransaction::State {
     try {
       is_whole_ = outcome_.reasons.empty();
       if (plan_.only_together && plan_.valid && !dry_run_) {
-        former_record_.emplace(plan_.record_path);
+        former_record_.emplace(plan_.record_path, plan_.root);
       }
       const std::string text = plan_.record(outcome_.reasons, text_);
       is_same_record_ = dry_run_ && holds(plan_.record_path, text);
       return Step(written_file(plan_, plan_.record_path), text,
-                  {plan_.make_record_folder, sync, dry_run_});
+                  {plan_.make_record_folder, sync, dry_run_, {}, plan_.root});
     } catch (const std::exception& error) {
       give_up_record(error);
       return std::nullopt;

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <map>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -167,12 +170,16 @@ GpusOfFile gpus_of_file(const Recording& recording, const Result& result) {
   if (!result.telemetry) return file;
   file.schema = result.telemetry->series.schema;
   file.models = result.telemetry->series.gpu_models;
+  const std::set<std::string_view> observed(result.observed_gpu_ids.begin(),
+                                            result.observed_gpu_ids.end());
+  std::map<std::string_view, const GpuResult*> measured;
+  for (const GpuResult& gpu : result.gpus) measured.emplace(gpu.name, &gpu);
   for (const auto& [name, key] : result.telemetry->gpus) {
-    if (std::ranges::find(result.observed_gpu_ids, name) == result.observed_gpu_ids.end()) continue;
+    if (!observed.contains(name)) continue;
     GpuOfFile& gpu = file.gpus.emplace_back(GpuOfFile{name, key});
-    const auto measured = std::ranges::find(result.gpus, name, &GpuResult::name);
-    if (measured == result.gpus.end() || !measured->energy.bracketed || !result.load) continue;
-    gpu.mean_w = measured->energy.energy_j / result.load->window.duration_s();
+    const auto one = measured.find(name);
+    if (one == measured.end() || !one->second->energy.bracketed || !result.load) continue;
+    gpu.mean_w = one->second->energy.energy_j / result.load->window.duration_s();
   }
   add_files_beside(recording, file);
   return file;

@@ -8,6 +8,7 @@
 #include <exception>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -308,8 +309,9 @@ void name_silent(const Telemetry& telemetry, std::span<const std::uint32_t> devi
   if (devices.empty() || !reasons.contains(Reason::invalid_power_sample)) return;
   std::vector<std::string> silent;
   std::vector<std::string> others;
+  const std::set<std::uint32_t> numbers(devices.begin(), devices.end());
   for (std::uint32_t i = 0; i < telemetry.devices().size(); ++i) {
-    const bool is_silent = std::ranges::find(devices, i) != devices.end();
+    const bool is_silent = numbers.contains(i);
     (is_silent ? silent : others).push_back(telemetry.devices()[i]);
     if (is_silent) silent.back() = printable(silent.back());
   }
@@ -330,11 +332,13 @@ void name_silent(const Telemetry& telemetry, std::span<const std::uint32_t> devi
 // The rows inside the window that state no power, by GPU; a GPU without a sample gets no other.
 void add_blanks(const Telemetry& telemetry, const WindowRows& rows,
                 std::vector<GatheredReadings>& gathered) {
+  std::map<std::string, std::size_t> places;
+  for (std::size_t i = 0; i < gathered.size(); ++i) places.try_emplace(gathered[i].gpu, i);
   for (const auto& [device, unix_s] : rows.blanks()) {
     const std::string name = device == kNoDevice ? "unknown" : telemetry.devices()[device];
-    auto gpu = std::ranges::find(gathered, name, &GatheredReadings::gpu);
-    if (gpu == gathered.end()) gpu = gathered.insert(gpu, {name, {}, {}});
-    gpu->blanks_unix_s.push_back(unix_s);
+    const auto [place, is_new] = places.try_emplace(name, gathered.size());
+    if (is_new) gathered.push_back({name, {}, {}});
+    gathered[place->second].blanks_unix_s.push_back(unix_s);
   }
   for (GatheredReadings& gpu : gathered) std::ranges::sort(gpu.blanks_unix_s);
 }
@@ -690,12 +694,13 @@ void refuse_conflicts(const Question& question, const Telemetry& telemetry, Meas
 // A single reading may be of a row that is torn.
 void find_unread(const Telemetry& telemetry, const RowExtent& extent, Measurement& found) {
   constexpr std::uint64_t kFewReadings = 1;
-  const std::vector<std::string>& read = found.integration.gpu_ids;
-  if (read.empty()) return;
+  const std::vector<std::string>& ids = found.integration.gpu_ids;
+  if (ids.empty()) return;
+  const std::set<std::string_view> read(ids.begin(), ids.end());
   for (std::size_t i = 0; i < telemetry.devices().size(); ++i) {
     const std::string& name = telemetry.devices()[i];
     if (extent.readings(i) <= kFewReadings) continue;
-    if (std::ranges::find(read, name) == read.end()) found.unread_gpus.push_back(name);
+    if (!read.contains(name)) found.unread_gpus.push_back(name);
   }
 }
 

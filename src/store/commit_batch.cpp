@@ -13,7 +13,8 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kMostRuns = 64;
-constexpr std::size_t kFilesOfRun = 3;  // open while it waits: two temporaries, a lock
+constexpr std::size_t kFilesOfRun =
+    5;  // open while it waits: two temporaries, their folders, a lock
 constexpr std::size_t kMostBatches = 2;
 constexpr std::size_t kMostWaitingBytes = 65536;
 

@@ -14,8 +14,10 @@ OpenedFile PairInputs::open(const StorePath& place) {
   return file;
 }
 
-OpenedFile PairInputs::open_and_hash(const StorePath& place, const std::string& role) {
+OpenedFile PairInputs::open_and_hash(const StorePath& place, const std::string& role,
+                                     const FileKind& kind) {
   OpenedFile file = open(place);
+  if (file.size() > kind.most_bytes) throw FileError(file.name(), too_large(kind));
   files.push_back({role, file.size(), hash_of(file)});
   return file;
 }

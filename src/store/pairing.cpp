@@ -30,7 +30,7 @@ std::unique_ptr<ByteSource> open_beside(const StorePath& telemetry, const std::s
   if (!place) return nullptr;
   for (const SideFile& side : kSideFiles) {
     if (name != side_name(side, telemetry.path)) continue;
-    return inputs.open_and_hash(*place, side.role).source();
+    return inputs.open_and_hash(*place, side.role, side.kind).source();
   }
   return inputs.open(*place).source();
 }

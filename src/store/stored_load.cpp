@@ -26,7 +26,8 @@ LoadFile open_profile_file(const StorePath& records, const ProfileFiles& profile
     return {nullptr, is_summary ? fmt::format("no {} beside {}", kProfileSummary, records.display)
                                 : fmt::format("no {} with {}", kCapturedZone, records.display)};
   }
-  const OpenedFile file = inputs.open_and_hash(*place, std::string(role));
+  const OpenedFile file =
+      inputs.open_and_hash(*place, std::string(role), is_summary ? kSummaryFile : kContextFile);
   // The zone is never compressed.
   return {is_summary ? decompressed(file.source(), place->display) : file.source(), place->display};
 }

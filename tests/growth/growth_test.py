@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
@@ -78,6 +79,65 @@ def columns(folder, n):
 def devices(folder, n):
     result(folder)
     recording(folder, gpus=n)
+    return MEASURE
+
+
+def named_columns(folder, n):
+    result(folder)
+    recording(folder, cells=",1" * n)
+    path = folder / "gpu_metrics.csv"
+    head, rest = path.read_text().split("\n", 1)
+    path.write_text(head[:-2 * n] + "".join(f",c{i}" for i in range(n)) + "\n" + rest)
+    return MEASURE
+
+
+def long_gpus(folder, n):
+    """Names of GPUs that begin alike, as UUIDs of one maker may."""
+    result(folder)
+    write(folder, "gpu_metrics.csv", ["timestamp,gpu,power.draw [W]\n"] + [
+        f"{START + second},GPU-{'a' * 60}{gpu},{300 + (second * 7 + gpu) % 50}.5\n"
+        for second in range(15) for gpu in range(n)])
+    return MEASURE
+
+
+def hosts(folder, n):
+    result(folder)
+    write(folder, "gpu_metrics.csv", ["timestamp,host,gpu,power.draw [W]\n"] + [
+        f"{START + second},host{host},0,{300 + (second * 7 + host) % 50}.5\n"
+        for second in range(15) for host in range(n)])
+    return MEASURE
+
+
+def scrapes(folder, n):
+    result(folder)
+    write(folder, "gpu_metrics.prom", [
+        f"# {START + second}\n" + "".join(f'DCGM_FI_DEV_POWER_USAGE{{gpu="{gpu}",UUID="GPU-{gpu:032x}"}} {300 + (second * 7 + gpu) % 50}.5\n'
+                                          for gpu in range(n)) for second in range(15)])
+    return ["measure", "run.json", "gpu_metrics.prom"]
+
+
+def aiperf_gpus(folder, n):
+    result(folder)
+    write(folder, "gpu_metrics.jsonl", [json.dumps({
+        "timestamp_ns": (START + second) * 10**9, "dcgm_url": "u", "gpu_index": gpu, "gpu_uuid": f"GPU-{gpu}",
+        "gpu_model_name": "H100", "hostname": "h", "telemetry_data": {"gpu_power_usage": 300.5}}) + "\n"
+        for second in range(6) for gpu in range(n)])
+    return ["measure", "run.json", "gpu_metrics.jsonl"]
+
+
+def blank_rows(folder, n):
+    result(folder)
+    recording(folder)
+    with open(folder / "gpu_metrics.csv", "a", encoding="utf-8") as file:
+        file.write("\n" * n)
+    return MEASURE
+
+
+def repeated_headers(folder, n):
+    result(folder)
+    recording(folder)
+    with open(folder / "gpu_metrics.csv", "a", encoding="utf-8") as file:
+        file.write("timestamp,index,power.draw [W]\n" * n)
     return MEASURE
 
 
@@ -159,6 +219,37 @@ def series(folder, n):
     return ["measure", "run.json", "gpu_metrics.json"]
 
 
+def layers(folder, n):
+    recording(folder, 1000, 1)
+    write(folder, "layers.csv", ["layer,start,end\n"] + [
+        f"l{i % 50},{START + 1 + 900 * i / n},{START + 1 + 900 * (i + 1) / n}\n" for i in range(n)])
+    return ["attribute", "--layers", "layers.csv", "--telemetry", "gpu_metrics.csv", "--format", "json"]
+
+
+def open_windows(folder, n):
+    """A log of windows that begin and do not end."""
+    recording(folder, 1000, 1)
+    write(folder, "windows.log", [f"begin w{i} {START + 1 + 400 * i / n}\n" for i in range(n)])
+    return ["windows", "windows.log", "--telemetry", "gpu_metrics.csv", "--format", "json"]
+
+
+def carbon(folder, n):
+    result(folder)
+    recording(folder)
+    write(folder, "carbon.csv", ["datetime,carbon_intensity\n"] + [
+        f"{START - 3600 * n + 3600 * i},{i % 90 + 10}\n" for i in range(n)])
+    return [*MEASURE, "--carbon", "carbon.csv", "--timezone", "UTC"]
+
+
+def witness(folder, n):
+    result(folder)
+    recording(folder)
+    write(folder, "node.csv", ["timestamp,power\n"] + [f"{START + 15 * i / n},900\n" for i in range(n)])
+    (folder / "agg.json").write_text('{"tp": 2}')
+    return ["--csv", "gpu_metrics.csv", "--bench-result", "run.json", "--agg-result", "agg.json",
+            "--expected-num-gpus", "2", "--witness", "node.csv", "--timezone", "UTC", "--dry-run"]
+
+
 # ---- Stores
 
 def store(folder, n, configurations=1, tail=""):
@@ -224,6 +315,23 @@ def names_in_record(folder, n):
     return ["verify", "store"]
 
 
+def record_with(key, value):
+    """A record of which one member has n parts."""
+    def make(folder, n):
+        path = store(folder, 1) / "power_validation_r0.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {key: value(n)}))
+        return ["export", "store", "--format", "jsonl"]
+    return make
+
+
+def archive(folder, n):
+    (folder / "store").mkdir()
+    with zipfile.ZipFile(folder / "store" / "power_audit_r.zip", "w") as packed:
+        for i in range(n):
+            packed.writestr(f"d{i}/x{i}.json", "{}")
+    return ["backfill", "store", "--dry-run"]
+
+
 def report_lines(folder, n):
     store(folder, 1)
     write(folder, "report.jsonl", [json.dumps({"run": f"r{i}", "outcome": "patched",
@@ -235,7 +343,14 @@ def report_lines(folder, n):
 ROWS = [
     ("rows of a recording", rows, 40000, True),
     ("columns", columns, 2000, True),
+    ("columns of different names", named_columns, 2000, True),
     ("GPUs", devices, 1000, True),
+    ("GPUs with long names", long_gpus, 500, True),
+    ("hosts of a recording", hosts, 500, True),
+    ("series of exporter scrapes", scrapes, 500, True),
+    ("GPUs of AIPerf's telemetry", aiperf_gpus, 2000, True),
+    ("blank rows", blank_rows, 400000, True),
+    ("headers that are repeated", repeated_headers, 40000, True),
     ("bytes of one row in pieces", one_row, 1 << 17, False),
     ("bytes of a column's name", long_name, 12000, True),
     ("bytes of a string in a result", long_string, 1 << 22, True),
@@ -246,6 +361,10 @@ ROWS = [
     ("windows side by side", windows, 4000, True),
     ("windows in each other", nested_windows, 4000, True),
     ("kernels of a trace", kernels, 10000, True),
+    ("layers of a file", layers, 4000, True),
+    ("windows that do not end", open_windows, 4000, True),
+    ("rows of carbon intensities", carbon, 5000, True),
+    ("rows of a witness", witness, 20000, True),
     ("series of a Prometheus matrix", series, 1000, True),
     ("runs: backfill", backfill, 150, True),
     ("runs: report", of_store("report", "store", "--out", "page.html"), 500, True),
@@ -262,6 +381,10 @@ ROWS = [
     ("folders of a name in a record", long_names, 10000, True),
     ("names in one record: verify", names_in_record, 2000, True),
     ("lines of a report", report_lines, 5000, True),
+    ("reasons in a record", record_with("reasons", lambda n: [f"reason_{i}" for i in range(n)]), 5000, True),
+    ("GPUs in a record", record_with("observed_gpu_ids", lambda n: [f"g{i}" for i in range(n)]), 5000, True),
+    ("bytes of a source in a record", record_with("telemetry_source", lambda n: "../" * (n // 3)), 20000, True),
+    ("members of an archive", archive, 4000, True),
 ]
 
 

@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <new>
@@ -18,6 +19,11 @@
 
 namespace aggregate_power {
 namespace {
+
+std::atomic<std::uint64_t>& the_most_unpacked_bytes() {
+  static std::atomic<std::uint64_t> bytes = std::uint64_t{64} << 30;
+  return bytes;
+}
 
 constexpr std::string_view kGzipStart = "\x1F\x8B";
 constexpr std::string_view kZstdStart = "\x28\xB5\x2F\xFD";
@@ -34,6 +40,9 @@ class Expander : public ByteSource {
     if (expanded_bytes_ > most_expanded_bytes(packed_bytes_)) {
       throw FileError(name_, fmt::format("expands to more than {} times its size: not read further",
                                          kMostTimes));
+    }
+    if (const std::uint64_t most = most_unpacked_bytes(); expanded_bytes_ > most) {
+      throw FileError(name_, too_much_unpacked(most));
     }
     return count;
   }
@@ -151,6 +160,15 @@ class ZstdSource : public Expander {
 };
 
 }  // namespace
+
+void set_most_unpacked_bytes(std::uint64_t bytes) { the_most_unpacked_bytes() = bytes; }
+
+std::uint64_t most_unpacked_bytes() { return the_most_unpacked_bytes(); }
+
+std::string too_much_unpacked(std::uint64_t most_bytes) {
+  return fmt::format("expands to more than {} GiB: raise the limit with --max-unpacked",
+                     most_bytes >> 30);
+}
 
 bool is_compressed(std::string_view start) {
   return start.starts_with(kGzipStart) || start.starts_with(kZstdStart);

@@ -172,8 +172,7 @@ std::string ExpansionBudget::charge(const std::string& archive, std::uint64_t by
     return fmt::format("expands to more than {} times its size", kMostTimes);
   }
   if (more > most_unpacked_bytes_ || sum_ > most_unpacked_bytes_ - more) {
-    return fmt::format("expands to more than {} GiB: raise the limit with --max-unpacked",
-                       most_unpacked_bytes_ >> 30);
+    return too_much_unpacked(most_unpacked_bytes_);
   }
   known += more;
   sum_ += more;
@@ -190,7 +189,7 @@ std::shared_ptr<const Tree> open_archive_tree(const Tree& tree, const std::strin
   }
   std::shared_ptr<ExpansionBudget> budget = tree.budget();
   if (!budget) {
-    budget = std::make_shared<ExpansionBudget>(archive.size(), tree.access().most_unpacked_bytes);
+    budget = std::make_shared<ExpansionBudget>(archive.size(), most_unpacked_bytes());
   }
   const auto unpacked = std::make_shared<ArchiveTree>(archive, tree, std::move(budget));
   unpacked->unpack(archive, is_wanted);

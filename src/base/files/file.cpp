@@ -156,6 +156,24 @@ void make_folder(const std::string& folder, Sync sync) {
   }
 }
 
+// A folder that stays the same one, whatever takes its name, and a file by it.
+using HeldFile = std::pair<std::shared_ptr<const Descriptor>, std::string>;
+
+// Holds the folder of `target`, which must be in `within` after all links.
+HeldFile held_in_folder(const std::string& path, const std::string& target,
+                        const std::string& within) {
+  auto folder =
+      std::make_shared<const Descriptor>(open_fd(folder_of(target), O_PATH | O_DIRECTORY));
+  if (folder->get() < 0) throw FileError(path, "open its folder", errno);
+  const std::string held = fmt::format("/proc/self/fd/{}", folder->get());
+  const auto real = link_text(held);
+  if (!real) return {nullptr, target};  // without /proc, the look before has to do
+  if (!is_in(*real, resolve_what_is_there(within))) {
+    throw FileError(path, fmt::format("leads out of {}, to {}, and is not written", within, *real));
+  }
+  return {std::move(folder), join_path(held, last_name(target))};
+}
+
 // ---- Temporaries
 
 constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz234567";
@@ -253,6 +271,29 @@ void refuse_device(const std::string& path) {
   throw FileError(path, "is a device, and is not read; give a file or a pipe");
 }
 
+// What programs write has no large holes. A file that is nearly all holes costs nothing to make,
+// and hours to read.
+void refuse_holes(int fd, const struct stat& found, const std::string& path) {
+  constexpr off_t kMostBytes = off_t{1} << 30;
+  constexpr off_t kStatBlock = 512;
+  const off_t size = found.st_size;
+  if (!S_ISREG(found.st_mode) || size - found.st_blocks * kStatBlock <= kMostBytes) return;
+  off_t bytes = 0;
+  for (off_t at = 0; at < size && bytes <= kMostBytes;) {
+    const off_t hole = lseek(fd, at, SEEK_HOLE);
+    if (hole < 0 || hole >= size) break;
+    const off_t data = lseek(fd, hole, SEEK_DATA);
+    if (data < 0 && errno != ENXIO) break;
+    at = data < 0 ? size : data;
+    bytes += at - hole;
+  }
+  std::ignore = lseek(fd, 0, SEEK_SET);
+  if (bytes <= kMostBytes) return;
+  throw FileError(
+      path,
+      "has holes of more than 1 GiB, where nothing was written, and is not read; write it again without them");
+}
+
 int opened_for_reading(const std::string& path) {
   // A duplicate of standard input, so that there is always something to close.
   if (path == "-") return fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
@@ -263,20 +304,24 @@ int opened_for_reading(const std::string& path) {
 class FileSource : public ByteSource {
  public:
   explicit FileSource(const std::string& path)
-      : name_(path == "-" ? "standard input" : path), file_(opened_for_reading(path)) {
-    if (file_.get() < 0) throw FileError(name_, "open", errno);
-    std::ignore = posix_fadvise(file_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+      : FileSource(path == "-" ? "standard input" : path,
+                   std::make_shared<const Descriptor>(opened_for_reading(path))) {}
+  FileSource(std::string name, std::shared_ptr<const Descriptor> file)
+      : name_(std::move(name)), file_(std::move(file)) {
+    if (file_->get() < 0) throw FileError(name_, "open", errno);
+    refuse_holes(file_->get(), status(file_->get(), name_), name_);
+    std::ignore = posix_fadvise(file_->get(), 0, 0, POSIX_FADV_SEQUENTIAL);
   }
 
   std::size_t read(std::span<char> into) override {
-    const ssize_t count = retrying([&] { return ::read(file_.get(), into.data(), into.size()); });
+    const ssize_t count = retrying([&] { return ::read(file_->get(), into.data(), into.size()); });
     if (count < 0) throw FileError(name_, "read", errno);
     return static_cast<std::size_t>(count);
   }
 
  private:
   std::string name_;
-  Descriptor file_;
+  std::shared_ptr<const Descriptor> file_;
 };
 
 // The bytes of an open file, independent of the position of other readers.
@@ -313,7 +358,9 @@ FileFacts facts_of(const struct stat& found) {
 OpenedFile::OpenedFile(const std::string& path)
     : name_(path), file_(std::make_shared<const Descriptor>(opened_for_reading(path))) {
   if (file_->get() < 0) throw FileError(path, "open", errno);
-  facts_ = facts_of(status(file_->get(), path));
+  const struct stat found = status(file_->get(), path);
+  refuse_holes(file_->get(), found, path);
+  facts_ = facts_of(found);
   std::ignore = posix_fadvise(file_->get(), 0, 0, POSIX_FADV_SEQUENTIAL);
 }
 
@@ -346,15 +393,30 @@ OpenedFile OpenedFile::through(Wrap wrap) const {
   return file;
 }
 
-void require_regular(const std::string& path) {
+std::shared_ptr<const Descriptor> open_regular(const std::string& path, FileFacts& facts) {
   struct stat found;
   if (stat(path.c_str(), &found) != 0) throw FileError(path, "open", errno);
-  if (!S_ISREG(found.st_mode)) throw FileError(path, "is not a regular file");
+  const auto is_regular = [&] { return S_ISREG(found.st_mode); };
+  if (!is_regular()) throw FileError(path, "is not a regular file");  // opening it may do something
+  auto file = std::make_shared<const Descriptor>(open_fd(path, O_RDONLY | O_NOCTTY | O_NONBLOCK));
+  if (file->get() < 0) throw FileError(path, "open", errno);
+  found = status(file->get(), path);
+  if (!is_regular()) throw FileError(path, "is not a regular file");
+  refuse_holes(file->get(), found, path);
+  facts = facts_of(found);
+  return file;
 }
 
 OpenedFile opened_regular(const std::string& path) {
-  require_regular(path);
-  return OpenedFile(path);
+  FileFacts facts;
+  auto file = open_regular(path, facts);
+  std::ignore = posix_fadvise(file->get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+  return OpenedFile(path, std::move(file), 0, facts);
+}
+
+std::unique_ptr<ByteSource> regular_source(const std::string& path) {
+  FileFacts facts;
+  return std::make_unique<FileSource>(path, open_regular(path, facts));
 }
 
 bool is_regular_file(const std::string& path) noexcept {
@@ -369,8 +431,7 @@ bool holds(const std::string& path, std::string_view bytes) {
     return false;
   }
   try {
-    FileSource source(path);  // also after a signal
-    return read_up_to(source, bytes.size() + 1) == bytes;
+    return read_up_to(*regular_source(path), bytes.size() + 1) == bytes;
   } catch (const FileError&) {
     return false;
   }
@@ -486,12 +547,13 @@ void require_replaceable(const std::string& path, bool make_folders) {
 }
 
 PendingFile::PendingFile(const std::string& path, std::string_view bytes, bool make_folders,
-                         Sync sync)
+                         Sync sync, const std::string& within)
     : PendingFile() {
   path_ = path;
   sync_ = sync;
   if (make_folders) make_folder(folder_of(path), sync);
   target_ = replaced_file(path);
+  if (!within.empty()) std::tie(folder_, target_) = held_in_folder(path, target_, within);
   const std::optional<struct stat> old = status(target_);
   if (old) require_regular(*old, path);
   create_temporary(old ? 0600 : 0666);  // 0600: private until owner and mode are set
@@ -578,7 +640,8 @@ void PendingFile::put_back() {
   const int why = errno;
   const std::string name = std::exchange(temporary_, {});
   if (rename(name.c_str(), target_.c_str()) != 0) {
-    throw FileError(path_, "put back a change, which is now in " + name, why);
+    const std::string shown = join_path(folder_of(path_), last_name(name));
+    throw FileError(path_, "put back a change, which is now in " + shown, why);
   }
 }
 
@@ -589,13 +652,14 @@ void PendingFile::settle() {
 
 void sync_in_place(const std::string& path) {
   const std::string target = resolve_links(path);
-  const Descriptor file(open_fd(target, O_RDONLY));
+  const Descriptor file(open_fd(target, O_RDONLY | O_NONBLOCK));
   if (file.get() < 0) throw FileError(path, "open", errno);
   if (retrying([&] { return fsync(file.get()); }) != 0) throw FileError(path, "sync", errno);
   sync_folder(folder_of(target), path);
 }
 
-FormerFile::FormerFile(const std::string& path) : path_(path) {
+FormerFile::FormerFile(const std::string& path, std::string within)
+    : path_(path), within_(std::move(within)) {
   const std::optional<struct stat> found = status(path);
   if (!found) return;
   require_regular(*found, path);
@@ -604,14 +668,17 @@ FormerFile::FormerFile(const std::string& path) : path_(path) {
 }
 
 void FormerFile::put_back() const {
-  if (!bytes_) {
-    const std::string target = target_of(path_);
-    if (unlink(target.c_str()) != 0) throw FileError(path_, "remove", errno);
-    return sync_folder(folder_of(target), path_);
-  }
-  PendingFile file(path_, *bytes_);
+  if (!bytes_) return remove_file(path_, within_);
+  PendingFile file(path_, *bytes_, false, Sync::at_once, within_);
   file.set_modified(modified_);
   file.commit();
+}
+
+void remove_file(const std::string& path, const std::string& within) {
+  HeldFile file = {nullptr, target_of(path)};
+  if (!within.empty()) file = held_in_folder(path, file.second, within);
+  if (unlink(file.second.c_str()) != 0) throw FileError(path, "remove", errno);
+  sync_folder(folder_of(file.second), path);
 }
 
 std::vector<std::string> one_folder_each(const std::set<std::string>& folders) {

@@ -31,7 +31,8 @@ namespace aggregate_power {
 class Descriptor;
 
 // Opens a file, or standard input for "-" (left open afterwards, and called "standard input" in
-// errors). A pipe may be read, a device may not, except /dev/null and the terminal. Throws
+// errors). A pipe may be read, a device may not, except /dev/null and the terminal, and neither may
+// a file with holes of more than 1 GiB, here as wherever a file is opened for reading. Throws
 // FileError if it cannot be opened; its read() throws FileError too (reading a directory fails
 // there).
 std::unique_ptr<ByteSource> open_source(const std::string& path);
@@ -79,12 +80,12 @@ class OpenedFile {
   Wrap wrap_;
 };
 
-// Throws FileError for anything but a regular file, which is not opened.
-void require_regular(const std::string& path);
-
-// Opens a regular file. Throws FileError for anything else, which is not opened: opening a pipe
-// would wait for its writer.
+// Opens a regular file for reading, and says in `facts` which. Never waits, as opening a pipe
+// would, whatever gets its name meanwhile. Throws FileError for anything else.
+std::shared_ptr<const Descriptor> open_regular(const std::string& path, FileFacts& facts);
+// The same, to be read more than once, and to be read once, also after a signal.
 OpenedFile opened_regular(const std::string& path);
+std::unique_ptr<ByteSource> regular_source(const std::string& path);
 
 // Whether `path` leads to a regular file. Also false if that cannot be determined.
 bool is_regular_file(const std::string& path) noexcept;
@@ -151,11 +152,13 @@ class PendingFile {
   // (and NAME shortened if the whole would be too long), never following or overwriting an existing
   // file. Mode and owner are those of the file at `path`; without one, the mode is 0666 less the
   // umask. The owner is kept as far as permissions allow; access lists and other extended
-  // attributes are not. With `make_folders`, missing folders above `path` are created. Throws
-  // FileError, also if `path` leads to anything but a regular file; then no temporary is left over,
-  // but folders just created stay.
+  // attributes are not. With `make_folders`, missing folders above `path` are created. Unless
+  // `within` is empty, the file must be in that folder after all links, and stays there: its own
+  // folder is held open, so that it cannot be exchanged for a link to another one from then on.
+  // Throws FileError, also if `path` leads to anything but a regular file; then no temporary is
+  // left over, but folders just created stay.
   PendingFile(const std::string& path, std::string_view bytes, bool make_folders = false,
-              Sync sync = Sync::at_once);
+              Sync sync = Sync::at_once, const std::string& within = {});
   // Removes the temporary unless it was committed.
   ~PendingFile();
   PendingFile(const PendingFile&) = delete;
@@ -188,10 +191,11 @@ class PendingFile {
   void settle();
 
   std::string path_;       // as given, for errors
-  std::string target_;     // after links
+  std::string target_;     // after links, by its held folder if there is one
   std::string temporary_;  // empty: there is none
   Sync sync_ = Sync::at_once;
   FileFacts written_;
+  std::shared_ptr<const Descriptor> folder_;
   int fd_ = -1;  // locked while the temporary exists, so that others know it is in use
   bool in_place_ = false;
 };
@@ -200,16 +204,21 @@ class PendingFile {
 // not stay.
 class FormerFile {
  public:
-  // Throws FileError if the file exists but cannot be read.
-  explicit FormerFile(const std::string& path);
+  // `within` as for a PendingFile. Throws FileError if the file exists but cannot be read.
+  explicit FormerFile(const std::string& path, std::string within = {});
   // Restores bytes and time, durably. Throws FileError.
   void put_back() const;
 
  private:
   std::string path_;
+  std::string within_;
   std::optional<std::string> bytes_;  // nullopt: there was no file
   timespec modified_{};
 };
+
+// Removes a file, durably. It must be in the folder `within` after all links; empty: it may be
+// anywhere. Throws FileError.
+void remove_file(const std::string& path, const std::string& within);
 
 // Makes a file that is already in place, and its name, survive a power cut: a run that was killed
 // may not have reached its sync. Throws FileError.

@@ -49,11 +49,11 @@ std::chrono::duration<double> longest_wait_now() {
   return std::min(kFurther, std::chrono::duration<double>(left));
 }
 
-void count_timeout(std::chrono::duration<double> waited) {
+void count_timeout(std::chrono::duration<double> most) {
   double left = seconds_left();
   double then = 0;
   do {
-    then = left < 0 ? longest_wait().count() : std::max(0.0, left - waited.count());
+    then = left < 0 ? longest_wait().count() : std::max(0.0, left - most.count());
   } while (!seconds_left().compare_exchange_weak(left, then));
 }
 
@@ -114,7 +114,7 @@ void wait_for_lock(int fd, const std::string& path) {
     const auto waited = Clock::now() - start;
     if (waited > kGrace) throw_if_interrupted();
     if (const auto most = longest_wait_now(); waited >= most) {
-      count_timeout(waited);
+      count_timeout(most);
       throw LockTimeout(path, holder_of(fd), most.count());
     }
     if (!is_told && waited > kLongWait) {

@@ -169,18 +169,14 @@ class BoundedTree : public DiskTree {
     if (std::string out = way_out(path); !out.empty()) {
       throw FileError(path, out + ", and is not read; allow it with --follow-links or --artifacts");
     }
-    const auto file =
-        std::make_shared<const Descriptor>(open_fd(path, O_RDONLY | O_NOCTTY | O_NONBLOCK));
-    if (file->get() < 0) throw FileError(path, "open", errno);
-    struct stat found;
-    if (::fstat(file->get(), &found) != 0) throw FileError(path, "inspect", errno);
-    if (!S_ISREG(found.st_mode)) throw FileError(path, "is not a regular file");
+    FileFacts facts;
+    const auto file = open_regular(path, facts);
     if (is_of_system(*file)) throw FileError(path, "is made up by the system, and is not read");
     if (!access_.follow_links && !is_where_it_was(*file)) {
       throw FileError(path, out_of_root("another file"));
     }
     std::ignore = ::posix_fadvise(file->get(), 0, 0, POSIX_FADV_SEQUENTIAL);
-    return OpenedFile(path, file, 0, facts_of(found));
+    return OpenedFile(path, file, 0, facts);
   }
 
   std::string way_out(const std::string& path) const override {

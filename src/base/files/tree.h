@@ -47,8 +47,6 @@ class ExpansionBudget {
 struct StoreAccess {
   bool follow_links = false;   // links and names in records are followed out of the store
   std::string artifacts = {};  // a folder to which they may lead; empty: none
-  // What an archive on disk, with all archives in it, may expand to.
-  std::uint64_t most_unpacked_bytes = std::uint64_t{64} << 30;
 };
 
 // Any number of threads may use one tree.

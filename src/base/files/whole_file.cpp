@@ -22,8 +22,7 @@ std::string read_whole(const OpenedFile& file, const FileKind& kind) {
 }
 
 std::string read_file(const std::string& path, const FileKind& kind) {
-  require_regular(path);
-  return read_whole(*open_source(path), path, kind);
+  return read_whole(*regular_source(path), path, kind);
 }
 
 }  // namespace aggregate_power

@@ -236,7 +236,8 @@ class PublishedRunReader {
       const auto aggregate = record->find_aggregate();
       const bool is_there = aggregate && aggregate->facts;
       PublishedRun run = published_run_of(
-          is_there ? read_json_object(*aggregate) : JsonValue::object(), &record->content);
+          is_there ? read_aggregate(aggregate->tree->open(aggregate->path)) : JsonValue::object(),
+          &record->content);
       run.record = file.place;
       run.aggregate = is_there ? aggregate->display : "";
       run.name = is_there ? aggregate->display : name_without_aggregate(*record);
@@ -273,9 +274,25 @@ class PublishedRunReader {
     std::vector<std::optional<FoundRun>> read(aggregates_.size());
     in_parallel(aggregates_.size(), most_threads_,
                 [&](std::size_t i) { read[i] = run_of_aggregate(aggregates_[i]); });
-    for (std::optional<FoundRun>& run : read) {
-      if (run) ready_.push_back(std::move(*run));
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      if (read[i]) {
+        ready_.push_back(std::move(*read[i]));
+      } else {
+        remark_on_size(aggregates_[i].place);
+      }
     }
+  }
+
+  void remark_on_size(const StorePath& file) {
+    if (!is_aggregate_name(last_name(file.path))) return;
+    const auto facts = file.tree->find_file(file.path);
+    if (!facts || facts->bytes <= kAggregateFile.most_bytes) return;
+    found_.warnings.push_back(
+        fmt::format("{}: {}, and was passed over", file.display, too_large(kAggregateFile)));
+  }
+
+  static JsonValue read_aggregate(const OpenedFile& file) {
+    return json_object_of(read_whole(file, kAggregateFile), file.name());
   }
 
   static std::optional<FoundRun> run_of_aggregate(const FoundFile& file) {
@@ -283,7 +300,7 @@ class PublishedRunReader {
       const OpenedFile opened = file.place.tree->open(file.place.path);
       const bool is_certain = file.origin.is_named || is_aggregate_name(last_name(file.place.path));
       if (!is_certain && opened.size() > kMostAggregateBytes) return std::nullopt;
-      JsonValue members = read_json_object(opened);
+      JsonValue members = read_aggregate(opened);
       if (is_run_record(members)) return std::nullopt;
       if (!is_certain && !has_power_keys(members)) return std::nullopt;
       PublishedRun run = published_run_of(std::move(members), nullptr);

@@ -75,6 +75,19 @@ TEST(Decompressed, ExpandsGzipAndZstandard) {
   }
 }
 
+TEST(Decompressed, HasAnAbsoluteLimit) {
+  const std::string text(1 << 20, 'x');
+  const std::uint64_t before = most_unpacked_bytes();
+  EXPECT_EQ(before, std::uint64_t{64} << 30);
+  set_most_unpacked_bytes(4 << 20);
+  for (const Filter filter : {Filter::gzip, Filter::zstd}) {
+    EXPECT_EQ(expanded(compressed(filter, text, 4)).size(), 4U << 20);
+    EXPECT_TRUE(
+        error_of(compressed(filter, text, 5)).starts_with("a.csv.gz: expands to more than "));
+  }
+  set_most_unpacked_bytes(before);
+}
+
 TEST(Decompressed, LeavesOtherBytesAlone) {
   for (const std::string text :
        {"", "a", "\x1F", "timestamp,gpu\n", "\x28\xB5\x2F", "PK\x03\x04"}) {

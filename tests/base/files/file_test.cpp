@@ -160,7 +160,7 @@ TEST(ReadFile, RefusesMoreThanItsKindMayHave) {
   const std::string large = put(folder / "a", "x");
   fs::resize_file(large, 2 * kMiB);
   EXPECT_EQ(read_file(large, kSmall).size(), 2 * kMiB);
-  for (const std::uint64_t bytes : {2 * kMiB + 1, std::uint64_t{40} << 30}) {
+  for (const std::uint64_t bytes : {2 * kMiB + 1, 900 * kMiB}) {
     fs::resize_file(large, bytes);
     EXPECT_EQ(error_of([&] { read_file(large, kSmall); }),
               large + ": is larger than 2 MiB, the most that a file of this test may have");
@@ -579,6 +579,58 @@ TEST(PendingFile, ReplacesOnlyWhatIsExpectedWhereThatIsAsked) {
               path + ": cannot open: No such file or directory");
   }
   EXPECT_EQ(folder.names(), Names{});
+}
+
+// Whoever owns a folder may exchange it for a link at any instant.
+TEST(PendingFile, StaysInTheFolderThatItWasPreparedIn) {
+  const Folder folder;
+  fs::create_directories(folder / "store/run");
+  fs::create_directories(folder / "outside");
+  const std::string path = put(folder / "store/run/agg.json", "old");
+  put(folder / "outside/agg.json", "old");
+  const auto exchange = [&] {
+    fs::rename(folder / "store/run", folder / "store/moved");
+    fs::create_directory_symlink(folder / "outside", folder / "store/run");
+  };
+  PendingFile pending(path, "new", false, Sync::at_once, folder / "store");
+  exchange();
+  pending.commit_over("old");
+  EXPECT_EQ(bytes_of(folder / "store/moved/agg.json"), "new");
+  EXPECT_EQ(bytes_of(folder / "outside/agg.json"), "old");
+  EXPECT_EQ(error_of([&] { PendingFile(path, "new", false, Sync::at_once, folder / "store"); }),
+            path + ": leads out of " + (folder / "store") + ", to " + (folder / "outside") +
+                ", and is not written");
+  EXPECT_EQ(error_of([&] { remove_file(path, folder / "store"); }),
+            path + ": leads out of " + (folder / "store") + ", to " + (folder / "outside") +
+                ", and is not written");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder / "outside"), {}), 1);
+}
+
+TEST(FormerFile, IsPutBackOnlyWithinItsFolder) {
+  const Folder folder;
+  fs::create_directories(folder / "store/run");
+  fs::create_directories(folder / "outside");
+  const FormerFile none(folder / "store/run/audit.json", folder / "store");
+  put(folder / "outside/audit.json", "precious");
+  fs::rename(folder / "store/run", folder / "store/moved");
+  fs::create_directory_symlink(folder / "outside", folder / "store/run");
+  EXPECT_NE(error_of([&] { none.put_back(); }), "");
+  EXPECT_EQ(bytes_of(folder / "outside/audit.json"), "precious");
+}
+
+// It costs nothing to make, and hours to read.
+TEST(OpenedFile, IsNotAFileOfHoles) {
+  const Folder folder;
+  const std::string path = put(folder / "hole.csv", "timestamp,power\n");
+  fs::resize_file(path, std::uintmax_t{3} << 30);
+  const std::string fault =
+      path +
+      ": has holes of more than 1 GiB, where nothing was written, and is not read; write it again without them";
+  EXPECT_EQ(error_of([&] { OpenedFile file(path); }), fault);
+  EXPECT_EQ(error_of([&] { opened_regular(path); }), fault);
+  EXPECT_EQ(error_of([&] { open_source(path); }), fault);
+  fs::resize_file(path, std::uintmax_t{1} << 30);
+  EXPECT_EQ(OpenedFile(path).size(), std::uintmax_t{1} << 30);
 }
 
 TEST(FormerFile, IsPutBackWithItsTime) {

@@ -281,6 +281,27 @@ TEST(CsvReader, DropsNulsAndCountsThem) {
   EXPECT_EQ(split(text), (Table{{"a", "b"}, {"c", "d", "e"}, {}}));
 }
 
+TEST(CsvReader, EndsAtAHole) {
+  const std::string hole(kMaxNulsInRow + 1, '\0');
+  for (const std::string& begin : {"", "a,", "a,b\n", "a,b\r", "a,\""}) {
+    StutterSource source(begin + hole + "c,d\n", kWhole);
+    CsvReader reader(source, "");
+    reader.select(std::vector<std::size_t>{0}, 2);
+    EXPECT_THROW(
+        {
+          while (!reader.next_batch().empty()) continue;
+        },
+        CsvError)
+        << begin;
+    const std::string most = begin + hole.substr(1);
+    StutterSource shorter(most, kWhole);
+    CsvReader other(shorter, "");
+    other.select(std::vector<std::size_t>{0}, 2);
+    while (!other.next_batch().empty()) continue;
+    EXPECT_EQ(other.dropped_nuls(), kMaxNulsInRow) << begin;
+  }
+}
+
 TEST(CsvReader, CountsNulsBehindTheLastRow) {
   // What a crash leaves of a file: its size grew, its bytes never came.
   StutterSource source("a,b\n" + std::string(4096, '\0'), kWhole);
