@@ -64,7 +64,7 @@ constexpr Source kSources[] = {
       "of averages over 0.5 s or more, a period that is not the window, so that some time is missing or counted twice: the share of it × a hidden swing of 0.6 to 3 %",
       "sample twice in each window of the sensor, or record an energy counter"},
      true,
-     Sharing::sampling,
+     Sharing::all,
      'B',
      false},
     {{"window_known", "the sensor's window W is known to 6 %: the change of the estimate with W",
