@@ -25,6 +25,7 @@ struct Component {
 struct Estimate {
   double joules = 0;
   std::vector<Component> components;  // without those that are zero
+  double pivot_j = 0;                 // at the power about which the gain of boards turns
 
   double standard_uncertainty_j() const;
   double repeatability_j() const;  // the same without the accuracy of the sensors

@@ -83,7 +83,7 @@ double half_last_digit_of(const std::vector<const PublishedRun*>& runs, const st
 std::optional<double> compared_estimate(const PublishedRun& run, const std::string& metric) {
   const auto number = run.number(metric);
   if (!number || !number->repeatability) return std::nullopt;
-  const double estimate = number->repeatability->low / 2 + number->repeatability->high / 2;
+  const double estimate = number->repeatability->estimate;
   return estimate > 0 ? std::optional(estimate) : std::nullopt;
 }
 
@@ -95,6 +95,9 @@ MeasuredValue compared_measurement(const PublishedRun& run, const std::string& m
   if (!number || !number->repeatability) return measured;
   const double own = number->repeatability->standard_uncertainty;
   measured.repeatability = own / measured.value;
+  if (measured.value == number->repeatability->estimate) {
+    measured.bounds = {{number->repeatability->low, number->repeatability->high}};
+  }
   if (number->flowed) {
     const double whole = number->flowed->standard_uncertainty;
     measured.accuracy = std::sqrt(std::max(0.0, whole * whole - own * own)) / measured.value;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <tuple>
 
 #include "decisions/student_t.h"
 
@@ -103,6 +104,8 @@ RepeatStatistics repeat_statistics(const RepeatedValues& values) {
     const double half_width = factor * *statistics.uncertainty * statistics.mean;
     statistics.low = statistics.mean - half_width;
     statistics.high = statistics.mean + half_width;
+    const auto& stated = values.values.front().bounds;
+    if (sorted.size() == 1 && stated) std::tie(statistics.low, statistics.high) = *stated;
   }
   return statistics;
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace aggregate_power {
@@ -15,6 +16,8 @@ struct MeasuredValue {
   // add to it between boards. Nullopt: not stated.
   std::optional<double> repeatability = {};
   std::optional<double> accuracy = {};
+  // What is stated to hold the value on the same boards, with 95 %; need not have it in its middle.
+  std::optional<std::pair<double, double>> bounds = {};
 };
 
 // Repeats of one configuration, or a single measurement.
@@ -33,7 +36,8 @@ struct RepeatStatistics {
   // Of the mean, relative; nullopt: one value whose uncertainty is not stated.
   std::optional<double> uncertainty = {};
   double degrees_of_freedom = 0;
-  // What holds the mean; nullopt with the uncertainty.
+  // What holds the mean, and for one value the bounds that are stated; nullopt with the
+  // uncertainty.
   std::optional<double> low = {};
   std::optional<double> high = {};
 };

@@ -22,8 +22,8 @@ std::optional<Spread> scaled_spread(const std::optional<Spread>& spread, double 
   if (!spread) return std::nullopt;
   const double one = spread->low * factor;
   const double other = spread->high * factor;
-  return Spread{spread->standard_uncertainty * std::abs(factor), std::min(one, other),
-                std::max(one, other)};
+  return Spread{spread->estimate * factor, spread->standard_uncertainty * std::abs(factor),
+                std::min(one, other), std::max(one, other)};
 }
 
 // Runs that lack a figure, or needed an assumption, and why the first one did.

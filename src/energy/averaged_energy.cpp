@@ -22,10 +22,13 @@ namespace {
 constexpr double kLogPriorOfRise = 3;
 constexpr double kLogPriorOfFall = 1;
 // What averages hide at the window's edges: loads that alternate within them.
-constexpr double kHiddenShare = 0.003;
+constexpr double kHiddenShare = 0.006;
 // How much power may swing inside averages without any trace in them, as a share.
-constexpr double kHiddenSwing = 0.006;
-constexpr double kMostSwing = 0.03;
+constexpr double kHiddenSwing = 0.0045;
+constexpr double kMostSwing = 0.008;
+// What the walk leaves open, of its standard deviation: real loads turn back less often than a walk
+// does, and rise and fall once at an edge.
+constexpr double kOfWalk = 0.65;
 // The work grows with the window.
 constexpr double kLongWindow_s = 300;
 
@@ -216,7 +219,7 @@ double between_windows_share(const SensorModel& sensor, double period_s, double 
   if (!sensor.is_averaged() || 2 * period_s <= sensor.window_s) return 0;
   const double apart = std::abs(period_s - sensor.window_s) / sensor.window_s;
   const double time_share = std::hypot(apart, uncertainty_of_window(sensor));
-  return std::min(1.0, time_share) * std::clamp(fast_share / 2, kHiddenSwing, kMostSwing);
+  return std::min(1.0, time_share) * std::clamp(fast_share / 4, kHiddenSwing, kMostSwing);
 }
 
 SensedEnergy averaged_energy(const SensedEnergyQuestion& question) {
@@ -230,7 +233,8 @@ SensedEnergy averaged_energy(const SensedEnergyQuestion& question) {
   result.assumes_load_in_window = mixture.best.assumes_edge;
   const double mean_w = mixture.joules / question.window.duration_s();
   const double hidden_j = kHiddenShare * mean_w * std::min(1.0, sensor.window_s);
-  result.sampling_j = std::hypot(std::sqrt(mixture.variance_j2), hidden_j * std::sqrt(2.0));
+  result.sampling_j =
+      std::hypot(kOfWalk * std::sqrt(mixture.variance_j2), hidden_j * std::sqrt(2.0));
   if (mean_w > 0) {
     const double fast_w = std::sqrt(evidence.found.pace.fast_w2_s / sensor.window_s);
     result.between_windows_j =

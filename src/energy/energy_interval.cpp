@@ -40,7 +40,7 @@ constexpr Source kSources[] = {
      'B',
      true},
     {{"sampling_and_edges",
-      "what readings leave open, inside and at the edges: wᵀA⁻¹w, and 0.3 % of a sensor's window at each edge; at least what gaps leave open",
+      "what readings leave open, inside and at the edges: 0.65 √(wᵀA⁻¹w), and 0.6 % of a sensor's window at each edge; at least what gaps leave open",
       "sample more often, measure for longer, or record an energy counter"},
      false,
      Sharing::sampling,
@@ -61,10 +61,10 @@ constexpr Source kSources[] = {
      'B',
      false},
     {{"time_between_windows",
-      "of averages over 0.5 s or more, a period that is not the window, so that some time is missing or counted twice: the share of it × a hidden swing of 0.6 to 3 %",
+      "of averages over 0.5 s or more, a period that is not the window, so that some time is missing or counted twice: the share of it × a hidden swing of 0.45 to 0.8 %, alike for all GPUs",
       "sample twice in each window of the sensor, or record an energy counter"},
      true,
-     Sharing::sampling,
+     Sharing::all,
      'B',
      false},
     {{"window_known", "the sensor's window W is known to 6 %: the change of the estimate with W",
@@ -199,7 +199,8 @@ double Estimate::repeatability_high_j() const {
 }
 
 void add_accuracy(Estimate& estimate, const SensorAccuracy& accuracy, double duration_s) {
-  const double turned_j = std::abs(estimate.joules - accuracy.pivot_w * duration_s);
+  estimate.pivot_j = accuracy.pivot_w * duration_s;
+  const double turned_j = std::abs(estimate.joules - estimate.pivot_j);
   estimate.components.push_back(component("sensor_gain_shared", accuracy.shared_gain * turned_j));
   estimate.components.push_back(component("sensor_gain_each", accuracy.each_gain * turned_j));
   estimate.components.push_back(component("sensor_offset", accuracy.offset_w * duration_s));
@@ -208,7 +209,10 @@ void add_accuracy(Estimate& estimate, const SensorAccuracy& accuracy, double dur
 
 Estimate combine(std::span<const CombinedGpu> gpus, double correlation) {
   Estimate total;
-  for (const CombinedGpu& gpu : gpus) total.joules += gpu.energy->joules;
+  for (const CombinedGpu& gpu : gpus) {
+    total.joules += gpu.energy->joules;
+    total.pivot_j += gpu.energy->pivot_j;
+  }
   for (const Source& source : kSources) {
     const double joules = combined_j(source, gpus, correlation);
     total.components.push_back(component(std::string(source.word.code), joules));

@@ -168,7 +168,7 @@ const std::vector<BoardFamily>& families() {
       {"RDNA3",
        Vendor::amd,
        any_case(
-           R"(.*\b(W7[5-9]00X?|(Radeon )?RX 7[6-9][05]0( ?(XTX?|GRE|M|S))?|Navi 3[1-3]|RDNA ?3)\b.*)"),
+           R"(.*\b(W7[5-9]00X?|RX ?7[4-9][05]0( ?(XTX?|GRE|M|S))?|Navi ?3[1-3]|gfx110[0-2]|RDNA ?3)\b.*)"),
        {kInstinct, kOneSecond},
        {},
        {},
@@ -215,8 +215,10 @@ const BoardFamily& family_of(Vendor vendor) {
 
 const BoardFamily* family_of(std::string_view model) {
   if (model.empty()) return nullptr;  // no pattern matches that
+  std::string spaced(model);
+  std::ranges::replace(spaced, '_', ' ');
   const auto row = std::ranges::find_if(
-      families(), [&](const BoardFamily& candidate) { return candidate.model.matches(model); });
+      families(), [&](const BoardFamily& candidate) { return candidate.model.matches(spaced); });
   return row == families().end() ? nullptr : &*row;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <utility>
+#include <vector>
 
 #include "energy/quantile.h"
 
@@ -43,6 +44,21 @@ double median_period_s(std::span<const Sample> samples) {
   if (samples.size() < 2) return 0;
   const auto gap_s = [&](std::size_t i) { return samples[i + 1].unix_s - samples[i].unix_s; };
   return quantile_of_many(samples.size() - 1, gap_s, 0.5);
+}
+
+double sensor_period_s(std::span<const Sample> samples) {
+  std::vector<double> changes;  // when the value became another
+  for (std::size_t i = 1; i < samples.size(); ++i) {
+    if (samples[i].watts != samples[i - 1].watts) changes.push_back(samples[i].unix_s);
+  }
+  if (changes.size() < 2) {
+    return samples.empty() ? 0 : samples.back().unix_s - samples.front().unix_s;
+  }
+  for (std::size_t i = 0; i + 1 < changes.size(); ++i) changes[i] = changes[i + 1] - changes[i];
+  changes.pop_back();
+  const auto middle = changes.begin() + static_cast<std::ptrdiff_t>(changes.size() / 2);
+  std::ranges::nth_element(changes, middle);
+  return *middle;
 }
 
 }  // namespace aggregate_power

@@ -50,4 +50,10 @@ std::span<const Timed> at_least_near(std::span<const Timed> readings, Window win
 // The median time between two stamps; 0 if there are fewer than two.
 double median_period_s(std::span<const Sample> samples);
 
+// How often a sensor gave a new value: nothing shorter can be told apart.
+// The median time between two changes of the value; the whole recording if it changed less than
+// twice. `samples` are sorted. A recorder that samples less often than the sensor changes gives its
+// own period: more the recording cannot show.
+double sensor_period_s(std::span<const Sample> samples);
+
 }  // namespace aggregate_power

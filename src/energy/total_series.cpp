@@ -29,12 +29,27 @@ constexpr double kTotalRange = 20;   // times what rounding makes
 constexpr double kStepShare = 0.05;  // of what a device varies
 constexpr double kClearlyOther = 8;  // the same
 
+std::string device_name(std::string_view device) {
+  return lower_ascii(strip(device.substr(device.rfind('/') + 1)));
+}
+
+// A sensor of the machine among the GPUs, or of another part of it: the driver of an MI350 shows the
+// power of the system on node 0.
+bool is_machine_name(std::string_view device) {
+  static const Pattern pattern =
+      "(current|total|whole|apu)?[ ._-]*"
+      "(sys|system|node|npm|host|server|machine|chassis|platform|baseboard|base ?board|ubb|rack|psu"
+      "|pdu|wall|cpu|processor|dram)"
+      "([ ._-]*(sensor|power|pwr|watts?|w|draw|usage|manager|node|system|[0-9]+))*";
+  return pattern.matches(device_name(device));
+}
+
 bool is_total_name(std::string_view device) {
   static const Pattern pattern =
       "((all|total|sum|gpus?|node|host|system|server|board|overall|power)[ ._-]*)?"
       "(total|totals|sum|all|average|avg|mean|overall|aggregate|aggregated|combined)"
       "([ ._-]*(of|gpus?|power|watts?|w|draw|all))*";
-  return pattern.matches(lower_ascii(strip(device.substr(device.rfind('/') + 1))));
+  return pattern.matches(device_name(device));
 }
 
 // Readings of several devices at the times of the first one, as columns of one table.
@@ -197,12 +212,16 @@ std::string total_text(std::span<const DeviceSeries> devices) {
   constexpr std::size_t kFewestDevices = 3;
   std::vector<bool> is_total;
   std::vector<std::string> what;
-  for (const DeviceSeries& device : devices) is_total.push_back(is_total_name(device.device));
+  for (const DeviceSeries& device : devices) {
+    is_total.push_back(is_total_name(device.device) || is_machine_name(device.device));
+  }
   if (std::ranges::all_of(is_total, [](bool is) { return is; })) return {};
   for (std::size_t i = 0; i < devices.size(); ++i) {
     if (!is_total[i]) continue;
-    what.push_back(fmt::format("GPU {} is the total or the mean of others by its name",
-                               printable(devices[i].device)));
+    what.push_back(fmt::format("GPU {} is {} by its name", printable(devices[i].device),
+                               is_total_name(devices[i].device)
+                                   ? "the total or the mean of others"
+                                   : "a sensor of the machine or of another part of it"));
   }
   for (const std::vector<std::size_t>& group : groups_of(devices, is_total)) {
     if (group.size() < kFewestDevices) continue;

@@ -9,7 +9,8 @@
 
 namespace aggregate_power::energy {
 
-// Devices that are called "total", "sum", "all", "average" or the like where others are not, and
+// Devices that are called "total", "sum", "all", "average" or the like where others are not; those
+// that are called a sensor of the machine, such as "system" or "node 0"; and
 // those whose readings are the sum or the mean of the others' at all times, at least 20, with at
 // least 5 values: of all others, or of all others on the same host ("host/0"). Says which, for
 // people, with the --gpus that leaves them out; empty: there is none.

@@ -27,8 +27,9 @@ std::string_view quoted_value(std::string_view text) {
 
 bool is_model_name(std::string_view text) {
   static constexpr Pattern model = {
-      "(nvidia|amd|intel|tesla|geforce|quadro|radeon|instinct|titan|rtx|gtx) .*"
-      "|(a|h|b|l|v|p|t|k|gh|gb|mi|rtx|gtx)[0-9]{2,4}[a-z]{0,2}([ -].*)?|(t4|l4|a2)",
+      "(nvidia|amd|intel|tesla|geforce|quadro|radeon|instinct|titan|rtx|gtx|hgx|dgx)[ _-].*"
+      "|(a|h|b|l|v|p|t|k|gh|gb|mi|rtx|gtx)[0-9]{2,4}[a-z]{0,2}([ _-].*)?|(t4|l4|a2)"
+      "|rx[ _-]?[5-9][0-9]{3}.*|w[5-9][0-9]00x?([ _-].*)?|navi[ _-]?[1-4][0-9].*",
       Pattern::Case::either};
   return model.matches(text);
 }

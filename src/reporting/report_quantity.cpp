@@ -169,7 +169,13 @@ std::optional<MeasuredValue> measured_quantity(const PublishedRun& run, ReportQu
   if (!value || !std::isfinite(*value)) return std::nullopt;
   MeasuredValue measured{.value = *value};
   const auto spread = repeatability_of(run, quantity, metric);
-  if (spread && *value > 0) measured.repeatability = spread->standard_uncertainty / *value;
+  if (spread && *value > 0) {
+    measured.repeatability = spread->standard_uncertainty / *value;
+    // The bounds of an estimate may not hold what was published.
+    if (spread->low < *value && *value < spread->high) {
+      measured.bounds = {{spread->low, spread->high}};
+    }
+  }
   return measured;
 }
 

@@ -2,7 +2,6 @@
 #include "runs/attribute_run.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -21,8 +20,8 @@
 #include "energy/facility_energy.h"
 #include "energy/odd_readings.h"
 #include "energy/placed_interval.h"
+#include "energy/placed_readings.h"
 #include "energy/plausibility.h"
-#include "energy/sensor_period.h"
 #include "loads/chrome_trace.h"
 #include "loads/layer_intervals.h"
 #include "recorders/energy_rate.h"
@@ -224,6 +223,24 @@ void refuse_impossible_power(const AttributeRequest& request, const AttributionL
       gpu, counter->second.energy_j(in_unix), energy_j));
 }
 
+// What the counter of a GPU says that the interval of its power does not hold; empty: it holds it.
+std::string counter_doubt(const AttributionLane& lane, Window window, const RecordedPower& recorded,
+                          const Estimate& power) {
+  const auto found = recorded.counters.find(lane.power.device());
+  if (found == recorded.counters.end()) return {};
+  const CounterTrace& counter = found->second;
+  const Window in_unix = {unix_of(*lane.trace, window.start_unix_s),
+                          unix_of(*lane.trace, window.end_unix_s)};
+  const double gap_s = recorded.gpus.at(lane.power.device()).max_sample_gap_s;
+  if (!counter.fault().empty() || !counter.fault(in_unix, gap_s).empty()) return {};
+  const double off_j = counter.energy_j(in_unix) - power.joules;
+  const double half_j = power.repeatability_high_j() - power.joules;
+  if (std::abs(off_j) <= half_j + counter.resolution_j(in_unix)) return {};
+  return fmt::format(
+      "GPU {}: its counter is {:+.3f} J off its power, whose interval is {:.3f} J to either side",
+      lane.power.device(), off_j, half_j);
+}
+
 // ---- Intervals.
 
 // The energies of rows if their intervals were at other places in the recording: where the readings
@@ -235,20 +252,20 @@ class RowIntervals {
 
   bool is_wanted() const { return options_.is_wanted && !sensors_.models.empty(); }
   const runs::TraceSensors& sensors() const { return sensors_; }
+  // Of the span of the GPU that was added last; nullopt: there is none.
+  const std::optional<Estimate>& last() const { return last_; }
 
   void add(const AttributionLane& lane, IntervalStore& intervals, const AttributionRules& rules,
            double energy_j) {
-    note_relative(lane, rules.window, energy_j);
-    const TimeResolution time{.window_s = std::max(rules.sensor_period_s, sensors_.window_s()),
+    note_whole(lane, rules.window, energy_j);
+    const TimeResolution time{.window_s = sensors_.window_s(),
+                              .period_s = rules.sensor_period_s,
                               .age_s = sensors_.age_s()};
-    const std::vector<EnergyShares> places = shares_at_places(lane.power, intervals, rules, time);
-    for (std::size_t place = 0; place < kSharePlaces; ++place) {
-      const std::vector<EnergyShare>& shares = places[place].by_name;
-      for (std::size_t i = 0; i < shares.size(); ++i) {
-        by_name_[lane.trace->names.names()[i]][place].add(shares[i]);
-      }
-      rest_[place].add(places[place].rest);
+    const PlacedShares placed = placed_shares(lane.power, intervals, rules, time);
+    for (std::size_t i = 0; i < placed.by_name.size(); ++i) {
+      by_name_[lane.trace->names.names()[i]].add(placed.by_name[i]);
     }
+    rest_.add(placed.rest);
   }
 
   void give(AttributionRow& row) const {
@@ -263,22 +280,21 @@ class RowIntervals {
   }
 
  private:
-  using Places = std::array<EnergyShare, kSharePlaces>;
-
   // What the estimate of a GPU's whole span may be off.
-  void note_relative(const AttributionLane& lane, Window window, double energy_j) {
+  void note_whole(const AttributionLane& lane, Window window, double energy_j) {
     const EnergyEstimate estimate = runs::estimate_stretch(
         {readings_around(lane.power, {}, sensors_, window, energy_j)}, window, options_);
+    last_.reset();
     if (!estimate.is_available()) {
       refused_ = estimate.reasons.front();
       return;
     }
-    relative_ =
-        std::max(relative_, estimate.total.standard_uncertainty_j() / estimate.total.joules);
+    last_ = estimate.total;
+    whole_.add(whole_energy(estimate.total, window.duration_s()));
   }
 
-  void give(const Places& places, AttributionRow& row) const {
-    const PlacedInterval interval = share_interval(places, relative_);
+  void give(const PlacedShare& share, AttributionRow& row) const {
+    const PlacedInterval interval = share_interval(share, whole_);
     row.no_interval = refused_.empty() ? interval.none : refused_;
     if (!row.no_interval.empty()) return;
     row.estimate_j = interval.joules;
@@ -288,10 +304,11 @@ class RowIntervals {
 
   const UncertaintyOptions& options_;
   runs::TraceSensors sensors_;
-  double relative_ = 0;
+  WholeEnergy whole_;
+  std::optional<Estimate> last_;
   std::string refused_;
-  std::map<std::string, Places> by_name_;
-  Places rest_;
+  std::map<std::string, PlacedShare> by_name_;
+  PlacedShare rest_;
 };
 
 // ---- The shares.
@@ -357,6 +374,10 @@ class Attributing {
     add_span(lane, window);
     const bool is_kernels = report_.by == "kernel";
     if (!is_kernels) add_ranges(lane, rules, energy_j);
+    if (const auto& power = intervals_.last()) {
+      std::string doubt = counter_doubt(lane, rules.window, recorded, *power);
+      if (!doubt.empty()) report_.warnings.push_back(std::move(doubt));
+    }
     add_iterations(lane, window);
   }
 

@@ -15,7 +15,6 @@
 #include "energy/placed_readings.h"
 #include "energy/reading_faults.h"
 #include "energy/recorded_load.h"
-#include "energy/sensor_period.h"
 #include "energy/survey.h"
 #include "model/beyond_measure.h"
 #include "recorders/recording.h"

@@ -58,11 +58,10 @@ bool is_in_window(const RequestTimes& request, Window window) {
          request.start_s < window.end_unix_s;
 }
 
-// Relative, of the run's energy; nullopt: no interval was asked for, or there is none.
-std::optional<double> uncertainty_of(const Result& result) {
+// Of the run; nullopt: no interval was asked for, or there is none.
+std::optional<WholeEnergy> whole_of(const Result& result) {
   if (!result.uncertainty || !result.uncertainty->energy.is_available()) return std::nullopt;
-  const Estimate& total = result.uncertainty->energy.total;
-  return total.standard_uncertainty_j() / total.joules;
+  return whole_energy(result.uncertainty->energy.total, result.load->window.duration_s());
 }
 
 // ---- Shares
@@ -146,7 +145,7 @@ void sum_up(const PlacedRequests& placed, const SharedEnergy& shared, Window win
 // readings rise and fall: that window is as late as the readings.
 TimeResolution resolution_of(const Result& result, const PlacedRequests& placed,
                              const std::vector<SensorModel>& sensors, double period_s) {
-  TimeResolution time{.window_s = period_s};
+  TimeResolution time{.period_s = period_s};
   for (const SensorModel& sensor : sensors) {
     time.window_s = std::max(time.window_s, sensor.window_s);
     time.age_s += (sensor.delay_s + (sensor.refresh_s + sensor.window_s) / 2) /
@@ -222,7 +221,7 @@ RequestEnergy counted(const RequestRun& run, const PlacedRequests& placed, Windo
     energy.without_times += !request.has_times();
     if (!is_in_window(request, window)) continue;
     ++energy.requests;
-    energy.without_bounds += !(request.end_s - request.start_s >= time.window_s);
+    energy.without_bounds += !(request.end_s - request.start_s >= time.shortest_s());
   }
   if (energy.requests == 0) energy.refused.push_back(no_request_energy("no_request_in_window"));
   return energy;
@@ -299,8 +298,8 @@ void add_request_energy(const RequestRun& run, const Recording& recording, const
     const SharedEnergy shared = share_energy(*curve, sharing);
     sum_up(placed, shared, window, energy);
     std::vector<PlacedInterval> intervals;
-    if (const auto relative = uncertainty_of(result)) {
-      intervals = request_intervals(*curve, sharing, time, *relative);
+    if (const auto whole = whole_of(result)) {
+      intervals = request_intervals(*curve, sharing, time, *whole);
       count_unresolved(placed, shared, intervals, window, energy);
     }
     if (!run.options.per_request.empty()) {

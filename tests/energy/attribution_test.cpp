@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "energy/sensor_period.h"
+#include "energy/placed_readings.h"
 
 namespace aggregate_power {
 namespace attribution_test {

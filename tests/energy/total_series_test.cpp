@@ -71,6 +71,20 @@ TEST(TotalText, FindsTotalsByTheirNames) {
   EXPECT_EQ(recording.text(), "") << "it was chosen";
 }
 
+TEST(TotalText, FindsSensorsOfTheMachineByTheirNames) {
+  for (const char* name : {"system", "Node 0", "UBB", "node_power", "a/npm", "PSU 1", "cpu"}) {
+    Recording recording = three();
+    recording.add(name, load(5));
+    EXPECT_NE(recording.text().find("is a sensor of the machine"), std::string::npos) << name;
+  }
+  Recording hosts;  // each is a GPU of a host, or a host
+  for (int host = 0; host < 3; ++host) hosts.add("node" + std::to_string(host), load(host));
+  EXPECT_EQ(hosts.text(), "");
+  Recording recording = three();
+  recording.add("node-3-gpu-0", load(5));
+  EXPECT_EQ(recording.text(), "");
+}
+
 TEST(TotalText, FindsTheTotalOfEachHost) {
   Recording recording;
   for (int host = 0; host < 2; ++host) {

@@ -135,6 +135,70 @@ std::vector<double> batch(const Work& work, double duration_s, Random& random) {
   return share;
 }
 
+// Power rises with the window and falls with it.
+void limit_to_window(std::vector<double>& share, const Work& work, double duration_s,
+                     Random& random) {
+  const double rise_s = random.uniform(0.02, 0.5);
+  const double fall_s = random.uniform(0.02, 1.0);
+  const double fall_from_s = duration_s - random.uniform(0.5, 1) * fall_s;
+  for (std::size_t i = 0; i < work.cells; ++i) {
+    const double in = std::clamp(work.at(i) / rise_s, 0.0, 1.0);
+    share[i] *= std::min(in, std::clamp(1 - (work.at(i) - fall_from_s) / fall_s, 0.0, 1.0));
+  }
+}
+
+// Requests that arrive at random, some at once; power saturates with the number in flight.
+std::vector<double> arrivals(const Work& work, double duration_s, Random& random) {
+  std::vector<double> in_flight(work.cells + 1);
+  const auto cell_at = [&](double at_s) {
+    const double cell = (at_s - work.first_s) / TruePower::kStep_s;
+    return static_cast<std::size_t>(std::clamp(cell, 0.0, static_cast<double>(work.cells)));
+  };
+  const double apart_s = random.uniform(0.1, 1.5);
+  const double mean_s = random.uniform(1, 6);
+  for (double at_s = 0; at_s < duration_s - 1; at_s += random.exponential(apart_s)) {
+    const double end_s = std::min(duration_s, at_s + mean_s * std::exp(random.normal(0.5) - 0.125));
+    ++in_flight[cell_at(at_s)];
+    --in_flight[cell_at(end_s)];
+  }
+  const double many = random.uniform(0.5, 1.5) * mean_s / apart_s;
+  std::vector<double> share(work.cells);
+  double now = 0;
+  for (std::size_t i = 0; i < work.cells; ++i) {
+    now += in_flight[i];
+    share[i] = 0.86 * (1 - std::exp(-now / many));
+  }
+  return share;
+}
+
+// Tasks of several seconds, each with a power of its own.
+std::vector<double> stages(const Work& work, double duration_s, Random& random) {
+  std::vector<double> share(work.cells);
+  double until_s = work.first_s;
+  double level = 0;
+  for (std::size_t i = 0; i < work.cells; ++i) {
+    if (work.at(i) >= until_s) {
+      level = random.uniform(0.35, 0.86);
+      until_s += random.uniform(2, 9);
+    }
+    share[i] = level;
+  }
+  limit_to_window(share, work, duration_s, random);
+  return share;
+}
+
+// Power that grows throughout, such as with the length of contexts.
+std::vector<double> ramp(const Work& work, double duration_s, Random& random) {
+  const double first = random.uniform(0.3, 0.6);
+  const double last = random.uniform(0.7, 0.86);
+  std::vector<double> share(work.cells);
+  for (std::size_t i = 0; i < work.cells; ++i) {
+    share[i] = first + (last - first) * std::clamp(work.at(i) / duration_s, 0.0, 1.0);
+  }
+  limit_to_window(share, work, duration_s, random);
+  return share;
+}
+
 std::vector<double> draw(Shape shape, const Work& work, double duration_s, double turn,
                          Random& random) {
   switch (shape) {
@@ -161,6 +225,12 @@ std::vector<double> draw(Shape shape, const Work& work, double duration_s, doubl
       }
     case Shape::batch:
       return batch(work, duration_s, random);
+    case Shape::arrivals:
+      return arrivals(work, duration_s, random);
+    case Shape::stages:
+      return stages(work, duration_s, random);
+    case Shape::ramp:
+      return ramp(work, duration_s, random);
     case Shape::steady:
       break;
   }
@@ -170,8 +240,9 @@ std::vector<double> draw(Shape shape, const Work& work, double duration_s, doubl
 }  // namespace
 
 std::string name_of(Shape shape) {
-  static const char* const kNames[] = {"steady", "serving",    "training", "pipeline", "bursts",
-                                       "cap",    "throttling", "edges",    "batch"};
+  static const char* const kNames[] = {"steady", "serving",  "training",   "pipeline",
+                                       "bursts", "cap",      "throttling", "edges",
+                                       "batch",  "arrivals", "stages",     "ramp"};
   return kNames[static_cast<std::size_t>(shape)];
 }
 
@@ -225,7 +296,7 @@ TrueLoad make_load(Shape shape, double duration_s, std::size_t gpus, double lead
       const double turn = static_cast<double>(gpu) / static_cast<double>(gpus);
       share = pipeline(work, turn, shape_random);
     }
-    if (shape != Shape::batch) limit_to(share, work, start_s, end_s, rise_s, fall_s);
+    if (shape < Shape::batch) limit_to(share, work, start_s, end_s, rise_s, fall_s);
     const double level = 1 + random.normal(0.02);
     const std::vector<double> own = slow_noise(work, random.uniform(1, 10), random);
     const std::vector<double> fast = slow_noise(work, 0.02, random);

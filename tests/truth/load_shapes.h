@@ -11,10 +11,23 @@ namespace truth {
 
 using aggregate_power::Window;
 
-enum class Shape { steady, serving, training, pipeline, bursts, cap, throttling, edges, batch };
+enum class Shape {
+  steady,
+  serving,
+  training,
+  pipeline,
+  bursts,
+  cap,
+  throttling,
+  edges,
+  batch,
+  arrivals,
+  stages,
+  ramp
+};
 inline constexpr Shape kShapes[] = {
-    Shape::steady, Shape::serving, Shape::training,   Shape::pipeline,
-    Shape::bursts, Shape::cap,     Shape::throttling, Shape::edges};  // batch is a class of its own
+    Shape::steady, Shape::serving,    Shape::training, Shape::pipeline, Shape::bursts,
+    Shape::cap,    Shape::throttling, Shape::edges};  // the others have their own classes
 std::string name_of(Shape shape);
 
 // Power of one GPU; times are seconds from the window's start.

@@ -13,10 +13,11 @@ using aggregate_power::PhaseAnswer;
 using aggregate_power::PhasePower;
 
 void judge_phase(const PhasePower& power, double true_w, double& bias, double& error,
-                 double& coverage) {
+                 Coverage& coverage) {
   bias += power.watts / true_w - 1;
   error += std::abs(power.watts / true_w - 1);
-  coverage += std::abs(power.watts - true_w) <= 1.96 * power.standard_error_w ? 1 : 0;
+  const double half_w = 1.96 * power.standard_error_w;
+  coverage.add(power.watts - half_w, true_w, power.watts + half_w);
 }
 
 PhaseFigures figures_of(const RequestClass& wanted, std::size_t loads, std::uint64_t first_seed) {
@@ -29,15 +30,14 @@ PhaseFigures figures_of(const RequestClass& wanted, std::size_t loads, std::uint
     if (answer.energy.model != wanted.model) continue;
     ++figures.right_model;
     judge_phase(answer.energy.prefill, load.prefill_w, figures.prefill_bias, figures.prefill_error,
-                figures.prefill_coverage);
+                figures.prefill);
     judge_phase(answer.energy.decode, load.decode_w, figures.decode_bias, figures.decode_error,
-                figures.decode_coverage);
+                figures.decode);
     figures.width += answer.energy.prefill.standard_error_w / answer.energy.prefill.watts;
   }
   const auto judged = static_cast<double>(std::max<std::size_t>(1, figures.right_model));
-  for (double* const sum :
-       {&figures.prefill_bias, &figures.prefill_error, &figures.prefill_coverage,
-        &figures.decode_bias, &figures.decode_error, &figures.decode_coverage, &figures.width}) {
+  for (double* const sum : {&figures.prefill_bias, &figures.prefill_error, &figures.decode_bias,
+                            &figures.decode_error, &figures.width}) {
     *sum /= judged;
   }
   return figures;
@@ -59,14 +59,13 @@ std::vector<PhaseFigures> make_phase_table(std::size_t loads, std::uint64_t firs
 
 std::string as_text(const std::vector<PhaseFigures>& table) {
   std::string text =
-      fmt::format("{:26}{:>7}{:>7}{:>7}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}\n", "", "loads", "given",
-                  "model", "prefill", "+-", "covered", "s.e.", "decode", "+-", "covered");
+      fmt::format("{:26}{:>7}{:>7}{:>7}{:>9}{:>9}{:>9}{}{:>9}{:>9}{}\n", "", "loads", "given",
+                  "model", "prefill", "+-", "s.e.", kCoverageHead, "decode", "+-", kCoverageHead);
   for (const PhaseFigures& row : table) {
-    text +=
-        fmt::format("{:26}{:7}{:7}{:7}{:8.2f}%{:8.2f}%{:8.1f}%{:8.2f}%{:8.2f}%{:8.2f}%{:8.1f}%\n",
-                    row.name, row.loads, row.given, row.right_model, 100 * row.prefill_bias,
-                    100 * row.prefill_error, 100 * row.prefill_coverage, 100 * row.width,
-                    100 * row.decode_bias, 100 * row.decode_error, 100 * row.decode_coverage);
+    text += fmt::format("{:26}{:7}{:7}{:7}{:8.2f}%{:8.2f}%{:8.2f}%{}{:8.2f}%{:8.2f}%{}\n", row.name,
+                        row.loads, row.given, row.right_model, 100 * row.prefill_bias,
+                        100 * row.prefill_error, 100 * row.width, as_text(row.prefill),
+                        100 * row.decode_bias, 100 * row.decode_error, as_text(row.decode));
   }
   return text;
 }

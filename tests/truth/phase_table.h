@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "truth/coverage.h"
 #include "truth/request_load.h"
 
 namespace truth {
@@ -17,12 +18,12 @@ struct PhaseFigures {
   std::size_t given = 0;
   std::size_t right_model = 0;
   // Of the watts of prefill, over all loads that are given.
-  double prefill_bias = 0;      // mean of the relative errors
-  double prefill_error = 0;     // mean of their sizes
-  double prefill_coverage = 0;  // 1.96 standard errors hold the truth
+  double prefill_bias = 0;   // mean of the relative errors
+  double prefill_error = 0;  // mean of their sizes
+  Coverage prefill;          // by 1.96 standard errors
   double decode_bias = 0;
   double decode_error = 0;
-  double decode_coverage = 0;
+  Coverage decode;
   double width = 0;  // mean relative standard error of prefill
 };
 

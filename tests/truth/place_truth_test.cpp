@@ -6,21 +6,12 @@
 #include <cstdio>
 
 #include "truth/place_table.h"
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define AGGREGATE_POWER_IS_SANITIZED
-#endif
-#endif
+#include "truth/rounds.h"
 
 namespace truth {
 namespace place_truth_test {
 
-#ifdef AGGREGATE_POWER_IS_SANITIZED
-constexpr std::size_t kRuns = 1;
-#else
-constexpr std::size_t kRuns = 3;
-#endif
+constexpr std::size_t kRuns = runs_of_each(3);
 
 double share(std::size_t part, std::size_t all) {
   return static_cast<double>(part) / static_cast<double>(all);

@@ -7,21 +7,13 @@
 
 #include "test_util.h"
 #include "truth/recording_table.h"
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define AGGREGATE_POWER_IS_SANITIZED
-#endif
-#endif
+#include "truth/rounds.h"
 
 namespace truth {
 namespace recording_truth_test {
 
-#ifdef AGGREGATE_POWER_IS_SANITIZED
-const std::size_t kRunsOfEach = static_cast<std::size_t>(aggregate_power::test::rounds(20));
-#else
-const std::size_t kRunsOfEach = static_cast<std::size_t>(aggregate_power::test::rounds(100));
-#endif
+const std::size_t kRunsOfEach =
+    static_cast<std::size_t>(aggregate_power::test::rounds(kIsSanitized ? 20 : 100));
 
 TEST(RecordingTruth, PublishesNoWrongEnergyAndRefusesNoSoundRun) {
   const std::vector<RecordingFigures> table = make_recording_table(kRunsOfEach, 1);

@@ -127,11 +127,11 @@ RequestLoad simulate_requests(const RequestClass& wanted, std::uint64_t seed) {
                         load.decode_w * in.decode_s + further_w * in.further_decodes;
     watts.push_back(drawn_w + noise_w + random.normal(5));
   }
-  const TruePower power(-kLead_s, std::move(watts));
+  load.power = TruePower(-kLead_s, std::move(watts));
   load.question.window = {kStartUnixS, kStartUnixS + duration_s};
-  load.question.energy_j = power.energy_j(0, duration_s);
+  load.question.energy_j = load.power.energy_j(0, duration_s);
   load.question.readings =
-      readings_of(wanted.sensor, power, kStartUnixS, duration_s, wanted.period_s, random);
+      readings_of(wanted.sensor, load.power, kStartUnixS, duration_s, wanted.period_s, random);
   load.question.sensors = known_of(wanted.sensor);
   for (RequestTimes& request : requests) {
     request.start_s += kStartUnixS;

@@ -30,6 +30,7 @@ std::vector<RequestClass> request_classes();
 
 struct RequestLoad {
   aggregate_power::PhaseQuestion question;
+  TruePower power = {0, {}};  // times are seconds from the window's start
   // Each request in the phase, or the server in the state.
   double idle_w = 0;
   double prefill_w = 0;

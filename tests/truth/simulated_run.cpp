@@ -263,18 +263,21 @@ std::vector<RunClass> run_classes() {
         std::pair("gaps", Fault::gaps)}) {
     classes.push_back({"long", name, all, averages, {1}, false, fault, true, true});
   }
-  for (const double period_s : {0.9, 0.98, 1.0, 1.012, 1.05, 1.5, 2.0}) {
-    classes.push_back({"sampling",
-                       fmt::format("every {} s", period_s),
-                       {Shape::batch, Shape::batch, Shape::edges, Shape::serving, Shape::training,
-                        Shape::pipeline},
-                       {Sensor::exact_1s},
-                       {period_s},
-                       false,
-                       Fault::none,
-                       true,
-                       false,
-                       true});
+  const std::pair<const char*, std::vector<Shape>> kMixes[] = {
+      {"sampling",
+       {Shape::batch, Shape::batch, Shape::edges, Shape::serving, Shape::training,
+        Shape::pipeline}},
+      // No constant was chosen by these.
+      {"shapes", {Shape::arrivals, Shape::stages, Shape::ramp}}};
+  for (const auto& [group, shapes] : kMixes) {
+    for (const double period_s : {0.9, 0.98, 1.0, 1.012, 1.05, 1.5, 2.0}) {
+      classes.push_back({.group = group,
+                         .name = fmt::format("every {} s", period_s),
+                         .shapes = shapes,
+                         .sensors = {Sensor::exact_1s},
+                         .periods_s = {period_s},
+                         .is_punctual = true});
+    }
   }
   return classes;
 }

@@ -29,19 +29,13 @@ struct Sums {
   StretchFigures figures;
 
   void add(double estimate_j, double low_j, double high_j, double true_j) {
-    ++figures.given;
     figures.error += std::abs(estimate_j / true_j - 1);
     figures.width += (high_j - low_j) / true_j;
-    figures.above += true_j > high_j;
-    figures.below += true_j < low_j;
-    figures.covered += low_j <= true_j && true_j <= high_j;
+    figures.coverage.add(low_j, true_j, high_j);
   }
   StretchFigures finish() {
-    const auto given = static_cast<double>(figures.given > 0 ? figures.given : 1);
-    for (double* const sum :
-         {&figures.error, &figures.width, &figures.covered, &figures.above, &figures.below}) {
-      *sum /= given;
-    }
+    const std::size_t given = std::max<std::size_t>(1, figures.coverage.given);
+    for (double* const sum : {&figures.error, &figures.width}) *sum /= static_cast<double>(given);
     return figures;
   }
 };
@@ -52,10 +46,10 @@ double sum_of_energies(const std::vector<double>& all) {
   return sum;
 }
 
-RunClass batch_class(double period_s) {
+RunClass class_of(Shape shape, double period_s) {
   return {.group = "stretches",
-          .name = "batch",
-          .shapes = {Shape::batch},
+          .name = name_of(shape),
+          .shapes = {shape},
           .sensors = {Sensor::average_1s},
           .periods_s = {period_s},
           .is_punctual = true};
@@ -67,11 +61,11 @@ double begin_of(const std::string& kind, double load_s, double length_s, Random&
   return random.uniform(2, load_s - length_s - 4);
 }
 
-StretchFigures short_windows(const std::string& kind, double period_s, std::size_t runs,
-                             std::uint64_t seed) {
-  Sums sums{{fmt::format("{}, every {} s", kind, period_s)}};
+StretchFigures short_windows(Shape shape, const std::string& kind, double period_s,
+                             std::size_t runs, std::uint64_t seed) {
+  Sums sums{{fmt::format("{} {}, every {} s", name_of(shape), kind, period_s)}};
   for (std::size_t i = 0; i < runs; ++i) {
-    const SimulatedRun run = simulate(batch_class(period_s), seed + i);
+    const SimulatedRun run = simulate(class_of(shape, period_s), seed + i);
     Random random(seed + i + 7);
     EstimateQuestion question = run.question;
     const double load_s = question.window.duration_s();
@@ -119,7 +113,7 @@ void add_placed(double period_s, std::size_t runs, std::uint64_t seed,
   Sums bounds{{fmt::format("placed, bounds, every {} s", period_s)}};
   Sums intervals{{fmt::format("placed, interval, every {} s", period_s)}};
   for (std::size_t i = 0; i < runs; ++i) {
-    const SimulatedRun run = simulate(batch_class(period_s), seed + i);
+    const SimulatedRun run = simulate(class_of(Shape::batch, period_s), seed + i);
     Random random(seed + i + 7);
     EstimateQuestion question = run.question;
     const auto placement = place(question, random);
@@ -145,9 +139,11 @@ void add_placed(double period_s, std::size_t runs, std::uint64_t seed,
 std::vector<StretchFigures> make_stretch_table(std::size_t runs, std::uint64_t first_seed) {
   std::vector<StretchFigures> table;
   std::uint64_t seed = first_seed;
-  for (const char* const kind : {"in a load", "on an edge"}) {
-    for (const double period_s : {0.1, 0.5, 1.0}) {
-      table.push_back(short_windows(kind, period_s, runs, seed += 100000));
+  for (const double period_s : {0.1, 0.5, 1.0}) {
+    table.push_back(short_windows(Shape::batch, "on an edge", period_s, runs, seed += 100000));
+    for (const Shape shape : {Shape::batch, Shape::serving, Shape::training, Shape::bursts,
+                              Shape::arrivals, Shape::stages}) {
+      table.push_back(short_windows(shape, "inside", period_s, runs, seed += 100000));
     }
   }
   for (const double period_s : {0.1, 0.5, 1.0, 1.5, 2.0}) {
@@ -157,12 +153,12 @@ std::vector<StretchFigures> make_stretch_table(std::size_t runs, std::uint64_t f
 }
 
 std::string as_text(const std::vector<StretchFigures>& table) {
-  std::string text = fmt::format("{:30}{:>7}{:>7}{:>9}{:>9}{:>9}{:>9}{:>9}\n", "", "drawn", "given",
-                                 "error", "width", "covered", "above", "below");
+  std::string text = fmt::format("{:30}{:>7}{:>7}{:>9}{:>9}{}\n", "", "drawn", "given", "error",
+                                 "width", kCoverageHead);
   for (const StretchFigures& row : table) {
-    text += fmt::format("{:30}{:7}{:7}{:8.2f}%{:8.2f}%{:8.1f}%{:8.1f}%{:8.1f}%\n", row.name,
-                        row.stretches, row.given, 100 * row.error, 100 * row.width,
-                        100 * row.covered, 100 * row.above, 100 * row.below);
+    text +=
+        fmt::format("{:30}{:7}{:7}{:8.2f}%{:8.2f}%{}\n", row.name, row.stretches,
+                    row.coverage.given, 100 * row.error, 100 * row.width, as_text(row.coverage));
   }
   return text;
 }

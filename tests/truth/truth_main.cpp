@@ -1,7 +1,8 @@
 // Prints how well estimates of energy meet known truths.
 // usage: energy_truth [RUNS [FIRST_SEED [CLASS]]]
 //        energy_truth --write FOLDER [RUNS [FIRST_SEED]]
-//        energy_truth --stretches [RUNS [FIRST_SEED]]
+//        energy_truth --stretches [RUNS [FIRST_SEED]]   windows, and loads placed by the power
+//        energy_truth --shared [RUNS [FIRST_SEED]]      requests, and layers of traces
 // RUNS of each class (default: 40). With CLASS, a part of its name, each run is shown as well. With
 // --write, the runs are written as files instead, one folder for each.
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include <string_view>
 
 #include "truth/run_files.h"
+#include "truth/shared_table.h"
 #include "truth/stretch_table.h"
 #include "truth/truth_table.h"
 
@@ -26,6 +28,11 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "--stretches") {
     fmt::print("{}", truth::as_text(truth::make_stretch_table(number(argc, argv, 2, 40),
                                                               number(argc, argv, 3, 1))));
+    return 0;
+  }
+  if (argc > 1 && std::string_view(argv[1]) == "--shared") {
+    fmt::print("{}", truth::as_text(truth::make_shared_table(number(argc, argv, 2, 40),
+                                                             number(argc, argv, 3, 1))));
     return 0;
   }
   if (argc > 2 && std::string_view(argv[1]) == "--write") {

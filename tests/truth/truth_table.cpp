@@ -31,12 +31,10 @@ void count(VerdictFigures& figures, bool due, bool given) {
 std::string line_of(const ClassFigures& one) {
   const Figures& f = one.figures;
   return fmt::format(
-      "{:9} {:22} {:5} {:7.3f} {:7.3f} {:8.3f} {:7.2f} {:6.1f} {:5.1f} {:5.1f} {:7.2f} {:6.1f} "
-      "{:6.1f} {:6.2f}\n",
-      one.group, one.name, f.runs, 100 * f.mean_error, 100 * f.p95_error, 100 * f.trapezoid_error,
-      100 * f.repeatability_width, 100 * f.repeatability_coverage, 100 * f.truths_above,
-      100 * f.truths_below, 100 * f.full_width, 100 * f.full_coverage, 100 * f.share_given,
-      f.root_mean_square_sigmas);
+      "{:9} {:22} {:5} {:7.3f} {:7.3f} {:8.3f} {:7.2f}{} {:7.2f}{} {:6.1f} {:6.2f}\n", one.group,
+      one.name, f.runs, 100 * f.mean_error, 100 * f.p95_error, 100 * f.trapezoid_error,
+      100 * f.repeatability_width, as_text(f.repeatability), 100 * f.full_width, as_text(f.full),
+      100 * f.share_given, f.root_mean_square_sigmas);
 }
 
 }  // namespace
@@ -53,9 +51,8 @@ Judged judge(const SimulatedRun& run, const EnergyEstimate& estimate) {
   judged.repeatability_width =
       (total.repeatability_high_j() - total.repeatability_low_j()) / total.joules;
   judged.full_width = (total.high_j() - total.low_j()) / total.joules;
-  judged.is_repeatable =
-      total.repeatability_low_j() <= sensor_j && sensor_j <= total.repeatability_high_j();
-  judged.is_covered = total.low_j() <= true_j && true_j <= total.high_j();
+  judged.repeatability.add(total.repeatability_low_j(), sensor_j, total.repeatability_high_j());
+  judged.full.add(total.low_j(), true_j, total.high_j());
   judged.repeatability_sigmas = (total.joules - sensor_j) / total.repeatability_j();
   return judged;
 }
@@ -71,19 +68,15 @@ Figures figures_of(const std::vector<Judged>& judged) {
     figures.trapezoid_error += one.trapezoid_error;
     figures.repeatability_width += one.repeatability_width;
     figures.full_width += one.full_width;
-    figures.repeatability_coverage += one.is_repeatable;
-    const bool is_above = !one.is_repeatable && one.repeatability_sigmas < 0;
-    figures.truths_above += is_above;
-    figures.truths_below += !one.is_repeatable && !is_above;
-    figures.full_coverage += one.is_covered;
+    figures.repeatability.add(one.repeatability);
+    figures.full.add(one.full);
     figures.root_mean_square_sigmas += one.repeatability_sigmas * one.repeatability_sigmas;
   }
   if (errors.empty()) return figures;
   const double given = static_cast<double>(errors.size());
   for (double* const figure :
        {&figures.mean_error, &figures.trapezoid_error, &figures.repeatability_width,
-        &figures.full_width, &figures.repeatability_coverage, &figures.truths_above,
-        &figures.truths_below, &figures.full_coverage, &figures.root_mean_square_sigmas}) {
+        &figures.full_width, &figures.root_mean_square_sigmas}) {
     *figure /= given;
   }
   figures.root_mean_square_sigmas = std::sqrt(figures.root_mean_square_sigmas);
@@ -122,15 +115,15 @@ TruthTable make_truth_table(std::size_t runs, std::uint64_t first_seed, const st
       if (!verbose) continue;
       const Judged& one = judged.back();
       fmt::print(
-          "{} seed {} {} {:.1f} s x {} GPUs, every {} s: error {:+.3f} % ({:.3f} %), "
-          "{:.1f} sigmas, width {:.2f} %:",
+          "{} seed {} {} {:.1f} s x {} GPUs, every {} s: error {:+.4f} % ({:.3f} %), "
+          "{:.2f} sigmas, width {:.4f} %:",
           run_class.name, seed, name_of(run.shape), run.question.window.duration_s(),
           run.question.gpus.size(), run.period_s,
           100 * std::copysign(one.error, one.repeatability_sigmas), 100 * one.trapezoid_error,
           one.repeatability_sigmas, 100 * one.repeatability_width);
       for (const auto& part : estimate.total.components) {
         if (!part.is_accuracy) {
-          fmt::print(" {} {:.2f}", part.name, 100 * part.joules / estimate.total.joules);
+          fmt::print(" {} {:.4f}", part.name, 100 * part.joules / estimate.total.joules);
         }
       }
       for (const auto& part : estimate.corrections) {
@@ -171,9 +164,10 @@ const VerdictFigures& TruthTable::verdict(const std::string& code) const {
 }
 
 std::string as_text(const TruthTable& table) {
-  std::string text =
-      "in percent                         runs   error     p95  trapez.  repeat. cover. above below    full "
-      "cover.  given sigmas\n";
+  std::string text = fmt::format(
+      "in percent                         runs   error     p95  trapez.  repeat.{0}    full{0}  "
+      "given sigmas\n",
+      kCoverageHead);
   for (const ClassFigures& one : table.classes) text += line_of(one);
   text += '\n';
   for (const ClassFigures& one : table.groups) text += line_of(one);

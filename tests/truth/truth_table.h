@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "truth/coverage.h"
 #include "truth/simulated_run.h"
 
 namespace truth {
@@ -18,8 +19,8 @@ struct Judged {
   double trapezoid_error = 0;
   double repeatability_width = 0;
   double full_width = 0;
-  bool is_repeatable = false;       // the sensor's own energy is in the narrow interval
-  bool is_covered = false;          // the energy that flowed is in the wide one
+  Coverage repeatability;           // of the sensor's own energy by the narrow interval
+  Coverage full;                    // of the energy that flowed by the wide one
   double repeatability_sigmas = 0;  // positive: the estimate is above the truth
 };
 Judged judge(const SimulatedRun& run, const aggregate_power::EnergyEstimate& estimate);
@@ -30,11 +31,9 @@ struct Figures {
   double p95_error = 0;
   double trapezoid_error = 0;
   double repeatability_width = 0;
-  double repeatability_coverage = 0;
-  double truths_above = 0;  // the narrow interval
-  double truths_below = 0;
+  Coverage repeatability;
   double full_width = 0;
-  double full_coverage = 0;
+  Coverage full;
   double share_given = 0;
   double root_mean_square_sigmas = 0;
 };

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/energy_estimate.h"
 #include "aggregate_power/error.h"
 #include "base/text/nearest.h"
 #include "energy/metrics.h"
@@ -91,28 +92,32 @@ bool is_number_of_ours(const JsonValue::Member& member) {
 // Bounds that --extended adds are the intervals of another number.
 bool is_bound(std::string_view key) { return key.ends_with("_low") || key.ends_with("_high"); }
 
-std::optional<Spread> spread_of(const JsonValue& json) {
+// Without an estimate, that is the middle.
+std::optional<Spread> spread_of(const JsonValue& json, const JsonValue& estimate) {
   if (!json.at("low").is_finite_number() || !json.at("high").is_finite_number()) return {};
   const JsonValue& uncertainty = json.at("standard_uncertainty");
   const double low = json.at("low").as_double();
   const double high = json.at("high").as_double();
   if (!uncertainty.is_finite_number()) return {};
-  return Spread{uncertainty.as_double(), low, high};
+  const double middle = estimate.is_finite_number() ? estimate.as_double() : (low + high) / 2;
+  return Spread{middle, uncertainty.as_double(), low, high};
 }
 
 void add_spreads(const JsonValue& record, PublishedNumber& number) {
-  const JsonValue& estimate = record.at("uncertainty").at(number.key);
-  number.flowed = spread_of(estimate);
-  number.repeatability = spread_of(estimate.at("repeatability"));
+  const JsonValue& known = record.at("uncertainty").at(number.key);
+  const JsonValue& estimate = known.at("estimate");
+  number.flowed = spread_of(known, estimate);
+  number.repeatability = spread_of(known.at("repeatability"), estimate);
 }
 
-// The bounds that --extended adds are rounded outwards, by less than the last digit.
+// The bounds that --extended adds are rounded outwards, by less than the last digit. They are those
+// of the estimate, which the aggregate does not have: it is their middle.
 std::optional<Spread> bounds_in(const JsonValue& members, const std::string& key) {
   const JsonValue& low = members.at(key + "_low");
   const JsonValue& high = members.at(key + "_high");
   if (!low.is_finite_number() || !high.is_finite_number()) return {};
-  constexpr double kCoverageFactor = 1.96;
-  return Spread{(high.as_double() - low.as_double()) / 2 / kCoverageFactor, low.as_double(),
+  return Spread{(low.as_double() + high.as_double()) / 2,
+                (high.as_double() - low.as_double()) / 2 / kCoverageFactor, low.as_double(),
                 high.as_double()};
 }
 
@@ -128,10 +133,15 @@ void add_window_bounds(const JsonValue& measured, double energy_j, PublishedNumb
   const JsonValue& low = measured.at("energy_j_low");
   const JsonValue& high = measured.at("energy_j_high");
   if (!low.is_finite_number() || !high.is_finite_number() || !(energy_j > 0)) return;
-  // The energy that is published may be at an end of its bounds: it stays the estimate.
-  const double half_j = std::max(high.as_double() - energy_j, energy_j - low.as_double());
-  const double half = half_j * number.value / energy_j;
-  const Spread spread{half / 2, number.value - half, number.value + half};
+  // The energy that is published may be at an end of its bounds: it stays the estimate, and the
+  // other side is as wide.
+  const double above_j = high.as_double() - energy_j;
+  const double below_j = energy_j - low.as_double();
+  const double half_j = std::max(above_j, below_j);
+  const double per_j = number.value / energy_j;
+  const Spread spread{number.value, half_j * per_j / kCoverageFactor,
+                      number.value - (below_j > 0 ? below_j : half_j) * per_j,
+                      number.value + (above_j > 0 ? above_j : half_j) * per_j};
   number.flowed = spread;
   number.repeatability = spread;
 }

@@ -20,6 +20,7 @@ class Recording;
 
 // An interval of 95 % and its standard uncertainty, in the unit of the number.
 struct Spread {
+  double estimate = 0;  // which is not the middle of all bounds
   double standard_uncertainty = 0;
   double low = 0;
   double high = 0;
