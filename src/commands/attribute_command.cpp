@@ -139,6 +139,7 @@ Command attribute_command() {
   options.at("--uncertainty").help = "Put an interval on each energy; see 'help uncertainty'";
   add_accept(options, *call).help =
       "Measure in spite of these reasons, which 'help reasons' marks as ours";
+  add_clock_offset(options, *call);
   add_recording_options(options, *call);
   command.examples =
       "aggregate-power attribute --telemetry gpu_metrics.csv --trace trace.json.gz\n"

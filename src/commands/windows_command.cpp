@@ -106,6 +106,7 @@ Command windows_command() {
   options.at("--uncertainty").help = "Put an interval on each energy; see 'help uncertainty'";
   add_accept(options, *request).help =
       "Measure in spite of these reasons, which 'help reasons' marks as ours";
+  add_clock_offset(options, *request);
   add_recording_options(options, *request);
   options.at("--timezone").help += "; in a windows file, times without an offset need this option";
   command.examples =

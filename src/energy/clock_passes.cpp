@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 namespace aggregate_power::energy {
 namespace {
@@ -77,6 +78,26 @@ void ClockPasses::find_pass(double unix_s, Device& device) const {
   ++current.rows;
 }
 
+void ClockPasses::look_at_step(const Reading& reading, Device& device) {
+  constexpr double kRegular = 0.3;
+  constexpr std::size_t kFewestRegular = 10;
+  constexpr std::size_t kMostSmallFalls = 64;
+  const double before_unix_s = std::exchange(device.previous_unix_s, reading.unix_s);
+  const double step_s = reading.unix_s - before_unix_s;
+  if (std::abs(step_s - device.step_s) <= kRegular * device.step_s) {
+    if (++device.regular < kFewestRegular || !device.small) return;
+    if (small_falls_.size() < kMostSmallFalls) small_falls_.push_back(*device.small);
+    device.small.reset();
+    return;
+  }
+  const bool is_small = step_s < 0 && step_s >= -kPassFall_s;
+  device.small.reset();
+  if (is_small && device.regular >= kFewestRegular) {
+    device.small = {reading.device, before_unix_s, device.step_s - step_s};
+  }
+  device.regular = 0;
+}
+
 void ClockPasses::take(const Reading& reading) {
   constexpr double kSlowly = 0.05;
   if (reading.device >= devices_.size()) devices_.resize(std::size_t{reading.device} + 1);
@@ -84,7 +105,11 @@ void ClockPasses::take(const Reading& reading) {
   const double unix_s = reading.unix_s;
   extent_ = {std::min(extent_.start_unix_s, unix_s), std::max(extent_.end_unix_s, unix_s)};
   last_unix_s_ = unix_s;
-  if (device.passes.empty()) return begin_pass(unix_s, device);
+  if (device.passes.empty()) {
+    device.previous_unix_s = unix_s;
+    return begin_pass(unix_s, device);
+  }
+  look_at_step(reading, device);
   if (device.falls > kMostPassFalls) return;
   ClockPass& current = device.passes[device.current];
   const double step_s = unix_s - current.last_unix_s;
@@ -95,6 +120,13 @@ void ClockPasses::take(const Reading& reading) {
   device.step_s += kSlowly * (step_s - device.step_s);
   current.last_unix_s = unix_s;
   ++current.rows;
+}
+
+std::optional<SmallFall> ClockPasses::small_fall(Window window) const {
+  const auto found = std::ranges::find_if(small_falls_, [&](const SmallFall& fall) {
+    return fall.at_unix_s > window.start_unix_s && fall.at_unix_s - fall.back_s < window.end_unix_s;
+  });
+  return found == small_falls_.end() ? std::nullopt : std::optional(*found);
 }
 
 bool ClockPasses::falls() const { return std::ranges::any_of(devices_, &Device::has_fallen); }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -30,6 +31,13 @@ struct SharedTime {
   Window window() const;
 };
 
+// Where the stamps of a device went back by 3 s or less, although they are regular.
+struct SmallFall {
+  std::uint32_t device = 0;
+  double at_unix_s = 0;  // of the row before it
+  double back_s = 0;     // what a regular row would be later
+};
+
 // A time that falls by more than 3 s starts another pass, and so does a pause. A row goes on with
 // the pass that it follows: rows of two recorders in turn are two passes, and a file that was put
 // together in another order is one. Rows without any order are not judged.
@@ -50,6 +58,9 @@ class ClockPasses {
   bool falls() const;                                  // whether the time fell anywhere
   // The first of each device.
   std::vector<SharedTime> shared() const;
+  // The first in a window, between 10 rows and 10 more at equal intervals: rows that several
+  // threads wrote are soon in order again.
+  std::optional<SmallFall> small_fall(Window window) const;
 
  private:
   struct Device {
@@ -58,9 +69,13 @@ class ClockPasses {
     double step_s = 0;      // the usual interval
     std::size_t falls = 0;  // that began a pass
     bool has_fallen = false;
+    double previous_unix_s = 0;           // of the row before
+    std::size_t regular = 0;              // rows at the usual interval, one after the other
+    std::optional<SmallFall> small = {};  // that the next rows may confirm
   };
 
   void take(const Reading& reading);
+  void look_at_step(const Reading& reading, Device& device);
   bool is_near(const ClockPass& pass) const;
   static bool follows(double unix_s, const ClockPass& pass, double most_s);
   void begin_pass(double unix_s, Device& device) const;
@@ -68,6 +83,7 @@ class ClockPasses {
 
   Window window_;
   std::vector<Device> devices_;
+  std::vector<SmallFall> small_falls_;
   Window extent_{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
   double last_unix_s_ = 0;
 };

@@ -16,15 +16,17 @@ namespace {
 
 // The recorder writes its last reading, and the file is not written again.
 constexpr double kLatestWrite_s = 60;
+constexpr double kSurelyThen_s = 10;     // one copy in ninety is written so soon after some zone's
 constexpr double kEarliestWrite_s = -1;  // clocks of file systems tick coarsely
 
 bool is_same(const ZoneCandidate& a, const ZoneCandidate& b) {
   return a.offset_s == b.offset_s && a.step == b.step;
 }
 
-bool is_written_then(const ZoneCandidate& candidate, double file_unix_s) {
+bool is_written_then(const ZoneCandidate& candidate, double file_unix_s,
+                     double latest_s = kLatestWrite_s) {
   const double late_s = file_unix_s - candidate.last_unix_s;
-  return late_s >= kEarliestWrite_s && late_s <= kLatestWrite_s;
+  return late_s >= kEarliestWrite_s && late_s <= latest_s;
 }
 
 // What a witness is, for people.
@@ -213,11 +215,13 @@ OwnZoneVerdict judge_own_zone(const ZoneFinding& finding, std::int32_t offset_s,
                         own->zone().name(), fmt::join(fits, " or "))};
   }
   if (file_unix_s && is_written_then(*own, *file_unix_s)) return {.is_confirmed = true};
-  const std::string other =
-      file_unix_s ? other_offset_of_file(finding, *own, *file_unix_s) : std::string();
-  if (!other.empty()) {
-    return {false, fmt::format("{}, the time zone is {}, and not {}, the process's own",
-                               sign(ZoneWitness::file_time), other, own->zone().name())};
+  if (const ZoneCandidate* const other = candidate_of_file(finding, file_unix_s)) {
+    std::string text =
+        fmt::format("{}, the time zone is {}, and not {}, the process's own",
+                    sign(ZoneWitness::file_time), offset_text(other->offset_s), own->zone().name());
+    const bool is_sure = is_written_then(*other, *file_unix_s, kSurelyThen_s);
+    return is_sure ? OwnZoneVerdict{.contradiction = std::move(text)}
+                   : OwnZoneVerdict{.doubt = std::move(text)};
   }
   return {.is_confirmed = covering == 1 && own->standing != Standing::excluded};
 }

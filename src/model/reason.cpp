@@ -219,7 +219,7 @@ constexpr auto kRows = std::to_array<Row>({
         "a fixed offset that was kept across a change of the clock, a `--timezone` of another machine, or the context file of another recording",
         "leave --timezone out, or give the zone's name (Area/City) if the clock changed during the recording; correct timestamp_timezone in STEM_context.json"),
     ROW(clock_set_back, run,
-        "timestamps go back by more than 3 s in the order of the rows, so that rows of two times share the stamps of the window; the message has the times",
+        "timestamps go back by more than 3 s in the order of the rows, so that rows of two times share the stamps of the window; the message has the times. It only warns where they go back by less, or where the recorder's clock_pairs say that the clock was set, forward or back",
         "a clock that was set right after the recorder's start, the hour that a local clock shows twice in autumn, or two recorders in two zones in one file",
         "for a repeated local hour give the zone's name (--timezone Area/City); else split the recording where its time goes back, and give the part of the run"),
     ROW(gpu_uuid_repeated, nodes, "two hosts or two ids have the same UUID",

@@ -66,6 +66,20 @@ RecorderContext recorder_context(const Recording& recording) {
   return context;
 }
 
+std::optional<double> clock_step_s(Window window, const std::vector<ClockPair>& pairs) {
+  constexpr double kLeastStep_s = 0.5;
+  for (std::size_t i = 1; i < pairs.size(); ++i) {
+    const ClockPair& a = pairs[i - 1];
+    const ClockPair& b = pairs[i];
+    const bool is_apart = b.epoch_s <= window.start_unix_s || a.epoch_s >= window.end_unix_s;
+    const double step_s = step_between(a, b);
+    const double slewed_s = kMostSlew * std::abs(b.monotonic_s - a.monotonic_s);
+    if (is_apart || a.boot_id != b.boot_id || std::abs(step_s) < kLeastStep_s + slewed_s) continue;
+    return step_s;
+  }
+  return std::nullopt;
+}
+
 TiedWindow tied_window(Window monotonic, const std::vector<ClockPair>& pairs) {
   if (pairs.empty()) {
     return {std::nullopt, "the recorder wrote no pair of clocks beside the recording"};

@@ -26,6 +26,10 @@ struct RecorderContext {
 // From STEM_context.json beside the recording. What it does not state properly is left out.
 RecorderContext recorder_context(const Recording& recording);
 
+// How far the Unix clock was set while a window was recorded, in seconds: positive is forward.
+// Nullopt: by less than half a second, or nothing shows it.
+std::optional<double> clock_step_s(Window window, const std::vector<ClockPair>& pairs);
+
 // A window of the monotonic clock on the Unix clock.
 struct TiedWindow {
   std::optional<Window> window;

@@ -607,8 +607,9 @@ std::optional<Zone> zone_of(const Traces& power) {
 AttributionReport attribute_run(const AttributeRequest& request) {
   const FacilityRates rates = read_facility_rates(request.facility);
   std::vector<GpuTrace> traces = read_all_traces(request);
-  const TracesRequest wanted{request,          request.telemetry,       request.gpus, true, true,
-                             request.accepted, request.max_sample_gap_s};
+  const TracesRequest wanted{
+      request,          request.telemetry,        request.gpus,          true, true,
+      request.accepted, request.max_sample_gap_s, request.clock_offset_s};
   Traces power = read_traces(wanted);
   std::vector<std::string> warnings;
   for (const TraceFile& file : power.files) {

@@ -590,7 +590,10 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
     if (is_known) doubts.remove(Reason::several_gpus_in_one_series);
     found.series_doubts = std::move(doubts);
   }
-  if (clock.empty()) found.series_doubts.add(place.possible);
+  if (clock.empty()) {
+    found.series_doubts.add(small_clock_doubts(question_.recording, telemetry, *keeper_, window));
+    found.series_doubts.add(place.possible);
+  }
   // Rows of two times cannot say whether they are of one GPU.
   if (series_ && clock.empty()) conclude_single_series(question_, *series_, found);
 }

@@ -56,6 +56,10 @@ OwnZoneFinding OwnZone::finding(const std::string& path, const TelemetryFacts& f
   const ZoneFinding found = evidence_.finding();
   OwnZoneVerdict verdict = judge_own_zone(found, offset_s, file_unix_s);
   if (!verdict.contradiction.empty()) return {.contradiction = std::move(verdict.contradiction)};
+  if (!verdict.doubt.empty()) {
+    return {.warning = fmt::format("{}: {}, unless it was copied: give --timezone",
+                                   printable_path(path), verdict.doubt)};
+  }
   // A window that is too short to look at its power is judged by its place alone.
   const bool is_place_known = !found.candidates.empty() || is_only_place(offset_s);
   if (verdict.is_confirmed && is_place_known) return {};

@@ -15,6 +15,7 @@
 #include "base/text/shown_time.h"
 #include "base/text/unicode.h"
 #include "energy/gather.h"
+#include "recorders/recorder_context.h"
 
 namespace aggregate_power {
 namespace {
@@ -204,6 +205,26 @@ Reasons clock_doubts(const Recording& recording, const Telemetry& telemetry,
     } else {
       doubts.add(Reason::clock_set_back, shared_text(shared, device));
     }
+  }
+  return doubts;
+}
+
+Reasons small_clock_doubts(const Recording& recording, const Telemetry& telemetry,
+                           const SeriesKeeper& keeper, Window window) {
+  Reasons doubts;
+  if (const auto step_s = clock_step_s(window, recorder_context(recording).clock_pairs)) {
+    doubts.add(
+        Reason::clock_set_back,
+        fmt::format(
+            "by the clock_pairs beside {}, its clock was set {} by {:.1f} s while the window was recorded: the time and the energy may be off by as much",
+            printable_path(recording.path()), *step_s > 0 ? "forward" : "back", std::abs(*step_s)));
+  } else if (const auto fall = keeper.passes().small_fall(window)) {
+    doubts.add(
+        Reason::clock_set_back,
+        fmt::format(
+            "the stamps of GPU {} go back after {}, as of a clock that was set back by {:.1f} s, and are regular before and after that: the energy lacks as much time, unless two recordings overlap there",
+            printable(telemetry.devices()[fall->device]), unix_and_iso(fall->at_unix_s),
+            fall->back_s));
   }
   return doubts;
 }

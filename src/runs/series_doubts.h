@@ -59,6 +59,10 @@ void keep_series(const Samples& samples, std::span<const std::string> names, Win
 // read to its end, as `keeper`, which is finished.
 Reasons clock_doubts(const Recording& recording, const Telemetry& telemetry,
                      const SeriesKeeper& keeper, Window window);
+// clock_set_back, for a warning: the clock was set by so little that no rows share their stamps
+// for long, or the recorder's own clocks say that it was set in the window, forward or back.
+Reasons small_clock_doubts(const Recording& recording, const Telemetry& telemetry,
+                           const SeriesKeeper& keeper, Window window);
 // Puts them before what else speaks against the readings, and leaves out what follows from them.
 void add_clock_doubts(const Reasons& clock, Reasons& doubts);
 

@@ -283,6 +283,10 @@ void judge_series(const TracesRequest& request, const Recording& recording,
   Reasons doubts =
       series_doubts(recording, series, telemetry.devices(), {kAlways, request.max_sample_gap_s});
   add_clock_doubts(clock_doubts(recording, telemetry, series, kAlways), doubts);
+  const Reasons small = small_clock_doubts(recording, telemetry, series, kAlways);
+  for (const Reasons::Entry& entry : small.entries()) {
+    read.file.warnings.push_back(fmt::format("{}: {}", code(entry.reason), entry.detail));
+  }
   const bool has_used_counter = std::ranges::any_of(read.counters, &DeviceCounter::is_unit_stated);
   if (has_used_counter && !request.compares_counters) {
     doubts.remove(Reason::readings_repeat);
@@ -331,7 +335,8 @@ GpusOfFile gpus_in(const ReadFile& read, const Recording& recording) {
 }
 
 ReadFile read_file(const TracesRequest& request, const std::string& path) {
-  const Recording recording(path, request.zone, request.columns, request.gpus);
+  Recording recording(path, request.zone, request.columns, request.gpus);
+  recording.add_clock_offset(request.clock_offset_s);
   if (!recording.faults().empty()) refuse(path, recording.faults());
   SampleKeeper keeper;
   SeriesKeeper series_keeper(kAlways);

@@ -23,6 +23,7 @@ struct TracesRequest : RecordingOptions {
   // Reasons of series_doubts() that warn instead of refusing; nullopt: the readings are not judged.
   std::optional<std::vector<Reason>> accepted = {};
   double max_sample_gap_s = kDefaultMaxSampleGapS;
+  double clock_offset_s = 0;  // to be added to the recordings' times
 };
 
 // One file as it was read.

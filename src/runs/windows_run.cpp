@@ -332,7 +332,7 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   const FacilityRates rates = read_facility_rates(request.facility);
   refuse_repeated_recordings(request.telemetry);
   Traces traces = read_traces({request, request.telemetry, request.gpus, true, false,
-                               request.accepted, request.max_sample_gap_s});
+                               request.accepted, request.max_sample_gap_s, request.clock_offset_s});
   const WindowEstimates estimates(request, traces);
   const std::vector<WindowMeter> meters = meters_of(traces, request.max_sample_gap_s);
   const WindowList list = windows_of(request, {traces.first_unix_s, traces.last_unix_s});

@@ -2,7 +2,9 @@
 #include "energy/clock_passes.h"
 
 #include <algorithm>
+#include <optional>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -35,6 +37,36 @@ std::vector<SharedTime> shared(const std::vector<double>& times, Window window =
   passes.take(std::span(readings).first(half));
   passes.take(std::span(readings).subspan(half));
   return passes.shared();
+}
+
+std::optional<SmallFall> small_fall(const std::vector<double>& times, Window window = kAlways) {
+  ClockPasses passes(kAlways);
+  std::vector<Reading> readings;
+  for (const double unix_s : times) readings.push_back({unix_s, 100, 0, Reading::Kind::power});
+  passes.take(readings);
+  return passes.small_fall(window);
+}
+
+TEST(ClockPasses, FindsAClockThatWasSetBackALittle) {
+  for (const double back_s : {1.5, 2.0, 3.5}) {
+    const auto found = small_fall(joined({seconds(0, 40), seconds(40 - back_s, 40)}));
+    ASSERT_TRUE(found) << back_s;
+    EXPECT_EQ(found->at_unix_s, kStart + 39);
+    EXPECT_NEAR(found->back_s, back_s, 0.01);
+  }
+  const auto times = joined({seconds(0, 40), seconds(38, 40)});
+  EXPECT_TRUE(small_fall(times, {kStart + 20, kStart + 60}));
+  EXPECT_FALSE(small_fall(times, {kStart + 50, kStart + 60}));
+}
+
+TEST(ClockPasses, DoNotTakeRowsOutOfOrderForAClock) {
+  EXPECT_FALSE(small_fall(seconds(0, 100)));
+  std::vector<double> swapped = seconds(0, 100);
+  std::swap(swapped[50], swapped[51]);
+  EXPECT_FALSE(small_fall(swapped));
+  std::vector<double> late = seconds(0, 100);  // a row is written three rows later
+  std::rotate(late.begin() + 50, late.begin() + 51, late.begin() + 54);
+  EXPECT_FALSE(small_fall(late));
 }
 
 TEST(ClockPasses, FindsAClockThatWasSetBack) {

@@ -191,6 +191,7 @@ std::string own_zone(const ZoneFinding& finding, std::int32_t offset_s,
                      std::optional<double> file_unix_s = {}) {
   const OwnZoneVerdict verdict = judge_own_zone(finding, offset_s, file_unix_s);
   if (!verdict.contradiction.empty()) return verdict.contradiction;
+  if (!verdict.doubt.empty()) return "doubt: " + verdict.doubt;
   return verdict.is_confirmed ? "confirmed" : "open";
 }
 
@@ -215,13 +216,17 @@ TEST(OwnZone, IsContradictedByEdges) {
 
 TEST(OwnZone, IsJudgedByTheTimeOfTheFileWhereThePowerSaysNothing) {
   const ZoneFinding finding =
-      finding_of({candidate(0, Standing::possible), candidate(3600, Standing::possible)}, false);
+      finding_of({candidate(0, Standing::possible), candidate(19800, Standing::possible)}, false);
   EXPECT_EQ(own_zone(finding, 0), "open");
   EXPECT_EQ(own_zone(finding, 0, kLast + 30), "confirmed");
   EXPECT_EQ(own_zone(finding, 0, kLast + 300), "open");  // no zone has it
-  EXPECT_EQ(own_zone(finding, 0, kLast - 19800 + 30),
-            "by the time when the recording was last written, the time zone is +05:30, and not "
-            "+00:00, the process's own");
+  const std::string text =
+      "by the time when the recording was last written, the time zone is +05:30, and not +00:00, "
+      "the process's own";
+  EXPECT_EQ(own_zone(finding, 0, kLast - 19800 + 2), text);
+  EXPECT_EQ(own_zone(finding, 0, kLast - 19800 + 30), "doubt: " + text);  // or a copy
+  // The recording does not have the window in that zone.
+  EXPECT_EQ(own_zone(finding, 0, kLast - 3600 + 2), "open");
 }
 
 TEST(OwnZone, IsConfirmedIfTheRecordingCoversTheWindowInNoOther) {

@@ -87,9 +87,12 @@ def offset_in(text):
 
 def test_a_window_at_its_load_is_measured(folder):
     folder.record((0, LENGTH))
-    for off in (-4, 0, 4):
+    for off in (-4, -1, 0, 1, 4):
         folder.result(off)
-        same([], folder.measure()["reasons"], off)
+        run = folder.measure()
+        same([], run["reasons"], off)
+        doubts = [text for text in run["warnings"] if "clock_offset_suspected: power rises and falls 4" in text]
+        same(abs(off) == 4, len(doubts) == 1, run["warnings"])
 
 
 def test_a_clock_that_is_off_is_refused_with_its_offset(folder):
@@ -103,6 +106,106 @@ def test_a_clock_that_is_off_is_refused_with_its_offset(folder):
         accepted = folder.measure("--accept", run["reasons"][0])
         same(True, accepted["valid"])
         assert abs(accepted["total_gpu_energy_j"] / ENERGY - 1) > 0.05, accepted
+
+
+def test_a_load_that_others_join_is_cut(folder):
+    """A warm-up of 20 s and an evaluation of 30 s at the same power: the ends of all say two offsets, one of them right."""
+    for first, last in ((-20, LENGTH), (0, LENGTH + 30)):
+        folder.record((first, last))
+        folder.result()
+        same([], folder.measure()["reasons"])
+        for off in (-80, -45, 45, 80):
+            folder.result(off)
+            run = folder.measure()
+            cut = first - off < LENGTH and last - off > 0
+            if cut:
+                same(["clock_offset_suspected"], run["reasons"], (first, off))
+                named = [float(text) for text in re.findall(r"(\d+\.\d) s (?:later|earlier)", run["details"])]
+                assert any(abs(offset - abs(off)) <= 1 for offset in named), (off, run["details"])
+            else:
+                assert run["reasons"] or run["warnings"], (first, off)
+
+
+def test_an_idle_window_warns(folder):
+    folder.record((0, LENGTH))
+    folder.result(100, length=150)
+    run = folder.measure()
+    same([], run["reasons"])
+    assert any("load_outside_window: the window is idle" in text for text in run["warnings"]), run["warnings"]
+    folder.result(-50, length=LENGTH + 100)  # it holds the load
+    same([], folder.measure()["warnings"])
+
+
+def test_all_windows_together_are_judged(folder):
+    """Ten steps of 6 s; the second one alone says nothing."""
+    folder.record((0, LENGTH))
+    for off in (0, -30, 90):
+        steps = "".join(f"begin s{i} {START + off + 6 * i}\nend s{i} {START + off + 6 * i + 6}\n" for i in range(10))
+        folder.write("steps.txt", steps)
+        folder.call("windows", "--telemetry", "gpu_metrics.csv", "--windows", "steps.txt", "--json")
+        if off == 0:
+            same(0, folder.status, folder.err)
+            near(ENERGY, sum(window["energy_j"] for window in json.loads(folder.out)["windows"]))
+            continue
+        same((2, ""), (folder.status, folder.out))
+        assert ("load_outside_window" if off == 90 else "clock_offset_suspected") in folder.err, folder.err
+        assert abs(offset_in(folder.err) - off) <= 1, folder.err
+        folder.call("windows", "--telemetry", "gpu_metrics.csv", "--windows", "steps.txt", "--clock-offset", off)
+        same(0, folder.status, folder.err)
+        folder.call("windows", "--telemetry", "gpu_metrics.csv", "--windows", "steps.txt", "--accept",
+                    "load_outside_window,clock_offset_suspected")
+        assert folder.status == 0 and "accepted by the caller" in folder.err, folder.err
+    folder.write("steps.txt", "begin head +10\nend head +70\n")  # relative to the recording: by its own clock
+    folder.call("windows", "--telemetry", "gpu_metrics.csv", "--windows", "steps.txt")
+    same((0, ""), (folder.status, folder.err))
+
+
+def test_a_profile_of_another_clock_is_refused(folder):
+    folder.record((0, LENGTH))
+    for off in (0, 25):
+        events = [{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": (START + off + at) * 10**6,
+                   "dur": 10**6, "args": {"device": 0, "stream": 7}} for at in range(LENGTH)]
+        folder.write("t.json", {"schemaVersion": 1, "traceEvents": events})
+        folder.call("attribute", "--telemetry", "gpu_metrics.csv", "--trace", "t.json", "--gpus", 0)
+        same(0 if off == 0 else 1, folder.status, folder.err)
+        if off:
+            assert "clock_offset_suspected" in folder.err and abs(offset_in(folder.err) - off) <= 1, folder.err
+            folder.call("attribute", "--telemetry", "gpu_metrics.csv", "--trace", "t.json", "--gpus", 0, "--clock-offset", off)
+            same(0, folder.status, folder.err)
+
+
+def test_windows_are_not_read_in_a_wrong_zone_of_the_process(folder):
+    stamp = datetime.datetime.fromtimestamp
+    berlin = datetime.timezone(datetime.timedelta(hours=2))
+    rows = [f"{stamp(START + at, berlin):%Y/%m/%d %H:%M:%S.000}, 0, {500 + at % 2 if 0 <= at < LENGTH else 100 + at % 2} W\n"
+            for at in range(-9000, 9000)]
+    folder.write("gpu_metrics.csv", "timestamp, index, power.draw [W]\n" + "".join(rows))
+    folder.write("steps.txt", f"begin load {START}\nend load {START + LENGTH}\n")
+    folder.call("windows", "--telemetry", "gpu_metrics.csv", "--windows", "steps.txt")
+    same((2, ""), (folder.status, folder.out))
+    assert "timezone_ambiguous" in folder.err and "+02:00" in folder.err, folder.err
+    folder.call("windows", "--telemetry", "gpu_metrics.csv", "--windows", "steps.txt", "--timezone", "+02:00")
+    same(0, folder.status, folder.err)
+
+
+# ---- A clock that was set by a little
+
+def test_a_clock_that_was_set_warns(folder):
+    """By 2 s: back, rows at equal intervals go back once; forward, the recorder's clock pairs show it."""
+    rows = [f"{START + at - (2 if at > 30 else 0)},{gpu},{500 + at % 2}\n" for at in range(-10, 80) for gpu in (0, 1)]
+    folder.write("gpu_metrics.csv", "timestamp,index,power_w\n" + "".join(rows))
+    folder.result()
+    found = folder.measure("--accept", "several_gpus_in_one_series")
+    assert any("clock that was set back by 2.0 s" in text for text in found["warnings"]), found
+    rows = [f"{START + at + (2 if at > 30 else 0)},{gpu},{500 + at % 2}\n" for at in range(-10, 80) for gpu in (0, 1)]
+    folder.write("gpu_metrics.csv", "timestamp,index,power_w\n" + "".join(rows))
+    same([], folder.measure()["warnings"])
+    for step in (0, 2):
+        folder.write("gpu_metrics_context.json", {"clock_pairs": [
+            {"epoch_s": START - 11, "monotonic_s": 100, "boot_id": "b"},
+            {"epoch_s": START + 82, "monotonic_s": 193 - step, "boot_id": "b"}]})
+        found = folder.measure()
+        same(step > 0, any("its clock was set forward by 2.0 s" in text for text in found["warnings"]), found["warnings"])
 
 
 def test_patching_records_the_offset(folder):

@@ -175,8 +175,8 @@ def test_the_time_of_the_file(folder):
     """No edge in reach: the power is up all day. The recorder wrote its last row then."""
     rows = [(unix, 500 + unix % 7) for unix in range(START - HOURS, START + HOURS)]
     run = z.Run(folder, z.as_csv(rows, "Europe/Berlin"), z.exact(START, LENGTH))
-    for late, zone, outcome in ((20, "Europe/Berlin", "used"), (20, "UTC", "refused"), (5000, "UTC", "warned"),
-                                (5000, "Europe/Berlin", "warned")):
+    for late, zone, outcome in ((20, "Europe/Berlin", "used"), (3, "UTC", "refused"), (20, "UTC", "doubted"),
+                                (5000, "UTC", "warned"), (5000, "Europe/Berlin", "warned")):
         at = START + HOURS + late
         os.utime(run.path / "gpu_metrics.csv", (at, at))
         found = run.measure(zone=zone)
@@ -185,6 +185,17 @@ def test_the_time_of_the_file(folder):
         else:
             near(503 * LENGTH, found)
             same(outcome == "warned", any("nothing states the time zone" in text for text in found["warnings"]), outcome)
+            same(outcome == "doubted", any("unless it was copied" in text for text in found["warnings"]), outcome)
+
+
+def test_a_copy_has_any_later_time(folder):
+    """Power without an edge, by the process's own clock, copied up to a day later: few times are just another zone's."""
+    rows = [(unix, 500 + unix % 7) for unix in range(START - HOURS, START + HOURS)]
+    run = z.Run(folder, z.as_csv(rows, "UTC"), z.exact(START, LENGTH))
+    for hours in range(24):
+        at = START + HOURS + hours * 3600 + 17 * hours + 40
+        os.utime(run.path / "gpu_metrics.csv", (at, at))
+        near(503 * LENGTH, run.measure(zone="UTC"))
 
 
 # ---- Clocks of the recorder
