@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
