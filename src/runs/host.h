@@ -17,6 +17,7 @@
 #include "runs/host_folders.h"
 #include "runs/run_options.h"
 #include "runs/sensor_readings.h"
+#include "runs/series_doubts.h"
 
 namespace aggregate_power {
 
