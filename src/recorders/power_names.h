@@ -20,7 +20,7 @@ struct LoosePower {
 // The original's rule, less what is known as another quantity.
 LoosePower loose_power(const std::vector<Name>& names);
 
-// Whether a name is that of a power, and of no limit or other quantity.
+// Whether a name is the name of a power, and not of a limit or another quantity.
 bool is_power_name(const std::string& name);
 
 // Limits of power: "power.limit [W]".

@@ -10,6 +10,7 @@ import datetime
 import json
 import pathlib
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "multinode"))
 import package_bed  # noqa: E402  (beside the tests that share it)
@@ -662,6 +663,21 @@ def stores(ground, checks):
         done, report = backfilled(node.folder, "--timezone", "UTC")
         checks.add(f"1.12 in a store, {completed} of 100 of one node", differences(
             "run", [(run["outcome"], run["reasons"]) for run in report if "outcome" in run], [end]))
+
+    # The same where the window must be placed by the power.
+    for completed, reasons in ((100, []), (60, ["benchmark_failed"])):
+        node = ground.node([(START + t, 0, (500 if 0 <= t < 40 else 80) + t % 3) for t in range(-40, 80)], {
+            "date": time.strftime("%Y%m%d-%H%M%S", time.gmtime(START + 42)), "backend": "vllm", "duration": 40.0,
+            "num_prompts": 100, "completed": completed, "total_input_tokens": 1000, "total_output_tokens": 2000,
+            "max_concurrency": 4, "request_rate": "inf", "burstiness": 1, "model_id": "m", "tokenizer_id": "m"})
+        place = node.folder / "store" / "llama"
+        place.mkdir(parents=True)
+        for name, to in (("run.json", "llama.json"), ("agg_run.json", "agg_llama.json"), ("gpu_metrics.csv", "gpu_metrics.csv")):
+            (node.folder / name).rename(place / to)
+        write_json(place / "agg_llama.json", {"tp": 1})
+        done, report = backfilled(node.folder, "--timezone", "UTC", "--window", "estimated")
+        checks.add(f"1.12 in a store, {completed} of 100, placed", differences(
+            "reasons", [run["reasons"] for run in report if "outcome" in run], [reasons]))
 
     package = four_gpus()
     package.aggregate = {"tp": 4, "benchmark_outcome": outcome(100, 94)}
