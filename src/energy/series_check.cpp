@@ -113,7 +113,11 @@ struct Agreement {
     return moves >= kFewestTimes && !is_coarse() &&
            static_cast<double>(equal_moves) >= kMostlyEqual * static_cast<double>(moves);
   }
-  bool may_be_one_sensor() const { return moves_much() && equal == times; }
+  bool may_be_one_sensor() const {
+    constexpr std::size_t kFewValues = 3;
+    return equal == times &&
+           (moves_much() || (moves >= kFewestTimes && values.size() >= kFewValues));
+  }
   double range_w() const { return highest_w - least_w; }
 };
 

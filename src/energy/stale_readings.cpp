@@ -215,23 +215,27 @@ std::vector<Segment> lines_of(std::span<const Sample> samples, double digit_w) {
   return lines;
 }
 
-// Ramps of a test have one slope, or the same up and down, and round numbers.
+// Ramps of a test have one slope, or the same up and down, and round numbers. Stamps may be late.
 bool have_slopes_of_their_own(std::span<const Segment> segments) {
-  constexpr std::size_t kFewestSlopes = 2;
-  constexpr double kAlike = 0.2;  // stamps may be late
-  std::vector<double> slopes;
-  for (const Segment& segment : segments) {
-    const double slope = std::abs(segment.slope);
-    const bool is_new = std::ranges::none_of(
-        slopes, [&](double other) { return std::abs(slope - other) < kAlike * other; });
-    if (is_new) slopes.push_back(slope);
-  }
-  return slopes.size() >= kFewestSlopes;
+  constexpr double kSameWay = 0.2;
+  constexpr double kUpAndDown = 0.02;
+  const double first = segments.front().slope;
+  return std::ranges::any_of(segments, [&](const Segment& segment) {
+    const double most = (segment.slope > 0) == (first > 0) ? kSameWay : kUpAndDown;
+    return std::abs(std::abs(segment.slope) - std::abs(first)) >= most * std::abs(first);
+  });
+}
+
+bool go_both_ways(std::span<const Segment> segments) {
+  return std::ranges::any_of(segments, [&](const Segment& segment) {
+    return (segment.slope > 0) != (segments.front().slope > 0);
+  });
 }
 
 // The middle length of the lines that rise or fall by `least_digits` or more, see interpolated_s().
 std::optional<double> line_length_s(std::span<const Sample> samples, double max_gap_s,
-                                    double least_digits) {
+                                    double least_digits,
+                                    bool (*are_many)(std::span<const Segment>)) {
   constexpr std::size_t kFewestOnLines = 10;
   constexpr std::size_t kFewestOfLine = 5;
   constexpr double kMostlyLines = 0.6;
@@ -252,7 +256,7 @@ std::optional<double> line_length_s(std::span<const Sample> samples, double max_
   }
   const bool are_mostly_lines =
       static_cast<double>(on_lines) >= kMostlyLines * static_cast<double>(samples.size());
-  if (on_steep < kFewestOnLines || !are_mostly_lines || !have_slopes_of_their_own(steep) ||
+  if (on_steep < kFewestOnLines || !are_mostly_lines || !are_many(steep) ||
       are_levels(holds_of(samples), digit_w)) {
     return std::nullopt;
   }
@@ -328,12 +332,15 @@ std::optional<double> possible_hold_s(std::span<const Sample> all, double max_ga
 }
 
 std::optional<double> interpolated_s(std::span<const Sample> samples, double max_gap_s) {
-  return line_length_s(samples, max_gap_s, 20);
+  return line_length_s(samples, max_gap_s, 20, have_slopes_of_their_own);
 }
 
 std::optional<double> possible_lines_s(std::span<const Sample> samples, double max_gap_s) {
   constexpr double kClearlyLonger = 2;
-  return line_length_s(one_of_each_time(samples), kClearlyLonger * max_gap_s, 8);
+  return line_length_s(one_of_each_time(samples), kClearlyLonger * max_gap_s, 8,
+                       [](std::span<const Segment> segments) {
+                         return have_slopes_of_their_own(segments) || go_both_ways(segments);
+                       });
 }
 
 std::string stale_text(std::span<const Sample> all, double max_gap_s) {

@@ -34,8 +34,8 @@ std::optional<double> possible_hold_s(std::span<const Sample> samples, double ma
 // two slopes at least, that rise or fall by 20 of the readings' last digits: no noise is on a line.
 std::optional<double> interpolated_s(std::span<const Sample> samples, double max_gap_s);
 
-// The same where they rise or fall by 8 digits, and are twice as long. A reason to ask, and none to
-// refuse.
+// The same where they rise or fall by 8 digits, up and down alike, and are twice as long. A reason
+// to ask, and none to refuse.
 std::optional<double> possible_lines_s(std::span<const Sample> samples, double max_gap_s);
 
 // Why the readings are older than `max_gap_s`, for people: "a new reading every 15 s only, ...".
