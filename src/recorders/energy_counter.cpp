@@ -5,6 +5,8 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "base/text/decimal.h"
@@ -74,11 +76,12 @@ CounterName read_counter_name(std::size_t index, std::string_view text) {
 // Each name once; the last column of a name counts.
 std::vector<CounterName> read_counter_names(std::span<const std::string> header) {
   std::vector<CounterName> names;
-  for (std::size_t i = 0; i < header.size(); ++i) {
+  std::set<std::string> seen;  // of several columns with one name, the last counts
+  for (std::size_t i = header.size(); i-- > 0;) {
     CounterName name = read_counter_name(i, replace_invalid_utf8(header[i]));
-    std::erase_if(names, [&](const CounterName& other) { return other.full == name.full; });
-    names.push_back(std::move(name));
+    if (seen.insert(name.full).second) names.push_back(std::move(name));
   }
+  std::ranges::reverse(names);
   return names;
 }
 
