@@ -69,7 +69,7 @@ TEST(RunFacility, NamesItsNumbers) {
 
 TEST(RunFacility, ScalesTheSpreadOfTheEnergy) {
   PublishedRun run = run_of(kSix, 3600);
-  run.numbers[0].flowed = Spread{0.1e6, 3.4e6, 3.8e6};
+  run.numbers[0].flowed = Spread{3.6e6, 0.1e6, 3.4e6, 3.8e6};
   std::vector<PublishedRun> runs = {run};
   std::vector<std::string> warnings;
   add_facility_numbers({.price = EnergyRate{.per_kwh = {-2}}}, runs, warnings);

@@ -20,10 +20,10 @@ struct PhaseFigures {
   // Of the watts of prefill, over all loads that are given.
   double prefill_bias = 0;   // mean of the relative errors
   double prefill_error = 0;  // mean of their sizes
-  Coverage prefill;          // by 1.96 standard errors
+  Coverage prefill = {};     // by 1.96 standard errors
   double decode_bias = 0;
   double decode_error = 0;
-  Coverage decode;
+  Coverage decode = {};
   double width = 0;  // mean relative standard error of prefill
 };
 

