@@ -27,7 +27,7 @@ struct RecorderContext {
 RecorderContext recorder_context(const Recording& recording);
 
 // How far the Unix clock was set while a window was recorded, in seconds: positive is forward.
-// Nullopt: by less than half a second, or nothing shows it.
+// Returns nullopt if it was less than half a second, or if nothing shows it.
 std::optional<double> clock_step_s(Window window, const std::vector<ClockPair>& pairs);
 
 // A window of the monotonic clock on the Unix clock.

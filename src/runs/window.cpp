@@ -275,7 +275,8 @@ struct WindowSearch {
       if (!device.empty()) gpus.emplace_back(device);
     }
     const auto load = energy::load_elsewhere(gpus, likely);
-    if (!load || !load->is_certain() || load->offset_s > 0 || !load->others_s.empty()) return std::nullopt;
+    if (!load || !load->is_certain() || load->offset_s > 0 || !load->others_s.empty())
+      return std::nullopt;
     PlacementRange there = range;
     there.likely_start_s = range.likely_start_s + load->offset_s;
     there.earliest_start_s = there.likely_start_s - kAroundLate_s;

@@ -20,6 +20,7 @@ using aggregate_power::Sample;
 constexpr double kStart_s = 1788852000;
 constexpr double kWrong = 0.02;
 constexpr double kNamed_s = 3;
+constexpr std::size_t kOthersInMessage = 3;
 
 // The power of a few GPUs on one time line, in cells.
 class Scene {
@@ -199,6 +200,7 @@ PlaceFigures judge_clock(Margin margin, Shape shape, std::uint64_t seed) {
     return figures;
   }
   std::vector<double> offsets_s = load->others_s;
+  offsets_s.resize(std::min(offsets_s.size(), kOthersInMessage));
   offsets_s.push_back(load->offset_s);
   const bool is_named = std::ranges::any_of(
       offsets_s, [&](double offset_s) { return std::abs(offset_s + off_s) <= kNamed_s; });
