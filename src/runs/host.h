@@ -12,9 +12,11 @@
 #include "aggregate_power/result.h"
 #include "energy/clock_offset.h"
 #include "energy/integrate.h"
+#include "runs/gpu_work.h"
 #include "runs/host_folders.h"
 #include "runs/run_options.h"
 #include "runs/sensor_readings.h"
+#include "runs/series_doubts.h"
 
 namespace aggregate_power {
 
@@ -31,6 +33,7 @@ struct HostReading {
   LoadEdges edges;
   SensorReadings sensors;  // wanted_readings()
   SeriesSink series = {.most = 256};
+  runs::GpusAtWork work;  // names with the host
   std::vector<std::string> hints;
   std::vector<std::string> warnings;
 };

@@ -8,7 +8,9 @@
 
 #include "base/files/file.h"
 #include "base/files/path.h"
+#include "base/files/whole_file.h"
 #include "base/parallel.h"
+#include "base/text/json.h"
 #include "base/text/unicode.h"
 #include "energy/clock_offset.h"
 #include "energy/plausibility.h"
@@ -16,6 +18,7 @@
 #include "loads/load_generator.h"
 #include "results/deliver.h"
 #include "results/record.h"
+#include "runs/aggregate_doubts.h"
 #include "runs/evaluate.h"
 #include "runs/extras.h"
 #include "runs/host.h"
@@ -228,6 +231,18 @@ Reasons idle_hosts(const RunOptions& run, std::vector<HostReading>& readings) {
   return reasons;
 }
 
+// Whether the load was on the GPUs of the hosts.
+void judge_work_of_hosts(const RunSpec& request, const Hosts& hosts, Result& result) {
+  if (!result.is_valid() || !did_work(*result.load)) return;
+  runs::GpusAtWork work;
+  for (const HostReading& reading : hosts.readings) {
+    std::ranges::copy(reading.work.counted, std::back_inserter(work.counted));
+  }
+  runs::WorkDoubts doubts = runs::work_doubts(work, request.expected_num_gpus.has_value());
+  result.reasons.add(doubts.reasons);
+  std::ranges::move(doubts.warnings, std::back_inserter(result.warnings));
+}
+
 // ---- Metrics
 
 std::vector<NodeGpu> gpus_of_hosts(const Hosts& hosts) {
@@ -305,6 +320,23 @@ std::vector<SensorReadings> sensors_of(Hosts& hosts) {
   return all;
 }
 
+// Whether result and aggregate state another number of GPUs, or another load.
+void add_doubts_of_files(const RunSpec& request, const LoadReading& load, const Hosts& hosts,
+                         Result& result) {
+  std::string text;
+  try {
+    if (!request.agg_result.empty()) text = read_file(request.agg_result, kAggregateFile);
+    std::size_t gpus = 0;
+    for (const HostReading& reading : hosts.readings) gpus += reading.host.gpus.size();
+    std::ranges::move(runs::count_doubts(text, load, gpus), std::back_inserter(result.warnings));
+    if (text.empty()) return;
+    std::ranges::move(runs::aggregate_doubts({last_name(request.agg_result), text}, load, result),
+                      std::back_inserter(result.warnings));
+  } catch (const FileError&) {  // it is reported when it is patched
+  } catch (const JsonError&) {
+  }
+}
+
 Result measured_hosts(const RunSpec& request) {
   LoadReading reading = read_load_file(request.bench_result);
   refuse_failed(request.contract, reading);
@@ -327,6 +359,8 @@ Result measured_hosts(const RunSpec& request) {
   accept_reasons(result);
   result.reasons.add(idle_hosts(request, hosts.readings));
   accept_reasons(result);
+  judge_work_of_hosts(request, hosts, result);
+  accept_reasons(result);
   std::ranges::move(estimate_clocks(hosts.readings), std::back_inserter(result.warnings));
   if (has_percentiles(request.keys)) {
     std::vector<NodeFleet> fleets;
@@ -336,6 +370,7 @@ Result measured_hosts(const RunSpec& request) {
     result.fleet = fleet_of_all(fleets, result.load->window, result.is_valid());
   }
   if (result.is_valid()) add_node_metrics(gpus_of_hosts(hosts), result.contract, result);
+  if (result.is_valid()) add_doubts_of_files(request, reading, hosts, result);
   if (result.is_valid()) result.workers = workers_of(hosts, result.load->window.duration_s());
   add_gpus(hosts, result);
   add_extras({request, sensors_of(hosts), hardware_in(request.agg_result)}, result);
