@@ -92,7 +92,8 @@ bool PowerNear::stays() const {
 }
 
 bool PowerNear::steps() const {
-  return before_w && after_w && mean_w - std::max(*before_w, *after_w) >= kEdgeShare * mean_w;
+  if (!before_w || !after_w || mean_w <= kSameW) return false;
+  return mean_w - std::max(*before_w, *after_w) >= kEdgeShare * mean_w;
 }
 
 std::optional<PowerNear> power_near(std::span<const Sample> samples, Window window) {

@@ -24,7 +24,7 @@ std::vector<std::string> aggregate_doubts(AggregateText aggregate, const LoadRea
                                           const Result& result);
 
 // For people: that the result or the aggregate (its text, or empty) states another number of GPUs
-// than is counted.
+// than is counted. Throws JsonError if the text is not JSON.
 std::vector<std::string> count_doubts(std::string_view aggregate, const LoadReading& load,
                                       std::size_t counted);
 

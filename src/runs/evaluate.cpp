@@ -210,7 +210,7 @@ void judge_unread(const RunOptions& run, const LoadReading& load, Result& result
 }
 
 // Whether the load was on the GPUs that count. Under schema 1 every doubt is a warning.
-void judge_work(const RunOptions& run, const LoadReading& load, const runs::GpusAtWork& work,
+void judge_work(const RunOptions& run, bool is_stated, const runs::GpusAtWork& work,
                 Result& result) {
   const bool is_needed = result.is_valid() || (run.salvage && results::lacks_only_samples(result));
   if (!is_needed || !result.load || !did_work(*result.load)) return;
@@ -218,7 +218,7 @@ void judge_work(const RunOptions& run, const LoadReading& load, const runs::Gpus
   const bool is_odd = std::ranges::any_of(
       result.gpus, [](const GpuResult& gpu) { return gpu.energy.absurd_samples > 0; });
   if (is_odd) return;
-  runs::WorkDoubts doubts = runs::work_doubts(work, is_count_stated(run, load, result));
+  runs::WorkDoubts doubts = runs::work_doubts(work, is_stated);
   std::ranges::move(doubts.warnings, std::back_inserter(result.warnings));
   if (result.way != Way::sample_mean) return result.reasons.add(doubts.reasons);
   for (const Reasons::Entry& entry : doubts.reasons.entries()) {
@@ -252,11 +252,14 @@ void add_file_doubts(const RunRecordings& recordings, const LoadReading& load,
   const auto add = [&](std::vector<std::string> doubts) {
     std::ranges::move(doubts, std::back_inserter(result.warnings));
   };
-  const std::string aggregate = said_by(files.aggregate, [](std::string text) { return text; });
-  add(runs::count_doubts(aggregate, load, result.observed_gpus));
-  if (!aggregate.empty()) {
-    add(runs::aggregate_doubts({last_name(files.aggregate), aggregate}, load, result));
-  }
+  const auto doubts_of = [&](const std::string& text) {
+    std::vector<std::string> doubts = runs::count_doubts(text, load, result.observed_gpus);
+    if (text.empty()) return doubts;
+    std::ranges::move(runs::aggregate_doubts({last_name(files.aggregate), text}, load, result),
+                      std::back_inserter(doubts));
+    return doubts;
+  };
+  add(files.aggregate.empty() ? doubts_of("") : said_by(files.aggregate, doubts_of));
   if (files.load.empty()) return;
   add(runs::shared_energy_doubts({*disk_tree(), files.load, recordings.paths.front()}, load));
 }
@@ -355,7 +358,9 @@ ZonedResult evaluate(const MeasurementRequest& request, RunRecordings& recording
   judge_repeated(files_of_gpus, result);
   if (!is_only) check_count(request, placed.reading, result);
   if (recordings.judge) recordings.judge(result);
-  judge_work(request, placed.reading, work, result);
+  const bool is_stated =
+      recordings.is_number_stated || is_count_stated(request, placed.reading, result);
+  judge_work(request, is_stated, work, result);
   accept_reasons(result);
   if (!result.is_valid()) result.metrics.clear();
   if (!files.pair) add_file_doubts(recordings, placed.reading, files, result);

@@ -136,14 +136,15 @@ std::string elsewhere_text(const GpusAtWork& gpus) {
       list_of_gpus(gpus.others, ","));
 }
 
-std::string idle_all_text(std::span<const GpuWork> gpus) {
-  const GpuWork& first = gpus.front();
+std::string idle_all_text(const GpusAtWork& gpus) {
+  const GpuWork& first = gpus.counted.front();
   return fmt::format(
-      "all GPUs that count were idle in the window: {:.0f} W each, {}; the load was not on them: record the GPUs that it used, or choose them with --gpus",
-      mean_of(gpus),
+      "all GPUs that count were idle in the window: {:.0f} W each, {}; the load was not on them: record the GPUs that it used{}",
+      mean_of(gpus.counted),
       first.most_utilization_pct
           ? fmt::format("at a utilization of at most {:.0f} %", *first.most_utilization_pct)
-          : fmt::format("with {:.0f} MB of their memory in use", *first.memory_used_mb));
+          : fmt::format("with {:.0f} MB of their memory in use", *first.memory_used_mb),
+      gpus.are_of_one_node ? ", or choose them with --gpus" : "");
 }
 
 std::string steady_text(std::span<const GpuWork> gpus) {
@@ -152,10 +153,12 @@ std::string steady_text(std::span<const GpuWork> gpus) {
       mean_of(gpus));
 }
 
-std::string tenants_text(std::span<const GpuWork> steady, std::span<const GpuWork> working) {
+std::string tenants_text(std::span<const GpuWork> steady, std::span<const GpuWork> working,
+                         bool may_choose) {
   return fmt::format(
-      "the power of {} ({:.0f} W each) is the same before, in and after the window, while that of others rises and falls with it, and all of them count: if the run used only these, pass --gpus {}",
-      named_gpus(steady), mean_of(steady), list_of_gpus(working, ","));
+      "the power of {} ({:.0f} W each) is the same before, in and after the window, while that of others rises and falls with it, and all of them count{}",
+      named_gpus(steady), mean_of(steady),
+      may_choose ? ": if the run used only these, pass --gpus " + list_of_gpus(working, ",") : "");
 }
 
 std::string dead_text(const GpuWork& gpu) {
@@ -174,7 +177,9 @@ void judge_idle(std::span<const GpuWork> gpus, bool is_count_stated, WorkDoubts&
   const std::vector<double> means_w = means_of(gpus);
   std::vector<bool> is_idle = idle_devices(means_w);
   for (std::size_t i = 0; i < gpus.size(); ++i) {
-    is_idle[i] = is_idle[i] && !(gpus[i].utilization_pct.value_or(0) >= kWorkingPct);
+    const bool is_surely_idle = gpus[i].power.stays() || states_idleness(gpus[i]);
+    is_idle[i] = is_idle[i] && !(gpus[i].utilization_pct.value_or(0) >= kWorkingPct) &&
+                 (!is_count_stated || is_surely_idle);
   }
   auto idle = idle_text(names, means_w, is_idle);
   if (!idle) return;
@@ -187,17 +192,18 @@ void judge_idle(std::span<const GpuWork> gpus, bool is_count_stated, WorkDoubts&
                      fmt::format("{}; these make up {:.0f} % of the energy", *idle, 100 * share));
 }
 
-// Another job's, which are not idle.
-void judge_tenants(std::span<const GpuWork> gpus, WorkDoubts& doubts) {
+// Another job's; of one node, judge_idle() names those that draw little.
+void judge_tenants(std::span<const GpuWork> gpus, bool are_of_one_node, WorkDoubts& doubts) {
   const std::vector<bool> is_idle = idle_devices(means_of(gpus));
   std::vector<GpuWork> steady;
   std::vector<GpuWork> working;
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     if (gpus[i].power.steps()) working.push_back(gpus[i]);
-    if (gpus[i].power.stays() && !is_idle[i]) steady.push_back(gpus[i]);
+    const bool is_named = are_of_one_node && is_idle[i];
+    if (gpus[i].power.stays() && !is_named) steady.push_back(gpus[i]);
   }
   if (steady.empty() || working.empty()) return;
-  doubts.warnings.push_back("idle_gpus_counted: " + tenants_text(steady, working));
+  doubts.warnings.push_back("idle_gpus_counted: " + tenants_text(steady, working, are_of_one_node));
 }
 
 }  // namespace
@@ -242,21 +248,21 @@ WorkDoubts work_doubts(const GpusAtWork& gpus, bool is_count_stated) {
   if (counted.empty()) return doubts;
   const auto are_all = [&](const auto& is) { return std::ranges::all_of(counted, is); };
   const bool shows_load = !are_all([](const GpuWork& gpu) { return !gpu.power.rises(); });
-  for (const GpuWork& gpu : counted) {
-    const bool has_worked = gpu.utilization_pct.value_or(0) >= kSurelyWorkingPct;
-    if (has_worked && is_dead(gpu)) doubts.warnings.push_back(dead_text(gpu));
-  }
+  const auto dead = std::ranges::find_if(counted, [](const GpuWork& gpu) {
+    return is_dead(gpu) && gpu.utilization_pct.value_or(0) >= kSurelyWorkingPct;
+  });
+  if (dead != counted.end()) doubts.warnings.push_back(dead_text(*dead));
   if (!gpus.others.empty() && !shows_load) {
     doubts.reasons.add(Reason::idle_gpus_counted, elsewhere_text(gpus));
   } else if (are_all(may_be_idle) && are_all(states_idleness)) {
-    doubts.reasons.add(Reason::idle_gpus_counted, idle_all_text(counted));
+    doubts.reasons.add(Reason::idle_gpus_counted, idle_all_text(gpus));
   } else if (are_all(may_be_idle) &&
              are_all([](const GpuWork& gpu) { return gpu.power.stays(); }) &&
              doubts.warnings.empty()) {
     doubts.warnings.push_back("idle_gpus_counted: " + steady_text(counted));
   } else {
-    judge_idle(counted, is_count_stated, doubts);
-    judge_tenants(counted, doubts);
+    if (gpus.are_of_one_node) judge_idle(counted, is_count_stated, doubts);
+    judge_tenants(counted, gpus.are_of_one_node, doubts);
   }
   return doubts;
 }

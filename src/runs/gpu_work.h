@@ -28,10 +28,12 @@ struct GpuWork {
 
 // Of the recordings of a run.
 struct GpusAtWork {
-  std::vector<GpuWork> counted;
+  std::vector<GpuWork> counted = {};
   // Other GPUs of the recordings whose power rises and falls with the window, if none that counts
   // does.
-  std::vector<GpuWork> others;
+  std::vector<GpuWork> others = {};
+  // Of one node, whose GPUs --gpus chooses and are alike; else their roles may differ.
+  bool are_of_one_node = true;
 };
 
 // The limit of the board that all rows name, or the highest one of several; nullopt: one of them is

@@ -16,6 +16,7 @@
 #include "energy/plausibility.h"
 #include "loads/benchmark_outcome.h"
 #include "loads/load_generator.h"
+#include "results/aggregate_json.h"
 #include "results/deliver.h"
 #include "results/record.h"
 #include "runs/aggregate_doubts.h"
@@ -234,7 +235,7 @@ Reasons idle_hosts(const RunOptions& run, std::vector<HostReading>& readings) {
 // Whether the load was on the GPUs of the hosts.
 void judge_work_of_hosts(const RunSpec& request, const Hosts& hosts, Result& result) {
   if (!result.is_valid() || !did_work(*result.load)) return;
-  runs::GpusAtWork work;
+  runs::GpusAtWork work{.are_of_one_node = false};
   for (const HostReading& reading : hosts.readings) {
     std::ranges::copy(reading.work.counted, std::back_inserter(work.counted));
   }
@@ -328,7 +329,10 @@ void add_doubts_of_files(const RunSpec& request, const LoadReading& load, const 
     if (!request.agg_result.empty()) text = read_file(request.agg_result, kAggregateFile);
     std::size_t gpus = 0;
     for (const HostReading& reading : hosts.readings) gpus += reading.host.gpus.size();
-    std::ranges::move(runs::count_doubts(text, load, gpus), std::back_inserter(result.warnings));
+    const RoleGpus roles = text.empty() ? RoleGpus() : role_gpus_of(text);
+    const bool is_of_all = roles.prefill && roles.decode;  // else its tp may be that of a worker
+    std::ranges::move(runs::count_doubts(is_of_all ? text : "", load, gpus),
+                      std::back_inserter(result.warnings));
     if (text.empty()) return;
     std::ranges::move(runs::aggregate_doubts({last_name(request.agg_result), text}, load, result),
                       std::back_inserter(result.warnings));

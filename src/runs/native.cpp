@@ -145,7 +145,7 @@ Reasons check_power(const NativeReadings& readings, const std::vector<MeasuredGp
 // Whether the load was on the GPUs of the nodes.
 void judge_work_of_nodes(const NativeReadings& readings, Result& result) {
   if (!result.is_valid() || !result.load || !did_work(*result.load)) return;
-  runs::GpusAtWork work;
+  runs::GpusAtWork work{.are_of_one_node = false};
   for (const NativeReading& reading : readings) {
     std::ranges::copy(reading.work.counted, std::back_inserter(work.counted));
   }

@@ -58,8 +58,9 @@ double shared_s(Window a, Window b) {
 }
 
 bool is_same_load(const Load& a, const Load& b) {
-  return std::abs(a.window.start_unix_s - b.window.start_unix_s) < kLeastShared_s &&
-         std::abs(a.window.end_unix_s - b.window.end_unix_s) < kLeastShared_s &&
+  const double near_s = std::min(kLeastShared_s, kLeastSharedShare * a.window.duration_s());
+  return std::abs(a.window.start_unix_s - b.window.start_unix_s) <= near_s &&
+         std::abs(a.window.end_unix_s - b.window.end_unix_s) <= near_s &&
          a.total_output_tokens == b.total_output_tokens && a.completed == b.completed;
 }
 

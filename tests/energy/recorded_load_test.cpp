@@ -37,6 +37,7 @@ TEST(PowerNear, ShowsALoad) {
   EXPECT_TRUE(near(80, 600, 80).steps());
   EXPECT_TRUE(near(80, 100, 100).rises());
   EXPECT_FALSE(near(80, 100, 100).steps()) << "it does not fall";
+  EXPECT_FALSE(near(0, 0, 0).steps());
   EXPECT_FALSE(near(100, 104, 100).rises()) << "less than 5 %";
   EXPECT_TRUE(near(100, 104, 100).stays());
   EXPECT_FALSE(near(600, 80, 600).rises());
