@@ -330,7 +330,7 @@ void add_doubts_of_files(const RunSpec& request, const LoadReading& load, const 
     std::size_t gpus = 0;
     for (const HostReading& reading : hosts.readings) gpus += reading.host.gpus.size();
     const RoleGpus roles = text.empty() ? RoleGpus() : role_gpus_of(text);
-    const bool is_of_all = roles.prefill && roles.decode;  // else its tp may be that of a worker
+    const bool is_of_all = roles.prefill && roles.decode;  // else its tp may be a worker's
     std::ranges::move(runs::count_doubts(is_of_all ? text : "", load, gpus),
                       std::back_inserter(result.warnings));
     if (text.empty()) return;
