@@ -28,4 +28,9 @@ struct Load {
   std::int64_t total_output_tokens = 0;
 };
 
+// Whether requests or tokens are known; else it is only a window.
+inline bool did_work(const Load& load) {
+  return load.completed > 0 || load.total_input_tokens > 0 || load.total_output_tokens > 0;
+}
+
 }  // namespace aggregate_power

@@ -239,8 +239,6 @@ struct Result {
   std::vector<std::string> selected_gpus;  // as given; empty: all that were recorded
   std::size_t observed_gpus = 0;
   std::vector<std::string> observed_gpu_ids;
-  std::vector<std::string>
-      working_gpus;             // by their utilization, if some draw as little as idle ones
   std::size_t metric_gpus = 0;  // the number by which the metrics per GPU are divided
   bool fits_window = false;     // some GPU covers the window; in schema 1, has samples in it
   std::vector<GpuResult> gpus;  // in the record's order

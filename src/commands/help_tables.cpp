@@ -18,8 +18,8 @@
 #include "energy/energy_interval.h"
 #include "energy/gpu_sensors.h"
 #include "energy/metrics.h"
-#include "exports/power_limits.h"
 #include "loads/load_generator.h"
+#include "recorders/power_limits.h"
 #include "recorders/recorder.h"
 
 namespace aggregate_power {

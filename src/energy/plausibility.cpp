@@ -171,6 +171,7 @@ std::string impossible_window_text(double mean_w, double peak_w, PowerUnit::Size
 std::string impossible_power_text(const DrawnPower& drawn, PowerUnit::Size read_as,
                                   const PlausibleWatts& plausible) {
   constexpr double kMostOverLimit = 1.3;
+  constexpr double kMostOverBoard = 1.5;  // a name may be of several boards
   const double most_w = plausible.most_w;
   const StatedLimits::Device& stated = drawn.stated;
   const bool are_few = drawn.absurd_samples > 0 && drawn.absurd_samples < drawn.samples / 2;
@@ -194,6 +195,12 @@ std::string impossible_power_text(const DrawnPower& drawn, PowerUnit::Size read_
     return fmt::format(
         "a mean of {:.6g} W, above its power limit of {:.6g} W by more than {:.0f} %: the sensor is at fault, or power and limit are of different things",
         drawn.mean_w, stated.mean_limit_w(), 100 * (kMostOverLimit - 1));
+  }
+  if (stated.rows == 0 && drawn.board_limit_w > 0 &&
+      drawn.mean_w > kMostOverBoard * drawn.board_limit_w) {
+    return fmt::format(
+        "a mean of {:.6g} W, above the {:.6g} W of its board ({}) by more than {:.0f} %: the sensor is at fault, or the power or the name is another device's",
+        drawn.mean_w, drawn.board_limit_w, drawn.board, 100 * (kMostOverBoard - 1));
   }
   const bool has_worked = drawn.utilization_pct && *drawn.utilization_pct >= kSurelyWorkingPct;
   if (drawn.mean_w >= kLeastWorkingWatts || !(has_worked || drawn.is_large)) return {};

@@ -86,6 +86,8 @@ struct DrawnPower {
   std::uint64_t absurd_samples = 0;  // above kMostBoardWatts
   Sample highest = {};
   StatedLimits::Device stated = {};
+  std::string_view board = {};                 // by its name, and what its maker states that it
+  double board_limit_w = 0;                    // may draw; 0: unknown
   std::optional<double> utilization_pct = {};  // mean
   bool is_large = false;                       // by its name, a board that never draws 5 W
 };

@@ -6,6 +6,9 @@
 #include <limits>
 #include <tuple>
 
+#include "core/telemetry/samples.h"
+#include "energy/quantile.h"
+
 namespace aggregate_power {
 namespace {
 
@@ -47,7 +50,71 @@ RecordedGap::Place place_of_gap(Window gap, Window load) {
   return gap.end_unix_s > load.end_unix_s ? at_end : under_load;
 }
 
+constexpr double kSameShare = 0.05;  // a power that differs by less is the same
+constexpr double kSameW = 1;
+constexpr double kEdgeShare = 0.2;  // of the power in the window is surely an edge
+
+double watts_quantile(std::span<const Sample> samples, double share) {
+  return quantile_of_many(
+      samples.size(), [&](std::size_t i) { return samples[i].watts; }, share);
+}
+
+bool is_above(double watts, double beside_w) {
+  return watts > (1 + kSameShare) * beside_w + kSameW;
+}
+
+// Of the readings nearest to the window, in one of two stretches that begin or end with it.
+std::optional<double> median_of_first(std::span<const Sample> samples, Window near, Window far) {
+  constexpr std::size_t kFewestBeside = 3;
+  for (const Window stretch : {near, far}) {
+    const std::span<const Sample> inside = samples_in(samples, stretch);
+    if (inside.size() >= kFewestBeside) return watts_quantile(inside, 0.5);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::optional<double> PowerNear::beside_w() const {
+  if (!before_w || !after_w) return before_w ? before_w : after_w;
+  return std::min(*before_w, *after_w);
+}
+
+// Bursts raise the mean by little.
+bool PowerNear::rises() const {
+  const auto beside = beside_w();
+  return beside && (is_above(mean_w, *beside) || is_above(high_w, (1 + kSameShare) * *beside));
+}
+
+bool PowerNear::stays() const {
+  if (!before_w || !after_w || rises()) return false;
+  return !is_above(std::max(*before_w, *after_w), mean_w);
+}
+
+bool PowerNear::steps() const {
+  if (!before_w || !after_w || mean_w <= kSameW) return false;
+  return mean_w - std::max(*before_w, *after_w) >= kEdgeShare * mean_w;
+}
+
+std::optional<PowerNear> power_near(std::span<const Sample> samples, Window window) {
+  constexpr double kEdge_s = 1;
+  constexpr double kNear_s = 6;
+  constexpr double kFar_s = 20;
+  const std::span<const Sample> inside = samples_in(samples, window);
+  if (inside.empty()) return std::nullopt;
+  Moments moments;
+  for (const Sample& sample : inside) moments.add(sample.watts);
+  const auto before = [&](double from_s) {
+    return Window{window.start_unix_s - from_s, window.start_unix_s - kEdge_s};
+  };
+  const auto after = [&](double to_s) {
+    return Window{window.end_unix_s + kEdge_s, window.end_unix_s + to_s};
+  };
+  return PowerNear{.mean_w = moments.mean_w(),
+                   .high_w = watts_quantile(inside, 0.9),
+                   .before_w = median_of_first(samples, before(kNear_s), before(kFar_s)),
+                   .after_w = median_of_first(samples, after(kNear_s), after(kFar_s))};
+}
 
 RecordedLoad recorded_load(std::span<const std::span<const Sample>> gpus) {
   const auto [least_w, greatest_w] = range_of_watts(gpus);

@@ -35,4 +35,25 @@ struct RecordedGap {
 std::optional<RecordedGap> worst_gap(std::span<const std::span<const Sample>> gpus,
                                      const RecordedLoad& load, double least_s);
 
+// The power of a GPU in a window and next to it.
+struct PowerNear {
+  double mean_w = 0;  // of the readings in the window
+  double high_w = 0;  // a tenth of them are higher
+  // Medians from 1 s before the window's start, and from 1 s after its end; nullopt: fewer than
+  // three readings within 20 s.
+  std::optional<double> before_w;
+  std::optional<double> after_w;
+
+  // The lower one of the two; nullopt: neither is known.
+  std::optional<double> beside_w() const;
+  // Whether it is higher in the window than next to it, on either side.
+  bool rises() const;
+  // Whether both sides are known, and it is the same in the window and on either side.
+  bool stays() const;
+  // Whether it goes up at the window's start and down at its end.
+  bool steps() const;
+};
+// Returns nullopt if the window has no reading. `samples` are in time order.
+std::optional<PowerNear> power_near(std::span<const Sample> samples, Window window);
+
 }  // namespace aggregate_power

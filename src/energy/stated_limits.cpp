@@ -60,19 +60,24 @@ std::vector<GpuLimit> StatedLimits::in_force(std::span<const std::string> names)
   return limits;
 }
 
-void StatedUtilization::take(const Batch& batch) {
-  const auto note = [](const Reading&, double pct, Device& device) {
+void StatedValues::take(const Batch& batch) {
+  const auto note = [](const Reading&, double value, Device& device) {
     ++device.rows;
-    device.sum_pct += pct;
+    device.sum += value;
+    device.highest = std::max(device.highest, value);
   };
-  for_each_stated(batch, window_, GpuQuantity::utilization_pct, devices_, note);
+  for_each_stated(batch, window_, quantity_, devices_, note);
 }
 
-double StatedUtilization::mean_pct(std::size_t device) const {
-  if (device >= devices_.size() || devices_[device].rows == 0) {
-    return std::numeric_limits<double>::quiet_NaN();
-  }
-  return devices_[device].sum_pct / static_cast<double>(devices_[device].rows);
+double StatedValues::mean(std::size_t device) const {
+  const bool is_stated = device < devices_.size() && devices_[device].rows > 0;
+  if (!is_stated) return std::numeric_limits<double>::quiet_NaN();
+  return devices_[device].sum / static_cast<double>(devices_[device].rows);
+}
+
+double StatedValues::highest(std::size_t device) const {
+  const bool is_stated = device < devices_.size() && devices_[device].rows > 0;
+  return is_stated ? devices_[device].highest : std::numeric_limits<double>::quiet_NaN();
 }
 
 }  // namespace aggregate_power

@@ -47,22 +47,24 @@ class StatedLimits {
   std::vector<Device> devices_;
 };
 
-// The utilization that rows inside a window state, in percent: its mean by Reading::device; NaN:
-// they state none.
-class StatedUtilization {
+// A quantity that rows inside a window state, by Reading::device. NaN: they state none.
+class StatedValues {
  public:
-  explicit StatedUtilization(Window window) : window_(window) {}
+  StatedValues(Window window, GpuQuantity quantity) : window_(window), quantity_(quantity) {}
 
-  static constexpr GpuQuantitySet wanted() { return quantity_set({GpuQuantity::utilization_pct}); }
+  GpuQuantitySet wanted() const { return quantity_set({quantity_}); }
   void take(const Batch& batch);
-  double mean_pct(std::size_t device) const;
+  double mean(std::size_t device) const;
+  double highest(std::size_t device) const;
 
  private:
   struct Device {
     std::uint64_t rows = 0;
-    double sum_pct = 0;
+    double sum = 0;
+    double highest = 0;
   };
   Window window_;
+  GpuQuantity quantity_;
   std::vector<Device> devices_;
 };
 

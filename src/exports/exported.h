@@ -10,8 +10,8 @@
 #include "aggregate_power/sample.h"
 #include "base/files/tree.h"
 #include "exports/boundary_ladder.h"
-#include "exports/power_limits.h"
 #include "exports/run_cost.h"
+#include "recorders/power_limits.h"
 #include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {

@@ -39,7 +39,10 @@ enum FieldIndex {
   kPrompts,
   kOutcome,
   kFailed,
+  kModelId,
   kNumGpus,
+  kGpuCount,
+  kNGpus,
   kWorldSize,
   kTensorParallel,
   kPipelineParallel,
@@ -48,6 +51,12 @@ enum FieldIndex {
   kPp,
   kDp,
   kDpAttention,
+  kTpSize,
+  kPpSize,
+  kDpSize,
+  kGpusPerNode,
+  kNumNodes,
+  kNnodes,
   kFieldCount
 };
 using Fields = std::array<Field, kFieldCount>;
@@ -152,6 +161,7 @@ LoadReading judged(const Fields& fields, const ResultValues& values, LoadRules r
   result.states_window = true;
   set_stated_work(result, fields, rules);
   result.lacks_times = fields[kStart].kind == JsonKind::null && fields[kEnd].kind == JsonKind::null;
+  if (fields[kModelId].kind == JsonKind::string) result.model = fields[kModelId].text;
   result.max_concurrency = {fields[kConcurrency].kind, fields[kConcurrency].spelling};
   StatedGpus gpus = stated_gpus([&](std::string_view key) -> std::optional<std::string> {
     const auto field = std::ranges::find(fields, key, &Field::key);

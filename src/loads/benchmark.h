@@ -31,7 +31,10 @@ inline constexpr std::string_view kStatedFields[] = {"benchmark_start_time_unix"
                                                      "num_prompts",
                                                      "benchmark_outcome",
                                                      "failed",
+                                                     "model_id",
                                                      "num_gpus",
+                                                     "gpu_count",
+                                                     "n_gpus",
                                                      "world_size",
                                                      "tensor_parallel_size",
                                                      "pipeline_parallel_size",
@@ -39,9 +42,15 @@ inline constexpr std::string_view kStatedFields[] = {"benchmark_start_time_unix"
                                                      "tp",
                                                      "pp",
                                                      "dp",
-                                                     "dp_attention"};
+                                                     "dp_attention",
+                                                     "tp_size",
+                                                     "pp_size",
+                                                     "dp_size",
+                                                     "gpus_per_node",
+                                                     "num_nodes",
+                                                     "nnodes"};
 // What scripts, and `vllm bench serve --metadata`, add to any result.
-inline constexpr auto kGpuKeys = std::span(kStatedFields).last<9>();
+inline constexpr auto kGpuKeys = std::span(kStatedFields).last<17>();
 bool states_window(const ResultValues& values);
 LoadReading judge_stated(const ResultValues& values, LoadRules rules);
 

@@ -119,6 +119,7 @@ struct LoadReading {
   Reasons reasons = {};
   bool has_window = false;               // any faults concern only the counts
   Reasons count_faults = {};             // of a load without a window, once one is given
+  std::string model = {};                // that it names; empty: none
   JsonValue max_concurrency = {};        // a number, true or false; for anything else only the kind
   std::uint64_t failed_requests = 0;     // failed, cancelled or cut off; without the warm-up
   std::uint64_t cut_off_requests = 0;    // of these, under way when the load ended

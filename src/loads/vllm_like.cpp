@@ -37,6 +37,7 @@ LoadReading conclude_serving(const ResultScope& scope) {
   const LoadRules rules = scope.files.rules;
   LoadReading reading = states_window(values) ? judge_stated(values, rules) : LoadReading();
   add_settings(reading, values, {"model_id", "request_rate", "max_concurrency", "num_prompts"});
+  reading.model = values.text("model_id");
   if (states_window(values)) return reading;
   const auto value = [&](std::string_view path) {
     return JsonValue{values.kind(path), values.text(path)};

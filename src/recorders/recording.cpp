@@ -335,14 +335,14 @@ std::unique_ptr<ByteSource> Recording::source() const {
   return file_->source();
 }
 
-Telemetry Recording::open_to_read(bool counters) const {
+Telemetry Recording::open_to_read(bool counters, const GpuSelection& gpus) const {
   std::unique_ptr<ByteSource> bytes = source();
   if (is_hashed_ && !hash_) {
     hash_ = std::make_unique<ContentHash>();
     bytes = std::make_unique<HashingSource>(std::move(bytes), *hash_);
   }
   Telemetry telemetry = open_telemetry(decompressed(std::move(bytes), path_),
-                                       {zone_, columns_, gpus_, path_, counters});
+                                       {zone_, columns_, gpus, path_, counters});
   if (suppose_ && !zone_ && !telemetry.facts().naive_is_utc && telemetry.first_wall_s()) {
     telemetry.use_zone(suppose_(*telemetry.first_wall_s()));
   }

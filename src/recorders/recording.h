@@ -85,9 +85,11 @@ class Recording {
 
   // Reads from the start, each time the same bytes, even if the recorder is still writing or the
   // file was replaced. This object must outlive the result. Throws FileError and TelemetryError.
-  Telemetry open() const { return open_to_read(false); }
-  // The same, but what is read is the energy counters (TelemetryOptions::counters).
-  Telemetry open_counters() const { return open_to_read(true); }
+  Telemetry open() const { return open_to_read(false, gpus_); }
+  // The same with the GPUs that were not selected.
+  Telemetry open_all() const { return open_to_read(false, {}); }
+  // As open(), but what is read is the energy counters (TelemetryOptions::counters).
+  Telemetry open_counters() const { return open_to_read(true, gpus_); }
   std::uint64_t bytes() const { return bytes_; }
   // From now on the first open() hashes what is read. Recordings that were already open do it
   // anyway.
@@ -112,7 +114,7 @@ class Recording {
   std::unique_ptr<ByteSource> source() const;
   std::optional<StatedZone> stated_zone() const;
   std::optional<std::string> option_doubt(const Telemetry& telemetry) const;
-  Telemetry open_to_read(bool counters) const;
+  Telemetry open_to_read(bool counters, const GpuSelection& gpus) const;
   void find_faults();
   void note_emptiness();
   void find_zone_file();

@@ -142,7 +142,6 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
   result.limits = std::move(measurement.limits);
   result.counters = std::move(measurement.counter_check);
   result.causes = std::move(measurement.column_faults);
-  result.working_gpus = std::move(measurement.working_gpus);
   result.could_not_read = measurement.could_not_read;
   result.fits_window = measurement.mean_power.has_value() ||
                        std::ranges::any_of(integration.gpus, &DeviceEnergy::bracketed);

@@ -20,8 +20,11 @@
 #include "energy/metrics.h"
 #include "results/aggregate_json.h"
 #include "results/deliver.h"
+#include "results/salvage_json.h"
+#include "runs/aggregate_doubts.h"
 #include "runs/extras.h"
 #include "runs/repeated_recordings.h"
+#include "runs/results_beside.h"
 
 namespace aggregate_power {
 namespace {
@@ -204,6 +207,12 @@ bool are_counted(const RunOptions& run, const LoadReading& load, const Result& r
   return stated == static_cast<std::int64_t>(result.observed_gpus);
 }
 
+// Whether something says which GPUs count, or how many.
+bool is_count_stated(const RunOptions& run, const LoadReading& load, const Result& result) {
+  return result.expected_gpus || run.expected_num_gpus || run.finds_gpus || run.gpus.is_given() ||
+         load.gpus;
+}
+
 // A GPU of the recording that has no reading in or near the window is not measured; it may have
 // worked nevertheless, unless something says how many did.
 void judge_unread(const RunOptions& run, const LoadReading& load, Result& result) {
@@ -213,13 +222,34 @@ void judge_unread(const RunOptions& run, const LoadReading& load, Result& result
       "GPU {}{} of the recording {} no reading in or near the window", printable(unread.front()),
       unread.size() > 1 ? fmt::format(" and {} others", unread.size() - 1) : "",
       unread.size() > 1 ? "have" : "has");
-  const bool is_stated = result.expected_gpus || run.expected_num_gpus || run.finds_gpus ||
-                         load.gpus || run.gpus.is_given() || run.schema_version == 1;
-  if (is_stated) {
+  if (is_count_stated(run, load, result) || run.schema_version == 1) {
     result.warnings.push_back(text);
   } else {
     result.reasons.add(Reason::benchmark_window_not_bracketed,
                        text + "; if the run did not use it, choose the others with --gpus");
+  }
+}
+
+// Whether the load was on the GPUs that count. Under schema 1 every doubt is a warning.
+void judge_work(const RunOptions& run, bool is_stated, const runs::GpusAtWork& work,
+                Result& result) {
+  const bool is_needed = result.is_valid() || (run.salvage && results::lacks_only_samples(result));
+  const bool proposes_gpus = result.reasons.contains(Reason::same_sensor);
+  if (!(is_needed || proposes_gpus) || !result.load || !did_work(*result.load)) return;
+  // The mean of odd readings says nothing of the load.
+  const bool is_odd = std::ranges::any_of(
+      result.gpus, [](const GpuResult& gpu) { return gpu.energy.absurd_samples > 0; });
+  if (is_odd) return;
+  runs::WorkDoubts doubts = runs::work_doubts(work, is_stated);
+  if (proposes_gpus) {
+    if (doubts.reasons.empty() && doubts.warnings.empty()) return;
+    return result.warnings.push_back(
+        "GPUs that were idle count, too, if --gpus names them: leave out those that the run did not use");
+  }
+  std::ranges::move(doubts.warnings, std::back_inserter(result.warnings));
+  if (result.way != Way::sample_mean) return result.reasons.add(doubts.reasons);
+  for (const Reasons::Entry& entry : doubts.reasons.entries()) {
+    result.warnings.push_back(fmt::format("{}: {}", code(entry.reason), entry.detail));
   }
 }
 
@@ -240,6 +270,25 @@ SelectableGpus selectable(const Result& result) {
     gpus.keys.push_back(key);
   }
   return gpus;
+}
+
+// Whether the files of a run on disk belong together, for people.
+void add_file_doubts(const RunRecordings& recordings, const LoadReading& load,
+                     const FilesBeside& files, Result& result) {
+  if (!result.is_valid() || !load.load) return;
+  const auto add = [&](std::vector<std::string> doubts) {
+    std::ranges::move(doubts, std::back_inserter(result.warnings));
+  };
+  const auto doubts_of = [&](const std::string& text) {
+    std::vector<std::string> doubts = runs::count_doubts(text, load, result.observed_gpus);
+    if (text.empty()) return doubts;
+    std::ranges::move(runs::aggregate_doubts({last_name(files.aggregate), text}, load, result),
+                      std::back_inserter(doubts));
+    return doubts;
+  };
+  add(files.aggregate.empty() ? doubts_of("") : said_by(files.aggregate, doubts_of));
+  if (files.load.empty()) return;
+  add(runs::shared_energy_doubts({*disk_tree(), files.load, recordings.paths.front()}, load));
 }
 
 // GPUs of several recordings may have the same names.
@@ -287,6 +336,7 @@ ZonedResult evaluate(const MeasurementRequest& request, RunRecordings& recording
   std::vector<std::string> counted;  // paths
   std::vector<GpusOfFile> files_of_gpus;
   std::vector<SelectableGpus> selectables;
+  runs::GpusAtWork work;
   ZonedResult zoned;
   Result& result = zoned.result;
   for (std::size_t i = 0; i < paths.size(); ++i) {
@@ -299,6 +349,8 @@ ZonedResult evaluate(const MeasurementRequest& request, RunRecordings& recording
     wanted.readings = &readings_of_one;
     SeriesSink series;
     if (!is_only) wanted.series = &series;
+    runs::GpusAtWork work_of_one;
+    wanted.work = &work_of_one;
     if (recordings.before) recordings.before(i, recording, wanted);
     if (i > 0) refuse_copy(recordings.open.front(), recording);
     ZonedResult one = evaluate_one(wanted, recording, placed.reading, files);
@@ -322,6 +374,8 @@ ZonedResult evaluate(const MeasurementRequest& request, RunRecordings& recording
       add_recording(result, std::move(one.result), shared_sensors(seen, series.kept));
     }
     std::ranges::move(series.kept, std::back_inserter(seen));
+    std::ranges::move(work_of_one.counted, std::back_inserter(work.counted));
+    std::ranges::move(work_of_one.others, std::back_inserter(work.others));
   }
   if (!is_only && request.gpus.is_given()) {
     std::string fault = selection_fault(request.gpus, selectables);
@@ -329,11 +383,15 @@ ZonedResult evaluate(const MeasurementRequest& request, RunRecordings& recording
     if (!fault.empty()) result.reasons.add(Reason::selected_gpu_missing, std::move(fault));
   }
   judge_repeated(files_of_gpus, are_counted(request, placed.reading, result), result);
-  if (files.pair && !(files.pair->hardware && zoned.has_zone)) return zoned;
   if (!is_only) check_count(request, placed.reading, result);
   if (recordings.judge) recordings.judge(result);
+  const bool is_stated =
+      recordings.is_number_stated || is_count_stated(request, placed.reading, result);
+  judge_work(request, is_stated, work, result);
   accept_reasons(result);
   if (!result.is_valid()) result.metrics.clear();
+  if (!files.pair) add_file_doubts(recordings, placed.reading, files, result);
+  if (files.pair && !(files.pair->hardware && zoned.has_zone)) return zoned;
   if (!is_only && (result.is_valid() || request.salvage)) name_recordings(counted, readings);
   if (placed.placement) {
     result.window_half_width_s = placed.placement->half_width_s;

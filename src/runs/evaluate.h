@@ -28,6 +28,7 @@ struct RunRecordings {
   std::function<void(std::size_t i, const Recording& recording, Result& result)> after = {};
   // Called with the result of all that count, before the extras: may add reasons.
   std::function<void(Result& result)> judge = {};
+  bool is_number_stated = false;  // of GPUs, and compared by the caller
 
   RunRecordings(std::vector<std::string> all, const RunOptions& run);
   explicit RunRecordings(Recording only);

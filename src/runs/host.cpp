@@ -162,6 +162,7 @@ void measure_host(const Recording& recording, const Load& load, const RunOptions
     if (lacks_zone) own.take(readings);
   };
   wanted.series = &reading.series;
+  wanted.work = &reading.work;
   wanted.host = reading.host.host;
   Measurement measurement = measure(wanted, recording, load);
   compare_with_counters(wanted, recording, load.window, measurement);
@@ -188,6 +189,7 @@ void measure_host(const Recording& recording, const Load& load, const RunOptions
         "{}: {}, which applies to all hosts, or write it to {}{}", printable(host.host),
         *measurement.zone_hint, one_line(plain_stem(host.csv) + "_context.json"), kOrAnotherRun));
   }
+  for (runs::GpuWork& gpu : reading.work.counted) gpu.gpu = host.host + "/" + gpu.gpu;
   if (host.telemetry) identify(recording, reading);
   reading.warnings =
       warnings_of(reading, recording.path(), measurement.series_doubts, measurement.zone_doubt);

@@ -14,6 +14,7 @@
 #include "energy/integrate.h"
 #include "recorders/identity.h"
 #include "recorders/recording.h"
+#include "runs/gpu_work.h"
 #include "runs/host_folders.h"
 #include "runs/run_options.h"
 #include "runs/sensor_readings.h"
@@ -35,6 +36,7 @@ struct HostReading {
   LoadEdges edges;
   SensorReadings sensors;  // wanted_readings()
   SeriesSink series = {.most = 256};
+  runs::GpusAtWork work;  // names with the host
   std::vector<std::string> hints;
   std::vector<std::string> warnings;
 };

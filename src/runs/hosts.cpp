@@ -8,16 +8,20 @@
 
 #include "base/files/file.h"
 #include "base/files/path.h"
+#include "base/files/whole_file.h"
 #include "base/parallel.h"
+#include "base/text/json.h"
 #include "base/text/unicode.h"
 #include "energy/clock_offset.h"
 #include "energy/plausibility.h"
 #include "loads/benchmark_outcome.h"
 #include "loads/load_generator.h"
+#include "results/aggregate_json.h"
 #include "results/deliver.h"
 #include "results/limits_json.h"
 #include "results/record.h"
 #include "results/salvage_json.h"
+#include "runs/aggregate_doubts.h"
 #include "runs/evaluate.h"
 #include "runs/extras.h"
 #include "runs/host.h"
@@ -231,6 +235,18 @@ Reasons idle_hosts(const RunOptions& run, std::vector<HostReading>& readings) {
   return reasons;
 }
 
+// Whether the load was on the GPUs of the hosts.
+void judge_work_of_hosts(const RunSpec& request, const Hosts& hosts, Result& result) {
+  if (!result.is_valid() || !did_work(*result.load)) return;
+  runs::GpusAtWork work{.are_of_one_node = false};
+  for (const HostReading& reading : hosts.readings) {
+    std::ranges::copy(reading.work.counted, std::back_inserter(work.counted));
+  }
+  runs::WorkDoubts doubts = runs::work_doubts(work, request.expected_num_gpus.has_value());
+  result.reasons.add(doubts.reasons);
+  std::ranges::move(doubts.warnings, std::back_inserter(result.warnings));
+}
+
 // ---- Metrics
 
 std::vector<NodeGpu> gpus_of_hosts(const Hosts& hosts) {
@@ -323,6 +339,26 @@ std::vector<SensorReadings> sensors_of(Hosts& hosts, bool with_missing) {
   return all;
 }
 
+// Whether result and aggregate state another number of GPUs, or another load.
+void add_doubts_of_files(const RunSpec& request, const LoadReading& load, const Hosts& hosts,
+                         Result& result) {
+  std::string text;
+  try {
+    if (!request.agg_result.empty()) text = read_file(request.agg_result, kAggregateFile);
+    std::size_t gpus = 0;
+    for (const HostReading& reading : hosts.readings) gpus += reading.host.gpus.size();
+    const RoleGpus roles = text.empty() ? RoleGpus() : role_gpus_of(text);
+    const bool is_of_all = roles.prefill && roles.decode;  // else its tp may be a worker's
+    std::ranges::move(runs::count_doubts(is_of_all ? text : "", load, gpus),
+                      std::back_inserter(result.warnings));
+    if (text.empty()) return;
+    std::ranges::move(runs::aggregate_doubts({last_name(request.agg_result), text}, load, result),
+                      std::back_inserter(result.warnings));
+  } catch (const FileError&) {  // it is reported when it is patched
+  } catch (const JsonError&) {
+  }
+}
+
 Result measured_hosts(const RunSpec& request) {
   LoadReading reading = read_load_file(request.bench_result);
   refuse_failed(request.contract, reading);
@@ -345,6 +381,8 @@ Result measured_hosts(const RunSpec& request) {
   accept_reasons(result);
   result.reasons.add(idle_hosts(request, hosts.readings));
   accept_reasons(result);
+  judge_work_of_hosts(request, hosts, result);
+  accept_reasons(result);
   std::ranges::move(estimate_clocks(hosts.readings), std::back_inserter(result.warnings));
   if (has_percentiles(request.keys)) {
     std::vector<NodeFleet> fleets;
@@ -354,6 +392,7 @@ Result measured_hosts(const RunSpec& request) {
     result.fleet = fleet_of_all(fleets, result.load->window, result.is_valid());
   }
   if (result.is_valid()) add_node_metrics(gpus_of_hosts(hosts), result.contract, result);
+  if (result.is_valid()) add_doubts_of_files(request, reading, hosts, result);
   if (result.is_valid()) result.workers = workers_of(hosts, result.load->window.duration_s());
   add_gpus(hosts, result);
   if (result.is_valid()) {

@@ -136,20 +136,37 @@ void warn_of_series(const Recording& recording, const Telemetry& telemetry, Seri
   }
 }
 
-// Of devices whose own rows state a lower power limit.
+// Of devices whose own rows, or whose board, state a lower power limit.
 void warn_of_limits(const StatedLimits& limits, const Telemetry& telemetry, Findings& findings) {
   const PlausibleWatts plausible = plausible_watts(findings.series);
+  const auto board = runs::board_limit(findings.series);
   for (const DeviceSurvey& device : findings.devices) {
     const auto number = std::ranges::find(telemetry.devices(), device.id);
     const StatedLimits::Device stated =
         limits.of(static_cast<std::size_t>(number - telemetry.devices().begin()));
-    if (stated.rows == 0 || is_impossible(device.max_w, plausible.most_w)) continue;
-    const std::string why = impossible_power_text({.mean_w = device.mean_w, .stated = stated},
+    if (is_impossible(device.max_w, plausible.most_w)) continue;
+    const std::string why = impossible_power_text({.mean_w = device.mean_w,
+                                                   .stated = stated,
+                                                   .board = board ? board->gpu : "",
+                                                   .board_limit_w = board ? board->watts : 0},
                                                   findings.series.unit, plausible);
     if (why.empty()) continue;
     findings.warnings.push_back(
         fmt::format("implausible_power: device {}: {}", printable(device.id), why));
   }
+}
+
+// What the GPUs did in the window of the result beside them. Returns whether that was odd.
+bool warn_of_work(const runs::ReadRecording& read, Window window, Findings& findings) {
+  runs::GpusAtWork work;
+  runs::add_work(read, window, false, work);
+  runs::WorkDoubts doubts = runs::work_doubts(work, true);
+  const bool is_odd = !doubts.reasons.empty() || !doubts.warnings.empty();
+  for (const Reasons::Entry& entry : doubts.reasons.entries()) {
+    findings.warnings.push_back(fmt::format("{}: {}", code(entry.reason), entry.detail));
+  }
+  std::ranges::move(doubts.warnings, std::back_inserter(findings.warnings));
+  return is_odd;
 }
 
 void warn_of_idle_devices(Findings& findings) {
@@ -230,7 +247,10 @@ void read_recording(const InspectRequest& request, const Recording& recording, F
   findings.limits = in_window.in_force(telemetry.devices());
   std::ranges::move(results::limit_warnings(findings.limits),
                     std::back_inserter(findings.warnings));
-  warn_of_idle_devices(findings);
+  const bool is_odd = findings.load && !fault &&
+                      warn_of_work({recording, telemetry, series.samples(), in_window},
+                                   findings.load->window, findings);
+  if (!is_odd) warn_of_idle_devices(findings);
   if (findings.load && !findings.devices.empty()) {
     const Span span = span_of(findings.devices);
     const Window window = findings.load->window;

@@ -17,7 +17,6 @@
 #include "base/files/whole_file.h"
 #include "base/text/unicode.h"
 #include "energy/facility_energy.h"
-#include "energy/plausibility.h"
 #include "loads/load_generator.h"
 #include "loads/request_file.h"
 #include "loads/selection.h"
@@ -26,7 +25,6 @@
 #include "results/deliver.h"
 #include "results/record.h"
 #include "results/run_report.h"
-#include "results/salvage_json.h"
 #include "runs/evaluate.h"
 #include "runs/extras.h"
 #include "runs/facility_run.h"
@@ -83,67 +81,27 @@ void excuse_counts(LoadReading& reading, std::vector<std::string>& warnings) {
   if (!missing.empty()) warnings.push_back(fmt::format("{}", fmt::join(missing, "; ")));
 }
 
-// The GPUs of all recordings, and their means over the window.
-class GpuMeans {
- public:
-  void add(const Result& result) {
-    if (!result.load) return;
-    for (const GpuResult& gpu : result.gpus) {
-      is_odd_ = is_odd_ || gpu.energy.absurd_samples > 0;  // its mean says nothing of the load
-      names_.push_back(gpu.name);
-      worked_.push_back(std::ranges::find(result.working_gpus, gpu.name) !=
-                        result.working_gpus.end());
-      means_w_.push_back(gpu.energy.energy_j / result.load->window.duration_s());
-    }
-  }
-  // Without a number of GPUs, those that were idle in the window may be another run's.
-  void judge(bool salvages, Result& result) const {
-    const bool is_needed = result.is_valid() || (salvages && results::lacks_only_samples(result));
-    const bool is_next = result.reasons.contains(Reason::same_sensor);
-    if (!(is_needed || is_next) || is_odd_) return;
-    const std::vector<bool> is_idle = idle();
-    auto text = idle_text(names_, means_w_, is_idle);
-    if (!text) return;
-    if (is_next) {
-      result.warnings.push_back(
-          "GPUs that were idle count, too, if --gpus names them: leave out those that the run did not use");
-      return;
-    }
-    const double share = idle_share(means_w_, is_idle);
-    if (share < kMostIdleShare) return result.warnings.push_back(std::move(*text));
-    result.reasons.add(Reason::idle_gpus_counted,
-                       fmt::format("{}; these make up {:.0f} % of the energy", *text, 100 * share));
-  }
-  // The --gpus of those that were not idle, if they are so many.
-  std::string option_for(std::int64_t count) const {
-    const std::vector<bool> is_idle = idle();
-    std::vector<std::string> busy;
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      if (!is_idle[i]) busy.push_back(names_[i]);
-    }
-    return static_cast<std::int64_t>(busy.size()) == count ? gpus_option(busy) : "--gpus";
-  }
-
- private:
-  std::vector<bool> idle() const {
-    std::vector<bool> is_idle = idle_devices(means_w_);
-    for (std::size_t i = 0; i < is_idle.size(); ++i) is_idle[i] = is_idle[i] && !worked_[i];
-    return is_idle;
-  }
-
-  std::vector<std::string> names_;
-  std::vector<double> means_w_;
-  std::vector<bool> worked_;  // by their utilization
-  bool is_odd_ = false;
-};
-
 // Whether the caller says which GPUs count, or how many.
 bool names_gpus(const RunSpec& request) {
   return request.expected_num_gpus || request.finds_gpus || request.gpus.is_given();
 }
 
+// The --gpus of those that were not idle, if they are so many.
+std::string option_for(std::int64_t count, const Result& result) {
+  std::vector<double> means_w;
+  for (const GpuResult& gpu : result.gpus) {
+    means_w.push_back(result.load ? gpu.energy.energy_j / result.load->window.duration_s() : 0);
+  }
+  const std::vector<bool> is_idle = idle_devices(means_w);
+  std::vector<std::string> busy;
+  for (std::size_t i = 0; i < result.gpus.size(); ++i) {
+    if (!is_idle[i]) busy.push_back(result.gpus[i].name);
+  }
+  return static_cast<std::int64_t>(busy.size()) == count ? gpus_option(busy) : "--gpus";
+}
+
 // The number of GPUs that the result states, unless the caller names them.
-void refuse_other_count(const LoadReading& load, const GpuMeans& means, Result& result) {
+void refuse_other_count(const LoadReading& load, Result& result) {
   if (!load.gpus_fault.empty()) {
     result.reasons.add(Reason::invalid_expected_gpu_count, load.gpus_fault);
   }
@@ -151,7 +109,7 @@ void refuse_other_count(const LoadReading& load, const GpuMeans& means, Result& 
   if (!load.gpus || counted == 0 || *load.gpus == counted) return;
   result.reasons.add(Reason::expected_gpu_count_mismatch,
                      fmt::format("{} observed, and the result states {}: choose them with {}",
-                                 counted, *load.gpus, means.option_for(*load.gpus)));
+                                 counted, *load.gpus, option_for(*load.gpus, result)));
 }
 
 RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
@@ -178,7 +136,6 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
   }
   MeasurementRequest wanted{request};
   wanted.may_use_threads = true;
-  wanted.asks_who_worked = !names_gpus(request) && !load.gpus;
   std::list<SeenPower> watched;  // the recording that is read
   std::list<SeenPower> power;    // of each that counts
   recordings.before = [&](std::size_t, const Recording&, MeasurementRequest& of_one) {
@@ -190,15 +147,11 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
       watched.back().watch(of_one, window);
     }
   };
-  GpuMeans means;
-  recordings.after = [&](std::size_t, const Recording&, const Result& result) {
+  recordings.after = [&](std::size_t, const Recording&, const Result&) {
     power.splice(power.end(), watched);
-    means.add(result);
   };
   recordings.judge = [&](Result& result) {
-    if (names_gpus(request)) return;
-    refuse_other_count(load, means, result);
-    if (!load.gpus) means.judge(request.salvage, result);
+    if (!names_gpus(request)) refuse_other_count(load, result);
   };
   run.result = evaluate(wanted, recordings, placed, {request.bench_result, ""}).result;
   run.result.benchmark_result = request.bench_result;

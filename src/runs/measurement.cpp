@@ -53,16 +53,16 @@ bool is_of_only_gpu(const SeriesFacts& facts, const MeasurementRequest& request)
          !facts.reasons.contains(Reason::named_column_missing);
 }
 
-// What rows say of their GPUs' utilization, for which the recording is read once more.
-StatedUtilization stated_utilization(const Question& question) {
-  StatedUtilization stated(*question.window);
+// The means of what rows state of their GPUs' utilization, for which the recording is read once
+// more.
+StatedValues stated_utilization(const Question& question) {
+  StatedValues stated(*question.window, GpuQuantity::utilization_pct);
   try {
-    read_whole(question.recording,
-               {.take = [&](const Batch& batch) { stated.take(batch); },
-                .begin = [](const Telemetry&) { return StatedUtilization::wanted(); },
-                .may_use_threads = false});
+    read_whole(question.recording, {.take = [&](const Batch& batch) { stated.take(batch); },
+                                    .begin = [&](const Telemetry&) { return stated.wanted(); },
+                                    .may_use_threads = false});
   } catch (const std::exception&) {  // it changed since it was read
-    return StatedUtilization(*question.window);
+    return {*question.window, GpuQuantity::utilization_pct};
   }
   return stated;
 }
@@ -162,7 +162,8 @@ void refuse_impossible(const Question& question, const Telemetry& telemetry,
                        const StatedLimits& limits, Integration& integration) {
   const SeriesFacts& facts = telemetry.facts();
   const PlausibleWatts plausible = plausible_watts(facts);
-  std::optional<StatedUtilization> utilization;
+  const std::optional<PowerLimit> board = runs::board_limit(facts);
+  std::optional<StatedValues> utilization;
   std::map<std::string_view, std::size_t> numbers;
   for (std::size_t i = 0; i < telemetry.devices().size(); ++i) numbers[telemetry.devices()[i]] = i;
   for (std::size_t i = 0; i < integration.gpus.size(); ++i) {
@@ -174,10 +175,12 @@ void refuse_impossible(const Question& question, const Telemetry& telemetry,
                      .absurd_samples = gpu.absurd_samples,
                      .highest = {gpu.highest_unix_s, gpu.highest_w},
                      .stated = limits.of(number),
+                     .board = board ? board->gpu : "",
+                     .board_limit_w = board ? board->watts : 0,
                      .is_large = are_large(facts)};
     if (drawn.mean_w < kLeastWorkingWatts && plausible.is_of_gpus()) {
       if (!utilization) utilization = stated_utilization(question);
-      drawn.utilization_pct = utilization->mean_pct(number);
+      drawn.utilization_pct = utilization->mean(number);
     }
     std::string why = impossible_power_text(drawn, facts.unit, plausible);
     if (why.empty()) continue;
@@ -225,27 +228,6 @@ Reasons impossible_means(const MeanPowerGatherer& gatherer, const MeanPower& pub
   return reasons;
 }
 
-// Schema 1: where nothing states how many GPUs the run used.
-void warn_of_idle_gpus(const Question& question, const Telemetry& telemetry,
-                       const MeanPowerGatherer& gatherer, Reasons& doubts) {
-  if (question.request.expected_num_gpus || question.request.gpus.is_given()) return;
-  std::vector<std::string> names;
-  std::vector<double> means_w;
-  for (const std::uint32_t device : gatherer.devices()) {
-    names.push_back(telemetry.devices()[device]);
-    means_w.push_back(gatherer.mean_w(device));
-  }
-  std::vector<bool> is_idle = idle_devices(means_w);
-  if (std::ranges::find(is_idle, true) == is_idle.end()) return;
-  const StatedUtilization utilization = stated_utilization(question);
-  for (std::size_t i = 0; i < is_idle.size(); ++i) {
-    is_idle[i] = is_idle[i] && !(utilization.mean_pct(gatherer.devices()[i]) >= kWorkingPct);
-  }
-  if (auto text = idle_text(names, means_w, is_idle)) {
-    doubts.add(Reason::idle_gpus_counted, std::move(*text));
-  }
-}
-
 void conclude_mean_power(MeanPowerGatherer& gatherer, const Telemetry& telemetry,
                          const StatedLimits& limits, Measurement& found) {
   found.mean_power = gatherer.finish();
@@ -258,23 +240,6 @@ void conclude_mean_power(MeanPowerGatherer& gatherer, const Telemetry& telemetry
   } else {
     found.integration.reasons.add(impossible_means(gatherer, *found.mean_power, telemetry, limits));
   }
-}
-
-// The GPUs that draw as little as idle ones, and worked by their own utilization.
-std::vector<std::string> working_gpus(const Question& question, const Telemetry& telemetry,
-                                      const Integration& integration) {
-  std::vector<double> means_w;
-  for (const DeviceEnergy& gpu : integration.gpus) {
-    means_w.push_back(gpu.energy_j / question.window->duration_s());
-  }
-  const std::vector<bool> is_idle = idle_devices(means_w);
-  if (std::ranges::find(is_idle, true) == is_idle.end()) return {};
-  const StatedUtilization utilization = stated_utilization(question);
-  std::vector<std::string> working;
-  for (std::size_t i = 0; i < telemetry.devices().size(); ++i) {
-    if (utilization.mean_pct(i) >= kWorkingPct) working.push_back(telemetry.devices()[i]);
-  }
-  return working;
 }
 
 IntegrationOptions integration_options(const Question& question) {
@@ -546,9 +511,6 @@ void RunRows::conclude_integration(const Telemetry& telemetry, Measurement& foun
   found.integration = integrator_->finish(*window_rows_, telemetry.devices());
   refuse_impossible(question_, telemetry, *limits_, found.integration);
   refuse_nothing(telemetry.facts(), found.integration);
-  if (question_.request.asks_who_worked) {
-    found.working_gpus = working_gpus(question_, telemetry, found.integration);
-  }
   if (bounds_gaps()) {
     found.gap_bound = bound_of(*question_.window, samples_, telemetry.devices());
   }
@@ -565,6 +527,10 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
   const Window window = *question_.window;
   if (SeriesSink* const sink = question_.request.series) {
     keep_series(samples, telemetry.devices(), window, question_.recording.path(), *sink);
+  }
+  if (runs::GpusAtWork* const work = question_.request.work) {
+    runs::add_work({question_.recording, telemetry, samples, *limits_}, window,
+                   question_.request.gpus.is_given(), *work);
   }
   Reasons doubts =
       series_doubts(question_.recording, *keeper_, telemetry.devices(),
@@ -585,7 +551,6 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
     name_silent(telemetry, keeper_->silent(), found.integration.reasons);
   } else {
     // It takes rows of one time that name no GPU as one for each.
-    warn_of_idle_gpus(question_, telemetry, *mean_, doubts);
     const bool is_known = !telemetry.facts().has_devices() && has_repeated_stamps(samples);
     if (is_known) doubts.remove(Reason::several_gpus_in_one_series);
     found.series_doubts = std::move(doubts);

@@ -22,6 +22,7 @@
 #include "recorders/recording.h"
 #include "results/record.h"
 #include "runs/counters.h"
+#include "runs/gpu_work.h"
 #include "runs/run_options.h"
 #include "runs/series_doubts.h"
 
@@ -51,7 +52,6 @@ struct MeasurementRequest : RunOptions {
   bool explains = true;            // says more about its reasons where it can
   std::string host = {};           // that the recording is of, for people; empty: of the only one
   bool is_one_of_several = false;  // other recordings of the run may have the selected GPUs
-  bool asks_who_worked = false;    // finds Result::working_gpus
   bool may_use_threads = false;    // for read_rows(); only if no other recording is read meanwhile
   // Also receives all readings, in the file's order.
   std::function<void(std::span<const Reading>)> also = {};
@@ -59,6 +59,8 @@ struct MeasurementRequest : RunOptions {
   std::function<Onlooker(const SeriesFacts&)> beside = {};
   // If an uncertainty or idle power is wanted: receives what assess() read of a run.
   SensorReadings* readings = nullptr;
+  // Receives what the GPUs did in the window.
+  runs::GpusAtWork* work = nullptr;
   // If other recordings may be of the same GPUs: receives samples to compare.
   SeriesSink* series = nullptr;
 };
@@ -79,7 +81,6 @@ struct Measurement {
   std::optional<TelemetryFacts> telemetry;  // nullopt: it was not read
   std::vector<std::string> devices;         // all that the recording names, selected or not
   std::vector<std::string> unread_gpus;     // TelemetryFacts'
-  std::vector<std::string> working_gpus;    // Result's
   std::optional<std::string> zone_hint;
   std::optional<std::string> zone_doubt;  // Recording's
   bool could_not_read = false;            // the system's fault, not the content's

@@ -143,6 +143,18 @@ Reasons check_power(const NativeReadings& readings, const std::vector<MeasuredGp
   return reasons;
 }
 
+// Whether the load was on the GPUs of the nodes.
+void judge_work_of_nodes(const NativeReadings& readings, Result& result) {
+  if (!result.is_valid() || !result.load || !did_work(*result.load)) return;
+  runs::GpusAtWork work{.are_of_one_node = false};
+  for (const NativeReading& reading : readings) {
+    std::ranges::copy(reading.work.counted, std::back_inserter(work.counted));
+  }
+  runs::WorkDoubts doubts = runs::work_doubts(work, true);
+  result.reasons.add(doubts.reasons);
+  std::ranges::move(doubts.warnings, std::back_inserter(result.warnings));
+}
+
 // ---- Result
 
 void add_native_gpus(const NativeReadings& readings, const std::vector<MeasuredGpu>& gpus,
@@ -215,6 +227,7 @@ Result check_native(const NativeQuestion& question) {
   const std::vector<MeasuredGpu> measured = gpus_of_all(readings, result.reasons);
   result.reasons.add(check_native_nodes(nodes, gpus));
   if (result.load) result.reasons.add(check_power(readings, measured, total_of(gpus)));
+  judge_work_of_nodes(readings, result);
   accept_reasons(result);
   if (result.load && has_percentiles(question.run.keys)) add_native_fleet(readings, result);
   std::vector<NodeGpu> energies;

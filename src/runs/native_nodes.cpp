@@ -173,7 +173,9 @@ void measure_node(const NativePlace& place, const Load& load, NativeReadingOptio
       return row.device == kNoDevice && row.kind != Reading::Kind::bad_timestamp;
     });
   };
+  wanted.work = &reading.work;
   Measurement measured = measure(wanted, recording, load);
+  for (runs::GpuWork& gpu : reading.work.counted) gpu.gpu = reading.node.folder + "/" + gpu.gpu;
   compare_with_counters(wanted, recording, load.window, measured);
   reading.host.telemetry = measured.telemetry;
   reading.recording_faults = unusable_recording(measured.integration.reasons, node);

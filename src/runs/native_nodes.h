@@ -12,6 +12,7 @@
 #include "aggregate_power/reason.h"
 #include "aggregate_power/result.h"
 #include "packages/native_node.h"
+#include "runs/gpu_work.h"
 #include "runs/sensor_readings.h"
 
 namespace aggregate_power {
@@ -34,6 +35,7 @@ struct NativeReading {
   Reasons recording_faults;      // rows of unknown GPUs, or why the recording could not be used
   Reasons power_faults;          // of rows and GPUs, as for any recording
   std::vector<std::string> warnings;
+  runs::GpusAtWork work;  // names with the node's folder
 };
 
 struct NativeReadingOptions {

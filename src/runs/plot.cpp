@@ -231,6 +231,7 @@ void plot_window(const RunSpec& request, const std::vector<std::string>& paths, 
   wanted.schema_version = 2;
   wanted.may_use_threads = true;
   if (paths.size() > 1) {  // the number is checked of all that is drawn
+    recordings.is_number_stated = request.expected_num_gpus || request.finds_gpus;
     wanted.expected_num_gpus.reset();
     wanted.finds_gpus = false;
     placed.placement.reset();

@@ -303,7 +303,7 @@ void judge_series(const TracesRequest& request, const Recording& recording,
 
 GpuQuantitySet states_of_limits(const Telemetry& telemetry) {
   if (!plausible_watts(telemetry.facts()).is_of_gpus()) return {};
-  return StatedUtilization::wanted() |
+  return quantity_set({GpuQuantity::utilization_pct}) |
          (has_own_limit(telemetry.facts()) ? StatedLimits::wanted() : GpuQuantitySet());
 }
 
@@ -541,6 +541,11 @@ PowerBounds bounds_of(const Traces& traces, const std::string& device) {
   if (const auto worked = traces.worked_pct.find(device); worked != traces.worked_pct.end()) {
     bounds.worked_pct = worked->second;
   }
+  for (const TraceFile& file : traces.files) {
+    const auto board = runs::board_limit(file.facts.series);
+    if (!bounds.board || !board || board->watts > bounds.board->watts) bounds.board = board;
+    if (!board) break;
+  }
   bounds.is_large = std::ranges::all_of(
       traces.files, [](const TraceFile& file) { return are_large(file.facts.series); });
   return bounds;
@@ -551,6 +556,10 @@ std::string impossible_text(double mean_w, double peak_w, const PowerBounds& bou
   if (!why.empty()) return why;
   DrawnPower drawn{
       .mean_w = mean_w, .utilization_pct = bounds.worked_pct, .is_large = bounds.is_large};
+  if (bounds.board) {
+    drawn.board = bounds.board->gpu;
+    drawn.board_limit_w = bounds.board->watts;
+  }
   if (bounds.limit_w > 0) drawn.stated = {.rows = 1, .limits_w = bounds.limit_w};
   return impossible_power_text(drawn, bounds.unit, bounds.plausible);
 }

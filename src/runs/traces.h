@@ -10,6 +10,7 @@
 #include "energy/plausibility.h"
 #include "energy/power_trace.h"
 #include "recorders/gpu_selection.h"
+#include "recorders/power_limits.h"
 #include "runs/counters.h"
 #include "runs/run_options.h"
 
@@ -70,6 +71,7 @@ struct PowerBounds {
   double limit_w = 0;                            // the highest that its rows state; 0: none
   std::optional<double> worked_pct = {};         // Traces'
   bool is_large = false;                         // DrawnPower's
+  std::optional<PowerLimit> board = {};          // the highest of all files; nullopt: unknown
 };
 PowerBounds bounds_of(const Traces& traces, const std::string& device);
 // Why no GPU drew that in a window, for people; empty: one may have.

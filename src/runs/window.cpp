@@ -15,8 +15,8 @@
 #include "recorders/recorder_context.h"
 #include "runs/explain.h"
 #include "runs/result_clock.h"
+#include "runs/results_beside.h"
 #include "runs/series_doubts.h"
-#include "runs/stamps_beside.h"
 
 namespace aggregate_power {
 namespace {

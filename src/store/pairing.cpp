@@ -12,8 +12,10 @@
 #include "loads/benchmark_outcome.h"
 #include "recorders/recording.h"
 #include "recorders/side_files.h"
+#include "runs/aggregate_doubts.h"
 #include "runs/evaluate.h"
 #include "runs/failed_requests.h"
+#include "runs/results_beside.h"
 #include "runs/seen_power.h"
 #include "runs/sensor_readings.h"
 #include "runs/window.h"
@@ -101,6 +103,21 @@ void expect_stated(const PairRequest& request, LoadReading& reading, Measurement
   wanted.expected_num_gpus = reading.gpus;
 }
 
+// Whether the files of the run belong together, for people.
+void add_pair_doubts(const PairRequest& request, const LoadReading& load, Pairing& pairing) {
+  Result& result = pairing.result;
+  if (!result.is_valid() || !load.load) return;
+  const auto add = [&](std::vector<std::string> doubts) {
+    std::ranges::move(doubts, std::back_inserter(result.warnings));
+  };
+  if (!request.aggregate.empty()) {
+    add(runs::count_doubts(request.aggregate, load, result.observed_gpus));
+    add(runs::aggregate_doubts({request.aggregate_name, request.aggregate}, load, result));
+  }
+  add(runs::shared_energy_doubts(
+      {*pairing.benchmark.tree, pairing.benchmark.path, pairing.telemetry.path}, load));
+}
+
 }  // namespace
 
 Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
@@ -139,6 +156,7 @@ Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
     }
     static_cast<ZonedResult&>(pairing) = evaluate(wanted, recordings, placed, {"", "", &pair});
     if (!load.reading.generator.empty()) add_window_facts(placed, placed.reading, pairing.result);
+    add_pair_doubts(request, placed.reading, pairing);
     pairing.host = only_host(pairing.result);
     if (load.failed_requests && request.options.schema_version == 2) {
       pairing.result.failed_requests =

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,9 @@ struct PairRequest {
   // Witnesses of the zone besides the recording; without them, a zone that nothing states is not
   // decided.
   const OtherWitnesses* witnesses = nullptr;
+  // The aggregate's text, and its file's name.
+  std::string_view aggregate = {};
+  std::string_view aggregate_name = {};
   // What the aggregate calls the GPUs, if an uncertainty or idle power is wanted of this pair;
   // nullopt: neither is.
   std::optional<std::string> hardware = {};

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/files/path.h"
 #include "results/aggregate_json.h"
 #include "results/record.h"
 #include "runs/option_codec.h"
@@ -93,6 +94,8 @@ Recomputed recompute_kind(Recomputed begun, const OneNodePieces& pieces,
   const StatedGpus stated = gpus_stated_in(aggregate.text);
   PairRequest request{options, options.expected_num_gpus};
   request.witnesses = witnesses;
+  request.aggregate = aggregate.text;
+  request.aggregate_name = last_name(begun.run.aggregate.path);
   if (!options.expected_num_gpus) {
     request.expected_num_gpus = stated.count;
     request.gpus_fault = stated.fault;

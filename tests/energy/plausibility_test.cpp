@@ -62,6 +62,18 @@ TEST(Plausibility, RefusesWhatNoGpuDraws) {
   EXPECT_NE(text({.mean_w = 456, .stated = stated}), "");
 }
 
+TEST(Plausibility, RefusesMoreThanABoardDraws) {
+  const auto text = [](const DrawnPower& drawn) {
+    return impossible_power_text(drawn, Size::watt, PlausibleWatts());
+  };
+  EXPECT_EQ(text({.mean_w = 105, .board = "T4", .board_limit_w = 70}), "");  // 1.5 times
+  EXPECT_EQ(text({.mean_w = 596, .board = "T4", .board_limit_w = 70}),
+            "a mean of 596 W, above the 70 W of its board (T4) by more than 50 %: the sensor is at "
+            "fault, or the power or the name is another device's");
+  const StatedLimits::Device stated{10, 6000, 0, {}, 0};  // its rows know better
+  EXPECT_EQ(text({.mean_w = 596, .stated = stated, .board = "T4", .board_limit_w = 70}), "");
+}
+
 TEST(Plausibility, RefusesHardlyAnyPowerOfACardThatWorked) {
   const auto text = [](const DrawnPower& drawn) {
     return impossible_power_text(drawn, Size::watt, PlausibleWatts());

@@ -17,7 +17,7 @@ struct Row {
 };
 
 template <typename Stated>
-Stated stated_by(const std::vector<Row>& rows, Window window) {
+Stated stated_by(Stated stated, const std::vector<Row>& rows) {
   std::vector<Reading> readings;
   std::vector<GpuState> states;
   std::vector<std::uint32_t> of_rows;
@@ -28,14 +28,13 @@ Stated stated_by(const std::vector<Row>& rows, Window window) {
     state.values[static_cast<std::size_t>(GpuQuantity::power_limit_w)] = row.limit_w;
     state.values[static_cast<std::size_t>(GpuQuantity::utilization_pct)] = row.utilization_pct;
   }
-  Stated stated(window);
   stated.take({readings, {states, of_rows}});
   return stated;
 }
 
 TEST(StatedLimits, CountReadingsAboveTwiceTheirOwn) {
   const auto found =
-      stated_by<StatedLimits>({{700, 350}, {701, 350}, {900, 450}, {950, 450}}, {0, 9}).of(0);
+      stated_by(StatedLimits({0, 9}), {{700, 350}, {701, 350}, {900, 450}, {950, 450}}).of(0);
   EXPECT_EQ(found.rows, 4U);
   EXPECT_EQ(found.mean_limit_w(), (350 + 350 + 450 + 450) / 4.0);
   EXPECT_EQ(found.above, 2U);
@@ -46,16 +45,22 @@ TEST(StatedLimits, CountReadingsAboveTwiceTheirOwn) {
 
 TEST(StatedLimits, AreThoseInsideTheWindowAndAboveNothing) {
   const std::vector<Row> rows = {{900, 350}, {300, 350}, {300, 0}, {300, std::nan("")}, {900, 350}};
-  const auto found = stated_by<StatedLimits>(rows, {1, 3}).of(0);
+  const auto found = stated_by(StatedLimits({1, 3}), rows).of(0);
   EXPECT_EQ(found.rows, 1U);
   EXPECT_EQ(found.above, 0U);
-  EXPECT_EQ(stated_by<StatedLimits>(rows, {1, 3}).of(7).rows, 0U);
+  EXPECT_EQ(stated_by(StatedLimits({1, 3}), rows).of(7).rows, 0U);
 }
 
-TEST(StatedUtilization, IsTheMeanOfTheRowsInside) {
+TEST(StatedValues, AreThoseOfTheRowsInside) {
   const std::vector<Row> rows = {{3, 70, 0}, {3, 70, 90}, {3, 70, 100}, {3, 70}};
-  EXPECT_EQ(stated_by<StatedUtilization>(rows, {1, 3}).mean_pct(0), 95);
-  EXPECT_TRUE(std::isnan(stated_by<StatedUtilization>(rows, {3, 3}).mean_pct(0)));
+  const auto stated = [&](Window window) {
+    return stated_by(StatedValues(window, GpuQuantity::utilization_pct), rows);
+  };
+  EXPECT_EQ(stated({1, 3}).mean(0), 95);
+  EXPECT_EQ(stated({1, 3}).highest(0), 100);
+  EXPECT_EQ(stated({0, 0}).highest(0), 0);
+  EXPECT_TRUE(std::isnan(stated({3, 3}).mean(0)));
+  EXPECT_TRUE(std::isnan(stated({3, 3}).highest(0)));
 }
 
 }  // namespace stated_limits_test

@@ -675,13 +675,13 @@ def test_idle_gpus(folder):
             for second in range(-130, 190) for gpu in range(4))
     (folder.path / "gpu_metrics.csv").write_text("timestamp,gpu,power_w\n" + "".join(rows))
     name = folder.put_sample("guidellm.json")
-    warning = ("the mean power of 2, 3 is below 40 % of the busiest GPU's 500 W, and all of them count: if the run used "
+    warning = ("idle_gpus_counted: the mean power of 2, 3 is below 40 % of the busiest GPU's 500 W, and all of them count: if the run used "
                "only 0, 1, pass --gpus 0,1")
     run = folder.measure(name)
     assert warning in run["warnings"], run["warnings"]
     near(58 * (1000 + 160), run["total_gpu_energy_j"])
-    for words in (["--gpus", "0,1"], ["--expected-num-gpus", "4"]):
-        same([], [line for line in folder.measure(name, *words)["warnings"] if "--gpus" in line], words)
+    for words, warnings in (["--gpus", "0,1"], []), (["--expected-num-gpus", "4"], [warning]):
+        same(warnings, [line for line in folder.measure(name, *words)["warnings"] if "--gpus" in line], words)
     near(58000, folder.measure(name, "--gpus", "0,1")["total_gpu_energy_j"])
     # 4 x 320 samples; the means over the whole recording: 120 + 380 x 61 / 320 = 192.4 W, and 80 W is 42 % of it.
     folder.call("inspect", "gpu_metrics.csv")

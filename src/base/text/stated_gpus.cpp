@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kMostGpus = 1'000'000;
 
-constexpr std::string_view kTotals[] = {"num_gpus", "world_size"};
+constexpr std::string_view kTotals[] = {"num_gpus", "gpu_count", "n_gpus", "world_size"};
 
 // A number of GPUs for each copy comes first; without it the others state nothing.
 struct Factors {
@@ -21,9 +21,13 @@ struct Factors {
   std::string_view others[3];
   std::string_view copies;
 };
+constexpr std::string_view kPerNode = "gpus_per_node";  // states nothing without a number of nodes
 constexpr Factors kProducts[] = {
     {"tp", {"pp", "pcp_size", ""}, "dp"},
-    {"tensor_parallel_size", {"pipeline_parallel_size", "", ""}, "data_parallel_size"}};
+    {"tensor_parallel_size", {"pipeline_parallel_size", "", ""}, "data_parallel_size"},
+    {"tp_size", {"pp_size", "pcp_size", ""}, "dp_size"},
+    {kPerNode, {"num_nodes", "", ""}, ""},
+    {kPerNode, {"nnodes", "", ""}, ""}};
 
 bool says_yes(const std::optional<std::string>& text) {
   const std::string word = lower_ascii(text.value_or(""));
@@ -64,10 +68,11 @@ StatedGpus stated_gpus(
   for (const auto& [tensor, others, copies] : kProducts) {
     const auto first = count_of(tensor);
     double product = static_cast<double>(first.value_or(1));
+    const bool needs_all = tensor == kPerNode;
     bool states_some = first.has_value();
     for (const std::string_view key : others) {
       const auto count = count_of(key);
-      states_some = states_some || count;
+      states_some = needs_all && !key.empty() ? states_some && count : states_some || count;
       product *= static_cast<double>(count.value_or(1));
     }
     if (!states_some) continue;

@@ -14,7 +14,8 @@ struct StatedGpus {
   std::string fault = {};  // "'tp' is 'two'": it states a number, and none can be read
 };
 
-// By num_gpus or world_size, else tp x pp x dp, else the same in full words. `text_of` returns what
+// By num_gpus, gpu_count, n_gpus or world_size, else tp x pp x dp, else the same in full words or
+// with _size, else by nodes and gpus_per_node. `text_of` returns what
 // a key has, without quotes, or nullopt if it is missing or null; "2" and 2.0 are numbers. With
 // dp_attention the copies share the GPUs.
 StatedGpus stated_gpus(

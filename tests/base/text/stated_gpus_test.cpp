@@ -29,6 +29,11 @@ TEST(StatedGpus, AreReadInEachSpelling) {
       {{{"world_size", "16"}, {"tp", "8"}}, 16},
       {{{"num_gpus", "4"}}, 4},
       {{{"pp", "2"}, {"pcp_size", "2"}}, 4},
+      {{{"tp_size", "4"}, {"dp_size", "2"}}, 8},
+      {{{"gpu_count", "8"}, {"tp", "4"}}, 8},
+      {{{"n_gpus", "3"}}, 3},
+      {{{"num_nodes", "2"}, {"gpus_per_node", "4"}}, 8},
+      {{{"nnodes", "2"}, {"gpus_per_node", "8"}}, 16},
   };
   for (const auto& [members, count] : kCases) {
     EXPECT_EQ(stated(members).count, count) << members.begin()->first;
@@ -44,6 +49,8 @@ TEST(StatedGpus, AreAtFaultIfTheyCannotBeRead) {
   EXPECT_EQ(stated({{"num_gpus", "-4"}}).fault,
             "'num_gpus' is '-4', which is not a number of GPUs");
   EXPECT_EQ(stated({{"dp", "2"}}).count, std::nullopt) << "copies of what?";
+  EXPECT_EQ(stated({{"gpus_per_node", "8"}}).count, std::nullopt) << "of how many nodes?";
+  EXPECT_EQ(stated({{"num_nodes", "2"}}).count, std::nullopt);
   EXPECT_EQ(stated({}).fault, "");
 }
 

@@ -1,5 +1,5 @@
 // One row for each board.
-#include "exports/power_limits.h"
+#include "recorders/power_limits.h"
 
 #include <algorithm>
 #include <array>

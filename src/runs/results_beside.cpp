@@ -1,0 +1,142 @@
+// Reads the results in a folder.
+#include "runs/results_beside.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <exception>
+
+#include <fmt/format.h>
+
+#include "base/files/archive.h"
+#include "base/files/path.h"
+#include "base/text/unicode.h"
+#include "loads/load_generator.h"
+
+namespace aggregate_power::runs {
+namespace {
+
+constexpr std::size_t kMostResults = 200;
+constexpr std::size_t kMostShared = 64;
+constexpr std::uint64_t kMostBytes = 16 << 20;
+constexpr double kLeastShared_s = 1;
+constexpr double kLeastSharedShare = 0.05;  // of the shorter window
+
+bool is_written_by_us(std::string_view name) {
+  return name.starts_with("agg_") || name.starts_with("power_validation") ||
+         name.ends_with("_context.json");
+}
+
+// Those with the names of results, in the order of their names.
+std::vector<std::string> results_beside(const Tree& tree, const std::string& path) {
+  std::vector<std::string> names;
+  const std::string folder = beside(path, "");
+  tree.list(folder.empty() && !tree.is_archive() ? "." : folder, [&](const TreeEntry& entry) {
+    const bool is_json = entry.name.ends_with(".json") || entry.name.ends_with(".jsonl");
+    if (entry.kind == TreeEntry::Kind::file && is_json) names.push_back(entry.name);
+  });
+  std::ranges::sort(names);
+  names.resize(std::min(names.size(), kMostResults));
+  std::vector<std::string> paths;
+  for (const std::string& name : names) {
+    std::string other = beside(path, name);
+    const auto facts = tree.find_file(other);
+    if (other != path && facts && facts->bytes <= kMostBytes) paths.push_back(std::move(other));
+  }
+  return paths;
+}
+
+LoadFiles result_in(const Tree& tree, const std::string& path) {
+  LoadFiles files;
+  files.name = path;
+  files.open = [&tree, path] { return decompressed(tree.open(path).source(), path); };
+  return files;
+}
+
+double shared_s(Window a, Window b) {
+  return std::min(a.end_unix_s, b.end_unix_s) - std::max(a.start_unix_s, b.start_unix_s);
+}
+
+bool is_same_load(const Load& a, const Load& b) {
+  const double near_s = std::min(kLeastShared_s, kLeastSharedShare * a.window.duration_s());
+  return std::abs(a.window.start_unix_s - b.window.start_unix_s) <= near_s &&
+         std::abs(a.window.end_unix_s - b.window.end_unix_s) <= near_s &&
+         a.total_output_tokens == b.total_output_tokens && a.completed == b.completed;
+}
+
+// Whether a recording beside the result is named after it.
+bool has_own_recording(const Tree& tree, const std::string& result, const std::string& telemetry) {
+  const std::string stem = std::string(plain_stem(last_name(result)));
+  return last_name(telemetry).find(stem) != std::string_view::npos ||
+         tree.find_file(beside(result, fmt::format("gpu_metrics_{}.csv", stem))).has_value();
+}
+
+// Empty: they did not run at the same time.
+std::string same_time_text(const MeasuredResult& measured, const std::string& other,
+                           const Load& own, const Load& theirs) {
+  const auto has_aggregate = [&](const std::string& result) {
+    const std::string name = fmt::format("agg_{}.json", plain_stem(last_name(result)));
+    return measured.tree.find_file(beside(result, name)).has_value();
+  };
+  const std::string name = printable_path(std::string(last_name(other)));
+  if (is_same_load(own, theirs)) {
+    if (!has_aggregate(other) || !has_aggregate(measured.path)) return {};
+    return fmt::format(
+        "{} is a result of the same load, and has an aggregate of its own: one of the two is another configuration's, or the load counts twice",
+        name);
+  }
+  const double both_s = shared_s(own.window, theirs.window);
+  const double shorter_s = std::min(own.window.duration_s(), theirs.window.duration_s());
+  if (both_s < std::max(kLeastShared_s, kLeastSharedShare * shorter_s)) return {};
+  return fmt::format(
+      "the load of {} ran at the same time for {:.1f} s: if it used the same GPUs, the energy of that time is that of both, and is in both numbers",
+      name, both_s);
+}
+
+}  // namespace
+
+std::vector<WallStamp> end_stamps_beside(const std::string& path, std::string_view generator) {
+  std::vector<WallStamp> stamps;
+  try {
+    for (const std::string& other : results_beside(*disk_tree(), path)) {
+      try {
+        if (recognized(load_file(other)) == nullptr) continue;
+        for (const LoadReading& reading : read_loads(load_file(other))) {
+          const bool is_of_it = reading.generator == generator && reading.clues.end_stamp;
+          if (is_of_it) stamps.push_back(*reading.clues.end_stamp);
+        }
+      } catch (const std::exception&) {  // it is another run's, and says nothing of this one
+      }
+    }
+  } catch (const std::exception&) {  // a folder that cannot be listed
+  }
+  return stamps;
+}
+
+std::vector<std::string> shared_energy_doubts(const MeasuredResult& measured,
+                                              const LoadReading& load) {
+  std::vector<std::string> doubts;
+  if (!load.states_window || !load.load) return doubts;
+  try {
+    if (has_own_recording(measured.tree, measured.path, measured.telemetry)) return doubts;
+    std::vector<std::string> others = results_beside(measured.tree, measured.path);
+    std::erase_if(others,
+                  [](const std::string& other) { return is_written_by_us(last_name(other)); });
+    if (others.size() > kMostShared) return doubts;
+    for (const std::string& other : others) {
+      try {
+        if (has_own_recording(measured.tree, other, "")) continue;
+        for (const LoadReading& theirs : read_loads(result_in(measured.tree, other))) {
+          if (!theirs.states_window || !theirs.load) continue;
+          std::string text = same_time_text(measured, other, *load.load, *theirs.load);
+          if (!text.empty()) doubts.push_back(std::move(text));
+        }
+      } catch (const std::exception&) {  // it is no result
+      }
+    }
+  } catch (const std::exception&) {  // a folder that cannot be listed
+  }
+  return doubts;
+}
+
+}  // namespace aggregate_power::runs
