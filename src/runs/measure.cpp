@@ -16,6 +16,7 @@
 #include "base/files/path.h"
 #include "base/files/whole_file.h"
 #include "base/text/unicode.h"
+#include "energy/plausibility.h"
 #include "energy/facility_energy.h"
 #include "loads/load_generator.h"
 #include "loads/request_file.h"
