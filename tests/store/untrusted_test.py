@@ -727,7 +727,7 @@ def test_the_package_of_a_single_run_is_read_within_its_store(folder):
     program(store, "synthesize", "--package", "v3", "--nodes", "2", "--gpus", "2", *LOAD[2:], "--out", "LOGS",
             "--bench-out", "run.json", "--agg-out", "agg_run.json")
     program(store, "multinode", "--power-dir", "LOGS/power", "--logs-root", "LOGS", "--bench-result", "run.json",
-            "--agg-result", "agg_run.json", "--prefill-gpus", "2", "--expected-producer-sha",
+            "--agg-result", "agg_run.json", "--prefill-gpus", "2", "--decode-gpus", "0", "--expected-producer-sha",
             (store / "LOGS/power/power-producer-sha.txt").read_text().strip())
     status, said = program(folder, "verify", "store")
     assert status == 0, said
