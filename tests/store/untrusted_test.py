@@ -716,6 +716,32 @@ def test_links_of_outputs_that_are_written_piece_by_piece(folder):
     assert (folder / "precious").read_text() == "" and not (folder / "is not there").exists()
 
 
+def was_read(path):
+    """Since its time of access was set to 1970; always false where the file system does not note such times."""
+    return path.stat().st_atime > 0
+
+
+def test_the_package_of_a_single_run_is_read_within_its_store(folder):
+    store = folder / "store"
+    store.mkdir()
+    program(store, "synthesize", "--package", "v3", "--nodes", "2", "--gpus", "2", *LOAD[2:], "--out", "LOGS",
+            "--bench-out", "run.json", "--agg-out", "agg_run.json")
+    program(store, "multinode", "--power-dir", "LOGS/power", "--logs-root", "LOGS", "--bench-result", "run.json",
+            "--agg-result", "agg_run.json", "--prefill-gpus", "2", "--decode-gpus", "0", "--expected-producer-sha",
+            (store / "LOGS/power/power-producer-sha.txt").read_text().strip())
+    status, said = program(folder, "verify", "store")
+    assert status == 0, said
+    secret = folder / "secret.json"
+    secret.write_text(json.dumps({SECRET: 1}))
+    for place in ("windows/other.json", "cpu_power", "energy.json"):
+        link = store / "LOGS/power" / place
+        link.symlink_to(secret)
+        os.utime(secret, (0, secret.stat().st_mtime))
+        _, said = program(folder, "verify", "store")
+        assert not was_read(secret) and SECRET not in said, (place, said)
+        link.unlink()
+
+
 def test_a_key_that_is_there_twice_is_not_verified(folder):
     """Some readers take the first value, others the last."""
     run = make_store(folder)
