@@ -109,6 +109,9 @@ void add_warnings(const Measurement& measured, NativeReading& reading) {
   };
   if (!measured.telemetry) return;
   for (const std::string& warning : measured.telemetry->series.warnings) add(warning);
+  for (const Reasons::Entry& doubt : measured.series_doubts.entries()) {
+    add(fmt::format("{}: {}", code(doubt.reason), doubt.detail));
+  }
   const std::optional<double> mean_w = measured.integration.avg_power_w;
   if (!mean_w || measured.integration.reasons.contains(Reason::implausible_power)) return;
   const double usual_w = plausible_watts(measured.telemetry->series).usual_w;
