@@ -200,8 +200,10 @@ def test_the_aggregate_names_the_gpus(run):
         run.aggregate(text)
         expect_valid(run.do(*COUNT))
         same(f"with {text}", (2, "aggregate_result"), counted(run))
-    run.bench(tp=8)  # the aggregate comes first
-    expect_valid(run.do(*COUNT))
+    run.bench(tp=8)  # the aggregate comes first, with a warning
+    run.do(*COUNT)
+    same("a warning", True, "2 GPUs count, and the result states 8" in run.result.stderr)
+    same(f"with {text}", (0, (2, "aggregate_result")), (run.result.returncode, counted(run)))
     run.aggregate('{"tp": 4}')
     run.do(*COUNT)
     same("more than there are", (1, ["expected_gpu_count_mismatch"]), (run.result.returncode, run.audit()["reasons"]))
