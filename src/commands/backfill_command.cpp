@@ -305,7 +305,9 @@ Command backfill_command() {
     settle_sweep_manifest(parsed, *manifest, request->stores);
   };
   command.run = [request, json, manifest, undo] {
-    if (!undo->empty()) return undo_by_report(*undo, request->recompute.dry_run);
+    if (!undo->empty()) {
+      return undo_by_report(*undo, request->recompute.access, request->recompute.dry_run);
+    }
     return manifest->out.empty()
                ? run_backfill(*request, *json)
                : write_sweep_manifest(*manifest, request->stores[0], request->jobs);

@@ -59,13 +59,14 @@ void add_undo_option(Options& options, std::string& report) {
   options
       .value(
           "--undo", "REPORT", into_path(report),
-          "Take back what the pass with this --report wrote, where nothing changed it since; takes --dry-run and --lock-timeout")
+          "Take back what the pass with this --report wrote, where nothing changed it since; takes --dry-run, --lock-timeout, --follow-links and --artifacts")
       .check(not_empty());
 }
 
 void settle_undo(const Options& options) {
   if (!options.is_given("--undo")) return;
-  const std::set<std::string> useful = {"--undo", "--dry-run", "--lock-timeout", "--quiet"};
+  const std::set<std::string> useful = {"--undo",         "--dry-run",   "--lock-timeout",
+                                        "--follow-links", "--artifacts", "--quiet"};
   for (const Option& option : options.all()) {
     const std::string& name = option.is_positional() ? option.name : option.long_name();
     if (option.given.empty() || useful.contains(name)) continue;
@@ -74,9 +75,9 @@ void settle_undo(const Options& options) {
   }
 }
 
-int undo_by_report(const std::string& report, bool dry_run) {
+int undo_by_report(const std::string& report, const StoreAccess& access, bool dry_run) {
   try {
-    return print_undone(undo_backfill(report, dry_run), dry_run);
+    return print_undone(undo_backfill(report, access, dry_run), dry_run);
   } catch (const FileError& error) {
     const std::string hint = missing_file_hint(report);
     throw Error(hint.empty() ? error.what() : hint);

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/files/tree.h"
 #include "commands/options.h"
 
 namespace aggregate_power {
@@ -12,6 +13,6 @@ void add_undo_option(Options& options, std::string& report);
 void settle_undo(const Options& options);
 
 // Returns the exit status. Throws Error.
-int undo_by_report(const std::string& report, bool dry_run);
+int undo_by_report(const std::string& report, const StoreAccess& access, bool dry_run);
 
 }  // namespace aggregate_power

@@ -26,6 +26,7 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kMostSweepBytes = std::size_t{512} << 20;
+constexpr std::ptrdiff_t kMostSweepCells = 5'000'000;  // some 100 bytes of memory each
 // Columns whose cells say what the load was.
 constexpr std::string_view kLoadColumns[] = {"scenario", "workload", "mode", "task", "phase"};
 
@@ -108,6 +109,8 @@ std::strong_ordering order_of(const SweepRow& a, const SweepRow& b) {
   return std::tie(a.cells, *a.columns) <=> std::tie(b.cells, *b.columns);
 }
 
+bool ends_cell(char c) { return c == ',' || c == ';' || c == '\t' || c == '\n' || c == '\r'; }
+
 }  // namespace
 
 std::optional<std::size_t> SweepTable::column(std::string_view name) const {
@@ -127,6 +130,10 @@ SweepTable read_sweep_table(const std::string& path) {
   const std::string shown = printable_path(path);
   if (text.size() > kMostSweepBytes) {
     throw Error(fmt::format("{}: more than 512 MiB: divide the file", shown));
+  }
+  if (std::ranges::count_if(text, ends_cell) > kMostSweepCells) {
+    throw Error(fmt::format(
+        "{}: has more than 5,000,000 cells, the most that such a file may have: divide it", shown));
   }
   SweepTable table{.path = path};
   try {

@@ -174,7 +174,11 @@ std::optional<JsonValue> kept_json(const Contents& contents, const JsonValue& id
   if (kept.is_too_large) fault("is larger than 16 MiB");
   if (!kept.is_there || kept.is_too_large) return std::nullopt;
   try {
-    return parse_json(kept.text);
+    JsonValue value = parse_json(kept.text);
+    const auto key = repeated_json_key(kept.text);
+    if (!key) return value;
+    fault(repetition_of(*key));
+    return std::nullopt;
   } catch (const JsonError& error) {
     fault(fmt::format("is not JSON: {}", error.what()));
     return std::nullopt;
@@ -252,7 +256,7 @@ Verification verify_receipt(const std::string& path, std::size_t most_threads) {
   const OpenedFile file = opened_regular(path);
   all.files = 1;
   try {
-    const JsonValue value = read_json_object(file);
+    const JsonValue value = read_published_object(file);
     all.kind = value.at("kind").text;
     if (all.kind == "publication-record") {
       verify_publication_record(value, path, all);

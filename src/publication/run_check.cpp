@@ -105,13 +105,20 @@ class RunCheck {
 
   bool read_record() {
     try {
-      record_.content = read_json_object(record_.place);
+      const std::string text =
+          read_whole(record_.place.tree->open(record_.place.path), kAuditRecordFile);
+      record_.content = json_object_of(text, name());
+      check_keys(text, name());
       if (is_run_record(record_.content)) return true;
       fault(kTampered, name(), "it is not an audit record");
     } catch (const Error& error) {
       fault(kTampered, name(), error.what());
     }
     return false;
+  }
+
+  void check_keys(std::string_view text, const std::string& where) {
+    if (const auto key = repeated_json_key(text)) fault(kTampered, where, repetition_of(*key));
   }
 
   void check_all() {
@@ -145,6 +152,7 @@ class RunCheck {
   bool is_aggregate_good() {
     try {
       std::ignore = json_object_of(aggregate_text_, aggregate_->display);
+      check_keys(aggregate_text_, aggregate_->display);
       return true;
     } catch (const Error& error) {
       if (!says("aggregate_result_unwritable")) fault(kTampered, aggregate_->display, error.what());

@@ -201,7 +201,9 @@ Verification verified_points(const Evidence& evidence, const std::vector<Pair>& 
 }
 
 // Throws Error for what is not a JSON object.
-JsonValue read_named(const std::string& path) { return read_json_object(opened_regular(path)); }
+JsonValue read_named(const std::string& path) {
+  return read_published_object(opened_regular(path));
+}
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include <exception>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
@@ -21,6 +22,7 @@
 #include "publication/point_metrics.h"
 #include "recorders/lines.h"
 #include "results/aggregate_json.h"
+#include "results/record_read.h"
 #include "results/transaction.h"
 #include "results/withdrawal.h"
 #include "store/catalogue/run_record.h"
@@ -115,7 +117,8 @@ bool is_record_of_pass(const JsonValue& record, const JsonValue& line) {
 
 class PatchUndo {
  public:
-  PatchUndo(const ReportedPatch& patch, bool dry_run) : patch_(patch), dry_run_(dry_run) {
+  PatchUndo(const ReportedPatch& patch, std::shared_ptr<const Tree> store, bool dry_run)
+      : patch_(patch), store_(std::move(store)), dry_run_(dry_run) {
     done_.aggregate = patch.aggregate;
     try {
       undo();
@@ -132,7 +135,8 @@ class PatchUndo {
   }
 
   void undo() {
-    const auto place = place_on_disk(patch_.aggregate);
+    if (const std::string out = way_out(); !out.empty()) return end(UndoOutcome::failed, out);
+    const auto place = place_on_disk(patch_.aggregate, store_);
     if (!place || !place->facts || place->tree->is_archive()) {
       return end(UndoOutcome::missing,
                  "no such file; reports name files as seen from the folder of the backfill");
@@ -152,6 +156,21 @@ class PatchUndo {
     take_back();
   }
 
+  // What the report names outside of the store; empty: nothing.
+  std::string way_out() const {
+    if (patch_.run.find('/') != std::string::npos) return "its run is not the name of a run";
+    const std::string out = store_->way_out(std::filesystem::absolute(patch_.aggregate).string());
+    return out.empty() ? out
+                       : out + ", and is not changed; allow it with --follow-links or --artifacts";
+  }
+
+  // Whether the record says that the pass, or one before it, replaced what the report brings back.
+  bool was_replaced(const JsonValue& record) const {
+    const std::vector<std::string> replaced = recorded_replacements(record);
+    return std::ranges::find(replaced, hashed_text(members_text(patch_.before)).hash) !=
+           replaced.end();
+  }
+
   // Empty: both files are as the pass left them, or an interrupted call of this.
   std::string change_since() const {
     if (std::filesystem::is_symlink(record_)) return "its audit record is a link";
@@ -164,6 +183,9 @@ class PatchUndo {
     const auto patched = recorded_patch(record);
     if (!patched || !is_record_of_pass(record, patch_.last)) {
       return "its audit record is not the one that the pass wrote";
+    }
+    if (!claim_nothing(patch_.before) && !is_as_before_ && !was_replaced(record)) {
+      return "its audit record does not say that the members that the report would bring back were there before";
     }
     const std::vector<InputFile> inputs = recorded_inputs(record);
     const InputFile* const others = input_of_role(inputs, "aggregate_result");
@@ -198,6 +220,7 @@ class PatchUndo {
   }
 
   const ReportedPatch& patch_;
+  std::shared_ptr<const Tree> store_;
   bool dry_run_;
   std::string aggregate_;
   std::string folder_;  // of both, after all links
@@ -216,10 +239,12 @@ std::string_view undo_outcome_name(UndoOutcome outcome) {
   return kNames[static_cast<std::size_t>(outcome)];
 }
 
-std::vector<UndoneRun> undo_backfill(const std::string& report, bool dry_run) {
+std::vector<UndoneRun> undo_backfill(const std::string& report, const StoreAccess& access,
+                                     bool dry_run) {
+  const auto store = bounded_tree(std::filesystem::current_path().string(), access);
   std::vector<UndoneRun> done;
   for (const ReportedPatch& patch : ReportedPatches(report).take()) {
-    done.push_back(PatchUndo(patch, dry_run).take());
+    done.push_back(PatchUndo(patch, store, dry_run).take());
   }
   return done;
 }

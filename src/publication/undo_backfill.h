@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/files/tree.h"
+
 namespace aggregate_power {
 
 enum class UndoOutcome {
@@ -27,7 +29,9 @@ struct UndoneRun {
 };
 
 // Each aggregate that the report says was patched, with or without valid power, in the order of the
-// report. Throws Error if it is not the report of a backfill, FileError if it cannot be read.
-std::vector<UndoneRun> undo_backfill(const std::string& report, bool dry_run);
+// report. Their store is the current folder, from which the report names them. Throws Error if it
+// is not the report of a backfill, FileError if it cannot be read.
+std::vector<UndoneRun> undo_backfill(const std::string& report, const StoreAccess& access,
+                                     bool dry_run);
 
 }  // namespace aggregate_power

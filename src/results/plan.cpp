@@ -1,6 +1,7 @@
 // Fills in a write plan.
 #include "results/plan.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/files/path.h"
@@ -8,10 +9,28 @@
 #include "results/edits.h"
 #include "results/record.h"
 #include "results/record_read.h"
+#include "results/withdrawal.h"
 
 namespace aggregate_power {
+namespace {
 
-WritePlan plan(std::shared_ptr<const Result> result, WritePlan target, std::string before) {
+// `now`: the aggregate as it will be; empty: it is not changed.
+PatchedAggregate patched_from(const StoredBefore& before, std::string_view now) {
+  if (now.empty()) return {hashed_text(before.text), before.replaced};
+  PatchedAggregate patched = {hashed_text(now), before.replaced};
+  const std::vector<JsonEdit> members = members_of_ours(before.text);
+  const std::string text = members_text(members);
+  if (claim_nothing(members) || text == members_text(members_of_ours(now))) return patched;
+  std::string hash = hashed_text(text).hash;
+  if (std::ranges::find(patched.replaced, hash) == patched.replaced.end()) {
+    patched.replaced.push_back(std::move(hash));
+  }
+  return patched;
+}
+
+}  // namespace
+
+WritePlan plan(std::shared_ptr<const Result> result, WritePlan target, StoredBefore before) {
   WritePlan plan = std::move(target);
   plan.valid = claims_power(*result);
   plan.edits =
@@ -24,8 +43,8 @@ WritePlan plan(std::shared_ptr<const Result> result, WritePlan target, std::stri
   if (result->way == Way::native) plan.missing_aggregate = Reason::aggregate_result_unwritable;
   plan.record = [result = std::move(result), before = std::move(before)](
                     const Reasons& aggregate_reasons, std::string_view aggregate) {
-    InputFile patched;
-    if (result->sources.is_of_store) patched = hashed_text(aggregate.empty() ? before : aggregate);
+    PatchedAggregate patched;
+    if (result->sources.is_of_store) patched = patched_from(before, aggregate);
     return record_text(*result, aggregate_reasons, patched);
   };
   return plan;

@@ -27,7 +27,7 @@ struct Written {
   const Result& result;
   Reasons reasons;  // including those of the aggregate
   const Reasons& aggregate_reasons;
-  const InputFile& patched;
+  const PatchedAggregate& patched;
 
   bool is_valid() const { return reasons.empty(); }
 };
@@ -454,7 +454,7 @@ Json zone_evidence_json(const ZoneEvidenceRecord& evidence) {
 Json file_json(const InputFile& file) { return {{"bytes", file.bytes}, {"xxh3_128", file.hash}}; }
 
 // A run that is not in a store is the caller's: what others do to its aggregate is their business.
-void add_sources(Json& json, const Sources& sources, const InputFile& patched) {
+void add_sources(Json& json, const Sources& sources, const PatchedAggregate& patched) {
   if (!sources.is_of_store) json["aggregate"] = printable_path(sources.aggregate);
   JsonObject inputs;
   for (const InputFile& input : sources.inputs) {
@@ -465,7 +465,9 @@ void add_sources(Json& json, const Sources& sources, const InputFile& patched) {
     Json& option = json["options"][name];
     std::visit([&](const auto& given) { option = given; }, value);
   }
-  if (sources.is_of_store) json["patched"] = file_json(patched);
+  if (!sources.is_of_store) return;
+  json["patched"] = file_json(patched.left);
+  if (!patched.replaced.empty()) json["patched"]["replaced"] = patched.replaced;
 }
 
 Json computed_from(const Written& written) {
@@ -696,7 +698,7 @@ std::string record_beside(const std::string& bench_result) {
 }
 
 std::string record_text(const Result& result, const Reasons& aggregate_reasons,
-                        const InputFile& patched) {
+                        const PatchedAggregate& patched) {
   Written written{result, result.reasons, aggregate_reasons, patched};
   written.reasons.add(aggregate_reasons);
   Json record;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "aggregate_power/result.h"
 
@@ -23,9 +24,16 @@ std::string record_beside(const std::string& bench_result);
 inline constexpr const char* kOtherValidationResult = "give another --validation-result";
 inline constexpr const char* kNameIsTaken = "move it away: the audit record needs its name";
 
-// `aggregate_reasons` say what is wrong with the aggregate. `patched` is the aggregate as it was
-// left; only the record of a run in a store (Sources::is_of_store) contains it.
+// The aggregate of a run in a store as it was left, and the hashes of the members of ours that it
+// had before passes that changed them.
+struct PatchedAggregate {
+  InputFile left;
+  std::vector<std::string> replaced = {};
+};
+
+// `aggregate_reasons` say what is wrong with the aggregate. Only the record of a run in a store
+// (Sources::is_of_store) contains `patched`.
 std::string record_text(const Result& result, const Reasons& aggregate_reasons = {},
-                        const InputFile& patched = {});
+                        const PatchedAggregate& patched = {});
 
 }  // namespace aggregate_power

@@ -152,6 +152,10 @@ std::optional<InputFile> recorded_patch(const JsonValue& record) {
   return patched.is_object() ? std::optional(file_in({}, patched)) : std::nullopt;
 }
 
+std::vector<std::string> recorded_replacements(const JsonValue& record) {
+  return texts_in(recorded_origin(record).at("patched").at("replaced"));
+}
+
 std::vector<std::string> recorded_verdicts(const JsonValue& record) {
   std::vector<std::string> verdicts;
   for (const JsonValue& verdict : record.at("uncertainty").at("verdicts").items) {

@@ -40,6 +40,8 @@ const std::string& recorded_telemetry(const JsonValue& record);
 std::vector<InputFile> recorded_inputs(const JsonValue& record);
 // The aggregate as it was left. Returns nullopt if the run is not in a store.
 std::optional<InputFile> recorded_patch(const JsonValue& record);
+// The hashes of the members of ours that the aggregate had before passes that changed them.
+std::vector<std::string> recorded_replacements(const JsonValue& record);
 // The codes of the verdicts on its load.
 std::vector<std::string> recorded_verdicts(const JsonValue& record);
 // The facts of each recording of hosts or nodes; else everything that says how it was computed.

@@ -102,6 +102,22 @@ std::vector<JsonEdit> members_of_ours(std::string_view aggregate) {
   return members;
 }
 
+std::string members_text(const std::vector<JsonEdit>& members) {
+  std::string text;
+  for (const JsonEdit& member : members) {
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", RecordJson(member.key).dump(),
+                        member.value);
+  }
+  return fmt::format("{{{}}}", text);
+}
+
+bool claim_nothing(const std::vector<JsonEdit>& members) {
+  return std::ranges::all_of(members, [](const JsonEdit& member) {
+    return member.key == "power_metric_schema_version" ||
+           (member.key == kPowerValid && member.value == "0");
+  });
+}
+
 std::vector<JsonEdit> restoring_edits(std::string_view aggregate,
                                       const std::vector<JsonEdit>& earlier) {
   std::vector<JsonEdit> edits = earlier;

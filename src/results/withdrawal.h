@@ -28,6 +28,12 @@ bool is_withdrawn(std::string_view record);
 // lines on one. NaN, which is not JSON, is left out.
 std::vector<JsonEdit> members_of_ours(std::string_view aggregate);
 
+// Their text, as in {"power_valid":1}.
+std::string members_text(const std::vector<JsonEdit>& members);
+
+// Whether they only say that the run has no valid power, or nothing.
+bool claim_nothing(const std::vector<JsonEdit>& members);
+
 // The edits that bring back members_of_ours() of an earlier state, and remove all others of ours.
 std::vector<JsonEdit> restoring_edits(std::string_view aggregate,
                                       const std::vector<JsonEdit>& earlier);

@@ -21,6 +21,7 @@
 #include "base/files/lock_wait.h"
 #include "base/files/path.h"
 #include "base/interruption.h"
+#include "results/withdrawal.h"
 #include "store/layouts.h"
 
 namespace aggregate_power {
@@ -77,12 +78,8 @@ std::string details_of(const Recomputed& recomputed) {
 // The members of ours that a patched aggregate had before, and whether its record was replaced.
 // Numbers stay as they were spelled.
 std::string before_text(const Recomputed& recomputed) {
-  std::string members;
-  for (const JsonEdit& member : recomputed.before) {
-    members +=
-        fmt::format("{}{}:{}", members.empty() ? "" : ",", Json(member.key).dump(), member.value);
-  }
-  return fmt::format("{{\"members\":{{{}}},\"record\":{}}}", members, recomputed.had_record);
+  return fmt::format("{{\"members\":{},\"record\":{}}}", members_text(recomputed.before),
+                     recomputed.had_record);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "store/stored_aggregate.h"
 
 #include <algorithm>
+#include <exception>
 
 #include <fmt/format.h>
 
@@ -9,8 +10,10 @@
 #include "base/files/path.h"
 #include "base/files/whole_file.h"
 #include "base/text/json.h"
+#include "base/text/json_value.h"
 #include "results/aggregate_json.h"
 #include "results/plan.h"
+#include "results/record_read.h"
 #include "results/withdrawal.h"
 #include "store/layouts.h"
 
@@ -26,6 +29,16 @@ RunTarget target_of(const StoredRun& run, const RecomputeOptions& options) {
   return {is_elsewhere ? in(aggregate_name(run)) : run.aggregate.path,
           in(fmt::format("power_validation_{}.json", run.name)),
           is_elsewhere ? options.output : store_of(run.folder).path, is_elsewhere};
+}
+
+// What the earlier record at `path` says; nothing if there is none that can be read.
+std::vector<std::string> replacements_in(const std::string& path) {
+  try {
+    if (!is_regular_file(path)) return {};
+    return recorded_replacements(parse_json(read_file(path, kAuditRecordFile)));
+  } catch (const std::exception&) {
+    return {};
+  }
 }
 
 }  // namespace
@@ -94,8 +107,9 @@ std::unique_ptr<WritePlan> plan_of(const StoredRun& run, const StoredAggregate& 
       return false;
     }
   };
-  return std::make_unique<WritePlan>(
-      plan(std::make_shared<const Result>(std::move(result)), std::move(target), aggregate.text));
+  StoredBefore before = {aggregate.text, replacements_in(target.record_path)};
+  return std::make_unique<WritePlan>(plan(std::make_shared<const Result>(std::move(result)),
+                                          std::move(target), std::move(before)));
 }
 
 }  // namespace aggregate_power

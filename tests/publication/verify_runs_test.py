@@ -394,6 +394,54 @@ def test_a_claim_that_no_run_wrote_is_tampered(_):
         made.verify()
 
 
+def twice(path, key, first):
+    """The first time that an object has the key, it also has it before, with another value."""
+    text = path.read_text()
+    at = text.index(f'"{key}":')
+    path.write_text(f"{text[:at]}{first}, {text[at:]}")
+
+
+def test_a_key_that_occurs_twice_is_tampered(_):
+    """DuckDB and jq show one value, other programs the other; escapes spell the same key."""
+    for name, run in RUNS.items():
+        with Made(run) as made:
+            aggregate, record = made.place / run.aggregate, made.place / run.record
+            for path, key, first, where in (
+                    (aggregate, "power_valid", '"power_valid": 1', "power_valid"),
+                    (aggregate, "power_valid", r'"po\u0077er_valid": 0', "power_valid"),
+                    (aggregate, "avg_power_w", '"avg_power_w": 1.0', "avg_power_w"),
+                    (aggregate, "power_valid", '"own": {"a": [1, {"b": 1, "c": 2, "b": 3}]}', "own.a.b"),
+                    (record, "power_valid", '"power_valid": false', "power_valid"),
+                    (record, "avg_power_w", '"avg_power_w": 1.0', "metrics.avg_power_w"),
+                    (record, "tool_version", '"tool_version": "9"', "computed_from.tool_version")):
+                text = path.read_text()
+                if f'"{key}":' not in text:  # a run without valid power, or of the original's first schema
+                    continue
+                twice(path, key, first)
+                faults = made.verdicts()
+                wanted = ("tampered", f"'{where}' occurs twice, and programs differ in which of the two counts")
+                assert wanted in [(fault["verdict"], fault["what"]) for fault in faults], f"{name}: {key}: {faults}"
+                path.write_text(text)
+            # The last one forged.
+            text = aggregate.read_text()
+            aggregate.write_text(text.rstrip()[:-1].rstrip() + ', "power_valid": 1}')
+            assert "'power_valid' occurs twice" in made.verify(status=1)
+            aggregate.write_text(text)
+            made.verify()
+
+
+def test_a_backfill_leaves_one_of_each_key_of_ours(folder):
+    with Made(RUNS["stored"]) as made:
+        aggregate = made.place / RUNS["stored"].aggregate
+        text = aggregate.read_text()
+        for key in ("avg_power_w", "power_valid", "total_gpu_energy_j"):
+            twice(aggregate, key, f'"{key}": 1.0')
+        program(made.folder, "backfill", "run")
+        assert json.loads(aggregate.read_text()) == json.loads(text)
+        assert aggregate.read_text().count('"avg_power_w"') == 1, aggregate.read_text()
+        made.verify()
+
+
 def recording(watts_of):
     """Of one GPU, each second for a minute; the window is from 10 s to 50 s."""
     rows = ["timestamp, index, power.draw [W]"]

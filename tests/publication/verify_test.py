@@ -267,6 +267,16 @@ def other_than(value):
     return "other" if value is None else f"{value}x"
 
 
+def test_a_key_that_occurs_twice(root):
+    sweep = Sweep(root, ["solo"])
+    text = json.dumps(sweep.expected())
+    for key, value in (("run-id", 7), ("head", "x"), ("points", [])):
+        sweep.path("sweep_manifest.json").write_text(text.replace(f'"{key}":', f'"{key}": {json.dumps(value)}, "{key}":', 1))
+        done = verify(sweep)
+        same(1, done.status, done)
+        assert f"'{key}' occurs twice, and programs differ in which of the two counts" in str(done), done
+
+
 def test_missing_and_further_keys_of_the_manifest(root):
     sweep = Sweep(root, ["solo"])
     manifest = sweep.expected()

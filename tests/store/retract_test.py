@@ -382,6 +382,110 @@ def test_an_undo_that_was_cut_off_is_completed(folder):
     same(tree(DATA / "store"), tree(store))
 
 
+def changed_report(folder, change, name="changed.jsonl"):
+    lines = [json.loads(line) for line in (folder / "report.jsonl").read_text().splitlines()]
+    for line in lines:
+        change(line)
+    path = folder / name
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_undo_stays_in_the_current_folder(folder):
+    """Whatever a report names outside of it is a message, unless an option allows it."""
+    store = make_store(folder)
+    work = folder / "work"
+    (work / "in").mkdir(parents=True)
+    (work / "link").symlink_to(store)
+    (work / "in" / "agg.json").symlink_to(store / QWEN)
+    (work / "in" / "up").symlink_to("../..")
+    patched = tree(store)
+    names = {"absolute": lambda name: str(folder / name), "up": lambda name: f"../{name}", "in and up": lambda name: f"in/../../{name}",
+             "through a link": lambda name: name.replace("store/", "link/", 1), "through a link up": lambda name: f"in/up/{name}",
+             "of the system": lambda name: f"/proc/self/cwd/../{name}"}
+    for what, named in names.items():
+        report = changed_report(folder, lambda line, named=named: line.update(aggregate=named(line["aggregate"])))
+        done = program(work, "backfill", "--undo", report, status=1)
+        same({"runs": 3, "failed": 3}, counts(done.stdout))
+        same(3, done.stderr.count(f"leads out of {work}, to {store}/"))
+        same(3, done.stderr.count("allow it with --follow-links or --artifacts\n"))
+        same(patched, tree(store))
+    report = changed_report(folder, lambda line: line.update(aggregate="in/agg.json"))
+    same({"runs": 1, "failed": 1}, counts(program(work, "backfill", "--undo", report, status=1).stdout))
+    same(patched, tree(store))
+    for words, name in ((["--artifacts", store], "absolute"), (["--artifacts", "../store"], "up"), (["--follow-links"], "through a link up")):
+        report = changed_report(folder, lambda line, name=name: line.update(aggregate=names[name](line["aggregate"])))
+        done = program(work, "backfill", "--undo", report, "--dry-run", *words)
+        same(3, counts(done.stdout)["removed"])
+    same(3, program(work, "backfill", "--undo", report, "--artifacts", "in", status=1).stderr.count("leads out of"))
+    same({"runs": 3, "removed": 3}, counts(program(work, "backfill", "--undo", report, "--artifacts", store).stdout))
+    same(tree(DATA / "store"), tree(store))
+
+
+def test_undo_removes_no_record_elsewhere(folder):
+    store = make_store(folder)
+    (store / "power_audit_llama_tp2_conc8" / "power_validation_x").mkdir()
+    patched = tree(store)
+    report = changed_report(folder, lambda line: line.update(run="x/../../bmk_qwen_tp2_conc4/power_validation_qwen_tp2_conc4"))
+    done = program(folder, "backfill", "--undo", report, status=1)
+    same({"runs": 3, "failed": 3}, counts(done.stdout))
+    same(3, done.stderr.count("failed: its run is not the name of a run\n"))
+    same(patched, tree(store))
+
+
+def test_undo_brings_back_only_what_the_pass_replaced(folder):
+    """A report that others can write must not put numbers where the pass found none, or others."""
+    forged = {"power_metric_schema_version": 2, "power_valid": 1, "avg_power_w": 1e9, "power_audit": {"source": "x"}}
+    shutil.copytree(DATA / "store", folder / "store")
+    aggregate = folder / "store" / LLAMA
+    text = aggregate.read_text()
+    for theirs in ({}, {"avg_power_w": 640.0}, {"power_valid": 1, "avg_power_w": 640.0, "total_gpu_energy_j": 38400.0}):
+        aggregate.write_text(json.dumps({"tp": 2} | theirs, indent=2))
+        before = json.loads(aggregate.read_text())
+        program(folder, "backfill", "store", "--force", "--report", "report.jsonl")
+        patched = tree(folder / "store")
+        changes = [forged, theirs | {"avg_power_w": 640.5}, theirs | {"joules_per_output_token": 0.001}, {"power_valid": 1}]
+        for members in changes if theirs else changes[:3]:
+            for had_record in (True, False):
+                def change(line, members=members, had_record=had_record):
+                    if line["run"] == "llama_tp2_conc8":
+                        line["before"] = {"members": members, "record": had_record}
+                report = changed_report(folder, change)
+                done = program(folder, "backfill", "--undo", report, "--dry-run", status=1)
+                same(1, counts(done.stdout)["changed"])
+                assert f"store/{LLAMA}: changed: its audit record does not say that the members" in done.stderr, done.stderr
+                same(patched, tree(folder / "store"))
+        program(folder, "backfill", "--undo", "report.jsonl")
+        same(before, json.loads(aggregate.read_text()))
+        (folder / "report.jsonl").unlink()
+    aggregate.write_text(text)
+
+
+def test_undo_of_two_passes_brings_back_what_was_before_each(folder):
+    """The record of the second also knows what was before the first."""
+    shutil.copytree(DATA / "store", folder / "store")
+    aggregate = folder / "store" / GAP
+    aggregate.write_text(json.dumps({"tp": 2, "power_valid": 1, "avg_power_w": 500.0}, indent=2))
+    original = json.loads(aggregate.read_text())
+    program(folder, "backfill", "store", "--report", "1.jsonl")
+    first = json.loads(aggregate.read_text())
+    same(0, first["power_valid"])
+    program(folder, "backfill", "store", "--max-sample-gap", "10", "--report", "2.jsonl")
+    same(1, json.loads(aggregate.read_text())["power_valid"])
+    replaced = json.loads(record_of(aggregate).read_text())["computed_from"]["patched"]["replaced"]
+    same(1, len(replaced))  # the first pass left no valid power
+    saved = tree(folder / "store")
+    (folder / "report.jsonl").write_text((folder / "1.jsonl").read_text() + (folder / "2.jsonl").read_text())
+    for report, wanted in (("2.jsonl", first), ("report.jsonl", original)):
+        program(folder, "backfill", "--undo", report)
+        same(wanted, json.loads(aggregate.read_text()))
+        for name, content in saved.items():
+            (folder / "store" / name).write_bytes(content)
+    # Another pass that changes nothing leaves the record as it is.
+    program(folder, "backfill", "store", "--max-sample-gap", "10", "--force")
+    same(saved, tree(folder / "store"))
+
+
 def test_undo_takes_a_report_and_nothing_else(folder):
     make_store(folder)
     (folder / "other.jsonl").write_text('{"run": "x"}\n')

@@ -393,6 +393,21 @@ def test_huge_files_fail_one_run(folder):
         assert status != 0, (words, said)
 
 
+def test_tables_that_are_read_whole_have_a_limit(folder):
+    """Of what takes memory, not only of bytes: a short cell or value takes a hundred bytes."""
+    header = "timestamp,tokens_per_sec,power_draw,power_limit\n"
+    for name, text in (("rows", header + "2024-07-05 10:00:00,1,2,3\n" * 1_250_001), ("wide", header + "," * 5_000_001),
+                       ("empty", header + "\n" * 5_000_001), ("semicolons", header + ";" * 5_000_001)):
+        (folder / "stats.csv").write_text(text)
+        status, said = program(folder, "recommend", "stats.csv", memory=900)
+        assert status != 0 and "stats.csv: has more than 5,000,000 cells, the most that such a file may have" in said, (name, said)
+    for text in ("[" + "{}," * 1_000_001 + "{}]", "[" + "1," * 2_000_001 + "1]", '[{"a":[' + "0," * 2_000_001 + "0]}]"):
+        (folder / "list.json").write_text(text)
+        for words in (["export", "list.json", "--format", "csv"], ["compare", "list.json"], ["report", "list.json", "--out", "x.html"]):
+            status, said = program(folder, *words, memory=900)
+            assert status != 0 and "list.json: has more than 2,000,000 values" in said, (text[:10], words, said)
+
+
 def zipped(members):
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:

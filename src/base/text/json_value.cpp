@@ -156,6 +156,28 @@ void drop_repeated_keys(std::vector<JsonValue::Member>& members) {
   std::erase_if(members, [&](const auto&) { return goes[at++]; });
 }
 
+// The path below `cursor` of the first key that occurs twice.
+std::optional<std::string> repeated_key_at(Cursor& cursor) {
+  std::optional<std::string> found;
+  if (cursor.peek() == '{') {
+    std::unordered_set<std::string> keys;
+    cursor.members([&](std::string_view spelling) {
+      const auto [key, is_new] = keys.insert(unescaped_json(spelling));
+      if (!found && !is_new) found = *key;
+      const auto below = repeated_key_at(cursor);
+      if (!found && below) found = fmt::format("{}.{}", *key, *below);
+    });
+  } else if (cursor.peek() == '[') {
+    cursor.items([&] {
+      auto below = repeated_key_at(cursor);
+      if (!found) found = std::move(below);
+    });
+  } else {
+    cursor.take_value();
+  }
+  return found;
+}
+
 JsonValue value_at(Cursor& cursor) {
   JsonValue value;
   switch (cursor.peek()) {
@@ -382,6 +404,11 @@ JsonValue parse_json(std::string_view text) {
   scan_json(source, [](const JsonMember&) {});
   Cursor cursor(text);
   return value_at(cursor);
+}
+
+std::optional<std::string> repeated_json_key(std::string_view text) {
+  Cursor cursor(text);
+  return repeated_key_at(cursor);
 }
 
 bool equal_in_python(const JsonValue& a, const JsonValue& b) {

@@ -61,6 +61,10 @@ struct JsonValue {
 // Throws JsonError. Integers of more than 4300 digits are refused, as in Python.
 JsonValue parse_json(std::string_view text);
 
+// The first key that occurs twice in an object, as in "metrics.avg_power_w", in a text that was
+// parsed without an error; nullopt: none. Programs differ in which of the values counts.
+std::optional<std::string> repeated_json_key(std::string_view text);
+
 // Whether Python's == holds: numbers by value, true as 1 and false as 0, NaN never.
 bool equal_in_python(const JsonValue& a, const JsonValue& b);
 

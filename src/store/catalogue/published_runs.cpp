@@ -143,7 +143,9 @@ class PublishedRunReader {
 
   static JsonValue parsed(const OpenedFile& file) {
     try {
-      return parse_json(read_whole(file, kResultList));
+      const std::string text = read_whole(file, kResultList);
+      check_json_values(text, file.name());
+      return parse_json(text);
     } catch (const JsonError& error) {
       throw Error(fmt::format("{}:{}", file.name(), error.what()));
     }

@@ -26,12 +26,27 @@ std::string first_component(std::string_view& rest) {
   return component;
 }
 
+std::string json_text(const OpenedFile& file) {
+  if (file.size() > kAuditRecordFile.most_bytes) {
+    throw Error(fmt::format("{}: {}", file.name(), too_large(kAuditRecordFile)));
+  }
+  return read_whole(file, kAuditRecordFile);
+}
+
 }  // namespace
 
-JsonValue json_object_of(std::string_view text, const std::string& name) {
+void check_json_values(std::string_view text, const std::string& name) {
   if (std::ranges::count_if(text, begins_value) > kMostJsonValues) {
-    throw Error(name + ": holds more values than such a file has");
+    throw Error(name + ": has more than 2,000,000 values, the most that such a file may have");
   }
+}
+
+std::string repetition_of(const std::string& key) {
+  return fmt::format("'{}' occurs twice, and programs differ in which of the two counts", key);
+}
+
+JsonValue json_object_of(std::string_view text, const std::string& name) {
+  check_json_values(text, name);
   try {
     JsonValue value = parse_json(text);
     if (!value.is_object()) throw Error(name + ": is not a JSON object");
@@ -42,10 +57,16 @@ JsonValue json_object_of(std::string_view text, const std::string& name) {
 }
 
 JsonValue read_json_object(const OpenedFile& file) {
-  if (file.size() > kAuditRecordFile.most_bytes) {
-    throw Error(fmt::format("{}: {}", file.name(), too_large(kAuditRecordFile)));
+  return json_object_of(json_text(file), file.name());
+}
+
+JsonValue read_published_object(const OpenedFile& file) {
+  const std::string text = json_text(file);
+  JsonValue value = json_object_of(text, file.name());
+  if (const auto key = repeated_json_key(text)) {
+    throw Error(fmt::format("{}: {}", file.name(), repetition_of(*key)));
   }
-  return json_object_of(read_whole(file, kAuditRecordFile), file.name());
+  return value;
 }
 
 JsonValue read_json_object(const StorePath& file) {
@@ -109,7 +130,7 @@ OpenedFile Evidence::open_artifact(const std::string& path) const {
 }
 
 JsonValue Evidence::json(const std::string& path) const {
-  return read_json_object(open_artifact(path));
+  return read_published_object(open_artifact(path));
 }
 
 std::string Evidence::text(const std::string& path, std::size_t most_bytes) const {

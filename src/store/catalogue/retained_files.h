@@ -21,6 +21,12 @@ namespace aggregate_power {
 JsonValue read_json_object(const OpenedFile& file);
 JsonValue read_json_object(const StorePath& file);
 JsonValue json_object_of(std::string_view text, const std::string& name);
+// Throws Error if a JSON text has more than two million values. `name` is for the message.
+void check_json_values(std::string_view text, const std::string& name);
+// What is wrong with a text that has a key twice.
+std::string repetition_of(const std::string& key);
+// The same as read_json_object(), for what is published: no key may occur twice.
+JsonValue read_published_object(const OpenedFile& file);
 
 // Whether a path names something below the folder that it is relative to: it has components, and
 // none of them is empty, "." or "..".

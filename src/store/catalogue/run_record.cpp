@@ -175,8 +175,8 @@ bool has_numbers_of(const JsonValue& record, const StorePath& aggregate) {
 
 }  // namespace
 
-std::optional<StorePath> place_on_disk(const std::string& path) {
-  return below(disk_root(disk_tree()), absolute(path));
+std::optional<StorePath> place_on_disk(const std::string& path, std::shared_ptr<const Tree> tree) {
+  return below(disk_root(std::move(tree)), absolute(path));
 }
 
 std::optional<StorePath> place_in_store(const std::string& path, const StoreAccess& access) {

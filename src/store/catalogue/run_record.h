@@ -1,6 +1,7 @@
 // The audit record of one run, and the files that it names.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -13,7 +14,8 @@ namespace aggregate_power {
 // A place on disk, from its path; names are shown relative to the current folder where they are
 // below it. An archive on the way counts as a folder. Nullopt: there is nothing. May throw
 // FileError.
-std::optional<StorePath> place_on_disk(const std::string& path);
+std::optional<StorePath> place_on_disk(const std::string& path,
+                                       std::shared_ptr<const Tree> tree = disk_tree());
 // The same for a place whose surroundings are a store: a folder or an archive is a store itself,
 // and the store of any other file is the folder in the current one that leads to it ("a" of
 // "a/b/c.json"), or its own folder if it is elsewhere. What the place leads to is looked for in

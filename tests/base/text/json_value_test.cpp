@@ -4,7 +4,9 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -56,6 +58,21 @@ TEST(ParseJson, KeepsTheFirstPlaceAndTheLastValueOfARepeatedKey) {
 }
 
 // However many members an object has.
+TEST(RepeatedJsonKey, IsTheFirstOne) {
+  for (const auto& [text, key] : std::vector<std::pair<std::string, std::optional<std::string>>>{
+           {R"({})", std::nullopt},
+           {R"([1, "a", {"a": 1}, {"a": 2}])", std::nullopt},
+           {R"({"a": {"a": {"a": 1}}, "b": "a", "A": "\"a\": 1"})", std::nullopt},
+           {R"({"a": 1, "a": 1})", "a"},
+           {R"({"a": 1, "b": 2, "\u0061": 3, "b": 4})", "a"},
+           {R"({"x": {"y": [0, {"z": 1}, {"z": 1, "z": 2}]}, "x": 1})", "x.y.z"},
+           {R"([[{"k": 1, "k": {"k": 1, "k": 2}}]])", "k"},
+           {R"({"": 1, "": 2, "a": 1, "a": 2})", ""},
+       }) {
+    EXPECT_EQ(repeated_json_key(text), key) << text;
+  }
+}
+
 TEST(ParseJson, FindsRepeatedKeysAmongMany) {
   for (const std::size_t count : {2, 16, 17, 500}) {
     std::string members;
