@@ -419,13 +419,13 @@ def test_a_key_that_occurs_twice_is_tampered(_):
                     continue
                 twice(path, key, first)
                 faults = made.verdicts()
-                wanted = ("tampered", f"'{where}' occurs twice, and programs differ in which of the two counts")
-                assert wanted in [(fault["verdict"], fault["what"]) for fault in faults], f"{name}: {key}: {faults}"
+                end = f"{where}' occurs twice, and programs differ in which of the two counts"
+                assert any(fault["verdict"] == "tampered" and fault["what"].endswith(end) for fault in faults), f"{name}: {key}: {faults}"
                 path.write_text(text)
             # The last one forged.
             text = aggregate.read_text()
-            aggregate.write_text(text.rstrip()[:-1].rstrip() + ', "power_valid": 1}')
-            assert "'power_valid' occurs twice" in made.verify(status=1)
+            aggregate.write_text(text.rstrip()[:-1].rstrip() + ', "avg_power_w": 1.0}')
+            assert "'avg_power_w'" in made.verify(status=1)
             aggregate.write_text(text)
             made.verify()
 
