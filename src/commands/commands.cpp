@@ -119,7 +119,7 @@ constexpr CommandRow kRows[] = {
      windows_command},
 };
 
-std::vector<std::string> words_of(std::string_view text) {
+std::vector<std::string> option_names(std::string_view text) {
   std::vector<std::string> words;
   std::istringstream stream{std::string(text)};
   for (std::string word; stream >> word;) words.push_back(word);
@@ -145,7 +145,7 @@ Command make_command(const CommandRow& row) {
   Command command = row.make();
   command.name = fmt::format("aggregate-power {}", row.name);
   command.sentence = row.sentence;
-  command.common = words_of(row.common);
+  command.common = option_names(row.common);
   if (command.forms.empty()) command.forms = {std::string(row.usage)};
   std::vector<std::string> lines;
   for (const std::string& form : command.forms) {

@@ -45,7 +45,7 @@ struct Section {
   std::size_t found = 0;  // how often it has the words; many times more if its heading has them
 };
 
-std::string text_of(const Block& block) {
+std::string searched_text(const Block& block) {
   if (const auto* heading = std::get_if<Heading>(&block)) return heading->text;
   if (const auto* paragraph = std::get_if<Paragraph>(&block)) return paragraph->text;
   if (const auto* item = std::get_if<ListItem>(&block)) return item->text;
@@ -84,7 +84,8 @@ std::vector<Section> sections_with(std::string_view words) {
   std::vector<Section> found;
   for (const HelpPage& page : help_pages()) {
     for (Section& section : sections_of(page)) {
-      for (const Block& block : section.blocks) section.found += count_of(text_of(block), wanted);
+      for (const Block& block : section.blocks)
+        section.found += count_of(searched_text(block), wanted);
       section.found += kOfHeading * count_of(section.heading, wanted);
       if (section.found > 0) found.push_back(std::move(section));
     }
@@ -99,7 +100,8 @@ std::vector<Block> blocks_with(const Section& section, std::string_view wanted) 
   std::vector<Block> found;
   for (const Block& block : section.blocks) {
     if (found.size() == kMost) break;
-    if (std::holds_alternative<Heading>(block) || count_of(text_of(block), wanted) == 0) continue;
+    if (std::holds_alternative<Heading>(block) || count_of(searched_text(block), wanted) == 0)
+      continue;
     found.push_back(block);
     if (auto* const table = std::get_if<Table>(&found.back())) {
       std::erase_if(table->rows, [&](const std::vector<std::string>& row) {

@@ -13,7 +13,7 @@
 #include "commands/shared_options.h"
 #include "loads/selection.h"
 #include "runs/measure.h"
-#include "runs/run_files.h"
+#include "runs/named_files.h"
 
 namespace aggregate_power {
 namespace {
@@ -33,7 +33,7 @@ void settle_measure(RunSpec& request, const Options& options) {
   settle_given_load(options, request.given);
   settle_request_options(options, request);
   const GivenLoad& given = request.given;
-  find_result(request);
+  runs::find_result(request);
   const bool is_csv = request.bench_result.find(".csv") != std::string::npos;
   if (is_csv && given.start_unix_s && (given.end_unix_s || given.duration_s)) {
     request.telemetry.insert(request.telemetry.begin(), std::exchange(request.bench_result, {}));

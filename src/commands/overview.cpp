@@ -38,7 +38,7 @@ std::string overview() {
     std::string_view before = heading;
     for (const CommandRow& row : command_rows()) {
       if (row.group != group) continue;
-      text += fmt::format("{:<9} {:<11} {}\n", before, row.name, row.summary);
+      text += fmt::format("{:9} {:11} {}\n", before, row.name, row.summary);
       before = "";
     }
   }

@@ -19,8 +19,8 @@
 #include "commands/terminal.h"
 #include "drawing/svg.h"
 #include "drawing/terminal_picture.h"
+#include "runs/named_files.h"
 #include "runs/plot.h"
-#include "runs/run_files.h"
 
 namespace aggregate_power {
 namespace {
@@ -119,7 +119,7 @@ void settle_format(PlotOptions& plot) {
 void settle_plot(PlotOptions& plot, const Options& options) {
   RunSpec& request = plot.request;
   settle_format(plot);
-  find_result(request);
+  runs::find_result(request);
   settle_given_load(options, request.given);
   if (request.bench_result.empty() && request.given.has_window() &&
       !(request.given.start_unix_s && request.given.end_unix_s) && !request.given.duration_s) {

@@ -174,7 +174,7 @@ struct Pairs {
   double highest_w = 0;
 };
 
-// Nullopt: too few, or clearly apart.
+// Returns nullopt if they are too few, or clearly apart.
 std::optional<Pairs> close_pairs(std::span<const Sample> few, std::span<const Sample> many) {
   const double most_s = 0.5 * mean_interval_s(few);
   Pairs pairs;

@@ -106,7 +106,7 @@ class SingleSeries {
   // The same for the samples of one device. One that is polled faster than its stamps tell apart
   // has several readings at a time, and a load may repeat itself: both are no doubt.
   std::string doubt_of_device() const;
-  // The same where the rows are those of several GPUs whose power is alike, or of one that is asked
+  // The same where the rows may be of several GPUs whose power is alike, or of one that is asked
   // several times at once.
   std::string possible_doubt_of_device() const;
 

@@ -33,8 +33,8 @@ std::string device_name(std::string_view device) {
   return lower_ascii(strip(device.substr(device.rfind('/') + 1)));
 }
 
-// A sensor of the machine among the GPUs, or of another part of it: the driver of an MI350 shows the
-// power of the system on node 0.
+// A sensor of the machine among the GPUs, or of another part of it: the driver of an MI350 shows
+// the power of the system on node 0.
 bool is_machine_name(std::string_view device) {
   static const Pattern pattern =
       "(current|total|whole|apu)?[ ._-]*"
@@ -196,8 +196,8 @@ std::vector<std::vector<std::size_t>> groups_of(std::span<const DeviceSeries> de
   return groups;
 }
 
-std::string text_of(std::span<const DeviceSeries> devices, const std::vector<std::string>& what,
-                    const std::vector<bool>& is_total) {
+std::string total_text(std::span<const DeviceSeries> devices, const std::vector<std::string>& what,
+                       const std::vector<bool>& is_total) {
   std::vector<std::string> kept;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     if (!is_total[i]) kept.push_back(devices[i].device);
@@ -234,7 +234,7 @@ std::string total_text(std::span<const DeviceSeries> devices) {
                                  printable(devices[group[own]].device), share, group.size() - 1));
     }
   }
-  return what.empty() ? std::string() : text_of(devices, what, is_total);
+  return what.empty() ? std::string() : total_text(devices, what, is_total);
 }
 
 }  // namespace aggregate_power::energy

@@ -91,7 +91,7 @@ std::string local_id(const GpuKey& key) {
 }
 
 // "node-1.cluster.local" is "node-1".
-std::string host_of(const GpuKey& key) {
+std::string host_named_by(const GpuKey& key) {
   const std::string host = lower_ascii(key.host.empty() ? key.place : key.host);
   return is_ascii_digits(host.substr(0, host.find('.'))) ? host : host.substr(0, host.find('.'));
 }
@@ -301,15 +301,15 @@ std::vector<std::string> comparable_names(const GpuKey& key) {
 }
 
 bool are_of_two_hosts(const GpuKey& a, const GpuKey& b) {
-  const std::string host_a = host_of(a);
-  const std::string host_b = host_of(b);
+  const std::string host_a = host_named_by(a);
+  const std::string host_b = host_named_by(b);
   return !host_a.empty() && !host_b.empty() && host_a != host_b;
 }
 
 SameGpu same_gpu(const GpuKey& a, const GpuKey& b) {
   const auto same = [](bool is_same) { return is_same ? SameGpu::yes : SameGpu::no; };
   if (!a.uuid.empty() && !b.uuid.empty()) return same(is_one_uuid(a.uuid, b.uuid));
-  const bool know_hosts = !host_of(a).empty() && !host_of(b).empty();
+  const bool know_hosts = !host_named_by(a).empty() && !host_named_by(b).empty();
   if (are_of_two_hosts(a, b)) return SameGpu::no;
   const bool know_pci = !a.pci.empty() && !b.pci.empty();
   const bool know_index = !a.index.empty() && !b.index.empty();

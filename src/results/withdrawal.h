@@ -28,7 +28,7 @@ bool is_withdrawn(std::string_view record);
 // lines on one. NaN, which is not JSON, is left out.
 std::vector<JsonEdit> members_of_ours(std::string_view aggregate);
 
-// Their text, as in {"power_valid":1}.
+// Their text, as in {"avg_power_w":1}.
 std::string members_text(const std::vector<JsonEdit>& members);
 
 // Whether they only say that the run has no valid power, or nothing.

@@ -204,8 +204,9 @@ CheckupItem check_refresh(const Seen& seen, double period_s) {
 
 CheckupItem check_averaging(const Seen& seen, const CheckupRequest& request) {
   if (seen.sensors.size() != 1) {
-    return {"averaging", advice, "the sensor's window is unknown",
-            "record the GPUs' name and power.draw.average, too, or name the model with --gpu-model"};
+    return {
+        "averaging", advice, "the sensor's window is unknown",
+        "record the GPUs' name and power.draw.average, too, or name the model with --gpu-model"};
   }
   const SensorModel* const model = seen.sensors.data();
   const std::string found = fmt::format("a reading is a mean over {:g} s", model->window_s);

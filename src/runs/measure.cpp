@@ -29,10 +29,10 @@
 #include "runs/evaluate.h"
 #include "runs/extras.h"
 #include "runs/facility_run.h"
+#include "runs/named_files.h"
 #include "runs/option_codec.h"
 #include "runs/repeated_recordings.h"
 #include "runs/request_run.h"
-#include "runs/run_files.h"
 #include "runs/sensor_readings.h"
 #include "runs/window.h"
 
@@ -296,7 +296,7 @@ void add_missing_file(const std::string& path, const std::string& otherwise,
 
 MeasureReport measure_run(const RunSpec& request) {
   MeasureReport report;
-  std::vector<RunSpec> specs = runs_in_folders(request);
+  std::vector<RunSpec> specs = runs::runs_in_folders(request);
   if (specs.size() > 1 && (!request.out.empty() || request.given != GivenLoad())) {
     throw Error(fmt::format(
         "--out, --start, --end, --duration and the counts are of one run, and there are {}",
@@ -304,7 +304,7 @@ MeasureReport measure_run(const RunSpec& request) {
   }
   std::vector<RunReport> runs;
   for (RunSpec& spec : specs) {
-    spec.telemetry = recordings_near(spec);
+    spec.telemetry = runs::recordings_near(spec);
     try {
       for (RunReport& run : measured_runs(spec, specs.size() > 1, report)) {
         if (lacks_recording(run)) {

@@ -19,8 +19,8 @@
 #include "recorders/side_files.h"
 #include "runs/evaluate.h"
 #include "runs/extras.h"
+#include "runs/named_files.h"
 #include "runs/repeated_recordings.h"
-#include "runs/run_files.h"
 #include "runs/window.h"
 
 namespace aggregate_power {
@@ -328,7 +328,7 @@ void plot_whole(const RunSpec& request, const std::vector<std::string>& paths, P
 }  // namespace
 
 PlottedRun plotted_run(const RunSpec& request) {
-  const std::vector<std::string> paths = recordings_near(request);
+  const std::vector<std::string> paths = runs::recordings_near(request);
   check_plot_output(request, paths);
   refuse_repeated_recordings(paths);
   PlottedRun run;

@@ -108,7 +108,7 @@ double mean_in(std::span<const Sample> samples, Window window) {
 }
 
 // Whether two GPUs may have drawn the same: one that two recorders measure did.
-bool are_alike(const GpuOfFile& a, const GpuOfFile& b) {
+bool are_of_one_form(const GpuOfFile& a, const GpuOfFile& b) {
   std::optional<double> a_w = a.mean_w;
   std::optional<double> b_w = b.mean_w;
   if (!a.samples.empty() && !b.samples.empty()) {
@@ -138,7 +138,7 @@ Repeat repeat_of(const Recorded& a, const Recorded& b, bool are_files_apart) {
   if (!is_comparable && are_of_two_hosts(a.gpu->key, b.gpu->key)) return Repeat::none;
   const bool is_one_boot = !a.file->boot.empty() && a.file->boot == b.file->boot;
   if (is_comparable && is_one_boot) return Repeat::sure;
-  const bool is_alike = are_alike(*a.gpu, *b.gpu);
+  const bool is_alike = are_of_one_form(*a.gpu, *b.gpu);
   if (is_comparable && are_recorded_alike(a, b)) return is_alike ? Repeat::possible : Repeat::none;
   return is_alike ? Repeat::unclear : is_comparable ? Repeat::possible : Repeat::none;
 }

@@ -23,8 +23,8 @@ GpuModel gpu_model(const SensorReadings& recording, const std::string& given,
                       printable(given), printable(named));
     }
     if (!can_measure(sensor, given)) {
-      model.contradiction = fmt::format("--gpu-model: '{}' is no GPU that {} can read", printable(given),
-                                        printable(sensor.collector));
+      model.contradiction = fmt::format("--gpu-model: '{}' is no GPU that {} can read",
+                                        printable(given), printable(sensor.collector));
     }
   }
   if (recording.models.size() == 1) {

@@ -645,7 +645,7 @@ TEST(SeriesCheck, RefusesOnePowerWhileTheClockChanges) {
   EXPECT_TRUE(series_reasons(std::vector{device}, {}).empty());
 }
 
-// Two GPUs that work and rest together each 3 s, one of which hangs for 30 s.
+// Two GPUs that work and rest together each 3 s; one hangs for 30 s.
 TEST(SeriesCheck, RefusesASensorThatLeavesItsCompany) {
   for (const double watts : {480.0, 100.0}) {
     Series hangs;

@@ -7,7 +7,7 @@
 
 #include "runs/run_options.h"
 
-namespace aggregate_power {
+namespace aggregate_power::runs {
 
 // Whether a file is the result of a load generator. False if it cannot be read.
 bool is_result_file(const std::string& path);
@@ -26,4 +26,4 @@ std::vector<std::string> recordings_near(const RunSpec& run);
 // several results.
 std::vector<RunSpec> runs_in_folders(const RunSpec& run);
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::runs

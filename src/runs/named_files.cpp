@@ -1,5 +1,5 @@
 // Looks into files that the caller has named, and into those beside them.
-#include "runs/run_files.h"
+#include "runs/named_files.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -20,7 +20,7 @@
 #include "recorders/side_files.h"
 #include "runs/run_kinds.h"
 
-namespace aggregate_power {
+namespace aggregate_power::runs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -183,4 +183,4 @@ std::vector<RunSpec> runs_in_folders(const RunSpec& run) {
   return runs.empty() ? std::vector{run} : runs;
 }
 
-}  // namespace aggregate_power
+}  // namespace aggregate_power::runs
