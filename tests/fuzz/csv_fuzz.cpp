@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/text/csv.h"
@@ -52,6 +53,16 @@ Choices choices_of(const std::uint8_t* data, std::size_t text_size) {
   return choices;
 }
 
+// The reader of a stream joins lists without quotes where a row has more cells than the header.
+CsvTextRow with_lists_joined(CsvTextRow row, std::size_t header_cells) {
+  constexpr std::size_t kMostListCells = 4096;
+  const std::size_t cells = row.cells.size();
+  if (cells <= header_cells || cells > header_cells + kMostListCells) return row;
+  std::vector<std::string> joined = row.cells;
+  if (join_lists(joined, header_cells)) row.cells = std::move(joined);
+  return row;
+}
+
 void require_same_row(const CsvRow& row, const CsvTextRow& whole, const Choices& choices) {
   for (std::size_t i = 0; i < choices.columns.size(); ++i) {
     const std::size_t column = choices.columns[i];
@@ -87,7 +98,7 @@ void compare_readers(const std::string& text, const Choices& choices) {
       if (batch.empty()) break;
       for (const CsvRow& row : batch) {
         require(count < rows.size());
-        require_same_row(row, rows[count++], choices);
+        require_same_row(row, with_lists_joined(rows[count++], choices.header_cells), choices);
       }
     }
     require(!is_faulty);
