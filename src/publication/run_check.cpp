@@ -11,11 +11,9 @@
 
 #include "aggregate_power/error.h"
 #include "aggregate_power/metric.h"
-#include "base/files/byte_source.h"
 #include "base/files/hash.h"
 #include "base/files/path.h"
 #include "base/files/whole_file.h"
-#include "base/text/json.h"
 #include "energy/metrics.h"
 #include "loads/aiperf.h"
 #include "publication/compare_lines.h"
@@ -137,7 +135,6 @@ class RunCheck {
     }
     if (names_files) check_inputs();
     if (aggregate_text_.empty() || !is_aggregate_good()) return;
-    check_members_once();
     if (record_.content.at("retracted").is_object()) return check_retracted();
     if (names_files && is_intact_) compare_recomputed();
     if (!is_aggregate_compared_) compare_with_record();
@@ -158,21 +155,6 @@ class RunCheck {
       if (!says("aggregate_result_unwritable")) fault(kTampered, aggregate_->display, error.what());
       return false;
     }
-  }
-
-  // Some readers take the first value of a key that occurs twice, others the last.
-  void check_members_once() {
-    std::map<std::string, std::string> seen;
-    MemorySource source(aggregate_text_);
-    scan_json(source, [&](const JsonMember& member) {
-      if (!is_our_key(std::string(member.key))) return;
-      std::string value =
-          aggregate_text_.substr(member.value_begin, member.value_end - member.value_begin);
-      const auto [first, is_new] = seen.try_emplace(std::string(member.key), value);
-      if (is_new || first->second == value) return;
-      fault(kTampered, aggregate_->display, fmt::format("'{}', which it has twice", member.key),
-            first->second, value);
-    });
   }
 
   std::string aggregate_name() const {

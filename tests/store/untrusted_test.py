@@ -769,7 +769,7 @@ def test_a_key_that_is_there_twice_is_not_verified(folder):
     assert good.count(key) == 1, good
     path.write_text(good.replace(key, f'{key} 1.0,\n  {key}'))
     status, said = program(folder, "verify", "store")
-    assert status == 1 and "'avg_power_w', which it has twice" in said, said
+    assert status == 1 and "'avg_power_w' occurs twice" in said, said
 
 
 if __name__ == "__main__":
