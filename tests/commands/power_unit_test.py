@@ -146,6 +146,7 @@ def is_refused(folder, detail, record="power_validation_run.json"):
 
 
 def test_milliwatts_that_nothing_says(folder):
+    folder.write("agg_run.json", '{"tp": 2}')
     """The Zeus monitor's 32349.6 mW, read as watts."""
     folder.write("gpu_metrics.csv", csv("32349.6", "400"))
     detail = "GPU 0: a mean of 32349.6 W; milliwatts? pass --power-unit mW"
