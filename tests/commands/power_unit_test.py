@@ -146,7 +146,6 @@ def is_refused(folder, detail, record="power_validation_run.json"):
 
 
 def test_milliwatts_that_nothing_says(folder):
-    folder.write("agg_run.json", '{"tp": 2}')
     """The Zeus monitor's 32349.6 mW, read as watts."""
     folder.write("gpu_metrics.csv", csv("32349.6", "400"))
     detail = "GPU 0: a mean of 32349.6 W; milliwatts? pass --power-unit mW"
@@ -155,6 +154,7 @@ def test_milliwatts_that_nothing_says(folder):
     same(1, folder.run("--require-power").status)
     assert "implausible_power: no GPU draws that: state the unit of bare numbers" in folder.err, folder.err
     folder.write("gpu_metrics.csv", csv("32349.6", "32349.6"))
+    folder.write("agg_run.json", '{"tp": 2}')
     folder.run("--power-unit", "mW")
     same((32.35, ""), (folder.watts, folder.err))
 
