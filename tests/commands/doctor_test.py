@@ -115,10 +115,10 @@ def interval_of(folder, *words):
 
 
 def test_the_expected_interval_is_near_the_measured_one(folder):
-    """Two GPUs at 100 W, and for 120 s at 500 W, a wave of 15 W, and noise: what the run then gets."""
+    """Two GPUs at 100 W, and for 120 s at 420 W, a wave of 15 W, and noise: what the run then gets."""
     noise = random.Random(7)
     def watts(gpu, t, deviation):
-        load = 500 + 15 * math.sin(t * 0.86 + gpu) if 40 <= t < 160 else 100
+        load = 420 + 15 * math.sin(t * 0.86 + gpu) if 40 <= t < 160 else 100
         return load + noise.gauss(0, deviation)
     for model, power, period, deviation in (
             ("A100-SXM4-80GB", "power.draw [W]", 1, 0), ("A100-SXM4-80GB", "power.draw [W]", 1, 40),

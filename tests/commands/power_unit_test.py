@@ -154,6 +154,7 @@ def test_milliwatts_that_nothing_says(folder):
     same(1, folder.run("--require-power").status)
     assert "implausible_power: no GPU draws that: state the unit of bare numbers" in folder.err, folder.err
     folder.write("gpu_metrics.csv", csv("32349.6", "32349.6"))
+    folder.write("agg_run.json", '{"tp": 2}')
     folder.run("--power-unit", "mW")
     same((32.35, ""), (folder.watts, folder.err))
 
