@@ -20,9 +20,11 @@
 #include "commands/commands.h"
 #include "commands/completion.h"
 #include "commands/help_pages.h"
+#include "commands/help_text.h"
 #include "commands/manual.h"
 #include "commands/output.h"
 #include "commands/overview.h"
+#include "commands/terminal.h"
 
 namespace {
 
@@ -75,6 +77,11 @@ int run(const std::vector<std::string>& words) {
   }
   if (words.size() == 1 && (words[0] == "-h" || words[0] == "--help")) {
     print(stdout, overview());
+    // The whole of what scripts have asked for ever since: the options of patch.
+    const Command patch = make_command(*find_command("patch"));
+    if (words[0] == "--help") {
+      print(stdout, "\n" + help_with_all_options(patch, text_width()));
+    }
     return 0;
   }
   if (const auto text = generated(words)) {

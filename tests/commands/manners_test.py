@@ -207,8 +207,9 @@ def overview(folder):
     """Nothing, -h and help print one screen; each command has a line, and fewer options than it has."""
     status, text, _ = run()
     same("without a word", (2, True), (status, text.count("\n") <= 30))
-    for words in (["-h"], ["--help"], ["help"]):
+    for words in (["-h"], ["help"]):
         same(" ".join(words), (0, text, ""), run(*words))
+    same("--help, with the options of patch", text + "\n" + run("patch", "--help-all")[1], run("--help")[1])
     for name in COMMANDS:
         same(f"a line for {name}", 1, len(re.findall(rf"(?m)^.{{10}}{name} +[a-zA-Z]", text)))
         short, whole = (run(name, option)[1] for option in ("--help", "--help-all"))
