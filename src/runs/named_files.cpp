@@ -177,7 +177,7 @@ std::vector<RunSpec> runs_in_folders(const RunSpec& run) {
   std::vector<RunSpec> runs;
   for (const std::string& path : named) {
     std::error_code ignored;
-    if (!fs::is_directory(path, ignored)) continue;
+    if (!fs::is_directory(path, ignored)) return {run};
     std::ranges::move(runs_in_folder(run, path), std::back_inserter(runs));
   }
   return runs.empty() ? std::vector{run} : runs;

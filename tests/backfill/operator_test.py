@@ -259,7 +259,7 @@ def no_store_is_listed(root, checks):
     row = ("  benchmark_result_missing           1  only files near the run were considered: keep them "
            "there, or give --runs the run's name instead of its path\n    d\n")
     checks.add("and the summary says so", [] if row in joined(done.stderr.decode()) else [done.stderr])
-    opened = {line.split()[2] for line in log.read_text().splitlines()
+    opened = {line.split()[2].rstrip("/") for line in log.read_text().splitlines()
               if line.split()[1] == "opendir"}
     same(checks, "folders that are listed", {f"{store}/deep/power_audit_b"}, opened)
     log.write_text("")

@@ -181,7 +181,7 @@ def test_three_kilowatts_are_the_limit(folder):
     same(3000.0, folder.run(gpus=()).watts, folder.err)
     assert "implausible_watts: a mean of 3000 W per GPU" in folder.err, folder.err
     folder.write("gpu_metrics.csv", csv("3000.5"))
-    is_refused(folder.run(), "GPU 0: a mean of 3000.5 W; milliwatts? pass --power-unit mW")
+    is_refused(folder.run(), "GPU 0: a mean of 3000.5 W; milliwatts? pass --power-unit mW if the GPU draws as little as 3 W")
     folder.write("gpu_metrics.csv", csv("0.5"))
     same(0.5, folder.run().watts, folder.err)
     assert "implausible_watts: a mean of 0.5 W per GPU" in folder.err, folder.err

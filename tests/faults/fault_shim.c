@@ -65,6 +65,12 @@ static void path_behind(int fd, char into[PATH_MAX]) {
 }
 
 static void full_path(int folder, const char* path, char into[PATH_MAX]) {
+  int fd = -1;  // of a folder that is held open: "/proc/self/fd/7/name"
+  int end = 0;
+  if (path != NULL && sscanf(path, "/proc/self/fd/%d%n", &fd, &end) == 1 && path[end] == '/') {
+    folder = fd;
+    path += end + 1;
+  }
   if (path == NULL || path[0] == '\0') {
     path_behind(folder, into);
   } else if (path[0] == '/') {

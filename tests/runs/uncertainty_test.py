@@ -459,7 +459,9 @@ def test_faulty_readings(folder):
     assert abs(found["per_gpu"]["0"]["energy_j"]["published"] - 29500) < 60
     assert "published_biased" in codes(found)
     folder.csv(header, lambda i, g: 501 if g == 1 and 30 <= i < 50 else 500 + wobble(i), more=name)
-    same(["1"], next(v for v in folder.uncertainty()["verdicts"] if v["code"] == "stuck_sensor")["gpus"])
+    same(["stuck_sensor"], folder.record("--uncertainty")["reasons"])
+    found = folder.uncertainty("--accept", "stuck_sensor")
+    same(["1"], next(v for v in found["verdicts"] if v["code"] == "stuck_sensor")["gpus"])
     # A counter that was reset.
     folder.csv(header + ", energy_mj", lambda i, g: 500 + wobble(i),
                columns=lambda i, g: f"{name}, {500_000 * (i if i < 40 else i - 39)}")

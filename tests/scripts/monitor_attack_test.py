@@ -341,7 +341,7 @@ def pipes_at_its_names(yard):
             other.kill()
             other.wait()
         for path in yard.dir.iterdir():
-            path.unlink()
+            path.unlink(missing_ok=True)
 
 
 def links_to_a_pipe(yard):
@@ -359,7 +359,7 @@ def links_to_a_pipe(yard):
                 other.kill()
                 other.wait()
             for path in yard.dir.iterdir():
-                path.unlink()
+                path.unlink(missing_ok=True)
         try:
             got = os.read(reader, 4096)
         except BlockingIOError:

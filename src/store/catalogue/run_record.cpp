@@ -11,6 +11,7 @@
 #include "base/files/file.h"
 #include "base/files/hash.h"
 #include "base/files/path.h"
+#include "results/record.h"
 #include "store/catalogue/retained_files.h"
 
 namespace aggregate_power {
@@ -163,6 +164,7 @@ std::vector<std::string> usual_aggregates(const StorePath& record) {
 bool has_numbers_of(const JsonValue& record, const StorePath& aggregate) {
   try {
     const JsonValue members = read_json_object(aggregate);
+    if (members.find(kPowerValid) == nullptr && members.find("avg_power_w") == nullptr) return false;
     return std::ranges::none_of(members.members, [&](const JsonValue::Member& member) {
       const auto& [key, value] = member;
       return value.is_finite_number() &&
