@@ -18,7 +18,9 @@ using fuzz::require;
 void read_window_list(std::string_view text, bool any_clock) {
   std::vector<NamedWindow> named;
   try {
-    named = read_windows(text, "w", {{1777118400, 1777118500}, Zone::fixed(0), any_clock});
+    named = read_windows(
+        text, "w",
+        {.recorded = {1777118400, 1777118500}, .zone = Zone::fixed(0), .any_clock = any_clock});
   } catch (const Error&) {
     return;
   }

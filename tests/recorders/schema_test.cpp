@@ -1027,10 +1027,11 @@ TEST(ChooseColumns, PrefersTheAveragedMetricOfALongTable) {
   EXPECT_EQ(metric("GPU_UTIL,BOARD_POWER_RAW_WATTS"), "DCGM_FI_DEV_BOARD_POWER_RAW_WATTS");
 }
 
-TEST(IsHeader, TellsHeadersFromOtherLines) {
+TEST(HeaderKindOf, TellsHeadersFromOtherLines) {
   const auto check = [](const std::string& text, bool strict) {
     const auto table = cells_of(text);
-    return is_header(table.at(0), Rows(table).subspan(1), is_absolute_time, strict);
+    const HeaderKind kind = header_kind(table.at(0), Rows(table).subspan(1), is_absolute_time);
+    return strict ? kind == HeaderKind::of_schema : kind != HeaderKind::none;
   };
   const std::string row = "\n1700000000,0,5\n";
   EXPECT_TRUE(check("timestamp,gpu,socket_power" + row, true));
