@@ -537,7 +537,7 @@ void warn_of_other_gpus(const Header& header, const Name& chosen, Columns& colum
   }
   if (others.empty()) return;
   columns.warnings.push_back(
-      fmt::format("one_of_several_gpus: '{}' is of one GPU, and {} are not counted",
+      fmt::format("one_of_several_gpus: '{}' is of one GPU, and others are not counted: {}",
                   printable(chosen.full), quoted_list(others)));
 }
 

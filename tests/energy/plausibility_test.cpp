@@ -48,7 +48,7 @@ TEST(Plausibility, RefusesWhatNoGpuDraws) {
   };
   EXPECT_EQ(text({.mean_w = 700, .samples = 60}), "");
   EXPECT_EQ(text({.mean_w = 5000, .samples = 60}),
-            "a mean of 5000 W; milliwatts? pass --power-unit mW");
+            "a mean of 5000 W; milliwatts? pass --power-unit mW if the GPU draws as little as 5 W");
   EXPECT_EQ(text({.mean_w = 700, .samples = 60, .absurd_samples = 1, .highest = {0, 9000}}),
             "9000 W at 0.000 (1970-01-01T00:00:00.000Z), and 1 of 60 readings are above 3000 W, "
             "which no GPU draws: the sensor or its recorder was at fault");
@@ -92,7 +92,7 @@ TEST(Plausibility, RefusesHardlyAnyPowerOfACardThatWorked) {
 TEST(Plausibility, TellsASpikeFromAUnit) {
   EXPECT_EQ(impossible_window_text(300, 700, Size::watt, 3000), "");
   EXPECT_EQ(impossible_window_text(5000, 6000, Size::watt, 3000),
-            "a mean of 5000 W; milliwatts? pass --power-unit mW");
+            "a mean of 5000 W; milliwatts? pass --power-unit mW if the GPU draws as little as 5 W");
   const char* const spike =
       "a reading of 99999 W, which no GPU draws: the sensor or its recorder was at fault, or watts "
       "are not its unit (--power-unit)";

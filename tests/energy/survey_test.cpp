@@ -140,7 +140,7 @@ TEST(Surveyor, WarnsOfWattsNoGpuDraws) {
 TEST(Surveyor, WarnsOfWattsNoGpuCanDraw) {
   EXPECT_EQ(survey_of(once_a_second({4939, 5000})).warnings(Names{"0"}),
             Lines{"implausible_power: device 0 has a mean of 4969.5 W; milliwatts? pass "
-                  "--power-unit mW"});
+                  "--power-unit mW if the GPU draws as little as 4.97 W"});
   EXPECT_EQ(survey_of(once_a_second({300, 3500})).warnings(Names{"0"}),
             Lines{"implausible_power: device 0 has a reading of 3500 W, which no GPU draws: the "
                   "sensor or its recorder was at fault, or watts are not its unit (--power-unit)"});
@@ -168,7 +168,7 @@ TEST(Surveyor, WarnsDeviceByDevice) {
   EXPECT_EQ(survey_of(readings).warnings(Names{"7", "2"}),
             (Lines{"only_zeros: device 2 reads 0 W in each of its 2 samples",
                    "implausible_power: device 7 has a mean of 4000.5 W; milliwatts? pass "
-                   "--power-unit mW"}));
+                   "--power-unit mW if the GPU draws as little as 4 W"}));
 }
 
 }  // namespace survey_test

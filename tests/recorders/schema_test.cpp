@@ -910,7 +910,10 @@ TEST(ChooseColumns, ReadsANamedColumnOfMany) {
   const Columns named = choose(text, {"", "gpu1_power", ""});
   EXPECT_EQ(name_of(named.power), "gpu1_power");
   EXPECT_EQ(named.reasons.codes(), Codes{kNoDevice});
-  EXPECT_EQ(named.warnings, Codes{}) << "the choice was made";
+  EXPECT_EQ(
+      named.warnings,
+      Codes{
+          "one_of_several_gpus: 'gpu1_power' is of one GPU, and others are not counted: 'gpu0_power'"});
 }
 
 TEST(ChooseColumns, WarnsOfARepeatedName) {

@@ -329,7 +329,7 @@ TEST(Inspect, WarnsOfWhatIsOdd) {
             Codes{"nul_bytes: 42 NUL bytes were dropped"});
   EXPECT_EQ(warnings("timestamp,gpu,power_w\n1777118400,0,5000\n"),
             Codes{"implausible_power: device 0 has a mean of 5000 W; milliwatts? pass "
-                  "--power-unit mW"});
+                  "--power-unit mW if the GPU draws as little as 5 W"});
   EXPECT_EQ(warnings("timestamp,gpu,my_power,your_power\n1777118400,0,5,6\n"),
             Codes{"several_power_columns: 'my_power' is read; 'your_power' would fit too; choose "
                   "with --power-column"});
