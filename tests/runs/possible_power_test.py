@@ -176,7 +176,7 @@ def test_one_column_of_several_gpus_names_the_others(folder):
         folder.write("gpu_metrics.csv", f"timestamp,{','.join(names)}\n" + "".join(f"{START + at},{load(at)},{load(at) + 50}\n" for at in TIMES))
         run = folder.measure("--power-column", names[0])
         same([], run["reasons"], run["details"])
-        assert any(f"one_of_several_gpus: '{names[0]}' is of one GPU, and '{names[1]}' are not counted" in text
+        assert any(f"one_of_several_gpus: '{names[0]}' is of one GPU, and others are not counted: '{names[1]}'" in text
                    for text in run["warnings"]), run["warnings"]
 
 

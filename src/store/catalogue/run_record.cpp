@@ -164,7 +164,8 @@ std::vector<std::string> usual_aggregates(const StorePath& record) {
 bool has_numbers_of(const JsonValue& record, const StorePath& aggregate) {
   try {
     const JsonValue members = read_json_object(aggregate);
-    if (members.find(kPowerValid) == nullptr && members.find("avg_power_w") == nullptr) return false;
+    if (members.find(kPowerValid) == nullptr && members.find("avg_power_w") == nullptr)
+      return false;
     return std::ranges::none_of(members.members, [&](const JsonValue::Member& member) {
       const auto& [key, value] = member;
       return value.is_finite_number() &&
