@@ -80,7 +80,8 @@ int run(const std::vector<std::string>& words) {
     // The whole of what scripts have asked for ever since: the options of patch.
     const Command patch = make_command(*find_command("patch"));
     if (words[0] == "--help") {
-      print(stdout, "\n" + help_with_all_options(patch, text_width()));
+      print(stdout, "\n");
+      print(stdout, help_with_all_options(patch, text_width()));
     }
     return 0;
   }

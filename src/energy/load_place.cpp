@@ -74,6 +74,9 @@ class LoadSearch {
   bool stays_up(const SeenLoad& load) const;
   bool shows_nothing(double step_w) const;
   bool begins_or_ends_idle(const SeenLoad& load) const;
+  bool has_step_at(double unix_s) const;
+  bool is_next(double offset_s) const;
+  bool is_level() const;
   void add(const SeenLoad& load, double offset_s, LoadElsewhere::Kind kind, double window_w,
            std::vector<LoadElsewhere>& to) const;
   std::optional<LoadElsewhere> against() const;
@@ -219,6 +222,46 @@ bool LoadSearch::shows_nothing(double step_w) const {
          !has_edge_at(window_.end_unix_s, -1, step_w);
 }
 
+// Whether a load of the window's length ends where the window begins, or the other way round: it is
+// a level of a sweep, or a warm-up, since no clock is off by just that length.
+bool LoadSearch::is_next(double offset_s) const {
+  return std::abs(std::abs(offset_s) - window_.duration_s()) <= outside_s_;
+}
+
+// Whether power steps up or down there, from one level to another.
+bool LoadSearch::has_step_at(double unix_s) const {
+  constexpr double kLeastOfPower = 0.1;
+  constexpr double kLeastOfAll = 0.05;  // of the recording's power
+  constexpr double kSlope = 0.25;       // of the step is the most that a level goes up or down by
+  constexpr double kHalf_s = kBesideLoad_s / 2;
+  const auto mean_w = [&](double from_s) { return cells_.mean_w({from_s, from_s + kHalf_s}); };
+  const auto first = mean_w(unix_s - outside_s_ - 2 * kHalf_s);
+  const auto second = mean_w(unix_s - outside_s_ - kHalf_s);
+  const auto third = mean_w(unix_s + outside_s_);
+  const auto fourth = mean_w(unix_s + outside_s_ + kHalf_s);
+  if (!first || !second || !third || !fourth) return false;
+  const double before_w = (*first + *second) / 2;
+  const double after_w = (*third + *fourth) / 2;
+  const double step_w = std::abs(after_w - before_w);
+  return step_w >= kLeastOfPower * std::max(before_w, after_w) &&
+         step_w >= kLeastOfAll * (highest_w_ - lowest_w_) &&
+         std::max(std::abs(*first - *second), std::abs(*third - *fourth)) <= kSlope * step_w;
+}
+
+// Whether power keeps to one level in the window.
+bool LoadSearch::is_level() const {
+  constexpr int kParts = 12;
+  constexpr double kMostOff = 0.15;  // of its mean
+  const auto window_w = cells_.mean_w(window_);
+  const double part_s = (window_.duration_s() - 2 * blur_s_) / kParts;
+  for (int i = 0; i < kParts; ++i) {
+    const double begin_s = window_.start_unix_s + blur_s_ + i * part_s;
+    const auto part_w = cells_.mean_w({begin_s, begin_s + part_s});
+    if (!part_w || !window_w || std::abs(*part_w - *window_w) > kMostOff * *window_w) return false;
+  }
+  return true;
+}
+
 // Of a window with other loads in it: none of them begins or ends with it.
 bool LoadSearch::begins_or_ends_idle(const SeenLoad& load) const {
   const auto first_w =
@@ -285,11 +328,11 @@ void LoadSearch::look_at(double rise_unix_s, double fall_unix_s) {
     const double of_window = load->stretch.duration_s() / window_.duration_s();
     const bool is_idle = of_window >= kLeastAboutAsLong && of_window <= kMostAboutAsLong &&
                          *window_w <= load->idle_w() + kIdleOfStep * load->step_w();
-    if (is_idle || (is_as_long && begins_or_ends_idle(*load))) {
+    if (is_idle || (is_as_long && !is_next(offset_s) && begins_or_ends_idle(*load))) {
       add(*load, offset_s, is_idle ? Kind::window_idle : Kind::overlaps, *window_w, found_);
     }
-  } else if (is_as_long && std::abs(offset_s) >= least_offset_s_ && is_alone &&
-             is_elsewhere(*load, offset_s)) {
+  } else if (is_as_long && !is_next(offset_s) && std::abs(offset_s) >= least_offset_s_ &&
+             is_alone && is_elsewhere(*load, offset_s)) {
     add(*load, offset_s, Kind::overlaps, *window_w, found_);
   }
 }
@@ -372,6 +415,10 @@ std::optional<LoadElsewhere> LoadSearch::doubtful() const {
 std::optional<LoadElsewhere> LoadSearch::find() {
   find_levels();
   if (!(highest_w_ - lowest_w_ >= kClearOfLoad * highest_w_)) return std::nullopt;
+  // One level of a sweep, or a light load next to others. A clock that is off hits no two steps.
+  if (has_step_at(window_.start_unix_s) && has_step_at(window_.end_unix_s) && is_level()) {
+    return std::nullopt;
+  }
   constexpr int kLevels = 16;
   for (int i = 1; i < kLevels; ++i) {
     const double share = static_cast<double>(i) / kLevels;
@@ -380,7 +427,11 @@ std::optional<LoadElsewhere> LoadSearch::find() {
   if (fits_exactly_ || tried_ >= kMostEdgesTried) return std::nullopt;
   if (fits_) return doubtful();
   if (auto load = against()) return load;
-  if (auto load = cut(least_offset_s_, LoadElsewhere::Kind::cut)) return load;
+  const bool is_level_of_sweep = std::ranges::any_of(
+      alike_, [&](const LoadElsewhere& load) { return is_next(load.offset_s); });
+  if (auto load = cut(least_offset_s_, LoadElsewhere::Kind::cut); load && !is_level_of_sweep) {
+    return load;
+  }
   return doubtful();
 }
 

@@ -41,18 +41,17 @@ struct LoadElsewhere {
 // window, and two times between readings. Where it does not fit:
 //
 // * The window is idle: its mean is within a tenth of the step from the idle power next to a load
-// of
-//   about its length, and no load of its own stands out in it.
+//   of about its length, and no load of its own stands out in it.
 // * The load overlaps the window: power rises and falls once each at one offset from the window's
 //   edges, to 1 s or the time between two readings. Power is idle in the part of the window that
 //   the load leaves out, or the window's own edges show nothing, and it is up in the part of the
 //   load that the window leaves out. Around the load it is idle for twice as long as any pause in
 //   it.
 // * The window cuts the load: cut_load() finds one, whose rise and fall may be at two offsets,
-// since
-//   a warm-up joined it. A load as long as the window says which is right.
+//   since a warm-up joined it. A load as long as the window says which is right.
 //
-// Nullopt where a load rises and falls with the window, and where the recording shows no load.
+// Nullopt where a load rises and falls with the window, where power keeps to one level in the
+// window and to others before and after it, and where the recording shows no load.
 std::optional<LoadElsewhere> load_elsewhere(std::span<const std::span<const Sample>> gpus,
                                             Window window);
 

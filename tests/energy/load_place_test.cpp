@@ -126,6 +126,24 @@ TEST(LoadElsewhere, IsNoneWhereTheWindowHasALightLoadOfItsOwn) {
   EXPECT_FALSE(elsewhere({{100, 160, 700}, {200, 260, 140}}, 200, 260));
 }
 
+// One level of a sweep, or a light load next to another that is as long.
+TEST(LoadElsewhere, IsNoneWherePowerKeepsToOneLevelInTheWindow) {
+  EXPECT_FALSE(elsewhere({{200, 260, 300}, {260, 320, 600}}, 200, 260));
+  EXPECT_FALSE(elsewhere({{140, 200, 600}, {200, 260, 300}}, 200, 260));
+  EXPECT_FALSE(elsewhere({{140, 200, 600}, {200, 260, 140}}, 200, 260));
+  EXPECT_FALSE(elsewhere({{140, 200, 600}, {200, 260, 300}, {260, 320, 450}}, 200, 260));
+}
+
+// A clock that is off by just the length of the window would be a coincidence.
+TEST(LoadElsewhere, IsOnlyPossibleNextToAWindowThatWorks) {
+  for (const double first_s : {139.0, 260.0}) {
+    const auto load =
+        elsewhere({{first_s, first_s + 60, 600}, {206, 218, 300}, {225, 240, 350}, {244, 253, 280}},
+                  200, 260);
+    EXPECT_TRUE(!load || !load->is_certain()) << first_s;
+  }
+}
+
 TEST(LoadElsewhere, IsFoundBesideAWarmUpAndAnEvaluation) {
   const std::vector<Stretch> loads = {{150, 170, 600}, {200, 260, 600}, {260, 300, 280}};
   EXPECT_FALSE(elsewhere(loads, 200, 260));
