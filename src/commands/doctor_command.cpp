@@ -57,7 +57,7 @@ Command doctor_command() {
       .value("--gpu-model", "NAME", into(request->gpu),
              "Model of the GPUs, such as H100 or MI300X, where no file names it")
       .formerly("--gpu")
-      .check(not_empty());
+      .check(model_of_gpus());
   options.flag("--json", request->json, "Print one JSON object");
   add_recording_options(options, *request);
   command.examples =

@@ -47,7 +47,7 @@ Command inspect_command() {
       .value("--gpu-model", "NAME", into(request->gpu),
              "Model of the GPUs, such as H100 or MI300X, where no file names it")
       .formerly("--gpu")
-      .check(not_empty())
+      .check(model_of_gpus())
       .needs("--sensor");
   add_recording_options(options, *request);
   command.examples =

@@ -14,6 +14,7 @@
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
 #include "base/files/lock_wait.h"
+#include "base/files/near_file.h"
 #include "base/files/path.h"
 #include "base/text/nearest.h"
 #include "base/text/unicode.h"
@@ -62,6 +63,9 @@ std::optional<std::string> generated(const std::vector<std::string>& words) {
 }
 
 int unknown_command(const std::string& word) {
+  if (const std::string hint = missing_file_hint(normal_path(word)); !hint.empty()) {
+    return usage_fault("aggregate-power", hint);
+  }
   const auto names = command_names();
   const std::string near = did_you_mean(word, std::vector<std::string>(names.begin(), names.end()));
   const std::string known =

@@ -185,6 +185,16 @@ Check not_empty() {
   return expecting("a name", [](const std::string& text) { return !text.empty(); });
 }
 
+Check model_of_gpus() {
+  return [](const std::string& text) {
+    if (text.empty()) return not_empty()(text);
+    const bool is_list = text.find_first_not_of("0123456789,-. ") == std::string::npos;
+    return is_list ? fmt::format("expected a model such as H100, got '{}': --gpus chooses GPUs",
+                                 printable(text))
+                   : std::string();
+  };
+}
+
 Check whole_number() {
   return expecting("a whole number",
                    [](const std::string& text) { return python_int(text).has_value(); });

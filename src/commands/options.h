@@ -37,6 +37,8 @@ using Check = std::function<std::string(const std::string& text)>;
 Check expecting(const std::string& what, const std::function<bool(const std::string&)>& is_good);
 // Refuses an empty text, such as the value of a shell's unset variable.
 Check not_empty();
+// A model, not the numbers of GPUs, which --gpus takes.
+Check model_of_gpus();
 // A whole number, a number of seconds, as Python's int() and float() read them.
 Check whole_number();
 Check seconds();

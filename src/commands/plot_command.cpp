@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
+#include "base/files/byte_source.h"
 #include "base/files/file.h"
 #include "base/files/near_file.h"
 #include "base/files/path.h"
@@ -66,6 +67,21 @@ std::string drawn(const PlotOptions& options, const PowerPicture& picture) {
   }
 }
 
+// Replaces only what a plot wrote.
+void write_picture(const std::string& path, const std::string& text) {
+  constexpr std::size_t kTold = 24;  // characters in which all pictures of a format are alike
+  if (is_regular_file(path)) {
+    const auto source = open_source(path);
+    const std::string begin = read_up_to(*source, kTold);
+    if (!begin.empty() && begin != text.substr(0, kTold)) {
+      throw Error(fmt::format(
+          "--out {}: the file exists and is no picture of this format; it is left as it is",
+          printable_path(path)));
+    }
+  }
+  replace_file(path, text);
+}
+
 // A picture in colour has nothing of files but words that terminal_picture() has made harmless.
 void show(const PlotOptions& options, const std::string& text) {
   const bool is_picture = options.chosen() == PlotFormat::term;
@@ -83,7 +99,7 @@ int run_plot(const PlotOptions& options) {
     const PlottedRun run = plotted_run(request);
     const std::string text = drawn(options, run.picture);
     if (options.is_to_file()) {
-      replace_file(options.out, text);
+      write_picture(options.out, text);
     } else {
       show(options, text);
     }

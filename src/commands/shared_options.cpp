@@ -160,7 +160,7 @@ void add_uncertainty_options(Options& options, RunOptions& run) {
           "--gpu-model", "NAME", into(wanted.gpu),
           "Model of the GPUs, such as H100 or MI300X, where no file names it; for --uncertainty and --phases")
       .formerly("--gpu")
-      .check(not_empty());
+      .check(model_of_gpus());
   const auto take_number = [](std::optional<double>& number) {
     return [&number](const std::string& text) { return into(number.emplace())(text); };
   };
@@ -276,7 +276,7 @@ Option& add_witness(Options& options, RunOptions& run) {
 
 void add_request_options(Options& options, RunOptions& run, const std::string& otherwise) {
   const std::string help = fmt::format(
-      "The result that lists the requests with their times, of any generator that writes them (default: {})",
+      "The result that lists the requests with their times, of any generator that writes them; a number is that of --request-count (default: {})",
       otherwise);
   Option& requests = options.value("--requests", "FILE", into_path(run.requests.file), help);
   requests.check(not_empty());

@@ -320,12 +320,32 @@ SameGpu same_gpu(const GpuKey& a, const GpuKey& b) {
   return know_hosts ? SameGpu::yes : SameGpu::maybe;
 }
 
+namespace {
+
+// With the first part of its host's name alone.
+GpuKey key_by_label(GpuKey key) {
+  (key.host.empty() ? key.place : key.host) = host_named_by(key);
+  return key;
+}
+
+bool has_domain(const GpuKey& key) {
+  const std::string host = lower_ascii(key.host.empty() ? key.place : key.host);
+  return host != host_named_by(key);
+}
+
+}  // namespace
+
 std::vector<std::string> spelled_twice(std::span<const std::string> names,
                                        std::span<const GpuKey> keys) {
   SpelledGpus known;
+  SpelledGpus by_label[2];  // of hosts without a domain, and with one
   std::vector<std::string> twice;
   for (std::size_t i = 0; i < std::min(names.size(), keys.size()); ++i) {
-    if (const auto same = known.find(keys[i])) {
+    const GpuKey by_first = key_by_label(keys[i]);
+    auto same = known.find(keys[i]);
+    if (!same) same = by_label[has_domain(keys[i]) ? 0 : 1].find(by_first);
+    by_label[has_domain(keys[i]) ? 1 : 0].add(by_first, i);
+    if (same) {
       twice.push_back(fmt::format("{} and {} are one GPU in two spellings: write one of them",
                                   printable(names[*same]), printable(names[i])));
     }

@@ -146,13 +146,14 @@ bool is_result_file(const std::string& path) {
 }
 
 void find_result(RunSpec& run) {
-  if (!run.bench_result.empty() && is_result_file(run.bench_result)) return;
   std::vector<std::string> results;
   std::ranges::copy_if(run.telemetry, std::back_inserter(results), is_result_file);
   if (results.empty()) return;
+  if (is_result_file(run.bench_result)) results.insert(results.begin(), run.bench_result);
   if (results.size() > 1) {
-    throw Error(fmt::format("{} results are named: choose one of {}", results.size(),
-                            fmt::join(results, ", ")));
+    throw Error(fmt::format(
+        "{} results are named: name one of {} with its recording, or a folder for each run",
+        results.size(), fmt::join(results, ", ")));
   }
   std::erase(run.telemetry, results.front());
   std::string other = std::exchange(run.bench_result, std::move(results.front()));

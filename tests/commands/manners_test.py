@@ -239,6 +239,38 @@ def files_in_any_order(folder):
     same("both are named", 2, err.count("'aggregate-power measure "))
 
 
+def two_results(folder):
+    for name in ("vllm.json", "vllm_detailed.json", "gpu_metrics.csv"):
+        shutil.copy(ROOT / "testdata" / "results" / name, folder / name)
+    for words in (["vllm.json", "vllm_detailed.json"], ["gpu_metrics.csv", "vllm.json", "vllm_detailed.json"],
+                  ["vllm.json", "gpu_metrics.csv", "vllm_detailed.json"]):
+        same(f"{words}", (2, "", True), (*run(*words, folder=folder)[:2],
+                                         "2 results are named: name one of" in run(*words, folder=folder)[2]))
+    same("mistyped", "aggregate-power: error: vllm_detaild.json does not exist: did you mean vllm_detailed.json? see "
+         "'aggregate-power --help'\n", run("vllm_detaild.json", "gpu_metrics.csv", folder=folder)[2])
+
+
+def pictures_replace_pictures_alone(folder):
+    for name in ("vllm.json", "gpu_metrics.csv"):
+        shutil.copy(ROOT / "testdata" / "results" / name, folder / name)
+    draw = ["plot", "gpu_metrics.csv", "--out"]
+    for name, text in (("notes.svg", "mine\n"), ("notes.csv", "a,b\n"), ("vllm.json", None), ("x.md", "# mine\n")):
+        if text is not None:
+            (folder / name).write_text(text)
+        before = (folder / name).read_bytes()
+        status, _, err = run(*draw, name, folder=folder)
+        same(name, (2, True, before), (status, "is left as it is" in err, (folder / name).read_bytes()))
+    for name in ("new.svg", "new.csv", "new.json", "none"):
+        same(f"{name}, twice", [0, 0], [run(*draw, name, folder=folder)[0] for _ in range(2)])
+
+
+def numbers_are_no_models(folder):
+    for option in ("--gpu", "--gpu-model"):
+        for value in ("0", "0,1", "0-3"):
+            err = run("measure", "x.json", "--uncertainty", option, value, folder=folder)[2]
+            same(f"{option} {value}", True, "expected a model such as H100" in err and "--gpus chooses GPUs" in err)
+
+
 def folders_of_runs(folder):
     """A folder with a result and a recording is a run, and a folder of such folders is several."""
     source = ROOT / "testdata" / "results"
@@ -648,7 +680,7 @@ def units(folder):
 TESTS = {test.__name__: test for test in (
     misspelt, other_words, other_json, a_required_power_that_is_unclear, commands_in_pages, one_line, abbreviations, short_options, explain, help_as_json, backfill_as_json, quiet, widths, tables,
     examples_are_commands, colours, generated_completions, completion_in_bash, completion_in_fish, completion_in_zsh,
-    missing_files, units, overview, files_in_any_order, folders_of_runs, former_names, instants, search)}
+    missing_files, units, overview, files_in_any_order, two_results, pictures_replace_pictures_alone, numbers_are_no_models, folders_of_runs, former_names, instants, search)}
 
 
 def main():

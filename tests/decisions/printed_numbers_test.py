@@ -135,6 +135,22 @@ def test_an_exact_window_with_an_interval(folder):
     near(energy["published"], float(row["total_gpu_energy_j"]), 1e-6)  # the contract's number stays
 
 
+def test_a_placed_window_that_was_patched(folder):
+    """Its record has the bounds: two such runs do not differ for sure by what their windows may be off."""
+    run = Run(folder)
+    run.vllm(2)
+    printed = run.measure()
+    run.write("agg_run.json", {"tp": 2})
+    same(0, run.call("--csv", "gpu_metrics.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",
+                     "--expected-num-gpus", 2, "--timezone", "UTC", "--window", "estimated").status, run.err)
+    (row,) = csv.DictReader(io.StringIO(run.call("export", "agg_run.json", "--format", "csv").out))
+    near(printed["energy_j_low"], float(row["total_gpu_energy_j_low"]), 1e-6)
+    near(printed["energy_j_high"], float(row["total_gpu_energy_j_high"]), 1e-6)
+    (found,) = json.loads(run.call("compare", "agg_run.json", "--json").out)["summaries"]
+    near(printed[METRIC], found["mean"], 1e-5)
+    near(printed["energy_j_low"] / TOKENS, found["low"], 1e-5)
+
+
 def test_a_window_placed_by_the_power(folder):
     run = Run(folder)
     run.vllm(2)

@@ -162,6 +162,27 @@ TEST(SpelledTwice, NamesGpusThatAreOne) {
   EXPECT_EQ(twice({"a", "b"}, {{.pci = "0000:07:00.0"}, {.pci = "07:00.0"}}).size(), 1);
 }
 
+TEST(SpelledTwice, NamesHostsWithAndWithoutTheirDomain) {
+  const auto key = [](const char* host, const char* index) {
+    GpuKey key;
+    key.host = host;
+    key.index = index;
+    return key;
+  };
+  const std::vector<std::string> names = {"a/0", "b/0"};
+  const auto are_one = [&](const char* a, const char* b) {
+    const std::vector<GpuKey> keys = {key(a, "0"), key(b, "0")};
+    return !spelled_twice(names, keys).empty();
+  };
+  EXPECT_TRUE(are_one("node01", "node01.cluster.local"));
+  EXPECT_TRUE(are_one("node01.cluster.local", "NODE01"));
+  EXPECT_FALSE(are_one("node01.rack1", "node01.rack2"));
+  EXPECT_FALSE(are_one("node01", "node02.cluster.local"));
+  EXPECT_FALSE(are_one("10.0.0.1", "10.0.0.2"));
+  const std::vector<GpuKey> others = {key("node01", "0"), key("node01.cluster.local", "1")};
+  EXPECT_TRUE(spelled_twice(names, others).empty());
+}
+
 TEST(SpelledTwice, PassesOverOtherGpus) {
   EXPECT_EQ(twice({"0", "1", "10"}, {{.index = "0"}, {.index = "1"}, {.index = "10"}}), Names());
   EXPECT_EQ(twice({"a/0", "b/0"}, {{.host = "a", .index = "0"}, {.host = "b", .index = "00"}}),

@@ -129,21 +129,33 @@ void add_bounds(const JsonValue& members, PublishedNumber& number) {
 
 // The bounds of an energy whose window is not known exactly hold for all that is divided by exact
 // numbers.
+// Bounds of a number itself. It may be at an end of them: it stays the estimate, and the other side
+// is as wide.
+void add_bounds_of(double low, double high, PublishedNumber& number) {
+  const double above = high - number.value;
+  const double below = number.value - low;
+  const double half = std::max(above, below);
+  const Spread spread{number.value, half / kCoverageFactor,
+                      number.value - (below > 0 ? below : half),
+                      number.value + (above > 0 ? above : half)};
+  number.flowed = spread;
+  number.repeatability = spread;
+}
+
 void add_window_bounds(const JsonValue& measured, double energy_j, PublishedNumber& number) {
   const JsonValue& low = measured.at("energy_j_low");
   const JsonValue& high = measured.at("energy_j_high");
   if (!low.is_finite_number() || !high.is_finite_number() || !(energy_j > 0)) return;
-  // The energy that is published may be at an end of its bounds: it stays the estimate, and the
-  // other side is as wide.
-  const double above_j = high.as_double() - energy_j;
-  const double below_j = energy_j - low.as_double();
-  const double half_j = std::max(above_j, below_j);
   const double per_j = number.value / energy_j;
-  const Spread spread{number.value, half_j * per_j / kCoverageFactor,
-                      number.value - (below_j > 0 ? below_j : half_j) * per_j,
-                      number.value + (above_j > 0 ? above_j : half_j) * per_j};
-  number.flowed = spread;
-  number.repeatability = spread;
+  add_bounds_of(low.as_double() * per_j, high.as_double() * per_j, number);
+}
+
+// Of a window that is not known exactly.
+void add_recorded_bounds(const JsonValue& record, PublishedNumber& number) {
+  const JsonValue& bounds = record.at("metric_intervals").at(number.key);
+  if (number.flowed || !bounds.at("low").is_finite_number()) return;
+  if (!bounds.at("high").is_finite_number()) return;
+  add_bounds_of(bounds.at("low").as_double(), bounds.at("high").as_double(), number);
 }
 
 double number_or(const JsonValue& value, double otherwise) {
@@ -365,7 +377,10 @@ PublishedRun published_run_of(JsonValue members, const JsonValue* record) {
     } else if (run.state == PowerState::none && !is_power_valid(*record)) {
       run.state = PowerState::not_valid;
     }
-    for (PublishedNumber& number : run.numbers) add_spreads(*record, number);
+    for (PublishedNumber& number : run.numbers) {
+      add_spreads(*record, number);
+      add_recorded_bounds(*record, number);
+    }
   } else {
     take_power_audit(run);
     for (PublishedNumber& number : run.numbers) add_bounds(run.members, number);
