@@ -90,8 +90,8 @@ std::optional<double> seconds_of(std::string_view text) {
     }
   }
   const auto number = python_float(text.substr(0, digits));
-  if (!number || !std::isfinite(*number) || !(*number * unit_s > 0)) return std::nullopt;
-  return *number * unit_s;
+  const double seconds = number.value_or(0) * unit_s;
+  return std::isfinite(seconds) && seconds > 0 ? std::optional(seconds) : std::nullopt;
 }
 
 void settle_given_load(const Options& options, GivenLoad& given) {

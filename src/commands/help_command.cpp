@@ -56,13 +56,13 @@ std::string topic_of(const std::string& word) {
 
 int run_help(const HelpRequest& request) {
   const std::size_t width = text_width();
-  if (request.words.empty()) {
+  const std::string words = fmt::format("{}", fmt::join(request.words, " "));
+  if (strip(words).empty()) {
     request.json ? print(stdout, help_list_json()) : print_result(overview());
     return 0;
   }
-  const std::string words = fmt::format("{}", fmt::join(request.words, " "));
-  if (words == "topics" && !request.json) {
-    print_result(help_list(width));
+  if (words == "topics") {
+    request.json ? print(stdout, help_list_json()) : print_result(help_list(width));
     return 0;
   }
   const std::string topic = topic_of(words);

@@ -2,7 +2,6 @@
 #include "energy/load_place.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>

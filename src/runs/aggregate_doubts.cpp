@@ -43,7 +43,10 @@ Repeated repeated_in(std::string_view text) {
     const auto number = numbers.find(member.key);
     if (number != numbers.end()) *number->second = python_float(std::string(member.scalar));
     const bool is_model = member.key == "model" && member.kind == JsonKind::string;
-    if (is_model) said.model = member.text.substr(1, member.text.size() - 2);
+    // A longer text is not kept.
+    if (is_model && member.text.size() >= 2) {
+      said.model = member.text.substr(1, member.text.size() - 2);
+    }
   });
   return said;
 }

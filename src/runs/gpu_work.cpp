@@ -5,6 +5,7 @@
 #include <cmath>
 #include <exception>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -123,9 +124,15 @@ std::string list_of_gpus(std::span<const GpuWork> gpus) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::string option_of(std::span<const GpuWork> gpus) {
+// In several recordings, one name may be of a GPU in each.
+std::string option_of(std::span<const GpuWork> gpus, std::span<const GpuWork> others) {
+  std::set<std::string> seen;
+  for (const GpuWork& gpu : others) seen.insert(gpu.gpu);
   std::vector<std::string> names;
-  for (const GpuWork& gpu : gpus) names.push_back(gpu.gpu);
+  for (const GpuWork& gpu : gpus) {
+    if (!seen.insert(gpu.gpu).second) return "--gpus";
+    names.push_back(gpu.gpu);
+  }
   return gpus_option(names);
 }
 
@@ -139,16 +146,21 @@ std::string named_gpus(std::span<const GpuWork> gpus) {
 std::string elsewhere_text(const GpusAtWork& gpus) {
   return fmt::format(
       "the power of {} rises and falls with the window ({:.0f} W each), and that of the GPUs that count does not ({:.0f} W each): the load was not on these; if the run used the others, pass {}",
-      named_gpus(gpus.others), mean_of(gpus.others), mean_of(gpus.counted), option_of(gpus.others));
+      named_gpus(gpus.others), mean_of(gpus.others), mean_of(gpus.counted),
+      option_of(gpus.others, gpus.counted));
 }
 
 std::string idle_all_text(const GpusAtWork& gpus) {
   const GpuWork& first = gpus.counted.front();
+  double highest_pct = 0;
+  for (const GpuWork& gpu : gpus.counted) {
+    highest_pct = std::max(highest_pct, gpu.most_utilization_pct.value_or(0));
+  }
   return fmt::format(
       "all GPUs that count were idle in the window: {:.0f} W each, {}; the load was not on them: record the GPUs that it used{}",
       mean_of(gpus.counted),
       first.most_utilization_pct
-          ? fmt::format("at a utilization of at most {:.0f} %", *first.most_utilization_pct)
+          ? fmt::format("at a utilization of at most {:.0f} %", highest_pct)
           : fmt::format("with {:.0f} MB of their memory in use", *first.memory_used_mb),
       gpus.are_of_one_node ? ", or choose them with --gpus" : "");
 }
@@ -164,7 +176,7 @@ std::string tenants_text(std::span<const GpuWork> steady, std::span<const GpuWor
   return fmt::format(
       "the power of {} ({:.0f} W each) is the same before, in and after the window, while that of others rises and falls with it, and all of them count{}",
       named_gpus(steady), mean_of(steady),
-      may_choose ? ": if the run used only these, pass " + option_of(working) : "");
+      may_choose ? ": if the run used only these, pass " + option_of(working, steady) : "");
 }
 
 std::string dead_text(const GpuWork& gpu) {

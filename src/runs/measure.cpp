@@ -89,6 +89,8 @@ bool names_gpus(const RunSpec& request) {
 
 // The --gpus of those that were not idle, if they are so many.
 std::string option_for(std::int64_t count, const Result& result) {
+  // Of several recordings, these are the GPUs of the first.
+  if (result.observed_gpus != result.gpus.size()) return "--gpus";
   std::vector<double> means_w;
   for (const GpuResult& gpu : result.gpus) {
     means_w.push_back(result.load ? gpu.energy.energy_j / result.load->window.duration_s() : 0);
@@ -236,10 +238,6 @@ void write_new(const RunSpec& request, RunReport& run, MeasureReport& report) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 // The folder of a run among several, and the benchmark in it.
 std::string label_of(const RunSpec& request, bool is_of_several, const std::string& benchmark) {
   if (!is_of_several) return benchmark;
@@ -297,16 +295,19 @@ void add_missing_file(const std::string& path, const std::string& otherwise,
 MeasureReport measure_run(const RunSpec& request) {
   MeasureReport report;
   std::vector<RunSpec> specs = runs::runs_in_folders(request);
-  if (specs.size() > 1 && (!request.out.empty() || request.given != GivenLoad())) {
+  const bool is_of_several = specs.size() > 1;
+  const bool asks_of_one =
+      !request.out.empty() || request.given != GivenLoad() || request.requests.is_asked();
+  if (is_of_several && asks_of_one) {
     throw Error(fmt::format(
-        "--out, --start, --end, --duration and the counts are of one run, and there are {}",
+        "--out, --start, --end, --duration, the counts, --requests, --per-request and --phases are of one run, and there are {}",
         specs.size()));
   }
   std::vector<RunReport> runs;
   for (RunSpec& spec : specs) {
-    spec.telemetry = runs::recordings_near(spec);
     try {
-      for (RunReport& run : measured_runs(spec, specs.size() > 1, report)) {
+      spec.telemetry = runs::recordings_near(spec, spec.bench_result != request.bench_result);
+      for (RunReport& run : measured_runs(spec, is_of_several, report)) {
         if (lacks_recording(run)) {
           report.exit_status = 2;
           for (const std::string& telemetry : spec.telemetry)
@@ -316,6 +317,10 @@ MeasureReport measure_run(const RunSpec& request) {
       }
     } catch (const FileError& error) {
       add_missing_file(spec.bench_result, error.what(), report);
+      report.exit_status = 2;
+    } catch (const Error& error) {  // the other runs go on
+      if (!is_of_several) throw;
+      report.err.emplace_back(error.what());
       report.exit_status = 2;
     }
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -59,11 +60,10 @@ bool may_be_recording(std::string_view name) {
 
 // What is in a folder, sorted: its files or its folders.
 std::vector<std::string> entries_of(const std::string& folder, fs::file_type wanted) {
-  constexpr std::size_t kMost = 10'000;
   std::vector<std::string> found;
   std::error_code fault;
   for (fs::directory_iterator entry(folder.empty() ? "." : folder, fault), end;
-       !fault && entry != end && found.size() < kMost; entry.increment(fault)) {
+       !fault && entry != end; entry.increment(fault)) {
     std::error_code ignored;
     if (entry->status(ignored).type() != wanted) continue;
     found.push_back(join_path(folder, entry->path().filename().string()));
@@ -99,8 +99,8 @@ std::vector<std::string> results_in(const std::string& folder) {
 
 // A folder with one result is a run, one with several folders of runs is several.
 std::vector<RunSpec> runs_in_folder(const RunSpec& options, const std::string& folder) {
-  std::vector<std::string> folders = entries_of(folder, fs::file_type::directory);
-  if (!results_in(folder).empty()) folders = {folder};
+  std::vector<std::string> folders = {folder};
+  if (results_in(folder).empty()) folders = entries_of(folder, fs::file_type::directory);
   std::vector<RunSpec> runs;
   for (const std::string& one : folders) {
     const std::vector<std::string> results = results_in(one);
@@ -124,8 +124,9 @@ std::optional<std::string> recording_beside(const std::string& result) {
   });
   if (found.empty()) return std::nullopt;
   if (found.size() == 1) return std::move(found.front());
+  constexpr std::size_t kShown = 3;
   std::vector<std::string> commands;
-  for (const std::string& path : found) {
+  for (const std::string& path : std::span(found).first(std::min(found.size(), kShown))) {
     commands.push_back(fmt::format("'aggregate-power measure {} {}'", printable_path(result),
                                    printable_path(path)));
   }
@@ -160,14 +161,14 @@ void find_result(RunSpec& run) {
   if (!other.empty()) run.telemetry.insert(run.telemetry.begin(), std::move(other));
 }
 
-std::vector<std::string> recordings_near(const RunSpec& run) {
+std::vector<std::string> recordings_near(const RunSpec& run, bool is_of_folder) {
   if (!run.telemetry.empty() || run.bench_result.empty()) return recordings_of(run);
   const char* const named = std::getenv("GPU_METRICS_CSV");
   if (named != nullptr && *named != '\0') return recordings_of(run);
   std::string usual = beside(run.bench_result, "gpu_metrics.csv");
   if (is_regular_file(usual)) return {std::move(usual)};
-  std::vector<std::string> here = recordings_of(run);
-  if (is_regular_file(here.front())) return here;
+  const std::vector<std::string> here = recordings_of(run);
+  if (!is_of_folder && is_regular_file(here.front())) return here;
   if (auto only = recording_beside(run.bench_result)) return {std::move(*only)};
   return here;
 }

@@ -18,8 +18,9 @@ void find_result(RunSpec& run);
 
 // The recordings that are given, else $GPU_METRICS_CSV, else gpu_metrics.csv beside the result,
 // here or in /workspace, else the only file beside the result that is a recording of power over
-// time. Throws Error if there are several.
-std::vector<std::string> recordings_near(const RunSpec& run);
+// time. A run that was found in a folder does not have what is here. Throws Error if there are
+// several.
+std::vector<std::string> recordings_near(const RunSpec& run, bool is_of_folder = false);
 
 // A run for each folder that is named in place of its files: one with a result, or one whose
 // folders have one each. A run without such a folder is itself. Throws Error for a folder with

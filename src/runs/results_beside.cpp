@@ -2,6 +2,7 @@
 #include "runs/results_beside.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdint>
 #include <exception>
@@ -67,7 +68,13 @@ bool is_same_load(const Load& a, const Load& b) {
 // Whether a recording beside the result is named after it.
 bool has_own_recording(const Tree& tree, const std::string& result, const std::string& telemetry) {
   const std::string stem = std::string(plain_stem(last_name(result)));
-  return last_name(telemetry).find(stem) != std::string_view::npos ||
+  const std::string_view name = last_name(telemetry);
+  const auto is_of_word = [&](std::size_t at) {
+    return at < name.size() && std::isalnum(static_cast<unsigned char>(name[at])) != 0;
+  };
+  const std::size_t at = name.find(stem);
+  const bool is_named = at != name.npos && !is_of_word(at - 1) && !is_of_word(at + stem.size());
+  return is_named ||
          tree.find_file(beside(result, fmt::format("gpu_metrics_{}.csv", stem))).has_value();
 }
 

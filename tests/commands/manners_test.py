@@ -287,6 +287,16 @@ def folders_of_runs(folder):
     wanted = [{"benchmark": f"runs/{name}"} | one for name, one in zip("abc", alone)]
     for words in (["measure", "runs"], ["runs"], ["runs/a", "runs/b", "runs/c"], ["runs/a/", "runs/b/", "runs/c/"]):
         same(f"{words}", wanted, json.loads(run(*words, "--json", folder=folder)[1])["runs"])
+    # A run that has two recordings keeps no other from being measured; one elsewhere is not its.
+    (folder / "runs" / "d").mkdir()
+    shutil.copy(source / "vllm.json", folder / "runs" / "d" / "result.json")
+    for name in ("runs/d/a.csv", "runs/d/b.csv", "gpu_metrics.csv"):
+        shutil.copy(source / "gpu_metrics.csv", folder / name)
+    status, out, err = run("runs", "--json", folder=folder)
+    same("with one that is unclear", (2, wanted), (status, json.loads(out)["runs"]))
+    same("and why", True, "runs/d/result.json: 2 recordings are beside it" in err)
+    shutil.rmtree(folder / "runs" / "d")
+    (folder / "gpu_metrics.csv").unlink()
     same("as text", 3, run("runs", folder=folder)[1].count("\nvalid         yes\n"))
     same("--out", 2, run("runs", "--out", "x.json", folder=folder)[0])
     shutil.copy(source / "vllm.json", folder / "runs" / "b" / "second.json")
@@ -328,6 +338,14 @@ def instants(folder):
     for start in ("Tue Sep  8 07:20:30 CEST 2026", "Tue Sop  8 07:20:30 UTC 2026", "Tue Sep  8 13:20:30 PM UTC 2026",
                   "Tue Sep 31 07:20:30 UTC 2026"):
         same(f"{start} is none", 2, measured(start)[0])
+
+
+def durations(folder):
+    shutil.copy(ROOT / "testdata" / "results" / "gpu_metrics.csv", folder / "gpu_metrics.csv")
+    for text in ("1e308h", "inf", "nan", "-1s", "0"):
+        status, out, err = run("measure", "--start", "1788852030", "--duration", text, "--telemetry", "gpu_metrics.csv",
+                               folder=folder)
+        same(f"--duration {text}", (2, "", 1), (status, out, err.count("\n")))
 
 
 def search(folder):
@@ -680,7 +698,7 @@ def units(folder):
 TESTS = {test.__name__: test for test in (
     misspelt, other_words, other_json, a_required_power_that_is_unclear, commands_in_pages, one_line, abbreviations, short_options, explain, help_as_json, backfill_as_json, quiet, widths, tables,
     examples_are_commands, colours, generated_completions, completion_in_bash, completion_in_fish, completion_in_zsh,
-    missing_files, units, overview, files_in_any_order, two_results, pictures_replace_pictures_alone, numbers_are_no_models, folders_of_runs, former_names, instants, search)}
+    missing_files, units, overview, files_in_any_order, two_results, pictures_replace_pictures_alone, numbers_are_no_models, folders_of_runs, former_names, instants, durations, search)}
 
 
 def main():

@@ -272,6 +272,15 @@ def test_an_aggregate_that_contradicts_the_result_warns(folder):
         (folder.path / "report.jsonl").unlink()
 
 
+def test_a_long_model_of_an_aggregate_is_passed_over(folder):
+    """A text of more than 5000 bytes is not kept, and says nothing."""
+    folder.record([WORKING] * 4)
+    folder.result(model_id="meta-llama/Llama-3.1-8B")
+    folder.write("agg_run.json", {"model": "x" * 6000})
+    folder.single("--expected-num-gpus", "4")
+    assert folder.status == 0 and json.loads((folder.path / "agg_run.json").read_text())["power_valid"] == 1, folder.err
+
+
 def test_a_name_of_another_concurrency_warns(folder):
     folder.result("store/x_conc64.json", max_concurrency=8)
     folder.record([WORKING] * 2, name="store/gpu_metrics.csv")

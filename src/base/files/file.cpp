@@ -279,6 +279,7 @@ void refuse_holes(int fd, const struct stat& found, const std::string& path) {
   const off_t size = found.st_size;
   if (!S_ISREG(found.st_mode) || size - found.st_blocks * kStatBlock <= kMostBytes) return;
   off_t bytes = 0;
+  const off_t was = lseek(fd, 0, SEEK_CUR);
   for (off_t at = 0; at < size && bytes <= kMostBytes;) {
     const off_t hole = lseek(fd, at, SEEK_HOLE);
     if (hole < 0 || hole >= size) break;
@@ -287,7 +288,7 @@ void refuse_holes(int fd, const struct stat& found, const std::string& path) {
     at = data < 0 ? size : data;
     bytes += at - hole;
   }
-  std::ignore = lseek(fd, 0, SEEK_SET);
+  std::ignore = lseek(fd, was, SEEK_SET);
   if (bytes <= kMostBytes) return;
   throw FileError(
       path,

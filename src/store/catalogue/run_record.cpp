@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
@@ -171,7 +172,7 @@ bool has_numbers_of(const JsonValue& record, const StorePath& aggregate) {
       return value.is_finite_number() &&
              other_recorded_number(record, key, value.as_double()) != nullptr;
     });
-  } catch (const Error&) {  // no JSON object
+  } catch (const std::runtime_error&) {  // it is no JSON object, or cannot be read
     return false;
   }
 }
