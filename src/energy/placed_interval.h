@@ -4,7 +4,7 @@
 //
 // An energy is looked for where the readings are of its time, and half of what they smear to either
 // side. What the three places differ by is what was smeared: at an edge of the power that is an
-// edge of the time, just the mean of both sides less the middle.
+// edge of the time, the middle less the mean of both sides.
 #pragma once
 
 #include <span>

@@ -70,11 +70,12 @@ bool are_one_model(std::string_view a, std::string_view b) {
 // The number behind "conc" in a file's name, as in agg_x_conc64.json.
 std::optional<double> concurrency_in_name(std::string_view name) {
   constexpr std::string_view kMark = "_conc";
-  const std::size_t at = name.rfind(kMark);
-  if (at == name.npos) return std::nullopt;
-  name.remove_prefix(at + kMark.size());
-  const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
-  return digits == 0 ? std::nullopt : python_float(std::string(name.substr(0, digits)));
+  for (std::size_t at = name.find(kMark); at != name.npos; at = name.find(kMark)) {
+    name.remove_prefix(at + kMark.size());
+    const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+    if (digits > 0) return python_float(std::string(name.substr(0, digits)));
+  }
+  return std::nullopt;
 }
 
 // "h100" and "NVIDIA H100 PCIe": "H100".

@@ -24,7 +24,8 @@ class OwnZone {
  public:
   explicit OwnZone(Window window) : window_(window), evidence_(window) {}
 
-  // The readings of a recording in the file's order, read in this zone.
+  // The readings of a recording, in the file's order or of one device after another, read in this
+  // zone.
   void take(std::span<const Reading> readings);
   // Whether this zone is used for stamps of the recording.
   static bool is_used(const TelemetryFacts& facts);

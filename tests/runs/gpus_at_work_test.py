@@ -282,10 +282,13 @@ def test_a_long_model_of_an_aggregate_is_passed_over(folder):
 
 
 def test_a_name_of_another_concurrency_warns(folder):
-    folder.result("store/x_conc64.json", max_concurrency=8)
-    folder.record([WORKING] * 2, name="store/gpu_metrics.csv")
-    folder.write("store/agg_x_conc64.json", {})
-    assert "a name with conc64 for max_concurrency 8" in folder.backfill()["x_conc64"]["details"]
+    for name in ("x_conc64", "x_conc64_concurrent"):
+        folder.result(f"store/{name}.json", max_concurrency=8)
+        folder.record([WORKING] * 2, name="store/gpu_metrics.csv")
+        folder.write(f"store/agg_{name}.json", {})
+        assert "a name with conc64 for max_concurrency 8" in folder.backfill()[name]["details"]
+        shutil.rmtree(folder.path / "store")
+        (folder.path / "report.jsonl").unlink()
 
 
 def test_loads_at_the_same_time_on_one_recording_warn(folder):
