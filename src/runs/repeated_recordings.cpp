@@ -144,7 +144,7 @@ Repeat repeat_of(const Recorded& a, const Recorded& b, bool are_files_apart) {
 }
 
 constexpr const char* kTellApart =
-    "; if they are of two hosts, name the files after them (node-1.csv), record the UUIDs, or state the number of all GPUs with --expected-num-gpus; else give one of them";
+    "; if they are of two hosts, name the files after them (node-1.csv), record the UUIDs, or state the number of all GPUs, where the command has --expected-num-gpus; else give one of them";
 
 // What two recordings have in common: the first GPU of the gravest kind.
 void note_repeats(const GpusOfFile& first, const GpusOfFile& second, RepeatedGpus& repeated) {
