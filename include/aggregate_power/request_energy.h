@@ -36,6 +36,14 @@ struct RequestEnergy {
   std::vector<std::string> refused = {};  // why the power is not shared; then there are no numbers
 };
 
+// The interval of an energy that is shared out by times: of a request, a kernel or a layer.
+struct PlacedInterval {
+  std::string_view none = {};  // why there is no interval; empty: there is one
+  double joules = 0;           // the middle
+  double low_j = 0;
+  double high_j = 0;
+};
+
 enum class PhaseModel {
   counts,  // idle power, and a power for each request in a phase
   states,  // the power of an idle, of a prefilling and of a decoding server

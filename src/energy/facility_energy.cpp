@@ -173,14 +173,4 @@ std::optional<double> per_million(std::optional<double> value, std::int64_t toke
   return *value * 1e6 / static_cast<double>(tokens);
 }
 
-std::string measured_boundary(std::string_view sensor_scope) {
-  // A package is that of a GPU here; a plain table that names no sensor is taken for GPUs.
-  if (sensor_scope == "unknown" || sensor_scope == "package" || sensor_scope.empty()) return "gpu";
-  return std::string(sensor_scope);
-}
-
-std::string boundary_of_figures(const FacilityRates& rates, const std::string& measured) {
-  return rates.pue ? "facility" : measured;
-}
-
 }  // namespace aggregate_power

@@ -42,13 +42,6 @@ struct WholeEnergy {
 };
 WholeEnergy whole_energy(const Estimate& estimate, double duration_s);
 
-struct PlacedInterval {
-  std::string_view none = {};  // why there is no interval; empty: there is one
-  double joules = 0;           // the middle
-  double low_j = 0;
-  double high_j = 0;
-};
-
 // 95 %, by request. None for one that is shorter than the sensor's window, and none wider than
 // +-50 %.
 std::vector<PlacedInterval> request_intervals(const FleetPower& curve,

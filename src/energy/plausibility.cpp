@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "aggregate_power/facility.h"
 #include "aggregate_power/gpus_option.h"
 #include "base/text/shown_time.h"
 #include "base/text/unicode.h"
-#include "energy/facility_energy.h"
 
 namespace aggregate_power {
 namespace {

@@ -1,4 +1,4 @@
-// Names and symbols of power units.
+// Names and symbols of power units, and names of what an energy is of.
 #include "aggregate_power/power_unit.h"
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/facility.h"
 #include "base/text/ascii.h"
 #include "base/text/unicode.h"
 
@@ -244,6 +245,18 @@ std::string_view unit_word(PowerUnit::Size size) {
       return "microwatts";
   }
   return {};
+}
+
+// ---- Boundaries of what is measured
+
+std::string measured_boundary(std::string_view sensor_scope) {
+  // A package is that of a GPU here; a plain table that names no sensor is taken for GPUs.
+  if (sensor_scope == "unknown" || sensor_scope == "package" || sensor_scope.empty()) return "gpu";
+  return std::string(sensor_scope);
+}
+
+std::string boundary_of_figures(const FacilityRates& rates, const std::string& measured) {
+  return rates.pue ? "facility" : measured;
 }
 
 }  // namespace aggregate_power
