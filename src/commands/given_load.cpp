@@ -54,7 +54,7 @@ void settle_instant(const Options& options, const char* name, const std::optiona
 Take into_end(GivenLoad& given) {
   return [&given](const std::string& text) {
     if (!text.starts_with('+')) return into_instant(given.end_unix_s)(text);
-    given.duration_s = seconds_of(std::string_view(text).substr(1));
+    given.duration_s = duration_in(std::string_view(text).substr(1));
     return given.duration_s.has_value();
   };
 }
@@ -72,12 +72,12 @@ Check good(const std::string& what,
 }
 
 std::optional<double> end_of(std::string_view text) {
-  return text.starts_with('+') ? seconds_of(text.substr(1)) : any_instant(text);
+  return text.starts_with('+') ? duration_in(text.substr(1)) : any_instant(text);
 }
 
 }  // namespace
 
-std::optional<double> seconds_of(std::string_view text) {
+std::optional<double> duration_in(std::string_view text) {
   constexpr std::pair<std::string_view, double> kUnits[] = {
       {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"min", 60}, {"h", 3600}};
   double unit_s = 1;
@@ -123,11 +123,11 @@ void add_given_load(Options& options, GivenLoad& given) {
              "When it ended: a time, or +60s after the start (default: what the result says)")
       .check(good(fmt::format("{}, or +60s", kInstant), end_of));
   const auto into_duration = [&given](const std::string& text) {
-    given.duration_s = seconds_of(text);
+    given.duration_s = duration_in(text);
     return given.duration_s.has_value();
   };
   options.value("--duration", "TIME", into_duration, "How long it took: 60, 60s, 1.5m, 2h")
-      .check(good("a time such as 60s", seconds_of));
+      .check(good("a time such as 60s", duration_in));
   const auto count = [&](const char* name, std::optional<std::int64_t>& into,
                          const char* help) -> Option& {
     return options.value(name, "N", into_count(into), help)

@@ -15,6 +15,6 @@ void add_given_load(Options& options, GivenLoad& given);
 void settle_given_load(const Options& options, GivenLoad& given);
 
 // "60", "60s", "1.5m", "2h", "250ms"; above 0.
-std::optional<double> seconds_of(std::string_view text);
+std::optional<double> duration_in(std::string_view text);
 
 }  // namespace aggregate_power

@@ -9,7 +9,7 @@ namespace {
 using namespace markdown;
 
 // The first character of UTF-8 text; all characters in the pages have at most three bytes.
-char32_t first_character(std::string_view text) {
+char32_t code_point_at_start(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   if (byte(0) < 0xC0) return byte(0);
   if (byte(0) < 0xE0) return (byte(0) & 0x1FU) << 6U | (byte(1) & 0x3FU);
@@ -111,7 +111,7 @@ std::string roff_of(const Placeholder&) { return {}; }
 std::string roff_escaped(std::string_view text) {
   std::string result;
   while (!text.empty()) {
-    const char32_t character = first_character(text);
+    const char32_t character = code_point_at_start(text);
     if (character >= 0x80) {
       result += fmt::format("\\[u{:04X}]", static_cast<unsigned>(character));
     } else if (const std::string_view escape = escape_of(text.front()); !escape.empty()) {

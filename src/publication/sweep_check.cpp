@@ -53,13 +53,13 @@ PointName name_of(const JsonValue& published) {
 }
 
 // A required point beside what is published of it.
-struct Pair {
+struct PointPair {
   RequiredPoint required;
   const JsonValue* published = nullptr;  // null: nothing
 };
 
 // Pairs the points of matrix and manifest by name; those without a partner are faults.
-std::vector<Pair> paired(const std::vector<RequiredPoint>& required, const JsonValue& points,
+std::vector<PointPair> paired(const std::vector<RequiredPoint>& required, const JsonValue& points,
                          const std::string& name, std::vector<PublicationFault>& faults) {
   std::map<PointName, const JsonValue*> published;
   std::vector<PointName> order;
@@ -69,7 +69,7 @@ std::vector<Pair> paired(const std::vector<RequiredPoint>& required, const JsonV
     faults.push_back(
         {10, name, fmt::format("the point {} is published twice", point.at("config_key").shown())});
   }
-  std::vector<Pair> pairs;
+  std::vector<PointPair> pairs;
   std::vector<PointName> wanted;
   for (const RequiredPoint& point : required) {
     const auto found = published.find(name_of(point));
@@ -107,7 +107,7 @@ void check_records_differ(const std::vector<std::string>& records,
 }
 
 // Checks 1 to 13 of one point. Sets the path of its audit record, if there is one.
-Verification verify_point(const Evidence& evidence, const Aggregates& aggregates, const Pair& pair,
+Verification verify_point(const Evidence& evidence, const Aggregates& aggregates, const PointPair& pair,
                           SharedSamples& shared, std::string& record) {
   Verification found;
   PointFaults faults(pair.required.label());
@@ -162,7 +162,7 @@ void hash_listed(const Evidence& evidence, const JsonValue& points, std::size_t 
 
 // Points on several nodes share their run's package, which is read once for all of them; the other
 // points are alone. By number.
-std::vector<std::vector<std::size_t>> points_by_run(const std::vector<Pair>& pairs,
+std::vector<std::vector<std::size_t>> points_by_run(const std::vector<PointPair>& pairs,
                                                     const Aggregates& aggregates) {
   std::vector<std::vector<std::size_t>> runs;
   std::map<std::string, std::size_t> numbers;
@@ -179,7 +179,7 @@ std::vector<std::vector<std::size_t>> points_by_run(const std::vector<Pair>& pai
   return runs;
 }
 
-Verification verified_points(const Evidence& evidence, const std::vector<Pair>& pairs,
+Verification verified_points(const Evidence& evidence, const std::vector<PointPair>& pairs,
                              std::size_t most_threads) {
   Verification all;
   const Aggregates aggregates(evidence, most_threads);
@@ -234,7 +234,7 @@ Verification verify_sweep(const SweepRequest& request) {
     all.faults.push_back({0, name, "'points'", "a list of points", points.shown()});
   }
   std::vector<PublicationFault> unpaired;
-  const std::vector<Pair> pairs = paired(sweep.points, points, name, unpaired);
+  const std::vector<PointPair> pairs = paired(sweep.points, points, name, unpaired);
   std::ranges::move(unpaired, std::back_inserter(all.faults));
   const Evidence evidence(artifacts_of(request));
   hash_listed(evidence, points, request.most_threads);

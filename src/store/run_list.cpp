@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kMostLineBytes = 65536;
 constexpr std::string_view kNoStore = "none";  // sorted after the numbers of stores
 
-std::string absolute(const std::string& path) {
+std::string normal_absolute(const std::string& path) {
   std::error_code ignored;
   return normal_path(std::filesystem::absolute(path, ignored).string());
 }
@@ -93,8 +93,8 @@ void RunList::for_each_path(
 }
 
 std::optional<std::string> route_below(const StorePath& store, const std::string& path) {
-  const std::string wanted = absolute(path);
-  std::array<std::string, 2> spellings = {absolute(store.path), {}};
+  const std::string wanted = normal_absolute(path);
+  std::array<std::string, 2> spellings = {normal_absolute(store.path), {}};
   try {
     spellings[1] = resolve_links(store.path);
   } catch (const FileError&) {  // then only by its given name
