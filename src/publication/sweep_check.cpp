@@ -60,7 +60,7 @@ struct PointPair {
 
 // Pairs the points of matrix and manifest by name; those without a partner are faults.
 std::vector<PointPair> paired(const std::vector<RequiredPoint>& required, const JsonValue& points,
-                         const std::string& name, std::vector<PublicationFault>& faults) {
+                              const std::string& name, std::vector<PublicationFault>& faults) {
   std::map<PointName, const JsonValue*> published;
   std::vector<PointName> order;
   for (const JsonValue& point : points.items) {
@@ -107,8 +107,8 @@ void check_records_differ(const std::vector<std::string>& records,
 }
 
 // Checks 1 to 13 of one point. Sets the path of its audit record, if there is one.
-Verification verify_point(const Evidence& evidence, const Aggregates& aggregates, const PointPair& pair,
-                          SharedSamples& shared, std::string& record) {
+Verification verify_point(const Evidence& evidence, const Aggregates& aggregates,
+                          const PointPair& pair, SharedSamples& shared, std::string& record) {
   Verification found;
   PointFaults faults(pair.required.label());
   const auto built = build_point(evidence, aggregates, pair.required, faults, found.could_not_open);
