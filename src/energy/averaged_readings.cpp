@@ -34,8 +34,9 @@ struct Levels {
 std::optional<Levels> levels_at(std::span<const Sample> samples, Window window) {
   constexpr std::size_t kFewestBefore = 3;
   constexpr std::size_t kFewestInside = 6;
+  constexpr double kJust_s = 1e-3;  // a sample at the start may show the load
   const std::span<const Sample> before =
-      samples_in(samples, {window.start_unix_s - kBefore_s, window.start_unix_s});
+      samples_in(samples, {window.start_unix_s - kBefore_s, window.start_unix_s - kJust_s});
   const std::span<const Sample> inside = samples_in(samples, window);
   if (before.size() < kFewestBefore || inside.size() < kFewestInside) return std::nullopt;
   const std::size_t last = std::max<std::size_t>(3, inside.size() / 10);
@@ -132,7 +133,9 @@ AveragedEdges averaged_edges(std::span<const Sample> samples, Window window) {
   AveragedEdges found{.has_edge = true};
   const auto risen = [&](double watts) { return levels->share_of(watts); };
   const auto fallen = [&](double watts) { return 1 - levels->share_of(watts); };
-  const auto rise = edge_from(samples_in(samples, window), window.start_unix_s, risen);
+  const auto end = std::ranges::upper_bound(samples, window.end_unix_s, {}, &Sample::unix_s);
+  const std::span<const Sample> until_end = {samples.begin(), end};
+  const auto rise = edge_from(until_end, window.start_unix_s, risen);
   const double after_s = samples.back().unix_s - window.end_unix_s;
   if (!rise || !is_slow(*rise)) return found;
   const double step_s = interval_s(samples_in(samples, window));
