@@ -16,8 +16,9 @@ namespace aggregate_power::energy {
 namespace {
 
 constexpr std::size_t kFewestOfCourse = 20;
-constexpr double kFarApart = 0.03;  // of an interval
-constexpr double kSteep = 0.1;      // of the range, from reading to reading, is an edge
+constexpr double kFarApart = 0.03;       // of an interval
+constexpr double kLeastStepShare = 0.3;  // of the highest reading
+constexpr double kSteep = 0.1;           // of the range, from reading to reading, is an edge
 constexpr double kSameLevel = 0.001;
 constexpr double kErrors = 2.5;         // of a mean
 constexpr double kMostResidual = 0.75;  // of what varies
@@ -60,21 +61,22 @@ double digit_of(std::span<const Sample> samples) {
   return are_whole ? 1 : 0.01;
 }
 
-struct Course {
+struct Levels {
   Level low;
   Level high;
   std::vector<double> apart_s;
 };
 
-Course course_of(std::span<const Sample> few, std::span<const Sample> many) {
+Levels levels_of(std::span<const Sample> few, std::span<const Sample> many) {
   constexpr double kLongPause = 2.5;
   const auto [least, most] = std::ranges::minmax(many, {}, &Sample::watts);
-  const double middle_w = (least.watts + most.watts) / 2;
   const double most_s = kLongPause * interval_of(many);
-  // Without a step, noise has no edges.
   const double range_w = most.watts - least.watts;
-  const double steep_w = range_w > 0.3 * most.watts ? kSteep * range_w : range_w;
-  Course course;
+  const bool has_step =
+      range_w > kLeastStepShare * most.watts;  // else noise has no edges and one level
+  const double middle_w = has_step ? least.watts + range_w / 2 : 0;
+  const double steep_w = has_step ? kSteep * range_w : range_w;
+  Levels levels;
   std::size_t at = 1;
   for (const Sample& sample : few) {
     while (at + 1 < many.size() && many[at].unix_s < sample.unix_s) ++at;
@@ -85,10 +87,10 @@ Course course_of(std::span<const Sample> few, std::span<const Sample> many) {
     if (between_s > most_s || std::abs(after.watts - before.watts) > steep_w) continue;
     const double part = (sample.unix_s - before.unix_s) / between_s;
     const double watts = before.watts + part * (after.watts - before.watts);
-    course.apart_s.push_back(std::min(part, 1 - part) * between_s);
-    (watts < middle_w ? course.low : course.high).add(watts, sample.watts - watts);
+    levels.apart_s.push_back(std::min(part, 1 - part) * between_s);
+    (watts < middle_w ? levels.low : levels.high).add(watts, sample.watts - watts);
   }
-  return course;
+  return levels;
 }
 
 // By the number in the last part: "cuda:0" and "node1/0". Those of UUIDs and addresses are longer.
@@ -107,7 +109,9 @@ bool have_one_number(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::optional<double> chance_of_course(std::span<const Sample> a, std::span<const Sample> b) {
+std::optional<Course> one_course(const DeviceSeries& first, const DeviceSeries& second) {
+  const std::span<const Sample> a = first.samples;
+  const std::span<const Sample> b = second.samples;
   constexpr double kFewestOfLevel = 5;
   if (a.size() < kFewestOfCourse || b.size() < kFewestOfCourse) return std::nullopt;
   const Window both = {std::max(a.front().unix_s, b.front().unix_s),
@@ -116,38 +120,43 @@ std::optional<double> chance_of_course(std::span<const Sample> a, std::span<cons
   std::span<const Sample> many = samples_in(b, both);
   if (few.size() > many.size()) std::swap(few, many);
   if (few.size() < kFewestOfCourse) return std::nullopt;
-  const Course course = course_of(few, many);
-  if (course.apart_s.size() < kFewestOfCourse) return std::nullopt;
-  if (quantile_of(course.apart_s, 0.5) < kFarApart * interval_of(many)) return std::nullopt;
-  double chance = 1;
+  const Levels levels = levels_of(few, many);
+  if (levels.apart_s.size() < kFewestOfCourse) return std::nullopt;
+  if (quantile_of(levels.apart_s, 0.5) < kFarApart * interval_of(many)) return std::nullopt;
+  Course course;
   double varied = 0;
   double residual = 0;
-  for (const Level& level : {course.low, course.high}) {
+  for (const Level& level : {levels.low, levels.high}) {
     if (level.count < kFewestOfLevel) continue;
     if (!level.is_same()) return std::nullopt;
-    chance = std::min(chance, kChancePerShare * level.tolerance());
+    course.chance = std::min(course.chance, kChancePerShare * level.tolerance());
     varied += level.varied();
     residual += level.off_squares;
   }
-  const double all = course.low.count + course.high.count;
-  const double usual_w = (course.low.sum_w + course.high.sum_w) / all;
+  const double all = levels.low.count + levels.high.count;
+  const double usual_w = (levels.low.sum_w + levels.high.sum_w) / all;
   const double varied_w = std::sqrt(varied / all);
-  const bool is_one = residual <= kMostResidual * kMostResidual * varied &&
-                      varied_w >= std::max(kLeastVaried * usual_w, 2 * digit_of(few));
-  return is_one ? std::optional(chance) : std::nullopt;
+  if (varied_w < std::max(kLeastVaried * usual_w, 2 * digit_of(few))) return std::nullopt;
+  course.is_in_step = residual <= kMostResidual * kMostResidual * varied;
+  const bool may_be_one = course.is_in_step || have_one_number(first.device, second.device);
+  return may_be_one ? std::optional(course) : std::nullopt;
 }
 
-void OneCourse::add(double chance, std::string_view a, std::string_view b, std::size_t others) {
+void OneCourse::add(const Course& course, const DeviceSeries& a, const DeviceSeries& b,
+                    std::size_t others) {
   ++matched_;
-  const double tries = have_one_number(a, b) ? 1 : static_cast<double>(others);
-  chance_ *= std::min(1.0, chance * tries);
+  const double tries = have_one_number(a.device, b.device) ? 1 : static_cast<double>(others);
+  chance_ *= std::min(1.0, course.chance * tries);
+  are_in_step_ = are_in_step_ && course.is_in_step;
 }
 
 Sameness OneCourse::sameness(std::size_t expected) const {
   constexpr double kUnlikely = 0.03;
   constexpr double kLessLikely = 0.1;
   if (matched_ == 0 || 2 * matched_ < expected || chance_ > kLessLikely) return Sameness::none;
-  return matched_ >= expected && chance_ <= kUnlikely ? Sameness::certain : Sameness::possible;
+  const bool are_all = matched_ >= expected && chance_ <= kUnlikely;
+  if (!are_in_step_) return are_all ? Sameness::possible : Sameness::none;
+  return are_all ? Sameness::certain : Sameness::possible;
 }
 
 }  // namespace aggregate_power::energy

@@ -325,9 +325,9 @@ std::string one_course_text(std::span<const DeviceSeries> devices, Sameness want
   energy::OneCourse course;
   const SensorGroups groups =
       one_sensor_groups(devices, [&](const DeviceSeries& a, const DeviceSeries& b) {
-        const auto chance = energy::chance_of_course(a.samples, b.samples);
-        if (chance) course.add(*chance, a.device, b.device, devices.size() - 1);
-        return chance.has_value();
+        const auto found = energy::one_course(a, b);
+        if (found) course.add(*found, a, b, devices.size() - 1);
+        return found.has_value();
       });
   const auto alone =
       static_cast<std::size_t>(std::ranges::count(groups, 1U, &std::vector<std::size_t>::size));

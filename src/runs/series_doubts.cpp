@@ -98,9 +98,11 @@ SharedCourses shared_courses(std::span<const KeptSeries> before, std::span<const
   energy::OneCourse course;
   for (const KeptSeries& own : more) {
     for (const KeptSeries& other : before) {
-      const auto chance = energy::chance_of_course(other.samples, own.samples);
-      if (!chance) continue;
-      course.add(*chance, other.device, own.device, before.size());
+      const DeviceSeries a{other.device, other.samples};
+      const DeviceSeries b{own.device, own.samples};
+      const auto found = energy::one_course(a, b);
+      if (!found) continue;
+      course.add(*found, a, b, before.size());
       shared.pairs.push_back(fmt::format("{} and {}", name_of(other), name_of(own)));
       break;
     }
