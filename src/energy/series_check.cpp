@@ -15,6 +15,7 @@
 #include "base/text/unicode.h"
 #include "core/telemetry/samples.h"
 #include "energy/quantile.h"
+#include "energy/same_course.h"
 #include "energy/single_series.h"
 #include "energy/stale_readings.h"
 #include "energy/stuck_sensor.h"
@@ -273,14 +274,14 @@ Window common(std::span<const Sample> a, std::span<const Sample> b) {
 }
 
 // The devices of each sensor that has several, each as places in `devices`.
-std::vector<std::vector<std::size_t>> one_sensor_groups(std::span<const DeviceSeries> devices,
-                                                        Sameness wanted) {
-  std::vector<std::vector<std::size_t>> groups;
+using SensorGroups = std::vector<std::vector<std::size_t>>;
+template <class Same>
+SensorGroups one_sensor_groups(std::span<const DeviceSeries> devices, Same are_same) {
+  SensorGroups groups;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const bool is_long = devices[i].samples.size() >= kFewestTimes;
     const auto same = std::ranges::find_if(groups, [&](const std::vector<std::size_t>& group) {
-      return is_long &&
-             sameness(devices[group.front()].samples, devices[i].samples, false) == wanted;
+      return is_long && are_same(devices[group.front()], devices[i]);
     });
     if (same == groups.end()) {
       groups.push_back({i});
@@ -291,8 +292,8 @@ std::vector<std::vector<std::size_t>> one_sensor_groups(std::span<const DeviceSe
   return groups;
 }
 
-std::string same_sensor_text(std::span<const DeviceSeries> devices, Sameness wanted) {
-  const auto groups = one_sensor_groups(devices, wanted);
+std::string same_sensor_text(std::span<const DeviceSeries> devices, const SensorGroups& groups,
+                             std::string_view agreement) {
   if (groups.size() == devices.size()) return {};
   std::vector<std::string> found;
   std::vector<std::string> kept;
@@ -303,13 +304,37 @@ std::string same_sensor_text(std::span<const DeviceSeries> devices, Sameness wan
     for (const std::size_t i : group) names.push_back(printable(devices[i].device));
     found.push_back(fmt::format("{}", fmt::join(names, ", ")));
   }
-  return fmt::format(
-      "the readings of GPUs {} are the same at all times{}; {} keeps one of each",
-      fmt::join(found, ", and of GPUs "),
+  return fmt::format("the readings of GPUs {} {}; {} keeps one of each",
+                     fmt::join(found, ", and of GPUs "), agreement, gpus_option(kept));
+}
+
+std::string same_sensor_text(std::span<const DeviceSeries> devices, Sameness wanted) {
+  const SensorGroups groups =
+      one_sensor_groups(devices, [&](const DeviceSeries& a, const DeviceSeries& b) {
+        return sameness(a.samples, b.samples, false) == wanted;
+      });
+  return same_sensor_text(
+      devices, groups,
       wanted == Sameness::certain
-          ? ": they are of one sensor"
-          : ", as far as steps that are this coarse show it: they may be of one sensor",
-      gpus_option(kept));
+          ? "are the same at all times: they are of one sensor"
+          : "are the same at all times, as far as steps that are this coarse show it: they may be of one sensor");
+}
+
+// Of devices that are read at different moments, those that follow one course.
+std::string one_course_text(std::span<const DeviceSeries> devices, Sameness wanted) {
+  energy::OneCourse course;
+  const SensorGroups groups =
+      one_sensor_groups(devices, [&](const DeviceSeries& a, const DeviceSeries& b) {
+        const auto found = energy::one_course(a, b);
+        if (found) course.add(*found, a, b, devices.size() - 1);
+        return found.has_value();
+      });
+  const auto alone =
+      static_cast<std::size_t>(std::ranges::count(groups, 1U, &std::vector<std::size_t>::size));
+  if (course.sameness(devices.size() - groups.size() + alone) != wanted) return {};
+  return same_sensor_text(devices, groups,
+                          fmt::format("agree between each other's times, too: they {} of one GPU",
+                                      wanted == Sameness::certain ? "are" : "may be"));
 }
 
 // The first of them, and how many more there are.
@@ -409,6 +434,9 @@ Reasons possible_series_reasons(std::span<const DeviceSeries> devices, const Ser
   if (std::string text = same_sensor_text(devices, Sameness::possible); !text.empty()) {
     reasons.add(Reason::same_sensor, std::move(text));
   }
+  if (std::string text = one_course_text(devices, Sameness::possible); !text.empty()) {
+    reasons.add(Reason::same_sensor, std::move(text));
+  }
   if (2 * held.size() >= devices.size()) add_all(Reason::readings_repeat, held, reasons);
   add_all(Reason::stuck_sensor, stuck, reasons);
   return reasons;
@@ -426,9 +454,13 @@ Reasons series_reasons(std::span<const DeviceSeries> devices, const SeriesRules&
     add(repeat_text(devices[i], rules), repeat);
     add(energy::stuck_text(devices, i, rules), stuck);
   }
+  add(energy::only_means_text(devices), several);
   Reasons reasons;
   add_all(Reason::several_gpus_in_one_series, several, reasons);
   if (std::string text = same_sensor_text(devices, Sameness::certain); !text.empty()) {
+    reasons.add(Reason::same_sensor, std::move(text));
+  }
+  if (std::string text = one_course_text(devices, Sameness::certain); !text.empty()) {
     reasons.add(Reason::same_sensor, std::move(text));
   }
   if (std::string text = energy::total_text(devices); !text.empty()) {

@@ -52,6 +52,21 @@ bool is_total_name(std::string_view device) {
   return pattern.matches(device_name(device));
 }
 
+// The mean of GPUs, by its name: a list of them is called like the first columns of a query.
+bool is_mean_name(std::string_view device) {
+  static const Pattern pattern =
+      "((all|gpus?|node|host|system|server|board|overall|power)[ ._-]*)?(average|avg|mean)"
+      "([ ._-]*(of|gpus?|power|watts?|w|draw|all))*"
+      "|[[(]?(gpu *)?[0-9]+( *[,;+&] *(gpu *)?[0-9]+)+[])]?";
+  return pattern.matches(device_name(device));
+}
+
+// Indices are counted from 0, so the mean of several is often half a number.
+bool is_half_index(std::string_view device) {
+  static const Pattern pattern = "[0-9]+[.]50*";
+  return pattern.matches(device_name(device));
+}
+
 // Readings of several devices at the times of the first one, as columns of one table.
 struct Table {
   std::vector<std::size_t> devices;        // places
@@ -207,6 +222,16 @@ std::string total_text(std::span<const DeviceSeries> devices, const std::vector<
 }
 
 }  // namespace
+
+std::string only_means_text(std::span<const DeviceSeries> devices) {
+  const bool are_means =
+      !devices.empty() && std::ranges::all_of(devices, [&](const DeviceSeries& device) {
+        return is_mean_name(device.device) || (devices.size() == 1 && is_half_index(device.device));
+      });
+  if (!are_means) return {};
+  return fmt::format("GPU '{}' is several GPUs, or their mean, by its name",
+                     printable(devices.front().device));
+}
 
 std::string total_text(std::span<const DeviceSeries> devices) {
   constexpr std::size_t kFewestDevices = 3;

@@ -16,4 +16,8 @@ namespace aggregate_power::energy {
 // people, with the --gpus that leaves them out; empty: there is none.
 std::string total_text(std::span<const DeviceSeries> devices);
 
+// Where all devices are means by their names ("mean", "avg"), or several GPUs ("0,1,2,3", or "1.5",
+// the mean of their indices): says which. Empty: some are not.
+std::string only_means_text(std::span<const DeviceSeries> devices);
+
 }  // namespace aggregate_power::energy

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -10,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/text/unicode.h"
+#include "energy/averaged_readings.h"
 #include "energy/load_place.h"
 
 namespace aggregate_power::energy {
@@ -91,6 +94,61 @@ void add_doubt(const LoadElsewhere& load, Window window, const ClockRemedy& cloc
   }
 }
 
+// ---- Averages
+
+struct AveragedGpus {
+  AveragedReadings readings;
+  double energy_j = 0;  // of these GPUs in the window
+  bool is_certain() const {
+    constexpr double kMuch = 0.025;
+    return readings.falls_later && readings.missing_j > kMuch * energy_j;
+  }
+};
+
+double joules_in(std::span<const Sample> samples, Window window) {
+  const std::span<const Sample> inside = samples_in(samples, window);
+  double sum_w = 0;
+  for (const Sample& sample : inside) sum_w += sample.watts;
+  return window.duration_s() * sum_w / static_cast<double>(std::max<std::size_t>(inside.size(), 1));
+}
+
+// Of GPUs that nearly all rise slowly with the window and fall after it.
+std::optional<AveragedGpus> averaged_gpus(std::span<const std::span<const Sample>> gpus,
+                                          Window window) {
+  constexpr double kNearlyAll = 0.75;
+  constexpr double kLittle = 0.01;  // of the energy
+  AveragedGpus found;
+  double edges = 0;
+  double averaged = 0;
+  for (const std::span<const Sample> samples : gpus) {
+    const AveragedEdges own = averaged_edges(samples, window);
+    edges += own.has_edge ? 1 : 0;
+    if (!own.readings) continue;
+    ++averaged;
+    found.readings.over_s += own.readings->over_s;
+    found.readings.missing_j += own.readings->missing_j;
+    found.readings.falls_later &= own.readings->falls_later;
+    found.energy_j += joules_in(samples, window);
+  }
+  const bool is_little =
+      found.readings.falls_later && found.readings.missing_j <= kLittle * found.energy_j;
+  if (averaged == 0 || averaged < kNearlyAll * edges || is_little) return std::nullopt;
+  found.readings.over_s /= averaged;
+  return found;
+}
+
+std::string averaged_text(const AveragedGpus& gpus) {
+  if (!gpus.readings.falls_later) {
+    return fmt::format(
+        "power rises on a straight line through the whole window, and goes on after its end: the readings may be means over {:.0f} s or more, as of avg_over_time, and much less than the load's power",
+        gpus.readings.over_s);
+  }
+  return fmt::format(
+      "power rises slowly from the window's start, and falls as slowly after its end: the readings {} means over about {:.2g} s, as of avg_over_time or a slow sensor, and {:.2g} % of their energy is read after the window",
+      gpus.is_certain() ? "are" : "may be", gpus.readings.over_s,
+      100 * gpus.readings.missing_j / gpus.energy_j);
+}
+
 }  // namespace
 
 std::string clock_option(const ClockRemedy& clock, double ahead_s) {
@@ -102,7 +160,10 @@ std::string clock_option(const ClockRemedy& clock, double ahead_s) {
 WindowDoubts window_doubts(std::span<const std::span<const Sample>> gpus, Window window,
                            const ClockRemedy& clock) {
   WindowDoubts doubts;
-  if (const auto load = load_elsewhere(gpus, window)) {
+  if (const auto averaged = averaged_gpus(gpus, window)) {
+    (averaged->is_certain() ? doubts.certain : doubts.possible)
+        .add(Reason::readings_repeat, averaged_text(*averaged));
+  } else if (const auto load = load_elsewhere(gpus, window)) {
     add_doubt(*load, window, clock, load->is_certain() ? doubts.certain : doubts.possible);
   }
   return doubts;

@@ -31,6 +31,7 @@ enum class Total {
   token_rate,  // of both
   request_rate,
   output_lengths,  // a list, by request
+  output_length,   // of each request, as it was asked for
 };
 struct TotalName {
   std::string_view path;
@@ -116,6 +117,12 @@ constexpr TotalName kTotals[] = {
     {"total_token_throughput", Total::token_rate},
     {"request_throughput", Total::request_rate},
     {"output_lens[]", Total::output_lengths},
+    {"random_output_len", Total::output_length},
+    {"sharegpt_output_len", Total::output_length},
+    {"sonnet_output_len", Total::output_length},
+    {"custom_output_len", Total::output_length},
+    {"output_len", Total::output_length},
+    {"osl", Total::output_length},
 };
 
 // The share of all requests that a rate states: 0.4, 40 and "40%". Above 1 it is in percent, and so
@@ -254,6 +261,21 @@ std::string contradiction_of_counts(const ResultValues& values, std::int64_t com
   return fmt::format("{} requests completed, 'num_prompts' is {}", completed, *requested);
 }
 
+// A client that counts responses, or a server that does not stream, has one for each request.
+std::string one_token_text(const ResultValues& values, std::int64_t completed) {
+  const auto output = values.count("total_output_tokens");
+  if (!output || *output == 0 || *output > completed) return {};
+  for (const TotalName& name : kTotals) {
+    if (name.total != Total::output_length) continue;
+    const auto length = values.count(name.path);
+    if (!length || *length < 2) continue;
+    return fmt::format(
+        "{} output tokens for {} requests, and '{}' is {}: the client seems to have counted responses, and the energy per output token is too high",
+        *output, completed, name.path, *length);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::span<const std::string_view> total_paths() {
@@ -275,6 +297,9 @@ void judge_totals(const ResultValues& values, LoadReading& reading) {
   if (!completed || *completed == 0) return;
   note(contradiction_of_counts(values, *completed));
   note(contradiction_of_zeros(values, *completed));
+  if (std::string text = one_token_text(values, *completed); !text.empty()) {
+    reading.notes.push_back(std::move(text));
+  }
   for (const TotalName& name : kTotals) {
     const auto planned = name.total == Total::planned ? values.count(name.path) : std::nullopt;
     if (!planned || failure_by_counts(static_cast<std::uint64_t>(

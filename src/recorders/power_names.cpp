@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -158,7 +161,54 @@ std::string doubt_about(const Name& name, const Found& all) {
       quoted_list(all), printable(name.full));
 }
 
+bool is_word(char c) { return is_ascii_digit(c) || (c >= 'a' && c <= 'z'); }
+
+// "5m" and "100ms" at the begin of a text, in seconds; 0: there is no such time.
+double leading_duration_s(std::string_view text) {
+  constexpr std::pair<std::string_view, double> kUnits[] = {
+      {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}};
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  constexpr std::size_t kMostDigits = 6;
+  if (digits == 0 || digits > kMostDigits) return 0;
+  const std::string_view rest = text.substr(digits);
+  for (const auto& [unit, seconds] : kUnits) {
+    const bool is_unit =
+        rest.starts_with(unit) && (rest.size() == unit.size() || !is_word(rest[unit.size()]));
+    if (is_unit) return seconds * std::stod(std::string(text.substr(0, digits)));
+  }
+  return 0;
+}
+
+// The longest time that follows one of the marks.
+double longest_after_s(std::string_view text, std::span<const std::string_view> marks) {
+  double longest_s = 0;
+  for (const std::string_view mark : marks) {
+    for (std::size_t at = text.find(mark); at != text.npos; at = text.find(mark, at + 1)) {
+      longest_s = std::max(longest_s, leading_duration_s(text.substr(at + mark.size())));
+    }
+  }
+  return longest_s;
+}
+
 }  // namespace
+
+double averaged_over_s(std::string_view name) {
+  constexpr std::string_view kFunctions[] = {"avg_over_time",      "sum_over_time", "min_over_time",
+                                             "max_over_time",      "rate",          "deriv",
+                                             "quantile_over_time", "increase",      "delta"};
+  constexpr std::string_view kRange[] = {"["};
+  constexpr std::string_view kSuffixes[] = {":avg",  ":avg_", ":mean",         ":mean_",
+                                            ":rate", "_avg_", "_mean_",        "_rate_",
+                                            "_avg",  "_mean", "avg_over_time_"};
+  const std::string lower = lower_ascii(name);
+  const bool is_query = std::ranges::any_of(kFunctions, [&](std::string_view function) {
+    const std::size_t at = lower.find(function);
+    return at != lower.npos && (at == 0 || lower[at - 1] != 'i') &&
+           lower.substr(at + function.size()).starts_with('(');
+  });
+  return longest_after_s(lower, is_query ? std::span<const std::string_view>(kRange)
+                                         : std::span<const std::string_view>(kSuffixes));
+}
 
 Found generic_power(const std::vector<Name>& names) {
   Found power;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "recorders/column_names.h"
@@ -22,6 +23,10 @@ LoosePower loose_power(const std::vector<Name>& names);
 
 // Whether a name is the name of a power, and not of a limit or another quantity.
 bool is_power_name(const std::string& name);
+
+// Seconds over which a metric or an expression is a mean, by its name: 300 for
+// "avg_over_time(DCGM_FI_DEV_POWER_USAGE[5m])" and "gpu_power:avg5m"; 0: it is none.
+double averaged_over_s(std::string_view name);
 
 // Limits of power: "power.limit [W]".
 Found power_limits(const std::vector<Name>& names);

@@ -784,6 +784,15 @@ Reasons reasons_against(const Header& header, const Choice& choice, bool is_a_su
   return reasons;
 }
 
+bool is_mig_enabled(const Header& header) {
+  static constexpr Pattern mode = "mig[._ ]?mode([._ ]?current)?";
+  return std::ranges::any_of(header.find(mode), [&](const Name* name) {
+    return std::ranges::any_of(header.rows, [&](const auto& row) {
+      return lower_ascii(cell(row, name->index)) == "enabled";
+    });
+  });
+}
+
 std::vector<std::string> warnings_of(const Header& header, const Columns& columns) {
   const std::vector<Name>& names = header.names;
   std::vector<std::string> warnings;
@@ -803,6 +812,10 @@ std::vector<std::string> warnings_of(const Header& header, const Columns& column
     warnings.push_back(fmt::format(
         "not_comma_separated: the header looks separated by '{}'; write the file with commas",
         separator == '\t' ? "\\t" : std::string(1, separator)));
+  }
+  if (is_mig_enabled(header)) {
+    warnings.emplace_back(
+        "mig: MIG is enabled, and the power is that of the whole GPU: if the run used one of its instances, that of the others is counted, too");
   }
   return warnings;
 }

@@ -10,6 +10,7 @@
 #include "energy/facility_energy.h"
 #include "energy/metrics.h"
 #include "energy/plausibility.h"
+#include "recorders/gpu_names.h"
 #include "results/deliver.h"
 #include "results/limits_json.h"
 #include "runs/counters.h"
@@ -44,6 +45,14 @@ std::string partial_coverage(const MeanPower& mean, Window window) {
       mean.first_unix_s - window.start_unix_s, window.end_unix_s - mean.last_unix_s);
 }
 
+// A column that names hosts or jobs may stand for several GPUs, and a mean of them for one.
+std::optional<std::string> doubt_about_devices(const SeriesFacts& series) {
+  if (!series.device_column || !is_place_name(*series.device_column)) return std::nullopt;
+  return fmt::format(
+      "host_as_gpu: '{}' names no GPUs: what it names counts as one each; if one has several, their sum must be in each row, and not their mean",
+      printable(*series.device_column));
+}
+
 // Oddities of a recording that gave metrics.
 std::vector<std::string> doubts(const Result& result, const Measurement& measurement) {
   std::vector<std::string> doubts;
@@ -53,6 +62,9 @@ std::vector<std::string> doubts(const Result& result, const Measurement& measure
         "no_device_column: rows with the same timestamp are taken as one for each GPU");
   } else if (!result.telemetry->series.has_devices()) {
     doubts.emplace_back("no_device_column: all rows are taken as those of one GPU");
+  }
+  if (auto doubt = doubt_about_devices(result.telemetry->series)) {
+    doubts.push_back(std::move(*doubt));
   }
   for (const auto& [cause, rows] : result.telemetry->skipped) {
     if (is_mean || cause != "bad_timestamp" || rows == 0) continue;
@@ -161,6 +173,7 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
     result.gap_bound = std::move(measurement.gap_bound);
     warn(doubts(result, measurement));
     if (auto text = gap_doubt(result, gpu_results_of(integration))) warn({std::move(*text)});
+    if (measurement.edge_doubt) warn({std::move(*measurement.edge_doubt)});
     warn(results::limit_warnings(result.limits));
     for (const Reasons::Entry& entry : measurement.series_doubts.entries()) {
       warn({fmt::format("{}: {}", code(entry.reason), entry.detail)});

@@ -236,10 +236,6 @@ void judge_work(const RunOptions& run, bool is_stated, const runs::GpusAtWork& w
   const bool is_needed = result.is_valid() || (run.salvage && results::lacks_only_samples(result));
   const bool proposes_gpus = result.reasons.contains(Reason::same_sensor);
   if (!(is_needed || proposes_gpus) || !result.load || !did_work(*result.load)) return;
-  // The mean of odd readings says nothing of the load.
-  const bool is_odd = std::ranges::any_of(
-      result.gpus, [](const GpuResult& gpu) { return gpu.energy.absurd_samples > 0; });
-  if (is_odd) return;
   runs::WorkDoubts doubts = runs::work_doubts(work, is_stated);
   if (proposes_gpus) {
     if (doubts.reasons.empty() && doubts.warnings.empty()) return;
@@ -365,7 +361,7 @@ ZonedResult evaluate(const MeasurementRequest& request, RunRecordings& recording
     if (!files.pair || one.result.load) judge_unread(request, placed.reading, one.result);
     if (!one.result.is_valid()) one.result.metrics.clear();
     if (recordings.after) recordings.after(i, recording, one.result);
-    files_of_gpus.push_back(gpus_of_file(recording, one.result));
+    if (!is_only) files_of_gpus.push_back(gpus_of_file(recording, one.result));
     readings.push_back(std::move(readings_of_one));
     counted.push_back(paths[i]);
     if (counted.size() == 1) {
@@ -376,6 +372,7 @@ ZonedResult evaluate(const MeasurementRequest& request, RunRecordings& recording
     std::ranges::move(series.kept, std::back_inserter(seen));
     std::ranges::move(work_of_one.counted, std::back_inserter(work.counted));
     std::ranges::move(work_of_one.others, std::back_inserter(work.others));
+    work.have_odd_readings |= work_of_one.have_odd_readings;
   }
   if (!is_only && request.gpus.is_given()) {
     std::string fault = selection_fault(request.gpus, selectables);

@@ -6,6 +6,7 @@
 #include <exception>
 #include <iterator>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -65,9 +66,16 @@ std::vector<GpuWork> works_of(const Samples& samples, const std::vector<std::str
   std::vector<GpuWork> gpus;
   for (std::size_t i = 0; i < std::min(names.size(), samples.devices().size()); ++i) {
     const auto power = power_near(samples.devices()[i], window);
-    if (power) gpus.push_back({names[i], *power});
+    if (power) gpus.push_back({.gpu = names[i], .power = *power, .number = i});
   }
   return gpus;
+}
+
+bool have_odd_readings(const Samples& samples, Window window) {
+  return std::ranges::any_of(samples.devices(), [&](const std::vector<Sample>& device) {
+    return std::ranges::any_of(samples_in(device, window),
+                               [](const Sample& sample) { return sample.watts > kMostBoardWatts; });
+  });
 }
 
 void read_use(const ReadRecording& read, Window window, std::span<GpuWork> gpus) {
@@ -85,12 +93,10 @@ void read_use(const ReadRecording& read, Window window, std::span<GpuWork> gpus)
   } catch (const std::exception&) {  // it changed since it was read
     return;
   }
-  const std::vector<std::string>& names = read.telemetry.devices();
   for (GpuWork& gpu : gpus) {
-    const auto number = static_cast<std::size_t>(std::ranges::find(names, gpu.gpu) - names.begin());
-    gpu.utilization_pct = if_stated(utilization.mean(number));
-    gpu.most_utilization_pct = if_stated(utilization.highest(number));
-    gpu.memory_used_mb = if_stated(memory.mean(number));
+    gpu.utilization_pct = if_stated(utilization.mean(gpu.number));
+    gpu.most_utilization_pct = if_stated(utilization.highest(gpu.number));
+    gpu.memory_used_mb = if_stated(memory.mean(gpu.number));
   }
 }
 
@@ -109,10 +115,10 @@ std::vector<GpuWork> others_at_work(const ReadRecording& read, Window window,
   }
   samples.sort();
   std::vector<GpuWork> others = works_of(samples, names, window);
-  std::erase_if(others, [&](const GpuWork& gpu) {
-    return !gpu.power.steps() ||
-           std::ranges::find(counted, gpu.gpu, &GpuWork::gpu) != counted.end();
-  });
+  std::set<std::string_view> known;
+  for (const GpuWork& gpu : counted) known.insert(gpu.gpu);
+  std::erase_if(others,
+                [&](const GpuWork& gpu) { return !gpu.power.steps() || known.contains(gpu.gpu); });
   return others;
 }
 
@@ -242,12 +248,11 @@ std::optional<PowerLimit> board_limit(const SeriesFacts& facts) {
 void add_work(const ReadRecording& read, Window window, bool selects, GpusAtWork& all) {
   std::vector<GpuWork> gpus = works_of(read.samples, read.telemetry.devices(), window);
   const auto board = board_limit(read.telemetry.facts());
-  const std::vector<std::string>& names = read.telemetry.devices();
   for (GpuWork& gpu : gpus) {
-    const auto number = std::ranges::find(names, gpu.gpu) - names.begin();
-    const StatedLimits::Device stated = read.limits.of(static_cast<std::size_t>(number));
+    const StatedLimits::Device stated = read.limits.of(gpu.number);
     gpu.limit_w = stated.rows > 0 ? stated.mean_limit_w() : board ? board->watts : 0;
   }
+  all.have_odd_readings |= have_odd_readings(read.samples, window);
   const std::vector<bool> is_idle = idle_devices(means_of(gpus));
   const bool is_odd = std::ranges::find(is_idle, true) != is_idle.end() ||
                       std::ranges::any_of(gpus, is_dead) || std::ranges::all_of(gpus, may_be_idle);
@@ -263,7 +268,7 @@ void add_work(const ReadRecording& read, Window window, bool selects, GpusAtWork
 WorkDoubts work_doubts(const GpusAtWork& gpus, bool is_count_stated) {
   WorkDoubts doubts;
   const std::vector<GpuWork>& counted = gpus.counted;
-  if (counted.empty()) return doubts;
+  if (counted.empty() || gpus.have_odd_readings) return doubts;
   const auto are_all = [&](const auto& is) { return std::ranges::all_of(counted, is); };
   const bool shows_load = !are_all([](const GpuWork& gpu) { return !gpu.power.rises(); });
   const auto dead = std::ranges::find_if(counted, [](const GpuWork& gpu) {

@@ -1,6 +1,7 @@
 // Whether the GPUs that count took part in a run's load.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,7 +20,8 @@ namespace aggregate_power::runs {
 struct GpuWork {
   std::string gpu;
   PowerNear power = {};
-  double limit_w = 0;  // that its rows state, or its board's; 0: unknown
+  std::size_t number = 0;  // of the device in its recording
+  double limit_w = 0;      // that its rows state, or its board's; 0: unknown
   // Means in the window, and the highest utilization; nullopt: not read, or not stated.
   std::optional<double> utilization_pct = {};
   std::optional<double> most_utilization_pct = {};
@@ -34,6 +36,8 @@ struct GpusAtWork {
   std::vector<GpuWork> others = {};
   // Of one node, whose GPUs --gpus chooses and are alike; else their roles may differ.
   bool are_of_one_node = true;
+  // Some readings are more than any board draws: their mean says nothing of the load.
+  bool have_odd_readings = false;
 };
 
 // The limit of the board that all rows name, or the highest one of several; nullopt: one of them is

@@ -22,6 +22,7 @@
 #include "base/text/unicode.h"
 #include "energy/facility_energy.h"
 #include "energy/gap_bound.h"
+#include "energy/hidden_edges.h"
 #include "energy/plausibility.h"
 #include "energy/single_series.h"
 #include "energy/stated_limits.h"
@@ -30,6 +31,7 @@
 #include "recorders/energy_snapshot.h"
 #include "recorders/gpu_models.h"
 #include "recorders/gpu_selection.h"
+#include "recorders/power_names.h"
 #include "runs/explain.h"
 
 namespace aggregate_power {
@@ -521,6 +523,41 @@ void RunRows::conclude_integration(const Telemetry& telemetry, Measurement& foun
   }
 }
 
+// A query's range is in its name.
+void refuse_averages(const Telemetry& telemetry, Window window, double max_gap_s, Reasons& doubts) {
+  constexpr double kLittle = 0.02;  // of the window is hidden at its start, and at its end
+  std::vector<std::string> names = telemetry.devices();
+  names.push_back(telemetry.facts().power_column.value_or(""));
+  for (const std::string& name : names) {
+    const double over_s = columns::averaged_over_s(name);
+    if (over_s <= max_gap_s || over_s / 2 <= kLittle * window.duration_s()) continue;
+    return doubts.add(
+        Reason::readings_repeat,
+        fmt::format("'{}' is a mean over {:g} s by its name, and the window has {:.6g} s",
+                    printable(name, 80), over_s, window.duration_s()));
+  }
+}
+
+// For people: the edges may hide a share of the energy that is worth a word.
+std::optional<std::string> edge_doubt_of(const Samples& samples, const Integration& integration,
+                                         Window window) {
+  constexpr double kMuch = 0.1;
+  energy::HiddenEdges all;
+  for (const std::vector<Sample>& device : samples.devices()) {
+    if (device.empty()) continue;
+    const energy::HiddenEdges own = energy::hidden_at_edges(device, window);
+    all.joules += own.joules;
+    if (own.step_w <= all.step_w) continue;
+    all.step_w = own.step_w;
+    all.between_s = own.between_s;
+  }
+  const double energy_j = integration.total_gpu_energy_j.value_or(0);
+  if (!(all.joules > kMuch * energy_j) || energy_j <= 0) return std::nullopt;
+  return fmt::format(
+      "edges: power changes by up to {:.0f} W at an edge of the window, and a new reading comes only every {:.2g} s there: the energy may be off by up to {:.4g} J ({:.0f} %); sample more often, or measure a longer load",
+      all.step_w, all.between_s, all.joules, 100 * all.joules / energy_j);
+}
+
 // What speaks against the readings of the devices, and what other recordings are compared with.
 void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
   const Samples& samples = keeper_->finish();
@@ -538,6 +575,7 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
   energy::WindowDoubts place = energy::window_doubts(
       samples, window, {question_.request.host, question_.request.clock_offset_s});
   doubts.add(place.certain);
+  refuse_averages(telemetry, window, question_.request.max_sample_gap_s, doubts);
   const Reasons clock = clock_doubts(question_.recording, telemetry, *keeper_, window);
   add_clock_doubts(clock, doubts);
   if (question_.request.schema_version == 2) {
@@ -549,6 +587,9 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
       found.series_doubts.remove(certain.reason);
     }
     name_silent(telemetry, keeper_->silent(), found.integration.reasons);
+    if (!question_.request.may_need_interval()) {
+      found.edge_doubt = edge_doubt_of(samples, found.integration, window);
+    }
   } else {
     // It takes rows of one time that name no GPU as one for each.
     const bool is_known = !telemetry.facts().has_devices() && has_repeated_stamps(samples);

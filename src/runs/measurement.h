@@ -77,6 +77,7 @@ struct Measurement {
   // That warn: in schema 1 those that refuse a run of schema 2, in schema 2 those that are
   // possible.
   Reasons series_doubts;
+  std::optional<std::string> edge_doubt;    // what the edges of the window may hide
   Reasons column_faults;                    // why columns are missing, beyond the contract's codes
   std::optional<TelemetryFacts> telemetry;  // nullopt: it was not read
   std::vector<std::string> devices;         // all that the recording names, selected or not

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -146,24 +147,68 @@ Repeat repeat_of(const Recorded& a, const Recorded& b, bool are_files_apart) {
 constexpr const char* kTellApart =
     "; if they are of two hosts, name the files after them (node-1.csv), record the UUIDs, or state the number of all GPUs, where the command has --expected-num-gpus; else give one of them";
 
-// What two recordings have in common: the first GPU of the gravest kind.
-void note_repeats(const GpusOfFile& first, const GpusOfFile& second, RepeatedGpus& repeated) {
-  const bool are_files_apart = are_apart(first, second);
-  Repeat gravest = Repeat::none;
-  std::string text;
-  for (const GpuOfFile& a : first.gpus) {
-    for (const GpuOfFile& b : second.gpus) {
-      const Recorded one{&first, &a};
-      const Recorded other{&second, &b};
-      const Repeat found = repeat_of(one, other, are_files_apart);
-      if (found <= gravest) continue;
-      gravest = found;
-      text = in_two_files(one, other, found == Repeat::sure ? "is" : "may be");
+// The GPUs of a file that may be one of others, by what they have in common.
+using ByName = std::map<std::string, std::vector<std::size_t>>;
+ByName by_names(const GpusOfFile& file) {
+  ByName places;
+  for (std::size_t i = 0; i < file.gpus.size(); ++i) {
+    for (std::string& name : comparable_names(file.gpus[i].key)) {
+      places[std::move(name)].push_back(i);
     }
   }
-  if (gravest == Repeat::sure) repeated.sure.push_back(text + ": give one of them");
-  if (gravest == Repeat::unclear) repeated.unclear.push_back(text + kTellApart);
-  if (gravest == Repeat::possible) repeated.possible.push_back(text + kTellApart);
+  return places;
+}
+
+std::set<std::size_t> comparable_with(const GpuKey& key, const ByName& places) {
+  std::set<std::size_t> found;
+  for (const std::string& name : comparable_names(key)) {
+    const auto same = places.find(name);
+    if (same != places.end()) found.insert(same->second.begin(), same->second.end());
+  }
+  return found;
+}
+
+// What two recordings have in common: the first GPU of the gravest kind.
+struct Found {
+  Repeat kind = Repeat::none;
+  std::string text = {};
+
+  void take(Repeat other, const Recorded& a, const Recorded& b) {
+    if (other <= kind) return;
+    kind = other;
+    text = in_two_files(a, b, other == Repeat::sure ? "is" : "may be");
+  }
+};
+
+// Those without a name of one kind: that they are one is never sure.
+void find_alike(const GpusOfFile& first, const GpusOfFile& second, Found& found) {
+  for (const GpuOfFile& a : first.gpus) {
+    for (const GpuOfFile& b : second.gpus) {
+      if (found.kind >= Repeat::unclear) return;
+      if (share_a_kind(a.key, b.key) || !are_of_one_form(a, b)) continue;
+      const Recorded one{&first, &a};
+      const Recorded other{&second, &b};
+      found.take(repeat_of(one, other, false), one, other);
+    }
+  }
+}
+
+void note_repeats(const GpusOfFile& first, const GpusOfFile& second, RepeatedGpus& repeated) {
+  const bool are_files_apart = are_apart(first, second);
+  const ByName places = by_names(second);
+  Found found;
+  for (const GpuOfFile& a : first.gpus) {
+    for (const std::size_t place : comparable_with(a.key, places)) {
+      const Recorded one{&first, &a};
+      const Recorded other{&second, &second.gpus[place]};
+      found.take(repeat_of(one, other, are_files_apart), one, other);
+    }
+    if (found.kind == Repeat::sure) break;
+  }
+  if (!are_files_apart) find_alike(first, second, found);
+  if (found.kind == Repeat::sure) repeated.sure.push_back(found.text + ": give one of them");
+  if (found.kind == Repeat::unclear) repeated.unclear.push_back(found.text + kTellApart);
+  if (found.kind == Repeat::possible) repeated.possible.push_back(found.text + kTellApart);
 }
 
 bool has_same_readings(const PowerTrace& a, const PowerTrace& b) {

@@ -15,6 +15,7 @@
 #include "base/text/shown_time.h"
 #include "base/text/unicode.h"
 #include "energy/gather.h"
+#include "energy/same_course.h"
 #include "recorders/recorder_context.h"
 
 namespace aggregate_power {
@@ -85,6 +86,29 @@ std::string remedy_of(std::span<const KeptSeries> before, std::span<const KeptSe
     return fmt::format("leave out {}", printable_path(*first.begin()));
   }
   return "name the GPUs that count with --gpus, each once";
+}
+
+// Those of `more` that follow the course of one `before`, each with it.
+struct SharedCourses {
+  std::vector<std::string> pairs;
+  Sameness sameness = Sameness::none;
+};
+SharedCourses shared_courses(std::span<const KeptSeries> before, std::span<const KeptSeries> more) {
+  SharedCourses shared;
+  energy::OneCourse course;
+  for (const KeptSeries& own : more) {
+    for (const KeptSeries& other : before) {
+      const DeviceSeries a{other.device, other.samples};
+      const DeviceSeries b{own.device, own.samples};
+      const auto found = energy::one_course(a, b);
+      if (!found) continue;
+      course.add(*found, a, b, before.size());
+      shared.pairs.push_back(fmt::format("{} and {}", name_of(other), name_of(own)));
+      break;
+    }
+  }
+  shared.sameness = course.sameness(std::min(before.size(), more.size()));
+  return shared;
 }
 
 // Their rows are sorted by series, and each series by its times.
@@ -267,6 +291,7 @@ SharedSensors shared_sensors(std::span<const KeptSeries> before, std::span<const
                              bool are_hosts) {
   std::vector<std::string> certain;
   std::vector<std::string> possible;
+  const SharedCourses courses = shared_courses(before, more);
   for (const KeptSeries& own : more) {
     for (const KeptSeries& other : before) {
       const Sameness same = sameness(other.samples, own.samples, true);
@@ -286,7 +311,19 @@ SharedSensors shared_sensors(std::span<const KeptSeries> before, std::span<const
       are_hosts ? "one of the hosts was not recorded: give each its own recording"
                 : remedy_of(before, more, std::max(certain.size(), possible.size()));
   SharedSensors shared;
-  if (!certain.empty()) {
+  if (certain.empty() && courses.sameness != Sameness::none) {
+    const bool are_one = courses.sameness == Sameness::certain;
+    const std::string text = fmt::format(
+        "the readings of {} agree between each other's times, too: they {} of one GPU{}; {}",
+        first(courses.pairs), are_one ? "are" : "may be",
+        are_one ? "" : ", whose energy then counts twice",
+        are_hosts ? remedy : remedy_of(before, more, courses.pairs.size()));
+    if (are_one) {
+      shared.reasons.add(Reason::same_sensor, text);
+    } else {
+      shared.warnings.push_back(text);
+    }
+  } else if (!certain.empty()) {
     shared.reasons.add(
         Reason::same_sensor,
         fmt::format("the readings of {} are the same at all times: they are of one sensor; {}",

@@ -674,5 +674,58 @@ TEST(SeriesCheck, WarnsOfARestInTheWindow) {
   EXPECT_TRUE(possible_series_reasons(devices, rules).contains(Reason::stuck_sensor));
 }
 
+// ---- Read at different moments
+
+// A power between 460 and 540 W that changes in seconds, after 20 s at 90 W; read from a moment on.
+Series course(double start_s, double gain = 1, double phase = 0, int count = 100) {
+  Series samples;
+  for (int i = 0; i < count; ++i) {
+    const double at_s = i + start_s;
+    const double work_w =
+        500 + 25 * std::sin(0.7 * at_s + phase) + 15 * std::sin(0.23 * at_s + phase);
+    const double watts = gain * (at_s < 20 ? 90 + 0.5 * std::sin(0.4 * at_s + phase) : work_w);
+    samples.push_back({1e9 + at_s, std::round(100 * watts) / 100});
+  }
+  return samples;
+}
+
+std::string reasons_of(const std::vector<std::string>& names, const std::vector<Series>& all) {
+  std::vector<DeviceSeries> devices;
+  for (std::size_t i = 0; i < all.size(); ++i) devices.push_back({names[i], all[i]});
+  const Reasons certain = series_reasons(devices, {});
+  if (!certain.empty()) return certain.text();
+  const Reasons possible = possible_series_reasons(devices, {});
+  return possible.empty() ? "" : "may be: " + possible.text();
+}
+
+TEST(SeriesCheck, FindsOneGpuThatIsReadTwice) {
+  for (const double later_s : {0.1, 0.37, 0.5, 0.8}) {
+    EXPECT_EQ(reasons({course(0), course(later_s)}), "same_sensor ") << later_s;
+    EXPECT_EQ(reasons({course(0), course(later_s / 2), course(later_s)}), "same_sensor ");
+  }
+  const std::string text =
+      reasons_of({"0", "1", "cuda:0", "cuda:1"},
+                 {course(0), course(0, 1.03, 2), course(0.4), course(0.4, 1.03, 2)});
+  EXPECT_NE(text.find("GPUs 0, cuda:0, and of GPUs 1, cuda:1 agree"), text.npos) << text;
+  EXPECT_NE(text.find("--gpus 0,1 keeps one of each"), text.npos) << text;
+}
+
+TEST(SeriesCheck, AcceptsGpusThatAreReadAtDifferentMoments) {
+  // In step with other gains; at one level with fluctuations of their own; constant.
+  EXPECT_EQ(reasons({course(0), course(0.4, 1.01)}), "");
+  EXPECT_EQ(reasons({course(0), course(0.4, 0.995)}), "");
+  EXPECT_EQ(reasons({course(0), course(0.3, 1, 2), course(0.6, 1, 4)}), "");
+  Series constant_later = load(100);
+  for (Sample& sample : constant_later) sample.unix_s += 0.4;
+  EXPECT_EQ(reasons({load(100), constant_later}), "");
+}
+
+// Of eight GPUs, two agree by chance.
+TEST(SeriesCheck, AcceptsTwoOfManyGpusThatAgree) {
+  std::vector<Series> all;
+  for (int i = 0; i < 8; ++i) all.push_back(course(0.1 * i, 1 + 0.01 * (i % 7)));
+  EXPECT_EQ(reasons(all), "");
+}
+
 }  // namespace series_check_test
 }  // namespace aggregate_power

@@ -71,6 +71,26 @@ TEST(TotalText, FindsTotalsByTheirNames) {
   EXPECT_EQ(recording.text(), "") << "it was chosen";
 }
 
+TEST(OnlyMeansText, FindsDevicesThatAreNoGpu) {
+  const auto text_of = [](const std::vector<std::string>& names) {
+    std::vector<DeviceSeries> devices;
+    for (const std::string& name : names) devices.push_back({name, {}});
+    return energy::only_means_text(devices);
+  };
+  for (const char* name : {"mean", "Avg", "average", "gpu_avg", "mean of GPUs", "0,1,2,3", "[0, 1]",
+                           "0;1", "3.5", "0.5", "n1/mean"}) {
+    EXPECT_NE(text_of({name}), "") << name;
+  }
+  EXPECT_NE(text_of({"a/avg", "b/avg"}), "");
+  for (const char* name : {"0", "3.0", "0.1", "GPU 0", "total", "sum", "0000:17:00.0", "card0",
+                           "meaning", "0-3", "GPU-0a1b2c3d"}) {
+    EXPECT_EQ(text_of({name}), "") << name;
+  }
+  EXPECT_EQ(text_of({"0.5", "1.5"}), "") << "parts of GPUs";
+  EXPECT_EQ(text_of({"0", "mean"}), "") << "total_text() finds it";
+  EXPECT_EQ(text_of({}), "");
+}
+
 TEST(TotalText, FindsSensorsOfTheMachineByTheirNames) {
   for (const char* name : {"system", "Node 0", "UBB", "node_power", "a/npm", "PSU 1", "cpu"}) {
     Recording recording = three();

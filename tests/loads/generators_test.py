@@ -596,6 +596,14 @@ def test_given_without_a_result(folder):
     assert not any(key.startswith("joules_per") for key in run), run
 
 
+def test_one_token_for_each_request(folder):
+    """A client that counts responses."""
+    for members, warns in (({"random_output_len": 600}, True), ({"random_output_len": 1}, False), ({}, False),
+                           ({"random_output_len": 600, "total_output_tokens": 600}, False)):
+        run = folder.measure(folder.put(json.dumps(INFERENCEX | {"completed": 5, "total_output_tokens": 5} | members)))
+        same(warns, any("counted responses" in text for text in run["warnings"]), members)
+
+
 def test_contradictions(folder):
     name = folder.put_sample("sglang.jsonl")
     at = str(START)

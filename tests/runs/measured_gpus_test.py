@@ -7,6 +7,7 @@ whose sum over the window is known.
 usage: tests/runs/measured_gpus_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
 """
 import json
+import math
 import os
 import pathlib
 import random
@@ -106,6 +107,67 @@ def test_totals_do_not_count(folder):
         folder.result(num_gpus=4)
         refuses(folder, "same_sensor")
         folder.result()
+
+
+def test_the_mean_of_gpus_is_no_gpu(folder):
+    for name in ("mean", "avg", '"0,1,2,3"', "3.5"):
+        folder.table("timestamp,index,power.draw [W]", [f"{START + at},{name},{GPUS[0][at]}" for at in TIMES])
+        refuses(folder, "several_gpus_in_one_series", "is several GPUs, or their mean, by its name")
+        run = folder.measure("--accept", "several_gpus_in_one_series")
+        assert run["reasons"] == [] and any("several_gpus_in_one_series" in text for text in run["warnings"]), run
+
+
+def test_a_host_as_a_device_warns(folder):
+    for column in ("hostname", "node_name", "instance", "host"):
+        folder.table(f"timestamp,power.draw [W],{column}", [f"{START + at},{GPUS[0][at]},n1" for at in TIMES])
+        run = folder.measure("--device-column", column)
+        assert run["reasons"] == [] and any("host_as_gpu: " in text for text in run["warnings"]), run
+    folder.table("timestamp,index,power.draw [W],hostname", [f"{START + at},0,{GPUS[0][at]},n1" for at in TIMES])
+    assert not any("host_as_gpu" in text for text in folder.measure()["warnings"])
+
+
+def test_mig_warns(folder):
+    for mode, warns in (("Enabled", True), ("Disabled", False), ("[N/A]", False)):
+        folder.table("timestamp,index,power.draw [W],mig.mode.current",
+                     [f"{START + at},0,{GPUS[0][at]},{mode}" for at in TIMES])
+        assert any("mig: MIG is enabled" in text for text in folder.measure()["warnings"]) == warns, mode
+
+
+def course(at, gpu, later_s=0):
+    """A power that changes in seconds, and differs from GPU to GPU."""
+    at += later_s
+    return round((1 + 0.03 * gpu) * (400 + 30 * math.sin(0.6 * at + gpu) + 20 * math.sin(0.21 * at + gpu)), 2)
+
+
+def later(folder, name, columns, spelled, later_s, gpus=2):
+    return folder.table(f"timestamp,{columns},power.draw [W]", [
+        f"{START + at + later_s},{spelled.format(gpu)},{course(at, gpu, later_s)}" for at in TIMES for gpu in range(gpus)], name)
+
+
+def test_one_gpu_that_is_read_twice(folder):
+    """Under two names, in one file or two, in a place of its own or another id, and on two hosts."""
+    for column, first, other in (("pod,gpu", "a,{}", "b,{}"), ("instance,gpu", "10.0.0.1:9400,{}", "node:9400,{}"),
+                                 ("gpu", "{}", "#{}"), ("gpu", "{}", "00000000:1{}:00.0")):
+        rows = [f"{START + at + later_s},{spelled.format(gpu)},{course(at, gpu, later_s)}"
+                for at in TIMES for spelled, later_s in ((first, 0), (other, 0.4)) for gpu in range(2)]
+        folder.table(f"timestamp,{column},power.draw [W]", rows)
+        refuses(folder, "same_sensor", "agree between each other's times, too: they are of one GPU")
+    later(folder, "a.csv", "index", "{}", 0)
+    later(folder, "b.csv", "index", "{}", 0.3)
+    run = folder.measure(files=("a.csv", "b.csv"))
+    assert "same_sensor" in run["reasons"] and "leave out b.csv" in run["details"], run
+    for name in ("node-1.csv", "node-2.csv"):
+        later(folder, name, "index", "{}", 0.3 if name == "node-2.csv" else 0)
+    assert "same_sensor" in folder.measure(files=("node-1.csv", "node-2.csv"))["reasons"]
+
+
+def test_gpus_of_two_hosts_that_are_read_apart_are_two(folder):
+    for host, later_s in ((0, 0), (1, 0.4)):
+        folder.table("timestamp,index,power.draw [W]", [
+            f"{START + at + later_s},{gpu},{course(at, 2 * host + gpu, later_s)}" for at in TIMES for gpu in range(2)],
+            f"node-{host}.csv")
+    run = folder.measure(files=("node-0.csv", "node-1.csv"))
+    assert run["reasons"] == [] and not any("one GPU" in text for text in run["warnings"]), run
 
 
 def test_a_total_may_be_chosen(folder):

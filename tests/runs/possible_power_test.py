@@ -8,6 +8,7 @@ usage: tests/runs/possible_power_test.py [TEST...]   with $AGGREGATE_POWER (defa
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -169,6 +170,58 @@ def test_longer_gaps_say_how_far_off_the_energy_may_be(folder):
     assert found and "may be off by up to 40" in found[0] and "(22 %)" in found[0], found
     folder.rows("power.draw [W]", lambda at, gpu: load(at))
     assert not [text for text in folder.measure("--max-sample-gap", 25)["warnings"] if "long_gaps" in text]
+
+
+def test_edges_that_may_hide_much(folder):
+    """A load of 60 s between 100 and 500 W, read every 10 s: 400 W for 5.5 s at both edges, of some 30 kJ."""
+    def rows(every, around=20):
+        folder.write("gpu_metrics.csv", "timestamp,index,power.draw [W]\n" + "".join(
+            f"{START + at},0,{(500 if 0 <= at < WINDOW else 100) + at % 3 / 10}\n"
+            for at in range(-around - 3, WINDOW + around, every)))
+
+    def found(*more):
+        return [text for text in folder.measure(*more)["warnings"] if "edges: " in text]
+    rows(10)
+    text = found("--max-sample-gap", 11)
+    assert text and "400 W at an edge" in text[0] and "every 10 s there" in text[0] and "4400 J (" in text[0], text
+    assert not found("--max-sample-gap", 11, "--uncertainty")
+    rows(1)
+    assert not found()
+    rows(2)
+    assert not found()
+
+
+def averaged(folder, over, name="power.draw [W]"):
+    """Means of a load of 400 W over 100 W, over the last seconds."""
+    def mean(at):
+        return 100 + 400 * max(0, min(at, WINDOW) - max(0, at - over)) / over
+    folder.write("gpu_metrics.csv", f'timestamp,index,"{name}"\n' + "".join(
+        f"{START + at + 0.5},{gpu},{mean(at + 0.5) * (1 + 0.03 * gpu) + at * (gpu + 2) % 7 / 10:.2f}\n" for at in range(-30, 400) for gpu in range(2)))
+
+
+def test_means_over_a_long_time(folder):
+    """By their edges: the share of the energy that is read after the window is half of the time over the rest."""
+    for over in (10, 20, 60, 300):
+        averaged(folder, over)
+        run = folder.measure(gpus=2)
+        same(["readings_repeat"], run["reasons"], run["details"])
+        about = float(re.search("means over about ([0-9.e+]+) s", run["details"])[1])
+        near(over, about, 0.1)
+        same(0, folder.patch(gpus=2)["power_valid"])
+        run = folder.measure("--accept", "readings_repeat", gpus=2)
+        same([], run["reasons"])
+    averaged(folder, 1)
+    same([], folder.measure(gpus=2)["reasons"])
+
+
+def test_means_by_the_name_of_their_metric(folder):
+    for name, refused in (("avg_over_time(DCGM_FI_DEV_POWER_USAGE[5m])", True), ("rate(gpu_energy_joules_total[1m])", True),
+                          ("max_over_time(gpu_power_watts[30s:1s])", True), ("job:gpu_power_watts:avg5m", True),
+                          ("avg_over_time(gpu_power_watts[2s])", False), ("irate(gpu_energy_joules_total[1m])", False),
+                          ("last_over_time(gpu_power_watts[1m])", False), ("gpu_power_watts", False)):
+        folder.rows(f'"{name}"', lambda at, gpu: load(at))
+        run = folder.measure("--power-column", name, "--power-unit", "W")
+        same(["readings_repeat"] if refused else [], run["reasons"], name)
 
 
 def test_one_column_of_several_gpus_names_the_others(folder):

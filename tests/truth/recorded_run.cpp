@@ -111,19 +111,25 @@ RecordedRun sound_run(const RecordingStyle& style, Random& random) {
   const double apart_s = random.chance(0.5) ? 0 : 0.001;
   const bool has_states = random.chance(style.states_share);
   run.files.emplace_back();
-  for (std::size_t i = 0; i < gpus; ++i) {
-    const double gain = 1 + random.normal(0.029);
+  std::vector<double> gains;
+  for (std::size_t i = 0; i < gpus; ++i) gains.push_back(1 + random.normal(0.029));
+  const auto read = [&](std::size_t i, double later_s) {
     RecordedGpu gpu{std::to_string(i), {}};
     for (const double tick_s : ticks) {
-      const double at_s = tick_s + apart_s * static_cast<double>(i);
-      const double watts = gain * load.gpus[i].mean_w(at_s - average_s, at_s);
+      const double at_s = tick_s + apart_s * static_cast<double>(i) + later_s;
+      const double watts = gains[i] * load.gpus[i].mean_w(at_s - average_s, at_s);
       gpu.samples.push_back({kRecordedStartUnixS + at_s, rounded_to(watts, quantum_w)});
     }
     if (has_states) add_states(gpu, random);
-    if (style.has_counter) add_counter(gpu, load.gpus[i], gain, random);
-    run.gpus().push_back(std::move(gpu));
-  }
+    if (style.has_counter) add_counter(gpu, load.gpus[i], gains[i], random);
+    return gpu;
+  };
+  for (std::size_t i = 0; i < gpus; ++i) run.gpus().push_back(read(i, 0));
   run.true_j = trapezoid_j(run.gpus(), run.window);
+  for (std::size_t i = 0; style.again_s && i < gpus; ++i) {
+    run.gpus().push_back(read(i, *style.again_s));
+    run.gpus().back().name = "b/" + run.gpus().back().name;
+  }
   return run;
 }
 

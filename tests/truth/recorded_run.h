@@ -34,6 +34,7 @@ struct RecordedRun {
   std::string unit_in_header = "W";  // which may be wrong
   bool names_gpus = true;            // has a column of them
   std::optional<int> expected = {};  // the number of GPUs that the caller states
+  double max_sample_gap_s = 3;       // that the caller accepts
   double true_j = 0;                 // what a sound recording says
 
   std::vector<RecordedGpu>& gpus() { return files.front(); }
@@ -48,6 +49,9 @@ struct RecordingStyle {
   double states_share = 0.6;  // of recordings that have utilization and temperature
   bool has_counter = false;
   bool has_idle = false;  // around the window, for some seconds
+  // Each GPU is there once more, read so many seconds later, under other names; they count as
+  // none in `true_j`.
+  std::optional<double> again_s = {};
 };
 RecordedRun sound_run(const RecordingStyle& style, Random& random);
 

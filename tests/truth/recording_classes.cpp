@@ -115,6 +115,48 @@ void scale(RecordedRun& run, double factor) {
 
 RecordedRun with_states(Random& random) { return sound_run({.states_share = 1}, random); }
 
+// The mean of the samples of the last seconds.
+void average(RecordedRun& run, double over_s) {
+  for (RecordedGpu& gpu : run.gpus()) {
+    const std::vector<Sample> fresh = gpu.samples;
+    std::size_t first = 0;
+    double sum_w = 0;
+    for (std::size_t i = 0; i < fresh.size(); ++i) {
+      sum_w += fresh[i].watts;
+      while (fresh[i].unix_s - fresh[first].unix_s >= over_s) sum_w -= fresh[first++].watts;
+      gpu.samples[i].watts =
+          rounded_to(sum_w / static_cast<double>(i - first + 1), quantum_of(run));
+    }
+  }
+}
+
+// An exponential mean, as of a slow sensor.
+void slow_down(RecordedRun& run, double constant_s) {
+  for (RecordedGpu& gpu : run.gpus()) {
+    double watts = gpu.samples.front().watts;
+    double last_unix_s = gpu.samples.front().unix_s;
+    for (Sample& sample : gpu.samples) {
+      const double keep = std::exp((last_unix_s - sample.unix_s) / constant_s);
+      last_unix_s = sample.unix_s;
+      watts = keep * watts + (1 - keep) * sample.watts;
+      sample.watts = rounded_to(watts, quantum_of(run));
+    }
+  }
+}
+
+RecordedRun averaged(double least_s, double most_s, Random& random) {
+  RecordedRun run = sound_run({.periods_s = {1, 0.5}, .has_idle = true}, random);
+  average(run, random.uniform(least_s, most_s));
+  return run;
+}
+
+// Two names, of which the others are read later.
+RecordedRun read_twice(const RecordingStyle& style, Random& random) {
+  RecordingStyle twice = style;
+  twice.again_s = random.uniform(0.05, 0.95);
+  return sound_run(twice, random);
+}
+
 // ---- Faults
 
 std::vector<RecordingClass> who_was_measured() {
@@ -156,6 +198,33 @@ std::vector<RecordingClass> who_was_measured() {
            sample.watts = rounded_to(sample.watts, std::max(0.1, quantum_of(run)));
          }
          run.files.push_back({copy});
+         return run;
+       }},
+      {false, "one GPU, read twice", [](Random& random) { return read_twice({}, random); }},
+      {false, "one GPU, read twice, steps",
+       [](Random& random) {
+         return read_twice({.periods_s = {1, 0.5}, .has_idle = true}, random);
+       }},
+      {false, "one GPU, two recorders apart",
+       [](Random& random) {
+         RecordedRun run = read_twice({.periods_s = {1, 0.5}}, random);
+         const auto half = static_cast<std::ptrdiff_t>(run.gpus().size() / 2);
+         run.files.emplace_back(run.gpus().begin() + half, run.gpus().end());
+         run.gpus().resize(static_cast<std::size_t>(half));
+         return run;
+       }},
+      {false, "the mean of GPUs",
+       [](Random& random) {
+         RecordedRun run = sound_run({.gpus = {2, 4}}, random);
+         std::vector<RecordedGpu>& gpus = run.gpus();
+         for (std::size_t i = 0; i < gpus[0].samples.size(); ++i) {
+           double sum_w = 0;
+           for (const RecordedGpu& gpu : gpus) sum_w += gpu.samples[i].watts;
+           gpus[0].samples[i].watts = sum_w / static_cast<double>(gpus.size());
+         }
+         const std::vector<std::string> names = {"mean", "avg", "average", "0.5", "\"0,1\""};
+         gpus[0].name = names[random.below(names.size())];
+         gpus.resize(1);
          return run;
        }},
       {false, "idle GPUs counted",
@@ -213,6 +282,27 @@ std::vector<RecordingClass> how_old() {
        [](Random& random) {
          RecordedRun run = sound_run({.periods_s = {1, 0.5}}, random);
          interpolate(run, 30);
+         return run;
+       }},
+      {false, "means over 5 to 10 s", [](Random& random) { return averaged(5, 10, random); }},
+      {false, "means over 10 to 20 s", [](Random& random) { return averaged(10, 20, random); }},
+      {false, "a sensor slower than 4 s",
+       [](Random& random) {
+         RecordedRun run = sound_run({.periods_s = {1, 0.5}, .has_idle = true}, random);
+         slow_down(run, random.uniform(4, 7));
+         return run;
+       }},
+      {false, "a sample every 8 to 20 s, accepted",
+       [](Random& random) {
+         RecordedRun run = sound_run({.periods_s = {1}, .has_idle = true}, random);
+         const std::size_t each = 8 + random.below(13);
+         const std::size_t first = random.below(each);
+         for (RecordedGpu& gpu : run.gpus()) {
+           for (std::size_t i = gpu.samples.size(); i-- > 0;) {
+             if (i % each != first) gpu.erase(i);
+           }
+         }
+         run.max_sample_gap_s = 30;
          return run;
        }},
       {false, "stuck, with others or states",
@@ -419,6 +509,37 @@ std::vector<RecordingClass> sound_readings() {
            for (Sample& sample : gpu.samples) sample.watts = rounded_to(sample.watts / 6, 5);
          }
          return finished(std::move(run));
+       }},
+      {true, "lock-step, two hosts",
+       [](Random& random) {
+         RecordedRun run =
+             sound_run({.gpus = {1}, .periods_s = {1}, .quanta_w = {0.01}, .again_s = 0.4}, random);
+         const std::vector<RecordedGpu> hosts = run.gpus();
+         run.gpus().clear();
+         const std::size_t gpus = 2 + random.below(7);
+         for (std::size_t i = 0; i < 2 * gpus; ++i) {
+           RecordedGpu gpu = hosts[i / gpus];
+           gpu.name = fmt::format("n{}/{}", i / gpus, i % gpus);
+           const double gain = 1 + random.normal(0.02);
+           for (Sample& sample : gpu.samples) {
+             sample.watts = rounded_to(sample.watts * gain * (1 + random.normal(0.003)), 0.01);
+           }
+           run.gpus().push_back(std::move(gpu));
+         }
+         return finished(std::move(run));
+       }},
+      {true, "ramps of its own",
+       [](Random& random) {
+         const double duration_s = random.uniform(40, 90);
+         const double up_s = random.uniform(1, 0.4 * duration_s);
+         const double down_s = random.uniform(0, 0.4 * duration_s);
+         const double idle_w = random.uniform(40, 120);
+         const double step_w = random.uniform(100, 500);
+         return finished(made_of(duration_s, [&](double at_s) {
+           const double share = std::min(at_s / up_s, (duration_s - at_s) / std::max(down_s, 0.1));
+           return rounded_to(idle_w + step_w * std::clamp(share, 0.0, 1.0) + random.normal(1),
+                             0.01);
+         }));
        }},
       {true, "a sweep of an hour",
        [](Random& random) {

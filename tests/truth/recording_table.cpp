@@ -29,6 +29,7 @@ JsonValue measured(const RecordedRun& run, const std::vector<std::string>& files
                 .end_unix_s = run.window.end_unix_s,
                 .output_tokens = 3000};
   if (run.expected) spec.expected_num_gpus = *run.expected;
+  spec.max_sample_gap_s = run.max_sample_gap_s;
   spec.json = true;
   const JsonValue report = aggregate_power::parse_json(aggregate_power::measure_run(spec).out);
   return report.at("runs").items.at(0);

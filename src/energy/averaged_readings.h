@@ -1,0 +1,28 @@
+// Whether readings are means over a long time: of a query such as avg_over_time, or of a slow
+// sensor. Pure arithmetic.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "aggregate_power/sample.h"
+
+namespace aggregate_power::energy {
+
+// What means over a long time do to a load that fills the window: its power rises slowly from the
+// window's start, and falls as slowly after its end, when a load itself is gone.
+struct AveragedReadings {
+  double over_s = 0;        // about
+  double missing_j = 0;     // of the load, which the readings show after the window; 0: unknown
+  bool falls_later = true;  // else the recording ends too early, and only the rise is known
+};
+
+// Nullopt: the power does not rise with the window from a steady level, or not like that. A load
+// that has such edges of its own falls before the window ends. `samples` are in time order.
+struct AveragedEdges {
+  bool has_edge = false;  // it rises with the window at all
+  std::optional<AveragedReadings> readings = {};
+};
+AveragedEdges averaged_edges(std::span<const Sample> samples, Window window);
+
+}  // namespace aggregate_power::energy
