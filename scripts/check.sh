@@ -157,7 +157,7 @@ if [ -n "$is_long" ]; then
   export AGGREGATE_POWER
   python3 tests/faults/kill_test.py 20000 || fail "kills"
   python3 tests/faults/mutate_test.py 2000 || fail "damaged files"  # of each file: 190,000 in all
-  python3 tests/differential/differential_test.py 50000 || fail "comparison with the reference"
+  python3 tests/differential/differential_test.py --runs 50000 || fail "comparison with the reference"
 
   begin "64-bit Arm"
   scripts/test-aarch64.sh >"$log" 2>&1 || { tail -n 60 "$log" >&2; fail "64-bit Arm"; }

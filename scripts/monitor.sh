@@ -143,7 +143,7 @@ is_open() {
 append_to() {  # FILE COMMAND...: what the command prints
   target=$1
   shift
-  [ -f "$target" ] || return 1
+  { [ -f "$target" ] && [ -w "$target" ]; } || return 1
   # shellcheck disable=SC2094  # its name is looked up, not its bytes
   { is_open "$target" && "$@" >>/proc/self/fd/3; } 3<>"$target"
 }
@@ -153,7 +153,12 @@ read_from() {  # FILE COMMAND...: which reads it as standard input
   shift
   [ -f "$target" ] || return 1
   # shellcheck disable=SC2094
-  { is_open "$target" && "$@" <&3; } 3<>"$target"
+  if [ -w "$target" ]; then
+    { is_open "$target" && "$@" <&3; } 3<>"$target"
+  else  # where nobody can put a pipe in its place
+    [ ! -h "$target" ] && keeps_names "${target%"${target##*/}"}." &&
+      { is_open "$target" && "$@" <&3; } 3<"$target"
+  fi
 }
 
 # Whether nobody else can rename what the caller makes in a folder.
@@ -178,7 +183,8 @@ make_private() {
     fi
   done
   private=
-  die "cannot make a folder for temporary files in '${TMPDIR:-/tmp}'"
+  die "cannot make a folder for temporary files that nobody else can rename in '${TMPDIR:-/tmp}', /tmp, /dev/shm" \
+    "or next to '$csv': give one of yours as TMPDIR"
 }
 
 drop_private() { [ -z "$private" ] || rm -rf "$private"; }

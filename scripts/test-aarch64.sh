@@ -41,4 +41,4 @@ AGGREGATE_POWER=$build/aggregate-power
 export AGGREGATE_POWER
 python3 tests/cases/cases_test.py
 # A model in Python says what each number must be: the digits are those of every other processor.
-python3 tests/differential/differential_test.py 400
+python3 tests/differential/differential_test.py --runs 400

@@ -77,8 +77,8 @@ std::string summary_text(const BackfillCounts& counts, bool dry_run) {
                         "links to folders", counts.folder_links);
   }
   if (counts.links_out > 0) {
-    text += fmt::format("{:<22}{:>8}  not read; allow it with --follow-links or --artifacts\n",
-                        "links out of the store", counts.links_out);
+    text += fmt::format("{:<22}{:>8}  not read{}\n", "links out of the store", counts.links_out,
+                        kToFollow);
   }
   return text + zones_text(counts) + reasons_text(counts);
 }

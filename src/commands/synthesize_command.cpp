@@ -1,5 +1,6 @@
 // aggregate-power synthesize: generates telemetry of known power, for testing programs that read
 // it.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -113,7 +114,8 @@ Check fault_check() {
 class Output {
  public:
   explicit Output(const std::string& path)
-      : path_(path), file_(path == "-" ? stdout : std::fopen(replaced_file(path).c_str(), "wb")) {
+      : path_(path),
+        file_(path == "-" ? stdout : ::fdopen(opened_for_writing(path, O_WRONLY | O_TRUNC), "wb")) {
     if (file_ == nullptr) throw FileError(path_, "open for writing", errno);
   }
   ~Output() {

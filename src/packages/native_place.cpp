@@ -17,15 +17,11 @@ std::string file_of_node(const NativePlace& place, const std::string& node, cons
 
 // Empty if the folder cannot be listed.
 std::vector<TreeEntry> entries_of(const Tree& tree, const std::string& folder) {
-  std::vector<TreeEntry> entries;
   try {
-    if (tree.has_folder(folder)) {
-      tree.list(folder, [&](const TreeEntry& entry) { entries.push_back(entry); });
-    }
+    if (tree.has_folder(folder)) return sorted_entries(tree, folder);
   } catch (const FileError&) {
   }
-  std::ranges::sort(entries, {}, &TreeEntry::name);
-  return entries;
+  return {};
 }
 
 bool is_folder(const TreeEntry& entry) {

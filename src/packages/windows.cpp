@@ -139,10 +139,7 @@ WindowScan scan_windows(const PackagePlace& place, const PackageDialect& dialect
     invalid("windows");
     return scan;
   }
-  std::vector<TreeEntry> entries;
-  place.tree->list(folder, [&](const TreeEntry& entry) { entries.push_back(entry); });
-  std::ranges::sort(entries, {}, &TreeEntry::name);
-  for (const TreeEntry& entry : entries) {
+  for (const TreeEntry& entry : sorted_entries(*place.tree, folder)) {
     const std::string file = "windows/" + entry.name;
     const bool is_file =
         entry.kind == TreeEntry::Kind::file && !place.tree->is_link(path_below(folder, entry.name));

@@ -159,8 +159,7 @@ class PatchUndo {
   std::string way_out() const {
     if (patch_.run.find('/') != std::string::npos) return "its run is not the name of a run";
     const std::string out = store_->way_out(std::filesystem::absolute(patch_.aggregate).string());
-    return out.empty() ? out
-                       : out + ", and is not changed; allow it with --follow-links or --artifacts";
+    return out.empty() ? out : (out + ", and is not changed").append(kToFollow);
   }
 
   // Whether the record says that the pass, or one before it, replaced what the report brings back.

@@ -39,14 +39,10 @@ std::string witness_text(const std::string& path) {
 
 // Each file is the log of one counter.
 NodeWitnesses read_counter_folder(const std::string& folder, const std::optional<Zone>& zone) {
-  std::vector<std::string> names;
-  disk_tree()->list(folder, [&](const TreeEntry& entry) {
-    if (entry.kind == TreeEntry::Kind::file) names.push_back(entry.name);
-  });
-  std::ranges::sort(names);
   NodeWitnesses found;
-  for (const std::string& name : names) {
-    const std::string path = join_path(folder, name);
+  for (const TreeEntry& entry : sorted_entries(*disk_tree(), folder)) {
+    if (entry.kind != TreeEntry::Kind::file) continue;
+    const std::string path = join_path(folder, entry.name);
     const std::string text = witness_text(path);
     if (kPmCountersForm.fits(std::string_view(text).substr(0, kHeadBytes))) {
       kPmCountersForm.read({text, path, zone}, found);

@@ -479,9 +479,21 @@ class WriteTransaction::State {
     }
   }
 
+  // An aggregate that was mistyped must not cost the record of the one that was meant.
+  void require_replaceable_record() const {
+    const std::string& path = plan_.record_path;
+    if (outcome_.reasons.empty() || !plan_.other_aggregate || !is_regular_file(path)) return;
+    const std::string other = plan_.other_aggregate(read_file(path, kAuditRecordFile));
+    if (other.empty()) return;
+    throw Error(fmt::format(
+        "{}: is the audit record of {}, and is not replaced; name that aggregate, or another audit record",
+        path, other));
+  }
+
   std::optional<Step> prepare_record(Sync sync) {
     try {
       is_whole_ = outcome_.reasons.empty();
+      require_replaceable_record();
       if (plan_.only_together && plan_.valid && !dry_run_) {
         former_record_.emplace(plan_.record_path, plan_.root);
       }

@@ -16,9 +16,11 @@
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
+#include "base/files/tree.h"
 #include "loads/load_generator.h"
 #include "recorders/recording.h"
 #include "recorders/side_files.h"
+#include "runs/results_beside.h"
 #include "runs/run_kinds.h"
 
 namespace aggregate_power::runs {
@@ -37,12 +39,6 @@ bool is_recording_file(const std::string& path) {
   }
 }
 
-// What a benchmark writes, and is no recording however it looks.
-bool is_of_run(std::string_view name) {
-  return name.starts_with("agg_") || name.starts_with("power_validation") ||
-         name.ends_with("_context.json") || name.find("_energy_") != name.npos;
-}
-
 // Also where a compression added an ending.
 bool has_ending(std::string_view name, std::span<const std::string_view> endings) {
   for (const std::string_view compression : kCompressions) {
@@ -58,25 +54,28 @@ bool may_be_recording(std::string_view name) {
   return !is_of_run(name) && has_ending(name, kEndings);
 }
 
-// What is in a folder, sorted: its files or its folders.
-std::vector<std::string> entries_of(const std::string& folder, fs::file_type wanted) {
+bool is_file(TreeEntry::Kind kind) { return kind == TreeEntry::Kind::file; }
+
+bool is_folder(TreeEntry::Kind kind) {
+  return kind == TreeEntry::Kind::folder || kind == TreeEntry::Kind::folder_link;
+}
+
+// The files of a folder, or its folders, sorted; none if it cannot be listed.
+std::vector<std::string> paths_in(const std::string& folder, bool (*is_wanted)(TreeEntry::Kind)) {
   std::vector<std::string> found;
-  std::error_code fault;
-  for (fs::directory_iterator entry(folder.empty() ? "." : folder, fault), end;
-       !fault && entry != end; entry.increment(fault)) {
-    std::error_code ignored;
-    if (entry->status(ignored).type() != wanted) continue;
-    found.push_back(join_path(folder, entry->path().filename().string()));
+  try {
+    for (const TreeEntry& entry : sorted_entries(*disk_tree(), folder.empty() ? "." : folder)) {
+      if (is_wanted(entry.kind)) found.push_back(join_path(folder, entry.name));
+    }
+  } catch (const FileError&) {
   }
-  std::ranges::sort(found);
   return found;
 }
 
 // The files beside a result that may be its recording, by their names.
 std::vector<std::string> candidates_beside(const std::string& result) {
   constexpr std::size_t kMost = 100;
-  std::vector<std::string> found =
-      entries_of(fs::path(result).parent_path().string(), fs::file_type::regular);
+  std::vector<std::string> found = paths_in(fs::path(result).parent_path().string(), is_file);
   std::erase_if(found, [&](const std::string& path) {
     return path == result || !may_be_recording(last_name(path));
   });
@@ -90,7 +89,7 @@ bool may_be_result(std::string_view name) {
 }
 
 std::vector<std::string> results_in(const std::string& folder) {
-  std::vector<std::string> results = entries_of(folder, fs::file_type::regular);
+  std::vector<std::string> results = paths_in(folder, is_file);
   std::erase_if(results, [](const std::string& path) {
     return !may_be_result(last_name(path)) || !is_result_file(path);
   });
@@ -100,7 +99,7 @@ std::vector<std::string> results_in(const std::string& folder) {
 // A folder with one result is a run, one with several folders of runs is several.
 std::vector<RunSpec> runs_in_folder(const RunSpec& options, const std::string& folder) {
   std::vector<std::string> folders = {folder};
-  if (results_in(folder).empty()) folders = entries_of(folder, fs::file_type::directory);
+  if (results_in(folder).empty()) folders = paths_in(folder, is_folder);
   std::vector<RunSpec> runs;
   for (const std::string& one : folders) {
     const std::vector<std::string> results = results_in(one);

@@ -6,6 +6,9 @@
 #include <cmath>
 #include <cstdint>
 #include <exception>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -23,35 +26,66 @@ constexpr std::uint64_t kMostBytes = 16 << 20;
 constexpr double kLeastShared_s = 1;
 constexpr double kLeastSharedShare = 0.05;  // of the shorter window
 
-bool is_written_by_us(std::string_view name) {
-  return name.starts_with("agg_") || name.starts_with("power_validation") ||
-         name.ends_with("_context.json");
-}
-
 // Those with the names of results, in the order of their names.
 std::vector<std::string> results_beside(const Tree& tree, const std::string& path) {
-  std::vector<std::string> names;
   const std::string folder = beside(path, "");
-  tree.list(folder.empty() && !tree.is_archive() ? "." : folder, [&](const TreeEntry& entry) {
+  std::vector<TreeEntry> entries =
+      sorted_entries(tree, folder.empty() && !tree.is_archive() ? "." : folder);
+  std::erase_if(entries, [](const TreeEntry& entry) {
     const bool is_json = entry.name.ends_with(".json") || entry.name.ends_with(".jsonl");
-    if (entry.kind == TreeEntry::Kind::file && is_json) names.push_back(entry.name);
+    return entry.kind != TreeEntry::Kind::file || !is_json;
   });
-  std::ranges::sort(names);
-  names.resize(std::min(names.size(), kMostResults));
+  entries.resize(std::min(entries.size(), kMostResults));
   std::vector<std::string> paths;
-  for (const std::string& name : names) {
-    std::string other = beside(path, name);
+  for (const TreeEntry& entry : entries) {
+    std::string other = beside(path, entry.name);
     const auto facts = tree.find_file(other);
     if (other != path && facts && facts->bytes <= kMostBytes) paths.push_back(std::move(other));
   }
   return paths;
 }
 
-LoadFiles result_in(const Tree& tree, const std::string& path) {
+// What one benchmark of another result says.
+struct OtherLoad {
+  std::string_view generator;
+  std::optional<WallStamp> end_stamp;  // only if it is certain whose result it is
+  std::optional<Load> load;            // only if it states its window
+};
+
+// Empty: it is no result, and says nothing.
+std::vector<OtherLoad> read_other_loads(const OpenedFile& file) {
   LoadFiles files;
-  files.name = path;
-  files.open = [&tree, path] { return decompressed(tree.open(path).source(), path); };
-  return files;
+  files.name = file.name();
+  files.open = [&] { return decompressed(file.source(), file.name()); };
+  std::vector<OtherLoad> loads;
+  try {
+    const bool is_certain = recognized(files) != nullptr;
+    for (const LoadReading& reading : read_loads(files)) {
+      loads.push_back({reading.generator, is_certain ? reading.clues.end_stamp : std::nullopt,
+                       reading.states_window ? reading.load : std::nullopt});
+    }
+  } catch (const std::exception&) {
+  }
+  return loads;
+}
+
+// Reads each file once, however many runs are next to it.
+std::vector<OtherLoad> other_loads(const Tree& tree, const std::string& path) {
+  constexpr std::size_t kMostRemembered = 4096;
+  static std::mutex mutex;
+  static std::unordered_map<std::string, std::vector<OtherLoad>> known;
+  const OpenedFile file = tree.open(path);
+  const std::string key =
+      fmt::format("{}\n{} {}", file.name(), file.size(), file.facts().modified_ns);
+  {
+    const std::lock_guard guard(mutex);
+    if (const auto found = known.find(key); found != known.end()) return found->second;
+  }
+  const std::vector<OtherLoad> loads = read_other_loads(file);
+  const std::lock_guard guard(mutex);
+  if (known.size() == kMostRemembered) known.clear();
+  known.emplace(key, loads);
+  return loads;
 }
 
 double shared_s(Window a, Window b) {
@@ -102,17 +136,18 @@ std::string same_time_text(const MeasuredResult& measured, const std::string& ot
 
 }  // namespace
 
+bool is_of_run(std::string_view name) {
+  return name.starts_with("agg_") || name.starts_with("power_validation") ||
+         name.ends_with("_context.json") || name.find("_energy_start.") != name.npos ||
+         name.find("_energy_end.") != name.npos;
+}
+
 std::vector<WallStamp> end_stamps_beside(const std::string& path, std::string_view generator) {
   std::vector<WallStamp> stamps;
   try {
     for (const std::string& other : results_beside(*disk_tree(), path)) {
-      try {
-        if (recognized(load_file(other)) == nullptr) continue;
-        for (const LoadReading& reading : read_loads(load_file(other))) {
-          const bool is_of_it = reading.generator == generator && reading.clues.end_stamp;
-          if (is_of_it) stamps.push_back(*reading.clues.end_stamp);
-        }
-      } catch (const std::exception&) {  // it is another run's, and says nothing of this one
+      for (const OtherLoad& load : other_loads(*disk_tree(), other)) {
+        if (load.generator == generator && load.end_stamp) stamps.push_back(*load.end_stamp);
       }
     }
   } catch (const std::exception&) {  // a folder that cannot be listed
@@ -127,18 +162,14 @@ std::vector<std::string> shared_energy_doubts(const MeasuredResult& measured,
   try {
     if (has_own_recording(measured.tree, measured.path, measured.telemetry)) return doubts;
     std::vector<std::string> others = results_beside(measured.tree, measured.path);
-    std::erase_if(others,
-                  [](const std::string& other) { return is_written_by_us(last_name(other)); });
+    std::erase_if(others, [](const std::string& other) { return is_of_run(last_name(other)); });
     if (others.size() > kMostShared) return doubts;
     for (const std::string& other : others) {
-      try {
-        if (has_own_recording(measured.tree, other, "")) continue;
-        for (const LoadReading& theirs : read_loads(result_in(measured.tree, other))) {
-          if (!theirs.states_window || !theirs.load) continue;
-          std::string text = same_time_text(measured, other, *load.load, *theirs.load);
-          if (!text.empty()) doubts.push_back(std::move(text));
-        }
-      } catch (const std::exception&) {  // it is no result
+      if (has_own_recording(measured.tree, other, "")) continue;
+      for (const OtherLoad& theirs : other_loads(measured.tree, other)) {
+        if (!theirs.load) continue;
+        std::string text = same_time_text(measured, other, *load.load, *theirs.load);
+        if (!text.empty()) doubts.push_back(std::move(text));
       }
     }
   } catch (const std::exception&) {  // a folder that cannot be listed

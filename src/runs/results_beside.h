@@ -10,6 +10,10 @@
 
 namespace aggregate_power::runs {
 
+// What a run has besides its result and its recording, by its name: aggregates, audit records, and
+// files next to a recording.
+bool is_of_run(std::string_view name);
+
 // The stamps of the ends of benchmarks in other results of the generator, in the folder of the
 // result `path`. At most 200 files of at most 16 MiB are looked at; what cannot be read has none.
 std::vector<WallStamp> end_stamps_beside(const std::string& path, std::string_view generator);

@@ -116,9 +116,7 @@ std::string outcome_line_text(const Recomputed& recomputed, double seconds,
 }
 
 OutcomeLog::OutcomeLog(const std::string& path)
-    : path_(path),
-      fd_(::open(replaced_file(path).c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
-  if (fd_ < 0) throw FileError(path, "open for writing", errno);
+    : path_(path), fd_(opened_for_writing(path, O_RDWR | O_APPEND)) {
   std::string begin(kBegin.size(), '\0');
   const ssize_t count = ::pread(fd_, begin.data(), begin.size(), 0);
   if (count > 0 && begin != kBegin) {

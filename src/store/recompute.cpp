@@ -165,10 +165,8 @@ std::optional<Recomputed> refused(const StoredRun& run, const RecomputeOptions& 
   refused.run = run;
   if (!out.empty()) {
     refused.outcome = Outcome::not_writable;
-    refused.reasons.add(
-        Reason::aggregate_result_unwritable,
-        fmt::format("{}: {}, and is not read; allow it with --follow-links or --artifacts",
-                    run.aggregate.display, out));
+    refused.reasons.add(Reason::aggregate_result_unwritable,
+                        fmt::format("{}: {}", run.aggregate.display, not_read(out)));
   } else if (has_aggregate) {
     refused.outcome = Outcome::not_writable;
     refused.reasons.add(Reason::aggregate_in_archive, run.aggregate.display);

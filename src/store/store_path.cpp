@@ -67,11 +67,8 @@ std::shared_ptr<const Tree> open_archive(const StorePath& archive) {
 
 void add_entries_below(const StorePath& folder, int levels, const IsWantedEntry& is_wanted,
                        std::vector<StorePath>& found) {
-  std::vector<TreeEntry> entries;
-  folder.tree->list(folder.path, [&](const TreeEntry& entry) { entries.push_back(entry); });
-  std::ranges::sort(entries, {}, &TreeEntry::name);
   const auto shared = std::make_shared<const StorePath>(folder);
-  for (const TreeEntry& entry : entries) {
+  for (const TreeEntry& entry : sorted_entries(*folder.tree, folder.path)) {
     if (entry.kind == TreeEntry::Kind::folder) {
       if (levels > 0) add_entries_below(child(shared, entry.name), levels - 1, is_wanted, found);
     } else if (is_wanted(entry)) {

@@ -96,7 +96,7 @@ void Tally::add_folder_link() {
 void Tally::add_link_out(const std::string& what) {
   const std::lock_guard guard(mutex_);
   ++progress_.counts.links_out;
-  watcher_.trouble(what + ", and is not read; allow it with --follow-links or --artifacts");
+  watcher_.trouble(not_read(what));
 }
 
 void Tally::all_found() {

@@ -29,12 +29,14 @@ import running  # noqa: E402
 
 PROGRAM = pathlib.Path(os.environ.get("AGGREGATE_POWER", ROOT / "build" / "aggregate-power")).resolve()
 ENVIRONMENT = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "TZ": "UTC", "HOME": "/", "LC_ALL": "C.UTF-8"}
-# C0, DEL, C1, separators of lines, and what changes the direction of writing.
-CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+# C0, DEL, C1, separators of lines, what changes the direction of writing, and what is not seen.
+CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+                      "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]")
 COMMAND = re.compile(r"^\s*(::[A-Za-z]|(---|\+\+\+|~~~|\^\^\^) )|##[A-Za-z]*\[|^FORGED", re.M)
 EVIL = ["\x1b]0;title\x07\x1b[2J", "a\n::set-output name=a::b\nFORGED", "\r\x1b[KFORGED", "\x9b2J\x85b",
         "\u202ecod\u2066\u2028FORGED", "::error file=x::FORGED", "##vso[task.setvariable variable=a]b",
-        "##[add-path]b", "##teamcity[message text='x']", "--- group", "\x7f\x00b\ttab"]
+        "##[add-path]b", "##teamcity[message text='x']", "--- group", "\x7f\x00b\ttab", "a\u200b\u2060\ufeffb",
+        "\xadc\u180e\u3164", "\U000e0041\U000e0001d\ufe0f"]
 DATA = {"--json", "json", "jsonl", "otlp-json", "csv", "zeus", "prometheus", "openmetrics", "markdown", "svg"}
 
 

@@ -1,17 +1,15 @@
 """Random runs of the program against the reference model; what both must say is in reference.py.
 
-usage: differential_test.py [RUNS [FIRST_SEED]]
+usage: differential_test.py [--runs N] [--seed S]
 The program is $AGGREGATE_POWER, or the one in build/. The last line is "N passed, N failed".
 A failed run's folder stays behind, with its command line and what differed in it.
 """
 import json
 import os
 import pathlib
-import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -22,12 +20,13 @@ import random_runs
 import random_stamps
 import reference
 import salvage_model
+import seeds
 from running import size
 
 RUNS = size(400, 300)
 # The rules that the reference knows. Random readings may look like no sensor's.
 AUGUST = ["--compat", "august", "--accept",
-          "gpu_identity_conflict,several_gpus_in_one_series,same_sensor,readings_repeat,stuck_sensor"]
+          "gpu_identity_conflict,several_gpus_in_one_series,same_sensor,readings_repeat,stuck_sensor,idle_gpus_counted"]
 POWER_KEYS = {*reference.METRICS, *reference.ROLE_METRICS, "power_metric_schema_version",
               "power_valid", "power_invalid_reasons"}
 METRIC_KEYS_1 = ("avg_power_w", "joules_per_output_token", "joules_per_total_token")
@@ -47,7 +46,6 @@ def spelled_members(data):
 
 
 def lay_out(run, folder):
-    folder.mkdir(parents=True)
     for name in run.folders:
         (folder / name).mkdir(parents=True, exist_ok=True)
     for name, content in run.files.items():
@@ -197,10 +195,9 @@ def compare_salvaged(differences, run, command, folder, seed, expected):
     differences += salvage_model.faults_of_record(salvage, record.get("salvage"), names)
 
 
-def differences_of(run, program, folder, seed):
+def differences_of(run, command, folder, seed):
     lay_out(run, folder)
     expected = expect(run, folder)
-    command = [program, *AUGUST, *run.arguments]
     result = subprocess.run(command, cwd=folder, env=environment_of(run), capture_output=True)
     differences = []
     compare_output(differences, expected, result)
@@ -211,37 +208,22 @@ def differences_of(run, program, folder, seed):
     return differences
 
 
-def keep(run, program, folder, seed, differences):
-    """Puts the folder back as it was before the run, and writes down how to repeat it."""
-    shutil.rmtree(folder)
-    lay_out(run, folder)
-    settings = shlex.join(f"{name}={value}" for name, value in run.environment.items())
-    notes = [f"seed {seed}", *sorted(run.notes)]
-    lines = ["; ".join(notes), f"env {settings} {shlex.join([program, *AUGUST, *run.arguments])}"]
-    (folder / "differences.txt").write_text("\n".join(lines + differences) + "\n")
-    print(f"FAILED: {folder}: {differences[0]}", flush=True)
+def judge(seed, folder):
+    """Leaves the folder of a run that differs as it was before the run."""
+    run = random_runs.make_run(seed, wild=seed % 2 == 0)
+    command = [seeds.PROGRAM, *AUGUST, *run.arguments]
+    differences = differences_of(run, command, folder, seed)
+    if differences:
+        shutil.rmtree(folder)
+        folder.mkdir()
+        lay_out(run, folder)
+    settings = [f"{name}={value}" for name, value in run.environment.items()]
+    return sorted(run.notes), ["env", *settings, *command], differences
 
 
 def main():
-    built = pathlib.Path(__file__).parents[2] / "build" / "aggregate-power"
-    program = os.path.abspath(os.environ.get("AGGREGATE_POWER") or built)
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else RUNS
-    first = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    work = pathlib.Path(tempfile.mkdtemp(prefix="aggregate-power-differential-"))
-    failed = 0
-    for seed in range(first, first + runs):
-        run = random_runs.make_run(seed, wild=seed % 2 == 0)
-        folder = work / f"seed-{seed}"
-        differences = differences_of(run, program, folder, seed)
-        if differences:
-            failed += 1
-            keep(run, program, folder, seed, differences)
-        else:
-            shutil.rmtree(folder)
-    if not failed:
-        shutil.rmtree(work)
-    print(f"{runs - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    given = seeds.seed_options(RUNS).parse_args()
+    return seeds.run_seeds("differential", range(given.seed, given.seed + given.runs), judge)
 
 
 if __name__ == "__main__":

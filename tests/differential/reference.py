@@ -163,7 +163,8 @@ def read_benchmark(path, schema):
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
 READING = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\w*)")
 FACTORS = {"w": 1, "watt": 1, "watts": 1, "mw": 1e-3, "mwatt": 1e-3, "mwatts": 1e-3,
-           "kw": 1e3, "kwatt": 1e3, "kwatts": 1e3}
+           "kw": 1e3, "kwatt": 1e3, "kwatts": 1e3, "kilowatt": 1e3, "kilowatts": 1e3,
+           "milliwatt": 1e-3, "milliwatts": 1e-3}
 SHORT_TIME = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d?):(\d\d?):(\d\d?)(\.\d+)?", re.ASCII)
 
 
@@ -247,6 +248,13 @@ def split_unit(name):
     return (match[1] if match[2] else name), FACTORS[unit]
 
 
+def is_counted_up(cells):
+    if len({int(cell) for cell, _ in cells}) < 5:
+        return False
+    steps = [(int(b) - int(a), time != before) for (a, before), (b, time) in zip(cells, cells[1:])]
+    return all(step == 1 for step, _ in steps) or all(step == later for step, later in steps)
+
+
 class Columns:
     """Which names of a header hold what; of a name that occurs twice the last column counts."""
 
@@ -259,6 +267,7 @@ class Columns:
         own = [name for name in times if name.lower() in ("timestamp", "timestamp_unix")]
         self.stamp = (own + times + [None])[0]
         self.gpu = self.choose_gpu(names, rows)
+        self.uuid = next((name for name in names if name.lower() in ("uuid", "gpu_uuid")), None)
         self.factor = split_unit(self.power)[1] if self.power else None
 
     @staticmethod
@@ -278,11 +287,28 @@ class Columns:
             return len(cells) > 1
 
         candidates = [name for name in names if GPU_NAMES.fullmatch(name)]
+        candidates = [name for name in candidates if not self.numbers_the_rows(rows, name, candidates)]
         for other in ("uuid", "gpu_uuid", "pci.bus_id", "serial", "pci.bus", "module_id"):
             candidates += [name for name in names if name.lower() == other]
         if not candidates:
             return None
         return next((name for name in candidates if varies(name)), candidates[0])
+
+    def timed_numbers(self, rows, name):
+        """A column's numbers with the times beside them; none if a cell is something else."""
+        cells = [(self.cell(row, name), self.cell(row, self.stamp)) for row in rows
+                 if self.place[name] < len(row)]
+        return cells if all(re.fullmatch(r"\d+", cell) for cell, _ in cells) else []
+
+    def numbers_the_rows(self, rows, name, others):
+        """Whether it has the next number in each row, or at each time, as a count of samples has: rows of many
+        seconds are no GPUs, nor where another column names GPUs."""
+        if not self.stamp or self.stamp == name or not is_counted_up(self.timed_numbers(rows, name)):
+            return False
+        seconds = {re.match(r"\d{10}(?=\d*$)|[^.,]*", time)[0] for _, time in self.timed_numbers(rows, name)}
+        theirs = [self.timed_numbers(rows, other) for other in others if other != name]
+        return len(seconds) >= 5 or any(
+            len({cell for cell, _ in cells}) < len(cells) and not is_counted_up(cells) for cells in theirs)
 
     def cell(self, row, name):
         place = self.place[name]
@@ -354,6 +380,34 @@ def may_be_of_several(rows):
     return uneven >= 2 and 12 * uneven > len(intervals) - 1
 
 
+@dataclasses.dataclass
+class Passes:
+    """How the rows of one GPU go through an hour that is shown twice."""
+    last: float | None = None
+    was_inside: bool = False
+    hour: tuple | None = None
+    falls: int = 0
+    is_disordered: bool = False
+    lacks_an_hour: bool = False
+
+    def go_on(self, unix_s, size):
+        falls = self.last is not None and unix_s < self.last - 3
+        if size > 0:
+            begin = unix_s // size * size
+            self.hour = (begin, begin + 2 * size)
+            self.falls += falls and self.was_inside
+            self.is_disordered |= falls and not self.was_inside
+            self.last = unix_s if falls or self.last is None else max(unix_s, self.last)
+        else:
+            if self.was_inside and not self.falls and unix_s - self.last >= (self.hour[1] - self.hour[0]) / 2:
+                self.lacks_an_hour = True
+            self.last = unix_s
+        self.was_inside = size > 0
+
+    def is_ambiguous(self):
+        return self.hour and (self.is_disordered or self.falls > 1 or not self.falls and self.lacks_an_hour)
+
+
 class Telemetry:
     def __init__(self, path, zone, factor):
         self.rows = []
@@ -361,7 +415,7 @@ class Telemetry:
         self.complete = True
         self.is_naive = False  # some stamp has no offset of its own
         self.is_of_only_gpu = False  # without a column that says so
-        self.passes = {}  # by GPU: its last time in an hour shown twice, and whether that was the second pass
+        self.passes = {}  # by GPU: how it went through an hour shown twice
         text = decode(path.read_bytes())
         rows, self.complete, terminated = split_rows(text)
         header_at, self.columns = self.find_header(rows)
@@ -372,9 +426,20 @@ class Telemetry:
         for i, row in enumerate(rows):
             is_last = not terminated and i == len(rows) - 1
             torn = is_last and len(row) < columns.size and not holds_line_break(row)
-            if is_blank(row) or torn:
+            if is_blank(row) or torn or is_last and self.is_power_cut_off(row, rows[:63]):
                 continue
             self.take(row, zone)
+
+    def is_power_cut_off(self, row, others):
+        """Whether the row ends in a number that lacks the unit, or digits, of all others."""
+        columns = self.columns
+        if len(row) != columns.size or columns.place[columns.power] != columns.size - 1:
+            return False
+        forms = [re.fullmatch(r"[+-]?\d*\.?(\d*)\s*(\w*)", columns.cell(one, columns.power)) for one in [row, *others]]
+        if None in forms or len(forms) < 2:
+            return False
+        (places, unit), *rest = [(len(form[1]), form[2]) for form in forms]
+        return places < min(one for one, _ in rest) or len({one for _, one in rest}) == 1 and unit != rest[0][1]
 
     @staticmethod
     def find_header(rows):
@@ -393,12 +458,15 @@ class Telemetry:
 
     def in_its_pass(self, gpu, first, second):
         """Part 0 row 33: the order of the rows says which pass of an hour they are of."""
-        if first is None or second is None or second <= first:
+        if first is None or second is None:
             return first
-        last, is_second = self.passes.get(gpu, (first, False))
-        is_second = is_second or first < last - 3
-        self.passes[gpu] = (first, is_second)
-        return second if is_second else first
+        gone = self.passes.setdefault(gpu, Passes())
+        gone.go_on(first, second - first)
+        return second if second > first and gone.falls else first
+
+    def repeated_hours(self):
+        """The hours, as seconds from one time to another, whose rows may be of either pass."""
+        return {gone.hour for gone in self.passes.values() if gone.is_ambiguous()}
 
     def take(self, row, zone):
         columns = self.columns
@@ -409,13 +477,26 @@ class Telemetry:
         is_header = len(row) == columns.size and (stamp, power) == (columns.stamp, columns.power)
         if unix_s is None and is_header:
             return
-        too_long = sum(1 for cell in row if cell.strip()) > columns.size and len(row) > columns.size
+        too_long = any(cell.strip() for cell in row[columns.size:])
         watts = None if too_long else watts_of(power, columns.factor, self.factor)
         gpu = columns.cell(row, columns.gpu) if columns.gpu else None
         unix_s = self.in_its_pass(gpu, unix_s, unix_seconds(stamp, zone, fold=1))
-        if gpu and (gpu.isdigit() and not gpu.isdecimal() or gpu.strip("[]").lower() in NO_GPUS):
+        uuid = columns.cell(row, columns.uuid) if columns.uuid else ""
+        if names_no_gpu(uuid):
+            uuid = ""
+        if gpu and names_no_gpu(gpu):
+            gpu = uuid
+        elif gpu and gpu.isdigit() and not gpu.isdecimal() and not uuid:
             gpu = ""
         self.rows.append(Row(unix_s, watts, gpu))
+
+
+def names_no_gpu(text):
+    return text.strip("[]").lower() in NO_GPUS
+
+
+def is_clock_set_back(telemetry, benchmark):
+    return any(begin < benchmark.end and end > benchmark.start for begin, end in telemetry.repeated_hours())
 
 
 def gpu_order(name):
@@ -731,6 +812,8 @@ def schema_1(options, benchmark, reasons):
     except UnknownZone:
         return invalid
     result = mean_power(telemetry.rows, benchmark) if telemetry.complete else None
+    if is_clock_set_back(telemetry, benchmark):
+        return invalid
     if result is None or read_object(options.agg_result) is None:
         return invalid
     watts, gpus = result
@@ -780,6 +863,8 @@ def integrate(options, benchmark):
     if missing:
         return None, early + missing
     integration = Integration(telemetry.rows, benchmark)
+    if is_clock_set_back(telemetry, benchmark):
+        integration.say("clock_set_back")
     if not telemetry.complete:
         integration.say("telemetry_file_unreadable")
         integration.samples = {}  # but the rows that were counted stay

@@ -5,16 +5,12 @@ usage: tests/multinode/random_native_test.py [--runs N] [--seed S] [--faults N] 
 The folder of a failed run stays behind, with its command line and what differed in it. The last line is
 "N passed, N failed".
 """
-import argparse
 import collections
 import json
 import os
 import pathlib
-import shlex
-import shutil
 import subprocess
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
 
@@ -23,6 +19,7 @@ import salvage_model
 from random_native import RandomNative
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import seeds  # noqa: E402
 from running import size  # noqa: E402
 
 RUNS = size(200, 40)
@@ -102,32 +99,19 @@ def judged_by_both(program, seed, count, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=RUNS)
-    parser.add_argument("--seed", type=int, default=1)
+    parser = seeds.seed_options(RUNS)
     parser.add_argument("--faults", type=int, help="of each package, instead of some few")
     given = parser.parse_args()
-    built = pathlib.Path(__file__).parents[2] / "build" / "aggregate-power"
-    program = os.path.abspath(os.environ.get("AGGREGATE_POWER") or built)
-    work = pathlib.Path(tempfile.mkdtemp(prefix="aggregate-power-native-"))
-    failed, outcomes = 0, collections.Counter()
-    for seed in range(given.seed, given.seed + given.runs):
-        folder = work / f"seed-{seed}"
-        folder.mkdir()
-        run, faults, command, judgement = judged_by_both(program, seed, given.faults, folder)
-        outcomes["valid" if not judgement.reasons else judgement.salvage.kind if judgement.salvage else "refused"] += 1
-        if faults:
-            failed += 1
-            notes = f"seed {seed}: {', '.join(run.notes)}"
-            (folder / "differences.txt").write_text("\n".join([notes, shlex.join(command), *faults]))
-            print(f"FAILED: {folder}: {notes}\n  " + "\n  ".join(faults), flush=True)
-        else:
-            shutil.rmtree(folder)
-    if not failed:
-        shutil.rmtree(work)
-    print(dict(sorted(outcomes.items())))
-    print(f"{given.runs - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    outcomes = collections.Counter()
+
+    def judge(seed, folder):
+        run, faults, command, judgement = judged_by_both(seeds.PROGRAM, seed, given.faults, folder)
+        kind = judgement.salvage.kind if judgement.salvage else "refused"
+        outcomes["valid" if not judgement.reasons else kind] += 1
+        return run.notes, command, faults
+
+    return seeds.run_seeds("native", range(given.seed, given.seed + given.runs), judge,
+                           lambda: dict(sorted(outcomes.items())))
 
 
 if __name__ == "__main__":

@@ -6,19 +6,14 @@ usage: tests/multinode/random_packages_test.py [--runs N] [--seed S] [--contract
 The folder of a failed run stays behind, with its command line and what differed in it. The last
 line is "N passed, N failed".
 """
-import argparse
 import collections
 import json
 import math
 import os
 import pathlib
 import re
-import shlex
-import shutil
 import subprocess
 import sys
-import tempfile
-import time
 
 sys.dont_write_bytecode = True
 
@@ -27,6 +22,7 @@ import salvage_model
 from random_packages import RandomPackage
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import seeds  # noqa: E402
 from running import size  # noqa: E402
 
 RUNS = size(300, 40)
@@ -164,44 +160,29 @@ def judged_by_both(program, seed, contract, kind, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=RUNS)
-    parser.add_argument("--seed", type=int, default=1)
+    parser = seeds.seed_options(RUNS)
     parser.add_argument("--contract", choices=["october", "august"])
     parser.add_argument("--faults", type=int, help="of each package, instead of some few")
     parser.add_argument("--version", type=int, choices=[1, 2, 3], help="of samples.csv")
     given = parser.parse_args()
-    built = pathlib.Path(__file__).parents[2] / "build" / "aggregate-power"
-    program = os.path.abspath(os.environ.get("AGGREGATE_POWER") or built)
-    work = pathlib.Path(tempfile.mkdtemp(prefix="aggregate-power-packages-"))
-    failed = valid = 0
-    salvaged = collections.Counter()
-    for seed in range(given.seed, given.seed + given.runs):
+    outcomes, salvaged = collections.Counter(), collections.Counter()
+
+    def judge(seed, folder):
         # Every fourth by the rules of August.
         contract = given.contract or ("august" if seed % 4 == 0 else "october")
-        folder = work / f"seed-{seed}"
-        folder.mkdir()
         try:
-            run, differences, command, judgement = judged_by_both(program, seed, contract, (given.faults, given.version),
+            run, differences, command, judgement = judged_by_both(seeds.PROGRAM, seed, contract, (given.faults, given.version),
                                                                   folder)
         except Exception:
             print(f"the model broke off at seed {seed}, {contract}", flush=True)
             raise
-        valid += judgement.row.get("power_valid", 0)
+        outcomes["valid"] += judgement.row.get("power_valid", 0)
         if run.salvage:
             salvaged[judgement.salvage.kind if judgement.salvage else "other"] += 1
-        if differences:
-            failed += 1
-            notes = f"seed {seed}, {contract}: {', '.join(run.notes)}"
-            (folder / "differences.txt").write_text("\n".join([notes, shlex.join(command), *differences]))
-            print(f"FAILED: {folder}: {notes}\n  " + "\n  ".join(differences), flush=True)
-        else:
-            shutil.rmtree(folder)
-    if not failed:
-        shutil.rmtree(work)
-    print(f"{valid} of the packages are valid; with --salvage: {dict(sorted(salvaged.items()))}")
-    print(f"{given.runs - failed} passed, {failed} failed")
-    return 1 if failed else 0
+        return [contract, *run.notes], command, differences
+
+    return seeds.run_seeds("packages", range(given.seed, given.seed + given.runs), judge, lambda: (
+        f"{outcomes['valid']} of the packages are valid; with --salvage: {dict(sorted(salvaged.items()))}"))
 
 
 if __name__ == "__main__":

@@ -385,10 +385,29 @@ def folders_whose_names_others_change(yard):
     yard.same("nothing stays in it", [], os.listdir(shared))
 
 
+def files_that_are_read_only(yard):
+    """The caller's own, which nobody has to write to."""
+    others = {}
+    if IS_ROOT:  # whom no permission stops
+        work = yard.calls.parent
+        os.chown(yard.dir, OTHER, OTHER)
+        work.chmod(0o777)
+        work.parent.chmod(0o711)
+        others = {"user": OTHER, "group": OTHER, "extra_groups": []}
+    done = yard.call("start", "--interval", "0.2", **others)
+    yard.same("start", (0, ""), (done.returncode, done.err))
+    for path in yard.dir.iterdir():
+        path.chmod(0o444 if path != yard.state else 0o400)
+    done = yard.call("stop", **others)
+    yard.check("stop", done.returncode == 0 and done.err.count("\n") <= 1 and "may not be covered" in done.err, done.err)
+    yard.is_over()
+    yard.check("it recorded", yard.csv.read_text().count("\n") > 8)
+
+
 SCENARIOS = [links_where_it_writes, names_with_a_number, links_to_nothing, csv_of_the_callers_own, csv_of_others, csv_that_is_no_file,
              secrets_are_not_shown, state_that_is_no_file, words_in_each_field, fields_that_are_cut_off, processes_of_others,
              what_start_writes_is_trusted, folders_for_temporaries, pipes_at_its_names, links_to_a_pipe,
-             folders_whose_names_others_change]
+             folders_whose_names_others_change, files_that_are_read_only]
 
 
 if __name__ == "__main__":

@@ -132,6 +132,43 @@ def test_a_link_of_its_own_name_is_followed(folder):
     assert json.loads((folder / "real" / "power_validation_run.json").read_text())["power_valid"] is True
 
 
+def test_a_mistyped_aggregate_does_not_cost_the_record_of_another(folder):
+    """What is not there, or no aggregate; the record names its own aggregate by a path, or from another folder."""
+    make_run(folder)
+    assert single_run(folder)[0] == 0
+    record = folder / "power_validation_run.json"
+    good, aggregate = record.read_bytes(), (folder / "agg_run.json").read_bytes()
+    (folder / "folder").mkdir()
+    (folder / "list.json").write_text("[1]")
+    (folder / "empty.json").write_text("")
+    (folder / "words.txt").write_text("words")
+    os.mkfifo(folder / "pipe")
+
+    def patch(name, place=folder, **more):
+        words = [word.replace("agg_run.json", name) for word in SINGLE]
+        words = [str(folder / word) if (folder / word).is_file() and place != folder else word for word in words]
+        return program(place, *words, "--require-power", **more)
+    for name in ("agg_rnu.json", "folder", "list.json", "empty.json", "words.txt", "pipe", "no/agg_run.json", "/dev/null"):
+        for place in (folder, folder / "folder"):
+            status, said = patch(name if place == folder or name.startswith("/") else f"../{name}", place)
+            assert status == 1 and "aggregate_result_" in said and "validation_result_unwritable" in said, f"{name}: {said}"
+            assert "is the audit record of" in " ".join(said.split()), said
+            assert (record.read_bytes(), (folder / "agg_run.json").read_bytes()) == (good, aggregate), name
+    # What the run itself has, or the record's aggregate lacks, changes the record as before.
+    (folder / "agg_run.json").write_text("[1]")
+    assert patch("agg_run.json")[0] == 1 and json.loads(record.read_text())["reasons"] == ["aggregate_result_unwritable"]
+    (folder / "agg_run.json").write_text("{}")
+    assert patch("agg_run.json")[0] == 0 and json.loads(record.read_text())["power_valid"] is True
+    (folder / "agg_run.json").unlink()
+    assert patch("agg_rnu.json")[0] == 1 and json.loads(record.read_text())["reasons"] == ["aggregate_result_missing"]
+    assert patch("agg_run.json")[0] == 1 and json.loads(record.read_text())["reasons"] == ["aggregate_result_missing"]
+    (folder / "agg_run.json").write_text("{}")
+    (folder / "agg_other.json").write_text("{}")
+    assert patch("agg_run.json")[0] == 0
+    assert patch("agg_other.json")[0] == 0, "another aggregate that can be patched has the record next"
+    assert json.loads(record.read_text())["computed_from"]["aggregate"] == "agg_other.json"
+
+
 def test_no_output_is_written_through_a_link(folder):
     make_run(folder)
     precious = folder / "profile"

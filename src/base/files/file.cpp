@@ -3,9 +3,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -49,10 +51,14 @@ std::optional<struct stat> status(const std::string& path) {
   throw FileError(path, "inspect", errno);
 }
 
+bool is_same(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 bool leads_to(const std::string& path, int fd) {
   const struct stat opened = status(fd, path);
   const std::optional<struct stat> named = status(path);
-  return named && named->st_dev == opened.st_dev && named->st_ino == opened.st_ino;
+  return named && is_same(*named, opened);
 }
 
 void require_regular(const struct stat& found, const std::string& path) {
@@ -159,6 +165,11 @@ void make_folder(const std::string& folder, Sync sync) {
 // A folder that stays the same one, whatever takes its name, and a file by it.
 using HeldFile = std::pair<std::shared_ptr<const Descriptor>, std::string>;
 
+void require_in(const std::string& path, const std::string& real, const std::string& within) {
+  if (is_in(real, resolve_what_is_there(within))) return;
+  throw FileError(path, fmt::format("leads out of {}, to {}, and is not written", within, real));
+}
+
 // Holds the folder of `target`, which must be in `within` after all links.
 HeldFile held_in_folder(const std::string& path, const std::string& target,
                         const std::string& within) {
@@ -168,9 +179,7 @@ HeldFile held_in_folder(const std::string& path, const std::string& target,
   const std::string held = fmt::format("/proc/self/fd/{}", folder->get());
   const auto real = link_text(held);
   if (!real) return {nullptr, target};  // without /proc, the look before has to do
-  if (!is_in(*real, resolve_what_is_there(within))) {
-    throw FileError(path, fmt::format("leads out of {}, to {}, and is not written", within, *real));
-  }
+  require_in(path, *real, within);
   return {std::move(folder), join_path(held, last_name(target))};
 }
 
@@ -258,17 +267,32 @@ bool is_first_look(const std::string& folder) {
 
 bool is_standard_input(const struct stat& found) {
   struct stat input;
-  return fstat(STDIN_FILENO, &input) == 0 && input.st_rdev == found.st_rdev;
+  return fstat(STDIN_FILENO, &input) == 0 && is_same(input, found);
 }
 
-// A device may never end, or do something when it is opened.
-void refuse_device(const std::string& path) {
+// A pipe that was made without a name, as the shell's <(...) is: who made it writes to it.
+bool is_nameless_pipe(const std::string& path) {
+  struct statfs system;
+  return statfs(path.c_str(), &system) == 0 && system.f_type == PIPEFS_MAGIC;
+}
+
+// A device may never end, or do something when it is opened; a pipe in a folder may have nobody at
+// its other end. `done`: "read" or "written".
+void refuse_special(const std::string& path, const char* done) {
   const dev_t null = makedev(1, 3);
   struct stat found;
-  if (stat(path.c_str(), &found) != 0) return;
+  if (stat(path.c_str(), &found) != 0 || is_standard_input(found)) return;
   const bool is_device = S_ISBLK(found.st_mode) || S_ISCHR(found.st_mode);
-  if (!is_device || found.st_rdev == null || is_standard_input(found)) return;
-  throw FileError(path, "is a device, and is not read; give a file or a pipe");
+  if (is_device && found.st_rdev != null) {
+    throw FileError(path, fmt::format("is a device, and is not {}; give a file or a pipe", done));
+  }
+  if (S_ISFIFO(found.st_mode) && !is_nameless_pipe(path)) {
+    throw FileError(
+        path,
+        fmt::format(
+            "is a named pipe, and is not {}; give a file, or /dev/std{} that leads to the pipe",
+            done, done == std::string_view("read") ? "in" : "out"));
+  }
 }
 
 // What programs write has no large holes. A file that is nearly all holes costs nothing to make,
@@ -295,11 +319,24 @@ void refuse_holes(int fd, const struct stat& found, const std::string& path) {
       "has holes of more than 1 GiB, where nothing was written, and is not read; write it again without them");
 }
 
+// Opens without waiting for the other end of what may have become a pipe since it was looked at.
+int open_at_once(const std::string& path, int flags, const char* done) {
+  refuse_special(path, done);
+  const int fd = open_fd(path, flags | O_NOCTTY | O_NONBLOCK, 0666);
+  if (fd >= 0) std::ignore = fcntl(fd, F_SETFL, flags & O_APPEND);
+  return fd;
+}
+
+bool is_pipe_of_standard_input(const std::string& path) {
+  struct stat found;
+  return stat(path.c_str(), &found) == 0 && S_ISFIFO(found.st_mode) && is_standard_input(found);
+}
+
 int opened_for_reading(const std::string& path) {
   // A duplicate of standard input, so that there is always something to close.
-  if (path == "-") return fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
-  refuse_device(path);
-  return open_fd(path, O_RDONLY | O_NOCTTY);
+  if (path == "-" || is_pipe_of_standard_input(path))
+    return fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+  return open_at_once(path, O_RDONLY, "read");
 }
 
 class FileSource : public ByteSource {
@@ -418,6 +455,12 @@ OpenedFile opened_regular(const std::string& path) {
 std::unique_ptr<ByteSource> regular_source(const std::string& path) {
   FileFacts facts;
   return std::make_unique<FileSource>(path, open_regular(path, facts));
+}
+
+int opened_for_writing(const std::string& path, int flags) {
+  const int fd = open_at_once(replaced_file(path), flags | O_CREAT, "written");
+  if (fd < 0) throw FileError(path, "open for writing", errno);
+  return fd;
 }
 
 bool is_regular_file(const std::string& path) noexcept {
@@ -552,6 +595,9 @@ PendingFile::PendingFile(const std::string& path, std::string_view bytes, bool m
     : PendingFile() {
   path_ = path;
   sync_ = sync;
+  if (make_folders && !within.empty()) {
+    require_in(path, resolve_what_is_there(folder_of(path)), within);
+  }
   if (make_folders) make_folder(folder_of(path), sync);
   target_ = replaced_file(path);
   if (!within.empty()) std::tie(folder_, target_) = held_in_folder(path, target_, within);

@@ -31,8 +31,9 @@ namespace aggregate_power {
 class Descriptor;
 
 // Opens a file, or standard input for "-" (left open afterwards, and called "standard input" in
-// errors). A pipe may be read, a device may not, except /dev/null and the terminal, and neither may
-// a file with holes of more than 1 GiB, here as wherever a file is opened for reading. Throws
+// errors). A pipe without a name may be read, as a shell makes it of <(...) and of |. A named pipe
+// may not, since nobody may ever write to it, neither a device, except /dev/null and the terminal,
+// nor a file with holes of more than 1 GiB, here as wherever a file is opened for reading. Throws
 // FileError if it cannot be opened; its read() throws FileError too (reading a directory fails
 // there).
 std::unique_ptr<ByteSource> open_source(const std::string& path);
@@ -86,6 +87,11 @@ std::shared_ptr<const Descriptor> open_regular(const std::string& path, FileFact
 // The same, to be read more than once, and to be read once, also after a signal.
 OpenedFile opened_regular(const std::string& path);
 std::unique_ptr<ByteSource> regular_source(const std::string& path);
+
+// Opens a file, which is made if there is none, for writing in pieces, with the flags of open().
+// Returns its descriptor, which the caller closes. Links and special files are refused as in a
+// replacement and in open_source(). Throws FileError.
+int opened_for_writing(const std::string& path, int flags);
 
 // Whether `path` leads to a regular file. Also false if that cannot be determined.
 bool is_regular_file(const std::string& path) noexcept;

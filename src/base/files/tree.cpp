@@ -167,7 +167,7 @@ class BoundedTree : public DiskTree {
 
   OpenedFile open(const std::string& path) const override {
     if (std::string out = way_out(path); !out.empty()) {
-      throw FileError(path, out + ", and is not read; allow it with --follow-links or --artifacts");
+      throw FileError(path, not_read(out));
     }
     FileFacts facts;
     const auto file = open_regular(path, facts);
@@ -233,6 +233,13 @@ class BoundedTree : public DiskTree {
 };
 
 }  // namespace
+
+std::vector<TreeEntry> sorted_entries(const Tree& tree, const std::string& folder) {
+  std::vector<TreeEntry> entries;
+  tree.list(folder, [&](const TreeEntry& entry) { entries.push_back(entry); });
+  std::ranges::sort(entries, {}, &TreeEntry::name);
+  return entries;
+}
 
 std::shared_ptr<const Tree> disk_tree() {
   static const auto tree = std::make_shared<const DiskTree>();

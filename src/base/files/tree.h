@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/files/file.h"
 
@@ -83,6 +84,15 @@ class Tree {
   // The temporary space that the tree takes.
   virtual std::uint64_t spooled_bytes() const { return 0; }
 };
+
+// What follows the result of Tree::way_out() in a message.
+inline constexpr std::string_view kToFollow = "; allow it with --follow-links or --artifacts";
+inline std::string not_read(const std::string& way_out) {
+  return (way_out + ", and is not read").append(kToFollow);
+}
+
+// What is in a folder, in the order of the names. Throws FileError.
+std::vector<TreeEntry> sorted_entries(const Tree& tree, const std::string& folder);
 
 // The files on disk; paths are the system's.
 std::shared_ptr<const Tree> disk_tree();

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
+
+#include <fmt/format.h>
 
 #include "base/text/ascii.h"
 #include "base/text/utf8.h"
@@ -46,12 +49,27 @@ constexpr Range kSpaces[] = {{0x0009, 0x000D}, {0x001C, 0x0020}, {0x0085, 0x0085
 constexpr Range kControls[] = {{0x0000, 0x001F}, {0x007F, 0x009F}, {0x061C, 0x061C},
                                {0x200E, 0x200F}, {0x2028, 0x202E}, {0x2066, 0x2069}};
 
+// What is not seen, and may make two names look alike: Default_Ignorable_Code_Point (Unicode 14),
+// and the marks of annotations.
+constexpr Range kInvisible[] = {
+    {0x000AD, 0x000AD}, {0x0034F, 0x0034F}, {0x0115F, 0x01160}, {0x017B4, 0x017B5},
+    {0x0180B, 0x0180F}, {0x0200B, 0x0200D}, {0x02060, 0x02065}, {0x0206A, 0x0206F},
+    {0x03164, 0x03164}, {0x0FE00, 0x0FE0F}, {0x0FEFF, 0x0FEFF}, {0x0FFA0, 0x0FFA0},
+    {0x0FFF0, 0x0FFFB}, {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF}};
+
 bool contains(const auto& ranges, char32_t code) {
   const auto range = std::ranges::lower_bound(ranges, code, {}, &Range::last);
   return range != std::end(ranges) && code >= range->first;
 }
 
 bool is_control(char32_t code) { return code < 0x7F ? code < 0x20 : contains(kControls, code); }
+
+// How a character is shown that does more, or less, than to be seen; empty: as itself.
+std::string shown_otherwise(char32_t code) {
+  if (is_control(code)) return "?";
+  if (code < kInvisible[0].first || !contains(kInvisible, code)) return {};
+  return fmt::format("<U+{:04X}>", static_cast<std::uint32_t>(code));
+}
 
 bool is_space(char32_t code) { return contains(kSpaces, code); }
 
@@ -137,7 +155,8 @@ std::string printable(std::string_view text, std::size_t most_characters) {
   std::size_t characters = 0;
   const bool is_whole = all_characters(text, [&](std::string_view character, auto code) {
     if (++characters > most_characters) return false;
-    shown += !code ? kReplacement : is_control(*code) ? "?" : character;
+    const std::string other = code ? shown_otherwise(*code) : std::string(kReplacement);
+    shown += other.empty() ? character : other;
     return true;
   });
   return is_whole ? shown : shown + "...";
@@ -148,7 +167,8 @@ std::string one_line(std::string_view text) { return printable(text, text.size()
 std::string without_controls(std::string_view text) {
   std::string shown;
   all_characters(text, [&](std::string_view character, auto code) {
-    shown += code && is_control(*code) ? "?" : character;
+    const std::string other = code ? shown_otherwise(*code) : std::string();
+    shown += other.empty() ? character : other;
     return true;
   });
   return shown;

@@ -36,7 +36,7 @@ std::optional<std::string> decimal_numeral(std::string_view text);
 // A text from a file as a message may show it on one line of a terminal: at most `most_characters`,
 // then "..."; bytes that are not text become U+FFFD, and '?' what does more than to be seen:
 // control characters (C0, DEL, C1), separators of lines, and those that change the direction of
-// writing.
+// writing. Characters that are not seen are spelled, as in "<U+200B>".
 std::string printable(std::string_view text, std::size_t most_characters = 64);
 
 // The same, but all of it: names of files and folders may contain anything, even line breaks.

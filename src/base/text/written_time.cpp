@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <iterator>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -367,18 +365,22 @@ std::string iso_of_ctime(std::string_view text) {
       "[A-Z][a-z]{2} +[A-Z][a-z]{2} +\\d{1,2} +\\d{1,2}:\\d\\d:\\d\\d(?: [AP]M)?(?: UTC| GMT)? \\d{4}";
   constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
   if (!form.matches(text)) return {};
-  std::istringstream stream{std::string(text)};
-  const std::vector<std::string> words(std::istream_iterator<std::string>(stream), {});
+  std::vector<std::string_view> words;
+  for (std::size_t at = 0; (at = text.find_first_not_of(' ', at)) != text.npos;) {
+    words.push_back(text.substr(at, text.find(' ', at) - at));
+    at += words.back().size();
+  }
   const std::size_t month = kMonths.find(words[1]);
   if (month == kMonths.npos || month % 3 != 0) return {};
-  const std::string& clock = words[3];
+  const std::string_view clock = words[3];
   const std::size_t colon = clock.find(':');
-  int hour = std::stoi(clock.substr(0, colon));
+  int hour = 0;
+  for (const char digit : clock.substr(0, colon)) hour = 10 * hour + (digit - '0');
   if (words[4].ends_with('M')) {
     if (hour < 1 || hour > 12) return {};
     hour = hour % 12 + (words[4] == "PM" ? 12 : 0);
   }
-  const std::string& before_year = words[words.size() - 2];
+  const std::string_view before_year = words[words.size() - 2];
   const bool is_utc = before_year == "UTC" || before_year == "GMT";
   return fmt::format("{}-{:02}-{:0>2} {:02}{}{}", words.back(), month / 3 + 1, words[2], hour,
                      clock.substr(colon), is_utc ? "+00:00" : "");

@@ -84,9 +84,7 @@ class PublishedRunReader {
     };
     for (StorePath& file : entries_below(folder, kMostLevels, is_wanted)) {
       if (const std::string out = file.tree->way_out(file.path); !out.empty()) {
-        found_.warnings.push_back(
-            fmt::format("{}: {}, and is not read; allow it with --follow-links or --artifacts",
-                        file.display, out));
+        found_.warnings.push_back(fmt::format("{}: {}", file.display, not_read(out)));
       } else if (is_archive_name(file.path)) {
         add_archive(file, index);
       } else if (is_run_record_name(last_name(file.path))) {

@@ -237,8 +237,7 @@ std::string RunRecord::way_out(const std::string& name) const {
     out = disk->way_out(join_path(place.folder->path, name));
   }
   if (out.empty()) out = disk->way_out(absolute(name));
-  if (out.empty()) return {};
-  return out + "; allow it with --follow-links or --artifacts";
+  return out.empty() ? out : out.append(kToFollow);
 }
 
 std::optional<StorePath> RunRecord::find_aggregate() const {

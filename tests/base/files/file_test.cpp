@@ -196,6 +196,35 @@ TEST(ReadFile, KeepsTheNumberOfTheError) {
   }
 }
 
+TEST(OpenSource, RefusesNamedPipes) {
+  const Folder folder;
+  const std::string pipe = folder / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const std::string link = folder / "link";
+  fs::create_symlink(pipe, link);
+  for (const std::string& path : {pipe, link}) {
+    EXPECT_EQ(
+        error_of([&] { open_source(path); }),
+        path +
+            ": is a named pipe, and is not read; give a file, or /dev/stdin that leads to the pipe");
+  }
+  EXPECT_EQ(
+      error_of([&] { opened_for_writing(pipe, O_WRONLY); }),
+      pipe +
+          ": is a named pipe, and is not written; give a file, or /dev/stdout that leads to the pipe");
+}
+
+TEST(OpenSource, ReadsPipesWithoutAName) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const std::string name = "/dev/fd/" + std::to_string(ends[0]);
+  ASSERT_EQ(write(ends[1], "abc", 3), 3);
+  const auto source = open_source(name);
+  close(ends[1]);
+  EXPECT_EQ(read_up_to(*source, 10), "abc");
+  close(ends[0]);
+}
+
 TEST(OpenSource, RefusesDevices) {
   for (const std::string path : {"/dev/zero", "/dev/random"}) {
     EXPECT_EQ(error_of([&] { open_source(path); }),
@@ -332,6 +361,23 @@ TEST(PendingFile, ReplacesTheContentsOnlyWhenCommitted) {
   pending.commit();
   EXPECT_EQ(bytes_of(path), bytes);
   EXPECT_EQ(folder.names(), Names{"agg.json"});
+}
+
+TEST(PendingFile, MakesNoFolderOutsideOfItsStore) {
+  const Folder folder;
+  fs::create_directories(folder / "store/run");
+  fs::create_directory(folder / "outside");
+  fs::create_symlink("../outside", folder / "store/link");
+  const std::string store = folder / "store";
+  for (const std::string& path :
+       {folder / "store/link/new/deep/a", folder / "store/../outside/new/a"}) {
+    EXPECT_NE(
+        error_of([&] { PendingFile(path, "x", true, Sync::at_once, store); }).find("leads out of"),
+        std::string::npos);
+    EXPECT_FALSE(fs::exists(folder / "outside/new")) << path;
+  }
+  PendingFile(folder / "store/run/new/deep/a", "x", true, Sync::at_once, store).commit();
+  EXPECT_EQ(bytes_of(folder / "store/run/new/deep/a"), "x");
 }
 
 TEST(PendingFile, LeavesNothingWhenItIsNotCommitted) {

@@ -65,10 +65,39 @@ TEST(OneLine, HasNothingThatDoesMoreThanToBeSeen) {
     EXPECT_EQ(one_line(text), "?");
     EXPECT_EQ(without_controls(text), "?");
   }
-  for (const std::string_view text : {"\u00A0", "\u061B", "\u2027", "\u202F", "\u2065", "\u206A"}) {
+  for (const std::string_view text :
+       {"\u00A0", "\u00AC", "\u00AE", "\u061B", "\u2010", "\u2027", "\u202F", "\u2070", "\u3163",
+        "\u3165", "\uFDFF", "\uFE10", "\uFFFC", "\U000E1000"}) {
     EXPECT_EQ(one_line(text), text);
   }
   EXPECT_EQ(without_controls("a\xFF\x9B\n"), "a\xFF\x9B?") << "for scripts, bytes stay";
+}
+
+TEST(OneLine, SpellsWhatIsNotSeen) {
+  for (const auto& [text, shown] :
+       std::vector<std::pair<std::string_view, std::string>>{{"\u00AD", "<U+00AD>"},
+                                                             {"\u034F", "<U+034F>"},
+                                                             {"\u1160", "<U+1160>"},
+                                                             {"\u180E", "<U+180E>"},
+                                                             {"\u200B", "<U+200B>"},
+                                                             {"\u200D", "<U+200D>"},
+                                                             {"\u2060", "<U+2060>"},
+                                                             {"\u2064", "<U+2064>"},
+                                                             {"\u206A", "<U+206A>"},
+                                                             {"\u3164", "<U+3164>"},
+                                                             {"\uFE00", "<U+FE00>"},
+                                                             {"\uFE0F", "<U+FE0F>"},
+                                                             {"\uFEFF", "<U+FEFF>"},
+                                                             {"\uFFA0", "<U+FFA0>"},
+                                                             {"\uFFF9", "<U+FFF9>"},
+                                                             {"\U000E0000", "<U+E0000>"},
+                                                             {"\U000E0041", "<U+E0041>"},
+                                                             {"\U000E007F", "<U+E007F>"},
+                                                             {"\U000E01EF", "<U+E01EF>"}}) {
+    EXPECT_EQ(one_line(text), shown);
+    EXPECT_EQ(without_controls(text), shown);
+  }
+  EXPECT_EQ(printable("gpu\u200B0", 5), "gpu<U+200B>0") << "each is one character";
 }
 
 // As Python 3.11 decodes them with errors="replace".
