@@ -53,17 +53,6 @@ void ReadingSink::add_rows(std::span<const double> unix_s, std::span<const doubl
   note_series(series, device, last);
 }
 
-bool ReadingSink::numbers(std::span<double> decimals) const {
-  if (counter_unit_j_ > 0) return false;
-  double highest = 0;
-  for (const double decimal : decimals) highest = std::max(highest, decimal);
-  if (highest >= kFirstSentinel && std::ranges::any_of(decimals, may_be_sentinel)) return false;
-  if (unit_ != PowerUnit::Size::watt) {
-    for (double& decimal : decimals) decimal = in_watts(decimal, unit_);
-  }
-  return true;
-}
-
 std::uint32_t ReadingSink::find(std::string_view host, std::string_view device) {
   return known(devices_.find(strip(host), strip(device)));
 }

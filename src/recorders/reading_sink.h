@@ -75,9 +75,6 @@ class ReadingSink {
     return may_be_sentinel(decimal) ? std::numeric_limits<double>::quiet_NaN()
                                     : in_watts(decimal, unit_);
   }
-  // The same of several in watts, in place. Returns false, and leaves them, if the text of one must
-  // decide, or if they are a counter's.
-  bool numbers(std::span<double> decimals) const;
   // The same for a device that find() numbered.
   [[gnu::always_inline]] void add_to(std::uint32_t device, std::string_view watts) {
     add_to(device, number(watts));
@@ -87,22 +84,6 @@ class ReadingSink {
     const bool is_power = watts >= 0 && watts < std::numeric_limits<double>::infinity();
     if (!is_power || device == kNoDevice) return add_odd(device, watts);
     add(unix_s_, watts, device, Reading::Kind::power);
-  }
-  // The powers in one row of devices that find() numbered, none of them as kNoDevice: in W, at
-  // least 0.
-  [[gnu::always_inline]] void add_row(std::span<const std::uint32_t> devices,
-                                      std::span<const double> watts) {
-    const double unix_s = unix_s_;
-    if (count_ + devices.size() >= size_) {
-      for (std::size_t i = 0; i < devices.size(); ++i) add_to(devices[i], watts[i]);
-      return;
-    }
-    Reading* next = batch_.data() + count_;
-    for (std::size_t i = 0; i < devices.size(); ++i) {
-      fill(*next, unix_s, watts[i], devices[i], Reading::Kind::power);
-      next += devices[i] == kLeftOut ? 0 : 1;
-    }
-    count_ = static_cast<std::size_t>(next - batch_.data());
   }
   // Numbers a series, for which note_series() then notes each reading. Series of GPUs that were not
   // selected make no difference.
