@@ -37,22 +37,6 @@ void ReadingSink::begin_segment(Stamp stamp) {
   if (!first_stamp_) first_stamp_ = stamp;
 }
 
-void ReadingSink::add_rows(std::span<const double> unix_s, std::span<const double> watts,
-                           std::uint32_t device, std::size_t series) {
-  if (unix_s.empty()) return;
-  start_row(unix_s.front());  // which may begin a segment; the others only count
-  counts_.rows += unix_s.size() - 1;
-  counts_.stamps += unix_s.size() - 1;
-  const auto [first, last] = std::ranges::minmax(unix_s);
-  for (std::size_t i = 0; i < unix_s.size(); ++i) {
-    unix_s_ = unix_s[i];
-    add_to(device, watts[i]);
-  }
-  last_unix_s_ = unix_s_;
-  note_series(series, device, first);
-  note_series(series, device, last);
-}
-
 std::uint32_t ReadingSink::find(std::string_view host, std::string_view device) {
   return known(devices_.find(strip(host), strip(device)));
 }

@@ -69,12 +69,6 @@ class ReadingSink {
     const double watts = plain_watts(text, unit_);
     return std::isnan(watts) ? parse_watts(text, {unit_, false}).value_or(kNone) : watts;
   }
-  // The same of a decimal as read_whole_decimal() reads it. NaN also where its text must decide.
-  [[gnu::always_inline]] double number(double decimal) const {
-    if (counter_unit_j_ > 0) return joules_of_count(decimal, counter_unit_j_);
-    return may_be_sentinel(decimal) ? std::numeric_limits<double>::quiet_NaN()
-                                    : in_watts(decimal, unit_);
-  }
   // The same for a device that find() numbered.
   [[gnu::always_inline]] void add_to(std::uint32_t device, std::string_view watts) {
     add_to(device, number(watts));
@@ -96,10 +90,6 @@ class ReadingSink {
     if (device < kLeftOut) overlap_.note(series, device, unix_s);
   }
   const SeriesOverlap& series() const { return overlap_; }
-  // A row for each of these times, with the power at the same place in `watts`, of one device and
-  // one series. The times are in s, and not in the zone.
-  void add_rows(std::span<const double> unix_s, std::span<const double> watts, std::uint32_t device,
-                std::size_t series);
   [[gnu::always_inline]] std::uint32_t find(std::string_view device) {
     const std::uint32_t found = devices_.find_character(device);
     return known(found == kNoDevice ? devices_.find(strip(device)) : found);

@@ -2,18 +2,14 @@
 #include "base/text/json.h"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <cmath>
 #include <memory>
-#include <tuple>
 
 #include <fmt/format.h>
 
-#include "base/text/json_elements.h"
 #include "base/text/json_plain.h"
 #include "base/text/json_seen.h"
-#include "base/text/json_shape.h"
 #include "base/text/unicode.h"
 #include "base/text/utf8.h"
 
@@ -21,7 +17,6 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kBufferSize = 256 * 1024;
-constexpr std::size_t kMostAtOnce = 64;  // elements of an array
 constexpr std::size_t kMaxKey = kMaxJsonKey;
 constexpr std::size_t kMaxScalar = kMaxJsonScalar;
 constexpr std::size_t kMaxKeySpelling = 6 * kMaxKey;  // if every byte is written like \u0041
@@ -35,33 +30,6 @@ constexpr int kUnwanted = -1;  // a value beside the wanted paths
 using Byte = unsigned char;
 
 bool is_hex(Byte c) { return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f'); }
-
-const char* after_blank(const char* p) { return p + (*p == ' ' ? 1 : 0); }
-
-void find_number(JsonScalar& scalar) {
-  if (std::isnan(scalar.number)) std::ignore = read_whole_decimal(scalar.text, scalar.number);
-}
-
-// These return the end of an element of an array, just past its comma; nullptr: it is not plain, or
-// not there, or its numbers are left to others. One blank may be before each of its parts.
-
-const char* after_plain_element(const char* p, JsonScalar& scalar) {
-  p = read_plain_scalar(after_blank(p), scalar);
-  if (p == nullptr || *p != ',') return nullptr;
-  find_number(scalar);
-  return p + 1;
-}
-
-const char* after_plain_element(const char* p, JsonPair& pair) {
-  p = after_blank(p);
-  if (*p != '[') return nullptr;
-  p = after_plain_element(p + 1, pair[0]);
-  if (p == nullptr) return nullptr;
-  p = read_plain_scalar(after_blank(p), pair[1]);
-  if (p == nullptr || p[0] != ']' || p[1] != ',') return nullptr;
-  find_number(pair[1]);
-  return p + 2;
-}
 
 int hex_value(char c) { return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10; }
 
@@ -115,14 +83,9 @@ class Scanner {
   std::uint64_t walk_values(JsonTexts texts) {
     refuse_byte_order_mark();
     std::uint64_t values = 0;
-    JsonShape shape(*paths_);
     next();
     do {
-      if (texts == JsonTexts::one) {
-        value(JsonPaths::kRoot, seen_.root());
-      } else if (!is_alike(shape)) {
-        text(shape);
-      }
+      value(JsonPaths::kRoot, seen_.root());
       ++values;
       next();
     } while (texts == JsonTexts::several && !at_end());
@@ -263,23 +226,6 @@ class Scanner {
 
   // ---- The grammar. Each of these starts at the first byte of what it is named after.
 
-  // A text that has the shape of the one before, and so its last member, which messages name.
-  bool is_alike(JsonShape& shape) {
-    const char* const end = shape.match(p_);
-    if (end == nullptr) return false;
-    if (!visitor_->again(shape.scalars())) shape.tell(*visitor_);
-    p_ = end;
-    return true;
-  }
-
-  // Any other. Its shape is known if all of it is in the buffer.
-  void text(JsonShape& shape) {
-    const char* const begin = p_;
-    const std::uint64_t buffer_offset = buffer_offset_;
-    value(JsonPaths::kRoot, seen_.root());
-    buffer_offset_ == buffer_offset ? shape.learn({begin, p_}) : shape.forget();
-  }
-
   // `node` is the value's place in the wanted paths; what is beside them is only checked. `seen` is
   // where members of objects in its place are remembered.
   [[gnu::always_inline]] JsonKind value(int node, SeenMember** seen) {
@@ -346,44 +292,10 @@ class Scanner {
     const int child = node < 0 ? kUnwanted : paths_->element(node);
     open();
     if (next() == ']') return close();
-    const int id = path_of(child);
-    const int item = id < 0 ? kUnwanted : path_of(paths_->element(child));
     do {
-      if (id >= 0 && next() != '{') plain_elements(id, item);
       value(child, seen);
     } while (another("',' or ']'", ']'));
     close();
-  }
-
-  // ---- Elements of arrays that are plain and that a comma follows.
-
-  void plain_elements(int id, int item) {
-    const auto path = static_cast<std::size_t>(id);
-    if (item < 0) {
-      plain_elements(scalars_, [&](auto some) { visitor_->scalars(path, some); });
-    } else if (depth_ < kMaxJsonDepth) {
-      plain_elements(
-          pairs_, [&](auto some) { visitor_->pairs(path, static_cast<std::size_t>(item), some); });
-    }
-  }
-
-  template <typename Element, typename Take>
-  void plain_elements(std::array<Element, kMostAtOnce>& some, const Take& take) {
-    JsonElementLayout<Element> layout;
-    std::size_t count = 0;
-    while (true) {
-      Element& element = some[count];
-      if (layout.fits(p_)) {
-        p_ = layout.read(p_, element);
-      } else {
-        const char* const end = after_plain_element(p_, element);
-        if (end == nullptr) break;
-        layout.learn({p_, end}, element);
-        p_ = end;
-      }
-      if (++count == kMostAtOnce) take(std::span<const Element>(some)), count = 0;
-    }
-    if (count > 0) take(std::span<const Element>(some).first(count));
   }
 
   void open() {
@@ -635,9 +547,6 @@ class Scanner {
   std::uint64_t line_tails_ = 0;   // bytes of the line so far that only continue a character
 
   SeenMembers seen_;
-  // Of an array, while it is read.
-  std::array<JsonScalar, kMostAtOnce> scalars_;
-  std::array<JsonPair, kMostAtOnce> pairs_;
   int depth_ = 0;
   Token token_;             // a key or a scalar
   Token value_token_;       // the value of a top-level member, which may have keys in it
@@ -656,18 +565,6 @@ JsonError::JsonError(std::uint64_t line, std::uint64_t column, std::string_view 
       column_(column),
       message_(message),
       text_(fmt::format("{}:{}: {}", line, column, message)) {}
-
-void JsonVisitor::scalars(std::size_t path, std::span<const JsonScalar> some) {
-  for (const JsonScalar& one : some) scalar(path, one.kind, one.text);
-}
-
-void JsonVisitor::pairs(std::size_t path, std::size_t item, std::span<const JsonPair> some) {
-  for (const JsonPair& pair : some) {
-    begin(path);
-    scalars(item, pair);
-    end(path);
-  }
-}
 
 std::string unescaped_json(std::string_view spelling) {
   std::string text;
