@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "base/text/json_plain.h"
-#include "base/text/json_seen.h"
 #include "base/text/unicode.h"
 #include "base/text/utf8.h"
 
@@ -85,7 +84,7 @@ class Scanner {
     std::uint64_t values = 0;
     next();
     do {
-      value(JsonPaths::kRoot, seen_.root());
+      value(JsonPaths::kRoot);
       ++values;
       next();
     } while (texts == JsonTexts::several && !at_end());
@@ -98,7 +97,7 @@ class Scanner {
     JsonDocument found;
     next();
     found.begin = offset();
-    found.kind = value(kUnwanted, nullptr);
+    found.kind = value(kUnwanted);
     found.end = offset();
     next();
     if (!at_end()) fail(here(), "expected nothing more after the value");
@@ -200,8 +199,8 @@ class Scanner {
   [[noreturn]] void expected(std::string_view what, Position position) {
     std::string message = fmt::format("expected {}", what);
     if (depth_ > 0 && in_member_) {
-      const std::string_view key = same_ == nullptr ? key_spelling_ : same_->key();
-      message += fmt::format(" {} \"{}\"", depth_ == 1 ? "after" : "in", printable(key, kMaxShown));
+      message += fmt::format(" {} \"{}\"", depth_ == 1 ? "after" : "in",
+                             printable(key_spelling_, kMaxShown));
     }
     if (at_end()) message += ", but the text ends";
     fail(position, message);
@@ -226,26 +225,25 @@ class Scanner {
 
   // ---- The grammar. Each of these starts at the first byte of what it is named after.
 
-  // `node` is the value's place in the wanted paths; what is beside them is only checked. `seen` is
-  // where members of objects in its place are remembered.
-  [[gnu::always_inline]] JsonKind value(int node, SeenMember** seen) {
+  // `node` is the value's place in the wanted paths; what is beside them is only checked.
+  [[gnu::always_inline]] JsonKind value(int node) {
     next();
     const char* const begin = p_;
     JsonKind kind;
     const char* const end = after_plain_scalar(begin, kind);
-    if (end == nullptr) return other_value(node, seen);
+    if (end == nullptr) return other_value(node);
     p_ = end;
     if (const int id = path_of(node); id >= 0) visit(id, kind, {begin, end});
     return kind;
   }
 
   // One that is not a plain scalar.
-  [[gnu::noinline]] JsonKind other_value(int node, SeenMember** seen) {
+  [[gnu::noinline]] JsonKind other_value(int node) {
     const int id = path_of(node);
     const char c = *p_;
     if (c != '{' && c != '[') return id < 0 ? scalar() : wanted_scalar(id);
     if (id >= 0) visitor_->begin(static_cast<std::size_t>(id));
-    c == '{' ? object(node, seen) : array(node, seen);
+    c == '{' ? object(node) : array(node);
     if (id >= 0) visitor_->end(static_cast<std::size_t>(id));
     return c == '{' ? JsonKind::object : JsonKind::array;
   }
@@ -274,7 +272,7 @@ class Scanner {
     }
   }
 
-  void object(int node, SeenMember** seen) {
+  void object(int node) {
     open();
     if (next() == '}') return close();
     do {
@@ -282,18 +280,18 @@ class Scanner {
       if (depth_ == 1 && on_member_ != nullptr) {
         top_member();
       } else {
-        seen = member(node, seen);
+        member(node);
       }
     } while (another("',' or '}'", '}'));
     close();
   }
 
-  void array(int node, SeenMember** seen) {
+  void array(int node) {
     const int child = node < 0 ? kUnwanted : paths_->element(node);
     open();
     if (next() == ']') return close();
     do {
-      value(child, seen);
+      value(child);
     } while (another("',' or ']'", ']'));
     close();
   }
@@ -342,43 +340,25 @@ class Scanner {
     visitor_->scalar(static_cast<std::size_t>(id), kind, spelling);
   }
 
-  // Returns where the member after it may have been seen.
-  SeenMember** member(int node, SeenMember** seen) {
-    SeenMember* same = seen_.find(seen, node, {p_, end_});
-    if (same == nullptr) return new_member(node, seen);
-    p_ += same->size;
-    if (depth_ == 1) same_ = same;
-    if (same->node >= 0) tell_key(same->node, same->key());
-    value(same->node, &same->inside);
-    return &same->next;
-  }
-
-  SeenMember** new_member(int node, SeenMember** seen) {
+  void member(int node) {
     const char* const begin = p_;
     const char* const end = skip_plain(begin + 1);
     const bool is_plain = end[0] == '"' && end[1] == ':';
     // Nobody asks for its key, and the token of the member around it may be open.
-    if (node < 0 && depth_ > 1 && !is_plain) return unwanted_member(seen);
+    const bool is_unwanted = node < 0 && depth_ > 1;
+    if (is_unwanted && !is_plain) {
+      string();
+      colon();
+      value(kUnwanted);
+      return;
+    }
     const std::string_view key = is_plain ? std::string_view(begin + 1, end) : quoted_key();
     if (is_plain) p_ = end + 1;
     if (depth_ == 1) name_member(key);
     const int child = node < 0 ? kUnwanted : paths_->member(node, key);
     if (child >= 0) tell_key(child, key);
     colon();
-    SeenMember* added = nullptr;
-    if (is_plain) {
-      p_ += *p_ == ' ';
-      added = seen_.add(seen, {begin, p_}, key.size(), node, child);
-    }
-    value(child, added == nullptr ? nullptr : &added->inside);
-    return added == nullptr ? seen : &added->next;
-  }
-
-  SeenMember** unwanted_member(SeenMember** seen) {
-    string();
-    colon();
-    value(kUnwanted, nullptr);
-    return seen;
+    value(child);
   }
 
   void tell_key(int node, std::string_view key) {
@@ -420,7 +400,7 @@ class Scanner {
     next();
     found.value_begin = offset();
     start(value_token_);
-    found.kind = value(kUnwanted, nullptr);
+    found.kind = value(kUnwanted);
     found.value_end = offset();
     found.text = finish(value_token_);
     if (found.text.size() > kMaxScalar) found.text = {};
@@ -435,7 +415,6 @@ class Scanner {
 
   void name_member(std::string_view key) {
     in_member_ = true;
-    same_ = nullptr;
     key_spelling_ = key;
   }
 
@@ -546,13 +525,11 @@ class Scanner {
   std::uint64_t line_offset_ = 0;  // the line's first byte in the text
   std::uint64_t line_tails_ = 0;   // bytes of the line so far that only continue a character
 
-  SeenMembers seen_;
   int depth_ = 0;
   Token token_;             // a key or a scalar
   Token value_token_;       // the value of a top-level member, which may have keys in it
   bool in_member_ = false;  // a key of the top-level object was seen
   std::string key_spelling_;
-  const SeenMember* same_ = nullptr;  // has the key if that was recognized
   std::string key_;
   std::uint64_t string_offset_ = 0;  // of the string that is being read; it has no line breaks
   std::uint64_t string_tails_ = 0;   // line_tails_ at its start
