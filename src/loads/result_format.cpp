@@ -101,15 +101,6 @@ class ResultWalk : public JsonVisitor {
       values_of(place).set(place.index, kind, text);
     }
   }
-  void scalars(std::size_t path, std::span<const JsonScalar> some) override {
-    const Place place = places_[path];
-    const bool are_elements =
-        place.is_element && !place.is_inner &&
-        (place.target == Target::benchmark || place.target == Target::request);
-    if (!are_elements) return JsonVisitor::scalars(path, some);
-    ResultValues& values = values_of(place);
-    for (const JsonScalar& one : some) values.append(place.index, one.kind, one.text);
-  }
 
  private:
   enum class Target { benchmark, request, inner_list, whole_benchmark, whole_request };

@@ -56,9 +56,6 @@ class SensorLog {
   void take(const AipmRecord& record, double unix_s) {
     if (has_ended_) ++segments_;
     has_ended_ = false;
-    if (record.layout != layout_) order_.clear();
-    layout_ = record.layout;
-    next_ = 0;
     unix_s_ = unix_s;
     add("", "gpu", drawn_w(record));
     for (const AipmOfGpu& of : record.drawn) add("gpu ", of.gpu, of.watts);
@@ -136,11 +133,8 @@ class SensorLog {
     }
   };
 
-  // The record's next sensor, if it has this one.
   void add(std::string_view kind, std::string_view name, double watts) {
-    if (std::isnan(watts)) return;
-    if (next_ == order_.size()) order_.push_back(find(kind, name));
-    integrate(sensors_[order_[next_++]], watts);
+    if (!std::isnan(watts)) integrate(sensors_[last_ = find(kind, name)], watts);
   }
 
   void integrate(Sensor& sensor, double watts) const {
@@ -160,8 +154,8 @@ class SensorLog {
 
   std::size_t find(std::string_view kind, std::string_view name) {
     name_.assign(kind).append(name);
-    const std::size_t guess = order_.empty() ? 0 : order_.back() + 1;  // most records are alike
-    if (guess < sensors_.size() && sensors_[guess].found.name == name_) return guess;
+    const std::size_t next = last_ + 1 < sensors_.size() ? last_ + 1 : 0;  // most records are alike
+    if (next < sensors_.size() && sensors_[next].found.name == name_) return next;
     if (const auto known = numbers_.find(name_); known != numbers_.end()) return known->second;
     if (sensors_.size() == kMostSensors) {
       throw TelemetryError(
@@ -183,11 +177,9 @@ class SensorLog {
   std::vector<Sensor> sensors_;
   std::map<std::string, std::size_t, std::less<>> numbers_;  // of the sensors, by name
   std::string name_;
-  std::uint64_t layout_ = 0;        // of the record
-  std::vector<std::size_t> order_;  // of its sensors; records of the same layout have the same
-  std::size_t next_ = 0;            // in that order
-  double unix_s_ = 0;               // of the record
-  std::size_t segments_ = 0;        // so far, counting the one that is read
+  std::size_t last_ = 0;      // the sensor that was added last
+  double unix_s_ = 0;         // of the record
+  std::size_t segments_ = 0;  // so far, counting the one that is read
   bool has_ended_ = true;
   std::uint64_t attributed_ = 0;
   std::uint64_t above_drawn_ = 0;
@@ -199,8 +191,6 @@ class SensorLog {
 void read_aipowermeter(ByteSource& source, const std::string& power, ReadingSink& sink) {
   SensorLog log;
   const std::size_t sensor = aipm_path_of(power);
-  std::uint64_t layout = 0;
-  std::vector<std::uint32_t> devices;  // of the GPUs, in records of this layout
   AipmWalk walk(
       [&](const AipmRecord& record) {
         if (!sink.start_row(record.date)) return;
@@ -210,13 +200,7 @@ void read_aipowermeter(ByteSource& source, const std::string& power, ReadingSink
           if (is_there) sink.add("0", record.watts[sensor]);
           return;
         }
-        if (std::exchange(layout, record.layout) != record.layout) {
-          devices.clear();
-          for (const AipmOfGpu& of : record.drawn) devices.push_back(sink.find(of.gpu));
-        }
-        for (std::size_t i = 0; i < devices.size(); ++i) {
-          sink.add_to(devices[i], record.drawn[i].watts);
-        }
+        for (const AipmOfGpu& of : record.drawn) sink.add(of.gpu, of.watts);
       },
       [&] {
         sink.end_segment();

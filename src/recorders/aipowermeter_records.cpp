@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/text/decimal.h"
 #include "base/text/python_number.h"
 
 namespace aggregate_power {
@@ -33,10 +34,11 @@ constexpr std::array<std::string_view, kAipmPathCount> kAipmPaths = {
 };
 
 // NaN for what is not a number, and for -1, which stands for a sensor that is not there.
-double number_in(const JsonScalar& scalar) {
-  if (scalar.kind != JsonKind::integer && scalar.kind != JsonKind::real) return kNoAipmSensor;
-  if (!std::isnan(scalar.number)) return scalar.number;
-  const std::optional<double> number = nearest_double(scalar.text);
+double number_in(JsonKind kind, std::string_view text) {
+  if (kind != JsonKind::integer && kind != JsonKind::real) return kNoAipmSensor;
+  double plain = 0;
+  if (read_whole_decimal(text, plain)) return plain;
+  const std::optional<double> number = nearest_double(text);
   return number && std::isfinite(*number) && *number >= 0 ? *number : kNoAipmSensor;
 }
 
@@ -62,11 +64,7 @@ bool AipmRecord::is_above_drawn() const {
 }
 
 void AipmWalk::begin(std::size_t path) {
-  if (path == kAipmRecord) {
-    record_.clear();
-    ++record_.layout;
-    places_.clear();
-  }
+  if (path == kAipmRecord) record_.clear();
   if (path == kAipmProcesses) record_.processes.push_back({gpu_, {}});
 }
 
@@ -83,63 +81,33 @@ void AipmWalk::scalar(std::size_t path, JsonKind kind, std::string_view text) {
     if (text == kSegmentEnd) on_segment_end_();
     return;
   }
-  if (path == kAipmDate) record_.date = text;
-  const double number = path == kAipmDate ? kNoAipmSensor : number_in({kind, text});
-  const Place place = std::isnan(number) ? Place{path, false} : add_number(path, number);
-  if (places_.size() < kMostJsonAgain) places_.push_back(place);
+  if (path == kAipmDate) {
+    record_.date = text;
+  } else if (const double number = number_in(kind, text); !std::isnan(number)) {
+    add_number(path, number);
+  }
 }
 
-AipmWalk::Place AipmWalk::add_number(std::size_t path, double number) {
+void AipmWalk::add_number(std::size_t path, double number) {
   switch (path) {
     case kAipmGpuPower:
     case kAipmGpuPowerOf2026:
       record_.drawn.push_back({gpu_, number});
-      return {path, true, record_.drawn.size() - 1};
+      break;
     case kAipmGpuAttributable:
       record_.attributable.push_back({gpu_, number});
-      return {path, true, record_.attributable.size() - 1};
+      break;
     case kAipmProcessUse:
       record_.processes.back().uses.push_back({process_, number});
-      return {path, true, record_.processes.size() - 1, record_.processes.back().uses.size() - 1};
+      break;
     case kAipmUncoreItem: {
       double& uncore_w = record_.watts[kAipmUncore];
       uncore_w = std::isnan(uncore_w) ? number : uncore_w + number;
-      return {path, true};
+      break;
     }
     default:
       record_.watts[path] = number;
-      return {path, true};
   }
-}
-
-double& AipmWalk::number_at(const Place& place) {
-  switch (place.path) {
-    case kAipmGpuPower:
-    case kAipmGpuPowerOf2026:
-      return record_.drawn[place.of_gpu].watts;
-    case kAipmGpuAttributable:
-      return record_.attributable[place.of_gpu].watts;
-    case kAipmProcessUse:
-      return record_.processes[place.of_gpu].uses[place.of_process].use;
-    default:
-      return record_.watts[place.path];
-  }
-}
-
-bool AipmWalk::again(std::span<const JsonScalar> scalars) {
-  for (std::size_t i = 0; i < scalars.size(); ++i) {
-    const Place& place = places_[i];
-    if (place.path == kAipmDate) {
-      record_.date = scalars[i].text;
-      continue;
-    }
-    const double number = number_in(scalars[i]);
-    // The items of a list are added up.
-    if (std::isnan(number) == place.has_number || place.path == kAipmUncoreItem) return false;
-    if (place.has_number) number_at(place) = number;
-  }
-  on_record_(record_);
-  return true;
 }
 
 void walk_aipm_records(ByteSource& source, AipmWalk& walk) {

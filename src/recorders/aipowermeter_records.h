@@ -3,10 +3,8 @@
 
 #include <array>
 #include <cmath>
-#include <cstdint>
 #include <functional>
 #include <limits>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -70,9 +68,6 @@ struct AipmRecord {
   std::vector<AipmOfGpu> attributable;  // to the experiment; "all" is their sum
   std::vector<AipmProcesses> processes;
   std::array<double, kAipmPathCount> watts;
-  // Records with the same one, which follow each other, differ in their date and in what their
-  // numbers are, and not in where they have numbers.
-  std::uint64_t layout = 0;
 
   AipmRecord() { watts.fill(kNoAipmSensor); }
   void clear() {
@@ -97,25 +92,15 @@ class AipmWalk : public JsonVisitor {
   void end(std::size_t path) override;
   void key(std::size_t path, std::string_view key) override;
   void scalar(std::size_t path, JsonKind kind, std::string_view text) override;
-  bool again(std::span<const JsonScalar> scalars) override;
 
  private:
-  // Where the record has a scalar's number.
-  struct Place {
-    std::size_t path;
-    bool has_number;
-    std::size_t of_gpu = 0;      // in the list of the path
-    std::size_t of_process = 0;  // of a GPU
-  };
-  Place add_number(std::size_t path, double number);
-  double& number_at(const Place& place);
+  void add_number(std::size_t path, double number);
 
   OnRecord on_record_;
   std::function<void()> on_segment_end_;
   AipmRecord record_;
   std::string gpu_;
   std::string process_;
-  std::vector<Place> places_;  // of the record's scalars
 };
 
 // Throws JsonError, and what `source` throws.

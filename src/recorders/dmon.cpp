@@ -2,21 +2,17 @@
 #include "recorders/dmon.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
-#include <cstring>
 #include <functional>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
-#include "base/text/alike_lines.h"
-#include "base/text/decimal_cells.h"
-#include "base/text/line_parts.h"
 #include "base/text/unicode.h"
 #include "recorders/lines.h"
 #include "recorders/stream_telemetry.h"
@@ -24,7 +20,19 @@
 namespace aggregate_power {
 namespace {
 
-using Words = LineWords<' ', '\t', ','>;
+using Words = std::vector<std::string_view>;
+
+// The words of one line, which are kept while those of the next one are found.
+const Words& words_of(std::string_view line, Words& words) {
+  constexpr auto is_between = [](char c) { return c == ' ' || c == '\t' || c == ','; };
+  words.clear();
+  for (const char *at = line.data(), *const end = at + line.size(); at != end;) {
+    const char* const begin = std::find_if_not(at, end, is_between);
+    at = std::find_if(begin, end, is_between);
+    if (begin != at) words.emplace_back(begin, at);
+  }
+  return words;
+}
 
 // Of the first such word, whatever its capitals are; `word` has none.
 std::optional<std::size_t> place_of(const Words& words, std::string_view word) {
@@ -45,8 +53,6 @@ struct DmonPlaces {
   std::size_t gpu = 0;
   std::optional<std::size_t> watts = {};  // or joules, if only counters are read
   std::optional<std::size_t> count = {};  // of an energy counter beside the power
-
-  bool operator==(const DmonPlaces&) const = default;
 };
 
 // ---- nvidia-smi dmon -o DT
@@ -62,7 +68,7 @@ class NvidiaDmon {
   bool take_header(std::string_view line, const Words&) {
     if (!line.starts_with('#')) return false;
     Words names;
-    names.split(line.substr(1));
+    words_of(line.substr(1), names);
     const auto gpu = place_of(names, "gpu");
     if (!gpu || !place_of(names, "date") || !place_of(names, "time")) return true;
     header_ = line;
@@ -82,8 +88,6 @@ class NvidiaDmon {
     if (!power_ || words.size() != columns_ || words[0].size() != kDateSize) return std::nullopt;
     return DmonPlaces{2, gpu_, power_};
   }
-  // Whether these words, laid out like such a row, are one too.
-  static bool is_row(const Words& words) { return words[0][0] != '#'; }
   // Of the first words of a row, as others write it.
   static std::string stamp(const Words& words, std::size_t /*count*/) {
     const std::string_view date = words[0];
@@ -111,12 +115,10 @@ class DcgmiDmon {
   explicit DcgmiDmon(bool reads_counters = false) : reads_counters_(reads_counters) {}
 
   bool take_header(std::string_view line, const Words& words) {
-    if (is_like_last_row(words)) return false;
     const auto entity = line.find('#') == line.npos ? std::nullopt : place_of(words, "#entity");
     if (!entity) return !place_of(words, "gpu") && place_of(words, "id");
     header_ = line.substr(line.find('#'));
     fields_ = words.size() - *entity - 1;
-    last_words_ = 0;
     power_.reset();
     counter_.reset();
     const auto counter = place_of(words, kTotalEnergy);
@@ -141,18 +143,14 @@ class DcgmiDmon {
     return has_counter_ ? std::optional(EnergyCounter{"TOTEC", "mJ", 1e-3}) : std::nullopt;
   }
   // nullopt: it says nothing of a GPU.
-  std::optional<DmonPlaces> places(const Words& words) {
-    const auto gpu = is_like_last_row(words) ? std::optional(last_gpu_) : place_of(words, "gpu");
+  std::optional<DmonPlaces> places(const Words& words) const {
+    const auto gpu = place_of(words, "gpu");
     if (!(power_ || counter_) || !gpu || words.size() != *gpu + 2 + fields_) return std::nullopt;
-    last_words_ = words.size();
-    last_gpu_ = *gpu;
     const auto place = [&](std::optional<std::size_t> field) {
       return field ? std::optional(*gpu + 2 + *field) : std::nullopt;
     };
     return DmonPlaces{*gpu, *gpu + 1, place(power_), place(counter_)};
   }
-  // Whether these words, laid out like such a row, are one too.
-  bool is_row(const Words& words) const { return same_text(words[last_gpu_], "GPU"); }
   // The first `count` words, without brackets.
   static std::string stamp(const Words& words, std::size_t count) {
     std::string stamp;
@@ -167,15 +165,9 @@ class DcgmiDmon {
  private:
   static constexpr std::string_view kTotalEnergy = "totec";
 
-  bool is_like_last_row(const Words& words) const {
-    return last_words_ > 0 && words.size() == last_words_ && is_row(words);
-  }
-
   bool reads_counters_;
   std::string header_;
   bool has_counter_ = false;
-  std::size_t last_words_ = 0;  // of the last row; 0: there was none
-  std::size_t last_gpu_ = 0;    // the place of its word "GPU"
   std::size_t fields_ = 0;
   std::optional<std::size_t> power_;  // among the fields; of energy, if only counters are read
   std::optional<std::size_t> counter_;
@@ -192,30 +184,12 @@ class DmonLines {
       : reads_counters_(reads_counters), table_(reads_counters), sink_(sink) {}
 
   void take(std::string_view line, bool is_whole) {
-    places_.reset();
-    const std::string_view whole = line;
-    begin_ = line.data();
     line = strip(line);
-    indent_ = line.data() - begin_;
     if (line.empty()) return sink_.skip(&Skipped::blank);
-    words_.split(line);
+    words_of(line, words_);
     if (table_.take_header(line, words_)) return take_header();
     if (!is_whole) return sink_.skip(&Skipped::torn_tail);
-    places_ = table_.places(words_);
-    if (places_) take_row();
-    // Other white space is text to AlikeLines.
-    const std::string_view indent(begin_, static_cast<std::size_t>(indent_));
-    if (!is_blank(indent) || !is_blank(whole.substr(indent.size() + line.size()))) places_.reset();
-  }
-  // Those after it that are rows like it, with plain numbers. Returns how many bytes they take.
-  std::size_t take_more(std::string_view after) {
-    if (!places_) return 0;
-    if (!numbers_ || numbers_of_ != *places_) choose_numbers();
-    alike_.note({begin_, after.data()}, words_.layout());
-    return alike_.take_front(after, [this](const char* line) {
-      words_.move_to(line + indent_);
-      return take_plain_row();
-    });
+    if (const std::optional<DmonPlaces> places = table_.places(words_)) take_row(*places);
   }
 
  private:
@@ -224,91 +198,27 @@ class DmonLines {
     if (counters != nullptr && table_.counter()) counters->count_energy(*table_.counter());
   }
 
-  void take_row() {
-    note_stamp();
-    if (places_->watts) add(sink_, *places_->watts);
-    if (places_->count && sink_.counters() != nullptr) add(*sink_.counters(), *places_->count);
-  }
-  void add(ReadingSink& sink, std::size_t place) const {
-    // A value that is too long for its column is cut off, and ends in dots.
-    const std::string_view number = words_[place].ends_with("..") ? "N/A" : words_[place];
-    if (start_row(sink)) sink.add(words_[places_->gpu], number);
-  }
-  bool start_row(ReadingSink& sink) const {
-    if (!is_time_) return sink.start_row(stamp_);
-    sink.start_row(time_);
-    return true;
-  }
-
-  static bool is_blank(std::string_view text) {
-    return std::ranges::all_of(text, [](char c) { return c == ' ' || c == '\t' || c == '\r'; });
-  }
-
-  // Does the same as take_row(), or returns false and has added nothing.
-  bool take_plain_row() {
-    if (!table_.is_row(words_) || !numbers_->read(words_)) return false;
-    note_stamp();
-    if (!is_time_) return false;
-    const std::span<double> numbers = numbers_->values();
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      numbers[i] = sinks_[i]->number(numbers[i]);
-      if (std::isnan(numbers[i])) return false;
-    }
-    const std::string_view gpu = words_[places_->gpu];
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      sinks_[i]->start_row(time_);
-      sinks_[i]->add_to(sinks_[i]->find(gpu), numbers[i]);
-    }
-    return true;
-  }
-  // What it reads numbers of: of a row's columns, for the sinks that want them.
-  void choose_numbers() {
-    std::vector<std::size_t> columns;
-    sinks_.clear();
-    const auto choose = [&](std::optional<std::size_t> column, ReadingSink* sink) {
-      if (!column || sink == nullptr) return;
-      columns.push_back(*column);
-      sinks_.push_back(sink);
+  void take_row(const DmonPlaces& places) {
+    const std::string stamp = table_.stamp(words_, places.stamp_words);
+    const auto add = [&](ReadingSink& sink, std::size_t place) {
+      // A value that is too long for its column is cut off, and ends in dots.
+      const std::string_view number = words_[place].ends_with("..") ? "N/A" : words_[place];
+      if (sink.start_row(stamp)) sink.add(words_[places.gpu], number);
     };
-    choose(places_->watts, &sink_);
-    choose(places_->count, sink_.counters());
-    numbers_.emplace(std::move(columns));
-    numbers_of_ = *places_;
-  }
-
-  // The rows of one poll share their stamp.
-  void note_stamp() {
-    const std::size_t count = places_->stamp_words;
-    const std::string_view written = count > 0 ? words_.from_to(0, count - 1) : "";
-    if (same_text(written, written_)) return;
-    written_ = written;
-    stamp_ = table_.stamp(words_, count);
-    is_time_ = sink_.read_stamp(stamp_, time_);
+    if (places.watts) add(sink_, *places.watts);
+    if (places.count && sink_.counters() != nullptr) add(*sink_.counters(), *places.count);
   }
 
   bool reads_counters_;
   Table table_;
   ReadingSink& sink_;
   Words words_;
-  const char* begin_ = nullptr;       // of the line
-  std::ptrdiff_t indent_ = 0;         // of its first word
-  std::optional<DmonPlaces> places_;  // of that line; nullopt: it is no row
-  AlikeLines alike_;
-  DmonPlaces numbers_of_;
-  std::optional<DecimalCells> numbers_;  // in such rows
-  std::vector<ReadingSink*> sinks_;      // of each of these numbers
-  std::string written_;                  // as the last row has its time
-  std::string stamp_;                    // the same in a form that others write
-  bool is_time_ = false;
-  Stamp time_{};
 };
 
 template <typename Table>
 void read_dmon(ByteSource& source, bool reads_counters, ReadingSink& sink) {
   DmonLines<Table> lines(reads_counters, sink);
-  for_each_line(
-      source, [&](std::string_view line, bool is_whole) { lines.take(line, is_whole); },
-      [&](std::string_view after) { return lines.take_more(after); });
+  for_each_line(source, [&](std::string_view line, bool is_whole) { lines.take(line, is_whole); });
 }
 
 // Whether some line of the beginning is a row with an absolute time.
@@ -320,7 +230,7 @@ bool has_row_with_time(std::string_view head) {
   MemorySource source(head);
   for_each_line(source, [&](std::string_view line, bool) {
     line = strip(line);
-    words.split(line);
+    words_of(line, words);
     if (is_found || table.take_header(line, words)) return;
     const std::optional<DmonPlaces> places = table.places(words);
     if (!places || !places->watts) return;
@@ -339,7 +249,7 @@ SeriesFacts dmon_facts(std::string_view head, SeriesNames names, const char* col
   Words words;
   for_each_line(source, [&](std::string_view line, bool) {
     line = strip(line);
-    words.split(line);
+    words_of(line, words);
     table.take_header(line, words);
   });
   names.power = table.power();
@@ -376,7 +286,7 @@ CutOff end_of_dmon_rows(std::string_view head) {
   MemorySource source(head);
   for_each_line(source, [&](std::string_view line, bool) {
     line = strip(line);
-    words.split(line);
+    words_of(line, words);
     table.take_header(line, words);
     has_others = has_others || (!header.empty() && header != table.header());
     header = table.header();

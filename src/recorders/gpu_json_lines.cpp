@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <deque>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/text/json.h"
 #include "base/text/unicode.h"
@@ -116,7 +115,6 @@ class GpuLineWalk : public JsonVisitor {
     if (path == kPathOfLine) {
       time_.clear();
       count_ = 0;
-      fields_.clear();
     }
     if (path == (format_.has_gpu_objects ? kPathOfGpu : kPathOfLine)) start_gpu();
   }
@@ -129,34 +127,19 @@ class GpuLineWalk : public JsonVisitor {
   void scalar(std::size_t path, JsonKind kind, std::string_view text) override {
     if (path == kPathOfLine) return;
     Field& field = field_of(path);
-    if (fields_.size() < kMostJsonAgain) fields_.push_back(&field);
-    if (field.takes(kind)) field.text = field.copy = text;
-  }
-  bool again(std::span<const JsonScalar> scalars) override {
-    time_.clear();
-    for (std::size_t i = 0; i < count_; ++i) gpus_[i].clear();
-    for (std::size_t i = 0; i < scalars.size(); ++i) {
-      if (fields_[i]->takes(scalars[i].kind)) fields_[i]->text = scalars[i].text;
-    }
-    end(kPathOfLine);
-    return true;
+    field.is_there = true;
+    if (!field.may_be_null || kind != JsonKind::null) field.text = text;
   }
 
  private:
   struct Field {
     bool may_be_null = false;
     bool is_there = false;
-    std::string_view text = {};  // in the line, or in the copy
-    std::string copy = {};
+    std::string text = {};
 
     void clear() {
       is_there = false;
-      text = {};
-    }
-    // Notes that there is a scalar, and returns whether it is the field's text.
-    bool takes(JsonKind kind) {
-      is_there = true;
-      return !may_be_null || kind != JsonKind::null;
+      text.clear();
     }
   };
   struct Gpu {
@@ -204,10 +187,9 @@ class GpuLineWalk : public JsonVisitor {
   const LineFormat& format_;
   ReadingSink& sink_;
   Field time_;
-  std::deque<Gpu> gpus_;  // the first count_ ones are of this line; none ever moves
+  std::vector<Gpu> gpus_;  // the first count_ ones are of this line
   std::size_t count_ = 0;
-  Field no_field_;              // for what belongs to no GPU
-  std::vector<Field*> fields_;  // of the line's scalars
+  Field no_field_;  // for what belongs to no GPU
 };
 
 SeriesFacts line_facts(const LineFormat& format, std::string_view head,

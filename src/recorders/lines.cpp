@@ -4,38 +4,14 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <utility>
 
 #include <fmt/format.h>
 
-#include "base/text/byte_masks.h"
-#include "base/text/line_parts.h"
 #include "recorders/telemetry.h"
 
 namespace aggregate_power {
 
 namespace {
-
-// In runs so short that each sum fits into a byte: then many are added at a time. Inlined into a
-// function for each kind of processor.
-[[gnu::always_inline]] inline std::uint64_t count_breaks(std::span<const char> text) {
-  constexpr std::size_t kRun = 224;
-  std::uint64_t count = 0;
-  while (!text.empty()) {
-    const std::span<const char> run = text.first(std::min(kRun, text.size()));
-    std::uint8_t in_run = 0;
-    for (const char c : run) in_run = static_cast<std::uint8_t>(in_run + (c == '\n' ? 1 : 0));
-    count += in_run;
-    text = text.subspan(run.size());
-  }
-  return count;
-}
-
-#if defined(__x86_64__)
-[[AGGREGATE_POWER_AVX2]] std::uint64_t count_breaks_with_avx2(std::span<const char> text) {
-  return count_breaks(text);
-}
-#endif
 
 constexpr std::size_t kLongestLine = 1 << 20;
 
@@ -46,22 +22,18 @@ constexpr std::size_t kLongestLine = 1 << 20;
 }  // namespace
 
 std::uint64_t line_breaks(std::span<const char> text) {
-#if defined(__x86_64__)
-  static const bool has_avx2 = Avx2Kernel::is_supported();
-  if (has_avx2) return count_breaks_with_avx2(text);
-#endif
-  return count_breaks(text);
+  return static_cast<std::uint64_t>(std::ranges::count(text, '\n'));
 }
 
-void for_each_line(ByteSource& source, const TakeLine& take, const TakeLines& take_more) {
+void for_each_line(ByteSource& source, const TakeLine& take) {
   constexpr std::size_t kPieceBytes = 1 << 18;
   std::size_t room = kPieceBytes;
-  auto buffer = std::make_unique_for_overwrite<char[]>(room + kLineSlack);
+  auto buffer = std::make_unique_for_overwrite<char[]>(room);
   std::size_t begun = 0;  // bytes of a line that is not ended yet
   while (true) {
     if (room < begun + kPieceBytes) {
       room *= 2;
-      auto larger = std::make_unique_for_overwrite<char[]>(room + kLineSlack);
+      auto larger = std::make_unique_for_overwrite<char[]>(room);
       std::memcpy(larger.get(), buffer.get(), begun);
       buffer = std::move(larger);
     }
@@ -73,7 +45,6 @@ void for_each_line(ByteSource& source, const TakeLine& take, const TakeLines& ta
       const std::string_view line = rest.substr(0, end);
       take(line.ends_with('\r') ? line.substr(0, line.size() - 1) : line, true);
       rest.remove_prefix(end + 1);
-      if (take_more) rest.remove_prefix(take_more(rest));
     }
     begun = rest.size();
     std::memmove(buffer.get(), rest.data(), begun);

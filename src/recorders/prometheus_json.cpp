@@ -2,25 +2,19 @@
 #include "recorders/prometheus_json.h"
 
 #include <array>
-#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <optional>
-#include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "base/text/decimal.h"
 #include "base/text/json.h"
 #include "base/text/pattern.h"
 #include "base/text/unicode.h"
 #include "recorders/metric_labels.h"
 #include "recorders/stream_telemetry.h"
-#include "recorders/watts.h"
 
 namespace aggregate_power {
 namespace {
@@ -34,43 +28,26 @@ constexpr std::array<std::string_view, 4> kMatrixPaths = {"data.result[]", "data
 constexpr std::array<std::string_view, 6> kExportPaths = {
     "", "metric.*", "no_pair", "no_pair_item", "values[]", "timestamps[]"};
 
-// Numbers as written. Most are decimals, of which the value is enough.
-class Numbers {
+// Many short texts, one after the other in memory.
+class Texts {
  public:
-  // Decimals from `most` on are kept as written.
-  explicit Numbers(double most) : most_(most) {}
   void add(std::string_view text) {
-    double value = 0;
-    add(text, read_whole_decimal(text, value) ? value : std::numeric_limits<double>::quiet_NaN());
+    all_ += text;
+    ends_.push_back(all_.size());
   }
-  // The same of a text of which the number is known, if it has one.
-  void add(std::string_view text, double value) {
-    if (!(value < most_)) {
-      value = std::numeric_limits<double>::quiet_NaN();
-      odd_.emplace_back(values_.size(), text);
-    }
-    values_.push_back(value);
-  }
-  std::size_t size() const { return values_.size(); }
-  double operator[](std::size_t i) const { return values_[i]; }  // NaN: only its text is known
-  bool are_all_known() const { return odd_.empty(); }
-  std::span<double> all() { return values_; }
-  // Of numbers of which only that is known, and in their order.
-  std::string_view text(std::size_t i) {
-    while (odd_[next_].first != i) ++next_;
-    return odd_[next_].second;
+  std::size_t size() const { return ends_.size(); }
+  std::string_view operator[](std::size_t i) const {
+    const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
+    return std::string_view(all_).substr(begin, ends_[i] - begin);
   }
   void clear() {
-    values_.clear();
-    odd_.clear();
-    next_ = 0;
+    all_.clear();
+    ends_.clear();
   }
 
  private:
-  double most_;
-  std::vector<double> values_;
-  std::vector<std::pair<std::size_t, std::string>> odd_;
-  std::size_t next_ = 0;
+  std::string all_;
+  std::vector<std::size_t> ends_;
 };
 
 // Passes on the samples of the series of power. Those of the first ones are also kept for
@@ -88,36 +65,16 @@ class SeriesWalk : public JsonVisitor {
     if (path == kPair) pair_size_ = 0;
   }
   void end(std::size_t path) override {
-    if (path == kPair && pair_size_ == 2) end_pair();
+    if (path == kPair && pair_size_ == 2 && is_power()) add(pair_[0], pair_[1]);
     if (path == kSeries) end_series();
   }
   void key(std::size_t /*path*/, std::string_view key) override { label_ = key; }
   void scalar(std::size_t path, JsonKind /*kind*/, std::string_view text) override {
     if (path == kLabel) add_label(text);
-    if (path == kPairItem) add_to_pair(text);
+    if (path == kPairItem && pair_size_++ < 2) pair_[pair_size_ - 1] = text;
     if (path == kValue) values_.add(text);
     if (path == kStamp) stamps_.add(text);
   }
-  void scalars(std::size_t path, std::span<const JsonScalar> some) override {
-    if (path != kValue && path != kStamp) return JsonVisitor::scalars(path, some);
-    Numbers& numbers = path == kValue ? values_ : stamps_;
-    for (const JsonScalar& one : some) numbers.add(one.text, one.number);
-  }
-  void pairs(std::size_t path, std::size_t item, std::span<const JsonPair> some) override {
-    while (!some.empty() && !device_) {
-      if (is_power_ && !*is_power_) return;
-      JsonVisitor::pairs(path, item, some.first(1));
-      some = some.subspan(1);
-    }
-    for (const auto& [stamp, watts] : some) {
-      if (std::isnan(stamp.number)) [[unlikely]] {
-        add_known(stamp.text, watts.text);
-      } else {
-        add_known(Stamp{epoch_seconds(stamp.number), false}, watts_of(watts.text, watts.number));
-      }
-    }
-  }
-
   // Decides about a series that is cut off.
   void settle() {
     ++all_;
@@ -147,94 +104,27 @@ class SeriesWalk : public JsonVisitor {
     return *is_power_;
   }
 
-  // Once it is known what the series is, the texts are read at once instead of kept.
-  void add_to_pair(std::string_view text) {
-    const std::size_t place = pair_size_++;
-    if (place >= 2 || (is_power_ && !*is_power_)) return;
-    if (!device_) {
-      pair_[place] = text;
-    } else if (place == 0) {
-      has_stamp_ = sink_->read_stamp(text, stamp_);
-      if (!has_stamp_) pair_[0] = text;
-    } else {
-      watts_ = sink_->number(text);
-    }
-  }
-
-  void end_pair() {
-    if (!device_) {
-      if (is_power()) add(pair_[0], pair_[1]);
-    } else if (has_stamp_) {
-      add_known(stamp_, watts_);
-    } else {
-      note_bad(pair_[0]);
-    }
-  }
-
-  // A stamp that is not a time.
-  void note_bad(std::string_view stamp) { std::ignore = sink_->start_row(stamp); }
-
-  // A sample of a series that has a device.
-  void add_known(std::string_view stamp, std::string_view watts) {
-    Stamp time{};
-    if (!sink_->read_stamp(stamp, time)) return note_bad(stamp);
-    add_known(time, sink_->number(watts));
-  }
-  [[gnu::always_inline]] void add_known(Stamp stamp, double watts) {
-    sink_->start_row(stamp);
-    sink_->add_to(*device_, watts);
-    sink_->note_series(number_, *device_);
-  }
-
-  // `number` is that of the text, if it is known.
-  double watts_of(std::string_view text, double number) const {
-    return number < kFirstSentinel ? sink_->number(number) : sink_->number(text);
-  }
-
   void end_series() {
     if (values_.size() != stamps_.size()) {
       throw TelemetryError(
           fmt::format("a series has {} values and {} timestamps", values_.size(), stamps_.size()));
     }
-    if (values_.size() > 0 && is_power() && sink_ != nullptr) add_samples();
+    if (values_.size() > 0 && is_power()) {
+      for (std::size_t i = 0; i < values_.size(); ++i) add(stamps_[i], values_[i]);
+    }
     values_.clear();
     stamps_.clear();
     settle();
   }
 
-  void add_samples() {
-    if (!values_.are_all_known() || !stamps_.are_all_known()) {
-      for (std::size_t i = 0; i < values_.size(); ++i) add_sample(i);
-      return;
-    }
-    if (!device_) know_device();
-    for (double& stamp : stamps_.all()) stamp = epoch_seconds(stamp);
-    for (double& value : values_.all()) value = sink_->number(value);
-    sink_->add_rows(stamps_.all(), values_.all(), *device_, number_);
-  }
-
-  void add_sample(std::size_t i) {
-    Stamp stamp{epoch_seconds(stamps_[i]), false};
-    if (std::isnan(stamp.unix_s)) {
-      const std::string_view text = stamps_.text(i);
-      if (!sink_->read_stamp(text, stamp)) return note_bad(text);
-    }
-    if (!device_) know_device();
-    add_known(stamp,
-              std::isnan(values_[i]) ? sink_->number(values_.text(i)) : sink_->number(values_[i]));
-  }
-
   void add(std::string_view stamp, std::string_view watts) {
-    Stamp time{};
-    if (sink_ == nullptr) return;
-    if (!sink_->read_stamp(stamp, time)) return note_bad(stamp);
-    know_device();
-    add_known(time, sink_->number(watts));
-  }
-
-  void know_device() {
-    device_ = number_of_gpu();
-    number_ = sink_->add_series(series_);
+    if (sink_ == nullptr || !sink_->start_row(stamp)) return;
+    if (!device_) {
+      device_ = number_of_gpu();
+      number_ = sink_->add_series(series_);
+    }
+    sink_->add_to(*device_, watts);
+    sink_->note_series(number_, *device_);
   }
 
   std::uint32_t number_of_gpu() {
@@ -250,13 +140,10 @@ class SeriesWalk : public JsonVisitor {
   std::optional<std::uint32_t> device_;  // the GPU's number, once the series had a sample
   std::size_t number_ = 0;               // of the series, as the sink numbers it
   std::string label_;
-  std::array<std::string, 2> pair_;  // of a series that had no sample yet
-  Stamp stamp_{};                    // of the pair, if its series had one
-  bool has_stamp_ = false;           // pair_[0] is no time otherwise
-  double watts_ = 0;
+  std::array<std::string, 2> pair_;  // a time and watts
   std::size_t pair_size_ = 0;
-  Numbers values_{kFirstSentinel};
-  Numbers stamps_{std::numeric_limits<double>::infinity()};
+  Texts values_;
+  Texts stamps_;
   std::uint64_t all_ = 0;
   std::uint64_t unnamed_ = 0;
 };

@@ -37,33 +37,6 @@ void ReadingSink::begin_segment(Stamp stamp) {
   if (!first_stamp_) first_stamp_ = stamp;
 }
 
-void ReadingSink::add_rows(std::span<const double> unix_s, std::span<const double> watts,
-                           std::uint32_t device, std::size_t series) {
-  if (unix_s.empty()) return;
-  start_row(unix_s.front());  // which may begin a segment; the others only count
-  counts_.rows += unix_s.size() - 1;
-  counts_.stamps += unix_s.size() - 1;
-  const auto [first, last] = std::ranges::minmax(unix_s);
-  for (std::size_t i = 0; i < unix_s.size(); ++i) {
-    unix_s_ = unix_s[i];
-    add_to(device, watts[i]);
-  }
-  last_unix_s_ = unix_s_;
-  note_series(series, device, first);
-  note_series(series, device, last);
-}
-
-bool ReadingSink::numbers(std::span<double> decimals) const {
-  if (counter_unit_j_ > 0) return false;
-  double highest = 0;
-  for (const double decimal : decimals) highest = std::max(highest, decimal);
-  if (highest >= kFirstSentinel && std::ranges::any_of(decimals, may_be_sentinel)) return false;
-  if (unit_ != PowerUnit::Size::watt) {
-    for (double& decimal : decimals) decimal = in_watts(decimal, unit_);
-  }
-  return true;
-}
-
 std::uint32_t ReadingSink::find(std::string_view host, std::string_view device) {
   return known(devices_.find(strip(host), strip(device)));
 }

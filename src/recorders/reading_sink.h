@@ -69,15 +69,6 @@ class ReadingSink {
     const double watts = plain_watts(text, unit_);
     return std::isnan(watts) ? parse_watts(text, {unit_, false}).value_or(kNone) : watts;
   }
-  // The same of a decimal as read_whole_decimal() reads it. NaN also where its text must decide.
-  [[gnu::always_inline]] double number(double decimal) const {
-    if (counter_unit_j_ > 0) return joules_of_count(decimal, counter_unit_j_);
-    return may_be_sentinel(decimal) ? std::numeric_limits<double>::quiet_NaN()
-                                    : in_watts(decimal, unit_);
-  }
-  // The same of several in watts, in place. Returns false, and leaves them, if the text of one must
-  // decide, or if they are a counter's.
-  bool numbers(std::span<double> decimals) const;
   // The same for a device that find() numbered.
   [[gnu::always_inline]] void add_to(std::uint32_t device, std::string_view watts) {
     add_to(device, number(watts));
@@ -87,22 +78,6 @@ class ReadingSink {
     const bool is_power = watts >= 0 && watts < std::numeric_limits<double>::infinity();
     if (!is_power || device == kNoDevice) return add_odd(device, watts);
     add(unix_s_, watts, device, Reading::Kind::power);
-  }
-  // The powers in one row of devices that find() numbered, none of them as kNoDevice: in W, at
-  // least 0.
-  [[gnu::always_inline]] void add_row(std::span<const std::uint32_t> devices,
-                                      std::span<const double> watts) {
-    const double unix_s = unix_s_;
-    if (count_ + devices.size() >= size_) {
-      for (std::size_t i = 0; i < devices.size(); ++i) add_to(devices[i], watts[i]);
-      return;
-    }
-    Reading* next = batch_.data() + count_;
-    for (std::size_t i = 0; i < devices.size(); ++i) {
-      fill(*next, unix_s, watts[i], devices[i], Reading::Kind::power);
-      next += devices[i] == kLeftOut ? 0 : 1;
-    }
-    count_ = static_cast<std::size_t>(next - batch_.data());
   }
   // Numbers a series, for which note_series() then notes each reading. Series of GPUs that were not
   // selected make no difference.
@@ -115,10 +90,6 @@ class ReadingSink {
     if (device < kLeftOut) overlap_.note(series, device, unix_s);
   }
   const SeriesOverlap& series() const { return overlap_; }
-  // A row for each of these times, with the power at the same place in `watts`, of one device and
-  // one series. The times are in s, and not in the zone.
-  void add_rows(std::span<const double> unix_s, std::span<const double> watts, std::uint32_t device,
-                std::size_t series);
   [[gnu::always_inline]] std::uint32_t find(std::string_view device) {
     const std::uint32_t found = devices_.find_character(device);
     return known(found == kNoDevice ? devices_.find(strip(device)) : found);

@@ -11,10 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text/alike_lines.h"
 #include "base/text/csv.h"
-#include "base/text/decimal_cells.h"
-#include "base/text/line_cells.h"
 #include "base/text/pattern.h"
 #include "base/text/unicode.h"
 #include "recorders/lines.h"
@@ -101,11 +98,27 @@ WideHeader grafana_header(const std::vector<std::string>& cells, const Telemetry
   return header;
 }
 
+using RowCells = std::vector<std::string_view>;
+
+// Splits a row at its commas; one with quotes or control characters as a CSV, into `copies`.
+void split_row(std::string_view line, RowCells& cells, std::vector<std::string>& copies) {
+  cells.clear();
+  if (std::ranges::any_of(line, [](char c) { return c == '"' || (c >= 0 && c < ' '); })) {
+    copies = cells_of_line(line);
+    cells.assign(copies.begin(), copies.end());
+    return;
+  }
+  for (std::size_t comma = line.find(','); comma != line.npos; comma = line.find(',')) {
+    cells.push_back(line.substr(0, comma));
+    line.remove_prefix(comma + 1);
+  }
+  cells.push_back(line);
+}
+
 // A row that has the time column's name is a header: the recording's, or one of other columns.
 enum class HeaderRow { none, repeated, other };
 
-template <typename Cells>
-HeaderRow header_row(const WideHeader& header, const Cells& cells) {
+HeaderRow header_row(const WideHeader& header, const RowCells& cells) {
   const std::size_t time = header.time.value_or(0);
   const auto is_same = [&](std::size_t i) { return strip(cells[i]) == strip(header.names[i]); };
   if (time >= cells.size() || time >= header.names.size() || !is_same(time)) {
@@ -119,8 +132,7 @@ HeaderRow header_row(const WideHeader& header, const Cells& cells) {
 }
 
 // Whether a cell has something in it that no name of the header is above.
-template <typename Cells>
-bool has_too_many(const Cells& cells, std::size_t names) {
+bool has_too_many(const RowCells& cells, std::size_t names) {
   for (std::size_t i = names; i < cells.size(); ++i) {
     if (!strip(cells[i]).empty()) return true;
   }
@@ -128,13 +140,12 @@ bool has_too_many(const Cells& cells, std::size_t names) {
 }
 
 // The cells of one row. MIG instances are columns of one GPU, and each repeats its power.
-template <typename Cells>
-void take_wide_row(const Cells& cells, bool is_whole, std::uint64_t line_number, WideHeader& header,
-                   ReadingSink& sink) {
+void take_wide_row(const RowCells& cells, bool is_whole, std::uint64_t line_number,
+                   WideHeader& header, ReadingSink& sink) {
   if (cells.size() == 0) return sink.skip(&Skipped::blank);  // NUL bytes
   if (!is_whole && cells.size() < header.cells) return sink.skip(&Skipped::torn_tail);
   const std::size_t time = header.time.value_or(0);
-  const std::string_view stamp = time < cells.size() ? std::string_view(cells[time]) : "";
+  const std::string_view stamp = time < cells.size() ? cells[time] : std::string_view();
   Stamp at{};
   if (!sink.read_stamp(stamp, at)) {
     const HeaderRow row = header_row(header, cells);
@@ -156,55 +167,6 @@ void take_wide_row(const Cells& cells, bool is_whole, std::uint64_t line_number,
   }
 }
 
-// Rows in which every column has a plain number, as most do, are read at once: all numbers first,
-// then their readings, so that a row with anything else is left to take_wide_row() as a whole.
-class FullRows {
- public:
-  explicit FullRows(const WideHeader& header) : numbers_(columns_of_power(header)) {}
-
-  bool take(const LineCells& cells, WideHeader& header, ReadingSink& sink) {
-    Stamp stamp{};
-    if (cells.size() != header.cells || !header.time || header.columns.empty() ||
-        !sink.read_stamp(cells[*header.time], stamp) || !numbers_.read(cells) ||
-        !sink.numbers(numbers_.values())) {
-      return false;
-    }
-    if (devices_.empty() && !find_devices(header, sink)) return false;
-    sink.start_row(stamp);
-    sink.add_row(devices_, numbers_.values());
-    first_unix_s_ = std::min(first_unix_s_, stamp.unix_s);
-    last_unix_s_ = std::max(last_unix_s_, stamp.unix_s);
-    return true;
-  }
-  // What the series of the columns had in such rows.
-  void note_series(WideHeader& header, ReadingSink& sink) const {
-    if (!(first_unix_s_ <= last_unix_s_)) return;
-    for (WideColumn& column : header.columns) {
-      sink.note_series(column.number_of_series, column.number(sink), first_unix_s_);
-      sink.note_series(column.number_of_series, column.number(sink), last_unix_s_);
-    }
-  }
-
- private:
-  static std::vector<std::size_t> columns_of_power(const WideHeader& header) {
-    std::vector<std::size_t> columns;
-    for (const WideColumn& column : header.columns) columns.push_back(column.index);
-    return columns;
-  }
-  // Returns false if a column is of none.
-  bool find_devices(WideHeader& header, ReadingSink& sink) {
-    for (WideColumn& column : header.columns) devices_.push_back(column.number(sink));
-    const bool are_all = std::ranges::find(devices_, kNoDevice) == devices_.end();
-    if (!are_all) devices_.clear();
-    return are_all;
-  }
-
-  DecimalCells numbers_;
-  std::vector<std::uint32_t> devices_;  // by column of power; empty: no row was taken
-  double first_unix_s_ = std::numeric_limits<double>::infinity();
-  double last_unix_s_ = -std::numeric_limits<double>::infinity();
-};
-
 // Reads the lines of a table into a sink.
 class WideLines {
  public:
@@ -213,31 +175,10 @@ class WideLines {
 
   void take(std::string_view line, bool is_whole) {
     ++line_number_;
-    full_row_ = nullptr;
     if (strip(line).empty()) return sink_.skip(&Skipped::blank);
     if (!header_) return take_header(line);
-    if (!cells_.split(line)) {
-      return take_wide_row(cells_of_line(line), is_whole, line_number_, *header_, sink_);
-    }
-    if (full_rows_->take(cells_, *header_, sink_)) {
-      full_row_ = line.data();
-    } else {
-      take_wide_row(cells_, is_whole, line_number_, *header_, sink_);
-    }
-  }
-  // Those after it that are full rows like it. Returns how many bytes they take.
-  std::size_t take_more(std::string_view after) {
-    if (full_row_ == nullptr) return 0;
-    alike_.note({full_row_, after.data()}, cells_.layout());
-    return alike_.take_front(after, [this](const char* line) {
-      cells_.move_to(line);
-      const bool is_taken = full_rows_->take(cells_, *header_, sink_);
-      line_number_ += is_taken ? 1 : 0;
-      return is_taken;
-    });
-  }
-  void finish() {
-    if (header_) full_rows_->note_series(*header_, sink_);
+    split_row(line, cells_, copies_);
+    take_wide_row(cells_, is_whole, line_number_, *header_, sink_);
   }
 
  private:
@@ -250,27 +191,21 @@ class WideLines {
     for (WideColumn& column : header_->columns) {
       column.number_of_series = sink_.add_series(column.series);
     }
-    full_rows_.emplace(*header_);
   }
 
   ReadHeader read_header_;
   const TelemetryOptions& options_;
   ReadingSink& sink_;
   std::optional<WideHeader> header_;
-  LineCells cells_;
-  std::optional<FullRows> full_rows_;
-  const char* full_row_ = nullptr;  // where the line begins; null: it is none
-  AlikeLines alike_;
+  RowCells cells_;
+  std::vector<std::string> copies_;  // of cells that are not as they are written
   std::uint64_t line_number_ = 0;
 };
 
 void read_wide(ByteSource& source, ReadHeader read_header, const TelemetryOptions& options,
                ReadingSink& sink) {
   WideLines lines(read_header, options, sink);
-  for_each_line(
-      source, [&](std::string_view line, bool is_whole) { lines.take(line, is_whole); },
-      [&](std::string_view after) { return lines.take_more(after); });
-  lines.finish();
+  for_each_line(source, [&](std::string_view line, bool is_whole) { lines.take(line, is_whole); });
 }
 
 WideHeader header_in(std::string_view head, ReadHeader read_header,

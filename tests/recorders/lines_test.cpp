@@ -46,17 +46,6 @@ TEST(Lines, HaveTheirBreaksTakenOff) {
   EXPECT_EQ(lines_of("a\n", 100), Lines({{"a", true}}));
 }
 
-TEST(Lines, MayBeTakenSeveralAtOnce) {
-  test::StutterSource source("a\nbb\ncc\nd\nee\nff\ngg", 100);
-  Lines lines;
-  for_each_line(
-      source, [&](std::string_view line, bool is_whole) { lines.emplace_back(line, is_whole); },
-      [&](std::string_view behind) -> std::size_t {
-        return behind.starts_with("bb") || behind.starts_with("ff") ? 3 : 0;
-      });
-  EXPECT_EQ(lines, Lines({{"a", true}, {"cc", true}, {"d", true}, {"ee", true}, {"gg", false}}));
-}
-
 TEST(Lines, AreTheSameHoweverTheyAreRead) {
   const std::uint64_t seed = test::fresh_seed();
   std::mt19937_64 random(seed);

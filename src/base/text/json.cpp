@@ -2,18 +2,13 @@
 #include "base/text/json.h"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <cmath>
 #include <memory>
-#include <tuple>
 
 #include <fmt/format.h>
 
-#include "base/text/json_elements.h"
 #include "base/text/json_plain.h"
-#include "base/text/json_seen.h"
-#include "base/text/json_shape.h"
 #include "base/text/unicode.h"
 #include "base/text/utf8.h"
 
@@ -21,7 +16,6 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kBufferSize = 256 * 1024;
-constexpr std::size_t kMostAtOnce = 64;  // elements of an array
 constexpr std::size_t kMaxKey = kMaxJsonKey;
 constexpr std::size_t kMaxScalar = kMaxJsonScalar;
 constexpr std::size_t kMaxKeySpelling = 6 * kMaxKey;  // if every byte is written like \u0041
@@ -35,33 +29,6 @@ constexpr int kUnwanted = -1;  // a value beside the wanted paths
 using Byte = unsigned char;
 
 bool is_hex(Byte c) { return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f'); }
-
-const char* after_blank(const char* p) { return p + (*p == ' ' ? 1 : 0); }
-
-void find_number(JsonScalar& scalar) {
-  if (std::isnan(scalar.number)) std::ignore = read_whole_decimal(scalar.text, scalar.number);
-}
-
-// These return the end of an element of an array, just past its comma; nullptr: it is not plain, or
-// not there, or its numbers are left to others. One blank may be before each of its parts.
-
-const char* after_plain_element(const char* p, JsonScalar& scalar) {
-  p = read_plain_scalar(after_blank(p), scalar);
-  if (p == nullptr || *p != ',') return nullptr;
-  find_number(scalar);
-  return p + 1;
-}
-
-const char* after_plain_element(const char* p, JsonPair& pair) {
-  p = after_blank(p);
-  if (*p != '[') return nullptr;
-  p = after_plain_element(p + 1, pair[0]);
-  if (p == nullptr) return nullptr;
-  p = read_plain_scalar(after_blank(p), pair[1]);
-  if (p == nullptr || p[0] != ']' || p[1] != ',') return nullptr;
-  find_number(pair[1]);
-  return p + 2;
-}
 
 int hex_value(char c) { return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10; }
 
@@ -115,14 +82,9 @@ class Scanner {
   std::uint64_t walk_values(JsonTexts texts) {
     refuse_byte_order_mark();
     std::uint64_t values = 0;
-    JsonShape shape(*paths_);
     next();
     do {
-      if (texts == JsonTexts::one) {
-        value(JsonPaths::kRoot, seen_.root());
-      } else if (!is_alike(shape)) {
-        text(shape);
-      }
+      value(JsonPaths::kRoot);
       ++values;
       next();
     } while (texts == JsonTexts::several && !at_end());
@@ -135,7 +97,7 @@ class Scanner {
     JsonDocument found;
     next();
     found.begin = offset();
-    found.kind = value(kUnwanted, nullptr);
+    found.kind = value(kUnwanted);
     found.end = offset();
     next();
     if (!at_end()) fail(here(), "expected nothing more after the value");
@@ -237,8 +199,8 @@ class Scanner {
   [[noreturn]] void expected(std::string_view what, Position position) {
     std::string message = fmt::format("expected {}", what);
     if (depth_ > 0 && in_member_) {
-      const std::string_view key = same_ == nullptr ? key_spelling_ : same_->key();
-      message += fmt::format(" {} \"{}\"", depth_ == 1 ? "after" : "in", printable(key, kMaxShown));
+      message += fmt::format(" {} \"{}\"", depth_ == 1 ? "after" : "in",
+                             printable(key_spelling_, kMaxShown));
     }
     if (at_end()) message += ", but the text ends";
     fail(position, message);
@@ -263,43 +225,25 @@ class Scanner {
 
   // ---- The grammar. Each of these starts at the first byte of what it is named after.
 
-  // A text that has the shape of the one before, and so its last member, which messages name.
-  bool is_alike(JsonShape& shape) {
-    const char* const end = shape.match(p_);
-    if (end == nullptr) return false;
-    if (!visitor_->again(shape.scalars())) shape.tell(*visitor_);
-    p_ = end;
-    return true;
-  }
-
-  // Any other. Its shape is known if all of it is in the buffer.
-  void text(JsonShape& shape) {
-    const char* const begin = p_;
-    const std::uint64_t buffer_offset = buffer_offset_;
-    value(JsonPaths::kRoot, seen_.root());
-    buffer_offset_ == buffer_offset ? shape.learn({begin, p_}) : shape.forget();
-  }
-
-  // `node` is the value's place in the wanted paths; what is beside them is only checked. `seen` is
-  // where members of objects in its place are remembered.
-  [[gnu::always_inline]] JsonKind value(int node, SeenMember** seen) {
+  // `node` is the value's place in the wanted paths; what is beside them is only checked.
+  [[gnu::always_inline]] JsonKind value(int node) {
     next();
     const char* const begin = p_;
     JsonKind kind;
     const char* const end = after_plain_scalar(begin, kind);
-    if (end == nullptr) return other_value(node, seen);
+    if (end == nullptr) return other_value(node);
     p_ = end;
     if (const int id = path_of(node); id >= 0) visit(id, kind, {begin, end});
     return kind;
   }
 
   // One that is not a plain scalar.
-  [[gnu::noinline]] JsonKind other_value(int node, SeenMember** seen) {
+  [[gnu::noinline]] JsonKind other_value(int node) {
     const int id = path_of(node);
     const char c = *p_;
     if (c != '{' && c != '[') return id < 0 ? scalar() : wanted_scalar(id);
     if (id >= 0) visitor_->begin(static_cast<std::size_t>(id));
-    c == '{' ? object(node, seen) : array(node, seen);
+    c == '{' ? object(node) : array(node);
     if (id >= 0) visitor_->end(static_cast<std::size_t>(id));
     return c == '{' ? JsonKind::object : JsonKind::array;
   }
@@ -328,7 +272,7 @@ class Scanner {
     }
   }
 
-  void object(int node, SeenMember** seen) {
+  void object(int node) {
     open();
     if (next() == '}') return close();
     do {
@@ -336,54 +280,20 @@ class Scanner {
       if (depth_ == 1 && on_member_ != nullptr) {
         top_member();
       } else {
-        seen = member(node, seen);
+        member(node);
       }
     } while (another("',' or '}'", '}'));
     close();
   }
 
-  void array(int node, SeenMember** seen) {
+  void array(int node) {
     const int child = node < 0 ? kUnwanted : paths_->element(node);
     open();
     if (next() == ']') return close();
-    const int id = path_of(child);
-    const int item = id < 0 ? kUnwanted : path_of(paths_->element(child));
     do {
-      if (id >= 0 && next() != '{') plain_elements(id, item);
-      value(child, seen);
+      value(child);
     } while (another("',' or ']'", ']'));
     close();
-  }
-
-  // ---- Elements of arrays that are plain and that a comma follows.
-
-  void plain_elements(int id, int item) {
-    const auto path = static_cast<std::size_t>(id);
-    if (item < 0) {
-      plain_elements(scalars_, [&](auto some) { visitor_->scalars(path, some); });
-    } else if (depth_ < kMaxJsonDepth) {
-      plain_elements(
-          pairs_, [&](auto some) { visitor_->pairs(path, static_cast<std::size_t>(item), some); });
-    }
-  }
-
-  template <typename Element, typename Take>
-  void plain_elements(std::array<Element, kMostAtOnce>& some, const Take& take) {
-    JsonElementLayout<Element> layout;
-    std::size_t count = 0;
-    while (true) {
-      Element& element = some[count];
-      if (layout.fits(p_)) {
-        p_ = layout.read(p_, element);
-      } else {
-        const char* const end = after_plain_element(p_, element);
-        if (end == nullptr) break;
-        layout.learn({p_, end}, element);
-        p_ = end;
-      }
-      if (++count == kMostAtOnce) take(std::span<const Element>(some)), count = 0;
-    }
-    if (count > 0) take(std::span<const Element>(some).first(count));
   }
 
   void open() {
@@ -430,43 +340,25 @@ class Scanner {
     visitor_->scalar(static_cast<std::size_t>(id), kind, spelling);
   }
 
-  // Returns where the member after it may have been seen.
-  SeenMember** member(int node, SeenMember** seen) {
-    SeenMember* same = seen_.find(seen, node, {p_, end_});
-    if (same == nullptr) return new_member(node, seen);
-    p_ += same->size;
-    if (depth_ == 1) same_ = same;
-    if (same->node >= 0) tell_key(same->node, same->key());
-    value(same->node, &same->inside);
-    return &same->next;
-  }
-
-  SeenMember** new_member(int node, SeenMember** seen) {
+  void member(int node) {
     const char* const begin = p_;
     const char* const end = skip_plain(begin + 1);
     const bool is_plain = end[0] == '"' && end[1] == ':';
     // Nobody asks for its key, and the token of the member around it may be open.
-    if (node < 0 && depth_ > 1 && !is_plain) return unwanted_member(seen);
+    const bool is_unwanted = node < 0 && depth_ > 1;
+    if (is_unwanted && !is_plain) {
+      string();
+      colon();
+      value(kUnwanted);
+      return;
+    }
     const std::string_view key = is_plain ? std::string_view(begin + 1, end) : quoted_key();
     if (is_plain) p_ = end + 1;
     if (depth_ == 1) name_member(key);
     const int child = node < 0 ? kUnwanted : paths_->member(node, key);
     if (child >= 0) tell_key(child, key);
     colon();
-    SeenMember* added = nullptr;
-    if (is_plain) {
-      p_ += *p_ == ' ';
-      added = seen_.add(seen, {begin, p_}, key.size(), node, child);
-    }
-    value(child, added == nullptr ? nullptr : &added->inside);
-    return added == nullptr ? seen : &added->next;
-  }
-
-  SeenMember** unwanted_member(SeenMember** seen) {
-    string();
-    colon();
-    value(kUnwanted, nullptr);
-    return seen;
+    value(child);
   }
 
   void tell_key(int node, std::string_view key) {
@@ -508,7 +400,7 @@ class Scanner {
     next();
     found.value_begin = offset();
     start(value_token_);
-    found.kind = value(kUnwanted, nullptr);
+    found.kind = value(kUnwanted);
     found.value_end = offset();
     found.text = finish(value_token_);
     if (found.text.size() > kMaxScalar) found.text = {};
@@ -523,7 +415,6 @@ class Scanner {
 
   void name_member(std::string_view key) {
     in_member_ = true;
-    same_ = nullptr;
     key_spelling_ = key;
   }
 
@@ -634,16 +525,11 @@ class Scanner {
   std::uint64_t line_offset_ = 0;  // the line's first byte in the text
   std::uint64_t line_tails_ = 0;   // bytes of the line so far that only continue a character
 
-  SeenMembers seen_;
-  // Of an array, while it is read.
-  std::array<JsonScalar, kMostAtOnce> scalars_;
-  std::array<JsonPair, kMostAtOnce> pairs_;
   int depth_ = 0;
   Token token_;             // a key or a scalar
   Token value_token_;       // the value of a top-level member, which may have keys in it
   bool in_member_ = false;  // a key of the top-level object was seen
   std::string key_spelling_;
-  const SeenMember* same_ = nullptr;  // has the key if that was recognized
   std::string key_;
   std::uint64_t string_offset_ = 0;  // of the string that is being read; it has no line breaks
   std::uint64_t string_tails_ = 0;   // line_tails_ at its start
@@ -656,18 +542,6 @@ JsonError::JsonError(std::uint64_t line, std::uint64_t column, std::string_view 
       column_(column),
       message_(message),
       text_(fmt::format("{}:{}: {}", line, column, message)) {}
-
-void JsonVisitor::scalars(std::size_t path, std::span<const JsonScalar> some) {
-  for (const JsonScalar& one : some) scalar(path, one.kind, one.text);
-}
-
-void JsonVisitor::pairs(std::size_t path, std::size_t item, std::span<const JsonPair> some) {
-  for (const JsonPair& pair : some) {
-    begin(path);
-    scalars(item, pair);
-    end(path);
-  }
-}
 
 std::string unescaped_json(std::string_view spelling) {
   std::string text;

@@ -6,12 +6,9 @@
 // kMaxJsonDepth levels of nesting.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <limits>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,17 +67,6 @@ struct JsonDocument {
 // during the call. Throws JsonError at the first fault, or what `source` throws.
 JsonDocument scan_json(ByteSource& source, const std::function<void(const JsonMember&)>& on_member);
 
-// A string's meaning, or the spelling of a number.
-struct JsonScalar {
-  JsonKind kind;
-  std::string_view text;
-  // What read_whole_decimal() reads the text as, if that was found out in passing; otherwise NaN.
-  double number = std::numeric_limits<double>::quiet_NaN();
-};
-using JsonPair = std::array<JsonScalar, 2>;
-
-inline constexpr std::size_t kMostJsonAgain = 1000;
-
 // Receives what lies on wanted paths. `path` counts from 0 in the order of the paths.
 class JsonVisitor {
  public:
@@ -94,15 +80,6 @@ class JsonVisitor {
   // `text` is a string's meaning, or the spelling of a number, true, false or null; empty, with a
   // null data(), if that has more than 5000 bytes.
   virtual void scalar(std::size_t path, JsonKind kind, std::string_view text) = 0;
-  // Long arrays are handed over in pieces where they are plain: several elements that are scalars,
-  // or that are arrays of two scalars with the path `item`. These stand for the calls above, made
-  // one by one.
-  virtual void scalars(std::size_t path, std::span<const JsonScalar> some);
-  virtual void pairs(std::size_t path, std::size_t item, std::span<const JsonPair> some);
-  // Another text that is as the one before but for its scalars: stands for the same calls as for
-  // that one, with these scalars in their order, at most kMostJsonAgain. Returns false if it wants
-  // the calls themselves.
-  virtual bool again(std::span<const JsonScalar> /*scalars*/) { return false; }
 };
 
 enum class JsonTexts { one, several };  // several: one after the other, as in JSON lines

@@ -16,7 +16,6 @@
 #endif
 
 #include "base/text/ascii.h"
-#include "base/text/decimal.h"
 #include "base/text/json.h"
 
 namespace aggregate_power {
@@ -183,44 +182,6 @@ inline const char* after_plain_number(const char* p, JsonKind& kind) {
   if (*p == 't') return word("true", JsonKind::boolean);
   if (*p == 'f') return word("false", JsonKind::boolean);
   return nullptr;
-}
-
-// ---- Decimals are read while they are checked. Left to others: long ones.
-
-inline bool has_leading_zero(const char* p, std::size_t size) {
-  return *p == '0' && size > 1 && p[1] != '.';
-}
-
-[[gnu::always_inline]] inline ShortDecimal short_decimal_at(const char* p) {
-  std::uint64_t characters = 0;
-  std::memcpy(&characters, p, sizeof characters);
-  return short_decimal(characters);
-}
-
-// The number at `p`; returns its end, or nullptr if it is left to others.
-[[gnu::always_inline]] inline const char* read_plain_decimal(const char* p, JsonScalar& scalar) {
-  const ShortDecimal found = short_decimal_at(p);
-  const char* const end = p + found.size;
-  const bool may_go_on =
-      *end == '.' || *end == 'e' || *end == 'E' || *end == '\0' || is_ascii_digit(*end);
-  if (found.size == 0 || may_go_on || has_leading_zero(p, found.size)) return nullptr;
-  scalar = {found.places > 0 ? JsonKind::real : JsonKind::integer, {p, end}, found.value};
-  return end;
-}
-
-// The scalar at `p` as a visitor gets it; returns its end, or nullptr if it is not plain or has an
-// escape or is too long.
-[[gnu::always_inline]] inline const char* read_plain_scalar(const char* p, JsonScalar& scalar) {
-  if (*p == '"') {
-    const char* const end = skip_plain(p + 1);
-    scalar = {JsonKind::string, {p + 1, end}};
-    const bool is_short = scalar.text.size() + 2 <= kMaxJsonScalar;
-    return *end == '"' && is_short ? end + 1 : nullptr;
-  }
-  if (const char* const end = read_plain_decimal(p, scalar)) return end;
-  const char* const end = after_plain_scalar(p, scalar.kind);
-  scalar = {scalar.kind, {p, end == nullptr ? p : end}};
-  return end;
 }
 
 }  // namespace aggregate_power
