@@ -35,7 +35,7 @@ COMMAND = re.compile(r"^\s*(::[A-Za-z]|(---|\+\+\+|~~~|\^\^\^) )|##[A-Za-z]*\[|^
 EVIL = ["\x1b]0;title\x07\x1b[2J", "a\n::set-output name=a::b\nFORGED", "\r\x1b[KFORGED", "\x9b2J\x85b",
         "\u202ecod\u2066\u2028FORGED", "::error file=x::FORGED", "##vso[task.setvariable variable=a]b",
         "##[add-path]b", "##teamcity[message text='x']", "--- group", "\x7f\x00b\ttab"]
-DATA = {"--json", "json", "jsonl", "otlp-json", "csv", "zeus", "prometheus", "openmetrics", "markdown", "svg"}
+DATA = {"--json", "json", "jsonl", "csv", "zeus", "prometheus", "openmetrics", "markdown", "svg"}
 
 
 def run(words, folder, **environment):
