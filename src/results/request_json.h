@@ -9,8 +9,8 @@
 #include "aggregate_power/request.h"
 #include "aggregate_power/request_energy.h"
 #include "aggregate_power/result.h"
+#include "base/report/json_parts.h"
 #include "energy/placed_interval.h"
-#include "results/json_parts.h"
 
 namespace aggregate_power {
 
