@@ -8,10 +8,12 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
+#include "base/report/document.h"
+#include "base/report/json_parts.h"
 #include "base/text/unicode.h"
 #include "base/text/wrap.h"
+#include "commands/output.h"
 
 namespace aggregate_power {
 namespace {
@@ -37,7 +39,7 @@ std::string zones_text(const BackfillCounts& counts) {
       runs += count;
       parts.push_back(fmt::format("{} {}", count, level));
     }
-    text += fmt::format("{:<22}{:>8}  {}\n", "timezone " + timezone, runs, fmt::join(parts, ", "));
+    text += count_line("timezone " + timezone, runs, fmt::format("{}", fmt::join(parts, ", ")));
   }
   return text;
 }
@@ -46,11 +48,14 @@ std::string reasons_text(const BackfillCounts& counts) {
   const std::vector<ReasonRow> reasons = reason_rows(counts);
   if (reasons.empty()) return {};
   constexpr std::size_t kIndent = 40;
-  std::string text = fmt::format("{:<32}{:>6}  {}\n", "reason", "runs", "what to do");
+  const TextTable table("[reason <32][runs >6]  [what to do <]");
+  std::string text = table.head();
   for (const auto& [why, of] : reasons) {
     const auto& [reason, obstacle] = why;
-    text += wrapped(remedy(reason, obstacle), fmt::format("  {:<30}{:>6}  ", code(reason), of.runs),
-                    kIndent, kTableWidth);
+    std::string row;
+    table.add({fmt::format("  {}", code(reason)), of.runs}, row);
+    row.back() = ' ';
+    text += wrapped(remedy(reason, obstacle), row + ' ', kIndent, kTableWidth);
     text += wrapped(one_line(fmt::format("{}{}", fmt::join(of.first_names, ", "),
                                          of.runs > of.first_names.size() ? ", ..." : "")),
                     "    ", 4, kTableWidth);
@@ -61,30 +66,27 @@ std::string reasons_text(const BackfillCounts& counts) {
 }  // namespace
 
 std::string summary_text(const BackfillCounts& counts, bool dry_run) {
-  std::string text =
-      fmt::format("{:<22}{:>8}\n", dry_run ? "runs (dry run)" : "runs", counts.done());
+  std::vector<OutcomeRow> rows;
   for (int i = 0; i < kOutcomes; ++i) {
     const auto outcome = static_cast<Outcome>(i);
-    if (counts.of(outcome) == 0) continue;
-    text += fmt::format("  {:<20}{:>8}", outcome_name(outcome), counts.of(outcome));
+    rows.push_back({outcome_name(outcome), counts.of(outcome)});
     if (outcome == Outcome::unchanged && counts.unchanged_not_valid > 0) {
-      text += fmt::format("  {} of them not valid", counts.unchanged_not_valid);
+      rows.back().note = fmt::format("{} of them not valid", counts.unchanged_not_valid);
     }
-    text += '\n';
   }
+  std::string text = outcome_table(counts.done(), dry_run, rows);
   if (counts.folder_links > 0) {
-    text += fmt::format("{:<22}{:>8}  not followed; name their targets as stores\n",
-                        "links to folders", counts.folder_links);
+    text += count_line("links to folders", counts.folder_links,
+                       "not followed; name their targets as stores");
   }
   if (counts.links_out > 0) {
-    text += fmt::format("{:<22}{:>8}  not read{}\n", "links out of the store", counts.links_out,
-                        kToFollow);
+    text += count_line("links out of the store", counts.links_out,
+                       fmt::format("not read{}", kToFollow));
   }
   return text + zones_text(counts) + reasons_text(counts);
 }
 
 std::string summary_json(const BackfillCounts& counts, bool dry_run) {
-  using Json = nlohmann::ordered_json;
   Json outcomes = Json::object();
   for (int i = 0; i < kOutcomes; ++i) {
     const auto outcome = static_cast<Outcome>(i);
@@ -109,7 +111,7 @@ std::string summary_json(const BackfillCounts& counts, bool dry_run) {
                         {"links_out_of_the_store", counts.links_out},
                         {"timezones", std::move(zones)},
                         {"reasons", std::move(reasons)}};
-  return summary.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+  return indented_lines(summary);
 }
 
 }  // namespace aggregate_power

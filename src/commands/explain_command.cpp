@@ -8,13 +8,14 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "aggregate_power/assumption.h"
 #include "aggregate_power/error.h"
 #include "aggregate_power/reason.h"
 #include "aggregate_power/refusal.h"
 #include "aggregate_power/verdict.h"
+#include "base/report/document.h"
+#include "base/report/json_parts.h"
 #include "base/text/nearest.h"
 #include "base/text/wrap.h"
 #include "commands/command.h"
@@ -26,8 +27,6 @@
 
 namespace aggregate_power {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct ExplainRequest {
   std::vector<std::string> codes;  // empty: all
@@ -155,7 +154,7 @@ std::string word_list(std::size_t width) {
   constexpr std::size_t kIndent = 38;
   std::string text;
   const auto add = [&](std::string_view word, const std::string& meaning) {
-    text += wrapped(meaning, fmt::format("{:<37} ", word), kIndent, width);
+    text += fact(word, meaning, kIndent, width);
   };
   for (const Reason reason : all_reasons()) add(code(reason), short_meaning(meaning(reason)));
   for (const WordList& list : word_lists()) {
@@ -180,7 +179,7 @@ int run_explain(const ExplainRequest& request) {
     Json all = Json::array();
     if (request.codes.empty()) words = all_words();
     for (const Word& word : words) all.push_back(word_json(word));
-    print(stdout, (all.size() == 1 ? all[0] : all).dump(2) + "\n");
+    print(stdout, indented_lines(all.size() == 1 ? all[0] : all, JsonCharacters::utf8));
     return 0;
   }
   const std::size_t width = text_width();

@@ -24,8 +24,7 @@ namespace aggregate_power {
 namespace {
 
 // In the order of ExportFormat.
-constexpr const char* kExportFormats[] = {"prometheus", "openmetrics", "otlp-json",
-                                          "jsonl",      "csv",         "zeus"};
+constexpr const char* kExportFormats[] = {"prometheus", "openmetrics", "jsonl", "csv"};
 
 struct ExportOptions {
   ExportRequest request;
@@ -118,7 +117,7 @@ void add_boundary_options(Options& options, ExportQuestion& question) {
   add_rate_options(options, question.facility);
 }
 
-void settle_export(const ExportOptions& options, const Options& parsed) {
+void settle_export(const ExportOptions& options) {
   const ExportRequest& request = options.request;
   const bool is_text =
       request.format == ExportFormat::prometheus || request.format == ExportFormat::openmetrics;
@@ -129,13 +128,8 @@ void settle_export(const ExportOptions& options, const Options& parsed) {
   if (request.has_aipowermeter_names && !is_text) {
     throw Error("--names aipowermeter: needs --format prometheus or openmetrics");
   }
-  if (parsed.is_given("--labels") && request.format == ExportFormat::zeus) {
-    throw Error("--labels: --format zeus has no place for them");
-  }
-  if (request.format == ExportFormat::zeus || request.has_aipowermeter_names) {
-    refuse_facility_options(request.question.facility, request.has_aipowermeter_names
-                                                           ? "--names aipowermeter"
-                                                           : "--format zeus");
+  if (request.has_aipowermeter_names) {
+    refuse_facility_options(request.question.facility, "--names aipowermeter");
   }
   std::set<std::string> names;
   for (const std::string& label : request.question.labels) {
@@ -168,8 +162,8 @@ Command export_command() {
   options
       .value(
           "--format", "FORMAT", take_format,
-          "prometheus: gauges for node_exporter's textfile folder; openmetrics; otlp-json: for OpenTelemetry collectors; jsonl, csv: one row for each run; zeus: a window log of Zeus")
-      .one_of({"prometheus", "openmetrics", "otlp-json", "jsonl", "csv", "zeus"})
+          "prometheus: gauges for node_exporter's textfile folder; openmetrics: the same for collectors and with times; jsonl, csv: one row for each run")
+      .one_of({"prometheus", "openmetrics", "jsonl", "csv"})
       .required();
   options
       .value("--out", "FILE", into_path(all->out),
@@ -205,9 +199,9 @@ Command export_command() {
       "aggregate-power export artifacts --format csv --out runs.csv";
   command.exit_statuses =
       "0 done, runs that are not valid included; 1 no run was found, and nothing was written; 2 a file cannot be opened, or wrong options";
-  command.settle = [all](const Options& parsed) {
+  command.settle = [all](const Options&) {
     all->request.question.is_by_time = all->request.has_timestamps;
-    settle_export(*all, parsed);
+    settle_export(*all);
   };
   command.run = [all] { return run_export(*all); };
   return command;

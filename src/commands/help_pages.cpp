@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
+#include "base/report/json_parts.h"
 #include "base/text/nearest.h"
 #include "base/text/unicode.h"
 #include "base/text/wrap.h"
@@ -19,8 +19,6 @@ namespace aggregate_power {
 namespace {
 
 using namespace markdown;
-using Json = nlohmann::ordered_json;
-
 const HelpPage* find_page(std::string_view topic) {
   const auto page = std::ranges::find(help_pages(), topic, &HelpPage::topic);
   return page == help_pages().end() ? nullptr : &*page;
@@ -150,7 +148,7 @@ std::string help_list_json() {
   for (const HelpPage& page : help_pages()) {
     topics.push_back({{"topic", page.topic}, {"summary", sentence_of(page)}});
   }
-  return topics.dump(2) + "\n";
+  return indented_lines(topics, JsonCharacters::utf8);
 }
 
 std::optional<std::string> help_text(std::string_view topic, std::size_t width) {
@@ -182,7 +180,7 @@ std::optional<std::string> help_json(std::string_view topic, std::size_t width) 
   const Json json = {{"topic", page->topic},
                      {"summary", sentence_of(*page)},
                      {"text", page_text(blocks_of(*page), width)}};
-  return json.dump(2) + "\n";
+  return indented_lines(json, JsonCharacters::utf8);
 }
 
 std::optional<std::string> help_man_page(std::string_view topic) {

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/report/document.h"
 #include "base/text/unicode.h"
 #include "commands/terminal.h"
 
@@ -105,6 +106,21 @@ void print_message(const std::string& line) {
 
 void print_note(const std::string& line) {
   if (!quiet) print_message(line);
+}
+
+std::string outcome_table(std::uint64_t runs, bool dry_run, const std::vector<OutcomeRow>& rows) {
+  std::string text = count_line(dry_run ? "runs (dry run)" : "runs", runs);
+  for (const OutcomeRow& row : rows) {
+    if (row.runs > 0) text += count_line(fmt::format("  {}", row.name), row.runs, row.note);
+  }
+  return text;
+}
+
+std::string count_line(const std::string& name, std::uint64_t count, const std::string& note) {
+  static const TextTable table("[ <22][ >8]  [ <]");
+  std::string line;
+  table.add({name, count, note}, line);
+  return line;
 }
 
 int report(bool require_power, const std::function<CommandOutput()>& job) {

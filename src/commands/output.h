@@ -1,9 +1,12 @@
 // Prints, and turns the report of a job into an exit status.
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "results/deliver.h"
 
@@ -32,6 +35,16 @@ void print_message(const std::string& line);
 
 // The same for what is not an error: nothing if quiet.
 void print_note(const std::string& line);
+
+// How many runs had an outcome.
+struct OutcomeRow {
+  std::string_view name;
+  std::uint64_t runs = 0;
+  std::string note = {};
+};
+// Runs, and below them those of each outcome that some had.
+std::string outcome_table(std::uint64_t runs, bool dry_run, const std::vector<OutcomeRow>& rows);
+std::string count_line(const std::string& name, std::uint64_t count, const std::string& note = {});
 
 // Runs a job, prints its lines and returns its exit status. No input may make a benchmark script
 // fail with some other status: a job that throws counts as a run that is not valid.

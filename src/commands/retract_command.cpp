@@ -6,13 +6,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "aggregate_power/error.h"
 #include "base/files/file_error.h"
 #include "base/files/near_file.h"
 #include "base/files/path.h"
 #include "base/parallel.h"
+#include "base/report/json_parts.h"
 #include "base/text/nearest.h"
 #include "base/text/unicode.h"
 #include "commands/command.h"
@@ -37,35 +37,31 @@ RetractCounts counts_of(const RetractResult& result) {
 }
 
 std::string retract_text(const RetractResult& result, bool dry_run) {
-  std::string text =
-      fmt::format("{:<22}{:>8}\n", dry_run ? "runs (dry run)" : "runs", result.runs.size());
   const RetractCounts counts = counts_of(result);
+  std::vector<OutcomeRow> rows;
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] == 0) continue;
-    text += fmt::format("  {:<20}{:>8}\n", retract_outcome_name(static_cast<RetractOutcome>(i)),
-                        counts[i]);
+    rows.push_back({retract_outcome_name(static_cast<RetractOutcome>(i)), counts[i]});
   }
-  return text;
+  return outcome_table(result.runs.size(), dry_run, rows);
 }
 
 std::string retract_json(const RetractResult& result, bool dry_run) {
-  using RetractJson = nlohmann::ordered_json;
-  RetractJson outcomes = RetractJson::object();
+  Json outcomes = Json::object();
   const RetractCounts counts = counts_of(result);
   for (std::size_t i = 0; i < counts.size(); ++i) {
     outcomes[std::string(retract_outcome_name(static_cast<RetractOutcome>(i)))] = counts[i];
   }
-  RetractJson runs = RetractJson::array();
+  Json runs = Json::array();
   for (const RetractedRun& run : result.runs) {
     runs.push_back({{"run", printable_path(run.name)},
                     {"outcome", retract_outcome_name(run.outcome)},
-                    {"why", run.why.empty() ? RetractJson() : RetractJson(run.why)}});
+                    {"why", run.why.empty() ? Json() : Json(run.why)}});
   }
-  const RetractJson all = {{"schema", "aggregate-power/retract-1"},
-                           {"dry_run", dry_run},
-                           {"outcomes", std::move(outcomes)},
-                           {"runs", std::move(runs)}};
-  return all.dump(2, ' ', true, RetractJson::error_handler_t::replace) + "\n";
+  const Json all = {{"schema", "aggregate-power/retract-1"},
+                    {"dry_run", dry_run},
+                    {"outcomes", std::move(outcomes)},
+                    {"runs", std::move(runs)}};
+  return indented_lines(all);
 }
 
 int print_retracted(const RetractResult& result, const RetractOptions& options) {

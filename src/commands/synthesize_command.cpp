@@ -16,12 +16,12 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/files/tree.h"
+#include "base/report/json_parts.h"
 #include "base/text/unicode.h"
 #include "base/text/zone.h"
 #include "commands/command.h"
@@ -221,16 +221,16 @@ std::size_t benchmark_phase_of(const Synthesis& wanted) {
 }
 
 std::string result_text(const Synthesis& wanted, const Window& window) {
-  nlohmann::ordered_json result = {{"backend", "synthetic"},
-                                   {"num_prompts", wanted.requests},
-                                   {"duration", window.duration_s()},
-                                   {"benchmark_start_time_unix", window.start_unix_s},
-                                   {"benchmark_end_time_unix", window.end_unix_s},
-                                   {"completed", wanted.requests},
-                                   {"total_input_tokens", wanted.input_tokens},
-                                   {"total_output_tokens", wanted.output_tokens}};
+  Json result = {{"backend", "synthetic"},
+                 {"num_prompts", wanted.requests},
+                 {"duration", window.duration_s()},
+                 {"benchmark_start_time_unix", window.start_unix_s},
+                 {"benchmark_end_time_unix", window.end_unix_s},
+                 {"completed", wanted.requests},
+                 {"total_input_tokens", wanted.input_tokens},
+                 {"total_output_tokens", wanted.output_tokens}};
   if (wanted.kind != PackageKind::none) result["max_concurrency"] = kSyntheticConcurrency;
-  return result.dump();
+  return line_text(result, JsonCharacters::utf8);
 }
 
 void write_package(const Synthesis& wanted, const SyntheticOptions& telemetry,
@@ -272,9 +272,9 @@ int run_synthesize(const Synthesis& wanted) {
   }
   if (!wanted.bench_out.empty()) write_text(wanted.bench_out, result);
   if (!wanted.agg_out.empty()) {
-    const nlohmann::ordered_json aggregate = {
+    const Json aggregate = {
         {"hw", "synthetic"}, {"framework", "synthetic"}, {"tp", telemetry.gpus}};
-    write_text(wanted.agg_out, aggregate.dump(2));
+    write_text(wanted.agg_out, indented_text(aggregate, JsonCharacters::utf8));
   }
   return 0;
 }

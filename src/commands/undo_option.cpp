@@ -21,13 +21,11 @@ namespace {
 std::string undo_text(const std::vector<UndoneRun>& runs, bool dry_run) {
   std::array<std::size_t, kUndoOutcomes> counts{};
   for (const UndoneRun& run : runs) ++counts[static_cast<std::size_t>(run.outcome)];
-  std::string text = fmt::format("{:<22}{:>8}\n", dry_run ? "runs (dry run)" : "runs", runs.size());
+  std::vector<OutcomeRow> rows;
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] == 0) continue;
-    text +=
-        fmt::format("  {:<20}{:>8}\n", undo_outcome_name(static_cast<UndoOutcome>(i)), counts[i]);
+    rows.push_back({undo_outcome_name(static_cast<UndoOutcome>(i)), counts[i]});
   }
-  return text;
+  return outcome_table(runs.size(), dry_run, rows);
 }
 
 int print_undone(const std::vector<UndoneRun>& runs, bool dry_run) {

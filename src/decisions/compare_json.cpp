@@ -2,10 +2,10 @@
 #include <cmath>
 #include <limits>
 
+#include "base/report/json_parts.h"
 #include "base/text/unicode.h"
 #include "decisions/compare_parts.h"
 #include "results/facility_report.h"
-#include "results/json_parts.h"
 
 namespace aggregate_power {
 namespace {
@@ -108,7 +108,7 @@ Json one_comparison_json(const RunComparison& comparison, const CompareRule& rul
 std::string compare_text_of(Json json, const RunComparisons& compared) {
   json["without_power"] = compare_excluded_json(compared.without_power);
   json["warnings"] = compare_texts_json(compared.warnings);
-  return json.dump(2, ' ', true) + '\n';
+  return indented_lines(json);
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
 // A recommendation as one JSON object.
-#include <nlohmann/json.hpp>
 
+#include "base/report/json_parts.h"
 #include "decisions/recommendation.h"
-#include "results/json_parts.h"
 
 namespace aggregate_power {
 namespace {
@@ -101,7 +100,7 @@ std::string recommendation_json(const Recommendation& recommendation) {
   json["outliers"] = name(recommendation.row_rules.outliers);
   json["join"] = recommendation.was_joined ? join_json(recommendation.join) : Json();
   json["written"] = recommendation.written;
-  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+  return indented_lines(json);
 }
 
 }  // namespace aggregate_power

@@ -8,20 +8,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/report/document.h"
 #include "base/text/unicode.h"
 #include "decisions/recommendation.h"
 #include "results/short_names.h"
 
 namespace aggregate_power {
 namespace {
-
-std::string cell(const std::optional<double>& value, int decimals) {
-  return value ? fmt::format("{:.{}f}", *value, decimals) : "-";
-}
-
-std::string cell_of_four(const std::optional<double>& value) {
-  return value ? fmt::format("{:.4g}", *value) : "-";
-}
 
 std::string plus_minus(const JudgedLimit& limit) {
   if (!limit.interval || !limit.value || !(*limit.value > 0)) return "-";
@@ -52,17 +45,15 @@ std::string_view objective_text(const LimitChoice& choice) {
 }
 
 void add_limits(const LimitChoice& choice, std::string& text) {
-  text += fmt::format("{:>8} {:>6} {:>8} {:>10} {:>12} {:>9} {:>8} {:>6}\n", "limit W",
-                      choice.is_of_rows ? "rows" : "runs", "mean W", "time s", "energy J",
-                      "J/token", "slowdown", "+- %");
+  const TextTable table(fmt::format(
+      "[limit W >8.6g] [{} >6] [mean W >8.1f] [time s >10.2f] [energy J >12.1f] [J/token >9.4g] [slowdown >8.3f] [+- % >6] [ <]",
+      choice.is_of_rows ? "rows" : "runs"));
+  text += table.head();
   for (const JudgedLimit& limit : choice.groups) {
-    std::string line = fmt::format("{:>8} {:>6} {:>8} {:>10} {:>12} {:>9} {:>8} {:>6} {}",
-                                   watts(limit.group.limit_w), limit.group.n,
-                                   cell(limit.group.mean_power_w, 1), cell(limit.time_s, 2),
-                                   cell(limit.energy_j, 1), cell_of_four(limit.joules_per_token),
-                                   cell(limit.slowdown, 3), plus_minus(limit), mark(choice, limit));
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
+    table.add(
+        {limit.group.limit_w, limit.group.n, limit.group.mean_power_w, limit.time_s, limit.energy_j,
+         limit.joules_per_token, limit.slowdown, plus_minus(limit), mark(choice, limit)},
+        text);
   }
 }
 
@@ -153,14 +144,14 @@ const LimitChoice* choice_named(const Recommendation& recommendation, std::strin
   return found == recommendation.choices.end() ? nullptr : &*found;
 }
 
-std::string half_row(const LimitChoice& choice, double limit_w) {
+void add_half_row(const LimitChoice& choice, double limit_w, std::vector<TextCell>& cells) {
   for (const JudgedLimit& limit : choice.groups) {
     if (!is_same_limit(limit.group.limit_w, limit_w)) continue;
-    return fmt::format("{:>9} {:>8} {:>8} {:1}", cell_of_four(limit.joules_per_token),
-                       cell(limit.slowdown, 3), cell(limit.group.mean_power_w, 1),
-                       mark(choice, limit));
+    cells.insert(cells.end(), {limit.joules_per_token, limit.slowdown, limit.group.mean_power_w,
+                               mark(choice, limit)});
+    return;
   }
-  return fmt::format("{:>9} {:>8} {:>8}  ", "-", "-", "-");
+  cells.insert(cells.end(), {"-", "-", "-", ""});
 }
 
 std::string side_by_side(const LimitChoice& training, const LimitChoice& inference) {
@@ -168,34 +159,29 @@ std::string side_by_side(const LimitChoice& training, const LimitChoice& inferen
   for (const LimitChoice* const choice : {&training, &inference}) {
     for (const JudgedLimit& limit : choice->groups) limits.push_back(limit.group.limit_w);
   }
-  std::string text =
-      fmt::format("{:8} {:>19} {:>30}\n{:>8}", "", "training", "inference", "limit W");
-  for (int side = 0; side < 2; ++side) {
-    text += fmt::format("  {:>9} {:>8} {:>8}  ", "J/token", "slowdown", "mean W");
-  }
-  text.erase(text.find_last_not_of(' ') + 1);
-  text += "\n";
+  const TextTable table(
+      "[limit W >8.6g]  [J/token >9.4g] [slowdown >8.3f] [mean W >8.1f] [ <1]  [J/token >9.4g] [slowdown >8.3f] [mean W >8.1f] [ <1]");
+  std::string text = TextTable("[ <8] [training >19] [inference >30]").head() + table.head();
   for (const double limit_w : distinct_limits(std::move(limits))) {
-    std::string line = fmt::format("{:>8}  {}  {}", watts(limit_w), half_row(training, limit_w),
-                                   half_row(inference, limit_w));
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
+    std::vector<TextCell> cells = {limit_w};
+    add_half_row(training, limit_w, cells);
+    add_half_row(inference, limit_w, cells);
+    table.add(cells, text);
   }
   return text;
 }
 
 std::string scaling_text(const ScalingSweep& scaling) {
-  std::string text = fmt::format("{}: J/token against {}\n{:<24} {:>8} {:>5} {:>12} {:>9}\n",
-                                 one_line(scaling.scenario), one_line(scaling.speed_key), "",
-                                 "limit W", "runs", "speed", "J/token");
+  const TextTable table("[ <24] [limit W >8.6g] [runs >5] [speed >12.6g] [J/token >9.4g] [ <]");
+  std::string text = fmt::format("{}: J/token against {}\n{}", one_line(scaling.scenario),
+                                 one_line(scaling.speed_key), table.head());
   for (const ScalingPoint& point : scaling.points) {
-    text += fmt::format("{:<24} {:>8} {:>5} {:>12} {:>9}{}\n", shortened(point.name, 24),
-                        point.limit_w ? watts(*point.limit_w) : "-", point.n,
-                        fmt::format("{:.6g}", point.speed),
-                        fmt::format("{:.4g}", point.joules_per_token),
-                        point.is_knee       ? " front, knee"
-                        : point.is_on_front ? " front"
-                                            : "");
+    table.add(
+        {shortened(point.name, 24), point.limit_w, point.n, point.speed, point.joules_per_token,
+         point.is_knee       ? "front, knee"
+         : point.is_on_front ? "front"
+                             : ""},
+        text);
   }
   return text;
 }

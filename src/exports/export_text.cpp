@@ -11,7 +11,6 @@
 #include "base/files/path.h"
 #include "exports/aipowermeter_gauges.h"
 #include "exports/metric_families.h"
-#include "exports/otlp_json.h"
 #include "exports/prometheus_text.h"
 #include "exports/run_rows.h"
 
@@ -39,12 +38,7 @@ void warn_of_lost_times(const std::vector<GaugeFamily>& families,
 
 ExportText gauges_text(const ExportRequest& request, const std::vector<GaugeFamily>& families,
                        ExportText written) {
-  const bool needs_times = request.has_timestamps || request.format == ExportFormat::otlp_json;
-  if (needs_times) warn_of_lost_times(families, written.warnings);
-  if (request.format == ExportFormat::otlp_json) {
-    written.text = otlp_json(families);
-    return written;
-  }
+  if (request.has_timestamps) warn_of_lost_times(families, written.warnings);
   PrometheusForm form;
   form.prefix = request.has_aipowermeter_names ? "" : "aggregate_power_";
   form.is_openmetrics = request.format == ExportFormat::openmetrics;
@@ -82,9 +76,6 @@ ExportText export_text(const ExportRequest& request) {
     case ExportFormat::jsonl:
       written.text = rows_jsonl(exported);
       return written;
-    case ExportFormat::zeus:
-      written.text = rows_zeus(exported, written.warnings);
-      return written;
     default:
       return gauges_text(request, gauge_families(exported), std::move(written));
   }
@@ -101,11 +92,9 @@ std::string overwriting_fault(const ExportRequest& request, const std::string& p
     return is_in(target, resolve_what_is_there(place));
   };
   if (std::ranges::none_of(places, is_around)) return {};
-  // Logs of Zeus may be somebody's own.
   constexpr std::size_t kBegin = 16;
   const auto source = open_source(path);
-  const bool is_export =
-      request.format != ExportFormat::zeus && read_up_to(*source, kBegin) == text.substr(0, kBegin);
+  const bool is_export = read_up_to(*source, kBegin) == text.substr(0, kBegin);
   return is_export ? std::string() : "is in a folder of runs, and is no earlier export";
 }
 

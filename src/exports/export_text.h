@@ -9,7 +9,7 @@
 
 namespace aggregate_power {
 
-enum class ExportFormat { prometheus, openmetrics, otlp_json, jsonl, csv, zeus };
+enum class ExportFormat { prometheus, openmetrics, jsonl, csv };
 
 struct ExportRequest {
   ExportQuestion question;

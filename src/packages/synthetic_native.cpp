@@ -4,8 +4,8 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "base/report/json_parts.h"
 #include "packages/native_identity.h"
 #include "packages/native_place.h"
 #include "packages/synthetic_package.h"
@@ -13,8 +13,6 @@
 
 namespace aggregate_power {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr double kCollectorMargin_s =
     1;  // collectors start and end this long before and after the samples
@@ -33,7 +31,7 @@ std::string identity_text(NativeVendor vendor, std::size_t rank, int gpus) {
     csv += fmt::format("{}, {}\n", index, uuid);
     list.push_back({{"gpu", index}, {"uuid", uuid}});
   }
-  return vendor == NativeVendor::nvidia ? csv : list.dump(2);
+  return vendor == NativeVendor::nvidia ? csv : indented_text(list, JsonCharacters::utf8);
 }
 
 std::string collector_manifest(const SyntheticPackageOptions& options, const SyntheticNode& node,
@@ -61,7 +59,7 @@ std::string collector_manifest(const SyntheticPackageOptions& options, const Syn
       {"lifecycle", "complete"},
       {"collection_end_unix", start_unix_s + last_s + kCollectorMargin_s},
       {"collector_exit_code", 0}};
-  return manifest.dump(2) + "\n";
+  return indented_lines(manifest, JsonCharacters::utf8);
 }
 
 std::string recording_of(const SyntheticOptions& all, const SyntheticNode& node, std::size_t rank) {

@@ -8,18 +8,16 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "aggregate_power/error.h"
 #include "base/files/sha256.h"
+#include "base/report/json_parts.h"
 #include "base/text/json.h"
 #include "packages/gap_rules.h"
 #include "recorders/synthetic_power.h"
 
 namespace aggregate_power {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr double kRecorderMargin_s =
     1;  // the recorder starts and ends this long before and after scraping
@@ -330,12 +328,14 @@ std::vector<SyntheticFile> synthetic_package(const SyntheticPackageOptions& opti
   const std::string stem = result_stem(options);
   const std::string result_path = fmt::format("{}/{}.json", kFolder, stem);
   const Json window = window_json(benchmark_window(options.telemetry), result_path);
-  return {{"power/manifest.json", manifest_of(options, samples, stem).dump(2) + "\n"},
-          {"power/samples.csv", samples.text()},
-          {fmt::format("power/windows/{}.json", stem), window.dump(2) + "\n"},
-          {"power/power-producer-sha.txt", fmt::format("{}\n", kProducer)},
-          {"power/exporter-image.sha256", fmt::format("{}\n", kImage)},
-          {result_path, result}};
+  return {
+      {"power/manifest.json",
+       indented_lines(manifest_of(options, samples, stem), JsonCharacters::utf8)},
+      {"power/samples.csv", samples.text()},
+      {fmt::format("power/windows/{}.json", stem), indented_lines(window, JsonCharacters::utf8)},
+      {"power/power-producer-sha.txt", fmt::format("{}\n", kProducer)},
+      {"power/exporter-image.sha256", fmt::format("{}\n", kImage)},
+      {result_path, result}};
 }
 
 }  // namespace aggregate_power

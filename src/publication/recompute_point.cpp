@@ -10,6 +10,7 @@
 
 #include "aggregate_power/error.h"
 #include "base/files/path.h"
+#include "base/report/json_parts.h"
 #include "energy/metrics.h"
 #include "loads/load_generator.h"
 #include "packages/check.h"
@@ -43,7 +44,7 @@ void compare_extra(const Json& computed, const std::string& key, const PointEvid
         fmt::format("{}: '{}' could not be computed again", found.record_path, key));
   }
   if (computed.is_null()) return;
-  const JsonValue expected = parse_json(computed.dump());
+  const JsonValue expected = parse_json(line_text(computed));
   for (const RecordDifference& difference : compare_values(&expected, recorded, key)) {
     result.faults.push_back(
         {fmt::format("'{}' of the audit record, against its telemetry", difference.key),

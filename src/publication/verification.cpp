@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "base/files/path.h"
+#include "base/report/json_parts.h"
 #include "base/text/unicode.h"
-#include "results/json_parts.h"
 
 namespace aggregate_power {
 namespace {
@@ -64,7 +64,7 @@ std::string verification_json(const Verification& found, const std::string& file
                      {"holds", found.holds()},
                      {"faults", std::move(faults)},
                      {"warnings", std::move(warnings)}};
-  return json.dump(2, ' ', true) + "\n";
+  return indented_lines(json);
 }
 
 }  // namespace aggregate_power

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "aggregate_power/error.h"
+#include "base/report/json_parts.h"
 #include "base/text/csv.h"
 #include "base/text/encoding.h"
 #include "base/text/unicode.h"
@@ -17,8 +17,6 @@
 
 namespace aggregate_power {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostBytes = 16 << 20;
 constexpr int kMostDepth = 16;
@@ -65,7 +63,7 @@ std::string index_of(const Json& gpu) {
     if (!gpu.is_object() || !gpu.contains(name)) continue;
     const auto& index = gpu.at(name);
     if (index.is_string()) return std::string(strip(index.get_ref<const std::string&>()));
-    if (index.is_number_integer()) return index.dump();
+    if (index.is_number_integer()) return line_text(index);
   }
   return {};
 }

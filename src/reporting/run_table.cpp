@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
+#include "base/report/json_parts.h"
 #include "decisions/run_facility.h"
 #include "drawing/palette.h"
 #include "reporting/html_text.h"
@@ -68,11 +68,10 @@ class RunTable {
   }
 
   void head() {
-    nlohmann::ordered_json shared = nlohmann::ordered_json::object();
+    Json shared = Json::object();
     for (const auto& [key, value] : report_.shared) shared[kMemberPrefix + key] = value;
-    using Json = nlohmann::ordered_json;
     out_ += "<div class=\"scroll\"><table id=\"runs\" class=\"runs\" data-shared=\"";
-    append_html(out_, shared.dump(-1, ' ', false, Json::error_handler_t::replace));
+    append_html(out_, line_text(shared, JsonCharacters::utf8));
     out_ += "\"><thead><tr>\n";
     title("run", "run", "", false);
     title("hw", "hardware", "", true);

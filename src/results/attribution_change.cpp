@@ -8,9 +8,10 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
+#include "base/report/document.h"
+#include "base/report/json_parts.h"
 #include "base/text/csv.h"
 #include "base/text/unicode.h"
-#include "results/json_parts.h"
 
 namespace aggregate_power {
 namespace {
@@ -56,12 +57,6 @@ std::vector<AttributionChange> top_changes(const std::vector<AttributionChange>&
   return top;
 }
 
-std::string change_text(const AttributionChange& change, std::size_t name_width) {
-  return fmt::format("{:>+12.4f} {:>12.4f} {:>12.4f} {:>10.6f} {:>10.6f}  {}\n", change.change_j(),
-                     change.other_energy_j, change.energy_j, change.other_time_s, change.time_s,
-                     printable(change.name, name_width));
-}
-
 }  // namespace
 
 std::vector<AttributionChange> attribution_changes(const AttributionReport& report,
@@ -104,14 +99,18 @@ std::string changes_table(const std::vector<AttributionChange>& changes,
                           std::optional<std::size_t> most, std::size_t width) {
   constexpr std::size_t kNumbers = 62;
   const std::size_t name_width = width > kNumbers + 23 ? width - kNumbers - 3 : 20;
-  std::string text = fmt::format("{:>12} {:>12} {:>12} {:>10} {:>10}  {}\n", "change J", "other J",
-                                 "this J", "other s", "this s", "name");
-  for (const AttributionChange& change : top_changes(changes, most)) {
-    text += change_text(change, name_width);
+  const TextTable table(
+      "[change J >+12.4f] [other J >12.4f] [this J >12.4f] [other s >10.6f] [this s >10.6f]  [name <]");
+  std::vector<AttributionChange> rows = top_changes(changes, most);
+  rows.push_back(summed(changes, 0));
+  rows.back().name = "(all)";
+  std::string text = table.head();
+  for (const AttributionChange& row : rows) {
+    table.add({row.change_j(), row.other_energy_j, row.energy_j, row.other_time_s, row.time_s,
+               printable(row.name, name_width)},
+              text);
   }
-  AttributionChange all = summed(changes, 0);
-  all.name = "(all)";
-  return text + change_text(all, name_width);
+  return text;
 }
 
 std::string changes_csv(const std::vector<AttributionChange>& changes,
@@ -142,7 +141,7 @@ std::string changes_json(const AttributionReport& report,
                                {"in_other", change.is_there},
                                {"in_this", change.is_here}});
   }
-  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+  return indented_lines(json);
 }
 
 }  // namespace aggregate_power

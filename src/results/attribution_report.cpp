@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 
+#include "base/report/json_parts.h"
 #include "base/text/csv.h"
 #include "energy/facility_energy.h"
 #include "results/facility_report.h"
-#include "results/json_parts.h"
 
 namespace aggregate_power {
 namespace {
@@ -233,7 +233,7 @@ std::string attribution_json(const AttributionReport& report, std::optional<std:
     json["facility"]["rows"] =
         shares_cost(report) ? "share cost and carbon by their energy" : "exact";
   }
-  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+  return indented_lines(json);
 }
 
 std::string attribution_csv(const AttributionReport& report, std::optional<std::size_t> most) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/report/document.h"
 #include "base/text/shown_time.h"
 #include "base/text/unicode.h"
 #include "base/text/wrap.h"
@@ -15,10 +16,6 @@ namespace {
 
 constexpr std::size_t kLabel = 11;
 constexpr std::size_t kLeastName = 20;
-
-std::string labelled(std::string_view label, const std::string& text, std::size_t width) {
-  return wrapped(text, fmt::format("{:<{}}", label, kLabel), kLabel, std::max(width, 2 * kLabel));
-}
 
 std::string gpus_text(const AttributionReport& report) {
   std::vector<std::string> names;
@@ -69,25 +66,32 @@ std::string iterations_text(const AttributionReport& report, bool is_warm_up) {
                      count == 1 ? "" : "s", sum.time_s / each, sum.energy_j / each, mean_w);
 }
 
-std::string half_text(const AttributionRow& row) {
-  return row.estimate_j ? fmt::format("{:>11.4f} \u00B1 {:<9.4f}", *row.estimate_j,
-                                      (row.high_j - row.low_j) / 2)
-                        : fmt::format("{:<23}", "?");
+std::optional<double> mean_ms(const AttributionRow& row) {
+  return row.calls > 0 ? std::optional(row.time_s / static_cast<double>(row.calls) * 1e3)
+                       : std::nullopt;
 }
 
-std::string row_text(const AttributionReport& report, const AttributionRow& row,
-                     std::size_t name_width) {
-  const double all_j = report.energy_j;
+std::string half_text(const AttributionRow& row) {
+  return row.estimate_j
+             ? fmt::format("{:11.4f} \u00B1 {:.4f}", *row.estimate_j, (row.high_j - row.low_j) / 2)
+             : "?";
+}
+
+void add_row(const AttributionReport& report, const AttributionRow& row, std::size_t name_width,
+             const TextTable& table, std::string& text) {
   std::string_view shown = row.name;
   if (shown.starts_with("void ")) shown.remove_prefix(5);  // of C++ kernels, all alike
-  const auto calls = static_cast<double>(row.calls);
-  const std::string mean = row.calls > 0 ? fmt::format("{:.4g}", row.time_s / calls * 1e3) : "";
-  const std::string power = row.power_w ? fmt::format("{:.2f}", *row.power_w) : "";
-  const std::string half = report.has_intervals ? " " + half_text(row) : "";
-  return fmt::format("{:>11.4f}{} {:>5.1f} {:>8}{} {:>10.6f} {:>8} {:>9}  {}\n", row.energy_j, half,
-                     all_j > 0 ? row.energy_j / all_j * 100 : 0.0, power,
-                     row.short_calls > 0 ? '*' : ' ', row.time_s, row.calls, mean,
-                     printable(shown, name_width));
+  std::vector<TextCell> cells = {row.energy_j};
+  if (report.has_intervals) cells.emplace_back(half_text(row));
+  const double share = report.energy_j > 0 ? row.energy_j / report.energy_j * 100 : 0.0;
+  cells.insert(cells.end(), {share,
+                             {row.power_w, ""},
+                             row.short_calls > 0 ? "*" : "",
+                             row.time_s,
+                             row.calls,
+                             {mean_ms(row), ""},
+                             printable(shown, name_width)});
+  table.add(cells, text);
 }
 
 }  // namespace
@@ -98,48 +102,43 @@ std::string attribution_table(const AttributionReport& report, std::optional<std
   const std::size_t name_width =
       width > numbers + kLeastName + 3 ? width - numbers - 3 : kLeastName;
   std::string text;
+  const auto add = [&](std::string_view label, const std::string& what) {
+    text += fact(label, what, kLabel, std::max(width, 2 * kLabel));
+  };
   for (std::size_t i = 0; i < report.traces.size(); ++i) {
-    text += labelled(
-        "trace", fmt::format("{}, in {}", printable(report.traces[i], 200), report.time_bases[i]),
-        width);
+    add("trace", fmt::format("{}, in {}", printable(report.traces[i], 200), report.time_bases[i]));
   }
-  text += labelled("recording",
-                   printable(fmt::format("{}", fmt::join(report.telemetry, ", ")), 200), width);
-  text += labelled("GPUs", gpus_text(report), width);
-  text += labelled(
-      "span", fmt::format("{:.6f} s from {}", report.span_s, unix_and_iso(report.start_unix_s)),
-      width);
+  add("recording", printable(fmt::format("{}", fmt::join(report.telemetry, ", ")), 200));
+  add("GPUs", gpus_text(report));
+  add("span", fmt::format("{:.6f} s from {}", report.span_s, unix_and_iso(report.start_unix_s)));
   if (report.events > 0) {
-    text += labelled("events",
-                     fmt::format("{}, {:.6f} s together; GPUs busy {:.6f} s", report.events,
-                                 report.event_sum_s, report.busy_s),
-                     width);
+    add("events", fmt::format("{}, {:.6f} s together; GPUs busy {:.6f} s", report.events,
+                              report.event_sum_s, report.busy_s));
   }
-  text += labelled("energy",
-                   fmt::format("{:.4f} J, {:.2f} W each GPU; highest {:.2f} W", report.energy_j,
-                               report.mean_w(), report.peak_w),
-                   width);
+  add("energy", fmt::format("{:.4f} J, {:.2f} W each GPU; highest {:.2f} W", report.energy_j,
+                            report.mean_w(), report.peak_w));
   if (const auto& facility = report.facility) {
     for (const auto& [name, what] :
          facility_rows(facility->rates, facility->measured, facility->figures, {})) {
-      text += labelled(name, what, width);
+      add(name, what);
     }
   }
-  text += labelled("sensor", sensor_text(report), width);
+  add("sensor", sensor_text(report));
   for (const bool is_warm_up : {true, false}) {
     const std::string iterations = iterations_text(report, is_warm_up);
     if (!iterations.empty()) {
-      text += labelled(is_warm_up ? "warm-up" : "measured", iterations, width);
+      add(is_warm_up ? "warm-up" : "measured", iterations);
     }
   }
-  const std::string half =
-      report.has_intervals ? fmt::format(" {:>11} \u00B1 {:<9}", "estimate J", "J") : "";
-  text += fmt::format("\n{:>11}{} {:>5} {:>8}  {:>10} {:>8} {:>9}  {}\n", "energy J", half, "%",
-                      "power W", "time s", "calls", "mean ms", report.by);
+  const TextTable table(fmt::format(
+      "[energy J >11.4f]{} [% >5.1f] [power W >8.2f][ <1] [time s >10.6f] [calls >8] [mean ms >9.4g]  [{} <]",
+      report.has_intervals ? " [ estimate J \u00B1 J <23]" : "", report.by));
+  text += "\n" + table.head();
   for (const AttributionRow& row : top_rows(report, most)) {
-    text += row_text(report, row, name_width);
+    add_row(report, row, name_width, table, text);
   }
-  return text + row_text(report, report.rest, name_width);
+  add_row(report, report.rest, name_width, table, text);
+  return text;
 }
 
 }  // namespace aggregate_power

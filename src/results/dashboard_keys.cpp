@@ -8,8 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
+#include "base/report/json_parts.h"
 #include "base/text/json.h"
 #include "energy/metrics.h"
 #include "results/efficiency_json.h"
@@ -18,8 +17,6 @@
 
 namespace aggregate_power {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int kDecimals = 3;
 
@@ -36,10 +33,6 @@ constexpr std::string_view kCpuMetrics[] = {
     "avg_total_module_power_w", "total_module_energy_j",       "avg_total_cpu_rail_power_w",
     "total_cpu_rail_energy_j",  "avg_total_cpu_sysio_power_w", "total_cpu_sysio_energy_j",
 };
-
-std::string text_of(const Json& json) {
-  return json.dump(-1, ' ', true, Json::error_handler_t::replace);
-}
 
 bool is_relative_source(std::string_view text) {
   constexpr std::string_view kAllowed =
@@ -181,7 +174,7 @@ Json audit_json(const Result& result, const std::string& record_name) {
 
 void set_member(std::vector<JsonEdit>& edits, const char* key, const Json& value) {
   std::erase_if(edits, [&](const JsonEdit& edit) { return edit.key == key; });
-  edits.push_back({key, text_of(value)});
+  edits.push_back({key, line_text(value)});
 }
 
 Json worker_json(const Worker& worker) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "aggregate_power/facility.h"
-#include "results/json_parts.h"
+#include "base/report/json_parts.h"
 
 namespace aggregate_power {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "aggregate_power/result.h"
+#include "base/report/json_parts.h"
 #include "base/text/json_patch.h"
-#include "results/json_parts.h"
 
 namespace aggregate_power {
 

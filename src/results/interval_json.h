@@ -2,7 +2,7 @@
 #pragma once
 
 #include "aggregate_power/metric.h"
-#include "results/json_parts.h"
+#include "base/report/json_parts.h"
 
 namespace aggregate_power {
 

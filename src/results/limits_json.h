@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "aggregate_power/power_limit.h"
-#include "results/json_parts.h"
+#include "base/report/json_parts.h"
 
 namespace aggregate_power::results {
 

@@ -2,15 +2,16 @@
 #include "results/process_report.h"
 
 #include <algorithm>
-#include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "base/report/document.h"
+#include "base/report/json_parts.h"
 #include "base/text/csv.h"
 #include "base/text/json.h"
 #include "base/text/unicode.h"
 #include "results/attribution_report.h"
-#include "results/json_parts.h"
 
 namespace aggregate_power {
 namespace {
@@ -31,31 +32,27 @@ class TableProcesses final : public ProcessReport {
     };
     widen(name_columns_, facts.longest_name);
     for (const std::string& gpu : facts.gpus) widen(gpu_columns_, printable(gpu).size());
+    table_.emplace(fmt::format(
+        "[window <{}] [GPU <{}] [process <9] [seconds >9.3f] [joules >12.3f] [mean W >8.2f] [share % >7.1f]",
+        name_columns_, gpu_columns_));
   }
 
-  std::string head() override {
-    return fmt::format("{:<{}} {:<{}} {:<9} {:>9} {:>12} {:>8} {:>7}\n", "window", name_columns_,
-                       "GPU", gpu_columns_, "process", "seconds", "joules", "mean W", "share %");
-  }
+  std::string head() override { return table_->head(); }
 
   void add(const ProcessWindow& row, std::string& text) override {
     std::string name = printable(row.name, name_columns_);
+    const double duration_s = row.window.duration_s();
     for (std::size_t i = 0; i < row.gpus.size(); ++i) {
       const GpuProcesses& gpu = row.gpus[i];
       std::string id = printable(facts_.gpus[i], gpu_columns_);
       const auto line = [&](std::string_view process, double energy_j) {
-        const double duration_s = row.window.duration_s();
-        fmt::format_to(std::back_inserter(text),
-                       "{:<{}} {:<{}} {:<9} {:>9.3f} {:>12.3f} {:>8.2f} {:>7.1f}\n", name,
-                       name_columns_, id, gpu_columns_, printable(process), duration_s, energy_j,
-                       energy_j / duration_s, 100 * part_of(energy_j, gpu.energy_j).value_or(0));
-        name.clear();
-        id.clear();
+        table_->add(
+            {std::exchange(name, {}), std::exchange(id, {}), printable(process), duration_s,
+             energy_j, energy_j / duration_s, 100 * part_of(energy_j, gpu.energy_j).value_or(0)},
+            text);
       };
       if (!gpu.fault.empty()) {
-        text += fmt::format("{:<{}} {:<{}} not measured: {}\n", name, name_columns_, id,
-                            gpu_columns_, gpu.fault);
-        name.clear();
+        table_->add({std::exchange(name, {}), id, "not measured: " + gpu.fault}, text);
         continue;
       }
       line("all", gpu.energy_j);
@@ -67,6 +64,7 @@ class TableProcesses final : public ProcessReport {
   const WindowReportFacts& facts_;
   std::size_t name_columns_ = 6;
   std::size_t gpu_columns_ = 3;
+  std::optional<TextTable> table_;
 };
 
 class CsvProcesses final : public ProcessReport {
@@ -117,8 +115,8 @@ class JsonProcesses final : public ProcessReport {
     return fmt::format(
         "{{\n\"schema\": {},\n\"telemetry\": {},\n\"windows_file\": {},\n\"gpus\": {},\n"
         "\"idle_power_w\": {},\n\"windows\": [",
-        shown(kProcessSchema), shown(facts_.telemetry), shown(facts_.windows_file),
-        shown(facts_.gpus), shown(idle_w_));
+        line_text(kProcessSchema), line_text(facts_.telemetry), line_text(facts_.windows_file),
+        line_text(facts_.gpus), line_text(idle_w_));
   }
 
   void add(const ProcessWindow& row, std::string& text) override {
@@ -132,15 +130,12 @@ class JsonProcesses final : public ProcessReport {
                        {"end_unix_s", row.window.end_unix_s},
                        {"duration_s", row.window.duration_s()},
                        {"gpus", std::move(gpus)}};
-    text += (row.number > 1 ? ",\n" : "\n") + shown(json);
+    text += (row.number > 1 ? ",\n" : "\n") + line_text(json);
   }
 
   std::string foot() override { return "\n]\n}\n"; }
 
  private:
-  static std::string shown(const Json& json) {
-    return json.dump(-1, ' ', true, Json::error_handler_t::replace);
-  }
   static Json gpu_json(const std::string& name, const GpuProcesses& gpu) {
     const bool is_measured = gpu.fault.empty();
     Json parts = Json::array();

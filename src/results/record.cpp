@@ -7,13 +7,13 @@
 #include <fmt/format.h>
 
 #include "base/files/path.h"
+#include "base/report/json_parts.h"
 #include "base/text/unicode.h"
 #include "energy/counter_trace.h"
 #include "energy/cpu_power.h"
 #include "results/efficiency_json.h"
 #include "results/idle_json.h"
 #include "results/interval_json.h"
-#include "results/json_parts.h"
 #include "results/limits_json.h"
 #include "results/request_json.h"
 #include "results/salvage_json.h"

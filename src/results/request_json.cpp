@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/files/path.h"
+#include "base/report/json_parts.h"
 
 namespace aggregate_power {
 namespace {
@@ -102,7 +103,7 @@ std::string request_line(const RequestLine& line) {
                {"share", name(line.share)}};
   if (!line.no_interval.empty()) json["no_interval"] = line.no_interval;
   if (request.is_warm_up) json["warm_up"] = true;
-  return json.dump(-1, ' ', true, Json::error_handler_t::replace) + '\n';
+  return line_text(json) + '\n';
 }
 
 std::string request_energy_text(const RequestEnergy& energy) {

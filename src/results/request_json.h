@@ -9,7 +9,7 @@
 #include "aggregate_power/request.h"
 #include "aggregate_power/request_energy.h"
 #include "aggregate_power/result.h"
-#include "results/json_parts.h"
+#include "base/report/json_parts.h"
 
 namespace aggregate_power {
 

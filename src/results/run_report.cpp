@@ -8,13 +8,13 @@
 #include <fmt/ranges.h>
 
 #include "base/files/path.h"
+#include "base/report/json_parts.h"
 #include "base/text/shown_time.h"
 #include "base/text/unicode.h"
 #include "base/text/zone.h"
 #include "results/efficiency_json.h"
 #include "results/facility_report.h"
 #include "results/idle_json.h"
-#include "results/json_parts.h"
 #include "results/limits_json.h"
 #include "results/request_json.h"
 #include "results/salvage_json.h"
@@ -299,7 +299,7 @@ std::vector<std::pair<std::string, std::string>> run_configuration(const LoadRea
 std::string configuration_json(const std::string& text) {
   const auto number = Json::parse(text, nullptr, false);
   if (number.is_number()) return text;
-  return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
+  return line_text(text);
 }
 
 std::string_view explained_window(std::string_view source, bool is_in_command) {
@@ -319,7 +319,7 @@ std::string report_json(const std::vector<RunReport>& runs) {
   Json all = Json::array();
   for (const RunReport& run : runs) all.push_back(run_json(run));
   const Json json = {{"schema", "aggregate-power/measure-1"}, {"runs", std::move(all)}};
-  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+  return indented_lines(json);
 }
 
 std::string report_text(const std::vector<RunReport>& runs) {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/report/json_parts.h"
 #include "base/text/json.h"
 
 namespace aggregate_power {
@@ -207,7 +208,7 @@ std::vector<JsonEdit> uncertainty_edits(const Result& result) {
   }
   Json codes = Json::array();
   for (const Verdict& verdict : energy.verdicts) codes.push_back(verdict.code);
-  edits.push_back({"power_verdicts", codes.dump()});
+  edits.push_back({"power_verdicts", line_text(codes)});
   return edits;
 }
 

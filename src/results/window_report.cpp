@@ -6,9 +6,9 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/files/path.h"
+#include "base/report/json_parts.h"
 #include "base/text/ascii.h"
 #include "base/text/csv.h"
 #include "base/text/json.h"
@@ -19,10 +19,7 @@ namespace {
 
 constexpr const char* kWindowsSchema = "aggregate-power/windows-1";
 
-std::string quoted_json(std::string_view text) {
-  return nlohmann::json(std::string(text))
-      .dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-}
+std::string quoted_json(std::string_view text) { return line_text(Json(std::string(text))); }
 
 std::string quoted_json(const std::vector<std::string>& texts) {
   std::string list;
@@ -30,10 +27,6 @@ std::string quoted_json(const std::vector<std::string>& texts) {
     list += fmt::format("{}{}", list.empty() ? "" : ", ", quoted_json(text));
   }
   return fmt::format("[{}]", list);
-}
-
-std::string line_of(const Json& json) {
-  return json.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
 // A mean over no time, or a share of nothing, is not a number.
@@ -83,7 +76,7 @@ class JsonWindows final : public WindowReport {
             : fmt::format("\"witnesses\": {},\n", witnesses_json(facts_.witnesses, is_one_node_)),
         facts_.rates.is_asked()
             ? fmt::format("\"facility\": {},\n",
-                          line_of(facility_terms_json(facts_.rates, facts_.measured)))
+                          line_text(facility_terms_json(facts_.rates, facts_.measured)))
             : std::string());
   }
 
@@ -136,7 +129,7 @@ class JsonWindows final : public WindowReport {
     add_witnesses(row, text);
     if (facts_.rates.is_asked()) {
       text += ", \"facility\": ";
-      text += row.facility ? line_of(facility_figures_json(*row.facility)) : "null";
+      text += row.facility ? line_text(facility_figures_json(*row.facility)) : "null";
     }
     text += '}';
   }

@@ -1,12 +1,11 @@
 // Lays out windows as a table of at most 80 columns, as long as its numbers are not huge and no
 // cost is asked for.
 #include <algorithm>
-#include <array>
-#include <iterator>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "base/report/document.h"
 #include "results/facility_report.h"
 #include "results/short_names.h"
 #include "results/window_report.h"
@@ -17,7 +16,6 @@ namespace {
 constexpr std::size_t kMostNameColumns = 20;
 constexpr std::size_t kMostGpuColumns = 12;
 constexpr std::size_t kTableColumns = 80;
-constexpr std::size_t kHalfColumns = 9;  // of half an interval
 
 class TableWindows final : public WindowReport {
  public:
@@ -25,28 +23,22 @@ class TableWindows final : public WindowReport {
     name_columns_ =
         std::clamp(facts.longest_name, std::string_view("window").size(), kMostNameColumns);
     gpus_ = shortened_apart(facts.gpus, kMostGpuColumns);
-    for (const std::string& gpu : gpus_) gpu_columns_ = std::max(gpu_columns_, gpu.size());
+    std::size_t gpu_columns = 3;
+    for (const std::string& gpu : gpus_) gpu_columns = std::max(gpu_columns, gpu.size());
     witnesses_.emplace(facts.witnesses, are_of_one_node(facts.gpus, facts.telemetry.size()),
                        name_columns_);
+    std::string layout = fmt::format(
+        "[window <{}] [GPU <{}] [seconds >9.3f] [joules >12.3f] [mean W >8.2f] [peak W >8.2f] [share % >7.1f]",
+        name_columns_, gpu_columns);
+    if (facts.has_counters) layout += " [source <7]";
+    if (facts.has_intervals) layout += " [estimate J >12.3f] \u00B1 [J <9.3f]";
+    if (facts.rates.pue) layout += " [facility J >12.3f]";
+    if (facts.rates.price) layout += " [cost >12.6g]";
+    if (facts.rates.carbon) layout += " [gCO2e >12.6g]";
+    table_.emplace(layout);
   }
 
-  std::string head() override {
-    std::string line =
-        fmt::format("{:<{}} {:<{}} {:>9} {:>12} {:>8} {:>8} {:>7}{}", "window", name_columns_,
-                    "GPU", gpu_columns_, "seconds", "joules", "mean W", "peak W", "share %",
-                    facts_.has_counters ? " source" : "");
-    columns_ = line.size() + (facts_.has_counters ? 1 : 0);  // "counter" is longer than "source"
-    if (facts_.has_intervals) {
-      line.resize(columns_, ' ');
-      line += fmt::format(" {:>12} \u00B1 {:<{}}", "estimate J", "J", kHalfColumns);
-    }
-    const std::size_t own_columns = columns_;
-    columns_ = std::max(columns_, line.size());
-    add_facility({"facility J", "cost", "gCO2e"}, 0, line);
-    columns_ = own_columns;
-    line.erase(line.find_last_not_of(' ') + 1);
-    return line + "\n";
-  }
+  std::string head() override { return table_->head(); }
 
   void add(const WindowRow& row, std::string& text) override {
     const std::string indent(std::min<std::size_t>(2 * row.depth, 10), ' ');
@@ -58,11 +50,10 @@ class TableWindows final : public WindowReport {
       add_fault(name, row.gpus.size() == 1 ? gpus_[0] : "all", row.gpus[0].fault, text);
       return;
     }
-    const std::size_t begin = text.size();
     if (row.gpus.size() > 1) {
-      is_measured ? add_energy(name, "all", duration_s, row.energy_j(), text)
+      is_measured ? add_line(energy_cells(name, "all", duration_s, row.energy_j()), row.stated,
+                             row.facility, text)
                   : add_fault(name, "all", "not all GPUs are", text);
-      if (is_measured) end_line(row.stated, row.facility, begin, text);
       name.clear();
     }
     const double all_j = row.energy_j();
@@ -72,24 +63,21 @@ class TableWindows final : public WindowReport {
         add_fault(name, gpus_[i], gpu.fault, text);
         continue;
       }
-      const std::size_t begin_of_gpu = text.size();
-      add_energy(name, gpus_[i], duration_s, gpu.energy_j, text);
-      const std::string peak = gpu.peak_power_w ? fmt::format("{:.2f}", *gpu.peak_power_w) : "";
-      const std::string share = is_measured && all_j > 0
-                                    ? fmt::format(" {:>7.1f}", 100 * gpu.energy_j / all_j)
-                                    : std::string();
+      std::vector<TextCell> cells = energy_cells(name, gpus_[i], duration_s, gpu.energy_j);
+      cells.resize(5, "");
+      cells.emplace_back(gpu.peak_power_w, "");
+      if (is_measured && all_j > 0) cells.emplace_back(100 * gpu.energy_j / all_j);
       if (facts_.has_counters) {
-        fmt::format_to(std::back_inserter(text), " {:>8}{:>8} {}", peak, share, gpu.source);
-      } else {
-        fmt::format_to(std::back_inserter(text), " {:>8}{}", peak, share);
+        cells.resize(7, "");
+        cells.emplace_back(gpu.source);
       }
-      end_line(gpu.stated, gpu.facility, begin_of_gpu, text);
+      add_line(std::move(cells), gpu.stated, gpu.facility, text);
       name.clear();
     }
     if (row.has_children && is_measured) {
-      add_energy(indent + "(own)", row.gpus.size() > 1 ? "all" : gpus_[0], row.own_duration_s,
-                 row.own_energy_j(), text);
-      text += '\n';
+      table_->add(energy_cells(indent + "(own)", row.gpus.size() > 1 ? "all" : gpus_[0],
+                               row.own_duration_s, row.own_energy_j()),
+                  text);
     }
     if (row.overlaps.empty()) return;
     constexpr std::string_view kWhat = "(overlaps : their common time is in both)";
@@ -104,62 +92,37 @@ class TableWindows final : public WindowReport {
   }
 
  private:
-  void add_energy(const std::string& name, const std::string& gpu, double duration_s,
-                  double energy_j, std::string& text) const {
-    fmt::format_to(std::back_inserter(text), "{:<{}} {:<{}} {:>9.3f} {:>12.3f}", name,
-                   name_columns_, gpu, gpu_columns_, duration_s, energy_j);
-    if (duration_s > 0) {
-      fmt::format_to(std::back_inserter(text), " {:>8.2f}", energy_j / duration_s);
-    }
+  static std::vector<TextCell> energy_cells(std::string name, const std::string& gpu,
+                                            double duration_s, double energy_j) {
+    std::vector<TextCell> cells = {std::move(name), gpu, duration_s, energy_j};
+    if (duration_s > 0) cells.emplace_back(energy_j / duration_s);
+    return cells;
   }
   void add_fault(const std::string& name, const std::string& gpu, const std::string& fault,
                  std::string& text) const {
-    fmt::format_to(std::back_inserter(text), "{:<{}} {:<{}} not measured: {}\n", name,
-                   name_columns_, gpu, gpu_columns_, fault);
+    table_->add({name, gpu, "not measured: " + fault}, text);
   }
-  void end_line(const std::optional<StatedEnergy>& stated,
-                const std::optional<FacilityFigures>& figures, std::size_t begin,
-                std::string& text) const {
+  // Adds a line with the interval and the figures of the facility, if they are known.
+  void add_line(std::vector<TextCell> cells, const std::optional<StatedEnergy>& stated,
+                const std::optional<FacilityFigures>& figures, std::string& text) const {
+    const std::size_t own = facts_.has_counters ? 8 : 7;
     if (stated) {
-      pad(begin, text);
-      text += fmt::format(" {:>12.3f} \u00B1 {:.3f}", stated->estimate_j, stated->half_j());
-      if (figures) {
-        constexpr std::size_t kSign = 2;  // bytes
-        const std::size_t wide = columns_ + 1 + 12 + 2 + kSign + kHalfColumns;
-        if (text.size() - begin < wide) text.append(wide - (text.size() - begin), ' ');
-      }
+      cells.resize(own, "");
+      cells.insert(cells.end(), {stated->estimate_j, stated->half_j()});
     }
     if (figures) {
-      const auto shown = [](std::optional<double> value) {
-        return value ? fmt::format("{:.6g}", *value) : std::string("-");
-      };
-      const std::string joules =
-          figures->energy_j ? fmt::format("{:.3f}", *figures->energy_j) : std::string();
-      add_facility({joules, shown(figures->cost), shown(figures->carbon_g)}, begin, text);
+      cells.resize(facts_.has_intervals ? own + 2 : own, "");
+      if (facts_.rates.pue) cells.emplace_back(figures->energy_j, "");
+      if (facts_.rates.price) cells.emplace_back(figures->cost);
+      if (facts_.rates.carbon) cells.emplace_back(figures->carbon_g);
     }
-    text += '\n';
-  }
-  // Adds those of these columns that were asked for to the line that begins at `begin`.
-  void add_facility(const std::array<std::string, 3>& cells, std::size_t begin,
-                    std::string& text) const {
-    if (!facts_.rates.is_asked()) return;
-    pad(begin, text);
-    auto out = std::back_inserter(text);
-    if (facts_.rates.pue) fmt::format_to(out, " {:>12}", cells[0]);
-    if (facts_.rates.price) fmt::format_to(out, " {:>12}", cells[1]);
-    if (facts_.rates.carbon) fmt::format_to(out, " {:>12}", cells[2]);
-  }
-
-  void pad(std::size_t begin, std::string& text) const {
-    const std::size_t line = text.size() - begin;
-    if (line < columns_) text.append(columns_ - line, ' ');
+    table_->add(cells, text);
   }
 
   const WindowReportFacts& facts_;
   std::vector<std::string> gpus_;
   std::size_t name_columns_ = 0;
-  std::size_t gpu_columns_ = 3;
-  std::size_t columns_ = 0;  // before those of cost
+  std::optional<TextTable> table_;
   std::optional<WitnessBlock> witnesses_;
 };
 

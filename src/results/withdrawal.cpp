@@ -4,11 +4,11 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "aggregate_power/error.h"
 #include "aggregate_power/reason.h"
 #include "base/files/byte_source.h"
+#include "base/report/json_parts.h"
 #include "base/text/json.h"
 #include "results/aggregate_json.h"
 #include "results/edits.h"
@@ -17,30 +17,23 @@
 namespace aggregate_power {
 namespace {
 
-using RecordJson = nlohmann::ordered_json;
-
-// As record_text() writes it.
-std::string written_record(const RecordJson& record) {
-  return record.dump(2, ' ', true, RecordJson::error_handler_t::replace);
-}
-
 // CPU power has a verdict of its own.
-void withdraw_cpu(RecordJson& record, const char* key, RecordJson& retracted) {
+void withdraw_cpu(Json& record, const char* key, Json& retracted) {
   if (!record.contains(key) || !record[key].is_object()) return;
-  RecordJson& cpu = record[key];
+  Json& cpu = record[key];
   retracted[key] = {{"cpu_power_valid", cpu["cpu_power_valid"]},
                     {"reason_codes", cpu["reason_codes"]},
                     {"metrics", cpu["metrics"]}};
   cpu["cpu_power_valid"] = false;
   cpu["reason_codes"] = {code(Reason::retracted)};
-  cpu["metrics"] = RecordJson::object();
+  cpu["metrics"] = Json::object();
 }
 
 std::string one_line_json(std::string_view spelled) {
-  const RecordJson json = RecordJson::parse(spelled, nullptr, false);
+  const Json json = Json::parse(spelled, nullptr, false);
   if (json.is_discarded()) return {};  // NaN
   if (spelled.find('\n') == std::string_view::npos) return std::string(spelled);
-  return json.dump(-1, ' ', true, RecordJson::error_handler_t::replace);
+  return line_text(json);
 }
 
 }  // namespace
@@ -56,23 +49,23 @@ std::vector<JsonEdit> withdrawing_edits(const JsonValue& aggregate, const JsonVa
 
 std::string withdrawn_record(std::string_view record, const std::vector<std::string>& where,
                              std::string_view aggregate) {
-  RecordJson json = RecordJson::parse(record, nullptr, false);
+  Json json = Json::parse(record, nullptr, false);
   if (!json.is_object()) throw Error("is not an audit record any more");
-  RecordJson retracted = {{"where", where},
-                          {"tool_version", AGGREGATE_POWER_VERSION},
-                          {"reasons", json["reasons"]},
-                          {"metrics", json["metrics"]}};
+  Json retracted = {{"where", where},
+                    {"tool_version", AGGREGATE_POWER_VERSION},
+                    {"reasons", json["reasons"]},
+                    {"metrics", json["metrics"]}};
   withdraw_cpu(json, "cpu_power", retracted);
   withdraw_cpu(json, "cpu", retracted);
   json[kPowerValid] = false;
   json["reasons"] = {code(Reason::retracted)};
-  json["metrics"] = RecordJson::object();
+  json["metrics"] = Json::object();
   if (json[kComputedFrom].contains("patched")) {
     const InputFile patched = hashed_text(aggregate);
     json[kComputedFrom]["patched"] = {{"bytes", patched.bytes}, {"xxh3_128", patched.hash}};
   }
   json["retracted"] = std::move(retracted);
-  return written_record(json);
+  return indented_text(json);
 }
 
 bool is_withdrawn(std::string_view record) {
@@ -105,8 +98,8 @@ std::vector<JsonEdit> members_of_ours(std::string_view aggregate) {
 std::string members_text(const std::vector<JsonEdit>& members) {
   std::string text;
   for (const JsonEdit& member : members) {
-    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", RecordJson(member.key).dump(),
-                        member.value);
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ",",
+                        line_text(member.key, JsonCharacters::utf8), member.value);
   }
   return fmt::format("{{{}}}", text);
 }

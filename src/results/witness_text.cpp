@@ -6,8 +6,9 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "base/report/document.h"
+#include "base/report/json_parts.h"
 #include "base/text/json.h"
 #include "base/text/shown_time.h"
 #include "base/text/unicode.h"
@@ -18,10 +19,7 @@ namespace {
 
 constexpr std::size_t kWitnessColumns = 20;
 
-std::string json_text(std::string_view text) {
-  return nlohmann::json(std::string(text))
-      .dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-}
+std::string json_text(std::string_view text) { return line_text(Json(std::string(text))); }
 
 std::string json_or_null(std::optional<double> number) {
   return number ? json_number(*number) : "null";
@@ -92,34 +90,32 @@ std::string witnesses_json(const std::vector<WitnessFacts>& facts, bool is_one_n
 
 WitnessBlock::WitnessBlock(const std::vector<WitnessFacts>& facts, bool is_one_node,
                            std::size_t name_columns)
-    : facts_(facts),
-      is_one_node_(is_one_node),
-      name_columns_(name_columns),
-      witness_columns_(kWitnessColumns) {
+    : facts_(facts), is_one_node_(is_one_node) {
   std::vector<std::string> names;
   for (const WitnessFacts& witness : facts) names.push_back(witness.name);
   shown_names_ = shortened_apart(names, kWitnessColumns);
+  std::size_t witness_columns = kWitnessColumns;
   for (const std::string& name : shown_names_) {
-    witness_columns_ = std::max(witness_columns_, name.size());
+    witness_columns = std::max(witness_columns, name.size());
   }
+  table_.emplace(fmt::format(
+      "[window <{}] [witness <{}] [scope <7] [joules >12.3f] [mean W >9.2f] [GPUs % >7.1f]",
+      name_columns, witness_columns));
 }
 
 void WitnessBlock::add_row(std::string_view name, std::size_t witness, const WitnessView& view,
                            std::string& text) const {
-  auto out = std::back_inserter(text);
-  fmt::format_to(out, "{:<{}} {:<{}} {:<7} ", name, name_columns_, shown_names_[witness],
-                 witness_columns_, view.facts.scope);
+  std::vector<TextCell> cells = {name, shown_names_[witness], view.facts.scope};
   if (!view.seen.fault.empty()) {
-    fmt::format_to(out, "not known: {}\n", view.seen.fault);
-    return;
+    cells.emplace_back("not known: " + view.seen.fault);
+  } else {
+    cells.emplace_back(view.seen.energy_j);
+    if (view.duration_s > 0) cells.emplace_back(view.seen.energy_j / view.duration_s);
+    if (const auto ratio = view.gpu_ratio(); ratio && is_one_node_) {
+      cells.emplace_back(100 * *ratio);
+    }
   }
-  fmt::format_to(out, "{:>12.3f}", view.seen.energy_j);
-  if (view.duration_s > 0) {
-    fmt::format_to(out, " {:>9.2f}", view.seen.energy_j / view.duration_s);
-  }
-  if (const auto ratio = view.gpu_ratio(); ratio && is_one_node_)
-    fmt::format_to(out, " {:>7.1f}", 100 * *ratio);
-  text += '\n';
+  table_->add(cells, text);
 }
 
 void WitnessBlock::add(std::string_view name, double duration_s, std::optional<double> gpu_energy_j,
@@ -133,10 +129,7 @@ void WitnessBlock::add(std::string_view name, double duration_s, std::optional<d
 
 std::string WitnessBlock::text() const {
   if (facts_.empty()) return {};
-  std::string text = fmt::format(
-      "\nwitnesses, never summed with the GPUs\n{:<{}} {:<{}} {:<7} {:>12} {:>9} {:>7}\n{}",
-      "window", name_columns_, "witness", witness_columns_, "scope", "joules", "mean W", "GPUs %",
-      rows_);
+  std::string text = "\nwitnesses, never summed with the GPUs\n" + table_->head() + rows_;
   for (std::size_t i = 0; i < facts_.size(); ++i) {
     const auto& own = facts_[i].own_span;
     if (!own) continue;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aggregate_power/node_witness.h"
+#include "base/report/document.h"
 
 namespace aggregate_power {
 
@@ -49,9 +50,8 @@ class WitnessBlock {
 
   const std::vector<WitnessFacts>& facts_;
   bool is_one_node_;
-  std::size_t name_columns_;
   std::vector<std::string> shown_names_;
-  std::size_t witness_columns_;
+  std::optional<TextTable> table_;
   std::string rows_;
 };
 

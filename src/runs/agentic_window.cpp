@@ -13,9 +13,9 @@
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/files/tree.h"
+#include "base/report/json_parts.h"
 #include "base/text/unicode.h"
 #include "loads/aiperf_folder.h"
-#include "results/json_parts.h"
 #include "runs/run_kinds.h"
 
 namespace aggregate_power::runs {

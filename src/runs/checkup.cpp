@@ -5,8 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/report/document.h"
+#include "base/report/json_parts.h"
 #include "base/text/unicode.h"
-#include "results/json_parts.h"
 
 namespace aggregate_power {
 namespace {
@@ -24,10 +25,11 @@ bool has_problem(const Checkup& checkup) {
 }
 
 std::string checkup_text(const Checkup& checkup) {
+  const TextTable table("[ <8] [ <18] [ <]");
   std::string text;
   for (const CheckupItem& item : checkup) {
-    text += fmt::format("{:<8} {:<18} {}\n", word(item.status), item.name, one_line(item.found));
-    if (!item.advice.empty()) text += fmt::format("{:<27} {}\n", "", one_line(item.advice));
+    table.add({word(item.status), item.name, one_line(item.found)}, text);
+    if (!item.advice.empty()) table.add({"", "", one_line(item.advice)}, text);
   }
   return text;
 }
@@ -43,7 +45,7 @@ std::string checkup_json(const Checkup& checkup) {
   const Json json = {{"schema", "aggregate-power/doctor-1"},
                      {"holds", !has_problem(checkup)},
                      {"checks", std::move(checks)}};
-  return json.dump(2, ' ', true) + "\n";
+  return indented_lines(json);
 }
 
 }  // namespace aggregate_power

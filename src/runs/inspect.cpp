@@ -5,12 +5,13 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/files/archive.h"
 #include "base/files/file.h"
 #include "base/files/near_file.h"
 #include "base/files/path.h"
+#include "base/report/document.h"
+#include "base/report/json_parts.h"
 #include "base/text/shown_time.h"
 #include "base/text/unicode.h"
 #include "base/text/wrap.h"
@@ -33,8 +34,6 @@
 
 namespace aggregate_power {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // What is known about a series that could not be opened.
 SeriesFacts unread_series() {
@@ -264,34 +263,28 @@ void read_recording(const InspectRequest& request, const Recording& recording, F
   }
 }
 
-std::string or_dash(std::optional<double> value) {
-  return value ? fmt::format("{:.3f}", *value) : std::string("-");
-}
-
 // The first cell of a row; an id that is too wide is in a line of its own.
 std::string id_cell(const std::string& id) {
   constexpr std::size_t kWidth = 20;
-  const std::size_t width = columns(id);
-  return width <= kWidth ? id + std::string(kWidth - width, ' ')
-                         : id + "\n" + std::string(kWidth, ' ');
+  return columns(id) <= kWidth ? id : id + "\n" + std::string(kWidth, ' ');
 }
 
 // When each device was sampled, then what it drew: one table of both would be too wide for a
 // terminal.
 std::string devices_text(const std::vector<DeviceSurvey>& devices) {
-  std::string times = fmt::format("{} {:>8} {:>14} {:>14} {:>9} {:>9}\n", id_cell("device"),
-                                  "samples", "first unix", "last unix", "median s", "max gap s");
-  std::string watts =
-      fmt::format("{} {:>9} {:>9} {:>9}\n", id_cell("device"), "mean W", "min W", "max W");
+  const TextTable times(
+      "[device <20] [samples >8] [first unix >14.3f] [last unix >14.3f] [median s >9.3f] [max gap s >9.3f]");
+  const TextTable watts("[device <20] [mean W >9.2f] [min W >9.2f] [max W >9.2f]");
+  std::string text = times.head();
+  std::string watts_text = "\n" + watts.head();
   for (const DeviceSurvey& device : devices) {
     const std::string id = id_cell(printable(device.id));
-    times += fmt::format("{} {:>8} {:>14.3f} {:>14.3f} {:>9} {:>9}\n", id, device.samples,
-                         device.first_unix_s, device.last_unix_s, or_dash(device.median_interval_s),
-                         or_dash(device.max_gap_s));
-    watts += fmt::format("{} {:>9.2f} {:>9.2f} {:>9.2f}\n", id, device.mean_w, device.min_w,
-                         device.max_w);
+    times.add({id, device.samples, device.first_unix_s, device.last_unix_s,
+               device.median_interval_s, device.max_gap_s},
+              text);
+    watts.add({id, device.mean_w, device.min_w, device.max_w}, watts_text);
   }
-  return times + "\n" + watts;
+  return text + watts_text;
 }
 
 Json json_of(const Findings& findings) {
@@ -370,11 +363,11 @@ std::string window_lines(const Findings& findings) {
 
 std::string text_of(const std::string& file, const Findings& findings) {
   const SeriesFacts& series = findings.series;
-  std::string text = fmt::format("file       {}\n", one_line(file));
-  text += fmt::format("schema     {}\n", series.schema.empty() ? "none" : series.schema);
+  std::string text = fact("file", one_line(file));
+  text += fact("schema", series.schema.empty() ? "none" : series.schema);
   for (const SeriesFacts::Line& line : series.lines) {
-    text += fmt::format("{:<11}{}{}\n", line.what, one_line(line.value),
-                        line.why.empty() ? "" : fmt::format(" ({})", line.why));
+    text += fact(line.what,
+                 one_line(line.value) + (line.why.empty() ? "" : fmt::format(" ({})", line.why)));
   }
   if (series.counter) {
     text += fmt::format(
@@ -389,7 +382,7 @@ std::string text_of(const std::string& file, const Findings& findings) {
                     : findings.timezone_source == "option" ? "from --timezone"
                                                            : "the default; nothing states another");
   }
-  text += fmt::format("rows       {}\n", findings.rows);
+  text += fact("rows", std::to_string(findings.rows));
   for (const auto& [cause, count] : by_cause(findings.skipped)) {
     if (count > 0) text += fmt::format("  skipped  {} {}\n", count, cause);
   }
@@ -397,7 +390,7 @@ std::string text_of(const std::string& file, const Findings& findings) {
     text += "\n" + devices_text(findings.devices);
   }
   if (!findings.limits.empty()) {
-    text += fmt::format("\nlimit      {}\n", results::limits_text(findings.limits));
+    text += "\n" + fact("limit", results::limits_text(findings.limits));
   }
   if (findings.gpu_sensors) text += findings.gpu_sensors->text;
   text += sensors_text(findings.sensors, findings.sums);
@@ -419,7 +412,7 @@ InspectReport inspect(const InspectRequest& request) {
     Json json;
     InspectReport of_package = runs::inspect_package(request, json);
     if (request.json && !json.is_null()) {
-      of_package.out = json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+      of_package.out = indented_lines(json);
     }
     return of_package;
   }
@@ -477,9 +470,8 @@ InspectReport inspect(const InspectRequest& request) {
     }
   }
   if (findings.zone_hint) report.err.push_back(*findings.zone_hint + kOrAnotherRun);
-  report.out = request.json
-                   ? json_of(findings).dump(2, ' ', true, Json::error_handler_t::replace) + "\n"
-                   : text_of(printable_path(request.file), findings);
+  report.out = request.json ? indented_lines(json_of(findings))
+                            : text_of(printable_path(request.file), findings);
   return report;
 }
 

@@ -14,6 +14,7 @@
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/files/whole_file.h"
+#include "base/report/document.h"
 #include "base/text/encoding.h"
 #include "base/text/json_value.h"
 #include "base/text/python_number.h"
@@ -249,14 +250,15 @@ void add_wall(const InspectRequest& request, const std::vector<SensorEnergy>& se
     }
     Json json = {{"socket", socket.device()}};
     if (!fault.empty()) {
-      report.text += fmt::format("  {:<9}not compared: {}\n", socket.device(), fault);
+      report.text += fact("  " + socket.device(), "not compared: " + fault);
       json["reason"] = fault;
     } else {
       const double wall_j = energy_in(socket, own.common);
       const std::optional<double> ratio =
           own.own_j > 0 ? std::optional(wall_j / own.own_j) : std::nullopt;
-      report.text += fmt::format("  {:<9}{:.3f} J at the wall, {} times that\n", socket.device(),
-                                 wall_j, ratio ? fmt::format("{:.4f}", *ratio) : "-");
+      report.text +=
+          fact("  " + socket.device(), fmt::format("{:.3f} J at the wall, {} times that", wall_j,
+                                                   ratio ? fmt::format("{:.4f}", *ratio) : "-"));
       json["energy_j"] = wall_j;
       json["ratio"] = number_or_null(ratio);
     }

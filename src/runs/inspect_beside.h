@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/report/json_parts.h"
 #include "recorders/telemetry.h"
-#include "results/json_parts.h"
 #include "runs/inspect.h"
 
 namespace aggregate_power {

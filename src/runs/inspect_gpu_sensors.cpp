@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/report/document.h"
+#include "base/report/json_parts.h"
 #include "base/text/unicode.h"
 #include "energy/gather.h"
 #include "energy/placed_readings.h"
@@ -22,8 +24,6 @@
 
 namespace aggregate_power {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // What a recording shows of one sensor.
 struct Shown {
@@ -90,12 +90,6 @@ Shown shown_by(const GatheredReadings& gpu, const std::vector<DeviceCounter>& co
   return shown;
 }
 
-Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
-
-std::string seconds_or_dash(const std::optional<double>& value) {
-  return value ? fmt::format("{:.3f}", *value) : std::string("-");
-}
-
 Json shown_json(const Shown& shown) {
   return {{"readings", shown.readings},
           {"period_s", shown.period_s},
@@ -137,21 +131,18 @@ GpuSensorsReport inspect_gpu_sensors(const Recording& recording, const SeriesFac
   const char* const stamps =
       readings.stamps == Stamps::whole_seconds ? "whole_seconds" : "query_time";
   GpuSensorsReport report;
-  report.text = fmt::format("\nmodel      {}\nsensor     {}\nstamps     {}\n", model_text(model),
-                            averaging_text(known),
-                            *stamps == 'w' ? "whole seconds, cut" : "when the recorder asked");
-  if (!model.contradiction.empty()) report.text += "           " + model.contradiction + "\n";
-  report.text +=
-      fmt::format("{:<20} {:>8} {:>9} {:>7} {:>9} {:>8} {:>8} {:>9}\n", "device", "period s",
-                  "refresh s", "stale %", "quantum W", "stuck s", "faulty", "counter s");
+  report.text = "\n" + fact("model", model_text(model)) + fact("sensor", averaging_text(known)) +
+                fact("stamps", *stamps == 'w' ? "whole seconds, cut" : "when the recorder asked");
+  if (!model.contradiction.empty()) report.text += fact("", model.contradiction);
+  const TextTable table(
+      "[device <20] [period s >8.3f] [refresh s >9.3f] [stale % >7.1f] [quantum W >9.3f] [stuck s >8.1f] [faulty >8] [counter s >9.3f]");
+  report.text += table.head();
   Json devices = Json::object();
   for (const GatheredReadings& each : readings.gpus) {
     const Shown shown = shown_by(each, readings.counters);
-    report.text +=
-        fmt::format("{:<20} {:>8.3f} {:>9} {:>7.1f} {:>9} {:>8.1f} {:>8} {:>9}\n",
-                    printable(each.gpu), shown.period_s, seconds_or_dash(shown.refresh_s),
-                    100 * shown.stale_share, seconds_or_dash(shown.quantum_w), shown.stuck_s,
-                    shown.implausible, seconds_or_dash(shown.counter_s));
+    table.add({printable(each.gpu), shown.period_s, shown.refresh_s, 100 * shown.stale_share,
+               shown.quantum_w, shown.stuck_s, shown.implausible, shown.counter_s},
+              report.text);
     devices[each.gpu] = shown_json(shown);
   }
   Json windows_s = Json::array();

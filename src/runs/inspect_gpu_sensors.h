@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
+#include "base/report/json_parts.h"
 #include "energy/gather.h"
 #include "recorders/recording.h"
 
@@ -14,7 +13,7 @@ namespace aggregate_power {
 
 struct GpuSensorsReport {
   std::string text;
-  nlohmann::ordered_json json;
+  Json json;
 };
 
 // `gpus` are all readings of the recording. `gpu` is the model by the user; empty: as the files

@@ -9,10 +9,10 @@
 
 #include "base/files/path.h"
 #include "base/files/tree.h"
+#include "base/report/json_parts.h"
 #include "base/text/unicode.h"
 #include "packages/native_place.h"
 #include "packages/validate.h"
-#include "results/json_parts.h"
 
 namespace aggregate_power::runs {
 namespace {

@@ -1,7 +1,7 @@
 // The verdict on a package of several nodes by itself.
 #pragma once
 
-#include "results/json_parts.h"
+#include "base/report/json_parts.h"
 #include "runs/inspect.h"
 
 namespace aggregate_power::runs {

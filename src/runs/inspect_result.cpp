@@ -6,10 +6,11 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "base/files/archive.h"
 #include "base/files/path.h"
+#include "base/report/document.h"
+#include "base/report/json_parts.h"
 #include "base/text/shown_time.h"
 #include "base/text/unicode.h"
 #include "loads/load_generator.h"
@@ -20,8 +21,6 @@
 
 namespace aggregate_power {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // What a window can be had from, if the result does not state it.
 std::string clue_text(const LoadReading& load) {
@@ -63,7 +62,7 @@ std::string counts_text(const LoadReading& load) {
 std::string load_text(const LoadReading& load, const PeakInFlight& peak) {
   std::string text;
   const auto line = [&](std::string_view what, const std::string& value) {
-    text += fmt::format("{:<11}{}\n", what, one_line(value));
+    text += fact(what, one_line(value));
   };
   line("window", window_text(load));
   if (!load.load) line("  possible", clue_text(load));
@@ -133,11 +132,11 @@ std::optional<InspectReport> inspect_result(const InspectRequest& request) {
   const std::vector<LoadReading> loads = read_loads(files);
   InspectReport report;
   Json benchmarks = Json::array();
-  report.out = fmt::format("file       {}\nresult     of {}\n",
-                           one_line(printable_path(request.file)), generator->name);
+  report.out = fact("file", one_line(printable_path(request.file))) +
+               fact("result", fmt::format("of {}", generator->name));
   for (std::size_t i = 0; i < loads.size(); ++i) {
     if (loads.size() > 1) {
-      report.out += fmt::format("\nbenchmark  {}\n", benchmark_label(loads[i], i + 1));
+      report.out += "\n" + fact("benchmark", benchmark_label(loads[i], i + 1));
     }
     report.out += load_text(loads[i], loads.size() == 1 ? peak : PeakInFlight());
     benchmarks.push_back(load_json(loads[i], i + 1));
@@ -145,7 +144,7 @@ std::optional<InspectReport> inspect_result(const InspectRequest& request) {
   }
   if (request.json) {
     const Json json = {{"result_of", generator->name}, {"benchmarks", std::move(benchmarks)}};
-    report.out = json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+    report.out = indented_lines(json);
   }
   return report;
 }

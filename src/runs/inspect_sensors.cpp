@@ -5,8 +5,8 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "base/report/document.h"
 #include "base/text/unicode.h"
 
 namespace aggregate_power {
@@ -24,23 +24,26 @@ std::optional<double> mean_w(const SensorEnergy& sensor) {
 std::string sensors_text(const std::vector<SensorEnergy>& sensors,
                          const std::vector<SensorSum>& sums) {
   if (sensors.empty()) return {};
-  std::string text = fmt::format("\n{:<13}{:>13}{:>13}{:>11}{:>10}{:>9}{:>9}\n", "sensor",
-                                 "energy J", "held back J", "kWh", "seconds", "mean W", "max W");
-  std::string segments = fmt::format("\n{:<13}{:>13}\n", "sensor", "J by segment");
+  const TextTable energies(
+      "[sensor <13][energy J >13.3f][held back J >13.3f][kWh >11.6f][seconds >10.3f][mean W >9.2f][max W >9.2f]");
+  const TextTable by_segment("[sensor <12] [J by segment >13.3f]");
+  std::string text = "\n" + energies.head();
+  std::string segments = "\n" + by_segment.head();
   for (const SensorEnergy& sensor : sensors) {
     const std::string name = printable(sensor.name);
-    text += fmt::format(
-        "{:<13}{:>13.3f}{:>13.3f}{:>11.6f}{:>10.3f}{:>9}{:>9.2f}\n", name, sensor.total_j,
-        sensor.held_back_j, sensor.total_j / kJoulesPerKwh, sensor.duration_s,
-        mean_w(sensor) ? fmt::format("{:.2f}", *mean_w(sensor)) : "-", sensor.max_w);
-    segments += fmt::format("{:<13}{:>13.3f}\n", name, fmt::join(sensor.segments_j, " "));
+    energies.add({name, sensor.total_j, sensor.held_back_j, sensor.total_j / kJoulesPerKwh,
+                  sensor.duration_s, mean_w(sensor), sensor.max_w},
+                 text);
+    std::vector<TextCell> cells = {name};
+    cells.insert(cells.end(), sensor.segments_j.begin(), sensor.segments_j.end());
+    by_segment.add(cells, segments);
   }
   if (sensors[0].segments_j.size() > 1) text += segments;
   if (sensors[0].segments_j.empty()) text += "\ntoo many segments to show the energy of each\n";
   text += "\n";
   for (const SensorSum& sum : sums) {
-    text += fmt::format("sum        {}: {} ({})\n", one_line(sum.text),
-                        sum.holds ? "holds" : "does not hold", one_line(sum.detail));
+    text += fact("sum", fmt::format("{}: {} ({})", one_line(sum.text),
+                                    sum.holds ? "holds" : "does not hold", one_line(sum.detail)));
   }
   return text;
 }

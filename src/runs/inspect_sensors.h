@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/report/json_parts.h"
 #include "recorders/telemetry.h"
-#include "results/json_parts.h"
 
 namespace aggregate_power {
 

@@ -13,10 +13,11 @@
 #include "base/files/archive.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
+#include "base/report/document.h"
+#include "base/report/json_parts.h"
 #include "base/text/encoding.h"
 #include "base/text/unicode.h"
 #include "loads/windows_file.h"
-#include "results/json_parts.h"
 
 namespace aggregate_power {
 namespace {
@@ -34,21 +35,20 @@ double logged_sum_j(const NamedWindow& named) {
 }
 
 std::string log_text(const std::string& file, const std::vector<NamedWindow>& windows) {
-  constexpr std::size_t kNameColumns = 32;
-  std::string text = fmt::format(
-      "file       {}\nlog        of Zeus: windows and their energies, no samples\nclock      {}\n"
-      "windows    {}\n\n{:<{}} {:<4} {:>10} {:>12} {:>9}\n",
-      one_line(printable_path(file)),
-      is_monotonic(windows) ? "monotonic: the times do not say when the windows were" : "Unix time",
-      windows.size(), "window", kNameColumns, "GPU", "seconds", "joules", "mean W");
+  const TextTable table("[window <32] [GPU <4] [seconds >10.3f] [joules >12.3f] [mean W >9.2f]");
+  std::string text =
+      fact("file", one_line(printable_path(file))) +
+      fact("log", "of Zeus: windows and their energies, no samples") +
+      fact("clock", is_monotonic(windows) ? "monotonic: the times do not say when the windows were"
+                                          : "Unix time") +
+      fact("windows", std::to_string(windows.size())) + "\n" + table.head();
   for (const NamedWindow& named : windows) {
-    std::string name = printable(named.name, kNameColumns - 3);
+    std::string name = printable(named.name, 29);
     const double duration_s = named.window.duration_s();
     const auto line = [&](const std::string& gpu, double joules) {
-      fmt::format_to(std::back_inserter(text), "{:<{}} {:<4} {:>10.3f} {:>12.3f} {:>9}\n", name,
-                     kNameColumns, gpu, duration_s, joules,
-                     duration_s > 0 ? fmt::format("{:.2f}", joules / duration_s) : "-");
-      name.clear();
+      table.add({std::exchange(name, {}), gpu, duration_s, joules,
+                 duration_s > 0 ? TextCell(joules / duration_s) : TextCell("-")},
+                text);
     };
     if (named.logged_j.size() != 1) line("all", logged_sum_j(named));
     for (const auto& [gpu, joules] : named.logged_j) line(printable(gpu), joules);
@@ -84,9 +84,7 @@ std::optional<InspectReport> inspect_windows_log(const InspectRequest& request) 
     WindowsFileOptions options;
     options.any_clock = true;
     const auto windows = read_windows_file(request.file, options);
-    report.out = request.json
-                     ? log_json(windows).dump(2, ' ', true, Json::error_handler_t::replace) + "\n"
-                     : log_text(request.file, windows);
+    report.out = request.json ? indented_lines(log_json(windows)) : log_text(request.file, windows);
   } catch (const Error& error) {
     report.exit_status = 1;
     report.err.push_back(error.what());
@@ -95,7 +93,7 @@ std::optional<InspectReport> inspect_windows_log(const InspectRequest& request) 
                          {"clock", nullptr},
                          {"windows", Json::array()},
                          {"fault", error.what()}};
-    report.out = broken.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+    report.out = indented_lines(broken);
   }
   return report;
 }

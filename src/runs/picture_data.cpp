@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include "base/files/path.h"
+#include "base/report/json_parts.h"
 #include "base/text/csv.h"
 #include "base/text/unicode.h"
-#include "results/json_parts.h"
 #include "runs/power_picture.h"
 
 namespace aggregate_power {
@@ -106,7 +106,7 @@ std::string picture_json(const PowerPicture& picture, const Chart& chart) {
   json["stretches"] = std::move(stretches);
   json["caption"] = chart.caption;
   json["series"] = lines_json(chart);
-  return json.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
+  return line_text(json) + "\n";
 }
 
 }  // namespace aggregate_power

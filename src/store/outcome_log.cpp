@@ -14,26 +14,22 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
 #include "base/files/lock_wait.h"
 #include "base/files/path.h"
 #include "base/interruption.h"
+#include "base/report/json_parts.h"
 #include "results/withdrawal.h"
 #include "store/layouts.h"
 
 namespace aggregate_power {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::string_view kBegin = "{\"run\":";
 
-Json text_or_null(const std::string& text) {
-  return text.empty() ? Json() : Json(printable_path(text));
-}
+Json path_or_null(const std::string& text) { return text_or_null(printable_path(text)); }
 
 // Reports are appended to under a lock, so text without a line break at the end was left by a
 // killed run.
@@ -55,10 +51,10 @@ Json zone_json(const Recomputed& recomputed) {
     for (const ZoneWitness witness : report->witnesses) witnesses.push_back(name_of(witness));
   }
   const ZoneStanding standing = recomputed.zone_standing.value_or(ZoneStanding());
-  return {{"recorder", text_or_null(recomputed.zone_case ? recomputed.zone_case->recorder : "")},
+  return {{"recorder", path_or_null(recomputed.zone_case ? recomputed.zone_case->recorder : "")},
           {"level", level},
           {"witnesses", witnesses},
-          {"recorder_timezone", text_or_null(standing.recorder_timezone)},
+          {"recorder_timezone", path_or_null(standing.recorder_timezone)},
           {"contradicts", standing.contradicts}};
 }
 
@@ -93,23 +89,23 @@ std::string outcome_line_text(const Recomputed& recomputed, double seconds,
   }
   const Json json = {{"run", printable_path(run.name)},
                      {"layout", layout_row(run.layout).name},
-                     {"aggregate", text_or_null(run.aggregate.display)},
-                     {"telemetry", text_or_null(recomputed.telemetry)},
-                     {"benchmark", text_or_null(recomputed.benchmark)},
+                     {"aggregate", path_or_null(run.aggregate.display)},
+                     {"telemetry", path_or_null(recomputed.telemetry)},
+                     {"benchmark", path_or_null(recomputed.benchmark)},
                      {"outcome", outcome_name(recomputed.outcome)},
                      {"reasons", recomputed.reasons.codes()},
                      {"metrics", std::move(metrics)},
-                     {"timezone", text_or_null(recomputed.timezone)},
+                     {"timezone", path_or_null(recomputed.timezone)},
                      {"seconds", seconds},
-                     {"details", text_or_null(details_of(recomputed))},
+                     {"details", path_or_null(details_of(recomputed))},
                      {"zone", zone_json(recomputed)}};
-  std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace);
+  std::string text = line_text(json);
   if (recomputed.is_written() && (!recomputed.before.empty() || recomputed.had_record)) {
     const JsonEdit before{"before", before_text(recomputed)};
     text = patch_json(text, {&before, 1});
   }
   if (!record_hash.empty()) {
-    const JsonEdit record{"record_xxh3_128", Json(record_hash).dump()};
+    const JsonEdit record{"record_xxh3_128", line_text(record_hash)};
     text = patch_json(text, {&record, 1});
   }
   return text + "\n";

@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "base/files/hash.h"
 #include "base/interruption.h"
+#include "base/report/json_parts.h"
 #include "store/artifact_names.h"
 
 namespace aggregate_power {
@@ -25,8 +25,6 @@ void add_name(std::map<std::string, ZoneVote>& first, const std::string& name,
   first.emplace(name, vote);
   if (first.size() > kMostNames) first.erase(std::prev(first.end()));
 }
-
-using Json = nlohmann::ordered_json;
 
 // Names may contain any bytes; JSON strings may not.
 Json bytes(const std::string& text) { return Json::binary({text.begin(), text.end()}); }

@@ -3,7 +3,7 @@
 
 * prometheus: promtool's lint and the parser of Debian's python3-prometheus-client;
 * openmetrics: that client's strict parser; blocks that promtool makes of it, and their samples;
-* otlp-json, csv, jsonl: their specifications, read by Python; zeus: our own reader;
+* csv, jsonl: their specifications, read by Python;
 * parquet: DuckDB, if its npm package can be installed.
 
 Runs are aggregates and records written here by hand, with numbers that are added in the head: two
@@ -235,7 +235,7 @@ def test_openmetrics_loads_into_prometheus(folder):
 
 def test_timestamps_are_for_openmetrics(folder):
     put_run(folder)
-    for form in ("prometheus", "csv", "zeus", "jsonl", "otlp-json"):
+    for form in ("prometheus", "csv", "jsonl"):
         assert "needs --format openmetrics" in program(folder, "export", ".", "--format", form, "--timestamps",
                                                        status=2).stderr
     families = list(parse_openmetrics(export(folder, ".", "--format", "openmetrics")))
@@ -248,33 +248,6 @@ def test_the_examples_of_the_page_are_good_configurations(folder):
     for i, block in enumerate(blocks):
         (folder / f"{i}.yml").write_text(block)
         promtool(folder, "check", "config", f"{i}.yml")
-
-
-# ---- OpenTelemetry
-
-
-def test_otlp_json_is_as_protobuf_writes_it(folder):
-    put_run(folder)
-    put_invalid(folder)
-    content = json.loads(export(folder, ".", "--format", "otlp-json"))
-    same(["resourceMetrics"], list(content))
-    (resource,) = content["resourceMetrics"]
-    same({"attributes": [{"key": "service.name", "value": {"stringValue": "aggregate-power"}}]}, resource["resource"])
-    (scope,) = resource["scopeMetrics"]
-    same("aggregate-power", scope["scope"]["name"])
-    metrics = {metric["name"]: metric for metric in scope["metrics"]}
-    energy = metrics["aggregate_power.energy"]
-    same(["name", "description", "unit", "gauge"], list(energy))
-    same("J", energy["unit"])
-    (point,) = energy["gauge"]["dataPoints"]
-    same(["1788000000250000000", "1788000010250000000", 10000.0],
-         [point["startTimeUnixNano"], point["timeUnixNano"], point["asDouble"]])
-    attributes = {attribute["key"]: attribute["value"]["stringValue"] for attribute in point["attributes"]}
-    same(["llama", "h100", "measured"], [attributes[key] for key in ("run", "hw", "basis")])
-    # 64-bit integers are strings in JSON.
-    same("8000", metrics["aggregate_power.output_tokens"]["gauge"]["dataPoints"][0]["asInt"])
-    same(["0", "1"], sorted(point["asInt"] for point in metrics["aggregate_power.run_valid"]["gauge"]["dataPoints"]))
-    same({"", "J", "W", "s"}, {metric["unit"] for metric in metrics.values()})
 
 
 # ---- Rows
@@ -324,34 +297,6 @@ def test_jsonl_says_which_numbers_are_measured(folder):
          [bad[key] for key in ("measured", "boundaries", "limit", "reasons")])
     same([windows["windows"][0]["energy_j"], "window"], [first_window["measured"]["total_gpu_energy_j"],
                                                          first_window["kind"]])
-
-
-def test_zeus_logs_are_read_back(folder):
-    write_windows(folder)
-    results = folder / "results"
-    theirs = program(results, "windows", "--telemetry", "gpu_metrics.csv", "--windows", "windows.txt", "--format",
-                     "zeus").stdout
-    same(theirs, export(folder, "w.json", "--format", "zeus"))
-    put_run(folder / "runs", "one", its_record=record(start=1788852030.0))
-    put_run(folder / "runs", "four", its_record=record(start=1788852032.0, energies=(1.0, 2.0, 3.0, 4.5)))
-    put_invalid(folder / "runs")
-    done = program(folder, "export", "runs", "--format", "zeus")
-    assert "1 of 3 left out" in done.stderr, done.stderr
-    (results / "log.csv").write_text(done.stdout)
-    same("start_time,window_name,elapsed_time,gpu0_energy,gpu1_energy,gpu2_energy,gpu3_energy\n"
-         "1788852032.0,four,10.0,1.0,2.0,3.0,4.5\n1788852030.0,one,10.0,4000.0,6000.0,,\n", done.stdout)
-    read = program(results, "windows", "--telemetry", "gpu_metrics.csv", "--windows", "log.csv", "--format", "csv").stdout
-    rows = {(row["name"], row["gpu"]): row["logged_energy_j"] for row in csv.DictReader(io.StringIO(read))}
-    same({("four", "0"): "1.0", ("four", "1"): "2.0", ("one", "0"): "4000.0", ("one", "1"): "6000.0"}, rows)
-
-
-def test_zeus_refuses_columns_that_would_lie(folder):
-    for name, gpus in (("a", ["GPU-1", "GPU-2"]), ("b", ["GPU-1", "GPU-3"])):
-        put_run(folder, name, its_record=record(per_gpu_energy_j=dict.fromkeys(gpus, 5000.0), observed_gpu_ids=gpus))
-    error = program(folder, "export", ".", "--format", "zeus", status=2).stderr
-    assert "export them one by one" in error, error
-    head = export(folder, "agg_a.json", "--format", "zeus").splitlines()[0]
-    same("start_time,window_name,elapsed_time,gpu0_energy,gpu1_energy", head)
 
 
 def test_duckdb_makes_parquet(folder):
@@ -530,6 +475,13 @@ def test_aipowermeter_s_gauges_keep_their_names(folder):
 # ---- Files
 
 
+def test_a_format_that_is_not_written_names_those_that_are(folder):
+    put_run(folder)
+    for form in ("otlp-json", "zeus", "parquet"):
+        error = program(folder, "export", ".", "--format", form, status=2).stderr
+        assert "expected prometheus, openmetrics, jsonl or csv" in error and f"got '{form}'" in error, error
+
+
 def test_out_is_written_in_one_step(folder):
     put_run(folder / "runs")
     out = folder / "textfile" / "power.prom"
@@ -547,7 +499,7 @@ def test_no_input_is_overwritten(folder):
     (folder / "gpu_metrics.csv").write_text("timestamp, power.draw [W]\n")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     for out in ("agg_llama.json", "power_validation_llama.json", "gpu_metrics.csv"):
-        for form in ("prometheus", "jsonl", "csv", "zeus"):
+        for form in ("prometheus", "jsonl", "csv"):
             error = program(folder, "export", ".", "--format", form, "--out", out, status=2).stderr
             assert f"--out: {out} is in a folder of runs" in error, error
     assert "is read by this export" in program(folder, "export", "agg_llama.json", "--format", "csv", "--out",
@@ -571,7 +523,7 @@ def test_nothing_found_writes_nothing(folder):
 def test_the_same_inputs_give_the_same_bytes(folder):
     for i in range(20):
         put_run(folder / str(i))
-    for form in ("prometheus", "openmetrics", "otlp-json", "jsonl", "csv", "zeus"):
+    for form in ("prometheus", "openmetrics", "jsonl", "csv"):
         same(export(folder, ".", "--format", form), export(folder, ".", "--format", form))
 
 

@@ -370,7 +370,6 @@ ROWS = [
     ("runs: report", of_store("report", "store", "--out", "page.html"), 500, True),
     ("runs: export to CSV", of_store("export", "store", "--format", "csv"), 500, True),
     ("runs: export to Prometheus", of_store("export", "store", "--format", "prometheus"), 500, True),
-    ("runs: export to OTLP", of_store("export", "store", "--format", "otlp-json"), 500, True),
     ("runs: compare", of_store("compare", "store"), 500, True),
     ("configurations: compare", of_store("compare", "store", configurations=0), 400, True),
     ("configurations: report", of_store("report", "store", "--out", "page.html", configurations=0), 400, True),

@@ -303,7 +303,7 @@ def store(root):
                       ["compare", "store"], ["compare", "store", "--json"],
                       ["recommend", "store"], ["recommend", "store", "--json"],
                       *(["export", "store", "--format", form] for form in
-                        ("prometheus", "openmetrics", "otlp-json", "jsonl", "csv", "zeus")),
+                        ("prometheus", "openmetrics", "jsonl", "csv")),
                       ["report", "store", "--out", "page.html"],
                       ["retract", "store", "--where", "collector=amd-smi"]):
             yield from split_files(*folder.output(words, " ".join(word for word in words if word not in common)))

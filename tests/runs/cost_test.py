@@ -647,13 +647,6 @@ def test_export_has_costs_in_each_format(folder):
                  f'aggregate_power_cost{{{labels},currency="EUR"}} 0.25',
                  f'aggregate_power_cost_per_million_output_tokens{{{labels},currency="EUR"}} 0.25']:
         assert line in lines, folder.out
-    folder.call(*words, "--format", "otlp-json")
-    metrics = {one["name"]: one for one in
-               json.loads(folder.out)["resourceMetrics"][0]["scopeMetrics"][0]["metrics"]}
-    same(["g", 501], [metrics["aggregate_power.carbon"]["unit"],
-                      metrics["aggregate_power.carbon"]["gauge"]["dataPoints"][0]["asDouble"]])
-    folder.call("export", name, "--price", 1, "--format", "zeus", status=2)
-    assert "--format zeus has no form for them" in folder.err, folder.err
 
 
 def test_export_of_runs_outside_of_the_hours(folder):

@@ -1,4 +1,4 @@
-#include "results/json_parts.h"
+#include "base/report/json_parts.h"
 
 #include <utility>
 

@@ -1,9 +1,10 @@
-// JSON values that the audit record is built from.
+// JSON values that reports and the audit record are built from, and their one writer.
 #pragma once
 
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -13,10 +14,16 @@ namespace aggregate_power {
 
 using Json = nlohmann::ordered_json;
 
-// In lines, as Python's json.dumps(indent=2) writes it; bytes that are not UTF-8 become U+FFFD.
-inline std::string indented_text(const Json& json) {
-  return json.dump(2, ' ', true, Json::error_handler_t::replace);
-}
+// Whether characters that are not ASCII are escaped or written as they are.
+enum class JsonCharacters { ascii, utf8 };
+
+// In lines, as Python's json.dumps(indent=2) writes it, without a line break at the end; bytes that
+// are not UTF-8 become U+FFFD.
+std::string indented_text(const Json& json, JsonCharacters characters = JsonCharacters::ascii);
+// The same with a line break at the end: what a command prints.
+std::string indented_lines(const Json& json, JsonCharacters characters = JsonCharacters::ascii);
+// In one line without blanks, without a line break at the end.
+std::string line_text(const Json& json, JsonCharacters characters = JsonCharacters::ascii);
 
 template <typename T>
 Json or_null(const std::optional<T>& value) {
