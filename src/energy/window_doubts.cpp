@@ -46,20 +46,20 @@ std::string outside_text(const LoadElsewhere& load, Window window, const ClockRe
       where, load.offset_s / 900, clock_option(clock, std::round(load.offset_s / 900) * 900));
 }
 
-std::string overlap_text(const LoadElsewhere& load, const ClockRemedy& clock) {
+std::string overlap_text(const LoadElsewhere& load, bool is_certain, const ClockRemedy& clock) {
   return fmt::format(
       "power rises and falls {} than the window begins and ends: a clock {} wrong; {} moves the recording",
-      later_or_earlier(load.offset_s), load.is_certain() ? "is" : "may be",
+      later_or_earlier(load.offset_s), is_certain ? "is" : "may be",
       clock_option(clock, load.offset_s));
 }
 
-std::string cut_text(const LoadElsewhere& load, const ClockRemedy& clock) {
+std::string cut_text(const LoadElsewhere& load, bool is_certain, const ClockRemedy& clock) {
   const std::string_view what =
       load.offset_s > 0 ? "power is idle at the window's start, and the load goes on after its end"
                         : "the load began before the window, and power is idle at the window's end";
   return fmt::format("{}: it fits {}{}: a clock {} wrong; {} moves the recording", what,
                      later_or_earlier(load.offset_s), others_text(load),
-                     load.is_certain() ? "is" : "may be", clock_option(clock, load.offset_s));
+                     is_certain ? "is" : "may be", clock_option(clock, load.offset_s));
 }
 
 std::string alike_text(const LoadElsewhere& load, const ClockRemedy& clock) {
@@ -75,7 +75,7 @@ std::string idle_text(const LoadElsewhere& load) {
       load.window_w, load.load_w);
 }
 
-void add_doubt(const LoadElsewhere& load, Window window, const ClockRemedy& clock,
+void add_doubt(const LoadElsewhere& load, bool is_certain, Window window, const ClockRemedy& clock,
                Reasons& reasons) {
   using Kind = LoadElsewhere::Kind;
   switch (load.kind) {
@@ -85,10 +85,10 @@ void add_doubt(const LoadElsewhere& load, Window window, const ClockRemedy& cloc
       return reasons.add(Reason::load_outside_window, idle_text(load));
     case Kind::overlaps:
     case Kind::nearby:
-      return reasons.add(Reason::clock_offset_suspected, overlap_text(load, clock));
+      return reasons.add(Reason::clock_offset_suspected, overlap_text(load, is_certain, clock));
     case Kind::cut:
     case Kind::cut_a_little:
-      return reasons.add(Reason::clock_offset_suspected, cut_text(load, clock));
+      return reasons.add(Reason::clock_offset_suspected, cut_text(load, is_certain, clock));
     case Kind::alike:
       return reasons.add(Reason::clock_offset_suspected, alike_text(load, clock));
   }
@@ -158,23 +158,25 @@ std::string clock_option(const ClockRemedy& clock, double ahead_s) {
 }
 
 WindowDoubts window_doubts(std::span<const std::span<const Sample>> gpus, Window window,
-                           const ClockRemedy& clock) {
+                           const ClockRemedy& clock, double may_be_off_s) {
   WindowDoubts doubts;
   if (const auto averaged = averaged_gpus(gpus, window)) {
     (averaged->is_certain() ? doubts.certain : doubts.possible)
         .add(Reason::readings_repeat, averaged_text(*averaged));
   } else if (const auto load = load_elsewhere(gpus, window)) {
-    add_doubt(*load, window, clock, load->is_certain() ? doubts.certain : doubts.possible);
+    const bool is_certain = load->is_certain() && std::abs(load->offset_s) > may_be_off_s;
+    add_doubt(*load, is_certain, window, clock, is_certain ? doubts.certain : doubts.possible);
   }
   return doubts;
 }
 
-WindowDoubts window_doubts(const Samples& samples, Window window, const ClockRemedy& clock) {
+WindowDoubts window_doubts(const Samples& samples, Window window, const ClockRemedy& clock,
+                           double may_be_off_s) {
   std::vector<std::span<const Sample>> gpus;
   for (const std::vector<Sample>& device : samples.devices()) {
     if (!device.empty()) gpus.emplace_back(device);
   }
-  return window_doubts(gpus, window, clock);
+  return window_doubts(gpus, window, clock, may_be_off_s);
 }
 
 }  // namespace aggregate_power::energy

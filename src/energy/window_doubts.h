@@ -23,10 +23,12 @@ struct WindowDoubts {
   Reasons certain;   // that refuse the run
   Reasons possible;  // that warn
 };
-// Of GPUs, each with its samples in time order.
+// Of GPUs, each with its samples in time order. A window that was placed by the power may be off,
+// and a load that is nearer than that only warns.
 WindowDoubts window_doubts(std::span<const std::span<const Sample>> gpus, Window window,
-                           const ClockRemedy& clock);
+                           const ClockRemedy& clock, double may_be_off_s = 0);
 // `samples` are sorted.
-WindowDoubts window_doubts(const Samples& samples, Window window, const ClockRemedy& clock);
+WindowDoubts window_doubts(const Samples& samples, Window window, const ClockRemedy& clock,
+                           double may_be_off_s = 0);
 
 }  // namespace aggregate_power::energy

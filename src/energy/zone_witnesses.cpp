@@ -2,6 +2,7 @@
 #include "energy/zone_witnesses.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -196,7 +197,9 @@ ZoneDecision decide_zone(const ZoneFinding& finding, Window window, const OtherW
 OwnZoneVerdict judge_own_zone(const ZoneFinding& finding, std::int32_t offset_s,
                               const std::optional<double>& file_unix_s) {
   using Standing = ZoneCandidate::Standing;
+  constexpr double kAlike = 0.05;  // of a power
   const ZoneCandidate* own = nullptr;
+  std::vector<const ZoneCandidate*> fitting;
   std::vector<std::string> fits;
   std::size_t covering = 0;
   for (const ZoneCandidate& each : finding.candidates) {
@@ -204,10 +207,21 @@ OwnZoneVerdict judge_own_zone(const ZoneFinding& finding, std::int32_t offset_s,
     const bool is_own = each.covers && each.offset_s == offset_s;
     if (is_own && (own == nullptr || each.standing > own->standing)) own = &each;
     const bool fits_too = each.covers && each.standing == Standing::fits;
-    if (fits_too && each.offset_s != offset_s) fits.push_back(each.zone().name());
+    if (!fits_too || each.offset_s == offset_s) continue;
+    fitting.push_back(&each);
+    fits.push_back(each.zone().name());
   }
   if (own == nullptr) return {.is_confirmed = finding.candidates.empty()};
-  if (own->standing == Standing::fits) return {.is_confirmed = true};
+  if (own->standing == Standing::fits) {
+    const bool are_alike = std::ranges::all_of(fitting, [&](const ZoneCandidate* other) {
+      return std::abs(other->load_w - own->load_w) <= kAlike * own->load_w;
+    });
+    if (are_alike || (file_unix_s && is_written_then(*own, *file_unix_s))) return {true, {}, {}};
+    return {false, fmt::format(
+                       "nothing states the time zone; power rises and falls with the window in {}, "
+                       "the process's own zone, and with other power in {}",
+                       own->zone().name(), fmt::join(fits, " or "))};
+  }
   if (own->standing == Standing::excluded && !fits.empty()) {
     return {false,
             fmt::format("in {}, the process's own zone, the GPUs are idle at an end of the window; "

@@ -573,7 +573,8 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
       series_doubts(question_.recording, *keeper_, telemetry.devices(),
                     {window, question_.request.max_sample_gap_s, question_.request.clock_offset_s});
   energy::WindowDoubts place = energy::window_doubts(
-      samples, window, {question_.request.host, question_.request.clock_offset_s});
+      samples, window, {question_.request.host, question_.request.clock_offset_s},
+      question_.request.may_be_off_s);
   doubts.add(place.certain);
   refuse_averages(telemetry, window, question_.request.max_sample_gap_s, doubts);
   const Reasons clock = clock_doubts(question_.recording, telemetry, *keeper_, window);

@@ -203,6 +203,22 @@ TEST(OwnZone, IsConfirmedByEdges) {
   EXPECT_EQ(own_zone(finding_of({own}, true), 0, kLast - 3600 + 30), "confirmed");
 }
 
+// A load every hour: the power does not say which one is the window's.
+TEST(OwnZone, IsNotConfirmedByEdgesOfLoadsOfOtherPower) {
+  auto own = candidate(0, Standing::fits);
+  auto other = candidate(3600, Standing::fits);
+  own.load_w = 500;
+  other.load_w = 480;
+  EXPECT_EQ(own_zone(finding_of({own, other}, false), 0), "confirmed");
+  other.load_w = 300;
+  const ZoneFinding finding = finding_of({own, other}, false);
+  EXPECT_EQ(own_zone(finding, 0),
+            "nothing states the time zone; power rises and falls with the window in +00:00, the "
+            "process's own zone, and with other power in +01:00");
+  EXPECT_EQ(own_zone(finding, 0, kLast + 30), "confirmed");
+  EXPECT_EQ(own_zone(finding_of({own, candidate(3600, Standing::excluded)}, true), 0), "confirmed");
+}
+
 TEST(OwnZone, IsContradictedByEdges) {
   const ZoneFinding finding =
       finding_of({candidate(7200, Standing::fits), candidate(0, Standing::excluded)}, true);

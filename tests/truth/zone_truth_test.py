@@ -100,6 +100,16 @@ def other_process(rng, path):
     return run.measure(zone="UTC"), draw.joules(rows)
 
 
+def every_hour(rng, path):
+    """A load of other power at the same minute of other hours, and a process that may be in another zone."""
+    draw = Draw(rng)
+    hours = [hour for hour in (-2, -1, 1, 2) if rng.random() < 0.7]
+    others = [(draw.start + 3600 * hour, draw.duration, rng.choice([300, 450, 700])) for hour in hours]
+    rows = draw.rows(10000, 10000, others)
+    run = z.Run(path, z.as_csv(rows, "UTC"), z.exact(draw.start, draw.duration))
+    return run.measure(zone=rng.choice(["UTC", "Etc/GMT-1", "Etc/GMT+1", "Etc/GMT-2"])), draw.joules(rows)
+
+
 def evidence(rng, path):
     draw = Draw(rng)
     rows = draw.rows(400, 400)
@@ -191,6 +201,7 @@ CLASSES = [
     ("result of a container", container, False),
     ("result of a container, epochs", container_beside_epochs, False),
     ("process's own zone is wrong", other_process, False),
+    ("process's own zone, load every hour", every_hour, False),
     ("clock set back", set_back, False),
     ("two recorders in two zones", two_recorders, False),
     ("sorted by what it shows", sorted_by_what_it_shows, False),
