@@ -15,7 +15,6 @@
 namespace aggregate_power::energy {
 namespace {
 
-constexpr std::size_t kFewestOfCourse = 20;
 constexpr double kFarApart = 0.03;       // of an interval
 constexpr double kLeastStepShare = 0.3;  // of the highest reading
 constexpr double kSteep = 0.1;           // of the range, from reading to reading, is an edge
@@ -142,6 +141,11 @@ std::optional<Course> one_course(const DeviceSeries& first, const DeviceSeries& 
   return may_be_one ? std::optional(course) : std::nullopt;
 }
 
+bool is_worth_comparing(std::string_view a, std::string_view b, std::size_t pairs) {
+  constexpr std::size_t kMostPairs = 1 << 16;
+  return pairs <= kMostPairs || have_one_number(a, b);
+}
+
 void OneCourse::add(const Course& course, const DeviceSeries& a, const DeviceSeries& b,
                     std::size_t others) {
   ++matched_;
@@ -152,11 +156,11 @@ void OneCourse::add(const Course& course, const DeviceSeries& a, const DeviceSer
 
 Sameness OneCourse::sameness(std::size_t expected) const {
   constexpr double kUnlikely = 0.03;
-  constexpr double kLessLikely = 0.1;
+  constexpr double kLessLikely = 0.15;
   if (matched_ == 0 || 2 * matched_ < expected || chance_ > kLessLikely) return Sameness::none;
-  const bool are_all = matched_ >= expected && chance_ <= kUnlikely;
+  const bool are_all = matched_ >= expected;
   if (!are_in_step_) return are_all ? Sameness::possible : Sameness::none;
-  return are_all ? Sameness::certain : Sameness::possible;
+  return are_all && chance_ <= kUnlikely ? Sameness::certain : Sameness::possible;
 }
 
 }  // namespace aggregate_power::energy

@@ -4,11 +4,14 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "aggregate_power/sample.h"
 #include "energy/series_check.h"
 
 namespace aggregate_power::energy {
+
+inline constexpr std::size_t kFewestOfCourse = 20;  // readings
 
 // Devices whose readings, at least 20 each, agree within what interpolation between them allows: at
 // high and at low power they are equal on the mean.
@@ -19,6 +22,10 @@ struct Course {
 // Nullopt: they do not agree, have another number in their names and are not in step, or are read
 // at the same moments: then equal readings are equal.
 std::optional<Course> one_course(const DeviceSeries& a, const DeviceSeries& b);
+
+// Whether to compare two devices: of more than 65,536 pairs, only those with one number in their
+// names.
+bool is_worth_comparing(std::string_view a, std::string_view b, std::size_t pairs);
 
 // What pairs with one course say together.
 class OneCourse {

@@ -325,6 +325,8 @@ std::string one_course_text(std::span<const DeviceSeries> devices, Sameness want
   energy::OneCourse course;
   const SensorGroups groups =
       one_sensor_groups(devices, [&](const DeviceSeries& a, const DeviceSeries& b) {
+        const std::size_t pairs = devices.size() * devices.size() / 2;
+        if (!energy::is_worth_comparing(a.device, b.device, pairs)) return false;
         const auto found = energy::one_course(a, b);
         if (found) course.add(*found, a, b, devices.size() - 1);
         return found.has_value();

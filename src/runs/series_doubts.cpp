@@ -97,7 +97,10 @@ SharedCourses shared_courses(std::span<const KeptSeries> before, std::span<const
   SharedCourses shared;
   energy::OneCourse course;
   for (const KeptSeries& own : more) {
+    if (own.samples.size() < energy::kFewestOfCourse) continue;
     for (const KeptSeries& other : before) {
+      const std::size_t pairs = before.size() * more.size();
+      if (!energy::is_worth_comparing(other.device, own.device, pairs)) continue;
       const DeviceSeries a{other.device, other.samples};
       const DeviceSeries b{own.device, own.samples};
       const auto found = energy::one_course(a, b);

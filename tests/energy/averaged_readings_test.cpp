@@ -85,8 +85,8 @@ TEST(AveragedEdges, FindsASlowSensor) {
 }
 
 TEST(AveragedEdges, WarnsWhereLittleIsMissing) {
-  // 400 W for 2 s of 500 W for 60 s.
-  const WindowDoubts doubts = doubts_of(averaged(4, 0.5));
+  // 400 W for 1.5 s of 500 W for 60 s: 2 %.
+  const WindowDoubts doubts = doubts_of(averaged(3, 0.5));
   EXPECT_TRUE(doubts.certain.empty());
   EXPECT_TRUE(doubts.possible.contains(Reason::readings_repeat));
 }
