@@ -36,14 +36,14 @@ void warn_of_lost_times(const std::vector<GaugeFamily>& families,
       known.size(), known.size() == 1 ? "has" : "have", known.size() == 1 ? "was" : "were", first));
 }
 
-ExportText gauges_text(const ExportRequest& request, const std::vector<GaugeFamily>& families,
+ExportText gauges_text(const ExportRequest& request, std::vector<GaugeFamily> families,
                        ExportText written) {
   if (request.has_timestamps) warn_of_lost_times(families, written.warnings);
   PrometheusForm form;
   form.prefix = request.has_aipowermeter_names ? "" : "aggregate_power_";
   form.is_openmetrics = request.format == ExportFormat::openmetrics;
   form.has_timestamps = request.has_timestamps;
-  written.text = prometheus_text(families, form);
+  written.text = prometheus_text(std::move(families), form);
   return written;
 }
 
@@ -77,7 +77,7 @@ ExportText export_text(const ExportRequest& request) {
       written.text = rows_jsonl(exported);
       return written;
     default:
-      return gauges_text(request, gauge_families(exported), std::move(written));
+      return gauges_text(request, gauge_families(std::move(exported)), std::move(written));
   }
 }
 

@@ -338,10 +338,11 @@ std::string prometheus_name(std::string_view name, GaugeUnit unit) {
   return fmt::format("{}{}", name, kSuffixes[static_cast<std::size_t>(unit)]);
 }
 
-std::vector<GaugeFamily> gauge_families(const Exported& exported) {
+std::vector<GaugeFamily> gauge_families(Exported exported) {
   FamilyTable table;
-  for (const ExportedRun& run : exported.runs) {
+  for (ExportedRun& run : exported.runs) {
     RunGauges(table, run, exported.rates).add_all();
+    run = {};
   }
   for (const ExportedWindows& file : exported.windows) {
     if (file.windows.size() > kMostWindowSeries) {

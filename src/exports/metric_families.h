@@ -52,8 +52,9 @@ struct GaugeFamily {
 // Windows in one file are at most this many: each would be a series that is kept for ever.
 inline constexpr std::size_t kMostWindowSeries = 10000;
 
-// Families without samples are left out. Throws Error for more windows.
-std::vector<GaugeFamily> gauge_families(const Exported& exported);
+// Families without samples are left out. Each run is freed once its samples are there. Throws Error
+// for more windows.
+std::vector<GaugeFamily> gauge_families(Exported exported);
 
 // What the labels of a run's samples begin with: run, and its configuration.
 std::shared_ptr<const std::vector<GaugeLabel>> run_labels(const ExportedRun& run);

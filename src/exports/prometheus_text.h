@@ -17,6 +17,6 @@ struct PrometheusForm {
 
 // The text for a scrape, or for node_exporter's textfile folder. Samples of one series are
 // together, in the order of their times.
-std::string prometheus_text(const std::vector<GaugeFamily>& families, const PrometheusForm& form);
+std::string prometheus_text(std::vector<GaugeFamily> families, const PrometheusForm& form);
 
 }  // namespace aggregate_power

@@ -435,7 +435,7 @@ class Telemetry:
         columns = self.columns
         if len(row) != columns.size or columns.place[columns.power] != columns.size - 1:
             return False
-        forms = [re.fullmatch(r"[+-]?\d*\.?(\d*)\s*(\w*)", columns.cell(one, columns.power)) for one in [row, *others]]
+        forms = [re.fullmatch(r"\d*\.?(\d*)\s*(\w*)", columns.cell(one, columns.power)) for one in [row, *others]]
         if None in forms or len(forms) < 2:
             return False
         (places, unit), *rest = [(len(form[1]), form[2]) for form in forms]

@@ -15,6 +15,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -250,6 +251,52 @@ def witness(folder, n):
             "--expected-num-gpus", "2", "--witness", "node.csv", "--timezone", "UTC", "--dry-run"]
 
 
+def of_recording(*words):
+    def make(folder, n):
+        result(folder)
+        recording(folder, n)
+        return list(words)
+    return make
+
+
+def nodes(folder, n):
+    result(folder)
+    (folder / "agg.json").write_text("{}")
+    for i in range(n):
+        host = folder / "nodes" / f"h{i}"
+        host.mkdir(parents=True)
+        recording(host, gpus=1)
+    return ["multinode", "--nodes", "nodes", "--role", "agg=" + ",".join(f"h{i}" for i in range(n)), "--bench-result", "run.json",
+            "--agg-result", "agg.json", "--timezone", "UTC", "--dry-run"]
+
+
+def package_nodes(folder, n):
+    words = ["synthesize", "--package", "v2", "--nodes", str(n), "--gpus", str(4 * n), "--phase", "5:100", "--phase", "10:300",
+             "--phase", "5:100", "--out", "logs", "--bench-out", "logs/run.json", "--agg-out", "agg_run.json"]
+    run(folder, words)
+    return ["multinode", "--power-dir", "logs/power", "--logs-root", "logs", "--aggregate-gpus", str(4 * n), "--bench-result",
+            "logs/run.json", "--agg-result", "agg_run.json", "--dry-run", "--expected-producer-sha",
+            (folder / "logs" / "power" / "power-producer-sha.txt").read_text().strip()]
+
+
+def agentic_requests(folder, n):
+    profile = folder / "results" / "aiperf_artifacts"
+    profile.mkdir(parents=True)
+    recording(folder / "results")
+    (folder / "results" / "agentic_power_timezone_offset.txt").write_text("+0000")
+    (folder / "agg.json").write_text('{"tp": 2}')
+    (profile / "profile_export_aiperf.json").write_text(json.dumps({
+        "start_time": "2026-04-25T12:00:02", "end_time": "2026-04-25T12:00:12", "was_cancelled": False}))
+    write(profile, "profile_export.jsonl", [json.dumps({
+        "metadata": {"benchmark_phase": "profiling", "x_request_id": f"r{i}"},
+        "metrics": {"input_sequence_length": {"value": 10}, "output_sequence_length": {"value": 20}}}) + "\n" for i in range(n)])
+    return ["agentic", "--result-dir", "results", "--agg-result", "agg.json", "--timezone", "UTC", "--dry-run"]
+
+
+def synthetic(folder, n):
+    return ["synthesize", "--phase", f"{n}:300", "--noise", "5", "--out", "-"]
+
+
 # ---- Stores
 
 def store(folder, n, configurations=1, tail=""):
@@ -384,7 +431,25 @@ ROWS = [
     ("GPUs in a record", record_with("observed_gpu_ids", lambda n: [f"g{i}" for i in range(n)]), 5000, True),
     ("bytes of a source in a record", record_with("telemetry_source", lambda n: "../" * (n // 3)), 20000, True),
     ("members of an archive", archive, 4000, True),
+    ("rows: doctor", of_recording("doctor", "gpu_metrics.csv"), 20000, True),
+    ("rows: plot", of_recording("plot", "run.json", "gpu_metrics.csv", "--out", "p.svg"), 20000, True),
+    ("hosts: multinode", nodes, 100, True),
+    ("nodes of a package: multinode", package_nodes, 25, True),
+    ("requests: agentic", agentic_requests, 10000, False),
+    ("samples: synthesize", synthetic, 10000, False),
 ]
+HAVE_NO_INPUT = {"explain", "help"}
+
+
+def commands_without_a_row():
+    done = subprocess.run([PROGRAM, "--generate-bash-completion"], capture_output=True, text=True, check=True)
+    commands = set(re.findall(r"(?m)^    ([a-z]+):\*\) options", done.stdout)) - HAVE_NO_INPUT
+    for _, make, _, _ in ROWS:
+        with tempfile.TemporaryDirectory() as path:
+            made = make(pathlib.Path(path), 1)
+        command = (made[0] if isinstance(made, tuple) else made)[0]
+        commands.discard("patch" if command.startswith("--") else command)
+    return sorted(commands)
 
 
 def measured(make, n):
@@ -432,6 +497,9 @@ def main():
     is_table = "--table" in words
     names = [word for word in words if word != "--table"]
     passed = failed = 0
+    if not names:
+        failed = len(commands_without_a_row())
+        print("".join(f"FAILED {command} has no row\n" for command in commands_without_a_row()), end="")
     for number, (thing, make, n, may_keep) in enumerate(ROWS):
         if names and not any(name in thing for name in names):
             continue
