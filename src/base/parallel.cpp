@@ -11,8 +11,6 @@
 #include <thread>
 #include <vector>
 
-#include "base/reused_thread.h"
-
 namespace aggregate_power {
 
 unsigned usable_processors() {
@@ -40,7 +38,7 @@ void in_parallel(std::size_t count, std::size_t most_threads,
   {
     const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
     const std::size_t threads = std::min({count, most_threads, processors});
-    std::vector<ReusedThread> others;
+    std::vector<std::jthread> others;
     try {
       while (others.size() + 1 < threads) others.emplace_back(take_turns);
     } catch (const std::system_error&) {

@@ -261,7 +261,7 @@ void CsvTelemetry::read_head(const ColumnNames& wanted, const GpuSelection& gpus
   dropped_nuls_ = static_cast<std::uint64_t>(
       std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin.end), '\0'));
   text.erase(0, begin.end);
-  csv_ = std::make_unique<CsvReader>(*source_, text);
+  ahead_ = std::move(text);
 }
 
 // Puts the counter in the place of the power. In a long table it is in other rows.
@@ -385,43 +385,79 @@ void CsvTelemetry::fail_at_other_header() const {
       row));
 }
 
+// Reads the rows of any blocks. It numbers the devices itself.
+class CsvTelemetry::RowWorker : public BlockWorker {
+ public:
+  RowWorker(CsvTelemetry& whole, const RowSelection& selection, const TakeStates& take)
+      : whole_(whole),
+        selection_(selection),
+        take_(take),
+        reader_(whole.columns(), whole.zone_, selection.header_cells, whole.rows_.gpus()) {
+    reader_.use_names(whole.names_of(selection));
+  }
+
+  void read(BlockSource& blocks) override {
+    constexpr std::size_t kMostRows = 4096;  // that are given out at once
+    csv_.emplace(blocks, "");
+    csv_->select(selection_.columns, reader_.named_cells());
+    while (reader_.counts().other_header_row == 0) {
+      const std::span<const CsvRow> rows = csv_->next_batch();
+      if (rows.empty()) return;
+      reader_.read(rows, selection_.states, found_);
+      if (found_.count + kMaxBatchRows > kMostRows && blocks.wait_for_turn()) give();
+    }
+  }
+
+  void give() override {
+    const std::unique_ptr<RowReadings, void (*)(RowReadings*)> given(
+        &found_, [](RowReadings* readings) { readings->clear(); });
+    const std::vector<std::string>& names = reader_.devices().names();
+    while (numbers_.size() < names.size()) {
+      numbers_.push_back(whole_.rows_.devices().find(names[numbers_.size()]));
+      has_others_ = has_others_ || numbers_.back() + 1 != numbers_.size();
+    }
+    for (Reading& reading : std::span(found_.readings).first(has_others_ ? found_.count : 0)) {
+      if (reading.device < numbers_.size()) reading.device = numbers_[reading.device];
+    }
+    whole_.rows_.counts().add(std::exchange(reader_.counts(), {}));
+    whole_.dropped_nuls_ += csv_->dropped_nuls() - dropped_nuls_;
+    dropped_nuls_ = csv_->dropped_nuls();
+    if (found_.count > 0) whole_.give(found_, take_);
+    whole_.fail_at_other_header();
+  }
+
+ private:
+  CsvTelemetry& whole_;
+  const RowSelection& selection_;
+  const TakeStates& take_;
+  RowReader reader_;
+  std::optional<CsvReader> csv_;
+  RowReadings found_;
+  std::vector<std::uint32_t> numbers_;  // of the worker's devices in the whole file
+  bool has_others_ = false;             // some have other numbers there
+  std::uint64_t dropped_nuls_ = 0;      // as far as they were added
+};
+
 void CsvTelemetry::read_rows(const RowSelection& selection, const TakeStates& take) {
-  rows_.use_names(names_of(selection));
   if (!columns().device) rows_.devices().add_only_device(only_device_);
-  if (uses_threads_ && gains_by_threads() && read_on_threads(selection, take)) return;
-  csv_->select(selection.columns, rows_.named_cells());
-  RowReadings found;
-  while (true) {
-    const std::span<const CsvRow> rows = csv_->next_batch();
-    if (rows.empty()) return;
-    found.clear();
-    rows_.read(rows, selection.states, found);
-    give(found, take);
-    fail_at_other_header();
+  std::vector<std::unique_ptr<BlockWorker>> workers;
+  while (workers.size() < useful_workers()) {
+    workers.push_back(std::make_unique<RowWorker>(*this, selection, take));
   }
+  // As long as there was no quote, a line break certainly ends a row.
+  const CutOff end_of_rows = [](std::string_view bytes) {
+    return bytes.find('"') == bytes.npos ? bytes.rfind('\n') + 1 : 0;
+  };
+  parallel_read({{}, ahead_, *source_, end_of_rows}, workers_.block_bytes, workers);
 }
 
-// Threads cannot read a file in which the metric that is the power is not known yet. Rows that are
-// long take most of their time in the system's read(), which threads do not speed up.
-bool CsvTelemetry::gains_by_threads() const {
-  constexpr std::ptrdiff_t kLongRowBytes = 256;
-  const std::string_view begin = csv_->ahead();
-  const auto size = static_cast<std::ptrdiff_t>(begin.size());
+// One where the rows must tell which metric is the power. Long rows take most of their time in the
+// system's read(), which several do not speed up.
+std::size_t CsvTelemetry::useful_workers() const {
+  constexpr std::size_t kLongRowBytes = 256;
+  const auto rows = static_cast<std::size_t>(std::ranges::count(ahead_, '\n'));
   const bool knows_power = !columns().metric_name || !columns().metric.empty();
-  return knows_power && size < kLongRowBytes * std::count(begin.begin(), begin.end(), '\n');
-}
-
-// Returns false if no thread could be started: nothing was read.
-bool CsvTelemetry::read_on_threads(const RowSelection& selection, const TakeStates& take) {
-  RowThreads threads(*csv_, *source_, rows_, zone_, selection);
-  if (!threads.are_there()) return false;
-  while (RowPiece* const piece = threads.next(rows_.devices())) {
-    rows_.counts().add(piece->counts);
-    dropped_nuls_ += piece->dropped_nuls;
-    give(piece->found, take);
-    fail_at_other_header();
-  }
-  return true;
+  return knows_power && ahead_.size() < kLongRowBytes * rows ? workers_.count : 1;
 }
 
 namespace {
@@ -486,7 +522,7 @@ void read_csv(CsvTelemetry& csv, const Telemetry::Wants& wants, const Telemetry:
               TelemetryCounts& counts) {
   if (!csv.columns().timestamp || !csv.columns().power) return;  // no counter
   csv.use_zone(wants.zone);
-  if (wants.threads) csv.use_threads();
+  csv.use_workers(wants.workers);
   try {
     if (wants.states.any()) {
       csv.read_with_states(take, wants.states);

@@ -17,8 +17,8 @@
 #include "recorders/gpu_names.h"
 #include "recorders/gpu_selection.h"
 #include "recorders/gpu_state.h"
+#include "recorders/parallel_read.h"
 #include "recorders/row_reader.h"
-#include "recorders/row_threads.h"
 #include "recorders/schema.h"
 #include "recorders/telemetry.h"
 #include "recorders/telemetry_options.h"
@@ -53,9 +53,8 @@ class CsvTelemetry {
   const std::optional<OffsetStamp>& first_offset() const { return first_offset_; }
   // Before read(): sets another zone for stamps without an offset.
   void use_zone(const Zone& zone);
-  // Before read(): lets threads read the rows, if any can be started and that is faster. The thread
-  // that calls read() gives out the same readings, in other batches.
-  void use_threads() { uses_threads_ = true; }
+  // Before read(): as Telemetry's.
+  void use_workers(const Workers& workers) { workers_ = workers; }
   // Before read(): the name of the device in a file without a device column.
   void use_only_device(std::string name) { only_device_ = std::move(name); }
 
@@ -83,9 +82,17 @@ class CsvTelemetry {
   std::string first_misfit() const;
   // Whether rows may state their GPU's power limit.
   bool has_power_limit() const;
-  std::uint64_t dropped_nuls() const { return dropped_nuls_ + csv_->dropped_nuls(); }
+  std::uint64_t dropped_nuls() const { return dropped_nuls_; }
 
  private:
+  // The cells of a row to read.
+  struct RowSelection {
+    std::vector<std::size_t> columns;
+    std::size_t header_cells = 0;
+    const GpuStateColumns* states = nullptr;  // RowReader::read()'s
+  };
+  class RowWorker;
+
   void read_head(const ColumnNames& wanted, const GpuSelection& gpus);
   void note_format(std::string_view text, Columns& columns);
   void note_first_stamp(std::string_view text);
@@ -94,12 +101,11 @@ class CsvTelemetry {
   // Throws TelemetryError if the last row that was read is a header with other columns.
   void fail_at_other_header() const;
   void read_rows(const RowSelection& selection, const TakeStates& take);
-  bool gains_by_threads() const;
-  bool read_on_threads(const RowSelection& selection, const TakeStates& take);
+  std::size_t useful_workers() const;
   void give(RowReadings& found, const TakeStates& take);
 
   std::unique_ptr<ByteSource> source_;
-  std::unique_ptr<CsvReader> csv_;
+  std::string ahead_;  // what was read of it after the header
   Zone zone_;
   std::optional<double> first_wall_s_;
   std::optional<OffsetStamp> first_offset_;
@@ -108,12 +114,12 @@ class CsvTelemetry {
   std::vector<std::string> first_lines_;
   std::optional<CounterColumn> counter_;
   bool reads_counters_;
-  std::uint64_t dropped_nuls_ = 0;  // dropped outside csv_: up to the header's end, and by threads
+  std::uint64_t dropped_nuls_ = 0;
   RowReader rows_;
   std::string only_device_ = "0";
   GpuNames gpu_names_;                  // with Columns::key
   std::vector<std::uint32_t> numbers_;  // of the rows' devices, among these
-  bool uses_threads_ = false;
+  Workers workers_;
 };
 
 // The row in the table of recorders. Any file may be a CSV: `head` always fits a little.

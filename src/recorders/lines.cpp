@@ -21,10 +21,6 @@ constexpr std::size_t kLongestLine = 1 << 20;
 
 }  // namespace
 
-std::uint64_t line_breaks(std::span<const char> text) {
-  return static_cast<std::uint64_t>(std::ranges::count(text, '\n'));
-}
-
 void for_each_line(ByteSource& source, const TakeLine& take) {
   constexpr std::size_t kPieceBytes = 1 << 18;
   std::size_t room = kPieceBytes;

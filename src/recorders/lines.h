@@ -1,18 +1,12 @@
 // Reads text line by line.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <span>
 #include <string_view>
 
 #include "base/files/byte_source.h"
 
 namespace aggregate_power {
-
-// How many there are.
-std::uint64_t line_breaks(std::span<const char> text);
 
 // Calls `take` for each line, without its line break. A last line that no line break ends is
 // passed on with `is_whole` false. Throws TelemetryError at a line of more than 1 MiB.

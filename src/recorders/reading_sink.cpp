@@ -16,9 +16,7 @@ ReadingSink::ReadingSink(const Options& options, const Telemetry::TakeStates& ta
       names_hosts_(options.names_hosts),
       unit_(options.unit),
       take_(take),
-      counts_(counts),
-      batch_(options.batch),
-      size_(options.batch) {}
+      counts_(counts) {}
 
 bool ReadingSink::start_bad_row(std::string_view stamp) {
   ++counts_.rows;
@@ -78,13 +76,8 @@ void ReadingSink::tell_sensors(std::vector<SensorEnergy> sensors, std::vector<Se
 }
 
 void ReadingSink::finish() {
-  if (count_ > 0) take_(std::span(batch_).first(count_), {});
-  count_ = 0;
-}
-
-std::size_t ReadingSink::exchange(std::vector<Reading>& batch) {
-  std::swap(batch_, batch);
-  return std::exchange(count_, 0);
+  const std::size_t count = std::exchange(count_, 0);
+  if (count > 0) take_(std::span(batch_).first(count), {});
 }
 
 }  // namespace aggregate_power

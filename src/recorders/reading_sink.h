@@ -33,7 +33,6 @@ class ReadingSink {
     GpuSelection gpus = {};
     bool names_hosts = false;
     PowerUnit::Size unit = PowerUnit::Size::watt;  // of bare numbers
-    std::size_t batch = 1024;                      // readings that are passed on at once
   };
   ReadingSink(const Options& options, const Telemetry::TakeStates& take, TelemetryCounts& counts);
 
@@ -108,9 +107,6 @@ class ReadingSink {
   void tell_sensors(std::vector<SensorEnergy> sensors, std::vector<SensorSum> sums);
   // Passes on what is left.
   void finish();
-  // Puts `batch`, which must be as large, in the place of the readings that were not passed on yet,
-  // which it gets, and returns their number.
-  std::size_t exchange(std::vector<Reading>& batch);
 
   double unix_s() const { return unix_s_; }  // of the row
   // What the first row's stamp was.
@@ -150,9 +146,10 @@ class ReadingSink {
   [[gnu::always_inline]] void add(double unix_s, double watts, std::uint32_t device,
                                   Reading::Kind kind) {
     fill(batch_[count_], unix_s, watts, device, kind);
-    if (++count_ == size_) finish();
+    if (++count_ == kBatch) finish();
   }
 
+  static constexpr std::size_t kBatch = 4096;               // readings that are passed on at once
   static constexpr std::uint32_t kLeftOut = kNoDevice - 1;  // a device that was not selected
 
   StampParser stamps_;
@@ -166,8 +163,7 @@ class ReadingSink {
   DeviceNames devices_;
   SeriesOverlap overlap_;
   std::vector<std::uint32_t> passed_on_;  // by device: its number, or kLeftOut
-  std::vector<Reading> batch_;
-  std::size_t size_;       // of the batch
+  std::vector<Reading> batch_ = std::vector<Reading>(kBatch);
   std::size_t count_ = 0;  // of readings in it
   std::optional<Stamp> first_stamp_;
   double unix_s_ = 0;

@@ -407,15 +407,17 @@ std::optional<std::string> zone_hint(const Zone& zone, Span span, Window window)
   return zone_hint(covering_offsets(zone, span, window));
 }
 
-bool gains_by_threads(const Recording& recording) {
+Workers workers_for(const Recording& recording) {
   // Below this size, starting threads takes longer than they save.
   constexpr std::uint64_t kManyBytes = 8'000'000;
-  return recording.bytes() > kManyBytes && usable_processors() > 1;
+  constexpr unsigned kMostWorkers = 3;  // they take turns at giving out
+  if (recording.bytes() <= kManyBytes) return {};
+  return {.count = std::min(usable_processors(), kMostWorkers)};
 }
 
 void read_rows(const Recording& recording, Telemetry& telemetry, bool may_use_threads,
                GpuQuantitySet states, const std::function<void(const Batch&)>& take) {
-  if (may_use_threads && gains_by_threads(recording)) telemetry.use_threads();
+  if (may_use_threads) telemetry.use_workers(workers_for(recording));
   if (states.none()) {
     telemetry.read([&](std::span<const Reading> readings) { take(Batch{readings}); });
     return;

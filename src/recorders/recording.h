@@ -142,14 +142,14 @@ class Recording {
   Reasons faults_;
 };
 
-// Whether several threads read the recording faster than one.
-bool gains_by_threads(const Recording& recording);
+// How many workers read the recording fastest.
+Workers workers_for(const Recording& recording);
 
 // Passes all rows to `take`, in the file's order, with the states that are wanted if the recorder
 // is known. `telemetry` was opened and is not read yet; it has times and power.
 // `may_use_threads` lets several threads read a large recording if there is more than one
-// processor; `take` is called by this one, and gets the same rows. It is not meant for callers that
-// read several recordings at a time. Throws TelemetryError and what the source throws, after the
+// processor; `take` is called by one of them at a time. It is not meant for callers that read
+// several recordings at a time. Throws TelemetryError and what the source throws, after the
 // rows before the fault.
 void read_rows(const Recording& recording, Telemetry& telemetry, bool may_use_threads,
                GpuQuantitySet states, const std::function<void(const Batch&)>& take);

@@ -1,20 +1,244 @@
-// Opens a stream: its beginning first, then all of it.
+// Opens a stream: its beginning first, then all of it, by one worker or several.
 #include "recorders/stream_telemetry.h"
 
+#include <algorithm>
 #include <exception>
+#include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/text/encoding.h"
 #include "base/text/json.h"
 #include "base/text/unicode.h"
+#include "recorders/device_names.h"
 #include "recorders/foreign_format.h"
 #include "recorders/gpu_models.h"
-#include "recorders/lines.h"
+#include "recorders/gpu_names.h"
 
 namespace aggregate_power {
 namespace {
+
+// Passes bytes on and counts their lines.
+class LineCounter : public ByteSource {
+ public:
+  explicit LineCounter(ByteSource& source) : source_(source) {}
+  std::size_t read(std::span<char> into) override {
+    const std::size_t count = source_.read(into);
+    lines_ += static_cast<std::uint64_t>(std::ranges::count(into.first(count), '\n'));
+    if (count > 0) ends_in_line_ = into[count - 1] != '\n';
+    is_at_end_ = count == 0;
+    return count;
+  }
+  std::uint64_t lines() const { return lines_; }
+  // Whether everything was read and `line`, counted from 1, is the last one and has no line break.
+  bool is_cut_off(std::uint64_t line) const {
+    return is_at_end_ && ends_in_line_ && line == lines_ + 1;
+  }
+
+ private:
+  ByteSource& source_;
+  std::uint64_t lines_ = 0;
+  bool ends_in_line_ = false;
+  bool is_at_end_ = false;
+};
+
+// Throws `fault`, whose line is `lines` further down in the recording.
+[[noreturn]] void throw_as_telemetry_error(const std::exception_ptr& fault, std::uint64_t lines) {
+  try {
+    std::rethrow_exception(fault);
+  } catch (const JsonError& error) {
+    throw TelemetryError(error.moved_by(lines).what());
+  } catch (const OtherHeader& header) {
+    throw TelemetryError(
+        fmt::format("line {} is a header with other columns: split the recording before it",
+                    header.line + lines));
+  }
+}
+
+// Null: there was none, apart from a torn tail, which is counted.
+std::exception_ptr read_or_fault(LineCounter& source, const ReadInto& read, bool has_lines,
+                                 ReadingSink& sink) {
+  try {
+    read(source, sink);
+  } catch (const JsonError& error) {
+    if (!has_lines || !source.is_cut_off(error.line())) return std::current_exception();
+    sink.skip(&Skipped::torn_tail);
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
+void name_bad_row(TelemetryCounts& counts) {
+  if (counts.first_bad_row == 0) return;
+  counts.first_bad_stamp += fmt::format(" in row {}", counts.first_bad_row);
+  counts.first_bad_row = 0;
+}
+
+void note_series(const SeriesOverlap& series, TelemetryCounts& counts) {
+  counts.silent_series = series.silent();
+  counts.identity_conflicts = series.conflicts();
+  for (auto& [device, key] : series.keys()) {
+    if (device >= counts.devices.size()) continue;
+    while (counts.keys.size() <= device) {
+      counts.keys.push_back(key_of_name(counts.devices[counts.keys.size()], false));
+    }
+    counts.keys[device] = key;
+  }
+}
+
+// What is read from a recording, and where it goes.
+struct StreamWants {
+  ReadingSink::Options options;
+  const Telemetry::TakeStates& take;
+  TelemetryCounts& counts;
+  CounterStream* counters = nullptr;  // may be null
+};
+
+// Where the readings of one kind of all workers go.
+struct StreamOutput {
+  std::function<void(std::span<const Reading>)> take;
+  TelemetryCounts& counts;
+  DeviceNames devices = {};
+};
+
+// A worker's readings of one kind, which it passes on when it is its turn.
+class WorkerSink {
+ public:
+  WorkerSink(const ReadingSink::Options& options, StreamOutput& output)
+      : output_(output), sink_(options, pass_, counts_) {}
+
+  ReadingSink& sink() { return sink_; }
+  void begin(BlockSource& blocks) { blocks_ = &blocks; }
+  void give() {
+    sink_.finish();
+    add_counts();
+  }
+  void forget() {
+    sink_.finish();
+    TelemetryCounts none;
+    none.devices = std::move(counts_.devices);
+    counts_ = std::move(none);
+  }
+  // Of the worker's devices in the whole recording.
+  std::span<const std::uint32_t> numbers() const { return numbers_; }
+
+ private:
+  void add_counts() {
+    for (const std::string& name : counts_.devices) {
+      std::vector<std::string>& all = output_.counts.devices;
+      const std::uint32_t number = output_.devices.find(name);
+      if (number == all.size()) all.push_back(name);
+      has_others_ = has_others_ || number != numbers_.size();
+      numbers_.push_back(number);
+    }
+    output_.counts.add_rows(std::exchange(counts_, {}));
+  }
+
+  void pass_on(std::span<const Reading> readings) {
+    if (!blocks_->wait_for_turn()) return;  // another worker's beginning
+    add_counts();
+    if (!has_others_) return output_.take(readings);
+    renumbered_.assign(readings.begin(), readings.end());
+    for (Reading& reading : renumbered_) {
+      if (reading.device < numbers_.size()) reading.device = numbers_[reading.device];
+    }
+    output_.take(renumbered_);
+  }
+
+  StreamOutput& output_;
+  BlockSource* blocks_ = nullptr;
+  TelemetryCounts counts_;  // of rows that were not passed on yet
+  std::vector<std::uint32_t> numbers_;
+  bool has_others_ = false;  // some devices have other numbers in the whole recording
+  std::vector<Reading> renumbered_;
+  const Telemetry::TakeStates pass_ = [this](std::span<const Reading> readings, const RowStates&) {
+    pass_on(readings);
+  };
+  ReadingSink sink_;  // last, because it uses the others
+};
+
+// Reads any blocks of a recording, after its beginning.
+class StreamWorker : public BlockWorker {
+ public:
+  StreamWorker(const StreamFormat& format, const ReadingSink::Options& options, StreamOutput& power,
+               StreamOutput* counters, std::uint64_t& lines)
+      : format_(format), lines_(lines), power_(options, power) {
+    if (counters != nullptr)
+      power_.sink().set_counters(counters_.emplace(options, *counters).sink());
+  }
+
+  void read(BlockSource& blocks) override {
+    for_each_sink([&](WorkerSink& sink) { sink.begin(blocks); });
+    counted_.emplace(blocks);
+    const std::exception_ptr fault =
+        read_or_fault(*counted_, format_.read, format_.has_lines, power_.sink());
+    if (!fault) return;
+    throw_as_telemetry_error(fault, blocks.wait_for_turn() ? lines_ - lines_before_ : 0);
+  }
+  void give() override {
+    for_each_sink([](WorkerSink& sink) { sink.give(); });
+  }
+  void end_block() override {
+    lines_ += counted_->lines() - lines_before_;
+    lines_before_ = counted_->lines();
+  }
+  void forget() override {
+    for_each_sink([](WorkerSink& sink) { sink.forget(); });
+    lines_before_ = counted_->lines();
+  }
+  void merge_series(SeriesOverlap& into) { into.merge(power_.sink().series(), power_.numbers()); }
+
+ private:
+  template <typename Do>
+  void for_each_sink(const Do& act) {
+    act(power_);
+    if (counters_) act(*counters_);
+  }
+
+  const StreamFormat& format_;
+  std::uint64_t& lines_;  // of all blocks that were given out
+  WorkerSink power_;
+  std::optional<WorkerSink> counters_;
+  std::optional<LineCounter> counted_;
+  std::uint64_t lines_before_ = 0;  // which this worker read before its block
+};
+
+void read_stream(const StreamParts& parts, const StreamFormat& format, const Workers& most,
+                 const StreamWants& wants) {
+  StreamOutput power = {[&](std::span<const Reading> readings) { wants.take(readings, {}); },
+                        wants.counts};
+  std::optional<StreamOutput> counters;
+  if (wants.counters != nullptr) {
+    counters.emplace(StreamOutput{wants.counters->take, wants.counters->counts});
+  }
+  std::uint64_t lines = 0;
+  std::vector<std::unique_ptr<BlockWorker>> workers;
+  std::vector<StreamWorker*> of_stream;
+  while (workers.size() < most.count) {
+    auto worker = std::make_unique<StreamWorker>(format, wants.options, power,
+                                                 counters ? &*counters : nullptr, lines);
+    of_stream.push_back(worker.get());
+    workers.push_back(std::move(worker));
+  }
+  std::exception_ptr fault;
+  try {
+    parallel_read(parts, most.block_bytes, workers);
+  } catch (...) {
+    fault = std::current_exception();
+  }
+  name_bad_row(wants.counts);
+  if (counters) name_bad_row(counters->counts);
+  if (fault) std::rethrow_exception(fault);
+  SeriesOverlap series;
+  for (StreamWorker* const worker : of_stream) worker->merge_series(series);
+  note_series(series, wants.counts);
+}
+
+// ---- The beginning
 
 // The stamp of the first row in the beginning, as it would be in UTC.
 std::optional<Stamp> first_stamp_in(std::string_view head, const ReadInto& read) {
@@ -86,19 +310,15 @@ Telemetry open_stream(std::unique_ptr<ByteSource> source, const TelemetryOptions
       .gpus = options.gpus, .names_hosts = known.facts.names_hosts, .unit = known.facts.unit};
   return Telemetry(
       std::move(known), options.zone.value_or(by_habit),
-      [=, read = format.read, has_lines = format.has_lines](const Telemetry::Wants& wants,
-                                                            const Telemetry::TakeStates& take,
-                                                            TelemetryCounts& counts) mutable {
+      [=, how = StreamFormat{{}, format.read, format.has_lines}](const Telemetry::Wants& wants,
+                                                                 const Telemetry::TakeStates& take,
+                                                                 TelemetryCounts& counts) mutable {
         sink.zone = wants.zone;
-        const StreamWants all = {sink, take, counts, wants.counters};
         const std::string_view text = stream->head;
-        const StreamParts parts = {text.substr(0, beginning), text.substr(beginning), *stream->rest,
-                                   cut_off};
-        if (wants.threads && beginning > 0 && read_stream_on_threads(parts, read, has_lines, all)) {
-          return;
-        }
-        ResumedSource resumed(std::move(stream->head), std::move(stream->rest));
-        read_stream(resumed, read, has_lines, all);
+        Workers workers = wants.workers;
+        if (beginning == 0) workers.count = 1;
+        read_stream({text.substr(0, beginning), text.substr(beginning), *stream->rest, cut_off},
+                    how, workers, {sink, take, counts, wants.counters});
       });
 }
 

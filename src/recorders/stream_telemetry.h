@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -9,13 +11,23 @@
 
 #include "aggregate_power/provenance.h"
 #include "base/files/byte_source.h"
-#include "recorders/block_dealer.h"
+#include "recorders/parallel_read.h"
 #include "recorders/reading_sink.h"
-#include "recorders/stream_lanes.h"
 #include "recorders/telemetry.h"
 #include "recorders/telemetry_options.h"
 
 namespace aggregate_power {
+
+// Reads all of a recording into the sink. May throw TelemetryError, JsonError, OtherHeader, and
+// what the source throws.
+using ReadInto = std::function<void(ByteSource& source, ReadingSink& sink)>;
+
+// A header that is not the recording's first, in line `line`, which counts from 1.
+struct OtherHeader : std::exception {
+  explicit OtherHeader(std::uint64_t at) : line(at) {}
+
+  std::uint64_t line;
+};
 
 // What a format says of a recording that begins with a text of at most 64 KiB.
 using FactsOf = std::function<SeriesFacts(std::string_view head)>;
@@ -27,7 +39,7 @@ struct StreamFormat {
   ReadInto read;
   bool has_lines = true;     // a last record that is cut off is counted as a torn tail
   bool has_sensors = false;  // as in TelemetryHead
-  // Where a recording that begins with `head` can be cut into parts. Threads may then read parts,
+  // Where a recording that begins with `head` can be cut into parts. Workers may then read parts,
   // each after a beginning that has the power's column and the device's. Null, or a null CutOff: a
   // part cannot be read without all that is before it.
   CutOff (*cut_off_after)(std::string_view head) = nullptr;

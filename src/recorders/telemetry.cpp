@@ -28,6 +28,8 @@ void TelemetryCounts::add_rows(TelemetryCounts later) {
   dropped_nuls += later.dropped_nuls;
   pauses.insert(pauses.end(), later.pauses.begin(), later.pauses.end());
   if (!counter) counter = std::move(later.counter);
+  if (!later.sensors.empty()) sensors = std::move(later.sensors);
+  if (!later.sums.empty()) sums = std::move(later.sums);
 }
 
 std::vector<std::pair<std::string_view, std::uint64_t>> by_cause(const Skipped& skipped) {
@@ -67,7 +69,7 @@ void Telemetry::read_with_states(const TakeStates& take, GpuQuantitySet states) 
 
 void Telemetry::read_rows(const TakeStates& take, GpuQuantitySet states) {
   if (clock_offset_s_ == 0) {
-    read_sorted_out({zone_, states, uses_threads_, counters_}, take);
+    read_sorted_out({zone_, states, workers_, counters_}, take);
     return;
   }
   const double offset_s = clock_offset_s_;
@@ -83,7 +85,7 @@ void Telemetry::read_rows(const TakeStates& take, GpuQuantitySet states) {
   if (counters_ != nullptr) {
     counters.take = [&](std::span<const Reading> readings) { counters_->take(moved(readings)); };
   }
-  read_sorted_out({zone_, states, uses_threads_, counters_ != nullptr ? &counters : nullptr},
+  read_sorted_out({zone_, states, workers_, counters_ != nullptr ? &counters : nullptr},
                   [&](std::span<const Reading> readings, const RowStates& of_rows) {
                     take(moved(readings), of_rows);
                   });

@@ -15,6 +15,7 @@
 #include "aggregate_power/provenance.h"
 #include "aggregate_power/sample.h"
 #include "base/text/zone.h"
+#include "recorders/parallel_read.h"
 #include "recorders/repeated_hours.h"
 
 namespace aggregate_power {
@@ -125,7 +126,7 @@ class Telemetry {
   struct Wants {
     Zone zone;  // for stamps without an offset
     GpuQuantitySet states = {};
-    bool threads = false;  // the format may use its own threads; take() is called by this one
+    Workers workers = {};  // that may read at the same time; take() is called by one at a time
     CounterStream* counters = nullptr;  // to be read too, if the format can
   };
   // What a format implements: passes all readings to `take` in batches, in the file's order, with
@@ -144,9 +145,9 @@ class Telemetry {
   void use_zone(const Zone& zone) { zone_ = zone; }
   // Before read(): adds seconds to the times of all readings, also of counters.
   void add_clock_offset(double seconds) { clock_offset_s_ += seconds; }
-  // Before read(): lets threads read the rows, if any can be started. The thread that calls read()
-  // gives out the same readings, in other batches.
-  void use_threads() { uses_threads_ = true; }
+  // Before read(): lets several workers read the rows, each on a thread if one can be started. They
+  // give out the same readings in the same order, one worker at a time, in other batches.
+  void use_workers(const Workers& workers) { workers_ = workers; }
   // Before read(): reads the energy counters too, if the format can. `counters` must outlive
   // read().
   void read_counters_too(CounterStream& counters) { counters_ = &counters; }
@@ -192,7 +193,7 @@ class Telemetry {
   Zone zone_;
   Read read_;
   double clock_offset_s_ = 0;
-  bool uses_threads_ = false;
+  Workers workers_;
   CounterStream* counters_ = nullptr;
 };
 

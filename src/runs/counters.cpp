@@ -53,7 +53,7 @@ CountersRead counters_of(const EnergyCounter& counter, std::span<const std::stri
 CountersRead read_all_counters(const Recording& recording, Window within, bool may_use_threads) {
   Telemetry telemetry = recording.open_counters();
   if (!telemetry.facts().has_times()) return {};
-  if (may_use_threads && gains_by_threads(recording)) telemetry.use_threads();
+  if (may_use_threads) telemetry.use_workers(workers_for(recording));
   std::vector<GatheredCounter> gathered;
   telemetry.read(
       [&](std::span<const Reading> readings) { take_counters(readings, within, gathered); });
@@ -136,8 +136,8 @@ std::optional<RecordedCounters> counters_in(const Recording& recording, Window w
   for (DeviceCounter& device : read->devices) by_name[device.device] = &device;
   RecordedCounters recorded{*read->counter, {}};
   recorded.gpus.resize(integration.gpu_ids.size());
-  const bool gains = may_use_threads && gains_by_threads(recording);
-  in_parallel(recorded.gpus.size(), gains ? usable_processors() : 1, [&](std::size_t i) {
+  const std::size_t most = may_use_threads ? workers_for(recording).count : 1;
+  in_parallel(recorded.gpus.size(), most, [&](std::size_t i) {
     const std::string& gpu = integration.gpu_ids[i];
     const auto found = by_name.find(gpu);
     if (found == by_name.end()) {

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/large_pages.h"
-
 namespace aggregate_power {
 
 // Makes room for all those up to the end at the pace so far: then they are moved seldom, and memory
@@ -22,7 +20,6 @@ void Samples::make_room(std::vector<Sample>& samples) const {
     if (seen_s > 0 && std::isfinite(wanted_s)) factor = std::clamp(wanted_s / seen_s, 1.25, kMost);
   }
   samples.reserve(std::max(kFewest, static_cast<std::size_t>(factor * static_cast<double>(count))));
-  prefer_large_pages(samples);
 }
 
 void Samples::take(std::span<const Reading> readings) {

@@ -1,5 +1,5 @@
-// Recordings read by several threads against the same read by one.
-#include "recorders/stream_lanes.h"
+// Recordings read by several workers against the same read by one.
+#include "recorders/stream_telemetry.h"
 
 #include <array>
 #include <cerrno>
@@ -20,7 +20,7 @@
 #include "recorders/recorder.h"
 
 namespace aggregate_power {
-namespace stream_lanes_test {
+namespace stream_workers_test {
 
 // All that can be known of a recording.
 struct Found {
@@ -39,7 +39,7 @@ struct Found {
 };
 
 struct Options {
-  bool threads = false;
+  Workers workers = {};
   bool counters = false;
   std::string gpus = {};
   std::string power_column = {};
@@ -67,7 +67,7 @@ Found read(const std::string& text, const Options& options) {
       std::make_unique<test::BreakingSource>(text, options.good_bytes, "a.txt"), how);
   CounterStream counters{adder(found.counters)};
   if (options.counters) telemetry.read_counters_too(counters);
-  if (options.threads) telemetry.use_threads();
+  telemetry.use_workers(options.workers);
   try {
     telemetry.read(adder(found.readings));
   } catch (const std::exception& error) {
@@ -84,18 +84,20 @@ Found read(const std::string& text, const Options& options) {
   return found;
 }
 
-// What several threads found, which must be what one thread finds.
+// What several workers found, which must be what one finds, whatever the size of its blocks.
 Found read_both(const std::string& text, const std::string& what, Options options = {}) {
   const Found one = read(text, options);
-  options.threads = true;
-  Found several = read(text, options);
-  EXPECT_EQ(one.readings.size(), several.readings.size()) << what;
-  EXPECT_EQ(one.devices, several.devices) << what;
-  EXPECT_EQ(one.counts, several.counts) << what;
-  EXPECT_EQ(one.first_bad_stamp, several.first_bad_stamp) << what;
-  EXPECT_EQ(one.fault, several.fault) << what;
-  EXPECT_TRUE(one == several) << what;
-  return several;
+  for (const Workers workers : {Workers{2}, Workers{3, 5000}, Workers{8, 1 << 16}}) {
+    options.workers = workers;
+    const Found several = read(text, options);
+    EXPECT_EQ(one.readings.size(), several.readings.size()) << what;
+    EXPECT_EQ(one.devices, several.devices) << what;
+    EXPECT_EQ(one.counts, several.counts) << what;
+    EXPECT_EQ(one.first_bad_stamp, several.first_bad_stamp) << what;
+    EXPECT_EQ(one.fault, several.fault) << what;
+    EXPECT_TRUE(one == several) << what;
+  }
+  return one;
 }
 
 // ---- Recordings of several blocks, which have 256 KiB
@@ -219,7 +221,7 @@ std::string text_of(const Form& form) { return ticks(form.header, form.tick); }
 
 // ---- The tests
 
-TEST(StreamLanes, ReadWhatOneThreadReads) {
+TEST(StreamWorkers, ReadWhatOneReads) {
   for (const Form& form : forms()) {
     const Found found = read_both(text_of(form), form.name);
     EXPECT_EQ(found.fault, "") << form.name;
@@ -227,7 +229,7 @@ TEST(StreamLanes, ReadWhatOneThreadReads) {
   }
 }
 
-TEST(StreamLanes, ReadCountersBesideThePower) {
+TEST(StreamWorkers, ReadCountersBesideThePower) {
   for (const Form& form : {forms()[1], forms()[6]}) {
     const Found found = read_both(text_of(form), form.name, {.counters = true});
     EXPECT_EQ(found.counters.size(), 5U * kTicks / 2 + 6U * kTicks / 2) << form.name;
@@ -235,7 +237,7 @@ TEST(StreamLanes, ReadCountersBesideThePower) {
   }
 }
 
-TEST(StreamLanes, EndWhereTheRecordingEnds) {
+TEST(StreamWorkers, EndWhereTheRecordingEnds) {
   for (const Form& form : forms()) {
     const std::string text = text_of(form);
     for (const std::size_t size : {text.size() - 1, text.size() - 9, text.size() / 2 + 17}) {
@@ -244,10 +246,10 @@ TEST(StreamLanes, EndWhereTheRecordingEnds) {
   }
 }
 
-TEST(StreamLanes, GiveTheReadingsBeforeAFault) {
+TEST(StreamWorkers, GiveTheReadingsBeforeAFault) {
   for (const Form& form : forms()) {
     const std::string text = text_of(form);
-    const Found found = read(text, {.threads = true, .good_bytes = text.size() / 3 * 2});
+    const Found found = read(text, {.workers = {3}, .good_bytes = text.size() / 3 * 2});
     EXPECT_EQ(found.fault, FileError("a.txt", "read", EIO).what()) << form.name;
     const Found whole = read(text, {});
     ASSERT_LE(found.readings.size(), whole.readings.size()) << form.name;
@@ -257,7 +259,7 @@ TEST(StreamLanes, GiveTheReadingsBeforeAFault) {
   }
 }
 
-TEST(StreamLanes, LeaveOutWhatIsNotSelected) {
+TEST(StreamWorkers, LeaveOutWhatIsNotSelected) {
   for (const auto& [number, gpus] : {std::pair(0, "1,5"), {2, "GPU-5"}, {3, "2"}, {6, "GPU-0"}}) {
     const Form form = forms()[static_cast<std::size_t>(number)];
     const Found found = read_both(text_of(form), form.name, {.gpus = gpus});
@@ -266,7 +268,7 @@ TEST(StreamLanes, LeaveOutWhatIsNotSelected) {
   }
 }
 
-TEST(StreamLanes, NumberRowsAndLinesInTheWholeRecording) {
+TEST(StreamWorkers, NumberRowsAndLinesInTheWholeRecording) {
   const auto with = [](const Form& form, const std::string& line, int at) {
     std::string text = form.header;
     for (int i = 0; i < kTicks; ++i) text += i == at ? line : form.tick(i);
@@ -284,7 +286,7 @@ TEST(StreamLanes, NumberRowsAndLinesInTheWholeRecording) {
       "27001:17:");
 }
 
-TEST(StreamLanes, EndAtAFaultThatComesBeforeTheFirstBlock) {
+TEST(StreamWorkers, EndAtAFaultThatComesBeforeTheFirstBlock) {
   const auto with = [](const Form& form, const std::string& line) {
     std::string text = form.header;
     for (int i = 0; i < kTicks; ++i) text += i == 20 ? line : form.tick(i);
@@ -298,7 +300,7 @@ TEST(StreamLanes, EndAtAFaultThatComesBeforeTheFirstBlock) {
             "101:17:");
 }
 
-TEST(StreamLanes, FollowAHeaderThatMovesTheColumns) {
+TEST(StreamWorkers, FollowAHeaderThatMovesTheColumns) {
   std::string text;
   for (int i = 0; i < kTicks; ++i) {
     if (i == 4'000) text += "1777126400 #Entity   TOTEC     POWER\n";
@@ -312,7 +314,7 @@ TEST(StreamLanes, FollowAHeaderThatMovesTheColumns) {
   EXPECT_EQ(found.readings.back()[2], 310);
 }
 
-TEST(StreamLanes, FindSeriesThatMeet) {
+TEST(StreamWorkers, FindSeriesThatMeet) {
   const auto line = [](int i, int slot) {
     return fmt::format("# {}\nDCGM_FI_DEV_POWER_USAGE{{gpu=\"0\",slot=\"{}\"}} 300\n", kStart + i,
                        slot);
@@ -330,7 +332,7 @@ TEST(StreamLanes, FindSeriesThatMeet) {
 
 // Where the user says that every series is power, the first one with labels decides which label is
 // the GPU, and it may come late.
-TEST(StreamLanes, LearnNoLabelTheirOwnWay) {
+TEST(StreamWorkers, LearnNoLabelTheirOwnWay) {
   std::string text = "Series;Time;Value\n";
   for (int i = 0; i < 6 * kTicks; ++i) {
     const std::string at = fmt::format(";{};", (kStart + i) * std::int64_t{1000});
@@ -345,7 +347,7 @@ TEST(StreamLanes, LearnNoLabelTheirOwnWay) {
   EXPECT_EQ(found.fault, "");
 }
 
-TEST(StreamLanes, FindPowerOfTwoRecorders) {
+TEST(StreamWorkers, FindPowerOfTwoRecorders) {
   std::string text = ticks("", scrape_tick);
   text += fmt::format("# {}\namd_gpu_power{{gpu=\"0\"}} 100\n", kStart + kTicks);
   text += ticks("", [](int i) { return scrape_tick(kTicks + 1 + i); });
@@ -353,17 +355,18 @@ TEST(StreamLanes, FindPowerOfTwoRecorders) {
             std::string::npos);
 }
 
-TEST(StreamLanes, EndWhenTakingThrows) {
+TEST(StreamWorkers, EndWhenTakingThrows) {
   const std::string text = text_of(forms()[0]);
   Telemetry telemetry =
       open_telemetry(std::make_unique<MemorySource>(text), {.zone = Zone::fixed(0)});
-  telemetry.use_threads();
+  telemetry.use_workers({3});
   std::size_t batches = 0;
   EXPECT_THROW(telemetry.read([&](std::span<const Reading>) {
     if (++batches == 3) throw std::runtime_error("enough");
   }),
                std::runtime_error);
+  EXPECT_EQ(batches, 3U);
 }
 
-}  // namespace stream_lanes_test
+}  // namespace stream_workers_test
 }  // namespace aggregate_power

@@ -1,6 +1,4 @@
-// Rows read by several threads against rows read by one.
-#include "recorders/row_threads.h"
-
+// Rows read by several workers against rows read by one.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -23,7 +21,7 @@
 #include "test_util.h"
 
 namespace aggregate_power {
-namespace row_threads_test {
+namespace row_workers_test {
 
 using Kind = Reading::Kind;
 
@@ -58,7 +56,7 @@ std::array<double, 4 + kGpuQuantities> numbers_of(const Reading& reading, const 
 }
 
 struct Options {
-  bool threads = false;
+  Workers workers = {};
   bool states = false;
   std::size_t good_bytes = std::string::npos;
 };
@@ -66,7 +64,7 @@ struct Options {
 Found read(const std::string& text, const Options& options) {
   CsvTelemetry telemetry(std::make_unique<test::BreakingSource>(text, options.good_bytes, "a.csv"),
                          Zone::fixed(0));
-  if (options.threads) telemetry.use_threads();
+  telemetry.use_workers(options.workers);
   Found found;
   try {
     const auto take = [&](std::span<const Reading> readings, const RowStates& states) {
@@ -98,16 +96,17 @@ Found read(const std::string& text, const Options& options) {
 }
 
 void expect_same(const std::string& text, const std::string& what, Options options = {}) {
-  options.threads = false;
   const Found one = read(text, options);
-  options.threads = true;
-  const Found several = read(text, options);
-  EXPECT_EQ(one.readings.size(), several.readings.size()) << what;
-  EXPECT_EQ(one.devices, several.devices) << what;
-  EXPECT_EQ(one.rows, several.rows) << what;
-  EXPECT_EQ(one.fault, several.fault) << what;
-  EXPECT_EQ(one.first_bad_stamp, several.first_bad_stamp) << what;
-  EXPECT_TRUE(one == several) << what;
+  for (const Workers workers : {Workers{2}, Workers{3, 5000}, Workers{8, 1 << 16}}) {
+    options.workers = workers;
+    const Found several = read(text, options);
+    EXPECT_EQ(one.readings.size(), several.readings.size()) << what;
+    EXPECT_EQ(one.devices, several.devices) << what;
+    EXPECT_EQ(one.rows, several.rows) << what;
+    EXPECT_EQ(one.fault, several.fault) << what;
+    EXPECT_EQ(one.first_bad_stamp, several.first_bad_stamp) << what;
+    EXPECT_TRUE(one == several) << what;
+  }
 }
 
 // Blocks are 256 KiB: all files here have several.
@@ -125,7 +124,7 @@ std::string plain_rows(std::size_t bytes = kBytes) {
   return text;
 }
 
-TEST(RowThreads, ReadWhatOneThreadReads) {
+TEST(RowWorkers, ReadWhatOneReads) {
   expect_same(kHeader + plain_rows(), "plain");
   expect_same(kHeader + plain_rows(), "with states", {.states = true});
   expect_same(kHeader + plain_rows(1000), "less than a block");
@@ -133,25 +132,7 @@ TEST(RowThreads, ReadWhatOneThreadReads) {
   expect_same("time,power_w\n" + std::string("1777118400,5\n1777118401,6\n"), "no devices");
 }
 
-// Threads give out more rows at a time.
-TEST(RowThreads, AreUsedWhereRowsAreShort) {
-  const auto most_at_a_time = [](const std::string& text) {
-    CsvTelemetry telemetry(std::make_unique<test::BreakingSource>(text, text.size(), "a.csv"),
-                           Zone::fixed(0));
-    telemetry.use_threads();
-    std::size_t most = 0;
-    telemetry.read([&](std::span<const Reading> rows) { most = std::max(most, rows.size()); });
-    return most;
-  };
-  EXPECT_GT(most_at_a_time(kHeader + plain_rows()), kMaxBatchRows);
-  std::string long_rows = kHeader;
-  for (std::size_t i = 0; long_rows.size() < kBytes; ++i) {
-    long_rows += row(i, "0", "," + std::string(300, 'x') + "\n");
-  }
-  EXPECT_LE(most_at_a_time(long_rows), kMaxBatchRows);
-}
-
-TEST(RowThreads, ReadTheMetricThatIsPowerInTheBeginning) {
+TEST(RowWorkers, ReadTheMetricThatIsPowerInTheBeginning) {
   std::string text = "\"Time\",\"__name__\",\"UUID\",\"Value\"\n";
   for (std::size_t i = 0; text.size() < kBytes; ++i) {
     text += fmt::format("{},DCGM_FI_DEV_POWER_USAGE,GPU-{},{}.25\n", 1777118400000 + 1000 * i,
@@ -162,13 +143,13 @@ TEST(RowThreads, ReadTheMetricThatIsPowerInTheBeginning) {
       text + "1787118400000,DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION,GPU-0,123456\n";
   expect_same(text, "a long table");
   expect_same(counted, "a long table with a counter at its end");
-  const Found found = read(counted, {.threads = true});
+  const Found found = read(counted, {.workers = {3}});
   EXPECT_EQ(found.counter, "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION");
   EXPECT_EQ(found.readings.size(),
             static_cast<std::size_t>((std::ranges::count(text, '\n') - 1) / 2));
 }
 
-TEST(RowThreads, NumberDevicesInTheFilesOrder) {
+TEST(RowWorkers, NumberDevicesInTheFilesOrder) {
   std::string text = kHeader;
   for (std::size_t i = 0; text.size() < kBytes; ++i) {
     text += row(i, fmt::format("gpu{}", (i / 2000 * 7 + i % (1 + i / 3000)) % 40));
@@ -176,7 +157,7 @@ TEST(RowThreads, NumberDevicesInTheFilesOrder) {
   expect_same(text, "new devices all along");
 }
 
-TEST(RowThreads, EndWhereTheFileEnds) {
+TEST(RowWorkers, EndWhereTheFileEnds) {
   const std::string text = kHeader + plain_rows();
   // Around the ends of blocks, and of the file.
   for (const std::size_t size : {text.size() - 1, text.size() - 30, std::size_t{1} << 18,
@@ -188,7 +169,7 @@ TEST(RowThreads, EndWhereTheFileEnds) {
   expect_same(text + std::string(10, '\0'), "NULs behind the last row");
 }
 
-TEST(RowThreads, GiveOneThreadTheRestAfterAQuote) {
+TEST(RowWorkers, GiveOneTheRestAfterAQuote) {
   const std::string quoted = "2026/04/25 12:00:00,\"3\",\"5\n6 W\",1\n";
   for (const std::size_t before : {1000, 400'000}) {
     expect_same(kHeader + plain_rows(before) + quoted + plain_rows(), "a quoted line break");
@@ -198,7 +179,7 @@ TEST(RowThreads, GiveOneThreadTheRestAfterAQuote) {
   }
 }
 
-TEST(RowThreads, TakeRowsOfAnyKind) {
+TEST(RowWorkers, TakeRowsOfAnyKind) {
   const std::string long_row(600'000, 'x');
   expect_same(kHeader + plain_rows() + long_row + "\n" + plain_rows(), "a row of several blocks");
   const std::uint64_t seed = test::fresh_seed();
@@ -246,16 +227,16 @@ TEST(RowThreads, TakeRowsOfAnyKind) {
   }
 }
 
-TEST(RowThreads, GiveTheRowsBeforeAFault) {
+TEST(RowWorkers, GiveTheRowsBeforeAFault) {
   const std::string text = kHeader + plain_rows();
   for (const std::size_t good : {70'000, 262'144, 500'000, 800'000}) {
     expect_same(text, fmt::format("{} good bytes", good), {.good_bytes = good});
   }
-  EXPECT_EQ(read(text, {.threads = true, .good_bytes = 500'000}).fault,
+  EXPECT_EQ(read(text, {.workers = {3}, .good_bytes = 500'000}).fault,
             FileError("a.csv", "read", EIO).what());
 }
 
-TEST(RowThreads, EndAtAHeaderWithOtherColumns) {
+TEST(RowWorkers, EndAtAHeaderWithOtherColumns) {
   for (const std::size_t before : {1000, 262'100, 262'144, 500'000}) {
     const std::string rows = plain_rows(before);
     const std::string text = kHeader + rows +
@@ -263,22 +244,22 @@ TEST(RowThreads, EndAtAHeaderWithOtherColumns) {
                              plain_rows();
     expect_same(text, fmt::format("after {} bytes", before), {.states = true});
     // Row by row: the rows before it, and itself.
-    EXPECT_EQ(read(text, {.threads = true, .states = true}).fault,
+    EXPECT_EQ(read(text, {.workers = {3}, .states = true}).fault,
               fmt::format("row {} after the header is a header with other columns: split the "
                           "recording before it",
                           std::ranges::count(rows, '\n') + 1));
     // Without the states nothing is read of that column.
     expect_same(text, fmt::format("after {} bytes, power alone", before));
-    EXPECT_EQ(read(text, {.threads = true}).fault, "");
+    EXPECT_EQ(read(text, {.workers = {3}}).fault, "");
   }
 }
 
-TEST(RowThreads, EndWhenTakingThrows) {
+TEST(RowWorkers, EndWhenTakingThrows) {
   for (const std::size_t taken : {1, 3}) {
     CsvTelemetry telemetry(
         std::make_unique<test::BreakingSource>(kHeader + plain_rows(), kBytes, "a.csv"),
         Zone::fixed(0));
-    telemetry.use_threads();
+    telemetry.use_workers({3});
     std::size_t batches = 0;
     EXPECT_THROW(telemetry.read([&](std::span<const Reading>) {
       if (++batches == taken) throw std::runtime_error("of who takes");
@@ -288,5 +269,5 @@ TEST(RowThreads, EndWhenTakingThrows) {
   }
 }
 
-}  // namespace row_threads_test
+}  // namespace row_workers_test
 }  // namespace aggregate_power
