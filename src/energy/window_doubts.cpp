@@ -31,42 +31,53 @@ std::string others_text(const LoadElsewhere& load) {
   return text;
 }
 
+std::string remedy_text(const ClockRemedy& clock, double ahead_s) {
+  if (!clock.is_possible) return "";
+  return fmt::format("; {} moves the recording", clock_option(clock, ahead_s));
+}
+
+constexpr double kQuarter_s = 900;
+
 std::string outside_text(const LoadElsewhere& load, Window window, const ClockRemedy& clock) {
   const std::string where = fmt::format(
       "the window, {:.1f} s, is idle ({:.0f} W of all GPUs); a load of {:.1f} s ({:.0f} W) is {}{}",
       window.duration_s(), load.window_w, load.length_s, load.load_w,
       later_or_earlier(load.offset_s), others_text(load));
   if (!load.is_by_quarter_hours()) {
-    return fmt::format(
-        "{}: not a whole number of quarter hours, so a clock is wrong; {} moves the recording",
-        where, clock_option(clock, load.offset_s));
+    return fmt::format("{}: not a whole number of quarter hours, so a clock is wrong{}", where,
+                       remedy_text(clock, load.offset_s));
   }
-  return fmt::format(
-      "{}: {:+.0f} quarter hours, so a time zone is wrong; give --timezone, or {} moves the recording",
-      where, load.offset_s / 900, clock_option(clock, std::round(load.offset_s / 900) * 900));
+  const double zone_s = std::round(load.offset_s / kQuarter_s) * kQuarter_s;
+  const std::string remedy =
+      clock.is_possible
+          ? fmt::format("; give --timezone, or {} moves the recording", clock_option(clock, zone_s))
+          : std::string();
+  return fmt::format("{}: {:+.0f} quarter hours, so a time zone is wrong{}", where,
+                     load.offset_s / kQuarter_s, remedy);
 }
 
 std::string overlap_text(const LoadElsewhere& load, bool is_certain, const ClockRemedy& clock) {
-  return fmt::format(
-      "power rises and falls {} than the window begins and ends: a clock {} wrong; {} moves the recording",
-      later_or_earlier(load.offset_s), is_certain ? "is" : "may be",
-      clock_option(clock, load.offset_s));
+  return fmt::format("power rises and falls {} than the window begins and ends: a clock {} wrong{}",
+                     later_or_earlier(load.offset_s), is_certain ? "is" : "may be",
+                     remedy_text(clock, load.offset_s));
 }
 
 std::string cut_text(const LoadElsewhere& load, bool is_certain, const ClockRemedy& clock) {
   const std::string_view what =
       load.offset_s > 0 ? "power is idle at the window's start, and the load goes on after its end"
                         : "the load began before the window, and power is idle at the window's end";
-  return fmt::format("{}: it fits {}{}: a clock {} wrong; {} moves the recording", what,
-                     later_or_earlier(load.offset_s), others_text(load),
-                     is_certain ? "is" : "may be", clock_option(clock, load.offset_s));
+  return fmt::format("{}: it fits {}{}: a clock {} wrong{}", what, later_or_earlier(load.offset_s),
+                     others_text(load), is_certain ? "is" : "may be",
+                     remedy_text(clock, load.offset_s));
 }
 
 std::string alike_text(const LoadElsewhere& load, const ClockRemedy& clock) {
   return fmt::format(
-      "a load as long as the window, {:.1f} s, is {}{}, and power rises and falls with it more exactly than with the window: if a clock is wrong, {} moves the recording",
+      "a load as long as the window, {:.1f} s, is {}{}, and power rises and falls with it more exactly than with the window{}",
       load.length_s, later_or_earlier(load.offset_s), others_text(load),
-      clock_option(clock, load.offset_s));
+      clock.is_possible ? fmt::format(": if a clock is wrong, {} moves the recording",
+                                      clock_option(clock, load.offset_s))
+                        : std::string());
 }
 
 std::string idle_text(const LoadElsewhere& load) {

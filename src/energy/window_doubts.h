@@ -14,6 +14,7 @@ namespace aggregate_power::energy {
 struct ClockRemedy {
   std::string host = {};  // whose recording it is, for --clock-offset; empty: of the only one
   double offset_s = 0;    // added already
+  bool is_possible = true;
 };
 // "--clock-offset -30", "--clock-offset node1=-30": for a clock that is ahead by that much.
 std::string clock_option(const ClockRemedy& clock, double ahead_s);

@@ -272,6 +272,22 @@ bool is_measurable(const PackageQuestion& question, const Package& package,
          is_covered(facts);
 }
 
+// What refuses a package whose window is idle. The windows are by the recorder's own clock: that it
+// is off by less is not certain, and warns.
+Reasons place_faults(PackageMeter& meter, const PackageContent& content, const Package& package,
+                     std::vector<std::string>& warnings) {
+  energy::WindowDoubts doubts = meter.place_doubts(content, package);
+  Reasons faults;
+  for (const Reasons::Entry& entry : doubts.certain.entries()) {
+    const bool is_idle = entry.reason == Reason::load_outside_window;
+    (is_idle ? faults : doubts.possible).add(entry.reason, entry.detail);
+  }
+  for (const Reasons::Entry& entry : doubts.possible.entries()) {
+    warnings.push_back(fmt::format("samples.csv: {}: {}", code(entry.reason), entry.detail));
+  }
+  return faults;
+}
+
 // Finds the run's window, and measures it if nothing that concerns it speaks against that.
 void measure_window(const PackageQuestion& question, const LoadReading& reading,
                     const PackageContent& content, const Package& package, PackageMeter& meter,
@@ -292,9 +308,13 @@ void measure_window(const PackageQuestion& question, const LoadReading& reading,
   FleetMeasurement fleet = meter.fleet(package);
   if (is_measurable(question, package, findings, topology, result, window) && reading.load &&
       reading.reasons.empty()) {
-    const Findings faults =
+    Findings faults =
         meter.integrate(content, package, asked,
                         has_percentiles(question.keys) ? fleet : FleetMeasurement(), result);
+    if (rules_of(question.contract).warns_of_packages) {
+      faults.add(place_faults(meter, content, package, result.warnings));
+      if (!is_accepted(faults, result.accepts)) result.metrics.clear();
+    }
     findings.add(faults);
     if (question.readings != nullptr) *question.readings = meter.readings(content, package);
     facts.window->power_valid = is_accepted(faults, result.accepts) && facts.is_integral;

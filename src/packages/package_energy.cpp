@@ -151,6 +151,7 @@ void PackageMeter::begin(Window window) {
   window_ = window;
   compared_.clear();
   stale_.begin(window);
+  kept_.clear(kAlways);
   if (wants_.readings) {
     around_.emplace(Around{window, Samples(gathered_around(window)), StateNotes(window)});
   }
@@ -164,8 +165,7 @@ void PackageMeter::take(std::span<const PackageSample> samples) {
   stale_.take(samples);
   if (!watched_w_.empty()) compare_with_limits(samples);
   constexpr std::size_t kAtOnce = 1024;  // one call may bring a whole file
-  for (; around_ && !samples.empty();
-       samples = samples.subspan(std::min(kAtOnce, samples.size()))) {
+  for (; !samples.empty(); samples = samples.subspan(std::min(kAtOnce, samples.size()))) {
     gather(samples.first(std::min(kAtOnce, samples.size())));
   }
 }
@@ -198,12 +198,40 @@ void PackageMeter::gather(std::span<const PackageSample> samples) {
   std::vector<std::uint32_t> states_of_rows;
   for (const PackageSample& sample : samples) {
     readings.push_back({sample.unix_s, sample.watts, sample.device});
+    if (!around_) continue;
     states_of_rows.push_back(static_cast<std::uint32_t>(states.size()));
     states.emplace_back().values[static_cast<std::size_t>(GpuQuantity::utilization_pct)] =
         sample.gpu_util_pct;
   }
+  keep(readings);
+  if (!around_) return;
   around_->samples.take(readings);
   around_->notes.take({readings, {states, states_of_rows}});
+}
+
+// All samples, or those near the window; of a package with many more, none.
+void PackageMeter::keep(std::span<const Reading> readings) {
+  constexpr std::size_t kMost = 1 << 19;  // 8 MiB
+  constexpr double kNear_s = 300;
+  if (kept_.size() > kMost) {
+    kept_.narrow({window_.start_unix_s - kNear_s, window_.end_unix_s + kNear_s});
+    if (kept_.size() > kMost) kept_.clear(kNever);
+  }
+  kept_.take(readings);
+}
+
+energy::WindowDoubts PackageMeter::place_doubts(const PackageContent& content,
+                                                const Package& package) {
+  const DeviceNumbers numbers = numbers_of(package.samples);
+  kept_.sort();
+  std::vector<std::span<const Sample>> gpus;
+  for (const ExpectedDevice& device : content.devices) {
+    const auto number = numbers.find(device.key);
+    if (number == numbers.end() || number->second >= kept_.devices().size()) continue;
+    const std::vector<Sample>& samples = kept_.devices()[number->second];
+    if (!samples.empty()) gpus.emplace_back(samples);
+  }
+  return energy::window_doubts(gpus, window_, {.is_possible = false});
 }
 
 std::vector<GatheredReadings> PackageMeter::readings(const PackageContent& content,

@@ -12,6 +12,7 @@
 #include "energy/gap_bound.h"
 #include "energy/gather.h"
 #include "energy/metrics.h"
+#include "energy/window_doubts.h"
 #include "packages/findings.h"
 #include "packages/package.h"
 #include "packages/stale_readings.h"
@@ -64,12 +65,15 @@ class PackageMeter {
   // The samples around the window, by the names of the record, if they are wanted; to be called at
   // most once.
   std::vector<GatheredReadings> readings(const PackageContent& content, const Package& package);
+  // Whether the load of the manifest's GPUs is in the window.
+  energy::WindowDoubts place_doubts(const PackageContent& content, const Package& package);
   // What is odd about the readings of a GPU, for people.
   std::optional<std::string> doubt(const Package& package,
                                    const std::optional<std::string>& source_metric) const;
 
  private:
   void gather(std::span<const PackageSample> samples);
+  void keep(std::span<const Reading> readings);
   void compare_with_limits(std::span<const PackageSample> samples);
 
   Wants wants_;
@@ -81,6 +85,7 @@ class PackageMeter {
     StateNotes notes;
   };
   std::optional<Around> around_;
+  Samples kept_{kAlways};
   GapBound gaps_{{}};
   struct Compared {
     std::uint64_t samples = 0;

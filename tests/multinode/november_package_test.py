@@ -384,7 +384,25 @@ def limits(ground, checks):
                + ([] if "gpu_power_limits_applied.csv: not read" in done.err else [done.err]))
 
 
-TESTS = [gaps, gaps_alone, cells, random_gaps, verdicts, witnesses, both, limits]
+def places(ground, checks):
+    """A load that is partly in its window warns; a window that is idle refuses."""
+    for late, reason, valid in ((0, None, 1), (20, "clock_offset_suspected", 1), (90, "load_outside_window", 0)):
+        def watts(unix_s, late=late):
+            return 350.0 if 1100 + late <= unix_s < 1160 + late else 80.0
+
+        gpus = two_and_two()
+        for gpu in gpus:
+            gpu.watts = watts
+        done = (bed := ground.bed(Package(gpus, loads=[Load(4, 1100.0, 1160.0)], first=991.0, last=1350.0))).run()
+        said = [code for code in ("clock_offset_suspected", "load_outside_window") if code in done.err]
+        published = bed.row["power_valid"]
+        accepted = bed.run("--accept", "load_outside_window")
+        checks.add(f"place: {late} s late", differences("said", said, [reason] if reason else [])
+                   + differences("valid", published, valid)
+                   + differences("accepted", accepted.returncode, 0) + differences("row", bed.row["power_valid"], 1))
+
+
+TESTS = [gaps, gaps_alone, cells, random_gaps, verdicts, witnesses, both, limits, places]
 
 if __name__ == "__main__":
     sys.exit(main(TESTS, sys.argv[1:], contracts=("october",)))
