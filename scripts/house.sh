@@ -136,7 +136,7 @@ done <<'TABLE'
 4 0 0 files of step 4 still there
 5 3 2 files '\{[a-z_]*:[<>]'
 5 1 1 files '\.dump\('
-5 11 0 files of step 5 still there
+5 5 0 files of step 5 still there
 2 5 2 files 'std::j?thread\b'
 2 - 420 lines of src/base/system/*
 2 448 400 lines of dmon.cpp
@@ -144,13 +144,13 @@ done <<'TABLE'
 2 29 0 files of step 2 still there
 6 - 480 number of .cpp and .h files
 6 - 294 number of modules
-6 12 0 folders with more than 20 modules
+6 11 0 folders with more than 20 modules
 6 82 20 modules in the largest folder
 6 - 150-400 median lines of a source
-6 76 0 headers used by one file of their folder only
-6 432 0 sources outside their folder's namespace
+6 48 0 headers used by one file of their folder only
+6 406 0 sources outside their folder's namespace
 6 1066 0 files still to move
-7 7 1 files 'nth_element'
+7 1 1 files 'nth_element'
 7 2 1 files that define a reason code
 7 2 0 files of step 7 still there
 7 - 80000 lines

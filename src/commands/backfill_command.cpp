@@ -1,34 +1,157 @@
 // aggregate-power backfill: the energy of many finished runs.
 #include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
+#include "base/files/file_error.h"
 #include "base/files/lock_wait.h"
+#include "base/files/near_file.h"
+#include "base/files/tree.h"
 #include "base/interruption.h"
 #include "base/parallel.h"
 #include "base/text/python_number.h"
 #include "base/text/unicode.h"
 #include "commands/backfill_summary.h"
 #include "commands/command.h"
+#include "commands/options.h"
 #include "commands/output.h"
 #include "commands/progress.h"
 #include "commands/shard.h"
 #include "commands/shared_options.h"
-#include "commands/stop_signals.h"
 #include "commands/sweep_manifest_option.h"
-#include "commands/undo_option.h"
+#include "publication/undo_backfill.h"
 #include "runs/extras.h"
 #include "store/backfill.h"
 
 namespace aggregate_power {
 namespace {
+
+std::string undo_text(const std::vector<UndoneRun>& runs, bool dry_run) {
+  std::array<std::size_t, kUndoOutcomes> counts{};
+  for (const UndoneRun& run : runs) ++counts[static_cast<std::size_t>(run.outcome)];
+  std::vector<OutcomeRow> rows;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    rows.push_back({undo_outcome_name(static_cast<UndoOutcome>(i)), counts[i]});
+  }
+  return outcome_table(runs.size(), dry_run, rows);
+}
+
+int print_undone(const std::vector<UndoneRun>& runs, bool dry_run) {
+  std::size_t lost_records = 0;
+  for (const UndoneRun& run : runs) {
+    if (run.lost_record) ++lost_records;
+    for (const std::string& change : run.changes) print_result(one_line(change) + "\n");
+  }
+  print_result(undo_text(runs, dry_run));
+  std::ignore = std::fflush(stdout);  // the counts come before what is said about them
+  if (lost_records > 0) {
+    print_note(fmt::format(
+        "warning: {} of them had an earlier audit record, which the pass replaced and which is lost",
+        lost_records));
+  }
+  bool is_complete = true;
+  for (const UndoneRun& run : runs) {
+    if (run.why.empty()) continue;
+    is_complete = false;
+    print_message(one_line(
+        fmt::format("{}: {}: {}", run.aggregate, undo_outcome_name(run.outcome), run.why)));
+  }
+  return is_complete ? 0 : 1;
+}
+
+void add_undo_option(Options& options, std::string& report) {
+  options
+      .value(
+          "--undo", "REPORT", into_path(report),
+          "Take back what the pass with this --report wrote, where nothing changed it since; takes --dry-run, --lock-timeout, --follow-links and --artifacts")
+      .check(not_empty());
+}
+
+// Throws Error for an option that has no effect beside it.
+void settle_undo(const Options& options) {
+  if (!options.is_given("--undo")) return;
+  const std::set<std::string> useful = {"--undo",         "--dry-run",   "--lock-timeout",
+                                        "--follow-links", "--artifacts", "--quiet"};
+  for (const Option& option : options.all()) {
+    const std::string& name = option.is_positional() ? option.name : option.long_name();
+    if (option.given.empty() || useful.contains(name)) continue;
+    throw Error(fmt::format(
+        "backfill: {} has no effect beside --undo: what is undone is in the report", name));
+  }
+}
+
+// Returns the exit status. Throws Error.
+int undo_by_report(const std::string& report, const StoreAccess& access, bool dry_run) {
+  try {
+    return print_undone(undo_backfill(report, access, dry_run), dry_run);
+  } catch (const FileError& error) {
+    const std::string hint = missing_file_hint(report);
+    throw Error(hint.empty() ? error.what() : hint);
+  }
+}
+
+inline constexpr std::array kStopSignals = {SIGINT, SIGTERM};
+
+// From then on, the first of these signals sets the flag of base/interruption.h, and the next one
+// ends the process as usual. It stays so when this object is gone: a signal in the process's last
+// moment does not make finished work look killed. A signal that was ignored stays ignored, as in a
+// shell's background jobs. While this object lives, a closed pipe does not end the process either,
+// until let_pipes_end() or after such a signal: Ctrl-C also ends the program that reads our lines.
+class StopSignals {
+ public:
+  StopSignals();
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  // To be called when no work is left that a closed pipe could break off.
+  void let_pipes_end();
+
+ private:
+  struct sigaction pipe_before_ {};
+};
+
+// Calls only what a signal handler may call.
+void on_stop_signal(int signal) {
+  interrupt(signal);
+  for (const int each : kStopSignals) std::ignore = ::signal(each, SIG_DFL);
+}
+
+StopSignals::StopSignals() {
+  struct sigaction action {};
+  action.sa_handler = on_stop_signal;
+  action.sa_flags = SA_RESTART;
+  for (const int signal : kStopSignals) {
+    struct sigaction before {};
+    std::ignore = ::sigaction(signal, nullptr, &before);
+    if (before.sa_handler == SIG_IGN) continue;
+    std::ignore = ::sigaction(signal, &action, nullptr);
+  }
+  action = {};
+  action.sa_handler = SIG_IGN;
+  std::ignore = ::sigaction(SIGPIPE, &action, &pipe_before_);
+}
+
+void StopSignals::let_pipes_end() {
+  if (interrupting_signal() != 0) return;
+  std::ignore = ::sigaction(SIGPIPE, &pipe_before_, nullptr);
+}
+
+StopSignals::~StopSignals() { let_pipes_end(); }
 
 Check shard_check() {
   return [](const std::string& text) {

@@ -42,7 +42,7 @@ struct OutcomeRow {
   std::uint64_t runs = 0;
   std::string note = {};
 };
-// Runs, and below them those of each outcome that some had.
+// Runs, and below them the number for each outcome that some had.
 std::string outcome_table(std::uint64_t runs, bool dry_run, const std::vector<OutcomeRow>& rows);
 std::string count_line(const std::string& name, std::uint64_t count, const std::string& note = {});
 

@@ -2,25 +2,214 @@
 #include "decisions/recommendation.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
 #include "base/files/archive.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/files/tree.h"
+#include "base/text/csv.h"
 #include "base/text/encoding.h"
-#include "decisions/epoch_sweep.h"
+#include "decisions/limit_choice.h"
+#include "decisions/limit_sweep.h"
 #include "decisions/run_sweep.h"
-#include "decisions/sweep_stats.h"
+#include "decisions/sweep_rows.h"
 #include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {
 namespace {
+
+// Columns that follow those of the rows: the power of the row over its rate; of all rows at its
+// limit the mean of that, and the energy over the tokens.
+inline constexpr std::string_view kRatioColumns[] = {"energy_per_token", "mean_energy_per_token",
+                                                     "total_energy_per_token"};
+
+bool is_ratio_column(std::string_view name) {
+  return std::ranges::find(kRatioColumns, name) != std::end(kRatioColumns);
+}
+
+// The sweep tool's columns, of the last two those that some row has; then all others, by name.
+std::vector<std::string> stats_columns(const SweepRows& rows) {
+  std::set<std::string> others;
+  for (const SweepRow& row : rows.rows) others.insert(row.columns->begin(), row.columns->end());
+  std::vector<std::string> columns;
+  for (std::size_t i = 0; i < std::size(kSweepColumns); ++i) {
+    const std::string name(kSweepColumns[i]);
+    const bool is_there = others.erase(name) > 0;
+    if (is_there || i < kLeastSweepColumns) columns.push_back(name);
+  }
+  for (const std::string& name : others) {
+    if (!name.empty() && !is_ratio_column(name)) columns.push_back(name);
+  }
+  return columns;
+}
+
+std::string ratio_text(std::optional<double> value) {
+  return value && std::isfinite(*value) ? fmt::format("{}", *value) : std::string();
+}
+
+std::string cell_of(const SweepRow& row, const std::string& column) {
+  const auto found = std::ranges::find(*row.columns, column);
+  if (found == row.columns->end()) return {};
+  return row.cells[static_cast<std::size_t>(found - row.columns->begin())];
+}
+
+const JudgedLimit* judged_limit(const LimitChoice& choice, double limit_w) {
+  const JudgedLimit* at = nullptr;
+  for (const JudgedLimit& limit : choice.groups) {
+    if (limit.group.limit_w <= limit_w) at = &limit;
+  }
+  return at;
+}
+
+// The rows in time order, with the sweep tool's columns first, then others that they have. Cells
+// stay as they were. `choice` is that of these rows.
+std::string stats_csv(const SweepRows& rows, const LimitChoice& choice) {
+  const std::vector<std::string> columns = stats_columns(rows);
+  const bool has_total = have_total_power(rows);
+  std::string text;
+  for (const std::string& column : columns) text += spreadsheet_cell(column) + ",";
+  text += fmt::format("{}\n", fmt::join(kRatioColumns, ","));
+  for (const SweepRow& row : rows.rows) {
+    for (const std::string& column : columns) text += spreadsheet_cell(cell_of(row, column)) + ",";
+    const double power_w = has_total ? row.total_power_w : row.gpu_power_w;
+    const JudgedLimit* const limit = judged_limit(choice, row.limit_w);
+    const auto ratio =
+        row.tokens_per_s > 0 ? std::optional(power_w / row.tokens_per_s) : std::nullopt;
+    text += fmt::format(
+        "{},{},{}\n", ratio_text(ratio),
+        ratio_text(limit == nullptr ? std::nullopt : limit->group.mean_joules_per_token),
+        ratio_text(limit == nullptr ? std::nullopt : limit->joules_per_token));
+  }
+  return text;
+}
+
+// Writes FOLDER/training_stats.csv and FOLDER/inference_stats.csv, as far as there are such rows,
+// each in one step. The folder is made if need be. Returns the paths. Throws Error before anything
+// is written if one of them is among `inputs`, and FileError.
+std::vector<std::string> write_stats(const std::string& folder,
+                                     const std::vector<SweepRows>& scenarios,
+                                     const std::vector<LimitChoice>& choices,
+                                     const std::vector<std::string>& inputs) {
+  std::vector<std::string> paths;
+  std::vector<std::unique_ptr<PendingFile>> files;
+  for (const SweepRows& rows : scenarios) {
+    const std::string path = join_path(folder, rows.scenario + "_stats.csv");
+    for (const std::string& input : inputs) {
+      if (!is_same_file(path, input)) continue;
+      throw Error(fmt::format("{}: is an input: name another folder with --stats-out",
+                              printable_path(path)));
+    }
+    paths.push_back(path);
+  }
+  for (std::size_t i = 0; i < scenarios.size(); ++i) {
+    const auto choice = std::ranges::find(choices, scenarios[i].scenario, &LimitChoice::scenario);
+    files.push_back(
+        std::make_unique<PendingFile>(paths[i], stats_csv(scenarios[i], *choice), true));
+  }
+  for (const auto& file : files) file->commit();
+  return paths;
+}
+
+constexpr std::string_view kMeasured[] = {"power_limit", "time_per_epoch", "average_power"};
+
+struct EpochRow {
+  double limit_w = 0;
+  double time_s = 0;
+  double power_w = 0;
+};
+
+std::vector<std::string> scenario_columns(const SweepTable& table,
+                                          const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) {
+    if (table.column(key)) continue;
+    throw Error(
+        fmt::format("{}: --group-by: there is no column '{}'", printable_path(table.path), key));
+  }
+  if (!keys.empty()) return keys;
+  std::vector<std::string> columns;
+  for (const std::string& column : *table.columns) {
+    if (std::ranges::find(kMeasured, column) == std::end(kMeasured)) columns.push_back(column);
+  }
+  return columns;
+}
+
+std::string epoch_scenario_name(const SweepTable& table, std::size_t row,
+                                const std::vector<std::string>& columns) {
+  std::string name;
+  for (const std::string& column : columns) {
+    name += fmt::format("{}{}={}", name.empty() ? "" : " ", column, table.cell(row, column));
+  }
+  return name.empty() ? "(all rows)" : name;
+}
+
+LimitScenario scenario_of_epochs(const std::string& name, const std::vector<EpochRow>& rows) {
+  LimitScenario scenario{.name = name, .gpus = 1};
+  std::vector<double> limits;
+  for (const EpochRow& row : rows) limits.push_back(row.limit_w);
+  const std::vector<double> distinct = distinct_limits(std::move(limits));
+  for (const double limit_w : distinct) scenario.groups.push_back({.limit_w = limit_w});
+  for (const EpochRow& row : rows) {
+    LimitGroup& group = scenario.groups[limit_index(distinct, row.limit_w)];
+    ++group.n;
+    group.pieces.push_back({row.time_s * row.power_w, row.time_s, 1});
+  }
+  for (LimitGroup& group : scenario.groups) {
+    std::ranges::sort(group.pieces, {}, &LimitPiece::energy_j);
+    double energy_j = 0;
+    double time_s = 0;
+    for (const LimitPiece& piece : group.pieces) {
+      energy_j += piece.energy_j;
+      time_s += *piece.time_s;
+    }
+    group.gpu_power_w = energy_j / time_s;
+    group.why = limit_fault(group.limit_w, std::nullopt, group.gpu_power_w);
+    if (!group.why.empty()) group.state = LimitState::limit_not_in_force;
+  }
+  return scenario;
+}
+
+// Whether the table has power_limit, time_per_epoch and average_power.
+bool is_epoch_sweep(const SweepTable& table) {
+  return has_columns(table, {"power_limit", "time_per_epoch", "average_power"});
+}
+
+// A scenario for each combination of the other columns, or of those in `keys`, in the order of
+// their names. Each row is an epoch's energy: its time times its power. `prefix` begins each name.
+// `unusable`: counts rows without all three numbers.
+std::vector<LimitScenario> scenarios_of_epochs(const SweepTable& table,
+                                               const std::vector<std::string>& keys,
+                                               const std::string& prefix, std::size_t& unusable) {
+  const std::vector<std::string> columns = scenario_columns(table, keys);
+  std::map<std::string, std::vector<EpochRow>> rows_of;
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    const EpochRow one{sweep_number(table.cell(row, "power_limit")),
+                       sweep_number(table.cell(row, "time_per_epoch")),
+                       sweep_number(table.cell(row, "average_power"))};
+    if (one.limit_w > 0 && one.time_s > 0 && one.power_w > 0) {
+      rows_of[epoch_scenario_name(table, row, columns)].push_back(one);
+    } else {
+      ++unusable;
+    }
+  }
+  std::vector<LimitScenario> scenarios;
+  for (const auto& [name, rows] : rows_of) {
+    scenarios.push_back(scenario_of_epochs(prefix + name, rows));
+  }
+  return scenarios;
+}
 
 struct Inputs {
   std::vector<std::string> runs;

@@ -1,5 +1,5 @@
 // Divides rows into stretches and integrates them.
-#include "decisions/row_groups.h"
+#include "decisions/recommendation.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,17 +3,73 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/text/unicode.h"
-#include "drawing/dot_labels.h"
 #include "drawing/palette.h"
 #include "drawing/svg_layout.h"
 #include "drawing/svg_text.h"
 
 namespace aggregate_power {
 namespace {
+
+// Places labels one after the other: to the right of a point, else to the left, above or below,
+// where they hide neither a point nor an earlier label; where all is taken, to the right.
+class DotLabels {
+ public:
+  explicit DotLabels(Box area) : area_(area) {}
+
+  void add_dot(Point place, double radius);
+  struct Placed {
+    double x = 0, y = 0;     // of the text's base line
+    bool ends_here = false;  // x is its end, and not its beginning
+  };
+  Placed place(Point dot, double radius, const std::string& label);
+
+ private:
+  bool is_free(Box box) const;
+
+  Box area_;
+  std::vector<Box> taken_;
+};
+
+constexpr double kTextHeight = 12;
+
+bool do_overlap(Box a, Box b) {
+  return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+}
+
+void DotLabels::add_dot(Point place, double radius) {
+  taken_.push_back({place.x - radius, place.y - radius, place.x + radius, place.y + radius});
+}
+
+bool DotLabels::is_free(Box box) const {
+  if (box.left < area_.left || box.right > area_.right || box.top < area_.top ||
+      box.bottom > area_.bottom) {
+    return false;
+  }
+  return std::ranges::none_of(taken_, [&](Box other) { return do_overlap(box, other); });
+}
+
+DotLabels::Placed DotLabels::place(Point dot, double radius, const std::string& label) {
+  const double width = text_pixels(label);
+  const double away = radius + 3;
+  const auto box_at = [&](double left, double middle) {
+    return Box{left, middle - kTextHeight / 2, left + width, middle + kTextHeight / 2};
+  };
+  const Box boxes[] = {box_at(dot.x + away, dot.y), box_at(dot.x - away - width, dot.y),
+                       box_at(dot.x - width / 2, dot.y - away - kTextHeight / 2),
+                       box_at(dot.x - width / 2, dot.y + away + kTextHeight / 2)};
+  const auto* const free = std::ranges::find_if(boxes, [&](Box box) { return is_free(box); });
+  const Box box = free == std::end(boxes) ? boxes[0] : *free;
+  taken_.push_back(box);
+  const bool is_left = free == &boxes[1];
+  return {is_left ? box.right : box.left, box.bottom - 2, is_left};
+}
 
 constexpr double kDotRadius = 3.5;
 constexpr double kMarkedRadius = 6;

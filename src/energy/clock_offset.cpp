@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "energy/quantile.h"
+
 namespace aggregate_power {
 namespace {
 
@@ -47,19 +49,13 @@ std::vector<std::ptrdiff_t> filled_between(const PowerCurve& curve, double begin
   return filled;
 }
 
-double lower_median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
 double interval_s(const PowerCurve& curve) {
   const auto filled = filled_between(curve, -INFINITY, INFINITY);
   std::vector<double> distances = {};
   for (std::size_t i = 1; i < filled.size(); ++i) {
     distances.push_back(static_cast<double>(filled[i] - filled[i - 1]));
   }
-  return distances.empty() ? 1 : lower_median(std::move(distances));
+  return distances.empty() ? 1 : quantile_of(std::move(distances), 0.5);
 }
 
 // The edge at which `sign` times the power rises, from `begin_s` to `end_s`.
@@ -96,7 +92,7 @@ std::vector<std::optional<ClockOffset>> offsets_by(std::span<const LoadEdges> ho
   }
   std::vector<std::optional<ClockOffset>> offsets(hosts.size());
   if (times.size() < 2) return offsets;
-  const double right_s = lower_median(std::move(times));
+  const double right_s = quantile_of(std::move(times), 0.5);
   double right_uncertainty_s = INFINITY;
   for (const LoadEdges& host : hosts) {
     if (!(host.*edge) || (host.*edge)->unix_s != right_s) continue;

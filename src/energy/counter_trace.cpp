@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "energy/plausibility.h"
+#include "energy/quantile.h"
 
 namespace aggregate_power {
 namespace {
@@ -124,9 +125,7 @@ double usual_difference(std::span<const CounterSample> samples, double CounterSa
       take(i * each + later, kInStretch);
     }
   }
-  const auto middle = differences.begin() + static_cast<std::ptrdiff_t>(differences.size() / 2);
-  std::ranges::nth_element(differences, middle);
-  return *middle;
+  return upper_median(std::move(differences));
 }
 
 // The highest plausible power between two readings. Readings that follow each other quickly may

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "energy/quantile.h"
+
 namespace aggregate_power {
 namespace {
 
@@ -24,18 +26,10 @@ std::vector<std::size_t> filled_seconds(const PowerCurve& curve) {
   return filled;
 }
 
-template <typename T>
-T median_of(std::vector<T> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
 std::size_t median_interval_s(const std::vector<std::size_t>& filled) {
   std::vector<std::size_t> distances;
   for (std::size_t i = 1; i < filled.size(); ++i) distances.push_back(filled[i] - filled[i - 1]);
-  return median_of(std::move(distances));
+  return upper_median(std::move(distances));
 }
 
 // Standard deviation of values, from the differences of neighbours, so that edges are not noise.
@@ -45,7 +39,7 @@ double deviation_of(const std::vector<double>& values) {
     differences.push_back(std::abs(values[i] - values[i - 1]));
   }
   constexpr double kDeviationsInMedian = 0.6745;  // for a normal distribution
-  return median_of(std::move(differences)) / kDeviationsInMedian / std::sqrt(2.0);
+  return upper_median(std::move(differences)) / kDeviationsInMedian / std::sqrt(2.0);
 }
 
 // The noise of a second's mean.

@@ -12,6 +12,7 @@
 #include "aggregate_power/refusal.h"
 #include "energy/non_negative_fit.h"
 #include "energy/phase_activity.h"
+#include "energy/quantile.h"
 
 namespace aggregate_power {
 namespace {
@@ -33,18 +34,12 @@ struct Explained {
   double period_s = 0;
 };
 
-double median_number(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
 double ticks_period_s(std::span<const Sample> readings) {
   std::vector<double> steps;
   for (std::size_t i = 1; i < readings.size(); ++i) {
     steps.push_back(readings[i].unix_s - readings[i - 1].unix_s);
   }
-  return steps.empty() ? 0 : median_number(std::move(steps));
+  return upper_median(std::move(steps));
 }
 
 // Replaces each `count` rows by their mean.
@@ -199,7 +194,7 @@ double spread_of(std::span<const double> values) {
 // From the first reading to the last one that show about as many requests as half of all do: a
 // closed loop without its rise and its fall.
 bool is_constant_concurrency(std::span<const double> in_flight) {
-  const double middle = median_number({in_flight.begin(), in_flight.end()});
+  const double middle = upper_median(std::vector<double>(in_flight.begin(), in_flight.end()));
   const auto is_high = [&](double count) { return count >= (1 - kLeastSpread) * middle; };
   const auto first = std::ranges::find_if(in_flight, is_high);
   auto last = in_flight.end();

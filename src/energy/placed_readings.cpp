@@ -56,9 +56,7 @@ double sensor_period_s(std::span<const Sample> samples) {
   }
   for (std::size_t i = 0; i + 1 < changes.size(); ++i) changes[i] = changes[i + 1] - changes[i];
   changes.pop_back();
-  const auto middle = changes.begin() + static_cast<std::ptrdiff_t>(changes.size() / 2);
-  std::ranges::nth_element(changes, middle);
-  return *middle;
+  return upper_median(std::move(changes));
 }
 
 }  // namespace aggregate_power

@@ -9,8 +9,26 @@
 
 namespace aggregate_power {
 
+// The number of a rank, from 0, among at least one more than that.
+template <typename Number>
+Number ranked(std::vector<Number> values, std::size_t rank) {
+  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(rank));
+  return values[rank];
+}
+
+// The number in the middle, or the upper one of two; 0 if there are none.
+template <typename Number>
+Number upper_median(std::vector<Number> values) {
+  const std::size_t middle = values.size() / 2;
+  return values.empty() ? Number() : ranked(std::move(values), middle);
+}
+
 // The number below which `share` of all others are, in any order; 0 if there are none.
-double quantile_of(std::vector<double> values, double share);
+inline double quantile_of(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  const auto rank = static_cast<std::size_t>(share * static_cast<double>(values.size() - 1));
+  return ranked(std::move(values), rank);
+}
 
 // A number that has nothing to do with those of the numbers around (the finalizer of SplitMix64).
 inline std::uint64_t scattered(std::uint64_t number) {

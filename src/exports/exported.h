@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "aggregate_power/facility.h"
 #include "aggregate_power/sample.h"
 #include "base/files/tree.h"
 #include "exports/boundary_ladder.h"
-#include "exports/run_cost.h"
 #include "recorders/power_limits.h"
 #include "store/catalogue/published_runs.h"
 
@@ -24,6 +24,13 @@ struct RunLimit {
   std::optional<double> power_ratio = {};  // mean power of one GPU by its limit
   // What the GPUs would have used at their limit for the whole window.
   std::optional<double> joules_per_output_token = {};
+};
+
+// What a run used, cost and emitted at the outermost boundary that was asked for.
+struct RunCost {
+  std::string boundary;           // the last rung of the ladder
+  Basis basis = Basis::measured;  // modelled if rates changed in the window, too
+  FacilityFigures figures;        // of the energy there
 };
 
 struct ExportedRun {

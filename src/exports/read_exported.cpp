@@ -14,12 +14,31 @@
 #include "base/text/unicode.h"
 #include "exports/export_names.h"
 #include "exports/exported.h"
+
+#include "decisions/run_facility.h"
 #include "recorders/energy_rate.h"
 #include "results/facility_report.h"
 #include "store/catalogue/run_record.h"
 
 namespace aggregate_power {
 namespace {
+
+// Nullopt: no rate was asked for, or the run is not valid. The PUE of `rates` is a rung already.
+std::optional<RunCost> run_cost(const PublishedRun& run, const std::vector<BoundaryPower>& rungs,
+                                const FacilityRates& rates) {
+  if (!rates.is_asked() || rungs.empty()) return std::nullopt;
+  const BoundaryPower& last = rungs.back();
+  FacilityRates at_last = rates;
+  at_last.pue.reset();
+  RunCost cost{last.boundary, last.basis, facility_of_energy(run, last.energy_j, at_last)};
+  if (rates.pue) {
+    cost.figures.energy_j = last.energy_j;
+    cost.figures.power_w = last.power_w;
+  }
+  // What each hour used is then assumed, not measured.
+  if (!cost.figures.assumption.empty()) cost.basis = Basis::modelled;
+  return cost;
+}
 
 constexpr std::size_t kLongestLabel = 100;  // characters
 constexpr std::string_view kWindowsBegin = "{\n\"schema\": \"aggregate-power/windows-1\"";

@@ -1,5 +1,5 @@
 // Judges the directory of an archive, then unpacks it into digests.
-#include "publication/receipt_archive.h"
+#include "publication/receipt_parts.h"
 
 #include <sys/stat.h>
 

@@ -1,5 +1,5 @@
 // Checks execution evidence, rows and samples.
-#include "publication/receipt_content.h"
+#include "publication/receipt_parts.h"
 
 #include <algorithm>
 #include <cmath>

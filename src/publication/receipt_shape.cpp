@@ -1,5 +1,5 @@
 // Tables of keys, one for each kind of object in a receipt.
-#include "publication/receipt_shape.h"
+#include "publication/receipt_parts.h"
 
 #include <algorithm>
 #include <span>

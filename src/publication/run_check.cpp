@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <exception>
 #include <map>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -14,9 +18,10 @@
 #include "base/files/hash.h"
 #include "base/files/path.h"
 #include "base/files/whole_file.h"
+#include "base/text/json_value.h"
+#include "base/text/unicode.h"
 #include "energy/metrics.h"
 #include "loads/aiperf.h"
-#include "publication/compare_lines.h"
 #include "publication/compare_records.h"
 #include "publication/point_metrics.h"
 #include "publication/recompute_run.h"
@@ -32,6 +37,58 @@
 
 namespace aggregate_power {
 namespace {
+
+struct DifferentLine {
+  std::size_t number = 0;  // from 1
+  std::string key;         // the first member that differs; empty: one of the lines has none
+  std::string expected;
+  std::string found;
+};
+
+std::string_view take_line(std::string_view& text) {
+  const std::size_t end = text.find('\n');
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == text.npos ? text.size() : end + 1);
+  return line;
+}
+
+std::optional<JsonValue> object_in(std::string_view line) {
+  try {
+    JsonValue value = parse_json(line);
+    if (value.is_object()) return value;
+  } catch (const JsonError&) {  // somebody else's line
+  }
+  return std::nullopt;
+}
+
+std::string shown_line(std::string_view line) {
+  constexpr std::size_t kMost = 100;
+  return line.empty() ? "nothing" : printable(line, kMost);
+}
+
+// Of texts that are not the same.
+DifferentLine first_difference(std::string_view expected, std::string_view found) {
+  DifferentLine different;
+  std::string_view wanted;
+  std::string_view was;
+  do {
+    ++different.number;
+    wanted = take_line(expected);
+    was = take_line(found);
+  } while (wanted == was && !(expected.empty() && found.empty()));
+  const auto wanted_object = object_in(wanted);
+  const auto found_object = object_in(was);
+  if (wanted_object && found_object) {
+    const auto differences = compare_records(*wanted_object, *found_object);
+    if (!differences.empty()) {
+      const RecordDifference& first = differences.front();
+      return {different.number, first.key, first.expected, first.found};
+    }
+  }
+  different.expected = shown_line(wanted);
+  different.found = shown_line(was);
+  return different;
+}
 
 // A run's inputs, by the names that its record has for them.
 using InputPlaces = std::map<std::string, std::optional<StorePath>>;

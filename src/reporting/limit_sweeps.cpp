@@ -1,5 +1,5 @@
 // Joins what was measured at each limit with the choice among the limits.
-#include "reporting/limit_sweeps.h"
+#include "reporting/report_parts.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,29 +4,170 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
+#include "aggregate_power/sample.h"
 #include "base/files/file.h"
+#include "base/files/nameless_file.h"
 #include "base/files/path.h"
 #include "base/files/tree.h"
 #include "base/parallel.h"
+#include "base/text/json_value.h"
 #include "decisions/recommendation.h"
 #include "decisions/run_limits.h"
 #include "recorders/energy_rate.h"
-#include "reporting/computed_runs.h"
+#include "recorders/recording.h"
 #include "reporting/html_text.h"
-#include "reporting/limit_sweeps.h"
-#include "reporting/recorded_curve.h"
-#include "reporting/report_page.h"
+#include "reporting/report_parts.h"
+#include "reporting/report_runs.h"
+#include "reporting/run_curve.h"
+#include "runs/power_curves.h"
+#include "store/backfill.h"
 #include "store/catalogue/published_runs.h"
 #include "store/catalogue/retained_files.h"
+#include "store/catalogue/run_record.h"
 
 namespace aggregate_power {
 namespace {
+
+// What would be written of one run.
+struct ComputedRun {
+  std::vector<JsonEdit> edits = {};
+  JsonValue record = {};  // null: none
+  std::vector<std::string> reasons;
+  std::string telemetry;
+};
+
+void apply_edits(const std::vector<JsonEdit>& edits, JsonValue& members) {
+  for (const JsonEdit& edit : edits) {
+    std::erase_if(members.members,
+                  [&](const JsonValue::Member& member) { return member.first == edit.key; });
+    if (!edit.value.empty()) members.members.emplace_back(edit.key, parse_json(edit.value));
+  }
+}
+
+ComputedRun computed_run(const Recomputed& recomputed) {
+  ComputedRun computed{.reasons = recomputed.reasons.codes(), .telemetry = recomputed.telemetry};
+  if (!recomputed.plan || !recomputed.is_written()) return computed;
+  computed.edits = recomputed.plan->edits;
+  computed.record = parse_json(recomputed.plan->record({}, {}));
+  return computed;
+}
+
+void take_computed(const ComputedRun& computed, ReportRun& run) {
+  if (!computed.record.is_object()) {
+    run.run.reasons = computed.reasons;
+    return;
+  }
+  JsonValue members = std::move(run.run.members);
+  apply_edits(computed.edits, members);
+  PublishedRun published = published_run_of(std::move(members), &computed.record);
+  published.name = std::move(run.run.name);
+  published.identity = std::move(run.run.identity);
+  published.aggregate = std::move(run.run.aggregate);
+  run.run = std::move(published);
+  run.is_computed_here = true;
+  run.record_content = computed.record;
+  run.telemetry = place_on_disk(computed.telemetry);
+}
+
+// Replaces those of `runs` without power that are in `stores` by what a backfill with its default
+// options would make of them; of a run that it cannot compute, the reasons. Returns notes for
+// people.
+std::vector<std::string> compute_missing_runs(const std::vector<std::string>& stores,
+                                              unsigned most_threads, const StoreAccess& access,
+                                              std::vector<ReportRun>& runs) {
+  std::map<std::string, ReportRun*> missing;  // by the identity of the aggregate
+  for (ReportRun& run : runs) {
+    if (run.run.state == PowerState::none && !run.run.aggregate.empty()) {
+      missing[file_identity(run.run.aggregate)] = &run;
+    }
+  }
+  if (missing.empty() || stores.empty()) return {};
+  BackfillRequest request;
+  request.stores = stores;
+  request.jobs = most_threads;
+  request.recompute.dry_run = true;
+  request.recompute.stores = stores;
+  request.recompute.access = access;
+  // So that aggregates in archives are computed, too. It is not made.
+  request.recompute.output = temporary_folder() + "/aggregate-power-report";
+  std::map<std::string, ComputedRun> computed;
+  BackfillWatcher watcher;
+  watcher.trouble = [](const std::string&) {};
+  watcher.progress = [](const BackfillProgress&) {};
+  watcher.done = [&](const Recomputed& recomputed) {
+    const std::string identity = file_identity(recomputed.run.aggregate.display);
+    if (missing.contains(identity)) computed[identity] = computed_run(recomputed);
+  };
+  try {
+    Backfill(request, watcher).run();
+  } catch (const FileError& error) {
+    return {fmt::format("runs without power were not computed: {}", error.what())};
+  } catch (const Error& error) {
+    return {fmt::format("runs without power were not computed: {}", error.what())};
+  }
+  std::size_t taken = 0;
+  for (const auto& [identity, one] : computed) {
+    take_computed(one, *missing[identity]);
+    taken += missing[identity]->is_computed_here ? 1 : 0;
+  }
+  if (taken == 0) return {};
+  return {fmt::format(
+      "{} had no power yet: computed for this report, not written ('aggregate-power backfill' writes it)",
+      taken == 1 ? "1 run" : fmt::format("{} runs", taken))};
+}
+
+struct RecordedCurve {
+  RunCurve curve;
+  // The one limit that all GPUs reported throughout; nullopt: none, or several.
+  std::optional<double> limit_w = {};
+};
+
+std::optional<double> only_limit(const PowerCurves& curves) {
+  std::optional<double> limit_w;
+  for (const DeviceCurve& device : curves.devices) {
+    for (const double each : device.limits_w) {
+      if (limit_w && *limit_w != each) return std::nullopt;
+      limit_w = each;
+    }
+  }
+  return limit_w;
+}
+
+// Returns nullopt if the recording has no power at the window. Reads it once. Throws FileError and
+// TelemetryError.
+std::optional<RecordedCurve> recorded_curve(const Recording& recording, Window window) {
+  if (!recording.faults().empty()) return std::nullopt;
+  PowerCurvesOptions options{.window = window};
+  std::optional<CurveRows> rows;
+  Samples samples(kAlways);
+  const auto begin = [&](const Telemetry& opened) {
+    options.interpolation = opened.facts().interpolation;
+    options.with_limits = opened.facts().has_power_limit;
+    return rows.emplace(options).states();
+  };
+  const auto take = [&](const Batch& batch) {
+    rows->take(batch);
+    samples.take(batch.readings);
+  };
+  const Telemetry telemetry =
+      read_whole(recording, {.take = take, .begin = begin, .may_use_threads = false});
+  if (!rows) return std::nullopt;
+  samples.sort();
+  const PowerCurves curves =
+      power_curves(options, samples, *rows, telemetry.devices(), telemetry.pauses());
+  RecordedCurve recorded{run_curve(curves.sum, curves.devices.size(), window), only_limit(curves)};
+  if (!(recorded.curve.peak_w > 0)) return std::nullopt;
+  return recorded;
+}
 
 // A larger one is read if its curve is asked for.
 constexpr std::uint64_t kMostBytesUnasked = std::uint64_t{256} << 20;

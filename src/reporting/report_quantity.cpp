@@ -1,5 +1,5 @@
 // Finds each quantity among our keys, the benchmark's own, and what the record says of the window.
-#include "reporting/report_quantity.h"
+#include "reporting/report_runs.h"
 
 #include <algorithm>
 #include <array>

@@ -11,6 +11,7 @@
 
 #include "aggregate_power/reason.h"
 #include "drawing/palette.h"
+#include "energy/quantile.h"
 #include "reporting/html_text.h"
 #include "reporting/page_parts.h"
 #include "reporting/shown_number.h"
@@ -95,14 +96,8 @@ std::vector<HardwareRow> hardware_rows(const ReportRuns& report) {
   return rows;
 }
 
-double middle_of(std::vector<double> values) {
-  const std::size_t middle = values.size() / 2;
-  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(middle));
-  const double upper = values[middle];
-  if (values.size() % 2 == 1) return upper;
-  return (*std::max_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(middle)) +
-          upper) /
-         2;
+double middle_of(const std::vector<double>& values) {
+  return (ranked(values, (values.size() - 1) / 2) + ranked(values, values.size() / 2)) / 2;
 }
 
 std::string hardware_table(const ReportRuns& report) {

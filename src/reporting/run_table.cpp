@@ -1,5 +1,5 @@
 // Writes the rows into one text.
-#include "reporting/run_table.h"
+#include "reporting/report_parts.h"
 
 #include <algorithm>
 #include <vector>

@@ -98,7 +98,6 @@ class WindowReport {
 };
 
 std::unique_ptr<WindowReport> window_report(WindowFormat format, const WindowReportFacts& facts);
-std::unique_ptr<WindowReport> window_table(const WindowReportFacts& facts);
 
 // The columns of a CSV of Zeus for these GPUs: "gpu3_energy" for a GPU named by its number; if not
 // all are, by its place.

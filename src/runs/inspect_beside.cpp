@@ -1,5 +1,5 @@
 // Reads the files beside a recording of AIPowerMeter, each for its own lines.
-#include "runs/inspect_beside.h"
+#include "runs/inspect_parts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,6 @@
 #include "base/text/unicode.h"
 #include "energy/trace_coverage.h"
 #include "recorders/lines.h"
-#include "runs/inspect_sensors.h"
 #include "runs/traces.h"
 
 namespace aggregate_power {

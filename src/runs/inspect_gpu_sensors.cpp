@@ -1,5 +1,5 @@
 // Compares what a recording shows with the table of sensors.
-#include "runs/inspect_gpu_sensors.h"
+#include "runs/inspect_parts.h"
 
 #include <algorithm>
 #include <cmath>

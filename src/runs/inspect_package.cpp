@@ -1,5 +1,5 @@
 // Shows what was found in a package.
-#include "runs/inspect_package.h"
+#include "runs/inspect_parts.h"
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 // Shows what a result says, and what it lacks.
-#include "runs/inspect_result.h"
+#include "runs/inspect_parts.h"
 
 #include <utility>
 #include <vector>

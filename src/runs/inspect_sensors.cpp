@@ -1,5 +1,5 @@
 // Lays out the sensors as a table, and as JSON.
-#include "runs/inspect_sensors.h"
+#include "runs/inspect_parts.h"
 
 #include <optional>
 #include <utility>

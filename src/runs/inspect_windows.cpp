@@ -1,5 +1,5 @@
 // Shows the windows of a CSV of Zeus, with the energies that it states.
-#include "runs/inspect_windows.h"
+#include "runs/inspect_parts.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,20 +1,267 @@
 // Recomputes a stored run on several nodes from its package and a benchmark result.
 #include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "aggregate_power/result.h"
+#include "base/files/file.h"
+#include "base/files/hash.h"
+#include "base/files/hashing_tree.h"
+#include "base/files/path.h"
+#include "base/text/unicode.h"
+#include "packages/agentic_checks.h"
+#include "packages/check.h"
 #include "results/aggregate_json.h"
 #include "results/record.h"
+#include "runs/failed_requests.h"
+#include "runs/native.h"
 #include "runs/option_codec.h"
+#include "runs/package_run.h"
 #include "store/artifact_names.h"
 #include "store/choose_pair.h"
-#include "store/package_pairing.h"
+#include "store/multinode_logs.h"
+#include "store/package_files.h"
 #include "store/recompute.h"
 #include "store/up_to_date.h"
 
 namespace aggregate_power {
 namespace {
+
+struct PackagePairing {
+  Result result;
+  std::vector<InputFile> inputs;
+  std::vector<std::pair<std::string, FileFacts>> opened;  // on disk, as they were then
+};
+
+// All of these require logs with a package.
+
+RoleCounts counts_of(const std::string& run, std::string_view aggregate) {
+  RoleCounts counts;
+  if (const auto named = gpus_in_name(run)) {
+    counts.prefill = named->prefill.value_or(0);
+    counts.decode = named->decode.value_or(0);
+    counts.any = named->prefill ? 0 : named->all;
+    return counts;
+  }
+  const RoleGpus roles = role_gpus_of(aggregate);
+  counts.prefill = roles.prefill.value_or(0);
+  counts.decode = roles.decode.value_or(0);
+  if (counts.prefill + counts.decode == 0) counts.any = gpus_of(aggregate).value_or(0);
+  return counts;
+}
+
+// All that a store says about a run's GPUs must agree, otherwise some of it is wrong.
+std::optional<std::string> doubt_about_gpus(const std::string& run, std::string_view aggregate) {
+  const auto named = gpus_in_name(run);
+  if (!named) return std::nullopt;
+  if (named->prefill && *named->prefill + *named->decode != named->all) {
+    return fmt::format("the name says {} GPUs, but {} for prefill and {} for decode", named->all,
+                       *named->prefill, *named->decode);
+  }
+  const RoleGpus reported = role_gpus_of(aggregate);
+  if (!reported.prefill || !reported.decode) return std::nullopt;
+  const bool agree =
+      named->prefill ? *named->prefill == *reported.prefill && *named->decode == *reported.decode
+                     : named->all - *reported.prefill == *reported.decode;
+  if (agree) return std::nullopt;
+  return fmt::format(
+      "the name says {} GPUs{}, its aggregate {} for prefill and {} for decode", named->all,
+      named->prefill
+          ? fmt::format(", {} for prefill and {} for decode", *named->prefill, *named->decode)
+          : "",
+      *reported.prefill, *reported.decode);
+}
+
+std::string pin_of(const MultinodeLogs& package) {
+  constexpr std::size_t kMostBytes = 4096;
+  const auto place = file_below(*package.power, kPinFile);
+  if (!place) return {};
+  const std::string text = read_up_to(*place->tree->open(place->path).source(), kMostBytes);
+  return std::string(strip(text));
+}
+
+// A package and its benchmark result in trees that hash what is read.
+struct HashedPackage {
+  HashedPackage(MultinodeLogs its_logs, StorePath its_result)
+      : package(std::move(its_logs)),
+        benchmark(std::move(its_result)),
+        logs_tree(std::make_shared<const HashingTree>(package.logs.tree)),
+        benchmark_tree(benchmark.tree == package.logs.tree
+                           ? logs_tree
+                           : std::make_shared<const HashingTree>(benchmark.tree)) {
+    package.logs.tree = package.power->tree = logs_tree;
+    if (package.agentic) package.agentic->tree = logs_tree;
+    benchmark.tree = benchmark_tree;
+    StorePath folder = *benchmark.folder;
+    folder.tree = benchmark_tree;
+    benchmark.folder = std::make_shared<const StorePath>(std::move(folder));
+  }
+
+  HashedFile hashed(const StorePath& file) const {
+    return (file.tree == logs_tree ? logs_tree : benchmark_tree)->hashed(file.path);
+  }
+
+  MultinodeLogs package;
+  StorePath benchmark;
+  std::shared_ptr<const HashingTree> logs_tree;
+  std::shared_ptr<const HashingTree> benchmark_tree;
+};
+
+// Notes what was read for the verdict, and what the verdict depends on without being read.
+void note_inputs(const HashedPackage& read, const PackageFiles& files, PackagePairing& pairing) {
+  for (const auto& [role, place] : files) {
+    try {
+      const auto [facts, hash] = read.hashed(place);
+      pairing.inputs.push_back({role, facts.bytes, hash});
+      // A file in an archive is as old as the archive, and has no other facts on disk.
+      pairing.opened.emplace_back(
+          path_on_disk(place), place.tree->is_archive() ? FileFacts{0, facts.modified_ns} : facts);
+    } catch (const FileError&) {
+      if (!is_records_role(role)) throw;
+      // Not recorded, so that it is tried again each time; but it must not be overwritten.
+      pairing.opened.emplace_back(path_on_disk(place), FileFacts{0, place.facts->modified_ns});
+    }
+  }
+  std::ranges::move(package_listings(read.package, files), std::back_inserter(pairing.inputs));
+}
+
+// Adds the questions that concern only agents. Returns their failed requests, if these can be
+// known.
+std::optional<FailedRequestsRequest> ask_of_agents(const StorePath& benchmark, const StoredRun& run,
+                                                   std::string_view aggregate,
+                                                   PackageQuestion& question,
+                                                   std::vector<std::string>& warnings) {
+  AgenticChecks checks =
+      check_agentic_load({.tree = question.place.tree,
+                          .result_dir = benchmark.folder->path,
+                          .logs_root = question.place.logs_root,
+                          .aggregate = std::string(aggregate),
+                          .aggregate_fault = {},
+                          .expected_producer_sha = question.expected_producer_sha,
+                          .finds_gpus_of_node = rules_of(question.contract).finds_gpus_of_node,
+                          .aggregate_name = run.aggregate.display});
+  question.role_gpus = checks.gpus;
+  question.window_file = std::move(checks.window_file);
+  question.refusal = std::move(checks.reasons);
+  if (!question.refusal.empty()) return std::nullopt;
+  auto failed = failed_requests_in(benchmark.tree, benchmark.folder->path, warnings);
+  question.with_power = failed && failed->count > 0;
+  if (failed) question.failure = failed->failure;
+  return failed;
+}
+
+Result checked(const MultinodeLogs& package, const StorePath& benchmark, const StoredRun& run,
+               std::string_view aggregate, const RecomputeOptions& options) {
+  std::vector<std::string> warnings;
+  PackageQuestion question = package_question(options);
+  question.place = package_place(package);
+  question.result_name = benchmark.display;
+  question.result = benchmark.tree->open(benchmark.path);
+  question.is_pin_of_package = options.expected_producer_sha.empty();
+  if (question.is_pin_of_package) question.expected_producer_sha = pin_of(package);
+  std::optional<FailedRequestsRequest> failed;
+  if (package.agentic) {
+    failed = ask_of_agents(benchmark, run, aggregate, question, warnings);
+  } else {
+    question.role_gpus = counts_of(run.name, aggregate);
+    if (auto doubt = doubt_about_gpus(run.name, aggregate)) warnings.push_back(std::move(*doubt));
+  }
+  const std::string hardware = options.may_need_interval() ? hardware_of(aggregate) : "";
+  Result result = evaluate_package(options, hardware, std::move(question));
+  if (failed) result.failed_requests = failed_requests(*failed, result, result.curve);
+  std::ranges::move(warnings, std::back_inserter(result.warnings));
+  return result;
+}
+
+Result checked_native(const MultinodeLogs& package, const StorePath& benchmark,
+                      const StoredRun& run, std::string_view aggregate,
+                      const RecomputeOptions& options) {
+  NativeQuestion question;
+  question.place = {package.power->tree, package.power->path};
+  question.result_name = benchmark.display;
+  question.result = benchmark.tree->open(benchmark.path);
+  question.gpus = counts_of(run.name, aggregate);
+  question.run = options;
+  if (options.may_need_interval()) question.hardware = hardware_of(aggregate);
+  Result result = check_native(question);
+  if (auto doubt = doubt_about_gpus(run.name, aggregate)) {
+    result.warnings.push_back(std::move(*doubt));
+  }
+  return result;
+}
+
+// The number of GPUs comes from the run's name; for agentic runs, or if the name lacks it, from
+// `aggregate`, the aggregate's text. Throws FileError.
+PackagePairing try_package(const MultinodeLogs& package, const StorePath& benchmark,
+                           const StoredRun& run, std::string_view aggregate,
+                           const RecomputeOptions& options) {
+  const HashedPackage read(package, benchmark);
+  const PackageFiles files = package_files(read.package, read.benchmark);
+  PackagePairing pairing;
+  try {
+    const auto check = package.is_native ? checked_native : checked;
+    pairing.result = check(read.package, read.benchmark, run, aggregate, options);
+  } catch (const FileError&) {
+    note_inputs(read, files, pairing);  // throws the error of the first faulty file
+    throw;
+  }
+  note_inputs(read, files, pairing);
+  return pairing;
+}
+
+// Whether exactly its files exist, with their recorded sizes, and none was modified at `record_ns`
+// or later; or, with `verify`, with their recorded contents. May throw FileError.
+bool package_is_as_read(const MultinodeLogs& package, const StorePath& benchmark,
+                        const Sources& sources, std::int64_t record_ns, bool verify) {
+  const PackageFiles files = package_files(package, benchmark);
+  const auto listings = package_listings(package, files);
+  // The aggregate is also among the inputs.
+  if (sources.inputs.size() != files.size() + listings.size() + 1) return false;
+  const auto is_as_listed = [&](const InputFile& listing) {
+    const InputFile* const input = input_of_role(sources.inputs, listing.role);
+    return input != nullptr && input->hash == listing.hash;
+  };
+  return std::ranges::all_of(listings, is_as_listed) &&
+         std::ranges::all_of(files, [&](const auto& entry) {
+           const auto& [role, place] = entry;
+           const InputFile* const input = input_of_role(sources.inputs, role);
+           if (input == nullptr) return false;
+           if (verify) {
+             const OpenedFile file = place.tree->open(place.path);
+             return file.size() == input->bytes && hash_of(file) == input->hash;
+           }
+           const auto facts = place.facts ? place.facts : place.tree->find_file(place.path);
+           return facts && facts->bytes == input->bytes && facts->modified_ns < record_ns;
+         });
+}
+
+// Whether two packages of a run give the same result, by the contents of everything that a verdict
+// depends on. They share the benchmark result, except that agents' packages have one each. Throws
+// FileError.
+bool is_same_package(const MultinodeLogs& a, const MultinodeLogs& b, const StorePath& benchmark) {
+  const auto files = [&](const MultinodeLogs& package) {
+    PackageFiles all =
+        package_files(package, package.agentic ? package.formal_results[0] : benchmark);
+    std::erase_if(all, [](const auto& entry) { return is_records_role(entry.first); });
+    return all;
+  };
+  const PackageFiles of_a = files(a);
+  const PackageFiles of_b = files(b);
+  const auto are_listed_alike = std::ranges::equal(
+      package_listings(a, of_a), package_listings(b, of_b), {}, &InputFile::hash, &InputFile::hash);
+  return are_listed_alike && std::ranges::equal(of_a, of_b, [](const auto& one, const auto& other) {
+           if (one.first != other.first) return false;
+           const OpenedFile file = one.second.tree->open(one.second.path);
+           const OpenedFile twin = other.second.tree->open(other.second.path);
+           return file.size() == twin.size() && hash_of(file) == hash_of(twin);
+         });
+}
 
 // Packages have no other options.
 std::vector<RecordedOption> package_options(const RecomputeOptions& options) {
