@@ -72,6 +72,10 @@ std::string summary_text(const BackfillCounts& counts, bool dry_run) {
     }
     text += '\n';
   }
+  if (counts.doubtful > 0) {
+    text += fmt::format("{:<22}{:>8}  valid, with warnings: the details in --report have them\n",
+                        "doubtful", counts.doubtful);
+  }
   if (counts.folder_links > 0) {
     text += fmt::format("{:<22}{:>8}  not followed; name their targets as stores\n",
                         "links to folders", counts.folder_links);
@@ -105,6 +109,7 @@ std::string summary_json(const BackfillCounts& counts, bool dry_run) {
                         {"valid", counts.valid},
                         {"outcomes", std::move(outcomes)},
                         {"unchanged_not_valid", counts.unchanged_not_valid},
+                        {"doubtful", counts.doubtful},
                         {"links_to_folders", counts.folder_links},
                         {"links_out_of_the_store", counts.links_out},
                         {"timezones", std::move(zones)},

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "aggregate_power/assumption.h"
 #include "aggregate_power/reason.h"
@@ -19,8 +20,10 @@
 #include "energy/gpu_sensors.h"
 #include "energy/metrics.h"
 #include "loads/load_generator.h"
+#include "loads/stated_settings.h"
 #include "recorders/power_limits.h"
 #include "recorders/recorder.h"
+#include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {
 namespace {
@@ -109,6 +112,23 @@ Table power_limits_table(std::string_view) {
   return table;
 }
 
+// The members that make a configuration, and the keys of results that state them.
+Table configuration_table(std::string_view) {
+  Table table{{"key", "stated by"}, {}};
+  for (const std::string_view key : configuration_keys()) {
+    std::vector<std::string> from;
+    if (key == "hw" || key == "gpu_count" || key == "driver" || key == "clock_setting_mhz") {
+      from.emplace_back("the recording");
+    }
+    for (const loads::SettingName& setting : loads::setting_names()) {
+      if (setting.name == key) from.push_back(code_span(setting.key));
+    }
+    if (from.empty()) from.emplace_back("aggregates");
+    table.rows.push_back({code_span(key), fmt::format("{}", fmt::join(from, ", "))});
+  }
+  return table;
+}
+
 Table metrics_table(std::string_view) {
   Table table{{"key", "schema", "meaning", "decimals"}, {}};
   for (const MetricRow& row : metric_rows()) {
@@ -171,6 +191,7 @@ constexpr Source kSources[] = {
     {"environment", environment_table},
     {"words", words_table},
     {"sensors", sensors_table},
+    {"configuration", configuration_table},
     {"files", files_table},
     {"exit-statuses", exit_statuses_table},
     {"power-limits", power_limits_table},

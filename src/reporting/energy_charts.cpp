@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text/shown_number.h"
 #include "reporting/html_text.h"
-#include "reporting/shown_number.h"
 
 namespace aggregate_power {
 namespace {
