@@ -52,7 +52,9 @@ struct SeriesFacts {
   Interpolation interpolation = Interpolation::linear;
   bool time_of_day = false;  // its times have no date
   Sensor sensor = {};
-  std::vector<std::string> gpu_models = {};   // that its beginning names, each once
+  std::vector<std::string> gpu_models = {};  // that its beginning names, each once
+  // "driver" and "550.54.15": what its columns of settings say in all of the first rows.
+  std::vector<std::pair<std::string, std::string>> settings = {};
   bool has_average_power = false;             // it has a column power.draw.average
   bool has_power_limit = false;               // its rows may state their GPU's power limit
   std::optional<EnergyCounter> counter = {};  // nullopt: none, or none is seen so far

@@ -260,6 +260,7 @@ struct Result {
   std::optional<FailedRequests> failed_requests;
   std::optional<IdlePower> idle;                // nullopt: not requested
   std::optional<Uncertainty> uncertainty;       // nullopt: not requested
+  std::optional<Uncertainty> shown_interval;    // of a valid run; for people and in no file
   std::optional<SalvagedEnergy> salvaged;       // of a run that is not valid for missing samples
   std::optional<RequestEnergy> request_energy;  // nullopt: not requested
   std::optional<PhaseEnergy> phase_energy;      // nullopt: not requested
@@ -290,5 +291,11 @@ struct Result {
 
   bool is_valid() const { return reasons.empty(); }
 };
+
+// Null: there is none, whether or not one was requested.
+inline const Uncertainty* interval_of(const Result& result) {
+  if (result.uncertainty) return &*result.uncertainty;
+  return result.shown_interval ? &*result.shown_interval : nullptr;
+}
 
 }  // namespace aggregate_power

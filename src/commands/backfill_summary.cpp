@@ -75,6 +75,10 @@ std::string summary_text(const BackfillCounts& counts, bool dry_run) {
     }
   }
   std::string text = outcome_table(counts.done(), dry_run, rows);
+  if (counts.doubtful > 0) {
+    text += count_line("doubtful", counts.doubtful,
+                       "valid, with warnings: the details in --report have them");
+  }
   if (counts.folder_links > 0) {
     text += count_line("links to folders", counts.folder_links,
                        "not followed; name their targets as stores");
@@ -107,6 +111,7 @@ std::string summary_json(const BackfillCounts& counts, bool dry_run) {
                         {"valid", counts.valid},
                         {"outcomes", std::move(outcomes)},
                         {"unchanged_not_valid", counts.unchanged_not_valid},
+                        {"doubtful", counts.doubtful},
                         {"links_to_folders", counts.folder_links},
                         {"links_out_of_the_store", counts.links_out},
                         {"timezones", std::move(zones)},

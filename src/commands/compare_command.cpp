@@ -70,6 +70,7 @@ int run_compare(const CompareOptions& options) {
   const std::string text = options.is_self_test ? gate_test_text(compared, options.format)
                                                 : comparison_text(compared, options.format);
   options.format == CompareFormat::table ? print_result(text) : print(stdout, text);
+  for (const std::string& note : compared.notes) print_note("note: " + note);
   for (const std::string& warning : compared.warnings) print_note("warning: " + warning);
   if (options.is_self_test) return gate_can_fail(test_gate(compared)) ? 0 : kInsufficient;
   if (compared.kind == CompareKind::base_alone) return 0;
@@ -159,6 +160,7 @@ Command compare_command() {
       .gathers();
   add_compare_rule(options, request);
   add_facility_options(options, request->request.facility);
+  add_measuring_options(options, request->request.measuring);
   add_access_options(options, request->request.access);
   options.flag(
       "--self-test", request->is_self_test,

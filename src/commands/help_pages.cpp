@@ -29,8 +29,10 @@
 #include "energy/gpu_sensors.h"
 #include "energy/metrics.h"
 #include "loads/load_generator.h"
+#include "loads/stated_settings.h"
 #include "recorders/power_limits.h"
 #include "recorders/recorder.h"
+#include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {
 namespace {
@@ -119,6 +121,23 @@ Table power_limits_table(std::string_view) {
   return table;
 }
 
+// The members that make a configuration, and the keys of results that state them.
+Table configuration_table(std::string_view) {
+  Table table{{"key", "stated by"}, {}};
+  for (const std::string_view key : configuration_keys()) {
+    std::vector<std::string> from;
+    if (key == "hw" || key == "gpu_count" || key == "driver" || key == "clock_setting_mhz") {
+      from.emplace_back("the recording");
+    }
+    for (const loads::SettingName& setting : loads::setting_names()) {
+      if (setting.name == key) from.push_back(code_span(setting.key));
+    }
+    if (from.empty()) from.emplace_back("aggregates");
+    table.rows.push_back({code_span(key), fmt::format("{}", fmt::join(from, ", "))});
+  }
+  return table;
+}
+
 Table metrics_table(std::string_view) {
   Table table{{"key", "schema", "meaning", "decimals"}, {}};
   for (const MetricRow& row : metric_rows()) {
@@ -181,6 +200,7 @@ constexpr Source kSources[] = {
     {"environment", environment_table},
     {"words", words_table},
     {"sensors", sensors_table},
+    {"configuration", configuration_table},
     {"files", files_table},
     {"exit-statuses", exit_statuses_table},
     {"power-limits", power_limits_table},
@@ -257,16 +277,25 @@ std::vector<Section> sections_of(const HelpPage& page) {
   return sections;
 }
 
-// The sections that have the words, those with most first.
-std::vector<Section> sections_with(std::string_view words) {
+// How often a section has the words; 0: it lacks one of them.
+std::size_t count_of_words(const Section& section, std::span<const std::string> words) {
   constexpr std::size_t kOfHeading = 20;
-  const std::string wanted = lower_ascii(words);
+  std::size_t all = 0;
+  for (const std::string& word : words) {
+    std::size_t count = kOfHeading * count_of(section.heading, word);
+    for (const Block& block : section.blocks) count += count_of(searched_text(block), word);
+    if (count == 0) return 0;
+    all += count;
+  }
+  return all;
+}
+
+// The sections that have all the words, those with most first.
+std::vector<Section> sections_with(std::span<const std::string> words) {
   std::vector<Section> found;
   for (const HelpPage& page : help_pages()) {
     for (Section& section : sections_of(page)) {
-      for (const Block& block : section.blocks)
-        section.found += count_of(searched_text(block), wanted);
-      section.found += kOfHeading * count_of(section.heading, wanted);
+      section.found = count_of_words(section, words);
       if (section.found > 0) found.push_back(std::move(section));
     }
   }
@@ -274,24 +303,40 @@ std::vector<Section> sections_with(std::string_view words) {
   return found;
 }
 
-// The first blocks of a section that have the words, of a table the rows; or how it begins.
-std::vector<Block> blocks_with(const Section& section, std::string_view wanted) {
+// The first blocks of a section that have one of the words, of a table the rows; or how it begins.
+std::vector<Block> blocks_with(const Section& section, std::span<const std::string> words) {
   constexpr std::size_t kMost = 3;
+  const auto has_one = [&](std::string_view text) {
+    return std::ranges::any_of(words, [&](const auto& word) { return count_of(text, word) > 0; });
+  };
   std::vector<Block> found;
   for (const Block& block : section.blocks) {
     if (found.size() == kMost) break;
-    if (std::holds_alternative<Heading>(block) || count_of(searched_text(block), wanted) == 0)
-      continue;
+    if (std::holds_alternative<Heading>(block) || !has_one(searched_text(block))) continue;
     found.push_back(block);
     if (auto* const table = std::get_if<Table>(&found.back())) {
       std::erase_if(table->rows, [&](const std::vector<std::string>& row) {
-        return count_of(fmt::format("{}", fmt::join(row, " ")), wanted) == 0;
+        return !has_one(fmt::format("{}", fmt::join(row, " ")));
       });
       table->rows.resize(std::min(table->rows.size(), kMost));
     }
   }
   if (found.empty() && section.blocks.size() > 1) found.push_back(section.blocks[1]);
   return found;
+}
+
+// The words themselves where a page has them in this order, else each of them.
+std::vector<std::string> searched_words(std::string_view words) {
+  std::vector<std::string> phrase = {lower_ascii(words)};
+  if (!sections_with(phrase).empty()) return phrase;
+  std::vector<std::string> each;
+  const std::string text = phrase.front();
+  for (std::string_view rest = strip(text); !rest.empty(); rest = strip(rest)) {
+    each.emplace_back(rest.substr(0, rest.find(' ')));
+    rest.remove_prefix(each.back().size());
+    if (std::ranges::count(each, each.back()) > 1) return phrase;  // that is no question
+  }
+  return each;
 }
 
 std::string sentence_of(const HelpPage& page) {
@@ -342,10 +387,11 @@ std::optional<std::string> help_text(std::string_view topic, std::size_t width) 
 std::string help_search(std::string_view words, std::size_t width) {
   constexpr std::size_t kQuoted = 5;
   constexpr std::size_t kNamed = 15;
-  const std::vector<Section> found = sections_with(words);
+  const std::vector<std::string> searched = searched_words(words);
+  const std::vector<Section> found = sections_with(searched);
   std::string text;
   for (std::size_t i = 0; i < std::min(found.size(), kQuoted); ++i) {
-    const std::vector<Block> blocks = blocks_with(found[i], lower_ascii(words));
+    const std::vector<Block> blocks = blocks_with(found[i], searched);
     text += fmt::format("help {}: {}\n\n{}\n", found[i].topic, found[i].heading,
                         page_text(blocks, width));
   }

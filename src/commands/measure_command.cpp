@@ -12,6 +12,7 @@
 #include "commands/output.h"
 #include "commands/shared_options.h"
 #include "loads/selection.h"
+#include "results/run_report.h"
 #include "runs/measure.h"
 #include "runs/named_files.h"
 
@@ -78,6 +79,26 @@ Command measure_command() {
   options.value(
       "--out", "FILE", into_optional_path(request->out),
       "Also write the aggregate's keys into a new JSON file, with an audit record beside it");
+  const auto is_setting = [](const std::string& text) {
+    const std::size_t sign = text.find('=');
+    if (sign == text.npos || sign == 0 || sign + 1 == text.size()) return false;
+    const std::string key = text.substr(0, sign);
+    constexpr const char* kKeyCharacters =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    return key.find_first_not_of(kKeyCharacters) == std::string::npos && !is_measured_member(key);
+  };
+  options
+      .list(
+          "--set", "KEY=VALUE",
+          [request](const std::string& text) {
+            const std::size_t sign = text.find('=');
+            request->settings.emplace_back(text.substr(0, sign), text.substr(sign + 1));
+            return true;
+          },
+          "How the run was run, such as precision=fp8, beside or instead of what the files say; may be repeated; see 'help settings'")
+      .check(expecting(
+          "KEY=VALUE such as precision=fp8, with a key that is not one of measure's own numbers",
+          is_setting));
   add_window(
       options, *request,
       "What --out accepts beside exact windows: one placed by the power, or the whole command that the recorder ran (default: exact)");
@@ -96,6 +117,9 @@ Command measure_command() {
   add_idle_option(options, *request).help =
       "Also state the energy above idle; idle power is read from a stretch of the only recording, from a plateau beside the load (auto), or given for each GPU, as in 85 or 85+-3; see 'help uncertainty'";
   add_uncertainty_options(options, *request);
+  show_interval(options, *request);
+  options.at("--uncertainty").help =
+      "Say as a warning, too, why there is no interval, and put one on each request; the interval of the energy is printed anyway; see 'help uncertainty'";
   add_accept(options, *request);
   add_request_options(options, *request, "RESULT itself");
   add_facility_options(options, request->facility);

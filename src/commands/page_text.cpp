@@ -103,14 +103,16 @@ std::size_t shell_break(std::string_view line, std::size_t most) {
   return before_option != std::string_view::npos ? before_option : at;
 }
 
-// The same for a line that is typed, after the shell's prompt: it remains a command.
-std::string folded_command(std::string line, std::size_t indent, std::size_t width) {
+// The same for a line that is typed, also after the shell's prompt: it remains a command. What
+// follows its first line begins with `next`.
+std::string folded_command(std::string line, std::string_view next, std::size_t indent,
+                           std::size_t width) {
   std::string text;
   while (indent + columns(line) > width) {
     const std::size_t end = shell_break(line, width - indent);
     if (end == std::string::npos) break;  // a long word
     text += fmt::format("{:{}}{} \\\n", "", indent, line.substr(0, end));
-    line = ">   " + line.substr(end + 1);
+    line = std::string(next) + line.substr(end + 1);
   }
   return fmt::format("{}{:{}}{}\n", text, "", indent, line);
 }
@@ -120,10 +122,15 @@ bool is_command(std::string_view line) { return line.starts_with("$ ") || line.s
 std::string text_of(const Code& code, std::size_t width) {
   constexpr std::size_t kIndent = 4;
   std::string text;
+  bool is_text = false;  // of a here-document, up to its last line
   for (const std::string& line : code.lines) {
+    is_text = is_text || line.find("<<") != std::string::npos || line.starts_with('#');
     text += line.empty()       ? "\n"
-            : is_command(line) ? folded_command(line, kIndent, width)
-                               : folded(line, kIndent, width);
+            : is_command(line) ? folded_command(line, ">   ", kIndent, width)
+            : !code.is_shell   ? folded(line, kIndent, width)
+            : is_text          ? fmt::format("{:{}}{}\n", "", kIndent, line)
+                               : folded_command(line, "    ", kIndent, width);
+    is_text = is_text && !line.starts_with('#') && line != "EOF";
   }
   return text;
 }

@@ -52,6 +52,7 @@ void settle_recording(RunSpec& request, const Options& options) {
   if (!options.is_given("--schema-version") && !expects_gpus) {
     request.schema_version = 1;
   }
+  request.shows_interval = request.shows_interval && request.schema_version == 2;
   if (has_percentiles(request.keys) && request.schema_version != 2) {
     throw Error(fmt::format("{}: expected schema 2; give --expected-num-gpus or --schema-version 2",
                             options.is_given("--extended") ? "--extended" : "--keys"));
@@ -129,6 +130,7 @@ Command patch_command() {
   add_given_load(options, request->given);
   add_idle_option(options, *request);
   add_uncertainty_options(options, *request);
+  show_interval(options, *request);
   add_request_options(options, *request, "the benchmark result itself");
   accept_evidence(options.at("--timezone"), *request).help =
       "Time zone of timestamps without an offset: auto, evidence, local, UTC, +HH:MM, -HH:MM or Area/City; auto: the one in a zone file beside the file, else the one on which the load's edges and the file's time agree; evidence: one of these two is enough (default: timestamp_timezone of STEM_context.json beside the file, else local)";

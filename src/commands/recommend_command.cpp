@@ -218,6 +218,7 @@ void add_plan_options(Options& options, RecommendCommandRequest& request) {
 Command recommend_command() {
   const auto request = std::make_shared<RecommendCommandRequest>();
   request->most_threads = usable_processors();
+  request->measuring.shows_interval = true;
   Command command;
   Options& options = command.options;
   options

@@ -178,6 +178,42 @@ void add_uncertainty_options(Options& options, RunOptions& run) {
       .needs("--uncertainty");
 }
 
+void add_measuring_options(Options& options, RunSpec& measuring) {
+  measuring.shows_interval = true;
+  add_gpus(options, measuring).help =
+      "GPUs of runs that are measured here, since nothing is published of them (default: all)";
+  add_window(
+      options, measuring,
+      "Window of runs that are measured here; wrapped: always the whole command that the recorder ran (default: the best that is known)");
+  const auto take_zone = [&measuring](const std::string& text) {
+    measuring.zone = text.empty() ? std::nullopt : std::optional(Zone::parse(text));
+    return true;
+  };
+  options
+      .value(
+          "--timezone", "ZONE", take_zone,
+          "Time zone of timestamps without an offset in recordings of runs that are measured here (default: as for 'measure')")
+      .offer({"local", "UTC"})
+      .late();
+  add_result_timezone(options, measuring);
+}
+
+void show_interval(Options& options, RunOptions& run) {
+  run.shows_interval = true;
+  options
+      .flag(
+          "--no-uncertainty",
+          [&run](const std::string&) {
+            run.shows_interval = false;
+            return true;
+          },
+          "Leave out the interval of the energy, which is printed otherwise")
+      .excludes("--uncertainty");
+  for (const char* const name : {"--sensor-accuracy", "--clock-uncertainty"}) {
+    std::erase(options.at(name).needed, "--uncertainty");
+  }
+}
+
 void tie_gpu_to_uncertainty(Options& options) {
   options.at("--gpu-model").needs("--uncertainty").help =
       "Model of the GPUs, such as H100 or MI300X, where no file names it";

@@ -39,6 +39,10 @@ Option& add_idle_option(Options& options, RunOptions& run);
 Option& add_idle_of_many(Options& options, RunOptions& run);
 // --uncertainty and what it takes.
 void add_uncertainty_options(Options& options, RunOptions& run);
+// For commands that measure unpublished runs, as `measure` does.
+void add_measuring_options(Options& options, RunSpec& measuring);
+// An interval is printed by default; --no-uncertainty leaves it out.
+void show_interval(Options& options, RunOptions& run);
 // For commands without --phases.
 void tie_gpu_to_uncertainty(Options& options);
 Option& add_max_sample_gap(Options& options, RunOptions& run);

@@ -1,19 +1,27 @@
 // aggregate-power verify: whether what was published agrees with the retained files.
+#include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
+#include "base/files/path.h"
 #include "base/files/sha256.h"
 #include "base/parallel.h"
+#include "base/text/unicode.h"
 #include "commands/command.h"
 #include "commands/output.h"
 #include "commands/shared_options.h"
 #include "publication/receipt.h"
+#include "publication/run_check.h"
 #include "publication/sweep_check.h"
 #include "publication/verify_runs.h"
 
@@ -45,6 +53,37 @@ std::string subject(const VerifyRequest& request) {
   return fmt::format("{}", fmt::join(request.runs.places, " "));
 }
 
+// The folder beside the one that was named in which all files of its runs are; empty: there is
+// none, or no file is missing.
+std::string store_beside(const VerifyRequest& request, const Verification& found) {
+  constexpr std::size_t kMostTried = 20;
+  const auto is_missing = [](const PublicationFault& fault) { return fault.verdict == kMissing; };
+  const bool are_runs = request.receipt.empty() && request.sweep.manifest.empty() &&
+                        request.sweep.artifacts.empty() && request.runs.places.size() == 1;
+  if (!are_runs || found.points == 0 || std::ranges::none_of(found.faults, is_missing)) return {};
+  namespace fs = std::filesystem;
+  const fs::path named = request.runs.places.front();
+  std::vector<std::string> others;
+  std::error_code fault;
+  for (fs::directory_iterator entry(named.has_parent_path() ? named.parent_path() : ".", fault),
+       end;
+       !fault && entry != end && others.size() < kMostTried; entry.increment(fault)) {
+    std::error_code ignored;
+    if (!entry->is_directory(ignored) || fs::equivalent(entry->path(), named, ignored)) continue;
+    others.push_back(normal_path(entry->path().string()));
+  }
+  std::ranges::sort(others);
+  for (const std::string& other : others) {
+    VerifyRequest with = request;
+    with.sweep.artifacts = other;
+    try {
+      if (verified(with).holds()) return other;
+    } catch (const std::runtime_error&) {  // it is something else
+    }
+  }
+  return {};
+}
+
 int run_verify(const VerifyRequest& request) {
   Verification found;
   try {
@@ -63,7 +102,12 @@ int run_verify(const VerifyRequest& request) {
   }
   for (const std::string& warning : found.warnings) print_note("warning: " + warning);
   if (found.could_not_open) return 2;
-  return found.holds() ? 0 : 1;
+  if (found.holds()) return 0;
+  if (const std::string beside = store_beside(request, found); !beside.empty()) {
+    print_note(fmt::format("note: the files are in {}: all holds with --artifacts {}",
+                           printable_path(beside), shell_word(beside)));
+  }
+  return 1;
 }
 
 Check lower_hex(std::size_t digits) {

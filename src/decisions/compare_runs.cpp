@@ -20,6 +20,7 @@
 #include "recorders/energy_rate.h"
 #include "results/edits.h"
 #include "store/catalogue/published_runs.h"
+#include "store/catalogue/unmeasured_runs.h"
 
 namespace aggregate_power {
 namespace {
@@ -273,6 +274,67 @@ void pass_over(const TwoSides& sides, std::vector<ExcludedRun>& without_power) {
   }
 }
 
+// ---- Configurations of one side only
+
+std::string member_of(const Configuration& configuration, const std::string& key) {
+  const auto found = std::ranges::find(configuration, key, &Configuration::value_type::first);
+  return found == configuration.end() ? std::string() : found->second;
+}
+
+// The keys whose values differ, in their order.
+std::vector<std::string> differing_keys(const Configuration& a, const Configuration& b) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : a) {
+    if (member_of(b, key) != value) keys.push_back(key);
+  }
+  for (const auto& [key, value] : b) {
+    if (member_of(a, key).empty()) keys.push_back(key);
+  }
+  return keys;
+}
+
+// "conc is 16 on one side and 256 on the other; --match-by hw compares them all the same"
+std::string other_settings(const Configuration& base, const Configuration& next) {
+  const auto shown = [](const std::string& value) { return value.empty() ? "not stated" : value; };
+  std::vector<std::string> texts;
+  for (const std::string& key : differing_keys(base, next)) {
+    texts.push_back(fmt::format("{} is {} on one side and {} on the other", key,
+                                shown(member_of(base, key)), shown(member_of(next, key))));
+  }
+  const auto shared = std::ranges::find_if(
+      base, [&](const auto& member) { return member_of(next, member.first) == member.second; });
+  return fmt::format("{}; --match-by {} compares them all the same", fmt::join(texts, ", "),
+                     shared == base.end() ? "KEYS, with members that they share," : shared->first);
+}
+
+bool is_of_base_alone(const RunComparison& one) {
+  return !one.base.files.empty() && one.next.files.empty() && one.excluded.empty();
+}
+
+bool is_of_next_alone(const RunComparison& one) {
+  return one.base.files.empty() && !one.next.files.empty() && one.excluded.empty();
+}
+
+// Says how a configuration of one side differs from the nearest one of the other side.
+void name_other_settings(std::vector<RunComparison>& comparisons) {
+  for (RunComparison& one : comparisons) {
+    const auto is_counterpart = is_of_base_alone(one)   ? is_of_next_alone
+                                : is_of_next_alone(one) ? is_of_base_alone
+                                                        : nullptr;
+    const RunComparison* nearest = nullptr;
+    std::size_t fewest = 0;
+    for (const RunComparison& other : comparisons) {
+      if (is_counterpart == nullptr || !is_counterpart(other)) continue;
+      const std::size_t count = differing_keys(one.configuration, other.configuration).size();
+      if (nearest == nullptr || count < fewest) nearest = &other;
+      if (nearest == &other) fewest = count;
+    }
+    if (nearest == nullptr) continue;
+    one.lack = is_of_base_alone(one) ? other_settings(one.configuration, nearest->configuration)
+                                     : other_settings(nearest->configuration, one.configuration);
+  }
+}
+
 void label_comparisons(RunComparisons& compared) {
   std::vector<Configuration> configurations;
   for (const RunComparison& each : compared.comparisons) {
@@ -346,15 +408,23 @@ std::vector<PublishedRun> runs_by_name(PublishedRuns read, std::vector<std::stri
   return std::move(read.runs);
 }
 
+PublishedRuns read_or_measure(const CompareRequest& request, const std::vector<std::string>& places,
+                              std::vector<std::string>& notes) {
+  PublishedRuns found = read_published_runs(places, request.most_threads, request.access);
+  add_unmeasured_runs(places, request.measuring, request.most_threads, found);
+  std::ranges::move(found.notes, std::back_inserter(notes));
+  return found;
+}
+
 }  // namespace
 
 RunComparisons compare_runs(const CompareRequest& request) {
   RunComparisons compared{
       .rule = request.rule, .kind = request.kind, .rates = read_facility_rates(request.facility)};
-  std::vector<PublishedRun> base = runs_by_name(
-      read_published_runs(request.base, request.most_threads, request.access), compared.warnings);
-  std::vector<PublishedRun> next = runs_by_name(
-      read_published_runs(request.next, request.most_threads, request.access), compared.warnings);
+  std::vector<PublishedRun> base =
+      runs_by_name(read_or_measure(request, request.base, compared.notes), compared.warnings);
+  std::vector<PublishedRun> next =
+      runs_by_name(read_or_measure(request, request.next, compared.notes), compared.warnings);
   if (compared.rates.is_asked()) {
     add_facility_numbers(compared.rates, base, compared.warnings);
     add_facility_numbers(compared.rates, next, compared.warnings);
@@ -393,6 +463,7 @@ RunComparisons compare_runs(const CompareRequest& request) {
           comparison_of(configuration, std::move(sides), request.rule, request.kind, limits_w));
     }
   }
+  if (request.kind == CompareKind::two_sides) name_other_settings(compared.comparisons);
   label_comparisons(compared);
   return compared;
 }

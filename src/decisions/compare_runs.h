@@ -12,6 +12,7 @@
 #include "base/files/tree.h"
 #include "decisions/relative_change.h"
 #include "decisions/same_boards.h"
+#include "runs/run_options.h"
 #include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {
@@ -73,6 +74,7 @@ struct RunComparisons {
   // Of configurations that have no power on either side: not compared.
   std::vector<ExcludedRun> without_power = {};
   std::vector<std::string> warnings = {};
+  std::vector<std::string> notes = {};
   FacilityRates rates = {};
 };
 
@@ -82,6 +84,7 @@ struct CompareRequest {
   std::vector<std::string> next;
   FacilityOptions facility = {};  // what they cost and emit is a metric, too
   CompareKind kind = CompareKind::two_sides;
+  RunSpec measuring = {};  // how runs are measured that nothing is published of
   StoreAccess access = {};
   unsigned most_threads = 1;
 };

@@ -31,7 +31,25 @@ std::string lack_of_runs(const RunComparison& comparison) {
                      left_out == 1 ? "one is" : fmt::format("{} are", left_out));
 }
 
-std::string lack_of_evidence(const RunComparison& comparison) {
+// How many more repeats of each side would decide a change of this size: it is either larger than
+// half its interval, or smaller than the margin by that.
+std::string repeats_to_decide(const RunComparison& comparison, double margin) {
+  constexpr std::size_t kMost = 1000;
+  const double change = std::abs(std::log1p(comparison.change->change));
+  const double needed = std::max(change, std::log1p(margin) - change);
+  const auto half_width = [&](std::size_t more) {
+    return expected_half_width(*comparison.base.statistics, *comparison.next.statistics, more,
+                               comparison.accuracy);
+  };
+  std::size_t more = 1;
+  while (more <= kMost && !(half_width(more) < needed)) ++more;
+  if (!std::isfinite(half_width(more))) return {};
+  if (more > kMost) return fmt::format("; {} more of each side would not decide it", kMost);
+  return fmt::format("; about {} more of each side for \u00B1{:.2g} %", more,
+                     100 * half_width(more));
+}
+
+std::string lack_of_evidence(const RunComparison& comparison, double margin) {
   if (!comparison.change) {
     return "one run on each side, and not both state an interval: repeat each three times, or measure both with --uncertainty";
   }
@@ -42,7 +60,8 @@ std::string lack_of_evidence(const RunComparison& comparison) {
       "the interval of the change is neither above nor below 0, nor within the margin: ";
   lack += comparison.accuracy > 0 ? "measure both on the same boards" : "";
   lack += comparison.accuracy > 0 ? ", or repeat " : "repeat ";
-  return lack + (is_few ? "each at least three times" : "more often");
+  lack += is_few ? "each at least three times" : "more often";
+  return lack + repeats_to_decide(comparison, margin);
 }
 
 // No change of a configuration multiplies its energy by the factor between two units.
@@ -129,7 +148,7 @@ void judge_change(RunComparison& comparison, const CompareRule& rule) {
     comparison.verdict = change_verdict_of(*comparison.change, rule);
   }
   if (comparison.verdict == ChangeVerdict::insufficient) {
-    comparison.lack = unit.empty() ? lack_of_evidence(comparison) : unit;
+    comparison.lack = unit.empty() ? lack_of_evidence(comparison, rule.margin) : unit;
   }
   note_method(comparison);
 }

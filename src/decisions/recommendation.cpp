@@ -27,6 +27,7 @@
 #include "decisions/run_sweep.h"
 #include "decisions/sweep_rows.h"
 #include "store/catalogue/published_runs.h"
+#include "store/catalogue/unmeasured_runs.h"
 
 namespace aggregate_power {
 namespace {
@@ -317,6 +318,10 @@ void add_run_choices(const RecommendRequest& request, const std::vector<std::str
                      Recommendation& recommendation) {
   if (places.empty()) return;
   PublishedRuns found = read_published_runs(places, request.most_threads, request.access);
+  RunSpec measuring = request.measuring;
+  static_cast<RecordingOptions&>(measuring) = request.join.recording;
+  add_unmeasured_runs(places, measuring, request.most_threads, found);
+  std::ranges::move(found.notes, std::back_inserter(recommendation.notes));
   for (std::string& warning : found.warnings) {
     recommendation.warnings.push_back(std::move(warning));
   }

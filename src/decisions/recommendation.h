@@ -14,6 +14,7 @@
 #include "decisions/limit_sweep.h"
 #include "decisions/pareto_front.h"
 #include "decisions/sweep_rows.h"
+#include "runs/run_options.h"
 
 namespace aggregate_power {
 
@@ -40,6 +41,7 @@ struct RecommendRequest {
   LimitQuestion question = {};
   RowRules rows = {};
   std::string stats_out = {};  // normal path of a folder; empty: nothing is written
+  RunSpec measuring = {};      // how runs are measured that nothing is published of
   StoreAccess access = {};
   unsigned most_threads = 1;
 };

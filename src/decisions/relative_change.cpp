@@ -121,6 +121,25 @@ std::string_view change_method_name(ChangeMethod method) {
   }
 }
 
+double expected_half_width(const RepeatStatistics& base, const RepeatStatistics& next,
+                           std::size_t more, double accuracy) {
+  const auto spread_of = [](const RepeatStatistics& side, const RepeatStatistics& other) {
+    const RepeatStatistics& known = side.count > 1 ? side : other;
+    const double root = std::sqrt(static_cast<double>(known.count));
+    return known.count > 1 ? known.uncertainty.value_or(0) * root : kInfinite;
+  };
+  const auto mean_of = [more](const RepeatStatistics& side, double spread) {
+    const auto count = static_cast<double>(side.count + more);
+    return MeanUncertainty{spread / std::sqrt(count), std::max(1.0, count - 1)};
+  };
+  const MeanUncertainty of_base = mean_of(base, spread_of(base, next));
+  const MeanUncertainty of_next = mean_of(next, spread_of(next, base));
+  const double uncertainty = std::hypot(of_base.relative, of_next.relative, accuracy);
+  if (!std::isfinite(uncertainty)) return kInfinite;
+  const double freedom = welch_satterthwaite(uncertainty * uncertainty, of_base, of_next);
+  return uncertainty * student_t_quantile(kUpperProbability, freedom);
+}
+
 std::optional<RelativeChange> relative_change(const RepeatedValues& base,
                                               const RepeatedValues& next, double accuracy) {
   const RepeatStatistics before = repeat_statistics(base);

@@ -62,6 +62,11 @@ struct RelativeChange {
   ChangeMethod method = ChangeMethod::welch;
 };
 
+// The half width of the logarithm of a change, with 95 %, if each side had `more` repeats like
+// those that it has. Infinite: no spread is known.
+double expected_half_width(const RepeatStatistics& base, const RepeatStatistics& next,
+                           std::size_t more, double accuracy);
+
 // The ratio of the means, less 1. Its logarithm has the sum of the squared relative uncertainties
 // of the means (JCGM 100, 5.1.6) and, by the formula of Welch and Satterthwaite (JCGM 100, G.4),
 // degrees of freedom that need not be whole. `accuracy`: between different boards, the relative

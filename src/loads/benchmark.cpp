@@ -15,6 +15,7 @@
 #include "base/text/shown_time.h"
 #include "base/text/stated_gpus.h"
 #include "loads/benchmark_outcome.h"
+#include "loads/stated_settings.h"
 #include "loads/stated_totals.h"
 
 namespace aggregate_power {
@@ -40,6 +41,23 @@ enum FieldIndex {
   kOutcome,
   kFailed,
   kModelId,
+  kRequestRateSetting,
+  kBackendSetting,
+  kFrameworkSetting,
+  kPrecisionSetting,
+  kDtypeSetting,
+  kQuantizationSetting,
+  kEpSetting,
+  kEpSizeSetting,
+  kDatasetNameSetting,
+  kRandomInputLenSetting,
+  kRandomOutputLenSetting,
+  kInputLenSetting,
+  kOutputLenSetting,
+  kIslSetting,
+  kOslSetting,
+  kConcSetting,
+  kHwSetting,
   kNumGpus,
   kGpuCount,
   kNGpus,
@@ -168,6 +186,10 @@ LoadReading judged(const Fields& fields, const ResultValues& values, LoadRules r
     if (field == fields.end() || field->kind == JsonKind::null) return std::nullopt;
     return field->text;
   });
+  for (const Field& field : fields) {
+    const std::string_view name = loads::setting_name(field.key);
+    if (!name.empty() && !field.text.empty()) result.configuration.emplace_back(name, field.text);
+  }
   result.gpus = gpus.count;
   result.gpus_fault = std::move(gpus.fault);
   result.failed_requests = static_cast<std::uint64_t>(as_count(fields[kFailed], rules).value_or(0));

@@ -32,7 +32,6 @@ inline constexpr std::string_view kStatedFields[] = {"benchmark_start_time_unix"
                                                      "benchmark_outcome",
                                                      "failed",
                                                      "model_id",
-                                                     "num_gpus",
                                                      "gpu_count",
                                                      "n_gpus",
                                                      "world_size",

@@ -144,6 +144,8 @@ struct LoadReading {
   std::string no_window = {};  // why the result has no exact window, in the generator's terms
   // Which of several benchmarks in a file this is: "request_rate" and "4.0".
   std::vector<std::pair<std::string, std::string>> settings = {};
+  // How the run was run, by the names that aggregates use: "tp" and "8"; a name may come twice.
+  std::vector<std::pair<std::string, std::string>> configuration = {};
   std::vector<std::string> notes = {};  // what is special about the counts, for people
   bool has_approximate_counts = false;  // means times the number of requests
   bool is_only = true;                  // no other benchmark is in the result

@@ -11,6 +11,7 @@
 
 #include "base/text/stated_gpus.h"
 #include "loads/benchmark.h"
+#include "loads/stated_settings.h"
 #include "loads/stated_totals.h"
 
 namespace aggregate_power {
@@ -35,6 +36,7 @@ std::vector<std::string_view> all_fields(const ResultFormat& format, bool with_r
     }
   };
   add(kGpuKeys);
+  for (const loads::SettingName& setting : loads::setting_names()) add(std::span(&setting.key, 1));
   if (format.states_totals) add(total_paths());
   return fields;
 }
@@ -152,6 +154,13 @@ class ResultWalk : public JsonVisitor {
       });
       reading.gpus = gpus.count;
       reading.gpus_fault = std::move(gpus.fault);
+    }
+    for (const std::string_view field : fields_) {
+      const std::string_view name = loads::setting_name(field);
+      if (name.empty() || field.ends_with(kElement) || !values_.has(field)) continue;
+      if (std::string text = values_.text(field); !text.empty()) {
+        reading.configuration.emplace_back(name, std::move(text));
+      }
     }
     if (requests_.listed > 0) reading.requests = requests_;
     if (requests_.repeated > 0) reading.notes.push_back(repeated_text(requests_.repeated));

@@ -836,6 +836,30 @@ std::vector<std::string> models_in(const Header& header) {
   return models;
 }
 
+// What columns of settings say, where all of the first rows say the same.
+std::vector<std::pair<std::string, std::string>> settings_in(const Header& header) {
+  static constexpr std::pair<std::string_view, Pattern> kSettings[] = {
+      {"driver", "driver_?version"},
+      {"clock_setting_mhz", "clocks\\.applications\\.(graphics|gr|sm)"},
+      {"max_clock_mhz", "clocks\\.max\\.(graphics|gr|sm)"}};
+  std::vector<std::pair<std::string, std::string>> settings;
+  for (const auto& [key, pattern] : kSettings) {
+    for (const Name* const name : header.find(pattern)) {
+      std::set<std::string> values;
+      for (const auto& row : header.rows) {
+        std::string_view text = strip(cell(row, name->index));
+        if (text.ends_with(" MHz")) text.remove_suffix(4);
+        values.emplace(text);
+      }
+      if (values.size() != 1 || values.begin()->empty() || values.begin()->starts_with('['))
+        continue;
+      settings.emplace_back(key, *values.begin());
+      break;
+    }
+  }
+  return settings;
+}
+
 // How a number is written at a cell's front, and the unit after it. Nullopt: it is not plain.
 std::optional<PowerForm> form_of_number(std::string_view text) {
   const auto count_digits = [&] {
@@ -911,6 +935,7 @@ Columns choose_columns(std::span<const std::string> header, Rows rows,
   note_turns(header, rows, columns);
   columns.sensor = sensor_of(columns);
   columns.gpu_models = models_in(from);
+  columns.settings = settings_in(from);
   columns.other_names = other_names_in(from, columns);
   columns.has_average_power = from.has(kAveragePower);
   columns.power_form = form_of_power(rows, columns);
@@ -941,6 +966,7 @@ SeriesFacts series_facts(const Columns& columns, const ColumnNames& wanted) {
                        .time_of_day = columns.time_of_day,
                        .sensor = columns.sensor,
                        .gpu_models = columns.gpu_models,
+                       .settings = columns.settings,
                        .has_average_power = columns.has_average_power,
                        .reasons = columns.reasons,
                        .warnings = columns.warnings,

@@ -72,7 +72,8 @@ struct Columns {
   PowerForm power_form;
   Sensor sensor;
   std::vector<std::string> gpu_models;  // that the first rows name, each once
-  bool has_average_power = false;       // there is a column power.draw.average
+  std::vector<std::pair<std::string, std::string>> settings = {};  // of SeriesFacts
+  bool has_average_power = false;  // there is a column power.draw.average
   // Why the file cannot be used; the contract's codes first. With power_column_missing there may be
   // a `power` nevertheless: a part of the GPU draws it, and only schema 1 takes it.
   Reasons reasons;

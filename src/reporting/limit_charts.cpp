@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "base/text/shown_number.h"
 #include "drawing/curve.h"
 #include "reporting/html_text.h"
-#include "reporting/shown_number.h"
 
 namespace aggregate_power {
 namespace {

@@ -23,6 +23,7 @@
 #include "decisions/recommendation.h"
 #include "decisions/run_limits.h"
 #include "recorders/energy_rate.h"
+#include "recorders/power_limits.h"
 #include "recorders/recording.h"
 #include "reporting/html_text.h"
 #include "reporting/report_parts.h"
@@ -33,6 +34,7 @@
 #include "store/catalogue/published_runs.h"
 #include "store/catalogue/retained_files.h"
 #include "store/catalogue/run_record.h"
+#include "store/catalogue/unmeasured_runs.h"
 
 namespace aggregate_power {
 namespace {
@@ -195,11 +197,13 @@ std::vector<ReportRun> read_report_runs(const ReportPlaces& places, const Report
                                         Report& report) {
   if (places.runs.empty()) return {};
   PublishedRuns found = read_published_runs(places.runs, request.most_threads, request.access);
+  add_unmeasured_runs(places.stores, request.measuring, request.most_threads, found);
   report.warnings = std::move(found.warnings);
   std::vector<ReportRun> runs;
   runs.reserve(found.runs.size());
   for (PublishedRun& run : found.runs) runs.push_back({.run = std::move(run)});
   report.notes = compute_missing_runs(places.stores, request.most_threads, request.access, runs);
+  std::ranges::move(found.notes, std::back_inserter(report.notes));
   return runs;
 }
 
@@ -301,6 +305,22 @@ std::string read_limits_and_curves(const ReportRequest& request, std::vector<Rep
   return note;
 }
 
+// Returns a note on the runs whose limit is not their own.
+std::string fill_limits(const ReportRequest& request, std::vector<ReportRun>& runs) {
+  std::size_t filled = 0;
+  for (ReportRun& run : runs) {
+    if (run.limit_w || !request.otherwise_limit_w) continue;
+    if (*request.otherwise_limit_w > 0) run.limit_w = request.otherwise_limit_w;
+    for (const char* const key : {"hw", "hardware", "gpu_model", "gpu"}) {
+      const auto limit = power_limit_of(run.run.text_of(key));
+      if (!run.limit_w && limit) run.limit_w = limit->watts;
+    }
+    if (run.limit_w) ++filled;
+  }
+  if (filled == 0) return {};
+  return fmt::format("{} run(s) do not state a power limit: it is the one of --tdp", filled);
+}
+
 // ---- Links
 
 // To the record of each run, from the folder of the page: by their names, as a browser resolves
@@ -349,6 +369,9 @@ Report make_report(const ReportRequest& request) {
   ReportPage page{.source = places_text(request.places)};
   require_known_members(request, runs);
   page.curves_note = read_limits_and_curves(request, runs);
+  if (std::string note = fill_limits(request, runs); !note.empty()) {
+    report.notes.push_back(std::move(note));
+  }
   link_records(request.out, runs);
   page.runs = arrange_runs(std::move(runs), request.keys);
   page.runs.rates = read_facility_rates(request.facility);

@@ -8,6 +8,7 @@
 
 #include "aggregate_power/facility.h"
 #include "base/files/tree.h"
+#include "runs/run_options.h"
 
 namespace aggregate_power {
 
@@ -15,12 +16,15 @@ struct ReportRequest {
   std::vector<std::string> places;     // normal paths: of runs, or CSVs of power-limit sweeps
   std::string title = {};              // empty: by the places
   std::vector<std::string> keys = {};  // that make a configuration; empty: all that are known
-  std::string limit_key = {};     // the member with the power limit; empty: those that are known
+  std::string limit_key = {};  // the member with the power limit; empty: those that are known
+  // The power limit of runs whose own is not known; 0: the one that the maker of their GPU states.
+  std::optional<double> otherwise_limit_w = {};
   FacilityOptions facility = {};  // energy of the facility, cost and carbon
   // Of so many runs, the first ones, the power curves are read from their recordings; nullopt: of
   // all if there are at most kMostRunsWithCurves, and of none if there are more.
   std::optional<std::size_t> curves = {};
-  std::string out = {};  // normal path of the page; empty: unknown. Links are relative to it.
+  std::string out = {};    // normal path of the page; empty: unknown. Links are relative to it.
+  RunSpec measuring = {};  // how runs are measured that nothing is published of
   StoreAccess access = {};
   unsigned most_threads = 1;
 };

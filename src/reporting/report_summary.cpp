@@ -10,11 +10,11 @@
 #include <fmt/ranges.h>
 
 #include "aggregate_power/reason.h"
+#include "base/text/shown_number.h"
 #include "drawing/palette.h"
 #include "energy/quantile.h"
 #include "reporting/html_text.h"
 #include "reporting/page_parts.h"
-#include "reporting/shown_number.h"
 
 namespace aggregate_power {
 namespace {

@@ -8,10 +8,10 @@
 #include <fmt/ranges.h>
 
 #include "base/report/json_parts.h"
+#include "base/text/shown_number.h"
 #include "decisions/run_facility.h"
 #include "drawing/palette.h"
 #include "reporting/html_text.h"
-#include "reporting/shown_number.h"
 
 namespace aggregate_power {
 namespace {

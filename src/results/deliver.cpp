@@ -22,6 +22,7 @@
 #include "base/text/json.h"
 #include "results/aggregate_json.h"
 #include "results/idle_json.h"
+#include "results/interval_text.h"
 #include "results/plan.h"
 #include "results/request_json.h"
 #include "results/run_report.h"
@@ -208,7 +209,7 @@ void add_texts(const Result& result, bool is_published, std::vector<std::string>
   std::ranges::move(request_texts(result), std::back_inserter(lines));
   if (auto text = results::salvage_text(result)) lines.push_back("salvaged: " + *text);
   if (!is_published) return;
-  if (auto text = uncertainty_text(result)) lines.push_back(std::move(*text));
+  if (auto text = results::interval_line(result); !text.empty()) lines.push_back(std::move(text));
   if (auto text = idle_text(result)) lines.push_back(std::move(*text));
 }
 

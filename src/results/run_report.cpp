@@ -12,10 +12,14 @@
 #include "base/text/shown_time.h"
 #include "base/text/unicode.h"
 #include "base/text/zone.h"
+#include "loads/stated_settings.h"
+#include "results/edits.h"
 #include "results/efficiency_json.h"
 #include "results/facility_report.h"
 #include "results/idle_json.h"
+#include "results/interval_text.h"
 #include "results/limits_json.h"
+#include "results/record.h"
 #include "results/request_json.h"
 #include "results/salvage_json.h"
 #include "results/uncertainty_json.h"
@@ -81,9 +85,17 @@ Json run_json(const RunReport& run) {
     json[std::string(each.key)] = rounded(each.value, kAuditDecimals);
     if (each.key != "total_gpu_energy_j") continue;
     json["total_gpu_energy_wh"] = rounded(each.value / kJoulesInWattHour, kAuditDecimals);
-    if (!each.interval) continue;
-    json["energy_j_low"] = rounded(each.interval->low, kAuditDecimals);
-    json["energy_j_high"] = rounded(each.interval->high, kAuditDecimals);
+    if (!each.interval) continue;  // its window is an estimate
+    const auto bounds = results::best_number(result, each).bounds;
+    json["energy_j_low"] = rounded(bounds->low, kAuditDecimals);
+    json["energy_j_high"] = rounded(bounds->high, kAuditDecimals);
+  }
+  if (const auto joules = value_of(result.metrics, "joules_per_output_token"); joules > 0.0) {
+    json["tokens_per_joule"] = rounded(1 / *joules, kAuditDecimals);
+    json["wh_per_1000_output_tokens"] = rounded(1000 * *joules / kJoulesInWattHour, kAuditDecimals);
+  }
+  if (const auto joules = value_of(result.metrics, "joules_per_successful_query")) {
+    json["wh_per_query"] = rounded(*joules / kJoulesInWattHour, kAuditDecimals);
   }
   if (const auto limit_w = results::common_limit_w(result.limits)) json["power_limit_w"] = *limit_w;
   if (!result.limits.empty()) json["power_limits"] = results::limits_json(result.limits);
@@ -113,7 +125,9 @@ Json run_json(const RunReport& run) {
     json["phase_energy"] = phase_energy_json(*phases, result.is_valid());
   }
   if (result.idle) json["idle"] = idle_json(result, result.is_valid());
-  if (result.uncertainty) json["uncertainty"] = uncertainty_json(result, result.is_valid());
+  if (interval_of(result) != nullptr) {
+    json["uncertainty"] = uncertainty_json(result, result.is_valid());
+  }
   if (result.salvaged) {
     json["salvage"] = results::salvage_json(*result.salvaged, results::lacks_only_samples(result));
   }
@@ -144,6 +158,10 @@ class Table {
     }
     text_ += line.append(rest) + "\n";
   }
+  // Not wrapped: it is looked for in one line.
+  void whole_row(std::string_view name, std::string_view value) {
+    text_ += fmt::format("{:<14}{}\n", name, value);
+  }
   std::string take() && { return std::move(text_); }
 
  private:
@@ -158,27 +176,15 @@ void add_energy(const RunReport& run, Table& table) {
   };
   table.row("power", fmt::format("{:.2f} W each GPU, {:.2f} W together", watts("avg_power_w"),
                                  watts("avg_total_gpu_power_w")));
-  std::string text =
-      fmt::format("{:.1f} J ({:.3f} Wh)", energy->value, energy->value / kJoulesInWattHour);
-  if (energy->interval) {
-    text += fmt::format(", between {:.1f} J and {:.1f} J", energy->interval->low,
-                        energy->interval->high);
-  }
-  table.row("energy", text);
-  constexpr std::pair<std::string_view, std::string_view> kRatios[] = {
-      {"joules_per_output_token", "output token"},
-      {"joules_per_input_token", "input token"},
-      {"joules_per_total_token", "token in or out"},
-      {"joules_per_successful_query", "request"}};
-  for (const auto& [key, what] : kRatios) {
-    const Metric* const ratio = metric(run.result, key);
-    if (ratio == nullptr) continue;
+  table.whole_row("energy", results::energy_text(run.result, *energy));
+  table.row("", results::published_text(run.result, *energy));
+  for (const auto& [ratio, what] : results::ratios_of(run.result)) {
     const bool is_approximate = run.has_approximate_counts && what != "request";
-    std::string line = fmt::format("{:.4f} J per {}", ratio->value, what);
-    if (ratio->interval) {
-      line += fmt::format(" ({:.4f} to {:.4f})", ratio->interval->low, ratio->interval->high);
-    }
-    table.row("", is_approximate ? line + ", approximately" : line);
+    const std::string text = results::ratio_text(run.result, *ratio, what);
+    table.row("", is_approximate ? text + ", approximately" : text);
+  }
+  if (const std::string rates = results::rates_text(run.result); !rates.empty()) {
+    table.row("", run.has_approximate_counts ? rates + ", approximately" : rates);
   }
   for (const std::string& efficiency : results::efficiency_texts(run.result)) {
     table.row("", run.has_approximate_counts ? efficiency + ", approximately" : efficiency);
@@ -188,23 +194,6 @@ void add_energy(const RunReport& run, Table& table) {
     table.row("", fmt::format("{:.1f} J by the generator's own figure ({:+.1f} %)",
                               *run.stated_energy_j, share));
   }
-}
-
-void add_interval(const Result& result, Table& table) {
-  if (!result.uncertainty || !result.is_valid()) return;
-  const EnergyEstimate& energy = result.uncertainty->energy;
-  if (!energy.is_available()) {
-    table.row("95 % interval", fmt::format("none: {}", fmt::join(energy.reasons, ", ")));
-    return;
-  }
-  const Estimate& total = energy.total;
-  table.row("95 % interval", fmt::format("{:.1f} J to {:.1f} J, around {:.1f} J", total.low_j(),
-                                         total.high_j(), total.joules));
-  table.row("", fmt::format("{:.1f} J to {:.1f} J between runs on the same GPUs",
-                            total.repeatability_low_j(), total.repeatability_high_j()));
-  std::vector<std::string> codes;
-  for (const Verdict& verdict : energy.verdicts) codes.push_back(verdict.code);
-  if (!codes.empty()) table.row("verdicts", fmt::format("{}", fmt::join(codes, ", ")));
 }
 
 void add_load(const RunReport& run, Table& table) {
@@ -250,7 +239,6 @@ std::string run_text(const RunReport& run) {
       table.row(name, text);
     }
   }
-  add_interval(result, table);
   if (const auto text = results::salvage_text(result)) table.row("salvaged", *text);
   if (result.request_energy) table.row("requests", request_energy_text(*result.request_energy));
   if (result.phase_energy) table.row("phases", phase_energy_text(*result.phase_energy));
@@ -267,33 +255,45 @@ std::string run_text(const RunReport& run) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> run_configuration(const LoadReading& load,
-                                                                   const Result& result) {
-  // By the last part of a setting's path.
-  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"model_id", "model"},       {"model", "model"},
-      {"model_filename", "model"}, {"max_concurrency", "conc"},
-      {"num_concurrency", "conc"}, {"num_concurrent_requests", "conc"},
-      {"streams", "conc"},         {"request_rate", "request_rate"},
-      {"rate", "request_rate"},    {"num_prompts", "num_prompts"},
-      {"dataset_name", "dataset"}, {"scenario", "scenario_type"},
-      {"n_prompt", "input_len"},   {"n_gen", "output_len"}};
-  std::vector<std::pair<std::string, std::string>> configuration;
+Settings run_configuration(const LoadReading& load, const Result& result,
+                           const GivenSettings& given) {
+  Settings configuration;
   const auto add = [&](std::string_view key, const std::string& text) {
     const auto is_known = [&](const auto& member) { return member.first == key; };
     if (text.empty() || std::ranges::any_of(configuration, is_known)) return;
     configuration.emplace_back(key, text);
   };
+  for (const auto& [key, text] : given.settings) add(key, text);
   if (result.telemetry && result.telemetry->series.gpu_models.size() == 1) {
     add("hw", result.telemetry->series.gpu_models[0]);
   }
-  for (const auto& [path, text] : load.settings) {
-    const std::string_view key = std::string_view(path).substr(path.rfind('.') + 1);
-    const auto name = std::ranges::find(kNames, key, [](const auto& row) { return row.first; });
-    if (name != std::end(kNames)) add(name->second, text);
+  add("hw", given.gpu_model);
+  if (result.observed_gpus > 0) add("gpu_count", fmt::format("{}", result.observed_gpus));
+  if (const auto limit_w = results::common_limit_w(result.limits)) {
+    add("power_limit_w", fmt::format("{}", *limit_w));
   }
+  if (result.telemetry) {
+    for (const auto& [key, text] : result.telemetry->series.settings) add(key, text);
+  }
+  add("generator", result.load_generator);
+  for (const auto& [path, text] : load.settings) {
+    if (const std::string_view name = loads::setting_name(path); !name.empty()) add(name, text);
+  }
+  for (const auto& [name, text] : load.configuration) add(name, text);
+  add("model", load.model);
   if (load.max_concurrency.is_finite_number()) add("conc", load.max_concurrency.text);
+  std::vector<std::string> keys;
+  for (const auto& [key, text] : given.settings) keys.push_back(key);
+  add("settings", fmt::format("{}", fmt::join(keys, ",")));
   return configuration;
+}
+
+bool is_measured_member(std::string_view key) {
+  constexpr std::string_view kOwn[] = {"benchmark", "valid",    "window",  "duration_s", "gpu_ids",
+                                       "telemetry", "details",  "idle",    "reasons",    "remedies",
+                                       "warnings",  "settings", "facility"};
+  return std::ranges::find(kOwn, key) != std::end(kOwn) || key.starts_with("window_") ||
+         key.starts_with(kPowerValid) || key.starts_with("power_limits") || is_our_key(key);
 }
 
 std::string configuration_json(const std::string& text) {

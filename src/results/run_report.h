@@ -13,10 +13,12 @@
 
 namespace aggregate_power {
 
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
 struct RunReport {
   std::string benchmark = {};  // "2: request_rate=4.0"; empty: the result has only one
   // How it was run, by the names that aggregates use: "conc" and "16".
-  std::vector<std::pair<std::string, std::string>> configuration = {};
+  Settings configuration = {};
   std::optional<double> stated_energy_j = {};  // the load generator's own figure
   bool has_approximate_counts = false;
   std::uint64_t failed_requests = 0;
@@ -26,10 +28,16 @@ struct RunReport {
   std::optional<FacilityReport> facility = {};  // nullopt: not asked for
 };
 
-// The settings that a result states, and the GPUs that its recording names, by the names that
-// aggregates use.
-std::vector<std::pair<std::string, std::string>> run_configuration(const LoadReading& load,
-                                                                   const Result& result);
+// How a run was run, by the names that aggregates use: what the caller states, else what the
+// recording and the result do. "settings" has the names that the caller states.
+struct GivenSettings {
+  Settings settings = {};
+  std::string gpu_model = {};
+};
+Settings run_configuration(const LoadReading& load, const Result& result,
+                           const GivenSettings& given);
+// Whether a key is one of those that a measured run has anyway, such as "valid".
+bool is_measured_member(std::string_view key);
 // A number of a configuration as it is written, anything else as a text in quotes.
 std::string configuration_json(const std::string& text);
 

@@ -115,7 +115,7 @@ std::optional<double> unit_per_joule(const Result& result, std::string_view key)
 }
 
 void add_numbers(const Result& result, Json& json) {
-  const EnergyEstimate& energy = result.uncertainty->energy;
+  const EnergyEstimate& energy = interval_of(result)->energy;
   json["method"] = energy.method;
   json["level"] = kLevel;
   json["coverage_factor"] = kCoverageFactor;
@@ -127,7 +127,7 @@ void add_numbers(const Result& result, Json& json) {
     if (!factor) continue;
     json[std::string(key)] = interval_json(*value_of(result.metrics, key), energy.total, *factor);
   }
-  json["per_gpu"] = gpus_json(*result.uncertainty);
+  json["per_gpu"] = gpus_json(*interval_of(result));
   json["corrections"] = corrections_json(energy.corrections);
   json["verdicts"] = verdicts_json(energy.verdicts);
   json["assumptions"] = energy.assumptions;
@@ -161,7 +161,7 @@ Json components_json(const Estimate& estimate) {
 }
 
 Json uncertainty_json(const Result& result, bool is_valid) {
-  const Uncertainty& uncertainty = *result.uncertainty;
+  const Uncertainty& uncertainty = *interval_of(result);
   const bool is_available = is_valid && uncertainty.energy.is_available();
   std::vector<std::string> reasons = uncertainty.energy.reasons;
   if (!is_valid) reasons = {"power_not_valid"};
@@ -172,21 +172,6 @@ Json uncertainty_json(const Result& result, bool is_valid) {
     json["advice"] = uncertainty.advice;
   }
   return json;
-}
-
-std::optional<std::string> uncertainty_text(const Result& result) {
-  if (!result.uncertainty || !result.is_valid()) return std::nullopt;
-  const EnergyEstimate& energy = result.uncertainty->energy;
-  if (!energy.is_available()) {
-    return fmt::format("no interval: {}", fmt::join(energy.reasons, ", "));
-  }
-  const Estimate& total = energy.total;
-  std::vector<std::string> codes;
-  for (const Verdict& verdict : energy.verdicts) codes.push_back(verdict.code);
-  return fmt::format(
-      "95 % interval {:.1f} J to {:.1f} J around {:.1f} J; {:.1f} J to {:.1f} J between runs on the same GPUs; {}",
-      total.low_j(), total.high_j(), total.joules, total.repeatability_low_j(),
-      total.repeatability_high_j(), fmt::join(codes, ", "));
 }
 
 std::vector<JsonEdit> uncertainty_edits(const Result& result) {

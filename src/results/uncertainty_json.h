@@ -13,14 +13,11 @@
 namespace aggregate_power {
 
 // Numbers are not rounded: an interval must not become narrower. `is_valid` takes faults of the
-// aggregate into account.
+// aggregate into account; the result has an interval, or says why not.
 Json uncertainty_json(const Result& result, bool is_valid);
 
 // What an interval is made of.
 Json components_json(const Estimate& estimate);
-
-// A line for people; nullopt: no uncertainty was asked for, or the run is not valid.
-std::optional<std::string> uncertainty_text(const Result& result);
 
 // The keys of --extended, rounded outwards.
 std::vector<JsonEdit> uncertainty_edits(const Result& result);

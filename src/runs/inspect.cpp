@@ -418,6 +418,7 @@ InspectReport inspect(const InspectRequest& request) {
         request.file != "-" && is_regular_file(request.file) &&
         !is_known_recording(read_up_to(*load_file(request.file).open(), kHeadBytes));
     if (auto result = may_be_result ? inspect_result(request) : std::nullopt) return *result;
+    if (auto own = may_be_result ? inspect_own_file(request) : std::nullopt) return *own;
     if (auto log = may_be_result ? inspect_windows_log(request) : std::nullopt) return *log;
     if (may_be_result) other_json = unrecognized_json(request.file);
   } catch (const FileError&) {  // as telemetry it is reported

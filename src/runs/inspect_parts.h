@@ -59,6 +59,9 @@ InspectReport inspect_package(const InspectRequest& request, Json& json);
 // Returns nullopt for any other file. Throws FileError.
 std::optional<std::string> unrecognized_json(const std::string& path);
 
+// What a file is that this program wrote as JSON; nullopt: it did not. Throws FileError.
+std::optional<InspectReport> inspect_own_file(const InspectRequest& request);
+
 std::optional<InspectReport> inspect_result(const InspectRequest& request);
 
 // ---- How a log of windows is understood that has energies of its own

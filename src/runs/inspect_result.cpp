@@ -9,6 +9,7 @@
 
 #include "base/files/archive.h"
 #include "base/files/path.h"
+#include "base/files/whole_file.h"
 #include "base/report/document.h"
 #include "base/report/json_parts.h"
 #include "base/text/shown_time.h"
@@ -18,6 +19,7 @@
 #include "loads/result_head.h"
 #include "loads/selection.h"
 #include "recorders/foreign_format.h"
+#include "results/record.h"
 
 namespace aggregate_power {
 namespace {
@@ -121,6 +123,46 @@ std::optional<std::string> unrecognized_json(const std::string& path) {
   return fmt::format(
       "this is JSON, but not a result that is recognized; its keys: {}{}; 'aggregate-power help generators' lists the results that are read; without one: 'aggregate-power measure --start TIME --end TIME --telemetry FILE.csv'; telemetry must be a CSV",
       keys.empty() ? "none" : fmt::format("{}", fmt::join(keys, ", ")), are_more ? ", ..." : "");
+}
+
+namespace {
+
+// What a JSON file of ours is, and what reads it; empty: another program wrote it.
+std::string own_file_text(const nlohmann::json& json, const std::string& file) {
+  if (!json.is_object()) return {};
+  const std::string schema = json.contains("schema") && json["schema"].is_string()
+                                 ? json["schema"].get<std::string>()
+                                 : std::string();
+  if (schema.starts_with("aggregate-power/")) {
+    const std::string command = schema.substr(16, schema.rfind('-') - 16);
+    const bool is_of_runs = json.contains("runs") && json["runs"].is_array();
+    return fmt::format(
+        "what 'aggregate-power {}' printed as JSON{}{}", command,
+        is_of_runs ? fmt::format(", of {} run(s)", json["runs"].size()) : "",
+        command == "measure" ? fmt::format("; 'aggregate-power compare {}' reads it", file) : "");
+  }
+  if (!json.contains(kPowerValid)) return {};
+  if (json.contains("benchmark_window") || json.contains("selected_window")) {
+    return fmt::format("an audit record; 'aggregate-power verify {}' checks it", file);
+  }
+  return fmt::format("an aggregate with power{}; 'aggregate-power compare {}' reads it",
+                     json.contains("window_source") ? ", of 'aggregate-power measure --out'" : "",
+                     file);
+}
+
+}  // namespace
+
+std::optional<InspectReport> inspect_own_file(const InspectRequest& request) {
+  const auto json = nlohmann::json::parse(
+      read_up_to(*load_file(request.file).open(), kAggregateFile.most_bytes), nullptr, false);
+  const std::string file = printable_path(request.file);
+  const std::string text = own_file_text(json, file);
+  if (text.empty()) return std::nullopt;
+  InspectReport report;
+  report.out = request.json
+                   ? Json({{"file", request.file}, {"is", text}}).dump(2) + "\n"
+                   : fmt::format("file       {}\nis         {}\n", one_line(file), one_line(text));
+  return report;
 }
 
 std::optional<InspectReport> inspect_result(const InspectRequest& request) {

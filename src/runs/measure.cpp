@@ -158,7 +158,8 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
   };
   run.result = evaluate(wanted, recordings, placed, {request.bench_result, ""}).result;
   run.result.benchmark_result = request.bench_result;
-  run.configuration = run_configuration(load, run.result);
+  run.configuration =
+      run_configuration(load, run.result, {request.settings, request.uncertainty.gpu});
   if (paths.size() > 1) placed.placement.reset();  // its energies are those of the first
   std::ranges::move(warnings, std::back_inserter(run.result.warnings));
   add_window_facts(placed, load, run.result);
@@ -215,7 +216,7 @@ void write_new(const RunSpec& request, RunReport& run, MeasureReport& report) {
   target.inputs = request.telemetry;
   if (!request.bench_result.empty()) target.inputs.push_back(request.bench_result);
   if (!request.requests.file.empty()) target.inputs.push_back(requests_path(request.requests.file));
-  if (request.uncertainty.is_wanted) {
+  if (request.may_need_interval()) {
     for (const std::string& telemetry : request.telemetry) {
       std::ranges::move(model_files_beside(telemetry), std::back_inserter(target.inputs));
     }
@@ -228,7 +229,13 @@ void write_new(const RunSpec& request, RunReport& run, MeasureReport& report) {
   }
   accept_reasons(run.result);
   Result result = run.result;
-  result.sources.options = options_for_record(request, RunKind::recording);
+  RunSpec recorded = request;
+  const bool is_of_one_file = request.telemetry.size() == 1;  // others are named by their paths
+  if (result.shown_interval && is_of_one_file && !request.requests.is_asked()) {
+    result.uncertainty = std::exchange(result.shown_interval, {});
+    recorded.uncertainty.is_wanted = true;
+  }
+  result.sources.options = options_for_record(recorded, RunKind::recording);
   const CommandOutput output =
       deliver(std::move(result), std::move(target), {.take = request.take_plan});
   for (const std::string& line : output.err) {

@@ -98,19 +98,10 @@ std::vector<std::string> results_in(const std::string& folder) {
 
 // A folder with one result is a run, one with several folders of runs is several.
 std::vector<RunSpec> runs_in_folder(const RunSpec& options, const std::string& folder) {
-  std::vector<std::string> folders = {folder};
-  if (results_in(folder).empty()) folders = paths_in(folder, is_folder);
+  if (auto run = run_in_folder(options, folder)) return {std::move(*run)};
   std::vector<RunSpec> runs;
-  for (const std::string& one : folders) {
-    const std::vector<std::string> results = results_in(one);
-    if (results.empty()) continue;
-    if (results.size() > 1) {
-      throw Error(fmt::format("{}: {} results are in it: name one of {}", printable_path(one),
-                              results.size(), fmt::join(results, ", ")));
-    }
-    RunSpec& run = runs.emplace_back(options);
-    run.bench_result = results.front();
-    run.telemetry.clear();
+  for (const std::string& one : paths_in(folder, is_folder)) {
+    if (auto run = run_in_folder(options, one)) runs.push_back(std::move(*run));
   }
   return runs;
 }
@@ -143,6 +134,19 @@ bool is_result_file(const std::string& path) {
   } catch (const std::runtime_error&) {
     return false;
   }
+}
+
+std::optional<RunSpec> run_in_folder(const RunSpec& options, const std::string& folder) {
+  const std::vector<std::string> results = results_in(folder);
+  if (results.empty()) return std::nullopt;
+  if (results.size() > 1) {
+    throw Error(fmt::format("{}: {} results are in it: name one of {}", printable_path(folder),
+                            results.size(), fmt::join(results, ", ")));
+  }
+  RunSpec run = options;
+  run.bench_result = results.front();
+  run.telemetry.clear();
+  return run;
 }
 
 void find_result(RunSpec& run) {

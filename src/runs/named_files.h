@@ -2,6 +2,7 @@
 // or not at all.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,10 @@ void find_result(RunSpec& run);
 // time. A run that was found in a folder does not have what is here. Throws Error if there are
 // several.
 std::vector<std::string> recordings_near(const RunSpec& run, bool is_of_folder = false);
+
+// The run of a folder with a result; nullopt: there is no result in it. Throws Error for a folder
+// with several.
+std::optional<RunSpec> run_in_folder(const RunSpec& options, const std::string& folder);
 
 // A run for each folder that is named in place of its files: one with a result, or one whose
 // folders have one each. A run without such a folder is itself. Throws Error for a folder with

@@ -72,6 +72,7 @@ struct RunOptions : RecordingOptions {
   double clock_offset_s = 0;  // to be added to the recording's times
   std::string idle = {};      // where idle power is from, as --idle says it; empty: not asked for
   UncertaintyOptions uncertainty = {};
+  bool shows_interval = false;   // for people, although no --uncertainty asks for it
   RowKeys keys = RowKeys::seed;  // of the aggregate; others need schema 2
   // Faults elsewhere in a package do not invalidate a run; the energy of one that lacks nothing but
   // samples is bounded.
@@ -82,6 +83,8 @@ struct RunOptions : RecordingOptions {
   bool json = false;                  // report as one JSON object
   std::string select = {};  // which benchmark of a result with several; empty: the only one
   GivenLoad given = {};
+  // How it was run, by the names that aggregates use; it goes before what the files say.
+  std::vector<std::pair<std::string, std::string>> settings = {};
   // A window that is not exact and is used nevertheless.
   enum class Accepted { exact, estimated, wrapped };
   Accepted accepted_window = Accepted::exact;
@@ -93,7 +96,7 @@ struct RunOptions : RecordingOptions {
   TakePlan take_plan = {};        // empty: the run is written
 
   // Whether the readings around the window are looked at again for an interval.
-  bool may_need_interval() const { return uncertainty.is_wanted || salvage; }
+  bool may_need_interval() const { return uncertainty.is_wanted || shows_interval || salvage; }
   DeliveryOptions delivery() const { return {require_power, dry_run, json, take_plan}; }
 };
 

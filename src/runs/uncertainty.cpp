@@ -11,10 +11,12 @@
 #include "aggregate_power/gpus_option.h"
 #include "aggregate_power/refusal.h"
 #include "base/parallel.h"
+#include "base/text/nearest.h"
 #include "base/text/pattern.h"
 #include "base/text/unicode.h"
 #include "energy/energy_estimate.h"
 #include "energy/gpu_sensors.h"
+#include "recorders/power_limits.h"
 #include "runs/extras.h"
 #include "runs/understood_sensor.h"
 
@@ -173,6 +175,21 @@ std::size_t threads_for(std::span<const GpuReadings> gpus, bool may_use_threads)
   return may_use_threads && readings > kManyReadings ? usable_processors() : 1;
 }
 
+// A model that the table of sensors does not know; empty: it does, or none is given.
+std::string unknown_model_text(const std::string& model) {
+  const bool is_known = model.empty() || power_limit_of(model) ||
+                        known_sensor({.sensor = {}, .model = model}).name != "unknown";
+  if (is_known) return {};
+  std::vector<std::string> known;
+  for (const PowerLimit& limit : power_limits()) {
+    known.emplace_back(limit.gpu);
+    known.emplace_back(limit.gpu.substr(0, limit.gpu.find(' ')));
+  }
+  return fmt::format(
+      "--gpu-model: no GPU is known as '{}'{}; 'aggregate-power help uncertainty' lists the sensors",
+      printable(model), did_you_mean(model, known));
+}
+
 void set_no_power(Result& result) {
   result.uncertainty.emplace();
   result.uncertainty->energy.reasons = {no_interval("power_not_valid")};
@@ -210,13 +227,24 @@ Uncertainty uncertainty_of(ExtraInput& input, const Result& result) {
 void add_uncertainty(ExtraInput& input, Result& result) {
   const UncertaintyOptions& options = input.run.uncertainty;
   std::vector<SensorReadings>& recordings = input.recordings;
-  if (!options.is_wanted) return;
+  if (!options.is_wanted) {
+    const bool is_shown = input.run.shows_interval && result.is_valid() && result.load;
+    if (!is_shown) return;
+    if (std::string text = unknown_model_text(options.gpu); !text.empty()) {
+      result.warnings.push_back(std::move(text));
+    }
+    result.shown_interval = uncertainty_of(input, result);
+    return;
+  }
   if (!result.is_valid() || !result.load) {
     set_no_power(result);
     result.uncertainty->advice =
         result.load ? advice_on_zeros(recordings, result.load->window) : std::vector<std::string>();
     for (const std::string& advice : result.uncertainty->advice) result.hints.push_back(advice);
     return;
+  }
+  if (std::string text = unknown_model_text(options.gpu); !text.empty()) {
+    result.warnings.push_back(std::move(text));
   }
   Uncertainty uncertainty = uncertainty_of(input, result);
   for (const std::string& advice : uncertainty.advice) {

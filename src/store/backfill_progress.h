@@ -27,6 +27,7 @@ struct BackfillCounts {
   std::array<std::uint64_t, kOutcomes> outcomes{};  // by Outcome
   std::uint64_t valid = 0;                          // among the patched and unchanged ones
   std::uint64_t unchanged_not_valid = 0;
+  std::uint64_t doubtful = 0;  // among the valid ones: with warnings
   std::map<std::pair<Reason, Obstacle>, RunsOfReason> reasons;
   std::uint64_t folder_links = 0;
   std::uint64_t links_out = 0;  // files that links out of the store stand for

@@ -49,7 +49,10 @@ void Tally::add(const Recomputed& recomputed, double seconds, std::string& lines
   if (watcher_.done) watcher_.done(recomputed);
   BackfillCounts& counts = progress_.counts;
   ++counts.outcomes[static_cast<std::size_t>(recomputed.outcome)];
-  if (recomputed.stands() && recomputed.valid) ++counts.valid;
+  if (recomputed.stands() && recomputed.valid) {
+    ++counts.valid;
+    if (!recomputed.warnings.empty()) ++counts.doubtful;
+  }
   if (recomputed.outcome == Outcome::unchanged && !recomputed.valid) ++counts.unchanged_not_valid;
   if (recomputed.zone_report) {
     ++counts.zones[recomputed.timezone][std::string(name_of(recomputed.zone_report->level))];

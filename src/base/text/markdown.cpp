@@ -117,7 +117,7 @@ class Parser {
   }
 
   Code code() {
-    Code code;
+    Code code{lines_[at_] == "```sh", {}};
     for (++at_; at_ < lines_.size() && !lines_[at_].starts_with("```"); ++at_) {
       code.lines.emplace_back(lines_[at_]);
     }

@@ -25,6 +25,7 @@ struct ListItem {
   std::string text;
 };
 struct Code {
+  bool is_shell = false;  // commands, and nothing that they print
   std::vector<std::string> lines;
 };
 struct Table {

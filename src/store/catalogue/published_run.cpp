@@ -25,6 +25,9 @@ constexpr std::string_view kConfigurationKeys[] = {"hw",
                                                    "gpu",
                                                    "gpu_model",
                                                    "num_gpus",
+                                                   "gpu_count",
+                                                   "driver",
+                                                   "clock_setting_mhz",
                                                    "is_multinode",
                                                    "disagg",
                                                    "framework",
@@ -434,6 +437,8 @@ std::string PublishedRun::text_of(std::string_view key) const {
   return at == nullptr || at == &members ? std::string() : shown_value(*at);
 }
 
+std::span<const std::string_view> configuration_keys() { return kConfigurationKeys; }
+
 Configuration configuration_of(const PublishedRun& run, const std::vector<std::string>& keys) {
   Configuration configuration;
   const auto add = [&](std::string_view key) {
@@ -442,6 +447,12 @@ Configuration configuration_of(const PublishedRun& run, const std::vector<std::s
   };
   if (keys.empty()) {
     for (const std::string_view key : kConfigurationKeys) add(key);
+    const std::string set = run.text_of("settings");
+    for (std::string_view rest = set; !rest.empty();) {
+      const std::string_view key = rest.substr(0, rest.find(','));
+      rest.remove_prefix(std::min(key.size() + 1, rest.size()));
+      if (std::ranges::find(kConfigurationKeys, key) == std::end(kConfigurationKeys)) add(key);
+    }
   } else {
     for (const std::string& key : keys) add(key);
   }

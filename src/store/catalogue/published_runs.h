@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -86,8 +87,10 @@ struct PublishedRun {
 // not what came out. Ordered: hardware, software, model, parallelism, load.
 using Configuration = std::vector<std::pair<std::string, std::string>>;
 // `keys`: the members to use; empty: all that are known to say how a run was run. Missing ones are
-// left out.
+// left out. What `measure --set` named counts, too.
 Configuration configuration_of(const PublishedRun& run, const std::vector<std::string>& keys);
+// Those known ones.
+std::span<const std::string_view> configuration_keys();
 // "hw=h100 tp=8 conc=16"; "(no configuration)" if it is empty.
 std::string configuration_text(const Configuration& configuration);
 
@@ -129,6 +132,7 @@ bool is_aggregate_name(std::string_view name);
 struct PublishedRuns {
   std::vector<PublishedRun> runs;     // in the order of the places, sorted within a folder
   std::vector<std::string> warnings;  // files that were passed over, and why
+  std::vector<std::string> notes;     // what was done besides reading
 };
 
 // The runs at `places`, each once, read in parallel. A place is an aggregate, an array of them, an

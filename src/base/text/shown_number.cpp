@@ -1,5 +1,5 @@
 // Rounds for the eye.
-#include "reporting/shown_number.h"
+#include "base/text/shown_number.h"
 
 #include <algorithm>
 #include <chrono>
