@@ -15,6 +15,7 @@
 namespace aggregate_power::energy {
 namespace {
 
+constexpr double kFewestOfLevel = 5;
 constexpr double kFarApart = 0.03;       // of an interval
 constexpr double kLeastStepShare = 0.3;  // of the highest reading
 constexpr double kSteep = 0.1;           // of the range, from reading to reading, is an edge
@@ -63,6 +64,7 @@ double digit_of(std::span<const Sample> samples) {
 struct Levels {
   Level low;
   Level high;
+  Level all;  // with the edges
   std::vector<double> apart_s;
 };
 
@@ -83,13 +85,46 @@ Levels levels_of(std::span<const Sample> few, std::span<const Sample> many) {
     const Sample& after = many[at];
     const double between_s = after.unix_s - before.unix_s;
     if (sample.unix_s < before.unix_s || sample.unix_s > after.unix_s || between_s <= 0) continue;
-    if (between_s > most_s || std::abs(after.watts - before.watts) > steep_w) continue;
+    if (between_s > most_s) continue;
     const double part = (sample.unix_s - before.unix_s) / between_s;
     const double watts = before.watts + part * (after.watts - before.watts);
+    levels.all.add(watts, sample.watts - watts);
+    if (std::abs(after.watts - before.watts) > steep_w) continue;
     levels.apart_s.push_back(std::min(part, 1 - part) * between_s);
     (watts < middle_w ? levels.low : levels.high).add(watts, sample.watts - watts);
   }
   return levels;
+}
+
+// Of bursts, only the mean and idle power can be compared: readings between two high ones are low.
+std::optional<Course> course_of_bursts(const Levels& levels) {
+  constexpr double kFlat = 0.03;
+  const Level& low = levels.low;
+  const bool has_idle =
+      low.count >= kFewestOfLevel && std::sqrt(low.varied() / low.count) <= kFlat * low.mean_w();
+  if (!has_idle || !low.is_same() || !levels.all.is_same()) return std::nullopt;
+  return Course{std::min(1.0, kChancePerShare * low.tolerance()), false};
+}
+
+std::optional<Course> course_by(const Levels& levels, double digit_w) {
+  Course course;
+  double varied = 0;
+  double residual = 0;
+  double count = 0;
+  double sum_w = 0;
+  for (const Level& level : {levels.low, levels.high}) {
+    if (level.count < kFewestOfLevel) continue;
+    if (!level.is_same()) return course_of_bursts(levels);
+    course.chance = std::min(course.chance, kChancePerShare * level.tolerance());
+    varied += level.varied();
+    residual += level.off_squares;
+    count += level.count;
+    sum_w += level.sum_w;
+  }
+  const double varied_w = std::sqrt(varied / count);
+  if (!(varied_w >= std::max(kLeastVaried * sum_w / count, 2 * digit_w))) return std::nullopt;
+  course.is_in_step = residual <= kMostResidual * kMostResidual * varied;
+  return course;
 }
 
 // By the number in the last part: "cuda:0" and "node1/0". Those of UUIDs and addresses are longer.
@@ -111,7 +146,6 @@ bool have_one_number(std::string_view a, std::string_view b) {
 std::optional<Course> one_course(const DeviceSeries& first, const DeviceSeries& second) {
   const std::span<const Sample> a = first.samples;
   const std::span<const Sample> b = second.samples;
-  constexpr double kFewestOfLevel = 5;
   if (a.size() < kFewestOfCourse || b.size() < kFewestOfCourse) return std::nullopt;
   const Window both = {std::max(a.front().unix_s, b.front().unix_s),
                        std::min(a.back().unix_s, b.back().unix_s)};
@@ -122,23 +156,10 @@ std::optional<Course> one_course(const DeviceSeries& first, const DeviceSeries& 
   const Levels levels = levels_of(few, many);
   if (levels.apart_s.size() < kFewestOfCourse) return std::nullopt;
   if (quantile_of(levels.apart_s, 0.5) < kFarApart * interval_of(many)) return std::nullopt;
-  Course course;
-  double varied = 0;
-  double residual = 0;
-  for (const Level& level : {levels.low, levels.high}) {
-    if (level.count < kFewestOfLevel) continue;
-    if (!level.is_same()) return std::nullopt;
-    course.chance = std::min(course.chance, kChancePerShare * level.tolerance());
-    varied += level.varied();
-    residual += level.off_squares;
-  }
-  const double all = levels.low.count + levels.high.count;
-  const double usual_w = (levels.low.sum_w + levels.high.sum_w) / all;
-  const double varied_w = std::sqrt(varied / all);
-  if (varied_w < std::max(kLeastVaried * usual_w, 2 * digit_of(few))) return std::nullopt;
-  course.is_in_step = residual <= kMostResidual * kMostResidual * varied;
-  const bool may_be_one = course.is_in_step || have_one_number(first.device, second.device);
-  return may_be_one ? std::optional(course) : std::nullopt;
+  const std::optional<Course> course = course_by(levels, digit_of(few));
+  const bool is_enough =
+      course && (course->is_in_step || have_one_number(first.device, second.device));
+  return is_enough ? course : std::nullopt;
 }
 
 bool is_worth_comparing(std::string_view a, std::string_view b, std::size_t pairs) {
