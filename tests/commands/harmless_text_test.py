@@ -37,7 +37,7 @@ EVIL = ["\x1b]0;title\x07\x1b[2J", "a\n::set-output name=a::b\nFORGED", "\r\x1b[
         "\u202ecod\u2066\u2028FORGED", "::error file=x::FORGED", "##vso[task.setvariable variable=a]b",
         "##[add-path]b", "##teamcity[message text='x']", "--- group", "\x7f\x00b\ttab", "a\u200b\u2060\ufeffb",
         "\xadc\u180e\u3164", "\U000e0041\U000e0001d\ufe0f"]
-DATA = {"--json", "json", "jsonl", "csv", "zeus", "prometheus", "openmetrics", "markdown", "svg"}
+DATA = {"--json", "json", "jsonl", "csv", "zeus", "prometheus", "openmetrics", "markdown", "svg", "gpupp"}
 
 
 def run(words, folder, **environment):

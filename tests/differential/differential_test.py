@@ -46,6 +46,7 @@ def spelled_members(data):
 
 
 def lay_out(run, folder):
+    folder.mkdir(parents=True, exist_ok=True)
     for name in run.folders:
         (folder / name).mkdir(parents=True, exist_ok=True)
     for name, content in run.files.items():
@@ -215,7 +216,6 @@ def judge(seed, folder):
     differences = differences_of(run, command, folder, seed)
     if differences:
         shutil.rmtree(folder)
-        folder.mkdir()
         lay_out(run, folder)
     settings = [f"{name}={value}" for name, value in run.environment.items()]
     return sorted(run.notes), ["env", *settings, *command], differences
