@@ -11,7 +11,7 @@
 #include "base/files/whole_file.h"
 #include "base/text/json_value.h"
 #include "exports/export_names.h"
-#include "recorders/aipowermeter.h"
+#include "recorders/recorder.h"
 #include "store/catalogue/run_record.h"
 
 namespace aggregate_power {
@@ -89,7 +89,7 @@ bool is_aipowermeter_recording(const std::string& path) {
   if (!place->facts || is_archive_name(path)) return false;
   constexpr std::size_t kHead = 65536;
   const auto source = place->tree->open(place->path).source();
-  return fits_aipowermeter(read_up_to(*source, kHead)) > 0;
+  return kAipowermeterRecorder.fits(read_up_to(*source, kHead)) > 0;
 }
 
 std::vector<GaugeFamily> aipowermeter_gauges(const Exported& exported,
