@@ -137,18 +137,18 @@ done <<'TABLE'
 5 19 2 files '\{[a-z_]*:[<>]'
 5 32 1 files '\.dump\('
 5 14 0 files of step 5 still there
-2 5 2 files 'std::j?thread\b'
+2 3 2 files 'std::j?thread\b'
 2 - 420 lines of src/base/system/*
-2 448 400 lines of dmon.cpp
+2 367 400 lines of dmon.cpp
 2 - 400 lines of generic_reader.cpp
-2 29 0 files of step 2 still there
+2 0 0 files of step 2 still there
 6 - 480 number of .cpp and .h files
 6 - 294 number of modules
 6 12 0 folders with more than 20 modules
 6 82 20 modules in the largest folder
 6 - 150-400 median lines of a source
-6 79 0 headers used by one file of their folder only
-6 435 0 sources outside their folder's namespace
+6 70 0 headers used by one file of their folder only
+6 432 0 sources outside their folder's namespace
 6 1066 0 files still to move
 7 8 1 files 'nth_element'
 7 2 1 files that define a reason code

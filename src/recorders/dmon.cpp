@@ -22,7 +22,7 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-// The words of one line, which are kept while those of the next one are found.
+// The words of a line. `words` is used for one line after another, and keeps its memory.
 const Words& words_of(std::string_view line, Words& words) {
   constexpr auto is_between = [](char c) { return c == ' ' || c == '\t' || c == ','; };
   words.clear();

@@ -1,5 +1,5 @@
-// Reads CSVs with a column of power for each GPU, whose name says which: those of EnergiBridge, and
-// those that Grafana writes of series joined by time.
+// Reads CSVs with a column of power for each GPU, whose name says which: EnergiBridge's, and the
+// ones that Grafana writes of series joined by time.
 #include <algorithm>
 #include <cmath>
 #include <limits>
