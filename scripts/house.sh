@@ -137,11 +137,11 @@ done <<'TABLE'
 5 3 2 files '\{[a-z_]*:[<>]'
 5 1 1 files '\.dump\('
 5 5 0 files of step 5 still there
-2 5 2 files 'std::j?thread\b'
+2 3 2 files 'std::j?thread\b'
 2 - 420 lines of src/base/system/*
-2 448 400 lines of dmon.cpp
+2 367 400 lines of dmon.cpp
 2 - 400 lines of generic_reader.cpp
-2 29 0 files of step 2 still there
+2 0 0 files of step 2 still there
 6 - 480 number of .cpp and .h files
 6 - 294 number of modules
 6 11 0 folders with more than 20 modules

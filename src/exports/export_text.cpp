@@ -23,7 +23,7 @@
 #include "exports/exported.h"
 #include "exports/metric_families.h"
 #include "exports/run_rows.h"
-#include "recorders/aipowermeter.h"
+#include "recorders/recorder.h"
 #include "store/catalogue/run_record.h"
 
 namespace aggregate_power {
@@ -100,7 +100,7 @@ bool is_aipowermeter_recording(const std::string& path) {
   if (!place->facts || is_archive_name(path)) return false;
   constexpr std::size_t kHead = 65536;
   const auto source = place->tree->open(place->path).source();
-  return fits_aipowermeter(read_up_to(*source, kHead)) > 0;
+  return kAipowermeterRecorder.fits(read_up_to(*source, kHead)) > 0;
 }
 
 // Of valid runs, what is known of the five: power_draw_gpu, the mean power of all GPUs. Of

@@ -1,6 +1,9 @@
-// Reads AIPowerMeter's records, and integrates each of its sensors.
-#include "recorders/aipowermeter.h"
-
+// Reads AIPowerMeter's power_metrics.json, JSON lines with a record each, in segments, and
+// integrates each of its sensors.
+//
+// Two generations of keys: nvidia_draw_absolute with per_gpu_power_draw (2021 to 2024), and
+// nvidia_power (2026). A line "END OF RECORDING SEGMENT" divides segments, which are never joined.
+// -1 means that there is no such sensor.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -14,6 +17,7 @@
 
 #include "base/text/unicode.h"
 #include "recorders/aipowermeter_records.h"
+#include "recorders/recorder.h"
 #include "recorders/stream_telemetry.h"
 
 namespace aggregate_power {
@@ -301,8 +305,6 @@ bool has_member(std::string_view object, std::string_view quoted_key) {
   return false;
 }
 
-}  // namespace
-
 double fits_aipowermeter(std::string_view head) {
   const std::string_view line = head.substr(0, head.find('\n'));
   const bool is_end = strip(line) == "\"END OF RECORDING SEGMENT\"";
@@ -328,5 +330,12 @@ std::vector<SchemaRow> aipowermeter_schemas() {
        "`per_gpu_power_draw` in W, in JSON lines; or a sensor named by `--power-column`, such as `intel_power`",
        "GPU"}};
 }
+
+}  // namespace
+
+const Recorder kAipowermeterRecorder = {.name = "AIPowerMeter",
+                                        .fits = fits_aipowermeter,
+                                        .open = open_aipowermeter,
+                                        .schemas = aipowermeter_schemas};
 
 }  // namespace aggregate_power

@@ -12,6 +12,7 @@
 #include "base/text/unicode.h"
 #include "base/text/written_time.h"
 #include "recorders/foreign_format.h"
+#include "recorders/recorder.h"
 
 namespace aggregate_power {
 namespace {
@@ -539,8 +540,7 @@ void read_csv(CsvTelemetry& csv, const Telemetry::Wants& wants, const Telemetry:
   counts = counts_of(csv);
 }
 
-}  // namespace
-
+// Any file may be a CSV.
 double fits_csv(std::string_view) { return 0.1; }
 
 Telemetry open_csv(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
@@ -572,5 +572,11 @@ Telemetry open_csv(std::unique_ptr<ByteSource> source, const TelemetryOptions& o
     throw TelemetryError(error.what());
   }
 }
+
+}  // namespace
+
+// It also takes files that fit nothing else, and says what they lack.
+const Recorder kCsvRecorder = {
+    .name = "CSV", .fits = fits_csv, .open = open_csv, .schemas = csv_schemas, .is_table = true};
 
 }  // namespace aggregate_power

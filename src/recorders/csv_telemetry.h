@@ -122,8 +122,4 @@ class CsvTelemetry {
   Workers workers_;
 };
 
-// The row in the table of recorders. Any file may be a CSV: `head` always fits a little.
-double fits_csv(std::string_view head);
-Telemetry open_csv(std::unique_ptr<ByteSource> source, const TelemetryOptions& options);
-
 }  // namespace aggregate_power

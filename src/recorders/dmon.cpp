@@ -1,6 +1,5 @@
-// Reads rows of words below a header of words.
-#include "recorders/dmon.h"
-
+// Reads the tables that nvidia-smi dmon and dcgmi dmon print, where their lines have times: dmon -o
+// DT prints them, and dcgmi's are put before its lines by whoever records them.
 #include <algorithm>
 #include <cstddef>
 #include <functional>
@@ -15,6 +14,7 @@
 
 #include "base/text/unicode.h"
 #include "recorders/lines.h"
+#include "recorders/recorder.h"
 #include "recorders/stream_telemetry.h"
 
 namespace aggregate_power {
@@ -22,7 +22,7 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-// The words of one line, which are kept while those of the next one are found.
+// The words of a line. `words` is used for one line after another, and keeps its memory.
 const Words& words_of(std::string_view line, Words& words) {
   constexpr auto is_between = [](char c) { return c == ' ' || c == '\t' || c == ','; };
   words.clear();
@@ -319,8 +319,6 @@ Telemetry open_dmon(std::unique_ptr<ByteSource> source, const TelemetryOptions& 
        .cut_off_after = end_of_dmon_rows<Table>});
 }
 
-}  // namespace
-
 double fits_nvidia_dmon(std::string_view head) {
   const bool may_fit = head.find("Date") != head.npos && head.find("pwr") != head.npos;
   return may_fit && has_row_with_time<NvidiaDmon>(head) ? 0.9 : 0;
@@ -354,5 +352,16 @@ std::vector<SchemaRow> dcgmi_dmon_schemas() {
            "`POWER`, else `POWINST`, of `dcgmi dmon` with a time before each line, in W",
            "`GPU`; MIG instances (`GPU-I`) are left out"}};
 }
+
+}  // namespace
+
+const Recorder kDcgmiDmonRecorder = {.name = "dcgmi dmon",
+                                     .fits = fits_dcgmi_dmon,
+                                     .open = open_dcgmi_dmon,
+                                     .schemas = dcgmi_dmon_schemas};
+const Recorder kNvidiaDmonRecorder = {.name = "nvidia-smi dmon",
+                                      .fits = fits_nvidia_dmon,
+                                      .open = open_nvidia_dmon,
+                                      .schemas = nvidia_dmon_schemas};
 
 }  // namespace aggregate_power

@@ -1,6 +1,6 @@
-// Reads samples of power, scrape by scrape.
-#include "recorders/exposition.h"
-
+// Reads scrapes of an exporter, as it prints them for Prometheus: one after the other in a file,
+// each with its time at the end of a sample's line, or in a line of its own before a scrape
+// ("1777118400", "# 2026-04-25T12:00:00Z").
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -13,6 +13,7 @@
 #include "base/text/unicode.h"
 #include "recorders/lines.h"
 #include "recorders/metric_labels.h"
+#include "recorders/recorder.h"
 #include "recorders/stream_telemetry.h"
 #include "recorders/time_line.h"
 
@@ -185,8 +186,6 @@ SeriesFacts scrape_facts(std::string_view head, const TelemetryOptions& options)
   return facts;
 }
 
-}  // namespace
-
 double fits_scrapes(std::string_view head) {
   constexpr std::size_t kEnough = 16 * 1024;
   if (head.find('{') == head.npos) return 0;
@@ -233,5 +232,12 @@ std::vector<SchemaRow> scrape_schemas() {
        "the text of dcgm-exporter and others, each scrape with its time, or a folder of scrapes: a metric as in `prometheus-matrix`, in W",
        "as in `prometheus-matrix`; MIG instances count as their GPU"}};
 }
+
+}  // namespace
+
+const Recorder kScrapesRecorder = {.name = "exporter scrapes",
+                                   .fits = fits_scrapes,
+                                   .open = open_scrapes,
+                                   .schemas = scrape_schemas};
 
 }  // namespace aggregate_power

@@ -1,6 +1,4 @@
-// Walks the lines, each of which has one GPU or several.
-#include "recorders/gpu_json_lines.h"
-
+// Reads JSON lines with samples of GPUs: AIPerf's GPU telemetry and all-smi's recordings.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -11,6 +9,7 @@
 
 #include "base/text/json.h"
 #include "base/text/unicode.h"
+#include "recorders/recorder.h"
 #include "recorders/stream_telemetry.h"
 
 namespace aggregate_power {
@@ -231,8 +230,6 @@ bool first_line_has(std::string_view head, std::initializer_list<std::string_vie
                              [&](std::string_view text) { return line.find(text) != line.npos; });
 }
 
-}  // namespace
-
 double fits_aiperf_telemetry(std::string_view head) {
   return first_line_has(head, {"\"timestamp_ns\"", "\"telemetry_data\"", "\"gpu_uuid\""}) ? 0.9 : 0;
 }
@@ -263,5 +260,14 @@ Telemetry open_all_smi(std::unique_ptr<ByteSource> source, const TelemetryOption
 std::vector<SchemaRow> all_smi_schemas() {
   return {{"all-smi", "`power_consumption` in the frames of `all-smi record`, in W", "`uuid`"}};
 }
+
+}  // namespace
+
+const Recorder kAiperfTelemetryRecorder = {.name = "AIPerf GPU telemetry",
+                                           .fits = fits_aiperf_telemetry,
+                                           .open = open_aiperf_telemetry,
+                                           .schemas = aiperf_telemetry_schemas};
+const Recorder kAllSmiRecorder = {
+    .name = "all-smi", .fits = fits_all_smi, .open = open_all_smi, .schemas = all_smi_schemas};
 
 }  // namespace aggregate_power

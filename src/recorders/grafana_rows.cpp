@@ -1,6 +1,5 @@
-// Reads rows from their end, since the series' name may contain anything.
-#include "recorders/grafana_rows.h"
-
+// Reads the CSV of older versions of Grafana, "Series;Time;Value", a row for each sample: from the
+// row's end, since the series' name may contain anything.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -11,6 +10,7 @@
 #include "base/text/unicode.h"
 #include "recorders/lines.h"
 #include "recorders/metric_labels.h"
+#include "recorders/recorder.h"
 #include "recorders/stream_telemetry.h"
 
 namespace aggregate_power {
@@ -173,8 +173,6 @@ std::string_view first_row(std::string_view head) {
   return strip(head.substr(0, head.find('\n')));
 }
 
-}  // namespace
-
 double fits_grafana_rows(std::string_view head) {
   return is_rows_header(first_row(head)) ? 0.95 : 0;
 }
@@ -197,5 +195,12 @@ std::vector<SchemaRow> grafana_rows_schemas() {
        "`Value` of `Series;Time;Value`, as older versions of Grafana export it, in W: a series named as in `prometheus-matrix`, or all with `--power-column Value`",
        "as in `prometheus-matrix`; with `--power-column Value` the series where it has no such labels"}};
 }
+
+}  // namespace
+
+const Recorder kGrafanaRowsRecorder = {.name = "Grafana, a row for each sample",
+                                       .fits = fits_grafana_rows,
+                                       .open = open_grafana_rows,
+                                       .schemas = grafana_rows_schemas};
 
 }  // namespace aggregate_power

@@ -1,6 +1,8 @@
-// Reads the active power of each socket.
-#include "recorders/omegawatt.h"
-
+// Reads the CSV of OmegaWatt's wall meter, as `wattmetre-read` writes it and AIPowerMeter keeps it
+// next to its records: a frame each 10 ms, with the active power of each socket.
+//
+// A socket is that of a whole machine, not of a GPU. Frames that the meter marks as not read have
+// no values. Lines before the header are what the program printed on its standard error.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -10,6 +12,7 @@
 #include "base/text/pattern.h"
 #include "base/text/unicode.h"
 #include "recorders/lines.h"
+#include "recorders/recorder.h"
 #include "recorders/stream_telemetry.h"
 
 namespace aggregate_power {
@@ -79,8 +82,6 @@ SeriesFacts omegawatt_facts(const TelemetryOptions& options) {
   return facts;
 }
 
-}  // namespace
-
 double fits_omegawatt(std::string_view head) {
   constexpr int kMostLinesBefore = 16;
   for (int i = 0; i < kMostLinesBefore && !head.empty(); ++i) {
@@ -109,5 +110,12 @@ Telemetry open_omegawatt(std::unique_ptr<ByteSource> source, const TelemetryOpti
 std::vector<SchemaRow> omegawatt_schemas() {
   return {{"omegawatt", "`#activepow1` and so on, in W at the wall", "the socket"}};
 }
+
+}  // namespace
+
+const Recorder kOmegawattRecorder = {.name = "OmegaWatt",
+                                     .fits = fits_omegawatt,
+                                     .open = open_omegawatt,
+                                     .schemas = omegawatt_schemas};
 
 }  // namespace aggregate_power

@@ -1,6 +1,5 @@
-// Walks the series of a matrix or an export.
-#include "recorders/prometheus_json.h"
-
+// Reads series as Prometheus and VictoriaMetrics give them out: the answer to query_range (a
+// matrix), and the lines of /api/v1/export.
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "base/text/pattern.h"
 #include "base/text/unicode.h"
 #include "recorders/metric_labels.h"
+#include "recorders/recorder.h"
 #include "recorders/stream_telemetry.h"
 
 namespace aggregate_power {
@@ -223,8 +223,6 @@ Telemetry open_series(std::unique_ptr<ByteSource> source, const TelemetryOptions
        .has_lines = false});  // a last line that is cut off is the loss of a whole series
 }
 
-}  // namespace
-
 double fits_prometheus_matrix(std::string_view head) {
   static constexpr Pattern matrix = "\"resultType\"\\s*:\\s*\"matrix\"";
   return strip(head).starts_with('{') && matrix.is_found_in(head.substr(0, 1024)) ? 0.9 : 0;
@@ -261,5 +259,16 @@ std::vector<SchemaRow> victoria_export_schemas() {
            "the lines of `/api/v1/export`: a metric as in `prometheus-matrix`, in W",
            "as in `prometheus-matrix`"}};
 }
+
+}  // namespace
+
+const Recorder kPrometheusMatrixRecorder = {.name = "Prometheus matrix",
+                                            .fits = fits_prometheus_matrix,
+                                            .open = open_prometheus_matrix,
+                                            .schemas = prometheus_matrix_schemas};
+const Recorder kVictoriaExportRecorder = {.name = "VictoriaMetrics export",
+                                          .fits = fits_victoria_export,
+                                          .open = open_victoria_export,
+                                          .schemas = victoria_export_schemas};
 
 }  // namespace aggregate_power

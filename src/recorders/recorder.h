@@ -1,4 +1,5 @@
-// The formats that recorders write: one row for each. A new one is a file that opens it, and a row.
+// The formats that recorders write: one row for each. A new one is a source that defines its row,
+// and the name of that row below and in the table.
 #pragma once
 
 #include <memory>
@@ -23,6 +24,12 @@ struct Recorder {
   std::vector<SchemaRow> (*schemas)();  // in the order in which they are tried
   bool is_table = false;                // a CSV, which may also be written in another dialect
 };
+
+// Each is in the source that reads its format.
+extern const Recorder kCsvRecorder, kAipowermeterRecorder, kZeusTimelineRecorder,
+    kPrometheusMatrixRecorder, kVictoriaExportRecorder, kGrafanaWideRecorder, kGrafanaRowsRecorder,
+    kScrapesRecorder, kDcgmiDmonRecorder, kNvidiaDmonRecorder, kRocmSmiLoopRecorder,
+    kAiperfTelemetryRecorder, kEnergibridgeRecorder, kOmegawattRecorder, kAllSmiRecorder;
 
 std::span<const Recorder> recorders();
 

@@ -1,6 +1,5 @@
-// Takes the times off the lines of rocm-smi.
-#include "recorders/rocm_smi_loop.h"
-
+// Reads `rocm-smi --showpower --csv` in a loop, whose lines have no time: a script puts one before
+// each line, or in a line of its own before each round.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 #include "base/text/python_number.h"
 #include "base/text/unicode.h"
 #include "recorders/lines.h"
+#include "recorders/recorder.h"
 #include "recorders/stream_telemetry.h"
 #include "recorders/time_line.h"
 
@@ -135,8 +135,6 @@ SeriesFacts rocm_loop_facts(std::string_view head, const TelemetryOptions& optio
   return facts;
 }
 
-}  // namespace
-
 double fits_rocm_smi_loop(std::string_view head) {
   if (head.find("Graphics Package Power") == head.npos) return 0;
   RocmLoop loop(nullptr);
@@ -162,5 +160,12 @@ std::vector<SchemaRow> rocm_smi_loop_schemas() {
        "as in `rocm-smi`, from a loop that puts the time before each line, or in a line of its own before each round, in W",
        "`device`"}};
 }
+
+}  // namespace
+
+const Recorder kRocmSmiLoopRecorder = {.name = "rocm-smi in a loop",
+                                       .fits = fits_rocm_smi_loop,
+                                       .open = open_rocm_smi_loop,
+                                       .schemas = rocm_smi_loop_schemas};
 
 }  // namespace aggregate_power

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -14,7 +15,6 @@
 #include "base/text/unicode.h"
 #include "recorders/energy_counter.h"
 #include "recorders/gpu_names.h"
-#include "recorders/state_cells.h"
 #include "recorders/watts.h"
 
 namespace aggregate_power {
@@ -60,6 +60,31 @@ bool has_comma_in_number(std::string_view cell) {
   const std::size_t comma = cell.find(',');
   return comma != cell.npos && comma > 0 && comma + 1 < cell.size() &&
          is_ascii_digit(cell[comma - 1]) && is_ascii_digit(cell[comma + 1]);
+}
+
+// What the cells of a row report of its GPU. `columns` says which of them contain what.
+GpuState state_in(const CsvRow& row, const GpuStateColumns& columns) {
+  GpuState state;
+  for (std::size_t i = 0; i < kGpuQuantities; ++i) {
+    if (columns.quantities[i]) state.values[i] = parse_state(row.cells[*columns.quantities[i]]);
+  }
+  double& limit_w = state.values[static_cast<std::size_t>(GpuQuantity::power_limit_w)];
+  if (columns.other_limit && std::isnan(limit_w)) {
+    limit_w = parse_state(row.cells[*columns.other_limit]);
+  }
+  double& mask = state.values[static_cast<std::size_t>(GpuQuantity::clock_reasons)];
+  for (std::size_t i = 0; i < kReasonColumns; ++i) {
+    if (!columns.reasons[i]) continue;
+    const double active = parse_state(row.cells[*columns.reasons[i]]);
+    if (active != 0 && active != 1) continue;
+    const auto others = std::isnan(mask) ? 0 : static_cast<std::uint64_t>(mask);
+    mask = static_cast<double>(others | (active == 1 ? clock_reason(i) : 0));
+  }
+  return state;
+}
+
+bool are_same(const GpuState& one, const GpuState& other) {
+  return std::memcmp(&one, &other, sizeof one) == 0;  // also where a value is missing
 }
 
 }  // namespace
@@ -330,20 +355,15 @@ void RowReader::read(std::span<const CsvRow> rows, const GpuStateColumns* states
   if (into.readings.size() < most) into.readings.resize(most);
   if (states != nullptr && into.states_of_rows.size() < most) into.states_of_rows.resize(most);
   const bool selects = gpus_.is_given() && columns_.device;
-  std::optional<StateCells> cells;
-  if (states != nullptr) cells.emplace(*states);
-  std::uint32_t state = 0;
   std::size_t count = into.count;
   for (const CsvRow& row : rows) {
     ++counts_.rows;
     if (selects && is_left_out(row)) continue;
     const bool is_reading = read_row(row, into.readings[count]);
-    if (cells && is_reading) {
-      if (cells->read(row)) {
-        state = static_cast<std::uint32_t>(into.states.size());
-        into.states.push_back(cells->state());
-      }
-      into.states_of_rows[count] = state;
+    if (states != nullptr && is_reading) {
+      const GpuState state = state_in(row, *states);
+      if (into.states.empty() || !are_same(state, into.states.back())) into.states.push_back(state);
+      into.states_of_rows[count] = static_cast<std::uint32_t>(into.states.size() - 1);
     }
     count += is_reading ? 1 : 0;
     if (counts_.other_header_row > 0) break;

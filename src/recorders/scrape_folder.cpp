@@ -13,7 +13,7 @@
 #include "aggregate_power/sample.h"
 #include "base/files/file.h"
 #include "base/text/stamp.h"
-#include "recorders/exposition.h"
+#include "recorders/recorder.h"
 
 namespace aggregate_power {
 namespace {
@@ -38,7 +38,7 @@ Scrape by_file_time(Scrape scrape, const struct stat& status) {
 bool begins_as_scrape(const std::string& path) {
   constexpr std::size_t kEnough = 16 * 1024;
   try {
-    return fits_scrapes("# 1777118400\n" + read_up_to(*open_source(path), kEnough)) > 0;
+    return kScrapesRecorder.fits("# 1777118400\n" + read_up_to(*open_source(path), kEnough)) > 0;
   } catch (const FileError&) {
     return false;
   }

@@ -1,6 +1,5 @@
-// Reads several columns of one row as the power of as many GPUs.
-#include "recorders/wide_table.h"
-
+// Reads CSVs with a column of power for each GPU, whose name says which: EnergiBridge's, and the
+// ones that Grafana writes of series joined by time.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,6 +15,7 @@
 #include "base/text/unicode.h"
 #include "recorders/lines.h"
 #include "recorders/metric_labels.h"
+#include "recorders/recorder.h"
 #include "recorders/stream_telemetry.h"
 
 namespace aggregate_power {
@@ -268,8 +268,6 @@ bool has_columns(std::string_view head, ReadHeader read_header) {
   return header.time && (!header.columns.empty() || header.unnamed > 0);
 }
 
-}  // namespace
-
 double fits_energibridge(std::string_view head) {
   return head.starts_with("Delta,Time,") && has_columns(head, energibridge_header) ? 0.9 : 0;
 }
@@ -298,5 +296,17 @@ std::vector<SchemaRow> grafana_wide_schemas() {
        "columns named `METRIC{labels}`, of a metric as in `prometheus-matrix`, in W; `{labels}` alone with `--power-column value`",
        "as in `prometheus-matrix`"}};
 }
+
+}  // namespace
+
+const Recorder kGrafanaWideRecorder = {.name = "Grafana, series joined by time",
+                                       .fits = fits_grafana_wide,
+                                       .open = open_grafana_wide,
+                                       .schemas = grafana_wide_schemas,
+                                       .is_table = true};
+const Recorder kEnergibridgeRecorder = {.name = "EnergiBridge",
+                                        .fits = fits_energibridge,
+                                        .open = open_energibridge,
+                                        .schemas = energibridge_schemas};
 
 }  // namespace aggregate_power

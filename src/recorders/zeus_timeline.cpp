@@ -1,6 +1,5 @@
-// Walks the pairs of one domain.
-#include "recorders/zeus_timeline.h"
-
+// Reads power timelines as Zeus' PowerMonitor gives them out, in JSON: by domain and GPU, or by GPU
+// only, pairs of Unix seconds and watts. A pair is there only when the power changed.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -9,6 +8,7 @@
 #include "base/text/json.h"
 #include "base/text/pattern.h"
 #include "base/text/unicode.h"
+#include "recorders/recorder.h"
 #include "recorders/stream_telemetry.h"
 
 namespace aggregate_power {
@@ -126,8 +126,6 @@ SeriesFacts timeline_facts(std::size_t domain, const TelemetryOptions& options) 
   return facts;
 }
 
-}  // namespace
-
 double fits_zeus_timeline(std::string_view head) {
   static constexpr Pattern start =
       "\\{\\s*(\"(device_instant|device_average|memory_average|package_average|dram_average)\"\\s*:"
@@ -158,5 +156,12 @@ std::vector<SchemaRow> zeus_timeline_schemas() {
        "the timelines of Zeus' `PowerMonitor` in JSON: `device_instant`, else `device_average`, in W",
        "GPU"}};
 }
+
+}  // namespace
+
+const Recorder kZeusTimelineRecorder = {.name = "Zeus timeline",
+                                        .fits = fits_zeus_timeline,
+                                        .open = open_zeus_timeline,
+                                        .schemas = zeus_timeline_schemas};
 
 }  // namespace aggregate_power

@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -18,6 +19,7 @@
 #include "base/files/file.h"
 #include "recorders/breaking_source.h"
 #include "recorders/recorder.h"
+#include "test_util.h"
 
 namespace aggregate_power {
 namespace stream_workers_test {
@@ -65,6 +67,7 @@ Found read(const std::string& text, const Options& options) {
   if (!options.gpus.empty()) how.gpus = parse_gpus(options.gpus);
   Telemetry telemetry = open_telemetry(
       std::make_unique<test::BreakingSource>(text, options.good_bytes, "a.txt"), how);
+  if (!telemetry.facts().has_times() || !telemetry.facts().has_power()) return found;
   CounterStream counters{adder(found.counters)};
   if (options.counters) telemetry.read_counters_too(counters);
   telemetry.use_workers(options.workers);
@@ -227,6 +230,21 @@ TEST(StreamWorkers, ReadWhatOneReads) {
     EXPECT_EQ(found.fault, "") << form.name;
     EXPECT_GE(found.readings.size(), std::size_t{kTicks}) << form.name;
   }
+}
+
+// Again and again, so that there are several blocks: what is at fault then is so for one, too.
+TEST(StreamWorkers, ReadEveryRecordingOfTestdataAsOneReadsIt) {
+  constexpr std::size_t kEnough = 150'000;
+  std::size_t with_readings = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(TESTDATA)) {
+    if (!entry.is_regular_file() || entry.file_size() == 0 || entry.file_size() > kEnough) continue;
+    const std::string file = test::bytes_of(entry.path());
+    std::string text = file;
+    while (text.size() < kEnough) text += file;
+    const Found found = read_both(text, entry.path().string());
+    with_readings += found.readings.empty() ? 0 : 1;
+  }
+  EXPECT_GT(with_readings, 50U);
 }
 
 TEST(StreamWorkers, ReadCountersBesideThePower) {
