@@ -840,8 +840,8 @@ std::vector<std::string> models_in(const Header& header) {
 std::vector<std::pair<std::string, std::string>> settings_in(const Header& header) {
   static constexpr std::pair<std::string_view, Pattern> kSettings[] = {
       {"driver", "driver_?version"},
-      {"clock_setting_mhz", "clocks\\.applications\\.(graphics|gr|sm)"},
-      {"max_clock_mhz", "clocks\\.max\\.(graphics|gr|sm)"}};
+      {"clock_setting_mhz", "clocks\\.applications\\.(graphics|gr|sm)( ?\\[mhz\\])?"},
+      {"max_clock_mhz", "clocks\\.max\\.(graphics|gr|sm)( ?\\[mhz\\])?"}};
   std::vector<std::pair<std::string, std::string>> settings;
   for (const auto& [key, pattern] : kSettings) {
     for (const Name* const name : header.find(pattern)) {

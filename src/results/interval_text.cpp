@@ -69,6 +69,11 @@ std::string add_words(std::string text, const Result& result) {
   return text;
 }
 
+std::string percent_text(double share) {
+  const double percent = 100 * std::abs(share);
+  return percent < 99.5 ? fmt::format("{:.2g} %", percent) : fmt::format("{:.0f} %", percent);
+}
+
 std::string bounds_text(const Interval& bounds) {
   return fmt::format("{} to {}", shown_number(bounds.low), shown_number(bounds.high));
 }
@@ -77,8 +82,7 @@ std::string bounds_text(const Interval& bounds) {
 std::string published_difference(const BestNumber& best, double published) {
   if (!best.is_estimate || shown_number(best.value) == shown_number(published)) return {};
   const double share = published / best.value - 1;
-  return fmt::format(" is published, {:.2g} % {}", 100 * std::abs(share),
-                     share < 0 ? "less" : "more");
+  return fmt::format(" is published, {} {}", percent_text(share), share < 0 ? "less" : "more");
 }
 
 }  // namespace
@@ -102,9 +106,9 @@ std::string energy_text(const Result& result, const Metric& energy) {
   if (best.is_estimate) {
     const Estimate& total = uncertainty->energy.total;
     const double half_j = (total.repeatability_high_j() - total.repeatability_low_j()) / 2;
-    return fmt::format("{}  (95 %: {} {}; \u00B1{:.2g} % between runs on these GPUs)", text,
+    return fmt::format("{}  (95 %: {} {}; \u00B1{} between runs on these GPUs)", text,
                        bounds_text({best.bounds->low / size, best.bounds->high / size}), unit,
-                       100 * half_j / best.value);
+                       percent_text(half_j / best.value));
   }
   if (best.bounds) {
     return fmt::format("{}  ({} {}, by the place of the window)", text,

@@ -55,6 +55,7 @@ TEST(BackfillSummary, IsOneJsonObject) {
   counts.outcomes[static_cast<std::size_t>(Outcome::unchanged)] = 3;
   counts.valid = 4;
   counts.unchanged_not_valid = 1;
+  counts.doubtful = 3;
   counts.folder_links = 7;
   counts.zones["UTC"]["stated"] = 5;
   for (int i = 0; i < 2; ++i) counts.reasons[{Reason::input_changed, Obstacle::none}].add("a\nrun");
@@ -63,7 +64,7 @@ TEST(BackfillSummary, IsOneJsonObject) {
     "dry_run": true, "runs": 5, "valid": 4,
     "outcomes": {"patched": 2, "unchanged": 3, "not_valid": 0, "not_recomputable": 0,
                  "not_writable": 0, "ambiguous": 0, "failed": 0},
-    "unchanged_not_valid": 1, "links_to_folders": 7, "links_out_of_the_store": 0, "timezones": {"UTC": {"stated": 5}},
+    "unchanged_not_valid": 1, "doubtful": 3, "links_to_folders": 7, "links_out_of_the_store": 0, "timezones": {"UTC": {"stated": 5}},
     "reasons": [{"code": "input_changed", "runs": 2, "first_runs": ["a\nrun"],
                  "remedy": "run again when nothing else writes to the run's files"}]})"));
 }

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text/python_number.h"
+
 namespace aggregate_power {
 namespace {
 
@@ -27,7 +29,9 @@ std::string with_decimals(double value, int decimals) {
 std::string shown_number(double value) {
   if (value == 0) return "0";
   if (!std::isfinite(value) || needs_exponent(value)) return fmt::format("{:.3e}", value);
-  return with_decimals(value, 3 - exponent_of(value));
+  // 999.96 has the digits of 1000.
+  const double shown = nearest_double(fmt::format("{:.3e}", value)).value_or(value);
+  return with_decimals(value, 3 - exponent_of(shown));
 }
 
 std::string shown_interval(double value, double low, double high) {

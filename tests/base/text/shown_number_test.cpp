@@ -7,10 +7,17 @@ namespace aggregate_power {
 namespace shown_number_test {
 
 TEST(ShownNumber, HasFourDigits) {
-  const std::pair<double, const char*> cases[] = {
-      {0, "0"},         {0.41234, "0.4123"},   {12.345678, "12.35"},
-      {1234.6, "1235"}, {123456, "123456"},    {0.00012345, "0.0001234"},
-      {-2.5, "-2.500"}, {1.5e12, "1.500e+12"}, {1e-9, "1.000e-09"}};
+  const std::pair<double, const char*> cases[] = {{0, "0"},
+                                                  {0.41234, "0.4123"},
+                                                  {12.345678, "12.35"},
+                                                  {1234.6, "1235"},
+                                                  {123456, "123456"},
+                                                  {0.00012345, "0.0001234"},
+                                                  {-2.5, "-2.500"},
+                                                  {999.98, "1000"},
+                                                  {0.099999, "0.1000"},
+                                                  {1.5e12, "1.500e+12"},
+                                                  {1e-9, "1.000e-09"}};
   for (const auto& [value, text] : cases) EXPECT_EQ(shown_number(value), text) << value;
 }
 
