@@ -12,6 +12,7 @@
 namespace aggregate_power {
 
 inline constexpr double kJoulesInKwh = 3.6e6;
+inline constexpr double kJoulesInWattHour = 3600;
 inline constexpr double kSecondsInHour = 3600;
 
 // As the command line says it.

@@ -15,7 +15,7 @@
 namespace aggregate_power::energy {
 namespace {
 
-constexpr double kFewestOfLevel = 5;
+constexpr double kFewestAtLevel = 5;
 constexpr double kFarApart = 0.03;       // of an interval
 constexpr double kLeastStepShare = 0.3;  // of the highest reading
 constexpr double kSteep = 0.1;           // of the range, from reading to reading, is an edge
@@ -61,14 +61,14 @@ double digit_of(std::span<const Sample> samples) {
   return are_whole ? 1 : 0.01;
 }
 
-struct Levels {
+struct BothLevels {
   Level low;
   Level high;
   Level all;  // with the edges
   std::vector<double> apart_s;
 };
 
-Levels levels_of(std::span<const Sample> few, std::span<const Sample> many) {
+BothLevels levels_of(std::span<const Sample> few, std::span<const Sample> many) {
   constexpr double kLongPause = 2.5;
   const auto [least, most] = std::ranges::minmax(many, {}, &Sample::watts);
   const double most_s = kLongPause * interval_of(many);
@@ -77,7 +77,7 @@ Levels levels_of(std::span<const Sample> few, std::span<const Sample> many) {
       range_w > kLeastStepShare * most.watts;  // else noise has no edges and one level
   const double middle_w = has_step ? least.watts + range_w / 2 : 0;
   const double steep_w = has_step ? kSteep * range_w : range_w;
-  Levels levels;
+  BothLevels levels;
   std::size_t at = 1;
   for (const Sample& sample : few) {
     while (at + 1 < many.size() && many[at].unix_s < sample.unix_s) ++at;
@@ -97,23 +97,23 @@ Levels levels_of(std::span<const Sample> few, std::span<const Sample> many) {
 }
 
 // Of bursts, only the mean and idle power can be compared: readings between two high ones are low.
-std::optional<Course> course_of_bursts(const Levels& levels) {
+std::optional<Course> course_of_bursts(const BothLevels& levels) {
   constexpr double kFlat = 0.03;
   const Level& low = levels.low;
   const bool has_idle =
-      low.count >= kFewestOfLevel && std::sqrt(low.varied() / low.count) <= kFlat * low.mean_w();
+      low.count >= kFewestAtLevel && std::sqrt(low.varied() / low.count) <= kFlat * low.mean_w();
   if (!has_idle || !low.is_same() || !levels.all.is_same()) return std::nullopt;
   return Course{std::min(1.0, kChancePerShare * low.tolerance()), false};
 }
 
-std::optional<Course> course_by(const Levels& levels, double digit_w) {
+std::optional<Course> course_by(const BothLevels& levels, double digit_w) {
   Course course;
   double varied = 0;
   double residual = 0;
   double count = 0;
   double sum_w = 0;
   for (const Level& level : {levels.low, levels.high}) {
-    if (level.count < kFewestOfLevel) continue;
+    if (level.count < kFewestAtLevel) continue;
     if (!level.is_same()) return course_of_bursts(levels);
     course.chance = std::min(course.chance, kChancePerShare * level.tolerance());
     varied += level.varied();
@@ -153,7 +153,7 @@ std::optional<Course> one_course(const DeviceSeries& first, const DeviceSeries& 
   std::span<const Sample> many = samples_in(b, both);
   if (few.size() > many.size()) std::swap(few, many);
   if (few.size() < kFewestOfCourse) return std::nullopt;
-  const Levels levels = levels_of(few, many);
+  const BothLevels levels = levels_of(few, many);
   if (levels.apart_s.size() < kFewestOfCourse) return std::nullopt;
   if (quantile_of(levels.apart_s, 0.5) < kFarApart * interval_of(many)) return std::nullopt;
   const std::optional<Course> course = course_by(levels, digit_of(few));

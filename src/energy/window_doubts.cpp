@@ -36,7 +36,7 @@ std::string remedy_text(const ClockRemedy& clock, double ahead_s) {
   return fmt::format("; {} moves the recording", clock_option(clock, ahead_s));
 }
 
-constexpr double kQuarter_s = 900;
+constexpr double kZoneStep_s = 900;
 
 std::string outside_text(const LoadElsewhere& load, Window window, const ClockRemedy& clock) {
   const std::string where = fmt::format(
@@ -47,13 +47,13 @@ std::string outside_text(const LoadElsewhere& load, Window window, const ClockRe
     return fmt::format("{}: not a whole number of quarter hours, so a clock is wrong{}", where,
                        remedy_text(clock, load.offset_s));
   }
-  const double zone_s = std::round(load.offset_s / kQuarter_s) * kQuarter_s;
+  const double zone_s = std::round(load.offset_s / kZoneStep_s) * kZoneStep_s;
   const std::string remedy =
       clock.is_possible
           ? fmt::format("; give --timezone, or {} moves the recording", clock_option(clock, zone_s))
           : std::string();
   return fmt::format("{}: {:+.0f} quarter hours, so a time zone is wrong{}", where,
-                     load.offset_s / kQuarter_s, remedy);
+                     load.offset_s / kZoneStep_s, remedy);
 }
 
 std::string overlap_text(const LoadElsewhere& load, bool is_certain, const ClockRemedy& clock) {

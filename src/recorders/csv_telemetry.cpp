@@ -11,8 +11,7 @@
 #include "base/text/pattern.h"
 #include "base/text/unicode.h"
 #include "base/text/written_time.h"
-#include "recorders/foreign_format.h"
-#include "recorders/recorder.h"
+#include "recorders/lines.h"
 
 namespace aggregate_power {
 namespace {
@@ -217,10 +216,12 @@ Reasons with_cause(const Reasons& reasons, std::string_view cause) {
 }  // namespace
 
 CsvTelemetry::CsvTelemetry(std::unique_ptr<ByteSource> source, const std::optional<Zone>& zone,
-                           const ColumnNames& wanted, const GpuSelection& gpus, bool reads_counters)
+                           const ColumnNames& wanted, const GpuSelection& gpus, bool reads_counters,
+                           NameFormat name_format)
     : source_(as_utf8(std::move(source))),
       zone_(zone ? *zone : Zone::local()),
       reads_counters_(reads_counters),
+      name_format_(name_format),
       rows_(Columns(), zone_, 0) {
   read_head(wanted, gpus);
   if (!zone && columns().naive_is_utc) use_zone(Zone::parse("UTC"));
@@ -237,7 +238,7 @@ void CsvTelemetry::read_head(const ColumnNames& wanted, const GpuSelection& gpus
   try {
     head = split_head(text, text.size() < kHeadBytes);
   } catch (const CsvError& error) {
-    const std::optional<ForeignFormat> foreign = foreign_format(text);
+    const std::optional<ForeignFormat> foreign = format_of(text);
     if (!foreign) throw;
     throw TelemetryError(fmt::format("{}; {}", error.what(), foreign->sentence));
   }
@@ -289,11 +290,15 @@ std::optional<EnergyCounter> CsvTelemetry::counter() const {
   return counter;
 }
 
+std::optional<ForeignFormat> CsvTelemetry::format_of(std::string_view text) const {
+  return name_format_ ? name_format_(text) : std::nullopt;
+}
+
 // For a file that is not understood, or that the loose rule may have misunderstood.
 void CsvTelemetry::note_format(std::string_view text, Columns& columns) {
   first_lines_ = aggregate_power::first_lines(text);
   if (columns.timestamp && columns.power && columns.schema != "loose") return;
-  const std::optional<ForeignFormat> foreign = foreign_format(text);
+  const std::optional<ForeignFormat> foreign = format_of(text);
   if (!foreign || columns.reasons.contains(Reason::columns_do_not_fit)) return;
   foreign_ = foreign->sentence;
   if (foreign->is_binary) first_lines_.clear();
@@ -541,12 +546,13 @@ void read_csv(CsvTelemetry& csv, const Telemetry::Wants& wants, const Telemetry:
 }
 
 // Any file may be a CSV.
-double fits_csv(std::string_view) { return 0.1; }
+}  // namespace
 
 Telemetry open_csv(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
   try {
-    const auto csv = std::make_shared<CsvTelemetry>(
-        std::move(source), options.zone, options.columns, options.gpus, options.counters);
+    const auto csv =
+        std::make_shared<CsvTelemetry>(std::move(source), options.zone, options.columns,
+                                       options.gpus, options.counters, options.name_format);
     TelemetryHead head = {series_facts(csv->columns(), options.columns), csv->first_wall_s(),
                           csv->first_offset(), counts_of(*csv)};
     if (head.facts.schema == "zeus-monitor" && !head.facts.device_column) {
@@ -572,11 +578,5 @@ Telemetry open_csv(std::unique_ptr<ByteSource> source, const TelemetryOptions& o
     throw TelemetryError(error.what());
   }
 }
-
-}  // namespace
-
-// It also takes files that fit nothing else, and says what they lack.
-const Recorder kCsvRecorder = {
-    .name = "CSV", .fits = fits_csv, .open = open_csv, .schemas = csv_schemas, .is_table = true};
 
 }  // namespace aggregate_power

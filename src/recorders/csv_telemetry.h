@@ -33,12 +33,12 @@ class CsvTelemetry {
   // `zone`; if that is empty, in the recorder's own zone (UTC for xpu-smi 2), else the process's.
   // Rows of GPUs that `gpus` does not have are left out, except those with more cells than the
   // header, or without a readable time unless they are whole: nobody knows whose they are.
-  // `reads_counters`: TelemetryOptions'.
+  // `reads_counters`, `name_format`: TelemetryOptions'.
   // Throws what `source` throws; and if the very first row is faulty, CsvError, or for a file of a
   // foreign format TelemetryError.
   CsvTelemetry(std::unique_ptr<ByteSource> source, const std::optional<Zone>& zone,
                const ColumnNames& wanted = {}, const GpuSelection& gpus = {},
-               bool reads_counters = false);
+               bool reads_counters = false, NameFormat name_format = nullptr);
 
   const Columns& columns() const { return rows_.columns(); }
   // Complete after read().
@@ -94,6 +94,7 @@ class CsvTelemetry {
   class RowWorker;
 
   void read_head(const ColumnNames& wanted, const GpuSelection& gpus);
+  std::optional<ForeignFormat> format_of(std::string_view text) const;
   void note_format(std::string_view text, Columns& columns);
   void note_first_stamp(std::string_view text);
   void count_energy(Columns& columns) const;
@@ -114,6 +115,7 @@ class CsvTelemetry {
   std::vector<std::string> first_lines_;
   std::optional<CounterColumn> counter_;
   bool reads_counters_;
+  NameFormat name_format_;
   std::uint64_t dropped_nuls_ = 0;
   RowReader rows_;
   std::string only_device_ = "0";
@@ -121,5 +123,9 @@ class CsvTelemetry {
   std::vector<std::uint32_t> numbers_;  // of the rows' devices, among these
   Workers workers_;
 };
+
+// The same as any other recording. Throws TelemetryError if the beginning cannot be read, and what
+// `source` throws.
+Telemetry open_csv(std::unique_ptr<ByteSource> source, const TelemetryOptions& options);
 
 }  // namespace aggregate_power

@@ -12,28 +12,16 @@
 #include "base/text/pattern.h"
 #include "base/text/stamp.h"
 #include "base/text/unicode.h"
+#include "recorders/lines.h"
 #include "recorders/node_witnesses.h"
 
 namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kMostLines = 16;  // a line that tells the format is among these
-constexpr std::size_t kMostLineBytes = 4096;
 
 std::string_view without_blanks_before(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-}
-
-// Lines that are not blank.
-std::vector<std::string_view> lines_of(std::string_view text, std::size_t most) {
-  std::vector<std::string_view> lines;
-  while (!text.empty() && lines.size() < most) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = strip(text.substr(0, std::min(end, kMostLineBytes)));
-    if (!line.empty()) lines.push_back(line);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
 }
 
 bool starts_as(std::string_view head, std::string_view lower_case) {
@@ -235,25 +223,6 @@ std::optional<ForeignFormat> foreign_format(std::string_view head) {
     sentence.replace(place, 2, prometheus_error(head));
   }
   return ForeignFormat{std::move(sentence), format->is_binary, format->may_be_result};
-}
-
-bool looks_like_data(std::span<const std::string> cells) {
-  return std::ranges::any_of(cells, [](const std::string& cell) {
-    const auto stamp = StampParser(Zone::fixed(0)).parse(strip(cell));
-    return stamp && (stamp->unix_s >= kFirstAbsoluteUnixS || cell.find('.') != cell.npos);
-  });
-}
-
-std::vector<std::string> first_lines(std::string_view head) {
-  constexpr std::size_t kLines = 3;
-  constexpr std::size_t kCharacters = 100;
-  std::vector<std::string> shown;
-  for (const std::string_view line : lines_of(head, kLines)) {
-    std::string text(line);
-    std::erase(text, '\0');
-    shown.push_back(printable(text, kCharacters));
-  }
-  return shown;
 }
 
 }  // namespace aggregate_power

@@ -4,9 +4,16 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "aggregate_power/sample.h"
+#include "base/text/ascii.h"
+#include "base/text/stamp.h"
+#include "base/text/unicode.h"
+#include "base/text/zone.h"
 #include "recorders/telemetry.h"
 
 namespace aggregate_power {
@@ -47,6 +54,37 @@ void for_each_line(ByteSource& source, const TakeLine& take) {
     if (begun > kLongestLine) throw_long_line();
   }
   if (begun > 0) take({buffer.get(), begun}, false);
+}
+
+std::vector<std::string_view> lines_of(std::string_view text, std::size_t most) {
+  constexpr std::size_t kMostShownBytes = 4096;
+  std::vector<std::string_view> lines;
+  while (!text.empty() && lines.size() < most) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = strip(text.substr(0, std::min(end, kMostShownBytes)));
+    if (!line.empty()) lines.push_back(line);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+bool looks_like_data(std::span<const std::string> cells) {
+  return std::ranges::any_of(cells, [](const std::string& cell) {
+    const auto stamp = StampParser(Zone::fixed(0)).parse(strip(cell));
+    return stamp && (stamp->unix_s >= kFirstAbsoluteUnixS || cell.find('.') != cell.npos);
+  });
+}
+
+std::vector<std::string> first_lines(std::string_view head) {
+  constexpr std::size_t kLines = 3;
+  constexpr std::size_t kCharacters = 100;
+  std::vector<std::string> shown;
+  for (const std::string_view line : lines_of(head, kLines)) {
+    std::string text(line);
+    std::erase(text, '\0');
+    shown.push_back(printable(text, kCharacters));
+  }
+  return shown;
 }
 
 }  // namespace aggregate_power

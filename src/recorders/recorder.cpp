@@ -9,6 +9,9 @@
 #include "base/text/csv.h"
 #include "base/text/csv_dialect.h"
 #include "base/text/encoding.h"
+#include "recorders/csv_telemetry.h"
+#include "recorders/foreign_format.h"
+#include "recorders/schema.h"
 
 namespace aggregate_power {
 namespace {
@@ -38,7 +41,14 @@ Opened in_usual_dialect(Opened file) {
   return Opened(as_usual_csv(std::move(text).whole(), dialect));
 }
 
+// Any file may be a CSV, so this fits a little whatever it is.
+double fits_csv(std::string_view) { return 0.1; }
+
 }  // namespace
+
+// It also takes files that fit nothing else, and says what they lack.
+const Recorder kCsvRecorder = {
+    .name = "CSV", .fits = fits_csv, .open = open_csv, .schemas = csv_schemas, .is_table = true};
 
 std::span<const Recorder> recorders() {
   static const Recorder all[] = {kCsvRecorder,
@@ -70,10 +80,12 @@ Telemetry open_telemetry(std::unique_ptr<ByteSource> source, const TelemetryOpti
   assert(!rows.empty());
   Opened file(std::move(source));
   const Recorder& best = best_for(file.head, rows);
-  if (!best.is_table) return best.open(std::move(file).whole(), options);
+  TelemetryOptions with_names = options;
+  with_names.name_format = foreign_format;
+  if (!best.is_table) return best.open(std::move(file).whole(), with_names);
   try {
     file = in_usual_dialect(std::move(file));
-    return best_for(file.head, rows).open(std::move(file).whole(), options);
+    return best_for(file.head, rows).open(std::move(file).whole(), with_names);
   } catch (const CsvError& error) {
     throw TelemetryError(error.what());
   }

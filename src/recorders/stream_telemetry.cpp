@@ -14,9 +14,9 @@
 #include "base/text/json.h"
 #include "base/text/unicode.h"
 #include "recorders/device_names.h"
-#include "recorders/foreign_format.h"
 #include "recorders/gpu_models.h"
 #include "recorders/gpu_names.h"
+#include "recorders/lines.h"
 
 namespace aggregate_power {
 namespace {

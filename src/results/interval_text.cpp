@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "aggregate_power/facility.h"
 #include "aggregate_power/refusal.h"
 #include "aggregate_power/verdict.h"
 #include "base/text/shown_number.h"
@@ -16,7 +17,6 @@
 namespace aggregate_power::results {
 namespace {
 
-constexpr double kJoulesInWattHour = 3600;
 constexpr std::string_view kEnergyKey = "total_gpu_energy_j";
 
 // "J", "kJ", "MJ" or "GJ", and its size.

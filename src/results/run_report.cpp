@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "aggregate_power/facility.h"
 #include "base/files/path.h"
 #include "base/report/json_parts.h"
 #include "base/text/shown_time.h"
@@ -26,8 +27,6 @@
 
 namespace aggregate_power {
 namespace {
-
-constexpr double kJoulesInWattHour = 3600;
 
 const Metric* metric(const Result& result, std::string_view key) {
   const auto found = std::ranges::find(result.metrics, key, &Metric::key);

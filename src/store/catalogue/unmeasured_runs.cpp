@@ -30,7 +30,7 @@ bool is_in(const PublishedRun& run, const std::string& folder) {
 }
 
 // Sorted.
-std::vector<std::string> folders_in(const std::string& folder) {
+std::vector<std::string> subfolders_of(const std::string& folder) {
   std::vector<std::string> folders;
   std::error_code fault;
   for (fs::directory_iterator entry(folder, fault), end; !fault && entry != end;
@@ -44,7 +44,7 @@ std::vector<std::string> folders_in(const std::string& folder) {
   return folders;
 }
 
-struct Search {
+struct RunSearch {
   const RunSpec& measuring;
   const PublishedRuns& found;
   std::vector<RunSpec> measurable = {};
@@ -55,7 +55,7 @@ struct Search {
     const bool is_known = std::ranges::any_of(found.runs, is_here);
     if (!is_known && add_run(folder)) return;
     if (levels == 0) return;
-    for (const std::string& below : folders_in(folder)) look_into(below, levels - 1);
+    for (const std::string& below : subfolders_of(folder)) look_into(below, levels - 1);
   }
 
   // Whether the folder itself is a run.
@@ -103,7 +103,7 @@ void add_unmeasured_runs(const std::vector<std::string>& places, const RunSpec& 
   const auto is_of_measure = [](const PublishedRun& run) {
     return run.members.find(kMeasuredKey) != nullptr;
   };
-  Search search{measuring, found};
+  RunSearch search{measuring, found};
   for (const std::string& place : places) {
     std::error_code ignored;
     if (!fs::is_directory(place, ignored)) continue;
