@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <limits>
 
+#include "base/text/zone.h"
 #include "energy/cut_load.h"
 #include "energy/placed_readings.h"
 #include "energy/power_cells.h"
@@ -13,7 +14,6 @@
 namespace aggregate_power::energy {
 namespace {
 
-constexpr double kZoneStep_s = 900;
 constexpr double kShortestPlaced_s = 5;     // a shorter window shows no edges of its own
 constexpr double kLeastOffset_s = 5;        // less may be a slow start
 constexpr double kLeastOffsetShare = 0.05;  // the same, of the window

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/text/unicode.h"
+#include "base/text/zone.h"
 #include "energy/averaged_readings.h"
 #include "energy/load_place.h"
 
@@ -35,8 +36,6 @@ std::string remedy_text(const ClockRemedy& clock, double ahead_s) {
   if (!clock.is_possible) return "";
   return fmt::format("; {} moves the recording", clock_option(clock, ahead_s));
 }
-
-constexpr double kZoneStep_s = 900;
 
 std::string outside_text(const LoadElsewhere& load, Window window, const ClockRemedy& clock) {
   const std::string where = fmt::format(

@@ -15,7 +15,6 @@ namespace {
 
 using Stretch = CurveSums::Stretch;
 
-constexpr double kQuarter_s = 900;
 constexpr double kFarthestWest_s = -12 * 3600;
 constexpr double kFarthestEast_s = 14 * 3600;
 constexpr double kHour_s = 3600;
@@ -253,7 +252,7 @@ void ZoneEvidence::notice_jump(Clock& clock, double wall_s) {
   const double sign = wall_s < before_s ? -1 : 1;
   for (const double size_s : {kHour_s, kHour_s / 2}) {
     const double unturned_s = wall_s - sign * size_s;
-    const Step step{std::floor(unturned_s / kQuarter_s) * kQuarter_s, sign * size_s};
+    const Step step{std::floor(unturned_s / kZoneStep_s) * kZoneStep_s, sign * size_s};
     if (unturned_s - before_s > kLongestPause_s || step.at_s <= before_s) continue;
     more_steps_ = more_steps_ || (step_ && *step_ != step);
     step_ = step_.value_or(step);
@@ -286,7 +285,7 @@ std::vector<ZoneEvidence::Placed> ZoneEvidence::placed() const {
     added.covers = first_s_ <= window.start_unix_s && last_s_ >= window.end_unix_s;
     added.last_unix_s = last_unix_s(added);
   };
-  for (double east_s = kFarthestWest_s; east_s <= kFarthestEast_s; east_s += kQuarter_s) {
+  for (double east_s = kFarthestWest_s; east_s <= kFarthestEast_s; east_s += kZoneStep_s) {
     const auto offset_s = static_cast<std::int32_t>(east_s);
     const Window wall{window_.start_unix_s + offset_s, window_.end_unix_s + offset_s};
     if (!step_) {
@@ -352,11 +351,11 @@ bool ZoneEvidence::is_common(const Placed& best, const std::vector<Placed>& plac
   const auto covering =
       std::ranges::count_if(placed, [](const Placed& each) { return each.candidate.covers; });
   const double offsets =
-      std::min((last_s_ - first_s_ - duration_s) / kQuarter_s, static_cast<double>(covering));
+      std::min((last_s_ - first_s_ - duration_s) / kZoneStep_s, static_cast<double>(covering));
   const double by_accident =
       offsets * share_of(edges.rises(), height_w) * share_of(edges.falls(), height_w);
   const auto whole_s = static_cast<std::size_t>(std::llround(duration_s));
-  const double by_loads_as_long = fitting_s(edges, whole_s, height_w) / kQuarter_s;
+  const double by_loads_as_long = fitting_s(edges, whole_s, height_w) / kZoneStep_s;
   const Accidents& most = covering == 1 ? kMostOfOne : kMostOfSeveral;
   return by_accident > most.any || by_loads_as_long > most.loads_as_long;
 }

@@ -1,4 +1,5 @@
 // Assumes a zone, reads the recording, and repeats that in the zone it shows.
+#include "base/text/zone.h"
 #include "runs/evaluate.h"
 
 #include <algorithm>
@@ -21,8 +22,8 @@ namespace {
 // With most offsets the window is not in the recording at all; recorders are started shortly before
 // the load.
 std::int32_t likely_offset_s(double first_wall_s, Window window) {
-  constexpr double kStepS = 900;
-  const double offset_s = std::ceil((first_wall_s - window.start_unix_s) / kStepS) * kStepS;
+  const double offset_s =
+      std::ceil((first_wall_s - window.start_unix_s) / kZoneStep_s) * kZoneStep_s;
   return std::abs(offset_s) <= 14 * 3600 ? static_cast<std::int32_t>(offset_s) : 0;
 }
 

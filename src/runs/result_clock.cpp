@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "base/text/shown_time.h"
+#include "base/text/zone.h"
 #include "base/text/zone_table.h"
 #include "core/telemetry/samples.h"
 #include "runs/explain.h"
@@ -19,7 +20,6 @@
 namespace aggregate_power::runs {
 namespace {
 
-constexpr double kQuarterHour_s = 900;
 constexpr double kFarthestApart_s = 26 * 3600;  // from one end of the earth's zones to the other
 constexpr double kPhaseSlack_s = 3;
 constexpr double kAlike = 0.05;  // of an energy
@@ -195,7 +195,7 @@ ResultShift ResultClock::shift_by_power(PlacementRange wall) const {
   if (!choice.tries.empty() || !own_s) return choice.without_fits();
   // Two clocks that no zone of the result explains: the recording's is another one than it seems.
   std::vector<double> apart;
-  for (double s = -kFarthestApart_s; s <= kFarthestApart_s; s += kQuarterHour_s) {
+  for (double s = -kFarthestApart_s; s <= kFarthestApart_s; s += kZoneStep_s) {
     apart.push_back(*own_s + s);
   }
   const std::vector<TriedShift> tries = tried(wall, apart, *extent, recording);

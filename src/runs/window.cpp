@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/text/zone.h"
 #include "energy/load_place.h"
 #include "loads/benchmark.h"
 #include "loads/benchmark_outcome.h"
@@ -27,7 +28,6 @@ constexpr double kMostLag_s = 30;
 constexpr double kMostTiedLag_s = 60;
 constexpr double kLikelyLag_s = 1;
 constexpr double kAroundLate_s = 5;  // a load that was found by its edges is this near
-constexpr std::int32_t kQuarter_s = 900;
 constexpr std::int32_t kFarthestZone_s = 14 * 3600;
 
 // Searches for the window of one load.
@@ -59,8 +59,8 @@ struct WindowSearch {
     if (stamp.is_utc) return shown_s - unix_s;
     if (const auto shift_s = clock().likely_shift_s(shown_s)) return shown_s + *shift_s - unix_s;
     const double apart_s = shown_s - unix_s;
-    if (std::abs(apart_s) > kFarthestZone_s + kQuarter_s) return INFINITY;
-    return apart_s - kQuarter_s * std::floor(apart_s / kQuarter_s);
+    if (std::abs(apart_s) > kFarthestZone_s + kZoneStep_s) return INFINITY;
+    return apart_s - kZoneStep_s * std::floor(apart_s / kZoneStep_s);
   }
 
   // Monotonic stamps of another machine would lie anywhere. The stamp of the end shows it; without

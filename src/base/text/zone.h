@@ -9,6 +9,9 @@
 
 namespace aggregate_power {
 
+// The offsets from UTC of zones in use are multiples of it.
+inline constexpr double kZoneStep_s = 900;
+
 // Local times that a clock shows twice, because it was turned back by `size_s` at their end.
 struct RepeatedHour {
   std::int64_t begin_unix_s = 0;  // when they are shown first
