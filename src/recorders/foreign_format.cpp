@@ -19,6 +19,7 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kMostLines = 16;  // a line that tells the format is among these
+constexpr std::size_t kMostLineBytes = 4096;
 
 std::string_view without_blanks_before(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
