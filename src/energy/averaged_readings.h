@@ -17,12 +17,11 @@ struct AveragedReadings {
   bool falls_later = true;  // else the recording ends too early, and only the rise is known
 };
 
-// Nullopt: the power does not rise with the window from a steady level, or not like that. A load
-// that has such edges of its own falls before the window ends. `samples` are in time order.
 struct AveragedEdges {
-  bool has_edge = false;  // it rises with the window at all
-  std::optional<AveragedReadings> readings = {};
+  bool has_edge = false;  // the power rises with the window, from a steady level
+  std::optional<AveragedReadings> readings = {};  // absent if it does not do so like that
 };
+// A load that has slow edges of its own falls before the window ends. `samples` are in time order.
 AveragedEdges averaged_edges(std::span<const Sample> samples, Window window);
 
 }  // namespace aggregate_power::energy

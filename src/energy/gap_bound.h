@@ -1,5 +1,5 @@
-// How far the energy of a window can be off because of long gaps between samples.
-// Contract-october.md section 8, row 1.
+// How far the energy of a window can be off because of what is between two samples.
+// GapBound: contract-october.md section 8, row 1.
 #pragma once
 
 #include <cstdint>
@@ -41,5 +41,17 @@ class GapBound {
   Window window_;
   std::vector<Device> devices_;  // by number
 };
+
+// ---- At the edges of a window
+
+// The power steps up or down at the window's start or end, and a reading is a mean over up to 1 s:
+// where between two readings it steps, nobody knows.
+struct HiddenEdges {
+  double joules = 0;     // by which the energy may be off
+  double step_w = 0;     // the larger one
+  double between_s = 0;  // readings there, or the time for which one is held
+};
+// `samples` are in time order.
+HiddenEdges hidden_at_edges(std::span<const Sample> samples, Window window);
 
 }  // namespace aggregate_power

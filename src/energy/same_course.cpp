@@ -127,7 +127,7 @@ std::optional<Course> course_by(const BothLevels& levels, double digit_w) {
   return course;
 }
 
-// By the number in the last part: "cuda:0" and "node1/0". Those of UUIDs and addresses are longer.
+// By the number in the last part: "cuda:0" and "node1/0".
 bool have_one_number(std::string_view a, std::string_view b) {
   const auto number = [](std::string_view name) {
     std::string digits;
@@ -136,7 +136,7 @@ bool have_one_number(std::string_view a, std::string_view b) {
     }
     return digits;
   };
-  constexpr std::size_t kMostDigits = 3;  // those of UUIDs and addresses say nothing
+  constexpr std::size_t kMostDigits = 3;  // UUIDs and addresses have more
   const std::string own = number(a);
   return !own.empty() && own.size() <= kMostDigits && own == number(b);
 }

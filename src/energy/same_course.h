@@ -19,8 +19,8 @@ struct Course {
   double chance = 1;        // the share of pairs of different GPUs whose power is as close
   bool is_in_step = false;  // and what varies at these levels varies in both
 };
-// Nullopt: they do not agree, have another number in their names and are not in step, or are read
-// at the same moments: then equal readings are equal.
+// Returns nullopt if they do not agree, if they have another number in their names and are not in
+// step, or if they are read at the same moments: then equal readings are equal.
 std::optional<Course> one_course(const DeviceSeries& a, const DeviceSeries& b);
 
 // Whether to compare two devices: of more than 65,536 pairs, only those with one number in their

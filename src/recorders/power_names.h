@@ -25,7 +25,7 @@ LoosePower loose_power(const std::vector<Name>& names);
 bool is_power_name(const std::string& name);
 
 // Seconds over which a metric or an expression is a mean, by its name: 300 for
-// "avg_over_time(DCGM_FI_DEV_POWER_USAGE[5m])" and "gpu_power:avg5m"; 0: it is none.
+// "avg_over_time(DCGM_FI_DEV_POWER_USAGE[5m])" and "gpu_power:avg5m"; 0 for other names.
 double averaged_over_s(std::string_view name);
 
 // Limits of power: "power.limit [W]".

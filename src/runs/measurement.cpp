@@ -22,7 +22,6 @@
 #include "base/text/unicode.h"
 #include "energy/facility_energy.h"
 #include "energy/gap_bound.h"
-#include "energy/hidden_edges.h"
 #include "energy/plausibility.h"
 #include "energy/single_series.h"
 #include "energy/stated_limits.h"
@@ -542,10 +541,10 @@ void refuse_averages(const Telemetry& telemetry, Window window, double max_gap_s
 std::optional<std::string> edge_doubt_of(const Samples& samples, const Integration& integration,
                                          Window window) {
   constexpr double kMuch = 0.1;
-  energy::HiddenEdges all;
+  HiddenEdges all;
   for (const std::vector<Sample>& device : samples.devices()) {
     if (device.empty()) continue;
-    const energy::HiddenEdges own = energy::hidden_at_edges(device, window);
+    const HiddenEdges own = hidden_at_edges(device, window);
     all.joules += own.joules;
     if (own.step_w <= all.step_w) continue;
     all.step_w = own.step_w;

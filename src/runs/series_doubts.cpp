@@ -88,7 +88,7 @@ std::string remedy_of(std::span<const KeptSeries> before, std::span<const KeptSe
   return "name the GPUs that count with --gpus, each once";
 }
 
-// Those of `more` that follow the course of one `before`, each with it.
+// The series of `more` that follow the course of one `before`, each with it.
 struct SharedCourses {
   std::vector<std::string> pairs;
   Sameness sameness = Sameness::none;

@@ -12,14 +12,13 @@
 
 #include <gtest/gtest.h>
 
-#include "energy/hidden_edges.h"
+#include "energy/gap_bound.h"
 #include "energy/window_doubts.h"
 
 namespace aggregate_power {
 namespace averaged_readings_test {
 
 using energy::averaged_edges;
-using energy::hidden_at_edges;
 using energy::WindowDoubts;
 using Series = std::vector<Sample>;
 

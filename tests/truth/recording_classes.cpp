@@ -150,7 +150,7 @@ RecordedRun averaged(double least_s, double most_s, Random& random) {
   return run;
 }
 
-// Two names, of which the others are read later.
+// Each GPU has two names, and is read later under the second.
 RecordedRun read_twice(const RecordingStyle& style, Random& random) {
   RecordingStyle twice = style;
   twice.again_s = random.uniform(0.05, 0.95);
@@ -200,11 +200,12 @@ std::vector<RecordingClass> who_was_measured() {
          run.files.push_back({copy});
          return run;
        }},
-      {false, "one GPU, read twice", [](Random& random) { return read_twice({}, random); }},
+      {false, "one GPU, read twice", [](Random& random) { return read_twice({}, random); }, 0.4},
       {false, "one GPU, read twice, steps",
        [](Random& random) {
          return read_twice({.periods_s = {1, 0.5}, .has_idle = true}, random);
-       }},
+       },
+       0.25},
       {false, "one GPU, two recorders apart",
        [](Random& random) {
          RecordedRun run = read_twice({.periods_s = {1, 0.5}}, random);
@@ -212,7 +213,8 @@ std::vector<RecordingClass> who_was_measured() {
          run.files.emplace_back(run.gpus().begin() + half, run.gpus().end());
          run.gpus().resize(static_cast<std::size_t>(half));
          return run;
-       }},
+       },
+       0.4},
       {false, "the mean of GPUs",
        [](Random& random) {
          RecordedRun run = sound_run({.gpus = {2, 4}}, random);

@@ -13,6 +13,7 @@ struct RecordingClass {
   bool is_good;
   std::string name;
   RecordedRun (*make)(Random& random);
+  double hidden_share = 0;  // of the recordings, in which noise hides the fault
 };
 std::vector<RecordingClass> recording_classes();
 

@@ -72,6 +72,7 @@ std::vector<RecordingFigures> make_recording_table(std::size_t runs, std::uint64
     RecordingFigures& figures = table.emplace_back();
     figures.is_good = classes[c].is_good;
     figures.name = classes[c].name;
+    figures.hidden_share = classes[c].hidden_share;
     for (std::size_t i = 0; i < runs; ++i) {
       const std::uint64_t seed = seed_of(first_seed, c, i);
       Random random(seed);

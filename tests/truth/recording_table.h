@@ -14,6 +14,7 @@ namespace truth {
 struct RecordingFigures {
   bool is_good = false;
   std::string name;
+  double hidden_share = 0;  // RecordingClass's
   std::size_t runs = 0;
   std::size_t refused = 0;
   std::size_t warned = 0;    // valid, and something is said

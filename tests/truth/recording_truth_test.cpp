@@ -3,6 +3,7 @@
 // 400` shows the figures of many.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "test_util.h"
@@ -21,9 +22,11 @@ TEST(RecordingTruth, PublishesNoWrongEnergyAndRefusesNoSoundRun) {
   double good = 0, faults = 0, refused = 0, wrong = 0;
   for (const RecordingFigures& row : table) {
     (row.is_good ? good : faults) += static_cast<double>(row.runs);
-    wrong += static_cast<double>(row.wrong);
+    const double hidden = row.hidden_share * static_cast<double>(row.runs);
+    wrong += std::max(0.0, static_cast<double>(row.wrong) - hidden);
     refused += row.is_good ? static_cast<double>(row.refused) : 0;
-    EXPECT_LE(static_cast<double>(row.wrong), 1 + 0.02 * static_cast<double>(row.runs)) << row.name;
+    EXPECT_LE(static_cast<double>(row.wrong), 1 + hidden + 0.02 * static_cast<double>(row.runs))
+        << row.name;
   }
   EXPECT_LE(wrong, 1 + 0.003 * faults);
   EXPECT_LE(refused, 2 + 0.012 * good);
