@@ -56,9 +56,9 @@ struct WritePlan {
   // Whether the text of a file is an audit record, which alone is replaced by one; empty: any file
   // is.
   std::function<bool(std::string_view text)> is_record = {};
-  // The aggregate whose valid numbers the audit record with this text proves, if that is another
-  // one than that of the plan; empty: there is none. Such a record is not replaced by one that only
-  // says that there is no aggregate to patch.
+  // The aggregate whose valid numbers the audit record with this text proves, if it is there and
+  // the plan has another; empty: there is none. Such a record is not replaced by one that only says
+  // that there is no aggregate to patch.
   std::function<std::string(std::string_view text)> other_aggregate = {};
 };
 

@@ -107,7 +107,7 @@ def make_special(folder):
     os.chdir(folder)  # a socket's path is short
     socket.socket(socket.AF_UNIX).bind("socket")
     os.chdir(here)
-    for ending in (".csv", ".json", ".jsonl", ".html", ".svg", ".gz"):  # what is told by its name
+    for ending in (".csv", ".json", ".jsonl", ".html", ".svg", ".gz"):  # by which formats are known
         os.mkfifo(folder / f"pipe{ending}")
     return names
 

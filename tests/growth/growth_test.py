@@ -498,8 +498,9 @@ def main():
     names = [word for word in words if word != "--table"]
     passed = failed = 0
     if not names:
-        failed = len(commands_without_a_row())
-        print("".join(f"FAILED {command} has no row\n" for command in commands_without_a_row()), end="")
+        missing = commands_without_a_row()
+        failed = len(missing)
+        print("".join(f"FAILED {command} has no row\n" for command in missing), end="")
     for number, (thing, make, n, may_keep) in enumerate(ROWS):
         if names and not any(name in thing for name in names):
             continue
