@@ -182,9 +182,9 @@ def test_where_there_is_none_the_reason_is_said_in_words(folder):
 
 
 def test_a_single_run_keeps_no_readings_of_a_large_recording(folder):
-    """17 MiB: 1798 rows with a note of 10 KB each."""
+    """1200 rows with a note of 15 KB each."""
     header, *rows = (folder.path / "power.csv").read_text().splitlines()
-    note = "x" * 10_000
+    note = "x" * 15_000
     (folder.path / "power.csv").write_text("\n".join([header + ", note", *(f"{row}, {note}" for row in rows)]) + "\n")
     assert (folder.path / "power.csv").stat().st_size > 16 << 20
     printed = folder.call(*PATCH)
