@@ -14,6 +14,9 @@ constexpr ExplainedWord kNoInterval[] = {
      "do what `advice` in the record says"},
     {"too_few_readings", "fewer than three readings of a GPU are in the window",
      "sample more often, or measure for longer"},
+    {"large_recording",
+     "the recording has more than 16 MiB, whose readings a single run keeps only with `--uncertainty`",
+     "add `--uncertainty`, or use `measure`"},
 };
 
 constexpr ExplainedWord kNoIdle[] = {

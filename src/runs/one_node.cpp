@@ -1,10 +1,12 @@
 // Finds, checks and measures one run on one node.
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "aggregate_power/refusal.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "loads/load_generator.h"
@@ -63,6 +65,14 @@ void add_optional_requests(const RequestRun& run, const Recording& recording,
   }
 }
 
+// The readings of a larger recording are kept for an interval only if one is asked for.
+constexpr std::uint64_t kMostBytesForInterval = std::uint64_t{16} << 20;
+
+void refuse_interval(Result& result) {
+  if (!result.is_valid()) return;
+  result.shown_interval.emplace().energy.reasons = {no_interval("large_recording")};
+}
+
 Result measured_node(const RunSpec& request, const std::string& telemetry) {
   MeasurementRequest wanted{request};
   wanted.with_snapshots = !target_of(request).record_path.empty();
@@ -72,12 +82,15 @@ Result measured_node(const RunSpec& request, const std::string& telemetry) {
     RunRecordings recordings({telemetry}, request);
     Recording& recording = recordings.open.front();
     if (wanted.with_snapshots) recording.hash_while_read();
+    const bool is_large = recording.faults().empty() && recording.bytes() > kMostBytesForInterval;
+    wanted.shows_interval = request.shows_interval && !is_large;
     const PlacedLoad placed = load_of_node(request, recording);
     reading = placed.reading;
     SeenPower power;
     if (request.requests.is_asked() && reading.load) power.watch(wanted, reading.load->window);
     Result result =
         evaluate(wanted, recordings, placed, {request.bench_result, request.agg_result}).result;
+    if (wanted.shows_interval != request.shows_interval) refuse_interval(result);
     add_window_facts(placed, reading, result);
     result.benchmark_result = request.bench_result;
     add_optional_requests(requests_of_node(request, telemetry), recording, power, result);

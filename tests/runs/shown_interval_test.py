@@ -181,6 +181,19 @@ def test_where_there_is_none_the_reason_is_said_in_words(folder):
     assert "no interval" not in folder.said
 
 
+def test_a_single_run_keeps_no_readings_of_a_large_recording(folder):
+    """1200 rows with a note of 15 KB each."""
+    header, *rows = (folder.path / "power.csv").read_text().splitlines()
+    note = "x" * 15_000
+    (folder.path / "power.csv").write_text("\n".join([header + ", note", *(f"{row}, {note}" for row in rows)]) + "\n")
+    assert (folder.path / "power.csv").stat().st_size > 16 << 20
+    printed = folder.call(*PATCH)
+    assert "(no interval: the recording has more than 16 MiB" in printed and "95 %" not in printed, printed
+    folder.aggregate()
+    assert "(95 %: " in folder.call(*PATCH, "--uncertainty")
+    assert "(95 %: " in folder.call("run.json", "power.csv")
+
+
 def test_an_unknown_model_is_named_with_the_nearest(folder):
     folder.record(model="")
     assert "whether the sensor averages is unknown: name the GPUs with --gpu-model" in " ".join(
