@@ -1,4 +1,4 @@
-// Text of files as HTML, links and CSV have it: whatever it is, it stays text.
+// Text and numbers as HTML, links and CSV have them: whatever a text is, it stays text.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +6,21 @@
 #include <string_view>
 
 namespace aggregate_power {
+
+// ---- Numbers as people read them in tables
+
+// Four digits that say something, and no exponent where it can be: "0.4123", "12.35", "1235",
+// "123456".
+std::string shown_number(double value);
+
+// With half the width of its interval, both to the second digit of that: "0.4123 ± 0.0021". An
+// interval that is far from symmetric is shown itself: "0.41 (0.40 to 0.47)".
+std::string shown_interval(double value, double low, double high);
+
+// "2026-09-08 07:20 UTC"; empty if it is not in the years 1 to 9999.
+std::string shown_minute(double unix_s);
+
+// ---- Text of files as HTML, links and CSV have it: whatever it is, it stays text
 
 // Appends a text on one line, also within attributes in double quotes. What could be markup is
 // escaped, control characters become '?', and bytes that are not UTF-8 U+FFFD.

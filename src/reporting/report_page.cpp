@@ -17,7 +17,6 @@
 #include "reporting/html_text.h"
 #include "reporting/page_parts.h"
 #include "reporting/report_runs.h"
-#include "reporting/shown_number.h"
 
 namespace aggregate_power {
 namespace {

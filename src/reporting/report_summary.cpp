@@ -10,11 +10,10 @@
 #include <fmt/ranges.h>
 
 #include "aggregate_power/reason.h"
-#include "drawing/palette.h"
+#include "drawing/chart.h"
 #include "energy/quantile.h"
 #include "reporting/html_text.h"
 #include "reporting/page_parts.h"
-#include "reporting/shown_number.h"
 
 namespace aggregate_power {
 namespace {

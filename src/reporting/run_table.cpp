@@ -9,9 +9,8 @@
 
 #include "base/report/json_parts.h"
 #include "decisions/run_facility.h"
-#include "drawing/palette.h"
+#include "drawing/chart.h"
 #include "reporting/html_text.h"
-#include "reporting/shown_number.h"
 
 namespace aggregate_power {
 namespace {

@@ -1,5 +1,5 @@
 // Numbers and times as people read them.
-#include "reporting/shown_number.h"
+#include "reporting/html_text.h"
 
 #include <gtest/gtest.h>
 
