@@ -147,8 +147,8 @@ done <<'TABLE'
 6 11 0 folders with more than 20 modules
 6 82 20 modules in the largest folder
 6 - 150-400 median lines of a source
-6 48 0 headers used by one file of their folder only
-6 406 0 sources outside their folder's namespace
+6 36 0 headers used by one file of their folder only
+6 392 0 sources outside their folder's namespace
 6 1066 0 files still to move
 7 1 1 files 'nth_element'
 7 2 1 files that define a reason code

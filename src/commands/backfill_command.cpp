@@ -32,7 +32,6 @@
 #include "commands/progress.h"
 #include "commands/shard.h"
 #include "commands/shared_options.h"
-#include "commands/sweep_manifest_option.h"
 #include "publication/undo_backfill.h"
 #include "runs/extras.h"
 #include "store/backfill.h"

@@ -1,17 +1,36 @@
-// The summary of a backfill: how many runs had each outcome, and the reasons with the first names
-// of the runs that have them.
+// The parts of `backfill`: its summary, and the manifest of a sweep.
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "commands/options.h"
 #include "store/backfill_progress.h"
 
 namespace aggregate_power {
+
+// ---- The summary of a backfill: how many runs had each outcome, and the reasons with the first
+// names of the runs that have them.
 
 // As a table for people, in lines of at most 80 columns except longer words.
 std::string summary_text(const BackfillCounts& counts, bool dry_run);
 
 // The same as one JSON object.
 std::string summary_json(const BackfillCounts& counts, bool dry_run);
+
+// ---- aggregate-power backfill --sweep-manifest: writes the manifest of a sweep instead
+
+struct SweepManifestRequest {
+  std::string out;          // empty: no manifest is wanted
+  std::string description;  // of the sweep
+};
+
+void add_sweep_manifest_options(Options& options, SweepManifestRequest& request);
+// Throws Error if something else is asked for that would then have no effect.
+void settle_sweep_manifest(const Options& options, const SweepManifestRequest& request,
+                           const std::vector<std::string>& stores);
+// Returns the exit status: 0 written, 1 not, with the reasons on stderr. Nothing else is changed.
+int write_sweep_manifest(const SweepManifestRequest& request, const std::string& store,
+                         unsigned jobs);
 
 }  // namespace aggregate_power

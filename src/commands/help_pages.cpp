@@ -371,10 +371,9 @@ std::string help_list(std::size_t width) {
 }
 
 std::string help_list_json() {
-  Json topics = Json::array();
-  for (const HelpPage& page : help_pages()) {
-    topics.push_back({{"topic", page.topic}, {"summary", sentence_of(page)}});
-  }
+  Json topics = list_of(help_pages(), [&](const HelpPage& page) -> Json {
+    return {{"topic", page.topic}, {"summary", sentence_of(page)}};
+  });
   return indented_lines(topics, JsonCharacters::utf8);
 }
 

@@ -17,11 +17,11 @@ namespace {
 
 bool quiet = false;
 
-struct Colour {
+struct WordColour {
   std::string_view word;  // at the beginning of a line
   std::string_view code;
 };
-constexpr Colour kColours[] = {
+constexpr WordColour kColours[] = {
     {"error:", "\x1B[31m"},            // red
     {"power not valid:", "\x1B[31m"},  // red
     {"warning:", "\x1B[33m"},          // yellow
@@ -63,7 +63,7 @@ void for_each_line(std::string_view text, const auto& take) {
 }
 
 std::string coloured(const std::string& line) {
-  for (const Colour& colour : kColours) {
+  for (const WordColour& colour : kColours) {
     if (line.starts_with(colour.word)) {
       return fmt::format("{}{}\x1B[0m{}", colour.code, colour.word,
                          line.substr(colour.word.size()));

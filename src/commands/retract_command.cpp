@@ -51,16 +51,14 @@ std::string retract_json(const RetractResult& result, bool dry_run) {
   for (std::size_t i = 0; i < counts.size(); ++i) {
     outcomes[std::string(retract_outcome_name(static_cast<RetractOutcome>(i)))] = counts[i];
   }
-  Json runs = Json::array();
-  for (const RetractedRun& run : result.runs) {
-    runs.push_back({{"run", printable_path(run.name)},
-                    {"outcome", retract_outcome_name(run.outcome)},
-                    {"why", run.why.empty() ? Json() : Json(run.why)}});
-  }
   const Json all = {{"schema", "aggregate-power/retract-1"},
                     {"dry_run", dry_run},
                     {"outcomes", std::move(outcomes)},
-                    {"runs", std::move(runs)}};
+                    {"runs", list_of(result.runs, [&](const RetractedRun& run) -> Json {
+                       return {{"run", printable_path(run.name)},
+                               {"outcome", retract_outcome_name(run.outcome)},
+                               {"why", run.why.empty() ? Json() : Json(run.why)}};
+                     })}};
   return indented_lines(all);
 }
 

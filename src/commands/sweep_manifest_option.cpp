@@ -1,5 +1,5 @@
 // Writes the manifest of a sweep.
-#include "commands/sweep_manifest_option.h"
+#include "commands/backfill_summary.h"
 
 #include <algorithm>
 #include <set>

@@ -224,9 +224,7 @@ void add_verdict_json(const LimitChoice& choice, Json& json) {
   json["ties"] = choice.ties_w;
   json["ties_judged"] = choice.are_ties_judged;
   json["why_not"] = text_or_null(choice.recommended_limit_w ? "" : choice.why_not);
-  Json groups = Json::array();
-  for (const JudgedLimit& limit : choice.groups) groups.push_back(group_json(limit));
-  json["groups"] = std::move(groups);
+  json["groups"] = list_of(choice.groups, group_json);
 }
 
 Json choice_json(const LimitChoice& choice) {
@@ -240,19 +238,17 @@ Json choice_json(const LimitChoice& choice) {
 }
 
 Json scaling_json(const ScalingSweep& scaling) {
-  Json points = Json::array();
-  for (const ScalingPoint& point : scaling.points) {
-    points.push_back({{"name", point.name},
-                      {"limit_w", number_or_null(point.limit_w)},
-                      {"n", point.n},
-                      {"speed", number_or_null(point.speed)},
-                      {"joules_per_token", number_or_null(point.joules_per_token)},
-                      {"front", point.is_on_front},
-                      {"knee", point.is_knee}});
-  }
   return {{"scenario", scaling.scenario},
           {"speed_key", scaling.speed_key},
-          {"points", std::move(points)}};
+          {"points", list_of(scaling.points, [&](const ScalingPoint& point) -> Json {
+             return {{"name", point.name},
+                     {"limit_w", number_or_null(point.limit_w)},
+                     {"n", point.n},
+                     {"speed", number_or_null(point.speed)},
+                     {"joules_per_token", number_or_null(point.joules_per_token)},
+                     {"front", point.is_on_front},
+                     {"knee", point.is_knee}};
+           })}};
 }
 
 Json join_json(const JoinedRows& join) {
@@ -295,16 +291,8 @@ std::string recommendation_json(const Recommendation& recommendation) {
   Json json = {{"schema", "aggregate-power/recommend-1"}};
   add_verdict_json(recommendation.choices.empty() ? LimitChoice() : recommendation.choices.front(),
                    json);
-  Json scenarios = Json::array();
-  for (const LimitChoice& choice : recommendation.choices) {
-    scenarios.push_back(choice_json(choice));
-  }
-  json["scenarios"] = std::move(scenarios);
-  Json scalings = Json::array();
-  for (const ScalingSweep& scaling : recommendation.scalings) {
-    scalings.push_back(scaling_json(scaling));
-  }
-  json["scaling"] = std::move(scalings);
+  json["scenarios"] = list_of(recommendation.choices, choice_json);
+  json["scaling"] = list_of(recommendation.scalings, scaling_json);
   json["outliers"] = name(recommendation.row_rules.outliers);
   json["join"] = recommendation.was_joined ? join_json(recommendation.join) : Json();
   json["written"] = recommendation.written;

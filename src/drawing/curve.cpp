@@ -1,8 +1,11 @@
-// Limits the slopes of a cubic Hermite spline.
+// Reduces curves to the points that can be seen.
 #include "drawing/curve.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
+#include <utility>
 #include <vector>
 
 namespace aggregate_power {
@@ -45,6 +48,81 @@ double hermite(Point left, double left_slope, Point right, double right_slope, d
          share * share * (3 - 2 * share) * right.y - share * share * rest * width * right_slope;
 }
 
+void merge_into(Decimator::Column& column, const Decimator::Column& next) {
+  if (next.low.y < column.low.y) column.low = next.low;
+  if (next.high.y > column.high.y) column.high = next.high;
+  column.last = next.last;
+  column.is_broken = column.is_broken || next.is_broken || !next.is_connected;
+}
+
+// The points of a column between its first and its last one, in their order.
+std::array<Point, 2> inner_points(const Decimator::Column& column) {
+  if (column.low.x <= column.high.x) return {column.low, column.high};
+  return {column.high, column.low};
+}
+
+void extend(Polyline& line, Point point) {
+  if (line.empty() || line.back() != point) line.push_back(point);
+}
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+class Envelope {
+ public:
+  Envelope(double first_x, double last_x, std::size_t columns)
+      : first_x_(first_x),
+        width_((last_x - first_x) / static_cast<double>(columns)),
+        columns_(columns, {0, kNever, -kNever}) {}
+
+  void note(Point point) { note(column_of(point.x), point.y); }
+
+  void note(Point from, Point to) {
+    const std::size_t last = column_of(to.x);
+    const double slope = to.x > from.x ? (to.y - from.y) / (to.x - from.x) : 0;
+    for (std::size_t i = column_of(from.x); i < last; ++i) {
+      const double edge = first_x_ + static_cast<double>(i + 1) * width_;
+      const double y = from.y + slope * (std::clamp(edge, from.x, to.x) - from.x);
+      note(i, y);
+      note(i + 1, y);
+    }
+    note(from);
+    note(to);
+  }
+
+  std::vector<Ribbon> ribbons() const {
+    std::vector<Ribbon> ribbons;
+    bool is_open = false;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      RangeAt at = columns_[i];
+      if (at.low > at.high) {
+        is_open = false;
+        continue;
+      }
+      if (!is_open) ribbons.emplace_back();
+      is_open = true;
+      at.x = first_x_ + (static_cast<double>(i) + 0.5) * width_;
+      ribbons.back().push_back(at);
+    }
+    return ribbons;
+  }
+
+ private:
+  std::size_t column_of(double x) const {
+    if (!(width_ > 0)) return 0;
+    const double column = std::floor((x - first_x_) / width_);
+    return static_cast<std::size_t>(
+        std::clamp(column, 0.0, static_cast<double>(columns_.size() - 1)));
+  }
+  void note(std::size_t column, double y) {
+    columns_[column].low = std::min(columns_[column].low, y);
+    columns_[column].high = std::max(columns_[column].high, y);
+  }
+
+  double first_x_;
+  double width_;
+  std::vector<RangeAt> columns_;
+};
+
 }  // namespace
 
 Polyline monotone_curve(std::span<const Point> points, std::size_t steps) {
@@ -65,6 +143,102 @@ Polyline monotone_curve(std::span<const Point> points, std::size_t steps) {
   }
   curve.push_back(points.back());
   return curve;
+}
+
+double Decimator::number_of(double x) const { return std::floor((x - origin_) / width_); }
+
+void Decimator::begin_column(Point point, bool is_connected) {
+  if (has_current_) {
+    if (width_ > 0 && point.x < current_end_) {
+      merge_into(current_, {point, point, point, point, is_connected});
+      return;
+    }
+    before_.push_back(current_);
+  }
+  current_ = {point, point, point, point, is_connected && has_current_};
+  has_current_ = true;
+  if (before_.empty()) origin_ = point.x;
+  if (size() > 2 * columns_) coarsen(2 * columns_);
+  current_end_ = width_ > 0 ? origin_ + (number_of(current_.first.x) + 1) * width_
+                            : -std::numeric_limits<double>::infinity();
+}
+
+void Decimator::widen() {
+  std::vector<Column> all = columns();
+  std::vector<Column> merged;
+  for (const Column& column : all) {
+    const bool is_same =
+        !merged.empty() && number_of(merged.back().first.x) == number_of(column.first.x);
+    if (is_same) {
+      merge_into(merged.back(), column);
+    } else {
+      merged.push_back(column);
+    }
+  }
+  current_ = merged.back();
+  merged.pop_back();
+  before_ = std::move(merged);
+}
+
+void Decimator::coarsen(std::size_t columns) {
+  if (size() <= columns || columns == 0) return;
+  const double span = current_.last.x - origin_;
+  if (width_ == 0) {
+    // A little wider, so that the last point is in the last of so many columns.
+    width_ = span > 0 ? span / static_cast<double>(columns) * (1 + 1e-9) : 1;
+    widen();
+  }
+  while (size() > columns) {
+    width_ *= 2;
+    widen();
+  }
+  current_end_ = origin_ + (number_of(current_.first.x) + 1) * width_;
+}
+
+std::vector<Decimator::Column> Decimator::columns() const {
+  std::vector<Column> all = before_;
+  if (has_current_) all.push_back(current_);
+  return all;
+}
+
+std::vector<Polyline> Decimator::lines() const {
+  std::vector<Polyline> lines;
+  const std::vector<Column> all = columns();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Column& column = all[i];
+    const bool begins = !column.is_connected || lines.empty();
+    const bool ends = i + 1 == all.size() || !all[i + 1].is_connected;
+    if (begins) lines.emplace_back();
+    if (begins || column.is_broken) extend(lines.back(), column.first);
+    for (const Point point : inner_points(column)) {
+      if (!column.is_broken) {
+        extend(lines.back(), point);
+      } else if (point != column.first && point != column.last) {
+        lines.push_back({point});
+      }
+    }
+    if (column.is_broken) lines.emplace_back();
+    if (ends || column.is_broken) extend(lines.back(), column.last);
+  }
+  return lines;
+}
+
+std::vector<Ribbon> envelope(std::span<const Polyline> lines, std::size_t columns) {
+  double first_x = kNever;
+  double last_x = -kNever;
+  for (const Polyline& line : lines) {
+    if (line.empty()) continue;
+    first_x = std::min(first_x, line.front().x);
+    last_x = std::max(last_x, line.back().x);
+  }
+  if (!(first_x <= last_x) || columns == 0) return {};
+  Envelope all(first_x, last_x, columns);
+  for (const Polyline& line : lines) {
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      i == 0 ? all.note(line[0]) : all.note(line[i - 1], line[i]);
+    }
+  }
+  return all.ribbons();
 }
 
 }  // namespace aggregate_power

@@ -10,8 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/text/unicode.h"
-#include "drawing/palette.h"
-#include "drawing/svg_layout.h"
+#include "drawing/chart.h"
 #include "drawing/svg_text.h"
 
 namespace aggregate_power {

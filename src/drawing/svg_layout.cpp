@@ -1,5 +1,5 @@
 // Finds room for the axes, the legend and the caption.
-#include "drawing/svg_layout.h"
+#include "drawing/svg_text.h"
 
 #include <algorithm>
 #include <cmath>

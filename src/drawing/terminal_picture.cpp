@@ -15,7 +15,6 @@
 #include "base/text/utf8.h"
 #include "base/text/wrap.h"
 #include "drawing/chart.h"
-#include "drawing/palette.h"
 
 namespace aggregate_power {
 namespace {

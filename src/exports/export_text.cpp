@@ -19,10 +19,8 @@
 #include "base/files/whole_file.h"
 #include "base/text/json.h"
 #include "base/text/json_value.h"
-#include "exports/export_names.h"
 #include "exports/exported.h"
 #include "exports/metric_families.h"
-#include "exports/run_rows.h"
 #include "recorders/recorder.h"
 #include "store/catalogue/run_record.h"
 

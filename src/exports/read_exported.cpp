@@ -1,6 +1,7 @@
 // Reads runs and windows, and gives them names, labels, limits and boundaries.
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -12,10 +13,9 @@
 #include "base/files/whole_file.h"
 #include "base/text/json_value.h"
 #include "base/text/unicode.h"
-#include "exports/export_names.h"
-#include "exports/exported.h"
-
 #include "decisions/run_facility.h"
+#include "energy/facility_energy.h"
+#include "exports/exported.h"
 #include "recorders/energy_rate.h"
 #include "results/facility_report.h"
 #include "store/catalogue/run_record.h"
@@ -237,6 +237,40 @@ class ExportReader {
   bool has_cost_fault_ = false;
 };
 
+constexpr std::size_t kLongestExportName = 200;  // characters
+
+using NameAtTime = std::pair<std::string, double>;
+
+// The number of a name among those that are equal so far, from 1.
+class NameCounts {
+ public:
+  explicit NameCounts(bool is_by_time) : is_by_time_(is_by_time) {}
+  std::size_t add(const std::string& name, double end_unix_s) {
+    return ++counts_[{name, is_by_time_ ? end_unix_s : 0}];
+  }
+  bool is_one(const std::string& name, double end_unix_s) const {
+    return counts_.at({name, is_by_time_ ? end_unix_s : 0}) == 1;
+  }
+
+ private:
+  bool is_by_time_;
+  std::map<NameAtTime, std::size_t> counts_;
+};
+
+std::optional<double> scaled(const PublishedRun& run, std::string_view key, double factor) {
+  const auto number = run.number(key);
+  return number ? std::optional(number->value * factor) : std::nullopt;
+}
+
+BoundaryPower rung(const PublishedRun& run, std::string boundary, Basis basis, double factor) {
+  return {std::move(boundary),
+          basis,
+          factor,
+          scaled(run, "total_gpu_energy_j", factor),
+          scaled(run, "avg_total_gpu_power_w", factor),
+          scaled(run, "joules_per_output_token", factor)};
+}
+
 }  // namespace
 
 double ExportedRun::end_unix_s() const {
@@ -244,5 +278,59 @@ double ExportedRun::end_unix_s() const {
 }
 
 Exported read_exported(const ExportQuestion& question) { return ExportReader(question).read(); }
+
+std::vector<std::string> distinct_names(const std::vector<NamedExport>& all, bool is_by_time) {
+  const auto short_name = [](const NamedExport& one) {
+    return printable(one.name, kLongestExportName);
+  };
+  NameCounts counts(is_by_time);
+  for (const NamedExport& one : all) counts.add(short_name(one), one.end_unix_s);
+  std::vector<std::string> names;
+  NameCounts used(is_by_time);
+  std::map<std::string, std::size_t> last_numbers;
+  for (const NamedExport& one : all) {
+    std::string name = short_name(one);
+    if (!counts.is_one(name, one.end_unix_s)) name = printable(one.path, kLongestExportName);
+    const std::string wanted = name;
+    if (used.add(name, one.end_unix_s) > 1) {
+      std::size_t& number = last_numbers.try_emplace(wanted, 1).first->second;
+      do {
+        name = fmt::format("{} #{}", wanted, ++number);
+      } while (used.add(name, one.end_unix_s) > 1);
+    }
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::string short_export_name(const std::string& path) {
+  std::string stem = plain_stem(path);
+  for (const std::string_view begin : {"agg_", "power_validation_"}) {
+    if (stem.starts_with(begin) && stem.size() > begin.size()) return stem.substr(begin.size());
+  }
+  return stem;
+}
+
+std::string_view basis_name(Basis basis) {
+  return basis == Basis::measured ? "measured" : "modelled";
+}
+
+std::vector<BoundaryPower> boundary_ladder(const PublishedRun& run,
+                                           const BoundaryFactors& factors) {
+  if (run.state != PowerState::valid) return {};
+  const std::string at = measured_boundary(run.scope);
+  std::vector<BoundaryPower> rungs = {rung(run, at, Basis::measured, 1)};
+  double factor = 1;
+  const auto climb = [&](const char* boundary, const std::optional<double>& by) {
+    if (!by) return;
+    factor *= *by;
+    rungs.push_back(rung(run, boundary, Basis::modelled, factor));
+  };
+  const bool is_node = at == "node" || at == "wall";
+  if (!is_node) climb("node", factors.node);
+  climb("rack", factors.rack);
+  climb("facility", factors.pue);
+  return rungs;
+}
 
 }  // namespace aggregate_power

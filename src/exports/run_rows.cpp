@@ -12,7 +12,7 @@
 #include "base/text/json.h"
 #include "decisions/run_facility.h"
 #include "energy/metrics.h"
-#include "exports/run_rows.h"
+#include "exports/exported.h"
 #include "results/facility_report.h"
 
 namespace aggregate_power {
@@ -211,16 +211,14 @@ Json intervals_json(const PublishedRun& run) {
 }
 
 Json boundaries_json(const std::vector<BoundaryPower>& rungs) {
-  Json list = Json::array();
-  for (const BoundaryPower& rung : rungs) {
-    list.push_back({{"boundary", rung.boundary},
-                    {"basis", basis_name(rung.basis)},
-                    {"factor", rung.factor},
-                    {"energy_j", or_null(rung.energy_j)},
-                    {"power_w", or_null(rung.power_w)},
-                    {"joules_per_output_token", or_null(rung.joules_per_output_token)}});
-  }
-  return list;
+  return list_of(rungs, [&](const BoundaryPower& rung) -> Json {
+    return {{"boundary", rung.boundary},
+            {"basis", basis_name(rung.basis)},
+            {"factor", rung.factor},
+            {"energy_j", or_null(rung.energy_j)},
+            {"power_w", or_null(rung.power_w)},
+            {"joules_per_output_token", or_null(rung.joules_per_output_token)}};
+  });
 }
 
 Json limit_json(const std::optional<RunLimit>& limit) {

@@ -1,14 +1,17 @@
 // Names of GPUs and roles.
-#include "aggregate_power/gpu.h"
-
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <iterator>
 #include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "aggregate_power/cpu_power.h"
+#include "aggregate_power/gpu.h"
 #include "aggregate_power/gpus_option.h"
+#include "aggregate_power/load.h"
 #include "base/text/ascii.h"
 #include "base/text/unicode.h"
 
@@ -53,6 +56,18 @@ std::string gpus_option(std::span<const std::string> devices) {
     return "--gpus";
   }
   return "--gpus " + shell_word(fmt::format("{}", fmt::join(devices, ",")));
+}
+
+std::string_view name(CpuSensor sensor) {
+  constexpr std::string_view kNames[kCpuSensors] = {"module", "grace_socket", "dcgm_cpu_rail",
+                                                    "cpu_rail", "cpu_sysio"};
+  return kNames[static_cast<std::size_t>(sensor)];
+}
+
+std::string_view window_source_name(WindowSource source) {
+  constexpr std::array<std::string_view, 6> kNames = {"exact",   "tied",      "wrapped",
+                                                      "session", "estimated", "given"};
+  return kNames.at(static_cast<std::size_t>(source));
 }
 
 }  // namespace aggregate_power

@@ -193,15 +193,14 @@ Json expected_devices_json(const SyntheticPackageOptions& options) {
 }
 
 Json observed_devices_json(const SampleWriter& samples) {
-  Json devices = Json::array();
-  for (const RecordedDevice* const device : samples.devices()) {
-    devices.push_back({{"hostname", device->host},
-                       {"gpu_index", device->index},
-                       {"gpu_uuids", Json::array({device->uuid})},
-                       {"first_sample_time_unix", device->first_unix_s},
-                       {"last_sample_time_unix", device->last_unix_s}});
-  }
-  return devices;
+  return aggregate_power::list_of(samples.devices(),
+                                  [&](const RecordedDevice* const device) -> Json {
+                                    return {{"hostname", device->host},
+                                            {"gpu_index", device->index},
+                                            {"gpu_uuids", Json::array({device->uuid})},
+                                            {"first_sample_time_unix", device->first_unix_s},
+                                            {"last_sample_time_unix", device->last_unix_s}};
+                                  });
 }
 
 Json window_validation(const SampleWriter& samples, const std::string& stem) {

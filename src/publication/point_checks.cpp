@@ -1,5 +1,5 @@
 // Compares matrix, aggregate and audit record of a point.
-#include "publication/point_checks.h"
+#include "publication/sweep_points.h"
 
 #include <algorithm>
 #include <cmath>

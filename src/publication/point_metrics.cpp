@@ -13,7 +13,7 @@
 #include "base/files/sha256.h"
 #include "base/text/unicode.h"
 #include "energy/metrics.h"
-#include "publication/recompute_point.h"
+#include "publication/sweep_points.h"
 #include "results/dashboard_keys.h"
 
 namespace aggregate_power {

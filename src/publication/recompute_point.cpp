@@ -1,5 +1,5 @@
 // Runs the same code as a run does on the retained files of a point.
-#include "publication/recompute_point.h"
+#include "publication/sweep_points.h"
 
 #include <algorithm>
 #include <functional>

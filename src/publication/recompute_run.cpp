@@ -1,5 +1,5 @@
 // One request for each kind of run.
-#include "publication/recompute_run.h"
+#include "publication/run_check.h"
 
 #include <algorithm>
 #include <tuple>

@@ -24,7 +24,6 @@
 #include "loads/aiperf.h"
 #include "publication/compare_records.h"
 #include "publication/point_metrics.h"
-#include "publication/recompute_run.h"
 #include "recorders/side_files.h"
 #include "results/aggregate_json.h"
 #include "results/edits.h"

@@ -12,7 +12,6 @@
 
 #include "aggregate_power/error.h"
 #include "base/text/unicode.h"
-#include "publication/point_checks.h"
 #include "publication/point_evidence.h"
 #include "recorders/identity.h"
 #include "store/catalogue/retained_files.h"

@@ -52,18 +52,16 @@ std::string verification_text(const Verification& found) {
 }
 
 std::string verification_json(const Verification& found, const std::string& file) {
-  Json faults = Json::array();
-  for (const PublicationFault& fault : found.faults) faults.push_back(fault_json(fault));
-  Json warnings = Json::array();
-  for (const std::string& warning : found.warnings) warnings.push_back(printable_path(warning));
   const Json json = {{"schema", "aggregate-power/verify-1"},
                      {"file", printable_path(file)},
                      {"kind", text_or_null(found.kind)},
                      {"points", found.points},
                      {"files", found.files},
                      {"holds", found.holds()},
-                     {"faults", std::move(faults)},
-                     {"warnings", std::move(warnings)}};
+                     {"faults", list_of(found.faults, fault_json)},
+                     {"warnings", list_of(found.warnings, [&](const std::string& warning) -> Json {
+                        return printable_path(warning);
+                      })}};
   return indented_lines(json);
 }
 

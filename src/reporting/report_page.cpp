@@ -12,12 +12,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/text/shown_number.h"
 #include "drawing/chart.h"
 #include "reporting/chart_figure.h"
 #include "reporting/html_text.h"
 #include "reporting/page_parts.h"
 #include "reporting/report_runs.h"
-#include "base/text/shown_number.h"
 
 namespace aggregate_power {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "aggregate_power/reason.h"
 #include "base/text/shown_number.h"
-#include "drawing/palette.h"
+#include "drawing/chart.h"
 #include "energy/quantile.h"
 #include "reporting/html_text.h"
 #include "reporting/page_parts.h"

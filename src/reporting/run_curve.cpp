@@ -9,7 +9,6 @@
 
 #include "energy/plausibility.h"
 #include "energy/quantile.h"
-#include "reporting/compact_numbers.h"
 
 namespace aggregate_power {
 namespace {
@@ -126,6 +125,23 @@ std::string curve_path(const std::string& compact) {
     is_connected = level.has_value();
   }
   return path;
+}
+
+std::string compact_numbers(std::span<const std::optional<int>> levels) {
+  std::string text;
+  text.reserve(levels.size());
+  for (const std::optional<int>& level : levels) {
+    text += level ? kCompactCharacters[static_cast<std::size_t>(
+                        std::clamp(*level, 0, kCompactLevels - 1))]
+                  : kCompactMissing;
+  }
+  return text;
+}
+
+std::optional<int> compact_level(char character) {
+  const std::size_t level = kCompactCharacters.find(character);
+  if (level == std::string_view::npos) return std::nullopt;
+  return static_cast<int>(level);
 }
 
 }  // namespace aggregate_power

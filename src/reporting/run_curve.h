@@ -1,15 +1,32 @@
-// The power of one run as a small curve.
+// The curve of a run in a report, and its numbers in few characters.
 #pragma once
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "aggregate_power/sample.h"
 #include "drawing/chart.h"
 
 namespace aggregate_power {
+
+// ---- Numbers of 64 levels as a text of one character each, for what a page holds by the thousand
+
+inline constexpr int kCompactLevels = 64;
+inline constexpr std::string_view kCompactCharacters =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+// Stands for a number that is missing: that is no level.
+inline constexpr char kCompactMissing = '.';
+
+// `levels` are limited to 0 to 63.
+std::string compact_numbers(std::span<const std::optional<int>> levels);
+// What a character stands for; nullopt: a missing number, or not one of ours.
+std::optional<int> compact_level(char character);
+
+// ---- The power of one run as a small curve
 
 // A curve shows the window and this share of its length before and after it.
 inline constexpr double kCurveMargin = 0.1;

@@ -10,7 +10,7 @@
 #include "base/report/json_parts.h"
 #include "base/text/shown_number.h"
 #include "decisions/run_facility.h"
-#include "drawing/palette.h"
+#include "drawing/chart.h"
 #include "reporting/html_text.h"
 
 namespace aggregate_power {

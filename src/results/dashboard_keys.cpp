@@ -204,8 +204,7 @@ void add_audit_keys(std::vector<JsonEdit>& edits, const Result& result,
 
 void add_dashboard_keys(std::vector<JsonEdit>& edits, const Result& result) {
   if (result.is_valid() && !result.workers.empty()) {
-    Json workers = Json::array();
-    for (const Worker& worker : result.workers) workers.push_back(worker_json(worker));
+    Json workers = list_of(result.workers, worker_json);
     set_member(edits, "workers", workers);
   }
   std::ranges::move(results::efficiency_edits(result), std::back_inserter(edits));

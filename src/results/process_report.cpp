@@ -138,13 +138,12 @@ class JsonProcesses final : public ProcessReport {
  private:
   static Json gpu_json(const std::string& name, const GpuProcesses& gpu) {
     const bool is_measured = gpu.fault.empty();
-    Json parts = Json::array();
-    for (const ProcessPart& part : gpu.parts) {
-      parts.push_back({{"process", part.process},
-                       {"energy_j", part.energy_j},
-                       {"share", number_or_null(part_of(part.energy_j, gpu.energy_j))},
-                       {"idle_power_j", number_or_null(part.idle_power_j)}});
-    }
+    Json parts = list_of(gpu.parts, [&](const ProcessPart& part) -> Json {
+      return {{"process", part.process},
+              {"energy_j", part.energy_j},
+              {"share", number_or_null(part_of(part.energy_j, gpu.energy_j))},
+              {"idle_power_j", number_or_null(part.idle_power_j)}};
+    });
     return {{"gpu", name},
             {"energy_j", is_measured ? Json(gpu.energy_j) : Json()},
             {"reason", text_or_null(gpu.fault)},

@@ -105,16 +105,14 @@ Json selected_window(const Written& written) {
 }
 
 Json window_validations(const Written& written) {
-  Json rows = Json::array();
-  for (const WindowFinding& window : written.result.package->windows) {
-    rows.push_back({{"benchmark_type", window.benchmark_type},
-                    {"concurrency", window.concurrency},
-                    {"window_file", or_null(window.file)},
-                    {"power_coverage_valid", window.codes.empty()},
-                    {"reason_codes", window.codes},
-                    {"per_device_max_sample_gap_seconds", series_json(window.gaps_s)}});
-  }
-  return rows;
+  return list_of(written.result.package->windows, [&](const WindowFinding& window) -> Json {
+    return {{"benchmark_type", window.benchmark_type},
+            {"concurrency", window.concurrency},
+            {"window_file", or_null(window.file)},
+            {"power_coverage_valid", window.codes.empty()},
+            {"reason_codes", window.codes},
+            {"per_device_max_sample_gap_seconds", series_json(window.gaps_s)}};
+  });
 }
 
 Json gap_energy_bound(const Written& written) {
@@ -356,12 +354,9 @@ Json native_nodes(const Written& written) {
 }
 
 Json native_errors(const Written& written) {
-  Json errors = Json::array();
-  for (const NativeNodeError& error : written.result.native->node_errors) {
-    errors.push_back(
-        {{"node", printable_path(error.node)}, {"type", error.type}, {"detail", error.detail}});
-  }
-  return errors;
+  return list_of(written.result.native->node_errors, [&](const NativeNodeError& error) -> Json {
+    return {{"node", printable_path(error.node)}, {"type", error.type}, {"detail", error.detail}};
+  });
 }
 
 Json native_producer(const Written& written) {
@@ -436,14 +431,12 @@ void add_native_facts(Json& json, const Written& written) {
 }
 
 Json zone_evidence_json(const ZoneEvidenceRecord& evidence) {
-  Json witnesses = Json::array();
-  for (const ZoneWitness witness : evidence.report.witnesses) {
-    witnesses.push_back(name_of(witness));
-  }
-  Json json = {{"level", name_of(evidence.report.level)},
-               {"witnesses", std::move(witnesses)},
-               {"rivals", evidence.report.rivals},
-               {"recorder", text_or_null(printable_path(evidence.recorder))}};
+  Json json = {
+      {"level", name_of(evidence.report.level)},
+      {"witnesses", list_of(evidence.report.witnesses,
+                            [&](const ZoneWitness witness) -> Json { return name_of(witness); })},
+      {"rivals", evidence.report.rivals},
+      {"recorder", text_or_null(printable_path(evidence.recorder))}};
   if (evidence.vote && !evidence.vote->is_stated) {
     json["idle_power_w"] = number_or_null(evidence.vote->idle_w);
     json["load_power_w"] = number_or_null(evidence.vote->load_w);

@@ -42,15 +42,13 @@ const SalvagedGpu* least_covered(const SalvagedEnergy& salvaged) {
 }
 
 Json holes_json(const SalvagedGpu& gpu) {
-  Json holes = Json::array();
-  for (const Window& hole : gpu.holes) {
-    holes.push_back({{"start_unix", hole.start_unix_s},
-                     {"end_unix", hole.end_unix_s},
-                     {"duration_s", audited(hole.duration_s())}});
-  }
   return {{"covered_share", audited(gpu.covered_share)},
           {"missing_cells", gpu.missing_cells},
-          {"gaps", std::move(holes)}};
+          {"gaps", list_of(gpu.holes, [&](const Window& hole) -> Json {
+             return {{"start_unix", hole.start_unix_s},
+                     {"end_unix", hole.end_unix_s},
+                     {"duration_s", audited(hole.duration_s())}};
+           })}};
 }
 
 bool is_of_gaps(std::string_view code) {

@@ -91,19 +91,15 @@ Json gpus_json(const Uncertainty& uncertainty) {
 }
 
 Json verdicts_json(const std::vector<Verdict>& verdicts) {
-  Json list = Json::array();
-  for (const Verdict& verdict : verdicts) {
-    list.push_back({{"code", verdict.code}, {"gpus", verdict.gpus}, {"detail", verdict.detail}});
-  }
-  return list;
+  return list_of(verdicts, [&](const Verdict& verdict) -> Json {
+    return {{"code", verdict.code}, {"gpus", verdict.gpus}, {"detail", verdict.detail}};
+  });
 }
 
 Json corrections_json(const std::vector<Correction>& corrections) {
-  Json list = Json::array();
-  for (const Correction& correction : corrections) {
-    list.push_back({{"name", correction.name}, {"joules", number_or_null(correction.joules)}});
-  }
-  return list;
+  return list_of(corrections, [&](const Correction& correction) -> Json {
+    return {{"name", correction.name}, {"joules", number_or_null(correction.joules)}};
+  });
 }
 
 // Metric units for one joule; nullopt: there is no such metric.
@@ -149,15 +145,13 @@ double rounded_outwards(double value, int decimals, bool is_low) {
 }  // namespace
 
 Json components_json(const Estimate& estimate) {
-  Json list = Json::array();
-  for (const Component& component : estimate.components) {
-    list.push_back({{"name", component.name},
-                    {"kind", component.systematic ? "systematic" : "random"},
-                    {"shared", component.shared},
-                    {"evaluation", std::string(1, component.evaluation)},
-                    {"relative", number_or_null(component.joules / estimate.joules)}});
-  }
-  return list;
+  return list_of(estimate.components, [&](const Component& component) -> Json {
+    return {{"name", component.name},
+            {"kind", component.systematic ? "systematic" : "random"},
+            {"shared", component.shared},
+            {"evaluation", std::string(1, component.evaluation)},
+            {"relative", number_or_null(component.joules / estimate.joules)}};
+  });
 }
 
 Json uncertainty_json(const Result& result, bool is_valid) {
@@ -191,9 +185,10 @@ std::vector<JsonEdit> uncertainty_edits(const Result& result) {
            json_number(rounded_outwards(value, decimals_of(result, key), bound.is_low))});
     }
   }
-  Json codes = Json::array();
-  for (const Verdict& verdict : energy.verdicts) codes.push_back(verdict.code);
-  edits.push_back({"power_verdicts", line_text(codes)});
+  edits.push_back(
+      {"power_verdicts", line_text(list_of(energy.verdicts, [&](const Verdict& verdict) -> Json {
+         return verdict.code;
+       }))});
   return edits;
 }
 

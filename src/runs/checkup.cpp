@@ -35,16 +35,14 @@ std::string checkup_text(const Checkup& checkup) {
 }
 
 std::string checkup_json(const Checkup& checkup) {
-  Json checks = Json::array();
-  for (const CheckupItem& item : checkup) {
-    checks.push_back({{"check", item.name},
-                      {"status", word(item.status)},
-                      {"found", one_line(item.found)},
-                      {"advice", text_or_null(one_line(item.advice))}});
-  }
   const Json json = {{"schema", "aggregate-power/doctor-1"},
                      {"holds", !has_problem(checkup)},
-                     {"checks", std::move(checks)}};
+                     {"checks", list_of(checkup, [&](const CheckupItem& item) -> Json {
+                        return {{"check", item.name},
+                                {"status", word(item.status)},
+                                {"found", one_line(item.found)},
+                                {"advice", text_or_null(one_line(item.advice))}};
+                      })}};
   return indented_lines(json);
 }
 

@@ -291,18 +291,6 @@ Json json_of(const Findings& findings) {
     return value && std::isfinite(*value) ? Json(*value) : Json();
   };
   const auto text = [](const std::string& value) { return value.empty() ? Json() : Json(value); };
-  Json devices = Json::array();
-  for (const DeviceSurvey& device : findings.devices) {
-    devices.push_back({{"id", device.id},
-                       {"samples", device.samples},
-                       {"first_unix", device.first_unix_s},
-                       {"last_unix", device.last_unix_s},
-                       {"median_interval_s", number(device.median_interval_s)},
-                       {"max_gap_s", number(device.max_gap_s)},
-                       {"mean_w", device.mean_w},
-                       {"min_w", device.min_w},
-                       {"max_w", device.max_w}});
-  }
   Json skipped = Json::object();
   for (const auto& [cause, count] : by_cause(findings.skipped)) skipped[std::string(cause)] = count;
   Json window;
@@ -318,7 +306,19 @@ Json json_of(const Findings& findings) {
                {"timezone", text(findings.timezone)},
                {"timezone_source", text(findings.timezone_source)},
                {"rows", findings.rows},
-               {"devices", std::move(devices)},
+               {"devices", list_of(findings.devices,
+                                   [&](const DeviceSurvey& device) -> Json {
+                                     return {
+                                         {"id", device.id},
+                                         {"samples", device.samples},
+                                         {"first_unix", device.first_unix_s},
+                                         {"last_unix", device.last_unix_s},
+                                         {"median_interval_s", number(device.median_interval_s)},
+                                         {"max_gap_s", number(device.max_gap_s)},
+                                         {"mean_w", device.mean_w},
+                                         {"min_w", device.min_w},
+                                         {"max_w", device.max_w}};
+                                   })},
                {"skipped", std::move(skipped)},
                {"benchmark_window", std::move(window)},
                {"reasons", findings.reasons.codes()},

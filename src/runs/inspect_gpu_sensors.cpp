@@ -145,14 +145,13 @@ GpuSensorsReport inspect_gpu_sensors(const Recording& recording, const SeriesFac
               report.text);
     devices[each.gpu] = shown_json(shown);
   }
-  Json windows_s = Json::array();
-  for (const SensorModel& each : known.models) windows_s.push_back(each.window_s);
   report.json = {
       {"model", model.name.empty() ? Json() : Json(model.name)},
       {"known_from", model.known_from.empty() ? Json() : Json(model.known_from)},
       {"boards", known.name},
       {"column", readings.series.sensor.name},
-      {"window_s", std::move(windows_s)},
+      {"window_s",
+       list_of(known.models, [&](const SensorModel& each) -> Json { return each.window_s; })},
       {"refresh_s", known.models.empty() ? Json() : Json(known.models[0].refresh_s)},
       {"stamps", stamps},
       {"unresolved", known.unresolved.empty() ? Json() : Json(known.unresolved)},

@@ -61,14 +61,6 @@ std::string package_text(const PackagePlace& place, const packages::PackageValid
 }
 
 Json package_json(const PackagePlace& place, const packages::PackageValidation& found) {
-  Json windows = Json::array();
-  for (const WindowValidation& window : found.windows) {
-    windows.push_back({{"benchmark_type", window.key.benchmark_type},
-                       {"concurrency", window.key.concurrency},
-                       {"window_file", aggregate_power::or_null(window.file)},
-                       {"valid", window.codes.empty()},
-                       {"reason_codes", window.codes}});
-  }
   return {{"package", printable_path(place.power_dir)},
           {"validation_ok", found.is_publishable()},
           {"publication_valid", aggregate_power::or_null(found.stored_publication_valid)},
@@ -80,7 +72,14 @@ Json package_json(const PackagePlace& place, const packages::PackageValidation& 
           {"sample_rows", found.sample_rows},
           {"max_sample_gap_seconds", aggregate_power::or_null(found.max_sample_gap_s)},
           {"gap_rule", text_or_null(found.gap_rule)},
-          {"windows", std::move(windows)},
+          {"windows", list_of(found.windows,
+                              [&](const WindowValidation& window) -> Json {
+                                return {{"benchmark_type", window.key.benchmark_type},
+                                        {"concurrency", window.key.concurrency},
+                                        {"window_file", aggregate_power::or_null(window.file)},
+                                        {"valid", window.codes.empty()},
+                                        {"reason_codes", window.codes}};
+                              })},
           {"failures", found.failures},
           {"warnings", found.warnings}};
 }

@@ -63,11 +63,10 @@ Json sensors_json(const std::vector<SensorEnergy>& sensors, const std::vector<Se
                         {"mean_w", mean ? Json(*mean) : Json()},
                         {"max_w", sensor.max_w}});
   }
-  Json stated = Json::array();
-  for (const SensorSum& sum : sums) {
-    stated.push_back({{"sum", sum.text}, {"holds", sum.holds}, {"detail", sum.detail}});
-  }
-  return {{"energies", std::move(energies)}, {"sums", std::move(stated)}};
+  return {{"energies", std::move(energies)},
+          {"sums", list_of(sums, [&](const SensorSum& sum) -> Json {
+             return {{"sum", sum.text}, {"holds", sum.holds}, {"detail", sum.detail}};
+           })}};
 }
 
 }  // namespace aggregate_power

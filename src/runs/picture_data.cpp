@@ -38,9 +38,9 @@ Json lines_json(const Chart& chart) {
     for (const auto& [name, lines] : drawn_lines(panel)) {
       Json points = Json::array();
       for (const Polyline& line : lines) {
-        Json one = Json::array();
-        for (const Point& point : line) one.push_back(Json::array({point.x, point.y}));
-        points.push_back(std::move(one));
+        points.push_back(list_of(line, [&](const Point& point) -> Json {
+          return Json::array({point.x, point.y});
+        }));
       }
       all.push_back({{"name", name}, {"lines", std::move(points)}});
     }
@@ -71,10 +71,9 @@ std::string picture_csv(const Chart& chart) {
 
 std::string picture_json(const PowerPicture& picture, const Chart& chart) {
   Json json = {{"schema", "aggregate-power/plot-1"}, {"title", chart.title}};
-  Json files = Json::array();
-  for (const PicturedRecording& each : picture.recordings)
-    files.push_back(printable_path(each.path));
-  json["telemetry"] = std::move(files);
+  json["telemetry"] = list_of(picture.recordings, [&](const PicturedRecording& each) -> Json {
+    return printable_path(each.path);
+  });
   json["benchmark_result"] = text_or_null(printable_path(picture.result));
   json["start_unix"] = picture.start_unix_s();
   json["valid"] = picture.is_valid();
@@ -99,11 +98,9 @@ std::string picture_json(const PowerPicture& picture, const Chart& chart) {
     }
   }
   json["levels"] = std::move(levels);
-  Json stretches = Json::array();
-  for (const Stretch& each : chart.stretches) {
-    stretches.push_back({{"kind", kind_name(each.kind)}, {"from_s", each.from}, {"to_s", each.to}});
-  }
-  json["stretches"] = std::move(stretches);
+  json["stretches"] = list_of(chart.stretches, [&](const Stretch& each) -> Json {
+    return {{"kind", kind_name(each.kind)}, {"from_s", each.from}, {"to_s", each.to}};
+  });
   json["caption"] = chart.caption;
   json["series"] = lines_json(chart);
   return line_text(json) + "\n";

@@ -9,7 +9,7 @@
 
 #include "aggregate_power/sample.h"
 #include "core/telemetry/samples.h"
-#include "drawing/decimate.h"
+#include "drawing/curve.h"
 #include "energy/gather.h"
 
 namespace aggregate_power {

@@ -15,7 +15,7 @@
 #include "base/text/ascii.h"
 #include "base/text/shown_time.h"
 #include "base/text/unicode.h"
-#include "drawing/envelope.h"
+#include "drawing/curve.h"
 #include "recorders/device_names.h"
 #include "results/run_report.h"
 

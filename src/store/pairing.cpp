@@ -8,12 +8,16 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
+#include "aggregate_power/provenance.h"
 #include "base/files/archive.h"
+#include "base/files/file.h"
 #include "base/files/hash.h"
+#include "base/files/whole_file.h"
 #include "loads/aiperf.h"
 #include "loads/aiperf_folder.h"
 #include "loads/benchmark_outcome.h"
@@ -28,12 +32,40 @@
 #include "runs/seen_power.h"
 #include "runs/sensor_readings.h"
 #include "runs/window.h"
-#include "store/pair_inputs.h"
 #include "store/pieces.h"
 #include "store/recompute.h"
+#include "store/store_path.h"
 
 namespace aggregate_power {
 namespace {
+
+struct PairInputs {
+  std::vector<InputFile> files;                           // by role, with their hashes
+  std::vector<std::pair<std::string, FileFacts>> opened;  // on disk, as they were then
+
+  // These throw FileError. The second one also hashes the file, which must not be larger than its
+  // kind may be.
+  OpenedFile open(const StorePath& place);
+  OpenedFile open_and_hash(const StorePath& place, const std::string& role,
+                           const FileKind& kind = kContextFile);
+};
+
+OpenedFile PairInputs::open(const StorePath& place) {
+  OpenedFile file = place.tree->open(place.path);
+  // A file in an archive is as old as the archive.
+  opened.emplace_back(path_on_disk(place), place.tree->is_archive()
+                                               ? FileFacts{0, file.facts().modified_ns}
+                                               : file.facts());
+  return file;
+}
+
+OpenedFile PairInputs::open_and_hash(const StorePath& place, const std::string& role,
+                                     const FileKind& kind) {
+  OpenedFile file = open(place);
+  if (file.size() > kind.most_bytes) throw FileError(file.name(), too_large(kind));
+  files.push_back({role, file.size(), hash_of(file)});
+  return file;
+}
 
 struct StoredLoad {
   LoadReading reading;

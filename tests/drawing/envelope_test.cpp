@@ -1,4 +1,4 @@
-#include "drawing/envelope.h"
+#include "drawing/curve.h"
 
 #include <gtest/gtest.h>
 

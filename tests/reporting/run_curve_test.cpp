@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "reporting/compact_numbers.h"
-
 namespace aggregate_power {
 namespace run_curve_test {
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/ascii.h"
 #include "base/text/wrap.h"
 
 namespace aggregate_power {
@@ -22,7 +23,8 @@ TextTable::TextTable(std::string_view layout) {
     std::erase(text, '+');
     columns_.push_back({std::string(layout.substr(begin + 1, form - begin - 2)),
                         std::string(before), fmt::format("{{:{}}}", number),
-                        fmt::format("{{:{}}}", text), number.starts_with('<')});
+                        fmt::format("{{:{}}}", text), text.size() > 1 ? std::stoul(text.substr(1)) : 0,
+                        number.starts_with('<')});
   }
 }
 
@@ -42,8 +44,16 @@ void TextTable::add(std::span<const TextCell> cells, std::string& text) const {
       fmt::vformat_to(std::back_inserter(text), form, fmt::make_format_args(value));
     };
     const double* const number = std::get_if<double>(&cells[i].content);
-    number != nullptr ? write(column.number, *number)
-                      : write(column.text, std::get<std::string>(cells[i].content));
+    if (number != nullptr) {
+      write(column.number, *number);
+    } else if (const auto& shown = std::get<std::string>(cells[i].content); is_ascii(shown)) {
+      const std::string::size_type blanks = column.width - std::min(column.width, shown.size());
+      if (!column.is_left) text.append(blanks, ' ');
+      text += shown;
+      if (column.is_left) text.append(blanks, ' ');
+    } else {
+      write(column.text, shown);
+    }
     const bool is_last = i + 1 == cells.size();
     if (is_last && column.is_left) text.erase(text.find_last_not_of(' ') + 1);
   }

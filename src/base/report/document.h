@@ -50,6 +50,7 @@ class TextTable {
     std::string before;
     std::string number;  // a format string of fmt
     std::string text;    // the same for a text: without what is of numbers
+    std::size_t width;
     bool is_left;
   };
   std::vector<Column> columns_;

@@ -30,6 +30,14 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
+// What `make` makes of each item, as an array.
+template <typename Items, typename Make>
+Json list_of(const Items& items, const Make& make) {
+  Json list = Json::array();
+  for (const auto& item : items) list.push_back(make(item));
+  return list;
+}
+
 // Builds an object with many members one by one; operator[] searches all members each time, which
 // would be quadratic. If a key is set again, the last value counts, in the first one's place.
 class JsonObject {
