@@ -348,6 +348,20 @@ def backfill(folder, n):
     return ["backfill", "store", "--dry-run", "--timezone", "UTC"]
 
 
+def results_of_one_folder(folder, n):
+    """Each of n runs looks at the results of the others."""
+    place = folder / "store" / "power_audit_r"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    recording(place, 3 * n + 10, 1)
+    for i in range(n):
+        result(place, benchmark_start_time_unix=START + 2.0 + 3 * i, benchmark_end_time_unix=START + 4.0 + 3 * i, duration=2.0,
+               itls=[0.0123] * 40000)
+        (place / "run.json").rename(place / f"r{i}.json")
+        (place / f"agg_r{i}.json").write_text('{"tp": 1}')
+    return ["backfill", "store", "--dry-run", "--timezone", "UTC"]
+
+
 def long_names(folder, n):
     store(folder, 1, tail="/a" * n)
     return ["export", "store", "--format", "csv"]
@@ -424,6 +438,7 @@ ROWS = [
     ("runs: retract", of_store("retract", "store", "--where", "version=*", "--dry-run"), 500, True),
     ("runs: verify", of_store("verify", "store"), 300, True),
     ("files of one folder: verify", named_files, 300, True),
+    ("results of one folder: backfill", results_of_one_folder, 15, True),
     ("folders of a name in a record", long_names, 10000, True),
     ("names in one record: verify", names_in_record, 2000, True),
     ("lines of a report", report_lines, 5000, True),
