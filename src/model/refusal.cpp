@@ -109,7 +109,7 @@ constexpr ExplainedWord kAssumptions[] = {
      "name the GPU with `--gpu-model`, or record `name` and `power.draw.average`, too"},
 };
 
-constexpr ExplainedWord kWords[] = {
+constexpr ExplainedWord kVerdicts[] = {
     {"steady_state",
      "after the first 5 s (or the first tenth of the window, if that is shorter) every mean over a tenth of the window, up to its end, is within 3 % of the mean of all that time",
      "nothing: the mean describes the load"},
@@ -172,6 +172,6 @@ std::span<const ExplainedWord> request_refusals() { return kNoRequestEnergy; }
 
 std::span<const ExplainedWord> assumption_words() { return kAssumptions; }
 
-std::span<const ExplainedWord> verdict_words() { return kWords; }
+std::span<const ExplainedWord> verdict_words() { return kVerdicts; }
 
 }  // namespace aggregate_power

@@ -55,6 +55,8 @@ InspectReport inspect_package(const InspectRequest& request, Json& json);
 
 // Returns nullopt if the file is not recognized as a result: then it may be telemetry. Throws
 // FileError.
+std::optional<InspectReport> inspect_result(const InspectRequest& request);
+
 // What a JSON file is that is neither a result nor telemetry, for people: with its top-level keys.
 // Returns nullopt for any other file. Throws FileError.
 std::optional<std::string> unrecognized_json(const std::string& path);
@@ -62,16 +64,12 @@ std::optional<std::string> unrecognized_json(const std::string& path);
 // What a file is that this program wrote as JSON; nullopt: it did not. Throws FileError.
 std::optional<InspectReport> inspect_own_file(const InspectRequest& request);
 
-std::optional<InspectReport> inspect_result(const InspectRequest& request);
-
 // ---- How a log of windows is understood that has energies of its own
 
 // Returns nullopt if the file is not a CSV of Zeus. Throws FileError.
 std::optional<InspectReport> inspect_windows_log(const InspectRequest& request);
 
 // ---- What each sensor of a recording used, and the sums that its recorder states of them
-
-// Of all segments.
 
 // Total, mean and highest; the energy by segments, if there are several; and the sums. Empty
 // without sensors.

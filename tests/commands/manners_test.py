@@ -371,9 +371,12 @@ def rows_of_reasons():
 def rows_of_words():
     """Of the objects' words, in the order of the list."""
     rows = []
-    for path in ("model/verdict.cpp", "energy/energy_interval.cpp", "model/assumption.cpp", "model/refusal.cpp",
-                 "packages/package_codes.cpp"):
+    for path, table in (("model/refusal.cpp", "kVerdicts"), ("energy/energy_interval.cpp", ""),
+                        ("model/refusal.cpp", "kAssumptions"), ("model/refusal.cpp", "kNo"),
+                        ("packages/package_codes.cpp", "")):
         source = (ROOT / "src" / path).read_text()
+        if table:
+            source = "".join(re.findall(rf"(?ms)^constexpr ExplainedWord {table}\w*\[\] = {{(.*?)^}};", source))
         text = r'"((?:[^"\\]|\\.)*)"'
         rows.append(re.findall(rf"{{{text},\s*{text},\s*{text}}}", source))
     return rows

@@ -1,0 +1,53 @@
+// Lines that were laid out by hand.
+#include "base/report/document.h"
+
+#include <optional>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace aggregate_power {
+namespace document_test {
+
+std::string line(const TextTable& table, std::initializer_list<TextCell> cells) {
+  std::string text;
+  table.add(cells, text);
+  return text;
+}
+
+TEST(TextTable, PadsTitlesTextsAndNumbers) {
+  const TextTable table("[GPU <5] [mean W >8.2f] \u00B1 [W <6.1f]  [note <]");
+  EXPECT_EQ(table.head(), "GPU     mean W \u00B1 W       note\n");
+  EXPECT_EQ(line(table, {"0", 412.345, 1.25, "steady"}), "0       412.35 \u00B1 1.2     steady\n");
+  EXPECT_EQ(line(table, {3, "none", "", ""}), "3         none \u00B1\n");
+}
+
+TEST(TextTable, EndsALineEarlyAndLetsLongCellsStick) {
+  const TextTable table("[window <6] [joules >7.1f]");
+  EXPECT_EQ(line(table, {"w"}), "w\n");
+  EXPECT_EQ(line(table, {"warm-up", "not measured"}), "warm-up not measured\n");
+}
+
+TEST(TextTable, ShowsUnknownNumbersAndSigns) {
+  const TextTable table("[a >6.1f] [b >+7.2f]");
+  EXPECT_EQ(line(table, {std::optional<double>(), 2.5}), "     -   +2.50\n");
+  EXPECT_EQ(line(table, {{std::nullopt, ""}, -2.5}), "         -2.50\n");
+}
+
+// An accented letter is two bytes and one column.
+TEST(TextTable, CountsColumnsNotBytes) {
+  EXPECT_EQ(line(TextTable("[name <6] [n >3]"), {"d\u00E9but", 7}), "d\u00E9but    7\n");
+}
+
+TEST(TextTable, RepeatsItsLastColumn) {
+  EXPECT_EQ(line(TextTable("[s <2] [J >4.1f]"), {"a", 1.0, 2.0}), "a   1.0  2.0\n");
+}
+
+TEST(Fact, PutsItsValueAtOneColumn) {
+  EXPECT_EQ(fact("rows", "12"), "rows       12\n");
+  EXPECT_EQ(fact("a long name of it", "12"), "a long name of it 12\n");
+  EXPECT_EQ(fact("note", "one two three", 6, 12), "note  one\n      two\n      three\n");
+}
+
+}  // namespace document_test
+}  // namespace aggregate_power
