@@ -31,7 +31,8 @@ TEST(ReadingSeries, TellsTheScatterOfEachStretch) {
   EXPECT_EQ(series.scatter(40, 80).variance_w2, 0);
 }
 
-// A ramp and two levels are followed by straight lines; what changes from reading to reading is not.
+// A ramp and two levels are followed by straight lines; what changes from reading to reading is
+// not.
 TEST(ReadingSeries, TellsTheScatterAroundATrend) {
   std::vector<Sample> ramp;
   std::vector<Sample> levels;
