@@ -67,6 +67,7 @@ class LoadSearch {
   std::optional<SeenLoad> seen(Window stretch) const;
   void look_at(const Edges& edges);
   void look_at(double rise_unix_s, double fall_unix_s);
+  std::optional<double> least_w(Window stretch) const;
   bool has_own_load() const;
   bool is_elsewhere(const SeenLoad& load, double offset_s) const;
   bool has_edge_at(double unix_s, double sign, double step_w) const;
@@ -140,10 +141,30 @@ std::optional<SeenLoad> LoadSearch::seen(Window stretch) const {
   return SeenLoad{stretch, *inside, *before, *after};
 }
 
-// Whether power in the window is above both its surroundings: a light load next to others.
+// The least power in a stretch, over a second.
+std::optional<double> LoadSearch::least_w(Window stretch) const {
+  constexpr double kShort_s = 1;
+  std::optional<double> least;
+  for (double at_s = stretch.start_unix_s; at_s + kShort_s <= stretch.end_unix_s;
+       at_s += kFinestCell_s) {
+    const auto mean_w = cells_.mean_w({at_s, at_s + kShort_s});
+    if (mean_w && (!least || *mean_w < *least)) least = mean_w;
+  }
+  return least;
+}
+
+// Whether power in the window is above both its surroundings: a light load next to others. If it
+// keeps to one level, the pause between them may be short.
 bool LoadSearch::has_own_load() const {
   const auto own = seen(window_);
-  return own && own->inside_w - std::max(own->before_w, own->after_w) >= kOwnOfLoad * own->inside_w;
+  if (!own) return false;
+  const double least_step_w = kOwnOfLoad * own->inside_w;
+  if (own->inside_w - std::max(own->before_w, own->after_w) >= least_step_w) return true;
+  const double reach_s = blur_s_ + kBesideLoad_s;
+  const auto before_w = least_w({window_.start_unix_s - reach_s, window_.start_unix_s});
+  const auto after_w = least_w({window_.end_unix_s, window_.end_unix_s + reach_s});
+  return before_w && after_w && is_level() &&
+         own->inside_w - std::max(*before_w, *after_w) >= least_step_w;
 }
 
 // Whether power goes up by much of a load's step: `sign` 1, or down: -1.

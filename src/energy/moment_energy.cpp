@@ -100,7 +100,7 @@ SensedEnergy moment_energy(const SensedEnergyQuestion& question) {
   result.joules = line.energy_j(window) + result.edges_j;
 
   const std::size_t begin = line.first_from(window.start_unix_s);
-  const Scatter scatter = series.scatter(begin, line.first_after(window.end_unix_s));
+  const Scatter scatter = series.scatter_around_trend(begin, line.first_after(window.end_unix_s));
   const double count = std::max(1.0, static_cast<double>(scatter.readings));
   const double unseen = std::max(0.0, 1 - sensor.window_s / std::max(period_s, 1e-3));
   const double draw_w =

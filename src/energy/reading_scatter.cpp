@@ -2,6 +2,7 @@
 #include "energy/reading_scatter.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "energy/sum_of.h"
 
@@ -38,7 +39,36 @@ NearProducts near_products(std::span<const Sample> samples, double mean_w) {
   return {odd.squares_w2 + even.squares_w2, odd.neighbours_w2 + even.neighbours_w2};
 }
 
+// The difference of readings at equal intervals from the straight line that fits them.
+void remove_trend(std::span<Sample> samples) {
+  const double count = static_cast<double>(samples.size());
+  const double middle = (count - 1) / 2;
+  const double mean_w =
+      sum_of(0, samples.size(), [&](std::size_t i) { return samples[i].watts; }) / count;
+  const double products = sum_of(0, samples.size(), [&](std::size_t i) {
+    return (static_cast<double>(i) - middle) * samples[i].watts;
+  });
+  const double slope_w = 12 * products / (count * (count * count - 1));
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    samples[i].watts -= mean_w + (static_cast<double>(i) - middle) * slope_w;
+  }
+}
+
 }  // namespace
+
+Scatter scatter_around_trend(std::span<const Sample> samples) {
+  constexpr std::size_t kStretch = 64;
+  std::vector<Sample> rest(samples.begin(), samples.end());
+  const std::size_t stretches = std::max<std::size_t>(1, rest.size() / kStretch);
+  if (rest.size() >= 3) {
+    for (std::size_t i = 0; i < stretches; ++i) {
+      const std::size_t first = i * rest.size() / stretches;
+      const std::size_t end = (i + 1) * rest.size() / stretches;
+      remove_trend(std::span(rest).subspan(first, end - first));
+    }
+  }
+  return scatter_of(rest);
+}
 
 Scatter scatter_of(std::span<const Sample> samples) {
   Scatter scatter;

@@ -16,4 +16,9 @@ struct Scatter {
 
 Scatter scatter_of(std::span<const Sample> samples);
 
+// The same around a straight line in each 64 readings: straight lines between readings follow what
+// moves so slowly. That a fast load seems to, because it is in step with the readings, has a chance
+// of 2 in 100 for any of its periods.
+Scatter scatter_around_trend(std::span<const Sample> samples);
+
 }  // namespace aggregate_power

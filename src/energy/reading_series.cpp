@@ -24,10 +24,19 @@ const PaceFinding& ReadingSeries::moment_pace() const {
 }
 
 // Sensors of different ages mostly see the same moments in a window.
+Scatter ReadingSeries::kept(FindScatter find, std::size_t first, std::size_t end,
+                            std::optional<KeptScatter>& kept) const {
+  const bool is_kept = kept && kept->first == first && kept->end == end;
+  if (!is_kept) kept = {first, end, find(moments_.subspan(first, end - first))};
+  return kept->scatter;
+}
+
 Scatter ReadingSeries::scatter(std::size_t first, std::size_t end) const {
-  const bool is_kept = kept_scatter_ && kept_scatter_->first == first && kept_scatter_->end == end;
-  if (!is_kept) kept_scatter_ = {first, end, scatter_of(moments_.subspan(first, end - first))};
-  return kept_scatter_->scatter;
+  return kept(scatter_of, first, end, kept_scatter_);
+}
+
+Scatter ReadingSeries::scatter_around_trend(std::size_t first, std::size_t end) const {
+  return kept(aggregate_power::scatter_around_trend, first, end, kept_around_trend_);
 }
 
 }  // namespace aggregate_power

@@ -34,6 +34,7 @@ class ReadingSeries {
   double moment_period_s() const;
   const PaceFinding& moment_pace() const;
   Scatter scatter(std::size_t first, std::size_t end) const;
+  Scatter scatter_around_trend(std::size_t first, std::size_t end) const;
 
  private:
   struct KeptScatter {
@@ -48,7 +49,11 @@ class ReadingSeries {
   double period_s_ = 0;
   mutable std::optional<double> moment_period_s_;
   mutable std::optional<PaceFinding> moment_pace_;
+  using FindScatter = Scatter (*)(std::span<const Sample>);
+  Scatter kept(FindScatter find, std::size_t first, std::size_t end,
+               std::optional<KeptScatter>& kept) const;
   mutable std::optional<KeptScatter> kept_scatter_;
+  mutable std::optional<KeptScatter> kept_around_trend_;
 };
 
 }  // namespace aggregate_power

@@ -144,8 +144,8 @@ Window Placing::covered() const {
   return all;
 }
 
-// Idle is the power next to the place with the highest energy, or the least power if that of either
-// side is another load's. Returns nullopt if no load stands out.
+// Idle is the power next to the place with the highest energy, or the least power where another
+// load is next to it. Returns nullopt if no load stands out.
 std::optional<LoadLevels> Placing::levels(const Candidate& highest) const {
   const Window all = covered();
   const double beside_s = std::min(kBeside_s, range.duration_s / 2);
@@ -270,8 +270,8 @@ bool BusyTime::stands_alone(Window window, double near_s) const {
   return is_before && is_after;
 }
 
-// A load begins with its power, and may end in a tail that the power hardly shows: a place that
-// begins idle, and leaves out power that a later one would take in, is none. Nor is one that begins
+// A load begins with its power, and may end in a tail that the power hardly shows. That excludes a
+// place that begins idle and leaves out power that a later one would take in, and one that begins
 // in the middle of a load and ends idle.
 void judge(Candidate& candidate, const Placing& placing, const LoadLevels& levels,
            const BusyTime& busy) {

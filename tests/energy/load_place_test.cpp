@@ -127,6 +127,15 @@ TEST(LoadElsewhere, IsNoneWhereTheWindowHasALightLoadOfItsOwn) {
 }
 
 // One level of a sweep, or a light load next to another that is as long.
+// Less than a tenth of the other load's step above idle, and 3 s after it.
+TEST(LoadElsewhere, IsNotCertainNextToALightLoadAfterAShortPause) {
+  const auto light = elsewhere({{200, 260, 600}, {263, 323, 145}}, 263, 323);
+  EXPECT_FALSE(light && light->is_certain());
+  const auto idle = elsewhere({{200, 260, 600}}, 263, 323);
+  ASSERT_TRUE(idle);
+  EXPECT_TRUE(idle->is_certain());
+}
+
 TEST(LoadElsewhere, IsNoneWherePowerKeepsToOneLevelInTheWindow) {
   EXPECT_FALSE(elsewhere({{200, 260, 300}, {260, 320, 600}}, 200, 260));
   EXPECT_FALSE(elsewhere({{140, 200, 600}, {200, 260, 300}}, 200, 260));

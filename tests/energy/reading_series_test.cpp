@@ -31,5 +31,24 @@ TEST(ReadingSeries, TellsTheScatterOfEachStretch) {
   EXPECT_EQ(series.scatter(40, 80).variance_w2, 0);
 }
 
+// A ramp and two levels are followed by straight lines; what changes from reading to reading is
+// not.
+TEST(ReadingSeries, TellsTheScatterAroundATrend) {
+  std::vector<Sample> ramp;
+  std::vector<Sample> levels;
+  std::vector<Sample> fast;
+  for (int i = 0; i < 640; ++i) {
+    ramp.push_back({i * 1.0, 100 + 0.5 * i});
+    levels.push_back({i * 1.0, i < 448 ? 600.0 : 250.0});  // at the end of a stretch of 64
+    fast.push_back({i * 1.0, 100 + 0.5 * i + (i % 2 ? 100 : -100)});
+  }
+  EXPECT_NEAR(ReadingSeries(ramp).scatter_around_trend(0, 640).variance_w2, 0, 1e-9);
+  EXPECT_NEAR(ReadingSeries(levels).scatter_around_trend(0, 640).variance_w2, 0, 1e-9);
+  EXPECT_GT(ReadingSeries(levels).scatter(0, 640).variance_w2, 2e4);
+  EXPECT_NEAR(ReadingSeries(fast).scatter_around_trend(0, 640).variance_w2, 1e4, 50);
+  EXPECT_DOUBLE_EQ(ReadingSeries(fast).scatter_around_trend(0, 640).alike, 1);
+  EXPECT_EQ(ReadingSeries(fast).scatter_around_trend(0, 2).variance_w2, 0);
+}
+
 }  // namespace reading_series_test
 }  // namespace aggregate_power

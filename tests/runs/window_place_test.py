@@ -282,14 +282,14 @@ def test_an_offset_must_be_a_number(folder):
 # ---- Estimated windows
 
 def test_stamps_of_other_results_fence_a_window(folder):
-    """A load of 40 s before the one that is meant ended 12 s before it began; its own result says when it was written."""
-    folder.record((-52, -12), (0, 40))
-    folder.vllm(41, length=40)
+    """A load of 12 s ended 8 s before the one that is meant began; its own result says when it was written."""
+    folder.record((-20, -8), (0, 12))
+    folder.vllm(13, length=12)
     wide = folder.measure("--timezone", "UTC", result="vllm.json")
-    folder.vllm(-11, length=40, name="before.json")
+    folder.vllm(-7, length=12, name="before.json")
     fenced = folder.measure("--timezone", "UTC", result="vllm.json")
     assert fenced["window_half_width_s"] <= 3 < wide["window_half_width_s"], (wide, fenced)
-    near(2 * 500 * 40, fenced["total_gpu_energy_j"])
+    near(2 * 500 * 12, fenced["total_gpu_energy_j"])
 
 
 def test_a_late_stamp_is_looked_for_in_the_whole_recording(folder):
