@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#if defined(__x86_64__)
-#include <immintrin.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
 #endif
 
 namespace aggregate_power {
@@ -22,48 +22,10 @@ struct ByteMasks {
   }
 };
 
-// A kernel finds the masks of a block and counts bits. The findings are the same on every machine;
-// only the instructions differ.
-struct PortableKernel {
-  static ByteMasks masks(const char* block);
-  static std::uint32_t count(std::uint64_t bits);
-};
+// The masks of the 64 bytes at `block`.
+#if defined(__SSE2__)
 
-#if defined(__x86_64__)
-
-#define AGGREGATE_POWER_AVX2 gnu::target("avx2,bmi,popcnt")
-
-// For processors since 2013; the program checks at run time whether this is one.
-struct Avx2Kernel {
-  static bool is_supported() {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-           __builtin_cpu_supports("popcnt");
-  }
-
-  [[AGGREGATE_POWER_AVX2]] static ByteMasks masks(const char* block) {
-    const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block));
-    const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block) + 1);
-    const __m256i last_control = _mm256_set1_epi8(13);
-    return {bits(_mm256_cmpeq_epi8(low, _mm256_set1_epi8(',')),
-                 _mm256_cmpeq_epi8(high, _mm256_set1_epi8(','))),
-            bits(_mm256_cmpeq_epi8(low, _mm256_set1_epi8('"')),
-                 _mm256_cmpeq_epi8(high, _mm256_set1_epi8('"'))),
-            bits(_mm256_cmpeq_epi8(_mm256_min_epu8(low, last_control), low),
-                 _mm256_cmpeq_epi8(_mm256_min_epu8(high, last_control), high))};
-  }
-
-  [[AGGREGATE_POWER_AVX2]] static std::uint32_t count(std::uint64_t bits) {
-    return static_cast<std::uint32_t>(__builtin_popcountll(bits));
-  }
-
- private:
-  [[AGGREGATE_POWER_AVX2]] static std::uint64_t bits(__m256i low, __m256i high) {
-    return static_cast<std::uint32_t>(_mm256_movemask_epi8(low)) |
-           static_cast<std::uint64_t>(static_cast<std::uint32_t>(_mm256_movemask_epi8(high))) << 32;
-  }
-};
-
-inline ByteMasks PortableKernel::masks(const char* block) {
+inline ByteMasks masks_of(const char* block) {
   const __m128i comma = _mm_set1_epi8(',');
   const __m128i quote = _mm_set1_epi8('"');
   const __m128i last_control = _mm_set1_epi8(13);
@@ -86,7 +48,7 @@ inline ByteMasks PortableKernel::masks(const char* block) {
 // Eight bytes at a time in one integer. The bit order relies on the lowest byte being first.
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 
-inline ByteMasks PortableKernel::masks(const char* block) {
+inline ByteMasks masks_of(const char* block) {
   constexpr std::uint64_t kOnes = 0x0101010101010101U;
   constexpr std::uint64_t kHighBits = 0x8080808080808080U;
   constexpr std::uint64_t kLowBits = ~kHighBits;
@@ -113,7 +75,7 @@ inline ByteMasks PortableKernel::masks(const char* block) {
 #endif
 
 // Baseline x86-64 has no instruction for this, and the compiler's fallback is a call.
-inline std::uint32_t PortableKernel::count(std::uint64_t bits) {
+inline std::uint32_t count_bits(std::uint64_t bits) {
   bits -= (bits >> 1) & 0x5555555555555555U;
   bits = (bits & 0x3333333333333333U) + ((bits >> 2) & 0x3333333333333333U);
   bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0FU;

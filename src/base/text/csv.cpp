@@ -285,9 +285,6 @@ CsvReader::CsvReader(ByteSource& source, std::string_view head, CsvBlanks blanks
   end_ = head.size();
   std::memset(buffer_ + end_, 0, kBlockBytes);
   batch_.resize(kMaxBatchRows);
-#if defined(__x86_64__)
-  has_avx2_ = Avx2Kernel::is_supported();
-#endif
 }
 
 CsvReader::~CsvReader() = default;
@@ -333,7 +330,6 @@ bool CsvReader::refill() {
 
 // Walks a row in blocks of 64 bytes, notes where its first cells start and counts the others. A row
 // that arrives in pieces is scanned once: it goes on with the first block that was not full.
-template <typename Kernel>
 [[gnu::always_inline]] inline CsvReader::RowShape CsvReader::find_row_end(std::size_t row) {
   RowShape shape;
   std::uint32_t* const starts = cell_starts_.data();
@@ -348,7 +344,7 @@ template <typename Kernel>
     in_quotes = progress_.in_quotes;
   }
   for (;; block += kBlockBytes) {
-    ByteMasks masks = Kernel::masks(buffer_ + block);
+    ByteMasks masks = masks_of(buffer_ + block);
     if (block + kBlockBytes > end_) {
       if (block <= end_) progress_ = {row, block, shape.commas, shape.quoted, in_quotes};
       if (block >= end_) return shape;
@@ -370,7 +366,7 @@ template <typename Kernel>
       starts[++shape.commas] = static_cast<std::uint32_t>(block) + at + 1;
       commas &= commas - 1;
     }
-    shape.commas += Kernel::count(commas);
+    shape.commas += count_bits(commas);
     if (row_end == 0) continue;
 
     shape.end = block + static_cast<std::size_t>(std::countr_zero(row_end));
@@ -445,12 +441,10 @@ bool CsvReader::drop_quotes(CsvRow& row) const {
 
 // Gives out the rows that are completely in the buffer and have no oddity: a quote inside a cell, a
 // line break inside quotes, a tab, a NUL. Stops before the first other row, or with a full batch.
-// Inlined with everything it calls, so that one source becomes each kernel's instructions.
-template <typename Kernel>
-[[gnu::always_inline]] inline void CsvReader::scan_with() {
+void CsvReader::scan() {
   row_is_odd_ = false;
   while (batch_size_ < most_rows_ && begin_ < end_) {
-    const RowShape shape = find_row_end<Kernel>(begin_);
+    const RowShape shape = find_row_end(begin_);
     if (shape.kind == RowShape::Kind::cut_off) return;
     if (shape.kind == RowShape::Kind::odd || !add_row(begin_, shape)) {
       row_is_odd_ = true;
@@ -458,17 +452,6 @@ template <typename Kernel>
     }
     begin_ = shape.next;
   }
-}
-
-#if defined(__x86_64__)
-[[AGGREGATE_POWER_AVX2]] void CsvReader::scan_with_avx2() { scan_with<Avx2Kernel>(); }
-#endif
-
-void CsvReader::scan() {
-#if defined(__x86_64__)
-  if (has_avx2_) return scan_with_avx2();
-#endif
-  scan_with<PortableKernel>();
 }
 
 // Takes the next row byte by byte, reading on as needed.

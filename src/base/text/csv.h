@@ -119,10 +119,6 @@ class CsvReader {
   };
 
   void scan();
-  template <typename Kernel>
-  void scan_with();
-  void scan_with_avx2();
-  template <typename Kernel>
   RowShape find_row_end(std::size_t row);
   static RowShape odd_row() { return {.kind = RowShape::Kind::odd}; }
   bool all_open_cells(std::uint64_t opens, std::size_t block, std::size_t row) const;
@@ -149,7 +145,6 @@ class CsvReader {
   std::vector<CsvRow> batch_;
   std::size_t batch_size_ = 0;
   std::size_t most_rows_ = kMaxBatchRows;
-  bool has_avx2_ = false;
   bool row_is_odd_ = false;              // the row at begin_ needs read_slow_row()
   std::vector<std::string> slow_cells_;  // what the batch's one slow row points to
   std::uint64_t dropped_nuls_ = 0;

@@ -20,11 +20,6 @@ struct ShortDecimal {
   std::size_t places = 0;  // digits after the point
 };
 
-// The bits of that many bytes, up to eight, the lowest ones.
-constexpr std::uint64_t first_bytes(std::size_t count) {
-  return count == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * count)) - 1;
-}
-
 // Sets the highest bit of each of the eight bytes that is not a digit's value, 0 to 9.
 inline std::uint64_t no_digits(std::uint64_t values) {
   return (((values & 0x7F7F7F7F7F7F7F7FU) + 0x7676767676767676U) | values) & 0x8080808080808080U;

@@ -1,10 +1,27 @@
 // Sorts samples, and finds the samples of a window.
 #include "core/telemetry/samples.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <tuple>
 
 namespace aggregate_power {
+namespace {
+
+// Asks for pages of 2 MiB: to bring the small ones takes a tenth of a run on a file of 50 MB. Where
+// the system has none, nothing changes.
+void prefer_large_pages(std::vector<Sample>& samples) {
+  constexpr std::size_t kLargePage = std::size_t{2} << 20;
+  void* begin = samples.data();
+  std::size_t bytes = samples.capacity() * sizeof(Sample);
+  if (std::align(kLargePage, kLargePage, begin, bytes) == nullptr) return;
+  std::ignore = ::madvise(begin, bytes / kLargePage * kLargePage, MADV_HUGEPAGE);
+}
+
+}  // namespace
 
 // Makes room for all those up to the end at the pace so far: then they are moved seldom, and memory
 // that is never written to costs nothing but address space.
@@ -20,6 +37,7 @@ void Samples::make_room(std::vector<Sample>& samples) const {
     if (seen_s > 0 && std::isfinite(wanted_s)) factor = std::clamp(wanted_s / seen_s, 1.25, kMost);
   }
   samples.reserve(std::max(kFewest, static_cast<std::size_t>(factor * static_cast<double>(count))));
+  prefer_large_pages(samples);
 }
 
 void Samples::take(std::span<const Reading> readings) {

@@ -608,8 +608,7 @@ ByteMasks plain_masks(const char* block) {
   return masks;
 }
 
-template <typename Kernel>
-void expect_right_masks() {
+TEST(ByteMasks, AreRight) {
   test::Dice dice(1);
   for (int round = 0; round < 2000; ++round) {
     // The first rounds: one byte value all over, then random ones among those that matter.
@@ -620,28 +619,19 @@ void expect_right_masks() {
                                 ? dice.below(256)
                                 : std::size_t("\0\n\r,\"\x0E!#+-\x80\xFF\x8D\xAC"[dice.below(14)]));
     }
-    const ByteMasks found = Kernel::masks(block);
+    const ByteMasks found = masks_of(block);
     const ByteMasks wanted = plain_masks(block);
     ASSERT_EQ(found.commas, wanted.commas) << round;
     ASSERT_EQ(found.quotes, wanted.quotes) << round;
     ASSERT_EQ(found.controls, wanted.controls) << round;
     std::uint32_t bits = 0;
     for (int i = 0; i < 64; ++i) bits += (wanted.controls >> i & 1) != 0 ? 1 : 0;
-    ASSERT_EQ(Kernel::count(wanted.controls), bits);
+    ASSERT_EQ(count_bits(wanted.controls), bits);
   }
-  EXPECT_EQ(Kernel::count(0), 0u);
-  EXPECT_EQ(Kernel::count(~std::uint64_t{0}), 64u);
-  EXPECT_EQ(Kernel::count(0x8000000000000001U), 2u);
+  EXPECT_EQ(count_bits(0), 0u);
+  EXPECT_EQ(count_bits(~std::uint64_t{0}), 64u);
+  EXPECT_EQ(count_bits(0x8000000000000001U), 2u);
 }
-
-TEST(ByteMasks, AreRightWithPortableInstructions) { expect_right_masks<PortableKernel>(); }
-
-#if defined(__x86_64__)
-TEST(ByteMasks, AreRightWithNewerInstructions) {
-  if (!Avx2Kernel::is_supported()) GTEST_SKIP() << "this processor has none";
-  expect_right_masks<Avx2Kernel>();
-}
-#endif
 
 TEST(RunningParity, IsOneFromAnOpeningBitToBeforeTheClosingOne) {
   EXPECT_EQ(running_parity(0), 0u);
