@@ -206,10 +206,12 @@ std::vector<std::string> refusal(const Result& result, const Reasons& reasons,
 
 // What is known beside the energy.
 void add_texts(const Result& result, bool is_published, std::vector<std::string>& lines) {
+  if (is_published) {
+    if (auto text = results::interval_line(result); !text.empty()) lines.push_back(std::move(text));
+  }
   std::ranges::move(request_texts(result), std::back_inserter(lines));
   if (auto text = results::salvage_text(result)) lines.push_back("salvaged: " + *text);
   if (!is_published) return;
-  if (auto text = results::interval_line(result); !text.empty()) lines.push_back(std::move(text));
   if (auto text = idle_text(result)) lines.push_back(std::move(*text));
 }
 

@@ -9,7 +9,6 @@
 
 #include "base/files/archive.h"
 #include "base/files/path.h"
-#include "base/files/whole_file.h"
 #include "base/report/document.h"
 #include "base/report/json_parts.h"
 #include "base/text/shown_time.h"
@@ -153,8 +152,12 @@ std::string own_file_text(const nlohmann::json& json, const std::string& file) {
 }  // namespace
 
 std::optional<InspectReport> inspect_own_file(const InspectRequest& request) {
-  const auto json = nlohmann::json::parse(
-      read_up_to(*load_file(request.file).open(), kAggregateFile.most_bytes), nullptr, false);
+  constexpr std::size_t kMostBytes = std::size_t{4} << 20;
+  const std::string head = read_up_to(*load_file(request.file).open(), kHeadBytes);
+  const std::size_t first = head.find_first_not_of(" \t\r\n");
+  if (first == head.npos || head[first] != '{') return std::nullopt;
+  const auto json = nlohmann::json::parse(read_up_to(*load_file(request.file).open(), kMostBytes),
+                                          nullptr, false);
   const std::string file = printable_path(request.file);
   const std::string text = own_file_text(json, file);
   if (text.empty()) return std::nullopt;

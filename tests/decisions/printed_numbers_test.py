@@ -105,8 +105,20 @@ class Run:
         assert re.search(rf"\b{value:.4g}"[:6], page), f"no {value} in the report"
         return row
 
+    def check_estimate(self, run):
+        """The number and the interval that measure prints unless it is asked not to."""
+        of_token, energy = run["uncertainty"][METRIC], run["uncertainty"]["total_gpu_energy_j"]
+        repeated = of_token["repeatability"]
+        row = self.check(of_token["estimate"], repeated["low"], repeated["high"], energy["low"], energy["high"])
+        near(energy["published"], float(row["total_gpu_energy_j"]), 1e-6)  # the contract's number stays
+
     def check_placed(self):
         run = self.measure()
+        energy = run["uncertainty"]["total_gpu_energy_j"]
+        near(energy["low"], run["energy_j_low"], 1e-6)
+        near(energy["high"], run["energy_j_high"], 1e-6)
+        self.check_estimate(run)
+        run = self.measure("--no-uncertainty")
         same("estimated", run["window_source"])
         energy, low, high = (run[key] for key in ("total_gpu_energy_j", "energy_j_low", "energy_j_high"))
         assert low < energy < high and low < 2 * 500 * (END - BEGIN) < high, (low, energy, high)
@@ -118,7 +130,7 @@ class Run:
 def test_an_exact_window(folder):
     run = Run(folder)
     run.exact()
-    measured = run.measure()
+    measured = run.measure("--no-uncertainty")
     assert "energy_j_low" not in measured, measured
     row = run.check(measured[METRIC], None, None)
     near(measured["total_gpu_energy_j"], float(row["total_gpu_energy_j"]), 1e-6)
@@ -128,18 +140,15 @@ def test_an_exact_window(folder):
 def test_an_exact_window_with_an_interval(folder):
     run = Run(folder)
     run.exact()
-    known = run.measure("--uncertainty")["uncertainty"]
-    of_token, energy = known[METRIC], known["total_gpu_energy_j"]
-    repeated = of_token["repeatability"]
-    row = run.check(of_token["estimate"], repeated["low"], repeated["high"], energy["low"], energy["high"])
-    near(energy["published"], float(row["total_gpu_energy_j"]), 1e-6)  # the contract's number stays
+    for words in ([], ["--uncertainty"]):
+        run.check_estimate(run.measure(*words))
 
 
 def test_a_placed_window_that_was_patched(folder):
     """Its record has the bounds: two such runs do not differ for sure by what their windows may be off."""
     run = Run(folder)
     run.vllm(2)
-    printed = run.measure()
+    printed = run.measure("--no-uncertainty")
     run.write("agg_run.json", {"tp": 2})
     same(0, run.call("--csv", "gpu_metrics.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",
                      "--expected-num-gpus", 2, "--timezone", "UTC", "--window", "estimated").status, run.err)

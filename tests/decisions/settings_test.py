@@ -156,6 +156,15 @@ def test_two_recordings_are_asked_about(folder):
     assert "2 recordings are beside it: choose one" in folder.said, folder.said
 
 
+def test_links_are_not_followed(folder):
+    run = folder.run("all/a", 1)
+    (run / "power.csv").rename(folder.path / "elsewhere.csv")
+    (run / "power.csv").symlink_to(folder.path / "elsewhere.csv")
+    folder.run("all/b", 2)
+    assert sum(one["n"] for one in folder.json("compare", "all")["summaries"]) == 1
+    assert "all/a: a link leads to its files" in folder.said, folder.said
+
+
 def test_the_zone_of_recordings_is_an_option_of_compare(folder):
     run = folder.run("a")
     header, *rest = (run / "power.csv").read_text().splitlines()

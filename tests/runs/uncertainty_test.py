@@ -495,7 +495,7 @@ def test_wrong_options(folder):
     folder.write("run.json", "{}")
     words = ["--csv", "gpu.csv", "--bench-result", "run.json", "--agg-result", "agg.json"]
     for more, text in [(["--uncertainty"], "--uncertainty: expected schema 2"),
-                       (["--expected-num-gpus", "2", "--sensor-accuracy", "0.01"], "--uncertainty"),
+                       (["--expected-num-gpus", "2", "--uncertainty", "--no-uncertainty"], "--no-uncertainty"),
                        (["--expected-num-gpus", "2", "--uncertainty", "--sensor-accuracy", "2"], "--sensor-accuracy"),
                        (["--expected-num-gpus", "2", "--uncertainty", "--clock-uncertainty", "-1"],
                         "--clock-uncertainty")]:

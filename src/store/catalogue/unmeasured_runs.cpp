@@ -44,6 +44,11 @@ std::vector<std::string> subfolders_of(const std::string& folder) {
   return folders;
 }
 
+bool is_link(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_symlink(path, ignored);
+}
+
 struct RunSearch {
   const RunSpec& measuring;
   const PublishedRuns& found;
@@ -64,7 +69,12 @@ struct RunSearch {
       std::optional<RunSpec> run = runs::run_in_folder(measuring, folder);
       if (!run) return false;
       run->telemetry = runs::recordings_near(*run, true);
-      if (is_regular_file(run->telemetry.front())) measurable.push_back(std::move(*run));
+      if (is_link(run->bench_result) || is_link(run->telemetry.front())) {
+        warnings.push_back(fmt::format("{}: a link leads to its files, and is not followed",
+                                       printable_path(folder)));
+      } else if (is_regular_file(run->telemetry.front())) {
+        measurable.push_back(std::move(*run));
+      }
       return true;
     } catch (const Error& error) {
       warnings.emplace_back(error.what());
