@@ -93,7 +93,7 @@ bool is_slow(const SlowEdge& edge) {
 }
 
 // The time between samples, on the mean.
-double interval_s(std::span<const Sample> samples) {
+double mean_step_s(std::span<const Sample> samples) {
   return (samples.back().unix_s - samples.front().unix_s) / static_cast<double>(samples.size() - 1);
 }
 
@@ -138,7 +138,7 @@ AveragedEdges averaged_edges(std::span<const Sample> samples, Window window) {
   const auto rise = edge_from(until_end, window.start_unix_s, risen);
   const double after_s = samples.back().unix_s - window.end_unix_s;
   if (!rise || !is_slow(*rise)) return found;
-  const double step_s = interval_s(samples_in(samples, window));
+  const double step_s = mean_step_s(samples_in(samples, window));
   const auto fall = edge_from(samples, window.end_unix_s, fallen);
   const double missing_j = read_after_j(samples, window.end_unix_s, *levels);
   if (fall && is_slow(*fall) &&

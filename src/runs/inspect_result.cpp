@@ -163,7 +163,7 @@ std::optional<InspectReport> inspect_own_file(const InspectRequest& request) {
   if (text.empty()) return std::nullopt;
   InspectReport report;
   report.out = request.json
-                   ? Json({{"file", request.file}, {"is", text}}).dump(2) + "\n"
+                   ? indented_lines(Json({{"file", request.file}, {"is", text}}))
                    : fmt::format("file       {}\nis         {}\n", one_line(file), one_line(text));
   return report;
 }
