@@ -1,6 +1,8 @@
 // Deals blocks to the workers that ask, and makes each wait until those before were given out.
 #include "recorders/parallel_read.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <exception>
@@ -187,6 +189,8 @@ class WorkerShare : public BlockSource {
 
 void parallel_read(const StreamParts& parts, std::size_t block_bytes,
                    std::span<const std::unique_ptr<BlockWorker>> workers) {
+  // Readings are kept by all threads in turn: a heap for each would need the same room again.
+  if (workers.size() > 1) ::mallopt(M_ARENA_MAX, 1);
   SharedStream stream(parts, block_bytes, workers.size() > 1);
   in_parallel(workers.size(), workers.size(),
               [&](std::size_t i) { WorkerShare(stream, parts.beginning, i, *workers[i]).run(); });
