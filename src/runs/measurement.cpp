@@ -541,6 +541,7 @@ void refuse_averages(const Telemetry& telemetry, Window window, double max_gap_s
 std::optional<std::string> edge_doubt_of(const Samples& samples, const Integration& integration,
                                          Window window) {
   constexpr double kMuch = 0.1;
+  constexpr double kMuchOfLongGaps = 0.05;
   HiddenEdges all;
   for (const std::vector<Sample>& device : samples.devices()) {
     if (device.empty()) continue;
@@ -551,7 +552,8 @@ std::optional<std::string> edge_doubt_of(const Samples& samples, const Integrati
     all.between_s = own.between_s;
   }
   const double energy_j = integration.total_gpu_energy_j.value_or(0);
-  if (!(all.joules > kMuch * energy_j) || energy_j <= 0) return std::nullopt;
+  const double much = all.between_s > kDefaultMaxSampleGapS ? kMuchOfLongGaps : kMuch;
+  if (!(all.joules > much * energy_j) || energy_j <= 0) return std::nullopt;
   return fmt::format(
       "edges: power changes by up to {:.0f} W at an edge of the window, and a new reading comes only every {:.2g} s there: the energy may be off by up to {:.4g} J ({:.0f} %); sample more often, or measure a longer load",
       all.step_w, all.between_s, all.joules, 100 * all.joules / energy_j);
