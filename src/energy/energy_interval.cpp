@@ -121,14 +121,6 @@ const Source& source_of(const std::string& name) {
   return *source;
 }
 
-double root_of_squares(const Estimate& estimate, bool accuracy) {
-  double sum = 0;
-  for (const Component& part : estimate.components) {
-    if (accuracy || !part.is_accuracy) sum += part.joules * part.joules;
-  }
-  return std::sqrt(sum);
-}
-
 double joules_of(const Estimate& estimate, std::string_view name) {
   for (const Component& part : estimate.components) {
     if (part.name == name) return part.joules;
@@ -183,19 +175,6 @@ Component component(const std::string& name, double joules) {
   const Source& source = source_of(name);
   const bool shared = source.sharing == Sharing::all || source.sharing == Sharing::model;
   return {name, joules, source.systematic, shared, source.evaluation, source.is_accuracy};
-}
-
-double Estimate::standard_uncertainty_j() const { return root_of_squares(*this, true); }
-double Estimate::repeatability_j() const { return root_of_squares(*this, false); }
-double Estimate::low_j() const {
-  return std::max(0.0, joules - kCoverageFactor * standard_uncertainty_j());
-}
-double Estimate::high_j() const { return joules + kCoverageFactor * standard_uncertainty_j(); }
-double Estimate::repeatability_low_j() const {
-  return std::max(0.0, joules - kCoverageFactor * repeatability_j());
-}
-double Estimate::repeatability_high_j() const {
-  return joules + kCoverageFactor * repeatability_j();
 }
 
 void add_accuracy(Estimate& estimate, const SensorAccuracy& accuracy, double duration_s) {

@@ -475,10 +475,6 @@ class SensorFit {
 
 }  // namespace
 
-std::string_view name(PhaseModel model) {
-  return model == PhaseModel::counts ? "counts" : "states";
-}
-
 PhaseAnswer phase_energy(PhaseQuestion question) {
   const PhaseActivity activity(question.requests);
   question.readings = readings_inside(question);

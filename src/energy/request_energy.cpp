@@ -2,7 +2,6 @@
 #include "energy/request_energy.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -141,11 +140,6 @@ class ShareLedger {
 };
 
 }  // namespace
-
-std::string_view name(RequestShare share) {
-  constexpr std::array<std::string_view, 3> kNames = {"equal", "tokens", "phase"};
-  return kNames.at(static_cast<std::size_t>(share));
-}
 
 SharedEnergy share_energy(const FleetPower& power, std::span<const SharingRequest> requests) {
   const auto knots = power.knots();

@@ -1,0 +1,44 @@
+// The interval of an estimate, and names of how energy is shared among requests.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "aggregate_power/energy_estimate.h"
+#include "aggregate_power/request_energy.h"
+
+namespace aggregate_power {
+namespace {
+
+double root_of_squares(const Estimate& estimate, bool accuracy) {
+  double sum = 0;
+  for (const Component& part : estimate.components) {
+    if (accuracy || !part.is_accuracy) sum += part.joules * part.joules;
+  }
+  return std::sqrt(sum);
+}
+
+}  // namespace
+
+double Estimate::standard_uncertainty_j() const { return root_of_squares(*this, true); }
+double Estimate::repeatability_j() const { return root_of_squares(*this, false); }
+double Estimate::low_j() const {
+  return std::max(0.0, joules - kCoverageFactor * standard_uncertainty_j());
+}
+double Estimate::high_j() const { return joules + kCoverageFactor * standard_uncertainty_j(); }
+double Estimate::repeatability_low_j() const {
+  return std::max(0.0, joules - kCoverageFactor * repeatability_j());
+}
+double Estimate::repeatability_high_j() const {
+  return joules + kCoverageFactor * repeatability_j();
+}
+
+std::string_view name(RequestShare share) {
+  constexpr std::array<std::string_view, 3> kNames = {"equal", "tokens", "phase"};
+  return kNames.at(static_cast<std::size_t>(share));
+}
+
+std::string_view name(PhaseModel model) {
+  return model == PhaseModel::counts ? "counts" : "states";
+}
+
+}  // namespace aggregate_power
