@@ -25,7 +25,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "base/files/byte_source.h"
+#include "base/system/byte_source.h"
 
 namespace aggregate_power {
 

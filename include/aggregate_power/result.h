@@ -20,7 +20,7 @@
 #include "aggregate_power/metric.h"
 #include "aggregate_power/node_witness.h"
 #include "aggregate_power/power_limit.h"
-#include "aggregate_power/provenance.h"
+#include "aggregate_power/record_facts.h"
 #include "aggregate_power/reason.h"
 #include "aggregate_power/reported_energy.h"
 #include "aggregate_power/request_energy.h"

@@ -5,10 +5,10 @@
 
 #include "aggregate_power/error.h"
 #include "base/text/python_number.h"
-#include "commands/command.h"
-#include "commands/output.h"
-#include "commands/shared_options.h"
-#include "runs/run_kinds.h"
+#include "commands/options/command.h"
+#include "commands/options/output.h"
+#include "commands/options/shared_options.h"
+#include "runs/deployment/run_kinds.h"
 
 namespace aggregate_power {
 namespace {

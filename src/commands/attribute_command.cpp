@@ -7,15 +7,15 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
-#include "base/files/archive.h"
+#include "base/files/decompress.h"
 #include "base/files/file.h"
 #include "base/files/whole_file.h"
-#include "commands/command.h"
-#include "commands/output.h"
-#include "commands/shared_options.h"
-#include "commands/terminal.h"
-#include "results/attribution_change.h"
-#include "runs/attribute_run.h"
+#include "commands/options/command.h"
+#include "commands/options/output.h"
+#include "commands/options/shared_options.h"
+#include "commands/options/terminal.h"
+#include "runs/attribute/attribution_change.h"
+#include "runs/attribute/attribute.h"
 
 namespace aggregate_power {
 namespace {

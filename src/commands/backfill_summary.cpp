@@ -11,9 +11,9 @@
 
 #include "base/report/document.h"
 #include "base/report/json_parts.h"
-#include "base/text/unicode.h"
+#include "base/text/characters.h"
 #include "base/text/wrap.h"
-#include "commands/output.h"
+#include "commands/options/output.h"
 
 namespace aggregate_power {
 namespace {

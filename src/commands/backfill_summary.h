@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "commands/options.h"
-#include "store/backfill_progress.h"
+#include "commands/options/options.h"
+#include "store/backfill/backfill_progress.h"
 
 namespace aggregate_power {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "commands/command.h"
+#include "commands/options/command.h"
 
 namespace aggregate_power {
 

@@ -5,15 +5,15 @@
 
 #include "aggregate_power/error.h"
 #include "base/files/file_error.h"
-#include "base/parallel.h"
+#include "base/system/parallel.h"
 #include "base/text/python_number.h"
-#include "commands/command.h"
-#include "commands/output.h"
-#include "commands/shared_options.h"
-#include "decisions/compare_report.h"
-#include "decisions/compare_runs.h"
-#include "decisions/gate_self_test.h"
-#include "decisions/run_facility.h"
+#include "commands/options/command.h"
+#include "commands/options/output.h"
+#include "commands/options/shared_options.h"
+#include "decide/compare/compare_report.h"
+#include "decide/compare/compare.h"
+#include "decide/compare/gate_self_test.h"
+#include "decide/compare/facility.h"
 
 namespace aggregate_power {
 namespace {

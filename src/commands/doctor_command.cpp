@@ -6,10 +6,10 @@
 
 #include "base/files/file.h"
 #include "base/files/near_file.h"
-#include "commands/command.h"
-#include "commands/output.h"
-#include "commands/shared_options.h"
-#include "runs/checkup.h"
+#include "commands/options/command.h"
+#include "commands/options/output.h"
+#include "commands/options/shared_options.h"
+#include "runs/inspect/checkup.h"
 
 namespace aggregate_power {
 namespace {

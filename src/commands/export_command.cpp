@@ -12,13 +12,13 @@
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
 #include "base/files/near_file.h"
-#include "base/parallel.h"
+#include "base/system/parallel.h"
 #include "base/text/python_number.h"
-#include "commands/command.h"
-#include "commands/output.h"
-#include "commands/shared_options.h"
-#include "exports/export_text.h"
-#include "exports/metric_families.h"
+#include "commands/options/command.h"
+#include "commands/options/output.h"
+#include "commands/options/shared_options.h"
+#include "views/export/export_text.h"
+#include "views/export/metric_families.h"
 
 namespace aggregate_power {
 namespace {

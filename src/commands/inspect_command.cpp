@@ -2,10 +2,10 @@
 #include <memory>
 #include <string>
 
-#include "commands/command.h"
-#include "commands/output.h"
-#include "commands/shared_options.h"
-#include "runs/inspect.h"
+#include "commands/options/command.h"
+#include "commands/options/output.h"
+#include "commands/options/shared_options.h"
+#include "runs/inspect/inspect.h"
 
 namespace aggregate_power {
 namespace {

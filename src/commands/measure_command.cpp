@@ -6,15 +6,15 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
-#include "base/text/unicode.h"
-#include "commands/command.h"
-#include "commands/given_load.h"
-#include "commands/output.h"
-#include "commands/shared_options.h"
-#include "loads/selection.h"
-#include "results/run_report.h"
-#include "runs/measure.h"
-#include "runs/named_files.h"
+#include "base/text/characters.h"
+#include "commands/options/command.h"
+#include "commands/options/given_load.h"
+#include "commands/options/output.h"
+#include "commands/options/shared_options.h"
+#include "generators/benchmark_choice.h"
+#include "runs/measure/measure_report.h"
+#include "runs/measure/measure.h"
+#include "runs/measure/named_files.h"
 
 namespace aggregate_power {
 namespace {

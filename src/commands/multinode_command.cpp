@@ -12,13 +12,13 @@
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/text/python_number.h"
-#include "base/text/unicode.h"
-#include "commands/command.h"
-#include "commands/output.h"
-#include "commands/shared_options.h"
-#include "packages/native_place.h"
-#include "runs/extras.h"
-#include "runs/run_kinds.h"
+#include "base/text/characters.h"
+#include "commands/options/command.h"
+#include "commands/options/output.h"
+#include "commands/options/shared_options.h"
+#include "packages/native/native_place.h"
+#include "runs/measure/extras.h"
+#include "runs/deployment/run_kinds.h"
 
 namespace aggregate_power {
 namespace {

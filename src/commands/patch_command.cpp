@@ -7,12 +7,12 @@
 #include "aggregate_power/error.h"
 #include "base/files/path.h"
 #include "base/text/python_number.h"
-#include "base/text/unicode.h"
-#include "commands/command.h"
-#include "commands/given_load.h"
-#include "commands/output.h"
-#include "commands/shared_options.h"
-#include "runs/run_kinds.h"
+#include "base/text/characters.h"
+#include "commands/options/command.h"
+#include "commands/options/given_load.h"
+#include "commands/options/output.h"
+#include "commands/options/shared_options.h"
+#include "runs/deployment/run_kinds.h"
 
 namespace aggregate_power {
 namespace {

@@ -8,20 +8,20 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
-#include "base/files/byte_source.h"
+#include "base/system/byte_source.h"
 #include "base/files/file.h"
 #include "base/files/near_file.h"
 #include "base/files/path.h"
-#include "base/text/unicode.h"
-#include "commands/command.h"
-#include "commands/given_load.h"
-#include "commands/output.h"
-#include "commands/shared_options.h"
-#include "commands/terminal.h"
-#include "drawing/svg.h"
-#include "drawing/terminal_picture.h"
-#include "runs/named_files.h"
-#include "runs/plot.h"
+#include "base/text/characters.h"
+#include "commands/options/command.h"
+#include "commands/options/given_load.h"
+#include "commands/options/output.h"
+#include "commands/options/shared_options.h"
+#include "commands/options/terminal.h"
+#include "chart/svg.h"
+#include "chart/terminal.h"
+#include "runs/measure/named_files.h"
+#include "runs/picture/plot.h"
 
 namespace aggregate_power {
 namespace {

@@ -13,13 +13,13 @@
 #include "base/files/file_error.h"
 #include "base/files/near_file.h"
 #include "base/files/path.h"
-#include "base/parallel.h"
-#include "base/text/unicode.h"
-#include "commands/command.h"
-#include "commands/output.h"
-#include "commands/shared_options.h"
-#include "decisions/recommendation.h"
-#include "decisions/sweep_plan.h"
+#include "base/system/parallel.h"
+#include "base/text/characters.h"
+#include "commands/options/command.h"
+#include "commands/options/output.h"
+#include "commands/options/shared_options.h"
+#include "decide/recommend/recommend.h"
+#include "decide/recommend/sweep_plan.h"
 
 namespace aggregate_power {
 namespace {

@@ -11,13 +11,13 @@
 #include "base/files/near_file.h"
 #include "base/files/path.h"
 #include "base/files/tree.h"
-#include "base/parallel.h"
+#include "base/system/parallel.h"
 #include "base/text/python_number.h"
-#include "base/text/unicode.h"
-#include "commands/command.h"
-#include "commands/output.h"
-#include "commands/shared_options.h"
-#include "reporting/report.h"
+#include "base/text/characters.h"
+#include "commands/options/command.h"
+#include "commands/options/output.h"
+#include "commands/options/shared_options.h"
+#include "views/page/report.h"
 
 namespace aggregate_power {
 namespace {

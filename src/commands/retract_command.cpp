@@ -11,14 +11,14 @@
 #include "base/files/file_error.h"
 #include "base/files/near_file.h"
 #include "base/files/path.h"
-#include "base/parallel.h"
+#include "base/system/parallel.h"
 #include "base/report/json_parts.h"
-#include "base/text/nearest.h"
-#include "base/text/unicode.h"
-#include "commands/command.h"
-#include "commands/output.h"
-#include "commands/shared_options.h"
-#include "decisions/retract_runs.h"
+#include "base/text/suggest.h"
+#include "base/text/characters.h"
+#include "commands/options/command.h"
+#include "commands/options/output.h"
+#include "commands/options/shared_options.h"
+#include "decide/retract/retract.h"
 
 namespace aggregate_power {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
-#include "base/text/unicode.h"
-#include "commands/output.h"
-#include "publication/sweep_check.h"
+#include "base/text/characters.h"
+#include "commands/options/output.h"
+#include "verify/sweep/sweep.h"
 
 namespace aggregate_power {
 namespace {

@@ -22,12 +22,12 @@
 #include "base/files/path.h"
 #include "base/files/tree.h"
 #include "base/report/json_parts.h"
-#include "base/text/unicode.h"
-#include "base/text/zone.h"
-#include "commands/command.h"
-#include "commands/output.h"
-#include "packages/native_place.h"
-#include "packages/synthetic_package.h"
+#include "base/text/characters.h"
+#include "base/text/time_zone.h"
+#include "commands/options/command.h"
+#include "commands/options/output.h"
+#include "packages/native/native_place.h"
+#include "packages/synthetic/synthetic.h"
 #include "recorders/synthetic.h"
 
 namespace aggregate_power {

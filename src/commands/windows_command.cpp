@@ -13,10 +13,10 @@
 #include "base/files/near_file.h"
 #include "base/files/path.h"
 #include "base/text/python_number.h"
-#include "commands/command.h"
-#include "commands/output.h"
-#include "commands/shared_options.h"
-#include "runs/windows_run.h"
+#include "commands/options/command.h"
+#include "commands/options/output.h"
+#include "commands/options/shared_options.h"
+#include "runs/windows/windows.h"
 
 namespace aggregate_power {
 namespace {

@@ -15,9 +15,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/text/unicode.h"
+#include "base/text/characters.h"
 #include "recorders/aipowermeter_records.h"
-#include "recorders/recorder.h"
+#include "recorders/recorder_table.h"
 #include "recorders/stream_telemetry.h"
 
 namespace aggregate_power {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/files/byte_source.h"
+#include "base/system/byte_source.h"
 #include "base/text/json.h"
 
 namespace aggregate_power {

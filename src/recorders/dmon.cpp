@@ -12,9 +12,9 @@
 
 #include <fmt/format.h>
 
-#include "base/text/unicode.h"
-#include "recorders/lines.h"
-#include "recorders/recorder.h"
+#include "base/text/characters.h"
+#include "core/telemetry/lines.h"
+#include "recorders/recorder_table.h"
 #include "recorders/stream_telemetry.h"
 
 namespace aggregate_power {

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
-#include "base/files/archive.h"
+#include "base/files/decompress.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/text/ascii.h"
@@ -23,10 +23,10 @@
 #include "base/text/json_value.h"
 #include "base/text/pattern.h"
 #include "base/text/python_number.h"
-#include "base/text/shown_time.h"
-#include "base/text/unicode.h"
-#include "base/text/zone.h"
-#include "model/beyond_measure.h"
+#include "base/text/show_time.h"
+#include "base/text/characters.h"
+#include "base/text/time_zone.h"
+#include "core/model/beyond_measure.h"
 
 namespace aggregate_power {
 namespace {

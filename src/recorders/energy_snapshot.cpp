@@ -15,7 +15,7 @@
 #include "base/text/csv.h"
 #include "base/text/encoding.h"
 #include "base/text/python_number.h"
-#include "base/text/unicode.h"
+#include "base/text/characters.h"
 
 namespace aggregate_power {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "base/files/byte_source.h"
+#include "base/system/byte_source.h"
 #include "recorders/recording.h"
 
 namespace aggregate_power {

@@ -10,10 +10,10 @@
 #include "base/text/csv.h"
 #include "base/text/json_value.h"
 #include "base/text/pattern.h"
-#include "base/text/stamp.h"
-#include "base/text/unicode.h"
-#include "recorders/lines.h"
-#include "recorders/node_witnesses.h"
+#include "base/text/timestamp.h"
+#include "base/text/characters.h"
+#include "core/telemetry/lines.h"
+#include "recorders/node_sensors.h"
 
 namespace aggregate_power {
 namespace {

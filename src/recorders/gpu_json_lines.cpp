@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/text/json.h"
-#include "base/text/unicode.h"
-#include "recorders/recorder.h"
+#include "base/text/characters.h"
+#include "recorders/recorder_table.h"
 #include "recorders/stream_telemetry.h"
 
 namespace aggregate_power {

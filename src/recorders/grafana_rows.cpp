@@ -7,10 +7,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/text/unicode.h"
-#include "recorders/lines.h"
+#include "base/text/characters.h"
+#include "core/telemetry/lines.h"
 #include "recorders/metric_labels.h"
-#include "recorders/recorder.h"
+#include "recorders/recorder_table.h"
 #include "recorders/stream_telemetry.h"
 
 namespace aggregate_power {

@@ -8,9 +8,9 @@
 
 #include "base/files/path.h"
 #include "base/text/pattern.h"
-#include "base/text/unicode.h"
+#include "base/text/characters.h"
 #include "base/text/written_time.h"
-#include "recorders/time_line.h"
+#include "core/telemetry/time_line.h"
 #include "recorders/witness_form.h"
 
 namespace aggregate_power {

@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "base/text/unicode.h"
-#include "recorders/energy_counter.h"
-#include "recorders/gpu_names.h"
-#include "recorders/telemetry.h"
+#include "base/text/characters.h"
+#include "core/telemetry/energy_counter.h"
+#include "core/telemetry/gpu_names.h"
+#include "core/telemetry/telemetry.h"
 
 namespace aggregate_power {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "aggregate_power/gpu_key.h"
-#include "aggregate_power/provenance.h"
-#include "recorders/telemetry_options.h"
+#include "aggregate_power/record_facts.h"
+#include "core/telemetry/telemetry_options.h"
 
 namespace aggregate_power {
 

@@ -10,9 +10,9 @@
 
 #include "base/text/csv.h"
 #include "base/text/pattern.h"
-#include "base/text/unicode.h"
-#include "recorders/lines.h"
-#include "recorders/recorder.h"
+#include "base/text/characters.h"
+#include "core/telemetry/lines.h"
+#include "recorders/recorder_table.h"
 #include "recorders/stream_telemetry.h"
 
 namespace aggregate_power {

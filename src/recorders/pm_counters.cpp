@@ -4,7 +4,7 @@
 
 #include "base/files/path.h"
 #include "base/text/pattern.h"
-#include "base/text/unicode.h"
+#include "base/text/characters.h"
 #include "recorders/witness_form.h"
 
 namespace aggregate_power {

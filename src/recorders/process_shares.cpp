@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <map>
 
-#include "base/text/stamp.h"
-#include "base/text/unicode.h"
+#include "base/text/timestamp.h"
+#include "base/text/characters.h"
 #include "recorders/aipowermeter_records.h"
 
 namespace aggregate_power {

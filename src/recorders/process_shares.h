@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "aggregate_power/process_use.h"
-#include "base/files/byte_source.h"
-#include "base/text/zone.h"
+#include "base/system/byte_source.h"
+#include "base/text/time_zone.h"
 
 namespace aggregate_power {
 

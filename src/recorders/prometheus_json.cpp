@@ -11,9 +11,9 @@
 
 #include "base/text/json.h"
 #include "base/text/pattern.h"
-#include "base/text/unicode.h"
+#include "base/text/characters.h"
 #include "recorders/metric_labels.h"
-#include "recorders/recorder.h"
+#include "recorders/recorder_table.h"
 #include "recorders/stream_telemetry.h"
 
 namespace aggregate_power {

@@ -13,16 +13,16 @@
 #include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
-#include "base/files/archive.h"
+#include "base/files/decompress.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/files/whole_file.h"
-#include "base/parallel.h"
+#include "base/system/parallel.h"
 #include "base/text/json_value.h"
-#include "base/text/shown_time.h"
-#include "base/text/unicode.h"
+#include "base/text/show_time.h"
+#include "base/text/characters.h"
 #include "base/text/zone_table.h"
-#include "recorders/recorder.h"
+#include "recorders/recorder_table.h"
 #include "recorders/recorder_context.h"
 
 namespace aggregate_power {

@@ -8,11 +8,11 @@
 #include "base/text/csv.h"
 #include "base/text/pattern.h"
 #include "base/text/python_number.h"
-#include "base/text/unicode.h"
-#include "recorders/lines.h"
-#include "recorders/recorder.h"
+#include "base/text/characters.h"
+#include "core/telemetry/lines.h"
+#include "recorders/recorder_table.h"
 #include "recorders/stream_telemetry.h"
-#include "recorders/time_line.h"
+#include "core/telemetry/time_line.h"
 
 namespace aggregate_power {
 namespace {

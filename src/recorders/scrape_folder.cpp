@@ -12,8 +12,8 @@
 
 #include "aggregate_power/sample.h"
 #include "base/files/file.h"
-#include "base/text/stamp.h"
-#include "recorders/recorder.h"
+#include "base/text/timestamp.h"
+#include "recorders/recorder_table.h"
 
 namespace aggregate_power {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/files/byte_source.h"
+#include "base/system/byte_source.h"
 
 namespace aggregate_power {
 

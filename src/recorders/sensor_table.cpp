@@ -14,8 +14,8 @@
 #include "base/files/path.h"
 #include "base/text/csv.h"
 #include "base/text/pattern.h"
-#include "base/text/unicode.h"
-#include "recorders/energy_counter.h"
+#include "base/text/characters.h"
+#include "core/telemetry/energy_counter.h"
 #include "recorders/witness_form.h"
 
 namespace aggregate_power {

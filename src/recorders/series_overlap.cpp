@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "base/text/unicode.h"
-#include "recorders/gpu_names.h"
+#include "base/text/characters.h"
+#include "core/telemetry/gpu_names.h"
 
 namespace aggregate_power {
 namespace {

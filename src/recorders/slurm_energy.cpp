@@ -10,7 +10,7 @@
 #include "aggregate_power/error.h"
 #include "base/files/path.h"
 #include "base/text/ascii.h"
-#include "base/text/unicode.h"
+#include "base/text/characters.h"
 #include "recorders/witness_form.h"
 
 namespace aggregate_power {

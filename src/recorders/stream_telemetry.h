@@ -9,12 +9,12 @@
 #include <string>
 #include <string_view>
 
-#include "aggregate_power/provenance.h"
-#include "base/files/byte_source.h"
-#include "recorders/parallel_read.h"
-#include "recorders/reading_sink.h"
-#include "recorders/telemetry.h"
-#include "recorders/telemetry_options.h"
+#include "aggregate_power/record_facts.h"
+#include "base/system/byte_source.h"
+#include "core/telemetry/parallel_read.h"
+#include "recorders/sink.h"
+#include "core/telemetry/telemetry.h"
+#include "core/telemetry/telemetry_options.h"
 
 namespace aggregate_power {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "aggregate_power/sample.h"
-#include "base/text/zone.h"
+#include "base/text/time_zone.h"
 
 namespace aggregate_power {
 

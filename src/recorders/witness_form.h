@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/text/stamp.h"
-#include "recorders/node_witnesses.h"
+#include "base/text/timestamp.h"
+#include "recorders/node_sensors.h"
 
 namespace aggregate_power {
 

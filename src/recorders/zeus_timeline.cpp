@@ -7,8 +7,8 @@
 
 #include "base/text/json.h"
 #include "base/text/pattern.h"
-#include "base/text/unicode.h"
-#include "recorders/recorder.h"
+#include "base/text/characters.h"
+#include "recorders/recorder_table.h"
 #include "recorders/stream_telemetry.h"
 
 namespace aggregate_power {

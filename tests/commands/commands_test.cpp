@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "commands/completion.h"
-#include "commands/manual.h"
-#include "commands/overview.h"
+#include "commands/options/completion.h"
+#include "commands/help_pages/manual.h"
+#include "commands/help_pages/overview.h"
 
 namespace aggregate_power {
 namespace commands_test {

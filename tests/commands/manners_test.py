@@ -2,7 +2,7 @@
 """What people meet at the command line: misspelt words, help, quiet runs, widths, colours, completion.
 
 * Wrong use is one line, with the nearest name where there is one, and status 2.
-* `explain` says what the table in src/model/reason.cpp says.
+* `explain` says what the table in src/core/model/reason.cpp says.
 * With --quiet nothing is printed but errors; on every command.
 * On a terminal of 80 columns no line of help, of a page, of `inspect` or of a backfill's summary is
   longer; colour is there only where it may be.

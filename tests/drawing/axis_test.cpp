@@ -1,5 +1,5 @@
 // Expected ticks are the multiples of 1, 2 or 5 times a power of ten that one would draw by hand.
-#include "drawing/chart.h"
+#include "chart/chart.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What is kept of a long line: every column's lowest and highest point, and every break.
-#include "drawing/curve.h"
+#include "chart/curve.h"
 
 #include <gtest/gtest.h>
 

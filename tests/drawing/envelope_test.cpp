@@ -1,4 +1,4 @@
-#include "drawing/curve.h"
+#include "chart/curve.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The colours as people with and without each kind of cone see them: matrices of Machado, Oliveira
 // and Fernandes (2009), severity 1; distances in CIELAB (1976).
-#include "drawing/chart.h"
+#include "chart/chart.h"
 
 #include <gtest/gtest.h>
 

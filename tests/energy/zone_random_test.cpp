@@ -2,7 +2,7 @@
 // ZONE_RUNS=2000 in the environment makes so many runs of each kind, and prints a table: right,
 // refused and wrong alone, alone with --timezone evidence, alone with the file's own time, and in
 // stores of 20 runs of one recorder.
-#include "energy/zone_witnesses.h"
+#include "energy/zones/zone_sources.h"
 
 #include <algorithm>
 #include <cmath>

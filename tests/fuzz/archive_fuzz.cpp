@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/files/archive.h"
+#include "base/files/decompress.h"
 #include "base/files/file_error.h"
 #include "base/files/tree.h"
 #include "fuzz/fuzz_util.h"

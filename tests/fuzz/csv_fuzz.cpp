@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "base/text/csv.h"
-#include "base/text/unicode.h"
-#include "energy/counter_check.h"
-#include "energy/integrate.h"
-#include "energy/mean_power.h"
-#include "energy/survey.h"
+#include "base/text/characters.h"
+#include "core/energy/counter_check.h"
+#include "core/energy/integrate.h"
+#include "core/energy/mean_power.h"
+#include "core/energy/recording_summary.h"
 #include "fuzz/fuzz_util.h"
-#include "recorders/recorder.h"
+#include "recorders/recorder_table.h"
 
 namespace {
 

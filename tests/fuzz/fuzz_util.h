@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/files/byte_source.h"
+#include "base/system/byte_source.h"
 
 namespace aggregate_power::fuzz {
 

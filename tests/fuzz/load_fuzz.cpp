@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "fuzz/fuzz_util.h"
-#include "loads/load_generator.h"
+#include "generators/generator_table.h"
 
 namespace {
 

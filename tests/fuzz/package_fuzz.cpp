@@ -7,7 +7,7 @@
 
 #include "base/files/file_error.h"
 #include "fuzz/fuzz_util.h"
-#include "packages/check.h"
+#include "packages/srt_slurm/check.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "aggregate_power/error.h"
-#include "energy/facility_energy.h"
+#include "energy/shares/facility.h"
 #include "fuzz/fuzz_util.h"
 #include "recorders/energy_rate.h"
 

@@ -8,7 +8,7 @@
 #include "base/files/file_error.h"
 #include "base/text/json.h"
 #include "fuzz/fuzz_util.h"
-#include "results/record_read.h"
+#include "core/record/record_read.h"
 #include "store/catalogue/published_runs.h"
 #include "store/catalogue/run_record.h"
 

@@ -9,7 +9,7 @@
 #include "aggregate_power/error.h"
 #include "base/files/file_error.h"
 #include "fuzz/fuzz_util.h"
-#include "reporting/report.h"
+#include "views/page/report.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/text/stamp.h"
+#include "base/text/timestamp.h"
 #include "fuzz/fuzz_util.h"
 
 namespace {

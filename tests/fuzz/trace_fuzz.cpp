@@ -6,11 +6,11 @@
 #include <string_view>
 
 #include "aggregate_power/error.h"
-#include "energy/attribution.h"
-#include "energy/power_trace.h"
+#include "energy/shares/attribution.h"
+#include "core/energy/curve.h"
 #include "fuzz/fuzz_util.h"
-#include "loads/chrome_trace.h"
-#include "loads/layer_intervals.h"
+#include "generators/gpu_trace.h"
+#include "generators/layer_intervals.h"
 
 namespace {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "aggregate_power/error.h"
-#include "energy/window_tree.h"
+#include "energy/shares/window_tree.h"
 #include "fuzz/fuzz_util.h"
-#include "loads/windows_file.h"
+#include "generators/windows_file.h"
 
 namespace {
 

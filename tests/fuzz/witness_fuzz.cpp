@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "aggregate_power/error.h"
-#include "energy/witness_meter.h"
+#include "energy/shares/node_meter.h"
 #include "fuzz/fuzz_util.h"
-#include "recorders/node_witnesses.h"
+#include "recorders/node_sensors.h"
 
 namespace {
 

@@ -7,11 +7,11 @@
 
 #include <gtest/gtest.h>
 
-#include "loads/load_generator.h"
-#include "loads/peak_in_flight.h"
-#include "loads/result_head.h"
-#include "loads/result_values.h"
-#include "loads/selection.h"
+#include "generators/generator_table.h"
+#include "generators/peak_in_flight.h"
+#include "core/load/result_head.h"
+#include "core/load/result_values.h"
+#include "generators/benchmark_choice.h"
 #include "test_util.h"
 
 namespace aggregate_power {

@@ -14,13 +14,13 @@
 #include <gtest/gtest.h>
 
 #include "aggregate_power/error.h"
-#include "base/files/archive.h"
+#include "base/files/decompress.h"
 #include "base/text/encoding.h"
 #include "base/text/json.h"
-#include "base/text/zone.h"
-#include "energy/witness_meter.h"
-#include "recorders/node_witnesses.h"
-#include "recorders/recorder.h"
+#include "base/text/time_zone.h"
+#include "energy/shares/node_meter.h"
+#include "recorders/node_sensors.h"
+#include "recorders/recorder_table.h"
 #include "test_util.h"
 
 namespace aggregate_power {

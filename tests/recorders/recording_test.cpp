@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files/file.h"
-#include "recorders/recorder.h"
+#include "recorders/recorder_table.h"
 #include "test_util.h"
 
 namespace aggregate_power {

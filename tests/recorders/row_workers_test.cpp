@@ -17,7 +17,7 @@
 
 #include "base/files/file.h"
 #include "recorders/breaking_source.h"
-#include "recorders/csv_telemetry.h"
+#include "core/telemetry/csv_telemetry.h"
 #include "test_util.h"
 
 namespace aggregate_power {

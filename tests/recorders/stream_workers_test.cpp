@@ -18,7 +18,7 @@
 
 #include "base/files/file.h"
 #include "recorders/breaking_source.h"
-#include "recorders/recorder.h"
+#include "recorders/recorder_table.h"
 #include "test_util.h"
 
 namespace aggregate_power {

@@ -16,8 +16,8 @@
 #include <gtest/gtest.h>
 
 #include "base/text/csv.h"
-#include "energy/integrate.h"
-#include "recorders/recorder.h"
+#include "core/energy/integrate.h"
+#include "recorders/recorder_table.h"
 #include "test_util.h"
 
 namespace aggregate_power {

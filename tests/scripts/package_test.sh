@@ -102,7 +102,7 @@ same "the man page's variables" "COLUMNS GPU_METRICS_CSV GPU_COUNT LC_ALL, LC_CT
 same "the man page's commands' statuses" \
   'aggregate\-power agentic aggregate\-power attribute aggregate\-power backfill aggregate\-power compare aggregate\-power doctor aggregate\-power explain aggregate\-power export aggregate\-power help aggregate\-power inspect aggregate\-power measure aggregate\-power multinode aggregate\-power patch aggregate\-power plot aggregate\-power recommend aggregate\-power report aggregate\-power retract aggregate\-power synthesize aggregate\-power verify aggregate\-power windows ' "$(part 'EXIT STATUS')"
 same "the man page's reason codes" \
-  "$(sed -n 's/^ *ROW(\([a-z_]*\),.*/\1/p' "$repo/src/model/reason.cpp" | tr '\n' ' ')" \
+  "$(sed -n 's/^ *ROW(\([a-z_]*\),.*/\1/p' "$repo/src/core/model/reason.cpp" | tr '\n' ' ')" \
   "$(part 'REASON CODES')"
 same "a remedy in the man page" 1 "$(grep -c 'allow a longer gap with \\-\\-max\\-sample\\-gap$' "$page")"
 same "the help on reason codes" 1 "$("$program" patch --help | grep -c "^Reason codes.*'man aggregate-power'")"

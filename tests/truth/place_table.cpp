@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "core/telemetry/samples.h"
-#include "energy/load_place.h"
-#include "energy/sensor_energy.h"
-#include "energy/window_placement.h"
+#include "energy/zones/load_place.h"
+#include "energy/uncertainty/sensor_energy.h"
+#include "energy/shares/window_placement.h"
 
 namespace truth {
 namespace {

@@ -11,7 +11,7 @@
 #include <stdexcept>
 
 #include "base/text/json_value.h"
-#include "runs/measure.h"
+#include "runs/measure/measure.h"
 #include "truth/truth_table.h"
 
 namespace truth {

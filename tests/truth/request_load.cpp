@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "energy/phase_activity.h"
+#include "energy/shares/phase_activity.h"
 
 namespace truth {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "energy/phase_power.h"
+#include "energy/shares/phases.h"
 #include "truth/simulated_run.h"
 
 namespace truth {

@@ -7,9 +7,9 @@
 #include <optional>
 #include <utility>
 
-#include "decisions/student_t.h"
-#include "energy/placed_interval.h"
-#include "energy/placed_readings.h"
+#include "decide/compare/student_t.h"
+#include "energy/uncertainty/placed_interval.h"
+#include "energy/uncertainty/placed_readings.h"
 #include "truth/request_load.h"
 #include "truth/simulated_run.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "energy/energy_estimate.h"
+#include "energy/uncertainty/estimate.h"
 #include "truth/load_shapes.h"
 
 namespace truth {

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/telemetry/samples.h"
-#include "energy/window_placement.h"
+#include "energy/shares/window_placement.h"
 #include "truth/simulated_run.h"
 
 namespace truth {

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "base/files/archive.h"
+#include "base/files/decompress.h"
 #include "base/files/archive_index.h"
 #include "base/files/archive_reader.h"
 #include "base/files/nameless_file.h"

@@ -27,10 +27,10 @@
 #include <fmt/format.h>
 
 #include "base/files/descriptor.h"
-#include "base/files/lock_wait.h"
+#include "base/files/lock.h"
 #include "base/files/path.h"
 #include "base/files/whole_file.h"
-#include "base/interruption.h"
+#include "base/system/interruption.h"
 
 namespace aggregate_power {
 namespace {

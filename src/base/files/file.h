@@ -21,7 +21,7 @@
 #include <system_error>
 #include <vector>
 
-#include "base/files/byte_source.h"
+#include "base/system/byte_source.h"
 #include "base/files/file_error.h"
 
 struct stat;

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/files/byte_source.h"
+#include "base/system/byte_source.h"
 #include "base/files/file.h"
 
 struct XXH3_state_s;

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "base/files/path.h"
-#include "base/text/nearest.h"
-#include "base/text/unicode.h"
+#include "base/text/suggest.h"
+#include "base/text/characters.h"
 
 namespace aggregate_power {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/files/byte_source.h"
+#include "base/system/byte_source.h"
 #include "base/files/file.h"
 
 struct sha256_ctx;

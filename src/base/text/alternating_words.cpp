@@ -9,7 +9,7 @@
 
 #include "base/text/ascii.h"
 #include "base/text/python_number.h"
-#include "base/text/unicode.h"
+#include "base/text/characters.h"
 
 namespace aggregate_power {
 namespace {

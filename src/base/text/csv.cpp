@@ -11,7 +11,7 @@
 
 #include "base/text/byte_masks.h"
 #include "base/text/python_number.h"
-#include "base/text/unicode.h"
+#include "base/text/characters.h"
 
 namespace aggregate_power {
 namespace {

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/files/byte_source.h"
+#include "base/system/byte_source.h"
 
 namespace aggregate_power {
 

@@ -14,7 +14,7 @@
 #include "base/text/ascii.h"
 #include "base/text/csv.h"
 #include "base/text/pattern.h"
-#include "base/text/unicode.h"
+#include "base/text/characters.h"
 
 namespace aggregate_power {
 namespace {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/files/byte_source.h"
+#include "base/system/byte_source.h"
 
 namespace aggregate_power {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "base/files/byte_source.h"
+#include "base/system/byte_source.h"
 
 namespace aggregate_power {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/text/python_number.h"
-#include "base/text/unicode.h"
+#include "base/text/characters.h"
 #include "base/text/written_time.h"
 
 namespace aggregate_power {

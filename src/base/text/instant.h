@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/text/zone.h"
+#include "base/text/time_zone.h"
 
 namespace aggregate_power {
 

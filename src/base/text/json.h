@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/files/byte_source.h"
+#include "base/system/byte_source.h"
 #include "base/text/json_paths.h"
 
 namespace aggregate_power {

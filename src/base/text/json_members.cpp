@@ -1,7 +1,7 @@
 // Finds single members by scanning the text.
 #include "base/text/json_members.h"
 
-#include "base/text/unicode.h"
+#include "base/text/characters.h"
 
 namespace aggregate_power {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/text/ascii.h"
 #include "base/text/decimal.h"
-#include "base/text/unicode.h"
+#include "base/text/characters.h"
 
 namespace aggregate_power {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text/unicode.h"
+#include "base/text/characters.h"
 
 namespace aggregate_power {
 namespace {

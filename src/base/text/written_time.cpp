@@ -11,7 +11,7 @@
 
 #include "base/text/ascii.h"
 #include "base/text/pattern.h"
-#include "base/text/unicode.h"
+#include "base/text/characters.h"
 #include "base/text/utf8.h"
 
 namespace aggregate_power {

@@ -14,11 +14,11 @@
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
-#include "base/interruption.h"
-#include "store/backfill_places.h"
-#include "store/layouts.h"
-#include "store/recompute.h"
-#include "store/store.h"
+#include "base/system/interruption.h"
+#include "store/backfill/backfill_places.h"
+#include "store/catalogue/layouts.h"
+#include "store/backfill/recompute.h"
+#include "store/catalogue/walk.h"
 
 namespace aggregate_power {
 namespace {

@@ -12,15 +12,15 @@
 #include <string>
 #include <vector>
 
-#include "store/backfill_request.h"
-#include "store/commit_batch.h"
-#include "store/met_runs.h"
-#include "store/run_list.h"
-#include "store/run_pieces.h"
-#include "store/selection.h"
-#include "store/stored_run.h"
-#include "store/tally.h"
-#include "store/zone_cases.h"
+#include "store/backfill/backfill_request.h"
+#include "store/backfill/commit_batch.h"
+#include "store/catalogue/found_runs.h"
+#include "store/catalogue/run_list.h"
+#include "store/catalogue/run_pieces.h"
+#include "store/catalogue/selection.h"
+#include "store/catalogue/stored_run.h"
+#include "store/backfill/tally.h"
+#include "store/backfill/zone_cases.h"
 
 namespace aggregate_power {
 

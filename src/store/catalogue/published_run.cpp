@@ -8,11 +8,11 @@
 
 #include "aggregate_power/energy_estimate.h"
 #include "aggregate_power/error.h"
-#include "base/text/nearest.h"
-#include "energy/metrics.h"
-#include "model/beyond_measure.h"
+#include "base/text/suggest.h"
+#include "core/energy/metrics.h"
+#include "core/model/beyond_measure.h"
 #include "recorders/recording.h"
-#include "results/edits.h"
+#include "core/record/edits.h"
 #include "store/catalogue/retained_files.h"
 #include "store/catalogue/run_record.h"
 

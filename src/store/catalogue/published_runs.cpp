@@ -11,10 +11,10 @@
 #include "aggregate_power/error.h"
 #include "base/files/path.h"
 #include "base/files/whole_file.h"
-#include "base/parallel.h"
+#include "base/system/parallel.h"
 #include "base/text/json.h"
-#include "recorders/lines.h"
-#include "results/record.h"
+#include "core/telemetry/lines.h"
+#include "core/record/record_write.h"
 #include "store/catalogue/retained_files.h"
 #include "store/catalogue/run_record.h"
 

@@ -12,7 +12,7 @@
 
 #include "base/files/tree.h"
 #include "base/text/json_value.h"
-#include "store/store_path.h"
+#include "store/catalogue/store_path.h"
 
 namespace aggregate_power {
 

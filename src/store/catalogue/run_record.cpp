@@ -12,7 +12,7 @@
 #include "base/files/file.h"
 #include "base/files/hash.h"
 #include "base/files/path.h"
-#include "results/record.h"
+#include "core/record/record_write.h"
 #include "store/catalogue/retained_files.h"
 
 namespace aggregate_power {

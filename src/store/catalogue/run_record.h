@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/files/tree.h"
-#include "results/record_read.h"
-#include "store/store_path.h"
+#include "core/record/record_read.h"
+#include "store/catalogue/store_path.h"
 
 namespace aggregate_power {
 

@@ -12,10 +12,10 @@
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
-#include "base/parallel.h"
+#include "base/system/parallel.h"
 #include "base/text/json_value.h"
-#include "runs/measure.h"
-#include "runs/named_files.h"
+#include "runs/measure/measure.h"
+#include "runs/measure/named_files.h"
 
 namespace aggregate_power {
 namespace {

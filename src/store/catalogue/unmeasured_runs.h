@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runs/run_options.h"
+#include "runs/evaluate/run_options.h"
 #include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/files/byte_source.h"
+#include "base/system/byte_source.h"
 #include "base/text/csv.h"
 #include "test_util.h"
 

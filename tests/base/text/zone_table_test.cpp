@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/text/zone.h"
+#include "base/text/time_zone.h"
 
 namespace aggregate_power {
 namespace zone_table_test {

@@ -1,0 +1,437 @@
+// Assembles the compiled-in help pages.
+#include "commands/help_pages/help_pages.h"
+
+#include <algorithm>
+#include <functional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/model/assumption.h"
+#include "aggregate_power/reason.h"
+#include "core/model/refusal.h"
+#include "core/model/verdict.h"
+#include "base/report/json_parts.h"
+#include "commands/help_pages/markdown.h"
+#include "base/text/suggest.h"
+#include "base/text/characters.h"
+#include "base/text/wrap.h"
+#include "commands/commands.h"
+#include "commands/help_pages/page_text.h"
+#include "commands/help_pages/surroundings.h"
+#include "energy/uncertainty/interval.h"
+#include "energy/uncertainty/sensor_table.h"
+#include "core/energy/metrics.h"
+#include "generators/generator_table.h"
+#include "core/load/stated_settings.h"
+#include "core/telemetry/power_limits.h"
+#include "recorders/recorder_table.h"
+#include "store/catalogue/published_runs.h"
+
+namespace aggregate_power {
+namespace {
+
+using markdown::Table;
+
+std::string code_span(std::string_view text) { return fmt::format("`{}`", text); }
+
+// The options of a command ("agentic"), of a group ("agentic: On one node"), or of the program
+// ("").
+Table options_table(std::string_view wanted) {
+  const std::size_t colon = wanted.find(": ");
+  const std::string_view word = wanted.substr(0, colon);
+  const std::string_view group =
+      colon == std::string_view::npos ? "Options" : wanted.substr(colon + 2);
+  const std::string name = fmt::format("aggregate-power {}", word.empty() ? "patch" : word);
+  Table table{{"option", "meaning"}, {}};
+  for (const Command& command : all_commands()) {
+    if (command.name != name) continue;
+    for (const Option& option : command.options.all()) {
+      if (option.group != group || option.is_positional()) continue;
+      std::string text = option.long_name();
+      if (option.takes_value()) text += " " + option.value_name;
+      table.rows.push_back({code_span(text), option.help});
+    }
+  }
+  return table;
+}
+
+std::string what_to_do(Reason reason) {
+  std::string text(remedy(reason));
+  if (is_acceptable(reason))
+    text += fmt::format(". It can be accepted: `--accept {}`", code(reason));
+  return text;
+}
+
+Table reasons_table(std::string_view wanted) {
+  constexpr std::pair<std::string_view, ReasonGroup> kGroups[] = {
+      {"run", ReasonGroup::run},       {"nodes", ReasonGroup::nodes},
+      {"cpu", ReasonGroup::cpu},       {"agents", ReasonGroup::agents},
+      {"header", ReasonGroup::header}, {"agent_nodes", ReasonGroup::agent_nodes},
+      {"store", ReasonGroup::store},
+  };
+  Table table{{"code", "what happened", "usual causes", "what to do"}, {}};
+  for (const auto& [name, of] : kGroups) {
+    if (name != wanted) continue;
+    for (const Reason reason : all_reasons()) {
+      if (group(reason) != of) continue;
+      table.rows.push_back({code_span(code(reason)), std::string(meaning(reason)),
+                            std::string(causes(reason)), what_to_do(reason)});
+    }
+  }
+  return table;
+}
+
+Table words_table(std::string_view wanted) {
+  const std::pair<std::string_view, std::span<const ExplainedWord>> lists[] = {
+      {"verdicts", verdict_words()},       {"components", component_words()},
+      {"assumptions", assumption_words()}, {"interval-refusals", interval_refusals()},
+      {"idle-refusals", idle_refusals()},  {"request-refusals", request_refusals()}};
+  Table table{{"word", "when", "what to do"}, {}};
+  for (const auto& [name, words] : lists) {
+    if (name != wanted) continue;
+    for (const ExplainedWord& word : words) {
+      table.rows.push_back(
+          {code_span(word.code), std::string(word.rule), std::string(word.remedy)});
+    }
+  }
+  return table;
+}
+
+Table sensors_table(std::string_view) {
+  Table table{{"boards", "`power.draw`, or the only power", "average", "instant"}, {}};
+  for (const GpuSensorRow& row : gpu_sensor_rows()) {
+    table.rows.push_back({row.boards, row.usage, row.average, row.instant});
+  }
+  return table;
+}
+
+Table power_limits_table(std::string_view) {
+  Table table{{"GPU", "W", "stated by"}, {}};
+  for (const PowerLimit& limit : power_limits()) {
+    table.rows.push_back(
+        {std::string(limit.gpu), fmt::format("{}", limit.watts), std::string(limit.source)});
+  }
+  return table;
+}
+
+// The members that make a configuration, and the keys of results that state them.
+Table configuration_table(std::string_view) {
+  Table table{{"key", "stated by"}, {}};
+  for (const std::string_view key : configuration_keys()) {
+    std::vector<std::string> from;
+    if (key == "hw" || key == "gpu_count" || key == "driver" || key == "clock_setting_mhz") {
+      from.emplace_back("the recording");
+    }
+    for (const loads::SettingName& setting : loads::setting_names()) {
+      if (setting.name == key) from.push_back(code_span(setting.key));
+    }
+    if (from.empty()) from.emplace_back("aggregates");
+    table.rows.push_back({code_span(key), fmt::format("{}", fmt::join(from, ", "))});
+  }
+  return table;
+}
+
+Table metrics_table(std::string_view) {
+  Table table{{"key", "schema", "meaning", "decimals"}, {}};
+  for (const MetricRow& row : metric_rows()) {
+    table.rows.push_back({code_span(row.key), std::string(row.schemas), std::string(row.meaning),
+                          std::to_string(row.decimals)});
+  }
+  return table;
+}
+
+Table schemas_table(std::string_view) {
+  Table table{{"schema", "power column, the first that exists", "devices"}, {}};
+  for (const Recorder& recorder : recorders()) {
+    for (const SchemaRow& row : recorder.schemas()) {
+      table.rows.push_back({code_span(row.name), std::string(row.power), std::string(row.devices)});
+    }
+  }
+  return table;
+}
+
+Table generators_table(std::string_view) {
+  Table table{{"result", "file", "window"}, {}};
+  for (const LoadGenerator& generator : load_generators()) {
+    table.rows.push_back({generator.name, generator.files, generator.window});
+  }
+  return table;
+}
+
+Table exit_statuses_table(std::string_view) {
+  Table table{{"command", "exit status"}, {}};
+  for (const Command& command : all_commands()) {
+    table.rows.push_back({code_span(command.name), command.exit_statuses});
+  }
+  return table;
+}
+
+Table surroundings_table(std::string title, std::span<const Surrounding> all) {
+  Table table{{std::move(title), "meaning"}, {}};
+  for (const Surrounding& one : all) {
+    table.rows.push_back({code_span(one.name), std::string(one.text)});
+  }
+  return table;
+}
+
+Table environment_table(std::string_view) {
+  return surroundings_table("variable", environment_variables());
+}
+
+Table files_table(std::string_view) { return surroundings_table("file", files()); }
+
+struct Source {
+  std::string_view name;
+  Table (*table)(std::string_view wanted);
+};
+constexpr Source kSources[] = {
+    {"options", options_table},
+    {"reasons", reasons_table},
+    {"metrics", metrics_table},
+    {"schemas", schemas_table},
+    {"generators", generators_table},
+    {"environment", environment_table},
+    {"words", words_table},
+    {"sensors", sensors_table},
+    {"configuration", configuration_table},
+    {"files", files_table},
+    {"exit-statuses", exit_statuses_table},
+    {"power-limits", power_limits_table},
+};
+
+// The table for a line `<!-- table: NAME -->`: "options", "options COMMAND", "reasons GROUP",
+// "metrics", "schemas", "exit-statuses", "environment" or "files". An unknown name is an error in
+// the page.
+Table help_table(std::string_view name) {
+  const std::string_view word = name.substr(0, name.find(' '));
+  const std::string_view wanted = word.size() < name.size() ? name.substr(word.size() + 1) : "";
+  for (const Source& source : kSources) {
+    if (source.name != word) continue;
+    Table table = source.table(wanted);
+    if (!table.rows.empty()) return table;
+  }
+  throw std::logic_error(fmt::format("a help page wants an unknown table '{}'", name));
+}
+
+using namespace markdown;
+const HelpPage* find_page(std::string_view topic) {
+  const auto page = std::ranges::find(help_pages(), topic, &HelpPage::topic);
+  return page == help_pages().end() ? nullptr : &*page;
+}
+
+// The page's blocks, with the program's tables in their places.
+std::vector<Block> blocks_of(const HelpPage& page) {
+  std::vector<Block> blocks = parse(page.source);
+  for (Block& block : blocks) {
+    if (const auto* wanted = std::get_if<Placeholder>(&block)) block = help_table(wanted->name);
+  }
+  return blocks;
+}
+
+// ---- Search
+
+// A heading and what is below it, up to the next heading.
+struct Section {
+  std::string_view topic;
+  std::string heading;
+  std::vector<Block> blocks;
+  std::size_t found = 0;  // how often it has the words; many times more if its heading has them
+};
+
+std::string searched_text(const Block& block) {
+  if (const auto* heading = std::get_if<Heading>(&block)) return heading->text;
+  if (const auto* paragraph = std::get_if<Paragraph>(&block)) return paragraph->text;
+  if (const auto* item = std::get_if<ListItem>(&block)) return item->text;
+  if (const auto* code = std::get_if<Code>(&block))
+    return fmt::format("{}", fmt::join(code->lines, "\n"));
+  std::string text;
+  if (const auto* table = std::get_if<Table>(&block)) {
+    for (const auto& row : table->rows) text += fmt::format("{}\n", fmt::join(row, " "));
+  }
+  return text;
+}
+
+std::size_t count_of(std::string_view text, std::string_view words) {
+  const std::string lower = lower_ascii(text);
+  std::size_t count = 0;
+  for (std::size_t at = lower.find(words); at != lower.npos; at = lower.find(words, at + 1))
+    ++count;
+  return count;
+}
+
+std::vector<Section> sections_of(const HelpPage& page) {
+  std::vector<Section> sections;
+  for (Block& block : blocks_of(page)) {
+    if (const auto* heading = std::get_if<Heading>(&block); heading || sections.empty()) {
+      sections.push_back({page.topic, heading ? heading->text : "", {}});
+    }
+    sections.back().blocks.push_back(std::move(block));
+  }
+  return sections;
+}
+
+// How often a section has the words; 0: it lacks one of them.
+std::size_t count_of_words(const Section& section, std::span<const std::string> words) {
+  constexpr std::size_t kOfHeading = 20;
+  std::size_t all = 0;
+  for (const std::string& word : words) {
+    std::size_t count = kOfHeading * count_of(section.heading, word);
+    for (const Block& block : section.blocks) count += count_of(searched_text(block), word);
+    if (count == 0) return 0;
+    all += count;
+  }
+  return all;
+}
+
+// The sections that have all the words, those with most first.
+std::vector<Section> sections_with(std::span<const std::string> words) {
+  std::vector<Section> found;
+  for (const HelpPage& page : help_pages()) {
+    for (Section& section : sections_of(page)) {
+      section.found = count_of_words(section, words);
+      if (section.found > 0) found.push_back(std::move(section));
+    }
+  }
+  std::ranges::stable_sort(found, std::greater(), &Section::found);
+  return found;
+}
+
+// The first blocks of a section that have one of the words, of a table the rows; or how it begins.
+std::vector<Block> blocks_with(const Section& section, std::span<const std::string> words) {
+  constexpr std::size_t kMost = 3;
+  const auto has_one = [&](std::string_view text) {
+    return std::ranges::any_of(words, [&](const auto& word) { return count_of(text, word) > 0; });
+  };
+  std::vector<Block> found;
+  for (const Block& block : section.blocks) {
+    if (found.size() == kMost) break;
+    if (std::holds_alternative<Heading>(block) || !has_one(searched_text(block))) continue;
+    found.push_back(block);
+    if (auto* const table = std::get_if<Table>(&found.back())) {
+      std::erase_if(table->rows, [&](const std::vector<std::string>& row) {
+        return !has_one(fmt::format("{}", fmt::join(row, " ")));
+      });
+      table->rows.resize(std::min(table->rows.size(), kMost));
+    }
+  }
+  if (found.empty() && section.blocks.size() > 1) found.push_back(section.blocks[1]);
+  return found;
+}
+
+// The words themselves where a page has them in this order, else each of them.
+std::vector<std::string> searched_words(std::string_view words) {
+  std::vector<std::string> phrase = {lower_ascii(words)};
+  if (!sections_with(phrase).empty()) return phrase;
+  std::vector<std::string> each;
+  const std::string text = phrase.front();
+  for (std::string_view rest = strip(text); !rest.empty(); rest = strip(rest)) {
+    each.emplace_back(rest.substr(0, rest.find(' ')));
+    rest.remove_prefix(each.back().size());
+    if (std::ranges::count(each, each.back()) > 1) return phrase;  // that is no question
+  }
+  return each;
+}
+
+std::string sentence_of(const HelpPage& page) {
+  for (const Block& block : parse(page.source)) {
+    if (const auto* paragraph = std::get_if<Paragraph>(&block)) return paragraph->text;
+  }
+  return {};
+}
+
+}  // namespace
+
+const std::vector<HelpPage>& help_pages() {
+  static const std::vector<HelpPage> pages = {
+#include "help_pages.inc"
+  };
+  return pages;
+}
+
+std::vector<std::string> help_topics() {
+  std::vector<std::string> topics;
+  for (const HelpPage& page : help_pages()) topics.emplace_back(page.topic);
+  return topics;
+}
+
+std::string help_list(std::size_t width) {
+  constexpr std::size_t kIndent = 21;
+  std::string text = "Topics of 'aggregate-power help TOPIC':\n";
+  for (const HelpPage& page : help_pages()) {
+    text += wrapped(sentence_of(page), fmt::format("  {:18} ", page.topic), kIndent, width);
+  }
+  return text + "The options of a command: 'aggregate-power COMMAND --help'.\n";
+}
+
+std::string help_list_json() {
+  Json topics = list_of(help_pages(), [&](const HelpPage& page) -> Json {
+    return {{"topic", page.topic}, {"summary", sentence_of(page)}};
+  });
+  return indented_lines(topics, JsonCharacters::utf8);
+}
+
+std::optional<std::string> help_text(std::string_view topic, std::size_t width) {
+  const HelpPage* const page = find_page(topic);
+  if (page == nullptr) return std::nullopt;
+  return page_text(blocks_of(*page), width);
+}
+
+std::string help_search(std::string_view words, std::size_t width) {
+  constexpr std::size_t kQuoted = 5;
+  constexpr std::size_t kNamed = 15;
+  const std::vector<std::string> searched = searched_words(words);
+  const std::vector<Section> found = sections_with(searched);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(found.size(), kQuoted); ++i) {
+    const std::vector<Block> blocks = blocks_with(found[i], searched);
+    text += fmt::format("help {}: {}\n\n{}\n", found[i].topic, found[i].heading,
+                        page_text(blocks, width));
+  }
+  for (std::size_t i = kQuoted; i < std::min(found.size(), kQuoted + kNamed); ++i) {
+    text += fmt::format("{}  help {:24} {}\n", i == kQuoted ? "Also in:\n" : "", found[i].topic,
+                        found[i].heading);
+  }
+  return text;
+}
+
+std::optional<std::string> help_json(std::string_view topic, std::size_t width) {
+  const HelpPage* const page = find_page(topic);
+  if (page == nullptr) return std::nullopt;
+  const Json json = {{"topic", page->topic},
+                     {"summary", sentence_of(*page)},
+                     {"text", page_text(blocks_of(*page), width)}};
+  return indented_lines(json, JsonCharacters::utf8);
+}
+
+std::optional<std::string> help_man_page(std::string_view topic) {
+  const HelpPage* const page = find_page(topic);
+  if (page == nullptr) return std::nullopt;
+  std::string name = fmt::format("aggregate-power-{}", topic);
+  std::string sentence = sentence_of(*page);
+  if (sentence.ends_with('.')) sentence.pop_back();
+  std::string title = name;
+  std::ranges::transform(title, title.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+  return fmt::format(
+      ".TH {} 7 \"\" \"aggregate\\-power {}\" \" \"\n.ad l\n.SH NAME\n{} \\- {}\n"
+      ".SH DESCRIPTION\n{}"
+      ".SH SEE ALSO\n\\fBaggregate\\-power\\fR(1)\n",
+      roff_escaped(title), AGGREGATE_POWER_VERSION, roff_escaped(name), roff_escaped(sentence),
+      page_roff(blocks_of(*page)));
+}
+
+std::string unknown_topic(std::string_view topic) {
+  const std::string near = did_you_mean(topic, help_topics());
+  if (!near.empty()) return fmt::format("unknown topic '{}'{}", topic, near);
+  return fmt::format("unknown topic '{}'; known: {}", topic, fmt::join(help_topics(), ", "));
+}
+
+}  // namespace aggregate_power

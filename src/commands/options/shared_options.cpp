@@ -1,0 +1,599 @@
+// Declares the options that several commands share.
+#include "commands/options/shared_options.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <iterator>
+#include <limits>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/decompress.h"
+#include "base/files/lock.h"
+#include "base/files/path.h"
+#include "base/text/python_number.h"
+#include "base/text/characters.h"
+#include "generators/benchmark_choice.h"
+#include "runs/measure/extras.h"
+
+namespace aggregate_power {
+namespace {
+
+bool required_by_environment() {
+  const std::string value = lower_ascii(from_environment("REQUIRE_POWER", ""));
+  return value == "1" || value == "true" || value == "yes";
+}
+
+// Why the variable may not do what was meant; empty: it is clear.
+std::string doubt_of_environment() {
+  constexpr std::string_view kNo[] = {"", "0", "false", "no", "off"};
+  const std::string text = from_environment("REQUIRE_POWER", "");
+  if (required_by_environment() || std::ranges::find(kNo, lower_ascii(text)) != std::end(kNo)) {
+    return {};
+  }
+  return fmt::format(
+      "REQUIRE_POWER is '{}', which counts as no: only 1, true and yes require power",
+      printable(text, 40));
+}
+
+void add_keys(Options& options, RunOptions& run, const std::string& extended) {
+  const auto take = [&run](const std::string& text) {
+    run.keys = row_keys_named(text);
+    return true;
+  };
+  options
+      .value(
+          "--keys", "seed|row|agentx-row|all", take,
+          "Which keys of power the aggregate gets; seed: those of the original script; row, agentx-row: exactly those that the original's collector accepts; all: those for dashboards, too; see 'help extended' (default: seed)")
+      .one_of({std::begin(kRowKeys), std::end(kRowKeys)});
+  const auto take_all = [&run](const std::string&) {
+    run.keys = RowKeys::all;
+    return true;
+  };
+  options
+      .flag("--extended", take_all,
+            extended + "; with --uncertainty also the bounds and verdicts; the same as --keys all")
+      .excludes("--keys");
+}
+
+bool has_option(const Options& options, std::string_view name) {
+  return std::ranges::find(options.all(), name, &Option::name) != options.all().end();
+}
+
+}  // namespace
+
+std::string from_environment(const char* variable, const char* otherwise) {
+  const char* const value = std::getenv(variable);
+  return value == nullptr || *value == '\0' ? otherwise : value;
+}
+
+void add_recording_options(Options& options, RecordingOptions& recording) {
+  add_columns(options, recording);
+  options.value("--timestamp-column", "TEXT", into(recording.columns.timestamp),
+                "Name of the time column (default: chosen from the header)");
+  options.value(
+      "--power-column", "TEXT", into(recording.columns.power),
+      "Name of the power draw column; 'power.draw' also finds 'power.draw [W]' (default: chosen from the header)");
+  options.value("--device-column", "TEXT", into(recording.columns.device),
+                "Name of the column that identifies the GPU (default: chosen from the header)");
+  add_power_unit(options, recording);
+  add_timezone(options, recording);
+  add_max_unpacked(options);
+}
+
+Option& add_columns(Options& options, RecordingOptions& recording) {
+  const auto take = [&recording](const std::string& text) {
+    recording.columns.all = parse_column_names(text);
+    return true;
+  };
+  return options
+      .value(
+          "--columns", "NAME,NAME,...", take,
+          "Names of all columns of a CSV without a header, as in timestamp,index,,power.draw; an empty name skips a column; a file with a header of its own is refused (default: from the header)")
+      .late();
+}
+
+Option& add_power_unit(Options& options, RecordingOptions& recording) {
+  const auto take = [&recording](const std::string& text) {
+    recording.columns.power_unit = power_unit(text);
+    return true;
+  };
+  return options
+      .value(
+          "--power-unit", "uW|mW|W|kW", take,
+          "Unit of bare numbers in the power column: uW, mW, W or kW; then a cell that states another unit keeps it (default: the unit in the column's name, where a cell with another unit is no reading; else W)")
+      .one_of({"uW", "mW", "W", "kW"});
+}
+
+Option& add_timezone(Options& options, RecordingOptions& recording) {
+  const auto take = [&recording](const std::string& text) {
+    recording.zone = text.empty() ? std::nullopt : std::optional(Zone::parse(text));
+    return true;
+  };
+  return options
+      .value(
+          "--timezone", "TEXT", take,
+          "Time zone of timestamps without an offset: local, UTC, +HH:MM, -HH:MM or Area/City (default: timestamp_timezone of STEM_context.json beside the file, else local)")
+      .offer({"local", "UTC"})
+      .late();
+}
+
+Option& accept_evidence(Option& timezone, RunOptions& run) {
+  timezone.value_name = "ZONE";
+  timezone.offer({"auto", "evidence", "local", "UTC"});
+  timezone.take = [&run](const std::string& text) {
+    run.one_witness = text == "evidence";
+    run.finds_zone = text == "auto" || run.one_witness;
+    run.zone = run.finds_zone || text.empty() ? std::nullopt : std::optional(Zone::parse(text));
+    return true;
+  };
+  return timezone;
+}
+
+Option& add_idle_option(Options& options, RunOptions& run) {
+  return options
+      .value(
+          "--idle", "START:END|auto|WATTS", into(run.idle),
+          "Also state the energy above idle; idle power is read from a stretch of the recording, from a plateau beside the load (auto), or given for each GPU, as in 85 or 85+-3; needs schema 2; see 'help uncertainty'")
+      .check(idle_fault)
+      .offer({"auto"});
+}
+
+Option& add_idle_of_many(Options& options, RunOptions& run) {
+  Option& idle = add_idle_option(options, run);
+  idle.value_name = "auto|WATTS";
+  idle.help =
+      "Also state the energy above idle; idle power is read from a plateau beside the load (auto), or given for each GPU, as in 85 or 85+-3; see 'help uncertainty'";
+  return idle;
+}
+
+void add_uncertainty_options(Options& options, RunOptions& run) {
+  UncertaintyOptions& wanted = run.uncertainty;
+  options.flag(
+      "--uncertainty", wanted.is_wanted,
+      "Put an interval on the energy: adds 'uncertainty' to the audit record; needs schema 2; see 'help uncertainty'");
+  options
+      .value(
+          "--gpu-model", "NAME", into(wanted.gpu),
+          "Model of the GPUs, such as H100 or MI300X, where no file names it; for --uncertainty and --phases")
+      .formerly("--gpu")
+      .check(model_of_gpus());
+  const auto take_number = [](std::optional<double>& number) {
+    return [&number](const std::string& text) { return into(number.emplace())(text); };
+  };
+  options
+      .value(
+          "--sensor-accuracy", "R", take_number(wanted.sensor_accuracy),
+          "Relative standard uncertainty of the gain of calibrated sensors, such as 0.01 (default: 0.022 for the boards of one model together and 0.029 for each)")
+      .check(number_between(0, 1))
+      .needs("--uncertainty");
+  options
+      .value(
+          "--clock-uncertainty", "SECONDS", take_number(wanted.clock_uncertainty_s),
+          "Standard uncertainty between the clocks of recorder and load generator (default: 0.01; for several hosts 0.05, as under NTP)")
+      .check(number_between(0, 3600))
+      .needs("--uncertainty");
+}
+
+void add_measuring_options(Options& options, RunSpec& measuring) {
+  measuring.shows_interval = true;
+  add_gpus(options, measuring).help =
+      "GPUs of runs that are measured here, since nothing is published of them (default: all)";
+  add_window(
+      options, measuring,
+      "Window of runs that are measured here; wrapped: always the whole command that the recorder ran (default: the best that is known)");
+  const auto take_zone = [&measuring](const std::string& text) {
+    measuring.zone = text.empty() ? std::nullopt : std::optional(Zone::parse(text));
+    return true;
+  };
+  options
+      .value(
+          "--timezone", "ZONE", take_zone,
+          "Time zone of timestamps without an offset in recordings of runs that are measured here (default: as for 'measure')")
+      .offer({"local", "UTC"})
+      .late();
+  add_result_timezone(options, measuring);
+}
+
+void show_interval(Options& options, RunOptions& run) {
+  run.shows_interval = true;
+  options
+      .flag(
+          "--no-uncertainty",
+          [&run](const std::string&) {
+            run.shows_interval = false;
+            return true;
+          },
+          "Leave out the interval of the energy, which is printed otherwise")
+      .excludes("--uncertainty");
+  for (const char* const name : {"--sensor-accuracy", "--clock-uncertainty"}) {
+    std::erase(options.at(name).needed, "--uncertainty");
+  }
+}
+
+void tie_gpu_to_uncertainty(Options& options) {
+  options.at("--gpu-model").needs("--uncertainty").help =
+      "Model of the GPUs, such as H100 or MI300X, where no file names it";
+}
+
+void add_outcome_options(Options& options, RunOptions& run, const std::string& extended) {
+  add_keys(options, run, extended);
+  options.flag("--json", run.json, "Print the run as one JSON object, as 'measure' does");
+  add_accept(options, run);
+  add_require_power(options, run);
+  add_compat(options, run);
+  add_lock_timeout(options);
+  add_dry_run(options, run);
+}
+
+Option& add_accept(Options& options, RunOptions& run) {
+  const auto take = [&run](const std::string& text) {
+    run.accepted = parse_accepted(text);
+    return true;
+  };
+  return options
+      .value(
+          "--accept", "CODE,CODE,...", take,
+          "Publish in spite of these reasons, which 'help reasons' marks as ours; the record and the message name them")
+      .late();
+}
+
+Option& add_require_power(Options& options, RunOptions& run) {
+  run.require_power = required_by_environment();
+  Option& option = options.flag(
+      "--require-power", run.require_power,
+      "End with status 1 when power is not valid (also: REQUIRE_POWER=1, true or yes)");
+  option.doubt = doubt_of_environment();
+  return option;
+}
+
+Option& add_dry_run(Options& options, RunOptions& run) {
+  return options.flag("--dry-run", run.dry_run, "Print what would change; write nothing");
+}
+
+Option& add_lock_timeout(Options& options) {
+  const auto take = [](const std::string& text) {
+    set_lock_timeout(python_float(text).value());
+    return true;
+  };
+  return options
+      .value(
+          "--lock-timeout", "SECONDS", take,
+          "Longest wait for an aggregate that another process has locked; then nothing is written, and the reason is aggregate_result_locked (default: 60)")
+      .check(number_between(0, 1e9))
+      .late();
+}
+
+Option& add_expected_num_gpus(Options& options, RunOptions& run, const std::string& help) {
+  return options.value("--expected-num-gpus", "N", into(run.expected_num_gpus), help)
+      .check(whole_number());
+}
+
+Option& accept_auto_count(Option& gpus, RunOptions& run) {
+  gpus.value_name = "auto|N";
+  gpus.checks = {expecting("auto or a whole number", [](const std::string& text) {
+    return text == "auto" || whole_number()(text).empty();
+  })};
+  gpus.take = [&run, take_number = gpus.take](const std::string& text) {
+    run.finds_gpus = text == "auto";
+    run.expected_num_gpus.reset();
+    return run.finds_gpus || take_number(text);
+  };
+  return gpus.offer({"auto"});
+}
+
+Option& add_gpus(Options& options, RunOptions& run) {
+  const auto take = [&run](const std::string& text) {
+    run.gpus = parse_gpus(text);
+    return true;
+  };
+  return options
+      .value(
+          "--gpus", "LIST", take,
+          "GPUs of the recording that count, as in 0-3,5 or GPU-5f0c1a2b; rows of others are left out, and --expected-num-gpus counts these (default: all)")
+      .late();
+}
+
+Option& add_schema_version(Options& options, RunOptions& run, const std::string& otherwise) {
+  const std::string help = fmt::format(
+      "1: three best-effort keys; 2: seven checked ones and a verdict (default: {})", otherwise);
+  return options.value("--schema-version", "1|2", into(run.schema_version), help)
+      .one_of({"1", "2"});
+}
+
+Option& add_witness(Options& options, RunOptions& run) {
+  return options.list(
+      "--witness", "FILE", into_paths(run.witnesses),
+      "What a sensor beside the GPUs recorded: sacct -P, logs of /sys/cray/pm_counters, of RAPL, of power meters or of ipmitool dcmi; its energy is shown beside that of the GPUs, never summed with it; may be repeated");
+}
+
+void add_request_options(Options& options, RunOptions& run, const std::string& otherwise) {
+  const std::string help = fmt::format(
+      "The result that lists the requests with their times, of any generator that writes them; a number is that of --request-count (default: {})",
+      otherwise);
+  Option& requests = options.value("--requests", "FILE", into_path(run.requests.file), help);
+  requests.check(not_empty());
+  const auto is_count = std::ranges::find(options.all(), "--request-count", &Option::name);
+  if (is_count != options.all().end()) {  // a number was the count before that had an option
+    requests.checks.push_back([check = is_count->checks.front()](const std::string& text) {
+      return python_int(text) ? check(text) : std::string();
+    });
+    requests.take = [&run, take = is_count->take](const std::string& text) {
+      return python_int(text) ? take(text) : into_path(run.requests.file)(text);
+    };
+  }
+  options
+      .value("--per-request", "FILE", into_path(run.requests.per_request),
+             "Write the energy of each request there, one JSON object a line")
+      .check(not_empty());
+  const auto take_share = [&run](const std::string& text) {
+    run.requests.share = text == "tokens"  ? RequestShare::tokens
+                         : text == "phase" ? RequestShare::phase
+                                           : RequestShare::equal;
+    return true;
+  };
+  options
+      .value(
+          "--share", "equal|tokens|phase", take_share,
+          "How the power is shared among the requests in flight: equally, by output tokens over lifetime, or by the watts of prefill and decode (default: equal)")
+      .one_of({"equal", "tokens", "phase"});
+  options.flag("--phases", run.requests.phases,
+               "Find the power of prefill and of decode from the readings and the requests' times");
+}
+
+void settle_request_options(const Options& options, const RunOptions& run) {
+  if (!options.is_given("--share") || run.requests.is_asked()) return;
+  throw Error(
+      "--share: shares the power among requests, and none are asked for: add --per-request FILE, or --requests with the file that lists them");
+}
+
+Option& add_max_sample_gap(Options& options, RunOptions& run) {
+  const auto take = [&run](const std::string& text) {
+    run.max_sample_gap_s = python_float(text).value_or(run.max_sample_gap_s);
+    return true;
+  };
+  return options
+      .value(
+          "--max-sample-gap", "SECONDS", take,
+          "Longest allowed gap between two samples of a GPU; rows this close to the window are used too (default: 3)")
+      .check(seconds());
+}
+
+Option& add_clock_offset(Options& options, RunOptions& run) {
+  const auto is_number = [](const std::string& text) {
+    const auto seconds = python_float(text);
+    return seconds && std::isfinite(*seconds);
+  };
+  const auto take = [&run](const std::string& text) {
+    run.clock_offset_s = python_float(text).value_or(0);
+    return true;
+  };
+  return options
+      .value(
+          "--clock-offset", "SECONDS", take,
+          "Seconds to add to the recording's timestamps if its clock, or the client's, is known to be wrong (default: 0)")
+      .check(expecting("a number of seconds, such as -30", is_number));
+}
+
+Option& add_select(Options& options, RunOptions& run) {
+  return options
+      .value(
+          "--select", "WHICH", into(run.select),
+          "Which benchmark of a result with several: a number from 1, last, or KEY=VALUE such as max_concurrency=8")
+      .check(expecting("a number, 'last' or KEY=VALUE", [](const std::string& text) {
+        return text != "all" && is_selection(text);
+      }));
+}
+
+void add_load_choice(Options& options, RunOptions& run) {
+  add_select(options, run);
+  add_window(
+      options, run,
+      "Accept a window that the result does not state: placed by the power, or the whole command that the recorder ran (default: exact)");
+  add_result_timezone(options, run);
+}
+
+Option& add_result_timezone(Options& options, RunOptions& run) {
+  const auto take = [&run](const std::string& text) {
+    run.result_zone = text.empty() ? std::nullopt : std::optional(Zone::parse(text));
+    return true;
+  };
+  return options
+      .value(
+          "--result-timezone", "ZONE", take,
+          "Time zone of times that the result states without an offset, such as vLLM's date: local, UTC, +HH:MM, -HH:MM or Area/City (default: the recording's, where the power agrees)")
+      .offer({"local", "UTC"})
+      .late();
+}
+
+void refuse_options(const Options& options, std::span<const char* const> names,
+                    const std::string& why) {
+  for (const char* const name : names) {
+    if (options.is_given(name)) throw Error(fmt::format("{}: {}", name, why));
+  }
+}
+
+std::span<const char* const> options_of_loads() {
+  static constexpr const char* kNames[] = {"--select", "--window", "--output-tokens",
+                                           "--input-tokens", "--request-count"};
+  return kNames;
+}
+
+std::span<const char* const> options_of_recordings() {
+  static constexpr const char* kNames[] = {"--columns",       "--timestamp-column",
+                                           "--power-column",  "--device-column",
+                                           "--power-unit",    "--timezone",
+                                           "--witness",       "--max-sample-gap",
+                                           "--clock-offset",  "--gpus",
+                                           "--select",        "--window",
+                                           "--start",         "--end",
+                                           "--duration",      "--requests",
+                                           "--request-count", "--input-tokens",
+                                           "--output-tokens", "--per-request",
+                                           "--share",         "--phases",
+                                           "--idle"};
+  return kNames;
+}
+
+Option& add_window(Options& options, RunOptions& run, const std::string& help) {
+  const auto take = [&run](const std::string& text) {
+    using enum RunOptions::Accepted;
+    run.accepted_window = text == "estimated" ? estimated : text == "wrapped" ? wrapped : exact;
+    return true;
+  };
+  return options.value("--window", "exact|estimated|wrapped", take, help)
+      .one_of({"exact", "estimated", "wrapped"});
+}
+
+void add_access_options(Options& options, StoreAccess& access) {
+  options.flag(
+      "--follow-links", access.follow_links,
+      "Also read what links, and names in audit records, lead to outside of the store; see 'help stores'");
+  if (!has_option(options, "--artifacts")) {
+    options
+        .value("--artifacts", "FOLDER", into_path(access.artifacts),
+               "Folder outside of the store to which links and names in audit records may lead")
+        .check(not_empty());
+  }
+  add_max_unpacked(options);
+}
+
+void add_max_unpacked(Options& options) {
+  if (has_option(options, "--max-unpacked")) return;  // of a store
+  const auto take_gib = [](const std::string& text) {
+    set_most_unpacked_bytes(static_cast<std::uint64_t>(python_int(text).value_or(1)) << 30);
+    return true;
+  };
+  options
+      .value(
+          "--max-unpacked", "GIB", take_gib,
+          "GiB that a compressed file, or an archive with the archives in it, may expand to (default: 64)")
+      .check(whole_number_between(1, 1 << 20));
+}
+
+void add_facility_options(Options& options, FacilityOptions& facility) {
+  const auto is_pue = [](const std::string& text) {
+    const auto factor = python_float(text);
+    return factor && std::isfinite(*factor) && *factor >= 1;
+  };
+  const auto take_pue = [&facility](const std::string& text) {
+    facility.pue = python_float(text);
+    return true;
+  };
+  options
+      .value(
+          "--pue", "FACTOR", take_pue,
+          "Energy of the facility over that of its computers: power, energy, cost and carbon are also stated times this factor; see 'help cost' (default: none, they are of what was measured)")
+      .check(
+          expecting("a factor from 1, the facility's energy over that of its computers", is_pue));
+  add_rate_options(options, facility);
+}
+
+void add_rate_options(Options& options, FacilityOptions& facility) {
+  const auto is_rate = [](double least) {
+    return [least](const std::string& text) {
+      const auto number = python_float(text);
+      return !text.empty() && (!number || (std::isfinite(*number) && *number >= least));
+    };
+  };
+  options
+      .value(
+          "--carbon", "G|FILE", into(facility.carbon),
+          "Grams of CO2e per kWh, or a file with them for each hour: JSON of Electricity Maps, or a CSV time,value; also states the carbon")
+      .check(expecting("grams of CO2e per kWh from 0, or a file", is_rate(0)));
+  options
+      .value(
+          "--price", "PRICE|FILE", into(facility.price),
+          "Price of a kWh, or of a MWh as in 85/MWh, or a CSV time,value with it for each hour; also states the cost")
+      .check(expecting("a price per kWh, or a file",
+                       is_rate(-std::numeric_limits<double>::infinity())));
+  options
+      .value("--currency", "TEXT", into(facility.currency),
+             "What the price is in, such as EUR (default: not named)")
+      .check(not_empty())
+      .needs("--price");
+}
+
+void refuse_facility_options(const FacilityOptions& facility, const std::string& what) {
+  if (!facility.is_asked()) return;
+  throw Error(fmt::format("--pue, --carbon and --price: {} has no form for them", what));
+}
+
+Option& add_compat(Options& options, RunOptions& run) {
+  const auto take = [&run](const std::string& text) {
+    run.contract = contract_named(text);
+    return true;
+  };
+  return options
+      .value(
+          "--compat", "august|october", take,
+          "Version of the original whose rules judge; august gives the verdicts of archives from before (default: october)")
+      .one_of({"august", "october"});
+}
+
+Option& add_bench_result(Options& options, RunSpec& files) {
+  return options
+      .value("--bench-result", "FILE", into_path(files.bench_result),
+             "Raw benchmark result: the window and the token counts")
+      .required();
+}
+
+Option& add_agg_result(Options& options, std::string& path) {
+  return options
+      .value("--agg-result", "FILE", into_path(path), "Aggregate result, patched in place")
+      .required();
+}
+
+Option& add_validation_result(Options& options, RunSpec& files, const std::string& otherwise) {
+  return options.value("--validation-result", "FILE", into_optional_path(files.validation_result),
+                       fmt::format("Audit record (default: {})", otherwise));
+}
+
+void read_package_environment(PackageOptions& package) {
+  package.logs_root = normal_path(from_environment("POWER_RESULT_ROOT", "LOGS"));
+  package.expected_producer_sha = from_environment("POWER_PRODUCER_SHA", "");
+}
+
+std::optional<std::string> expected_cpu_source_in_environment(Contract contract) {
+  std::string source = from_environment("POWER_EXPECTED_CPU_SOURCE", "");
+  if (!rules_of(contract).reads_environment || source.empty()) return std::nullopt;
+  return source;
+}
+
+void add_package_options(Options& options, RunSpec& package, const std::string& root) {
+  read_package_environment(package);
+  options
+      .value("--logs-root", "FOLDER", into_path(package.logs_root),
+             root + " (default: $POWER_RESULT_ROOT, else LOGS)")
+      .check(not_empty());
+  add_expected_producer_sha(options, package);
+  add_salvage(options, package);
+  const auto take_policy = [&package](const std::string& text) {
+    package.consumer_gaps = text == "consumer";
+    return true;
+  };
+  options
+      .value(
+          "--gap-policy", "evidence|consumer", take_policy,
+          "Which gaps between samples a package may have; evidence: those of the rule that gives what its recorder stored; consumer: none above 3 s, as dashboards judge (default: evidence)")
+      .one_of({"evidence", "consumer"});
+  options.value(
+      "--expected-cpu-source", "SOURCE", into(package.expected_cpu_source),
+      "Source that CPU power of the package must come from, such as acpi; without this option, CPU power may be missing");
+}
+
+Option& add_expected_producer_sha(Options& options, PackageOptions& package) {
+  return options.value("--expected-producer-sha", "SHA", into(package.expected_producer_sha),
+                       "Commit of the package's recorder to trust (default: $POWER_PRODUCER_SHA)");
+}
+
+Option& add_salvage(Options& options, RunOptions& run) {
+  return options.flag(
+      "--salvage", run.salvage,
+      "Bound the energy of a run that is not valid for gaps or single cells without a reading alone; in a package, do not let faults in other windows, or in rows far from this window, invalidate this window");
+}
+
+}  // namespace aggregate_power

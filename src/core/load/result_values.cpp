@@ -1,0 +1,125 @@
+// Keeps the values of a result.
+#include "core/load/result_values.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+#include <limits>
+
+#include "base/text/decimal.h"
+#include "base/text/python_number.h"
+#include "base/text/characters.h"
+
+namespace aggregate_power {
+
+namespace {
+
+// Nanoseconds since 1970 have 19 digits.
+constexpr std::size_t kStampDigits = 19;
+
+double stamp(std::string_view digits) {
+  const auto eight_at = [&](std::size_t at) {
+    std::uint64_t characters = 0;
+    std::memcpy(&characters, digits.data() + at, sizeof(characters));
+    return static_cast<std::uint64_t>(eight_digits(characters ^ 0x3030303030303030U));
+  };
+  constexpr std::uint64_t kEightDigits = 100'000'000;
+  std::uint64_t value = 0;
+  for (const char c : digits.substr(0, 3)) value = value * 10 + static_cast<std::uint64_t>(c - '0');
+  return static_cast<double>((value * kEightDigits + eight_at(3)) * kEightDigits + eight_at(11));
+}
+
+// Of a text in a list of what became of each request.
+bool says_no_fault(std::string_view text) {
+  constexpr std::string_view kWords[] = {"success", "successful", "succeeded", "ok",
+                                         "passed",  "pass",       "complete",  "completed",
+                                         "done",    "finished",   "none",      "200"};
+  return text.empty() || std::ranges::find(kWords, lower_ascii(text)) != std::end(kWords);
+}
+
+}  // namespace
+
+double number_of(JsonKind kind, std::string_view text) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  constexpr std::size_t kShort = 18;  // digits that fit 64 bits
+  if (kind == JsonKind::integer && !text.empty() && text.size() <= kShort) {
+    std::int64_t value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return static_cast<double>(value);
+  }
+  if (kind == JsonKind::integer && text.size() == kStampDigits && text.front() != '-') {
+    return stamp(text);
+  }
+  if (kind != JsonKind::integer && kind != JsonKind::real && kind != JsonKind::string) return kNone;
+  double value = kNone;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  return is_number && std::isfinite(value) ? value : kNone;
+}
+
+std::optional<std::int64_t> whole_count(double value) {
+  constexpr double kMost = 9e15;  // whole numbers up to here are exact in a double
+  return value >= 0 && value <= kMost ? std::optional<std::int64_t>(std::llround(value))
+                                      : std::nullopt;
+}
+
+const ResultValues::Slot* ResultValues::find(std::string_view path) const {
+  const auto found = std::ranges::find(paths_, path);
+  return found == paths_.end() ? nullptr
+                               : &slots_[static_cast<std::size_t>(found - paths_.begin())];
+}
+
+bool ResultValues::has(std::string_view path) const {
+  const Slot* const slot = find(path);
+  return slot != nullptr && (slot->kind != JsonKind::null || !slot->list.empty());
+}
+
+JsonKind ResultValues::kind(std::string_view path) const {
+  const Slot* const slot = find(path);
+  return slot == nullptr ? JsonKind::null : slot->kind;
+}
+
+std::optional<double> ResultValues::number(std::string_view path) const {
+  const Slot* const slot = find(path);
+  if (slot == nullptr) return std::nullopt;
+  const double value = number_of(slot->kind, slot->text);
+  return std::isnan(value) ? std::nullopt : std::optional(value);
+}
+
+std::optional<std::int64_t> ResultValues::count(std::string_view path) const {
+  const std::optional<double> value = number(path);
+  const std::optional<std::int64_t> count = value ? whole_count(*value) : std::nullopt;
+  return count && static_cast<double>(*count) == *value ? count : std::nullopt;
+}
+
+std::string ResultValues::text(std::string_view path) const {
+  const Slot* const slot = find(path);
+  return slot == nullptr || slot->kind == JsonKind::null ? std::string() : slot->text;
+}
+
+std::span<const double> ResultValues::list(std::string_view path) const {
+  const Slot* const slot = find(path);
+  return slot == nullptr ? std::span<const double>() : slot->list;
+}
+
+void ResultValues::clear() {
+  for (Slot& slot : slots_) {
+    slot.kind = JsonKind::null;
+    slot.text.clear();
+    slot.list.clear();
+  }
+}
+
+void ResultValues::set(std::size_t path, JsonKind kind, std::string_view text) {
+  slots_[path].kind = kind;
+  slots_[path].text = text;
+}
+
+void ResultValues::append(std::size_t path, JsonKind kind, std::string_view text) {
+  slots_[path].list.push_back(kind == JsonKind::string ? (says_no_fault(text) ? 0 : 1)
+                                                       : number_of(kind, text));
+}
+
+}  // namespace aggregate_power

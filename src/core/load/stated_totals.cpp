@@ -1,0 +1,329 @@
+// The names of failed requests and of rates in results.
+#include "core/load/stated_totals.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text/characters.h"
+#include "core/load/benchmark_outcome.h"
+
+namespace aggregate_power {
+namespace {
+
+enum class Total {
+  failed,     // all requests that failed
+  stopped,    // some of them: other kinds may have failed too
+  requested,  // with the failed ones
+  planned,    // a load of limited time may send fewer
+  warm_up,    // of the requested ones; they are not in `completed`
+  messages,   // a list with a text for each failed request, or an empty one for each good one
+  success_rate,
+  failure_rate,
+  output_rate,  // tokens in a second
+  input_rate,
+  token_rate,  // of both
+  request_rate,
+  output_lengths,  // a list, by request
+  output_length,   // of each request, as it was asked for
+};
+struct TotalName {
+  std::string_view path;
+  Total total;
+};
+constexpr TotalName kTotals[] = {
+    {"failed", Total::failed},
+    {"num_failed", Total::failed},
+    {"n_failed", Total::failed},
+    {"failed_requests", Total::failed},
+    {"num_failed_requests", Total::failed},
+    {"number_failed_requests", Total::failed},
+    {"requests_failed", Total::failed},
+    {"failed_count", Total::failed},
+    {"failed_request_count", Total::failed},
+    {"failures", Total::failed},
+    {"num_failures", Total::failed},
+    {"failure_count", Total::failed},
+    {"errors", Total::failed},
+    {"num_errors", Total::failed},
+    {"number_errors", Total::failed},
+    {"results_number_errors", Total::failed},
+    {"error_count", Total::failed},
+    {"error_requests", Total::failed},
+    {"num_error_requests", Total::failed},
+    {"errored_requests", Total::failed},
+    {"errored", Total::failed},
+    {"unsuccessful_requests", Total::failed},
+    {"requests.failed", Total::failed},
+    {"requests.errors", Total::failed},
+    {"requests.errored", Total::failed},
+    {"request_counts.failed", Total::failed},
+    {"request_counts.errors", Total::failed},
+    {"request_counts.errored", Total::failed},
+    {"timeouts", Total::stopped},
+    {"num_timeouts", Total::stopped},
+    {"timeout_count", Total::stopped},
+    {"timed_out", Total::stopped},
+    {"timed_out_requests", Total::stopped},
+    {"aborted", Total::stopped},
+    {"num_aborted", Total::stopped},
+    {"aborted_requests", Total::stopped},
+    {"cancelled", Total::stopped},
+    {"num_cancelled", Total::stopped},
+    {"cancelled_requests", Total::stopped},
+    {"canceled", Total::stopped},
+    {"num_canceled", Total::stopped},
+    {"dropped_requests", Total::stopped},
+    {"num_dropped", Total::stopped},
+    {"rejected_requests", Total::stopped},
+    {"num_rejected", Total::stopped},
+    {"num_prompts", Total::requested},
+    {"total_requests", Total::requested},
+    {"num_total_requests", Total::requested},
+    {"requests_total", Total::requested},
+    {"requests_sent", Total::requested},
+    {"num_requests_started", Total::requested},
+    {"requests.total", Total::requested},
+    {"requests.sent", Total::requested},
+    {"request_counts.total", Total::requested},
+    {"request_counts.sent", Total::requested},
+    {"num_requests", Total::planned},
+    {"n_requests", Total::planned},
+    {"num_warmups", Total::warm_up},
+    {"num_warmup", Total::warm_up},
+    {"num_warmup_requests", Total::warm_up},
+    {"warmup_requests", Total::warm_up},
+    {"errors[]", Total::messages},
+    {"error_messages[]", Total::messages},
+    {"failures[]", Total::messages},
+    {"outcome[]", Total::messages},
+    {"outcomes[]", Total::messages},
+    {"statuses[]", Total::messages},
+    {"success_rate", Total::success_rate},
+    {"request_success_rate", Total::success_rate},
+    {"error_rate", Total::failure_rate},
+    {"request_error_rate", Total::failure_rate},
+    {"failure_rate", Total::failure_rate},
+    {"output_throughput", Total::output_rate},
+    {"output_token_throughput", Total::output_rate},
+    {"input_throughput", Total::input_rate},
+    {"total_throughput", Total::token_rate},
+    {"total_token_throughput", Total::token_rate},
+    {"request_throughput", Total::request_rate},
+    {"output_lens[]", Total::output_lengths},
+    {"random_output_len", Total::output_length},
+    {"sharegpt_output_len", Total::output_length},
+    {"sonnet_output_len", Total::output_length},
+    {"custom_output_len", Total::output_length},
+    {"output_len", Total::output_length},
+    {"osl", Total::output_length},
+};
+
+// The share of all requests that a rate states: 0.4, 40 and "40%". Above 1 it is in percent, and so
+// is 1 if that cannot be `all` of them.
+std::optional<double> share_of(const ResultValues& values, std::string_view path, bool may_be_all) {
+  std::string text = values.text(path);
+  const bool has_sign = text.ends_with('%');
+  if (has_sign) text.pop_back();
+  const double number = number_of(JsonKind::string, strip(text));
+  if (!(number >= 0 && number <= 100)) return std::nullopt;
+  const bool is_percent = has_sign || (may_be_all ? number > 1 : number >= 1);
+  return is_percent ? number / 100 : number;
+}
+
+// The failed requests by one name.
+struct Failed {
+  std::int64_t count = 0;
+  std::string_view path = {};
+
+  void take(std::int64_t other, std::string_view by) {
+    if (other > count) *this = {other, by};
+  }
+};
+
+Failed failed_of(const ResultValues& values, std::int64_t completed) {
+  Failed failed;
+  Failed stopped;
+  std::int64_t warm_up = 0;
+  for (const TotalName& name : kTotals) {
+    const auto count = values.count(name.path);
+    if (name.total == Total::failed && count) failed.take(*count, name.path);
+    if (name.total == Total::stopped && count) stopped = {stopped.count + *count, name.path};
+    if (name.total == Total::warm_up && count) warm_up = std::max(warm_up, *count);
+    if (name.total != Total::messages) continue;
+    failed.take(std::ranges::count(values.list(name.path), 1.0), name.path);
+  }
+  failed.take(stopped.count, stopped.path);
+  for (const TotalName& name : kTotals) {
+    const auto count = values.count(name.path);
+    if (name.total == Total::requested && count) {
+      failed.take(*count - warm_up - completed, name.path);
+    }
+  }
+  return failed;
+}
+
+std::string failure_by_rates(const ResultValues& values) {
+  for (const TotalName& name : kTotals) {
+    const bool is_success = name.total == Total::success_rate;
+    if (!is_success && name.total != Total::failure_rate) continue;
+    const auto stated = share_of(values, name.path, is_success);
+    if (!stated) continue;
+    const double share = is_success ? 1 - *stated : *stated;
+    // What a double adds to 1 - 0.95 is no request.
+    if (share > kMaxFailureRate + 1e-9) {
+      return fmt::format("'{}' is {}: at most {:g} % of the requests may fail", name.path,
+                         values.text(name.path), kMaxFailureRate * 100);
+    }
+  }
+  return {};
+}
+
+std::string_view without_brackets(std::string_view path) { return path.substr(0, path.find('[')); }
+
+// Half of the last digit of a number as it is written.
+double rounding_of(std::string_view text) {
+  const std::size_t point = text.find('.');
+  if (point == text.npos) return 0.5;
+  return 0.5 * std::pow(10, -static_cast<double>(text.size() - point - 1));
+}
+
+bool contradict_each_other(double one, double other, double rounding) {
+  const double apart = std::abs(one - other);
+  return apart > 0.05 * std::max(one, other) && apart > 1 && apart > rounding;
+}
+
+// What a rate in a second is of, and how many of these the result counts.
+struct Rated {
+  const char* what;
+  std::string_view path;
+  std::optional<double> count;
+};
+
+std::optional<Rated> rated_by(Total total, const ResultValues& values) {
+  const auto input = values.number("total_input_tokens");
+  const auto output = values.number("total_output_tokens");
+  switch (total) {
+    case Total::output_rate:
+      return Rated{"output tokens", "total_output_tokens", output};
+    case Total::input_rate:
+      return Rated{"input tokens", "total_input_tokens", input};
+    case Total::token_rate:
+      return Rated{"tokens", "total_input_tokens and total_output_tokens",
+                   input && output ? std::optional(*input + *output) : std::nullopt};
+    case Total::request_rate:
+      return Rated{"requests", "completed", values.number("completed")};
+    default:
+      return std::nullopt;
+  }
+}
+
+std::string contradiction_of(const TotalName& name, const ResultValues& values) {
+  if (name.total == Total::output_lengths) {
+    const std::span<const double> lengths = values.list(name.path);
+    const auto stated = values.number("total_output_tokens");
+    double sum = 0;
+    for (const double length : lengths) sum += length;  // NaN: not all are numbers
+    if (lengths.empty() || !stated || !contradict_each_other(sum, *stated, 0)) return {};
+    return fmt::format("'output_lens' have {:.0f} tokens together, 'total_output_tokens' is {:.0f}",
+                       sum, *stated);
+  }
+  const auto rated = rated_by(name.total, values);
+  const auto rate = values.number(name.path);
+  const auto duration_s = values.number("duration");
+  if (!rated || !rated->count || !rate || !duration_s) return {};
+  const double by_rate = *rate * *duration_s;
+  const double rounding = rounding_of(values.text(name.path)) * *duration_s;
+  if (!contradict_each_other(by_rate, *rated->count, rounding)) return {};
+  return fmt::format("'{}' times 'duration' is {:.0f} {}, '{}' {:.0f}", name.path, by_rate,
+                     rated->what, rated->path, *rated->count);
+}
+
+// A request that failed has no tokens there.
+std::string contradiction_of_zeros(const ResultValues& values, std::int64_t completed) {
+  const std::span<const double> lengths = values.list("output_lens[]");
+  const auto zeros = std::ranges::count(lengths, 0.0);
+  const auto good = static_cast<double>(std::ssize(lengths) - zeros);
+  if (zeros == 0 || !contradict_each_other(good, static_cast<double>(completed), 0)) return {};
+  return fmt::format("{} of {} requests in 'output_lens' have a token, 'completed' is {}", good,
+                     lengths.size(), completed);
+}
+
+std::string contradiction_of_counts(const ResultValues& values, std::int64_t completed) {
+  const auto requested = values.count("num_prompts");
+  if (!requested || completed <= *requested) return {};
+  return fmt::format("{} requests completed, 'num_prompts' is {}", completed, *requested);
+}
+
+// A client that counts responses, or a server that does not stream, has one for each request.
+std::string one_token_text(const ResultValues& values, std::int64_t completed) {
+  const auto output = values.count("total_output_tokens");
+  if (!output || *output == 0 || *output > completed) return {};
+  for (const TotalName& name : kTotals) {
+    if (name.total != Total::output_length) continue;
+    const auto length = values.count(name.path);
+    if (!length || *length < 2) continue;
+    return fmt::format(
+        "{} output tokens for {} requests, and '{}' is {}: the client seems to have counted responses, and the energy per output token is too high",
+        *output, completed, name.path, *length);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const std::string_view> total_paths() {
+  static const std::vector<std::string_view> paths = [] {
+    std::vector<std::string_view> all;
+    for (const TotalName& name : kTotals) all.push_back(name.path);
+    return all;
+  }();
+  return paths;
+}
+
+void judge_totals(const ResultValues& values, LoadReading& reading) {
+  const auto note = [&](const std::string& contradiction) {
+    if (contradiction.empty()) return;
+    reading.notes.push_back("the result contradicts itself: " + contradiction);
+  };
+  for (const TotalName& name : kTotals) note(contradiction_of(name, values));
+  const auto completed = values.count("completed");
+  if (!completed || *completed == 0) return;
+  note(contradiction_of_counts(values, *completed));
+  note(contradiction_of_zeros(values, *completed));
+  if (std::string text = one_token_text(values, *completed); !text.empty()) {
+    reading.notes.push_back(std::move(text));
+  }
+  for (const TotalName& name : kTotals) {
+    const auto planned = name.total == Total::planned ? values.count(name.path) : std::nullopt;
+    if (!planned || failure_by_counts(static_cast<std::uint64_t>(
+                                          std::max<std::int64_t>(0, *planned - *completed)),
+                                      *completed)
+                        .empty()) {
+      continue;
+    }
+    reading.notes.push_back(fmt::format(
+        "'{}' is {}, and {} requests completed: if the others were sent, they drew power too",
+        name.path, *planned, *completed));
+  }
+  const Failed failed = failed_of(values, *completed);
+  const auto count = static_cast<std::uint64_t>(failed.count);
+  // Unless the rules take `completed` for no count, as 100.0.
+  if (reading.work.completed == *completed) {
+    reading.failed_requests = std::max(reading.failed_requests, count);
+  }
+  if (!reading.failure.empty()) return;
+  reading.failure = failure_by_counts(count, *completed);
+  if (!reading.failure.empty()) {
+    reading.failure = fmt::format("'{}': {}", without_brackets(failed.path), reading.failure);
+  }
+  if (reading.failure.empty()) reading.failure = failure_by_rates(values);
+}
+
+}  // namespace aggregate_power

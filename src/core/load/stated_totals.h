@@ -1,0 +1,20 @@
+// What scripts and generators state about their requests next to the contract's counts.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "core/load/load_files.h"
+#include "core/load/result_values.h"
+
+namespace aggregate_power {
+
+// The paths of a result to read for judge_totals().
+std::span<const std::string_view> total_paths();
+
+// Sets `failed_requests` and `failure` by any name of failed requests, and notes the totals that
+// contradict each other, by more than 5 % and more than 1. `values` have the total_paths(), and the
+// members "duration", "completed", "num_prompts", "total_input_tokens", "total_output_tokens".
+void judge_totals(const ResultValues& values, LoadReading& reading);
+
+}  // namespace aggregate_power

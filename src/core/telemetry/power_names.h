@@ -1,0 +1,34 @@
+// Which columns of a header are called the power of a GPU, by their names alone.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/telemetry/column_names.h"
+
+namespace aggregate_power::columns {
+
+// Names of a power draw and of nothing else: "power_w", "GPU Power Draw [W]".
+Found generic_power(const std::vector<Name>& names);
+
+struct LoosePower {
+  Found columns;  // that may be the power, best first
+  // Why the first may be another quantity, such as the power of a part or a budget, so that only
+  // schema 1 takes it; empty: its words are all known not to say so.
+  std::string doubt;
+};
+// The original's rule, less what is known as another quantity.
+LoosePower loose_power(const std::vector<Name>& names);
+
+// Whether a name is the name of a power, and not of a limit or another quantity.
+bool is_power_name(const std::string& name);
+
+// Seconds over which a metric or an expression is a mean, by its name: 300 for
+// "avg_over_time(DCGM_FI_DEV_POWER_USAGE[5m])" and "gpu_power:avg5m"; 0 for other names.
+double averaged_over_s(std::string_view name);
+
+// Limits of power: "power.limit [W]".
+Found power_limits(const std::vector<Name>& names);
+
+}  // namespace aggregate_power::columns

@@ -1,0 +1,471 @@
+// Matches runs by configuration, and takes the values that count.
+#include "decide/compare/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "aggregate_power/error.h"
+#include "base/text/suggest.h"
+#include "base/text/python_number.h"
+#include "decide/compare/compared_configurations.h"
+#include "decide/compare/compared_limits.h"
+#include "decide/compare/facility.h"
+#include "core/model/beyond_measure.h"
+#include "recorders/energy_rate.h"
+#include "core/record/edits.h"
+#include "store/catalogue/published_runs.h"
+#include "store/catalogue/unmeasured_runs.h"
+
+namespace aggregate_power {
+namespace {
+
+struct TwoSides {
+  std::vector<const PublishedRun*> base;
+  std::vector<const PublishedRun*> next;
+};
+
+using ByConfiguration = std::map<Configuration, TwoSides, ConfigurationLess>;
+
+// ---- Values
+
+// Whether it is computed from what sensors read.
+bool is_of_power(const std::string& metric) {
+  return is_our_key(metric) || is_facility_key(metric);
+}
+
+// A number of ours, or any other number in the aggregate.
+std::optional<double> compared_value(const PublishedRun& run, const std::string& metric) {
+  if (const auto number = run.number(metric)) return number->value;
+  const std::optional<double> value = nearest_double(run.text_of(metric));
+  return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
+// Of the shortest text that means the number.
+int compared_decimals(double value) {
+  const std::string text = fmt::format("{}", value);
+  const std::size_t exponent = text.find('e');
+  const std::size_t point = text.find('.');
+  int decimals = 0;
+  if (point != std::string::npos) {
+    const std::size_t end = std::min(exponent, text.size());
+    decimals = static_cast<int>(end - point - 1);
+  }
+  if (exponent != std::string::npos) decimals -= std::stoi(text.substr(exponent + 1));
+  return decimals;
+}
+
+// A value may end in zeros that are not written, so the value with the most digits counts.
+double half_last_digit_of(const std::vector<const PublishedRun*>& runs, const std::string& metric,
+                          bool is_ours) {
+  if (is_facility_key(metric) && is_ours) {  // rounded where its energy was
+    double factor = 0;
+    for (const PublishedRun* run : runs) {
+      const auto energy = run->number("total_gpu_energy_j");
+      const auto value = run->number(metric);
+      if (energy && value && energy->value > 0) {
+        factor = std::max(factor, std::abs(value->value) / energy->value);
+      }
+    }
+    return factor * half_last_digit_of(runs, "total_gpu_energy_j", true);
+  }
+  int decimals = is_ours ? (metric.starts_with("joules_") ? 6 : 3) : 0;
+  for (const PublishedRun* run : runs) {
+    decimals = std::max(decimals, compared_decimals(compared_value(*run, metric).value_or(0)));
+  }
+  return 0.5 * std::pow(10, -decimals);
+}
+
+std::optional<double> compared_estimate(const PublishedRun& run, const std::string& metric) {
+  const auto number = run.number(metric);
+  if (!number || !number->repeatability) return std::nullopt;
+  const double estimate = number->repeatability->estimate;
+  return estimate > 0 ? std::optional(estimate) : std::nullopt;
+}
+
+MeasuredValue compared_measurement(const PublishedRun& run, const std::string& metric,
+                                   bool uses_estimates) {
+  MeasuredValue measured{.value = compared_value(run, metric).value_or(0)};
+  if (uses_estimates) measured.value = *compared_estimate(run, metric);
+  const auto number = run.number(metric);
+  if (!number || !number->repeatability) return measured;
+  const double own = number->repeatability->standard_uncertainty;
+  measured.repeatability = own / measured.value;
+  if (measured.value == number->repeatability->estimate) {
+    measured.bounds = {{number->repeatability->low, number->repeatability->high}};
+  }
+  if (number->flowed) {
+    const double whole = number->flowed->standard_uncertainty;
+    measured.accuracy = std::sqrt(std::max(0.0, whole * whole - own * own)) / measured.value;
+  }
+  return measured;
+}
+
+// ---- Which runs count
+
+std::string why_not_valid(const PublishedRun& run) {
+  if (!run.doubt.empty()) return "not valid: " + run.doubt;
+  return run.reasons.empty() ? "its power is not valid"
+                             : fmt::format("not valid: {}", fmt::join(run.reasons, ", "));
+}
+
+std::string why_not_used(const PublishedRun& run, const CompareRule& rule, bool is_ours) {
+  if (run.state == PowerState::not_valid) return why_not_valid(run);
+  const std::optional<double> value = compared_value(run, rule.metric);
+  if (!value && run.state == PowerState::none && is_ours) return "it has no power";
+  if (!value) return fmt::format("it has no '{}'", rule.metric);
+  if (!(*value > 0)) return fmt::format("its '{}' is not above 0", rule.metric);
+  if (is_beyond_measure(*value)) {
+    return fmt::format("its '{}' is {}, which no run can have", rule.metric, *value);
+  }
+  return {};
+}
+
+std::optional<MeasurementIdentity> compared_identity(const PublishedRun& run,
+                                                     const std::string& metric) {
+  return measurement_identity(run, compared_value(run, metric).value_or(0));
+}
+
+// `runs` are sorted by name; those that count remain.
+void keep_used(std::vector<const PublishedRun*>& runs, bool is_new, const CompareRule& rule,
+               bool is_ours, std::vector<ExcludedRun>& excluded) {
+  std::map<MeasurementIdentity, std::string> known;
+  std::erase_if(runs, [&](const PublishedRun* run) {
+    std::string reason = why_not_used(*run, rule, is_ours);
+    const auto identity = compared_identity(*run, rule.metric);
+    if (reason.empty() && identity) {
+      const auto [first, is_first] = known.try_emplace(*identity, run->name);
+      if (!is_first) {
+        reason = fmt::format("the same measurement as {}: a copy is no repeat", first->second);
+      }
+    }
+    if (reason.empty()) return false;
+    excluded.push_back({run->name, is_new, std::move(reason)});
+    return true;
+  });
+}
+
+// ---- One configuration
+
+ComparedSide compared_side(const std::vector<const PublishedRun*>& runs, const std::string& metric,
+                           bool uses_estimates, double half_last_digit) {
+  ComparedSide side;
+  for (const PublishedRun* run : runs) {
+    side.files.push_back(run->name);
+    side.repeats.values.push_back(compared_measurement(*run, metric, uses_estimates));
+  }
+  side.repeats.half_last_digit = half_last_digit;
+  return side;
+}
+
+// Nothing can have changed where both sides are copies of one measurement.
+void note_copies(const TwoSides& sides, const std::string& metric, RunComparison& comparison) {
+  std::map<MeasurementIdentity, std::string> base;
+  for (const PublishedRun* run : sides.base) {
+    if (const auto identity = compared_identity(*run, metric)) base[*identity] = run->name;
+  }
+  for (const PublishedRun* run : sides.next) {
+    const auto identity = compared_identity(*run, metric);
+    const auto copy = identity ? base.find(*identity) : base.end();
+    if (copy == base.end()) continue;
+    comparison.notes.push_back(fmt::format(
+        "{} and {}, on both sides, are copies of one measurement", copy->second, run->name));
+  }
+}
+
+// Runs that say nothing of their load, such as results of `measure` whose generator states no
+// settings, are matched by nothing.
+void note_unstated_load(const CompareRule& rule, RunComparison& comparison) {
+  constexpr std::string_view kOfLoad[] = {
+      "conc",         "users",      "concurrency", "max_concurrency", "isl",
+      "request_rate", "batch_size", "model",       "model_id"};
+  if (!rule.match_by.empty()) return;
+  const bool states_load = std::ranges::any_of(comparison.configuration, [&](const auto& member) {
+    return std::ranges::find(kOfLoad, member.first) != std::end(kOfLoad);
+  });
+  if (states_load) return;
+  comparison.notes.emplace_back(
+      "no run states its model, concurrency or request rate (model, conc, request_rate): that both sides ran alike is assumed");
+}
+
+double accuracy_of_side(const std::vector<const PublishedRun*>& runs, const ComparedSide& side,
+                        bool& uses_prior) {
+  double most = 0;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::optional<double>& stated = side.repeats.values[i].accuracy;
+    uses_prior = uses_prior || !stated;
+    most = std::max(most, stated ? *stated : prior_accuracy(*runs[i]));
+  }
+  return most;
+}
+
+void settle_boards(const TwoSides& sides, const std::vector<const PublishedRun*>& all,
+                   const CompareRule& rule, bool is_ours, RunComparison& comparison) {
+  comparison.boards = rule.boards.value_or(boards_of(all));
+  if (sides.base.empty() || sides.next.empty()) return;
+  if (comparison.boards == Boards::assumed_same) {
+    comparison.notes.emplace_back(
+        "the boards are assumed to be the same: no UUIDs, and nothing that differs; otherwise give --boards different");
+  }
+  if (comparison.boards != Boards::different || !is_ours) return;
+  bool uses_prior = false;
+  comparison.accuracy = std::hypot(accuracy_of_side(sides.base, comparison.base, uses_prior),
+                                   accuracy_of_side(sides.next, comparison.next, uses_prior));
+  comparison.notes.push_back(fmt::format(
+      "different boards: what their sensors add is {:.2g} % (standard uncertainty{})",
+      100 * comparison.accuracy,
+      uses_prior ? ", from public measurements of other boards: --uncertainty states it" : ""));
+}
+
+RunComparison comparison_of(const Configuration& configuration, TwoSides sides,
+                            const CompareRule& rule, CompareKind kind,
+                            const LimitsByRun& limits_w) {
+  RunComparison comparison;
+  comparison.configuration = configuration;
+  const bool is_ours = is_of_power(rule.metric);
+  keep_used(sides.base, false, rule, is_ours, comparison.excluded);
+  keep_used(sides.next, true, rule, is_ours, comparison.excluded);
+  if (kind == CompareKind::mirrored) sides.next = sides.base;
+  std::vector<const PublishedRun*> all = sides.base;
+  all.insert(all.end(), sides.next.begin(), sides.next.end());
+  comparison.uses_estimates =
+      !all.empty() && std::ranges::all_of(all, [&](const PublishedRun* run) {
+        return compared_estimate(*run, rule.metric).has_value();
+      });
+  const double half_last_digit = half_last_digit_of(all, rule.metric, is_ours);
+  comparison.base =
+      compared_side(sides.base, rule.metric, comparison.uses_estimates, half_last_digit);
+  comparison.next =
+      compared_side(sides.next, rule.metric, comparison.uses_estimates, half_last_digit);
+  if (kind == CompareKind::base_alone) {
+    summarize_sides(comparison);
+  } else {
+    if (kind == CompareKind::two_sides) {
+      note_copies(sides, rule.metric, comparison);
+      note_unstated_load(rule, comparison);
+    }
+    settle_boards(sides, all, rule, is_ours, comparison);
+    judge_change(comparison, rule);
+  }
+  if (kind == CompareKind::mirrored) sides.next.clear();
+  std::ranges::move(limit_notes(limits_w, sides.base, sides.next),
+                    std::back_inserter(comparison.notes));
+  return comparison;
+}
+
+// ---- All configurations
+
+bool side_has_power(const TwoSides& sides) {
+  const auto has_any = [](const PublishedRun* run) { return run->state != PowerState::none; };
+  return std::ranges::any_of(sides.base, has_any) || std::ranges::any_of(sides.next, has_any);
+}
+
+void pass_over(const TwoSides& sides, std::vector<ExcludedRun>& without_power) {
+  for (const PublishedRun* run : sides.base) {
+    without_power.push_back({run->name, false, "it has no power"});
+  }
+  for (const PublishedRun* run : sides.next) {
+    without_power.push_back({run->name, true, "it has no power"});
+  }
+}
+
+// ---- Configurations of one side only
+
+std::string member_of(const Configuration& configuration, const std::string& key) {
+  const auto found = std::ranges::find(configuration, key, &Configuration::value_type::first);
+  return found == configuration.end() ? std::string() : found->second;
+}
+
+// The keys whose values differ, in their order.
+std::vector<std::string> differing_keys(const Configuration& a, const Configuration& b) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : a) {
+    if (member_of(b, key) != value) keys.push_back(key);
+  }
+  for (const auto& [key, value] : b) {
+    if (member_of(a, key).empty()) keys.push_back(key);
+  }
+  return keys;
+}
+
+// "conc is 16 on one side and 256 on the other; --match-by hw compares them all the same"
+std::string other_settings(const Configuration& base, const Configuration& next) {
+  const auto shown = [](const std::string& value) { return value.empty() ? "not stated" : value; };
+  std::vector<std::string> texts;
+  for (const std::string& key : differing_keys(base, next)) {
+    texts.push_back(fmt::format("{} is {} on one side and {} on the other", key,
+                                shown(member_of(base, key)), shown(member_of(next, key))));
+  }
+  const auto shared = std::ranges::find_if(
+      base, [&](const auto& member) { return member_of(next, member.first) == member.second; });
+  return fmt::format("{}; --match-by {} compares them all the same", fmt::join(texts, ", "),
+                     shared == base.end() ? "KEYS, with members that they share," : shared->first);
+}
+
+bool is_of_base_alone(const RunComparison& one) {
+  return !one.base.files.empty() && one.next.files.empty() && one.excluded.empty();
+}
+
+bool is_of_next_alone(const RunComparison& one) {
+  return one.base.files.empty() && !one.next.files.empty() && one.excluded.empty();
+}
+
+// Says how a configuration of one side differs from the nearest one of the other side.
+void name_other_settings(std::vector<RunComparison>& comparisons) {
+  for (RunComparison& one : comparisons) {
+    const auto is_counterpart = is_of_base_alone(one)   ? is_of_next_alone
+                                : is_of_next_alone(one) ? is_of_base_alone
+                                                        : nullptr;
+    const RunComparison* nearest = nullptr;
+    std::size_t fewest = 0;
+    for (const RunComparison& other : comparisons) {
+      if (is_counterpart == nullptr || !is_counterpart(other)) continue;
+      const std::size_t count = differing_keys(one.configuration, other.configuration).size();
+      if (nearest == nullptr || count < fewest) nearest = &other;
+      if (nearest == &other) fewest = count;
+    }
+    if (nearest == nullptr) continue;
+    one.lack = is_of_base_alone(one) ? other_settings(one.configuration, nearest->configuration)
+                                     : other_settings(nearest->configuration, one.configuration);
+  }
+}
+
+void label_comparisons(RunComparisons& compared) {
+  std::vector<Configuration> configurations;
+  for (const RunComparison& each : compared.comparisons) {
+    configurations.push_back(each.configuration);
+  }
+  compared.shared = shared_members(configurations);
+  const std::vector<std::string> keys = distinguishing_keys(configurations);
+  for (RunComparison& each : compared.comparisons) {
+    each.label = distinguishing_text(each.configuration, keys);
+  }
+}
+
+void require_metric(const std::vector<const PublishedRun*>& all, const std::string& metric) {
+  std::vector<std::string> metrics;
+  std::vector<std::string> members;
+  bool any_valid = false;
+  for (const PublishedRun* run : all) {
+    if (run->state == PowerState::not_valid) continue;
+    if (compared_value(*run, metric)) return;
+    any_valid = any_valid || run->state == PowerState::valid;
+    for (const PublishedNumber& number : run->numbers) {
+      if (std::ranges::find(metrics, number.key) == metrics.end()) metrics.push_back(number.key);
+    }
+    for (const auto& [name, value] : run->members.members) {
+      if (value.is_finite_number()) members.push_back(name);
+    }
+  }
+  if (any_valid) {
+    throw Error(fmt::format("no valid run has '{}'{}; name one of these with --metric: {}", metric,
+                            metric == kDefaultCompareMetric ? " (no run has counts of tokens)"
+                                                            : did_you_mean(metric, members),
+                            fmt::join(metrics, ", ")));
+  }
+  const auto is_invalid = [](const PublishedRun* run) {
+    return run->state == PowerState::not_valid;
+  };
+  if (std::ranges::none_of(all, is_invalid)) {
+    throw Error(fmt::format(
+        "none of the {} results has power: compute it with aggregate-power first, or name another of their members with --metric",
+        all.size()));
+  }
+}
+
+// Their numbers of one name are of different computations.
+bool has_both_schemas(const std::vector<const PublishedRun*>& all) {
+  const auto has = [&](int schema) {
+    return std::ranges::any_of(
+        all, [&](const PublishedRun* run) { return metric_schema(*run) == schema; });
+  };
+  return has(1) && has(2);
+}
+
+void refuse_run_on_both_sides(const std::vector<PublishedRun>& base,
+                              const std::vector<PublishedRun>& next) {
+  std::map<std::string, const PublishedRun*> known;
+  for (const PublishedRun& run : base) {
+    if (!run.identity.empty()) known.emplace(run.identity, &run);
+  }
+  for (const PublishedRun& run : next) {
+    if (run.identity.empty() || !known.contains(run.identity)) continue;
+    throw Error(
+        fmt::format("{}: it is on both sides: name it as a base or after --with", run.name));
+  }
+}
+
+std::vector<PublishedRun> runs_by_name(PublishedRuns read, std::vector<std::string>& warnings) {
+  std::ranges::move(read.warnings, std::back_inserter(warnings));
+  std::ranges::sort(read.runs, [](const PublishedRun& a, const PublishedRun& b) {
+    return std::tie(a.name, a.identity) < std::tie(b.name, b.identity);
+  });
+  return std::move(read.runs);
+}
+
+PublishedRuns read_or_measure(const CompareRequest& request, const std::vector<std::string>& places,
+                              std::vector<std::string>& notes) {
+  PublishedRuns found = read_published_runs(places, request.most_threads, request.access);
+  add_unmeasured_runs(places, request.measuring, request.most_threads, found);
+  std::ranges::move(found.notes, std::back_inserter(notes));
+  return found;
+}
+
+}  // namespace
+
+RunComparisons compare_runs(const CompareRequest& request) {
+  RunComparisons compared{
+      .rule = request.rule, .kind = request.kind, .rates = read_facility_rates(request.facility)};
+  std::vector<PublishedRun> base =
+      runs_by_name(read_or_measure(request, request.base, compared.notes), compared.warnings);
+  std::vector<PublishedRun> next =
+      runs_by_name(read_or_measure(request, request.next, compared.notes), compared.warnings);
+  if (compared.rates.is_asked()) {
+    add_facility_numbers(compared.rates, base, compared.warnings);
+    add_facility_numbers(compared.rates, next, compared.warnings);
+    std::ranges::move(facility_doubts(compared.rates), std::back_inserter(compared.warnings));
+  }
+  std::ranges::sort(compared.warnings);
+  refuse_run_on_both_sides(base, next);
+  std::vector<const PublishedRun*> all;
+  all.reserve(base.size() + next.size());
+  for (const PublishedRun& run : base) all.push_back(&run);
+  for (const PublishedRun& run : next) all.push_back(&run);
+  if (all.empty()) throw Error(fmt::format("no results in {}", fmt::join(request.base, ", ")));
+  require_members("--match-by", all, request.rule.match_by);
+  require_metric(all, request.rule.metric);
+
+  const LimitsByRun limits_w = limits_by_run(all, request.most_threads);
+  ByConfiguration found;
+  const bool is_mixed = has_both_schemas(all);
+  if (is_mixed) {
+    compared.warnings.emplace_back(
+        "runs of schema 1 (means of samples) and of schema 2 (integrals) are not mixed: compute the older ones again with --schema 2, for example with 'aggregate-power backfill'");
+  }
+  const auto place_of = [&](const PublishedRun& run) -> TwoSides& {
+    Configuration configuration = configuration_of(run, request.rule.match_by);
+    if (is_mixed) configuration.emplace_back("schema", fmt::format("{}", metric_schema(run)));
+    return found[std::move(configuration)];
+  };
+  for (const PublishedRun& run : base) place_of(run).base.push_back(&run);
+  for (const PublishedRun& run : next) place_of(run).next.push_back(&run);
+  const bool needs_power = is_of_power(request.rule.metric);
+  for (auto& [configuration, sides] : found) {
+    if (needs_power && !side_has_power(sides)) {
+      pass_over(sides, compared.without_power);
+    } else {
+      compared.comparisons.push_back(
+          comparison_of(configuration, std::move(sides), request.rule, request.kind, limits_w));
+    }
+  }
+  if (request.kind == CompareKind::two_sides) name_other_settings(compared.comparisons);
+  label_comparisons(compared);
+  return compared;
+}
+
+}  // namespace aggregate_power

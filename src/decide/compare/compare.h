@@ -1,0 +1,112 @@
+// Compares sets of published runs, configuration by configuration: is a change certain, certainly
+// small, or not known well enough?
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aggregate_power/facility.h"
+#include "base/files/tree.h"
+#include "decide/compare/change.h"
+#include "decide/compare/same_boards.h"
+#include "runs/evaluate/run_options.h"
+#include "store/catalogue/published_runs.h"
+
+namespace aggregate_power {
+
+inline constexpr const char* kDefaultCompareMetric = "joules_per_output_token";
+
+enum class ChangeVerdict { worse, better, equivalent, insufficient };
+
+std::string_view change_verdict_name(ChangeVerdict verdict);
+
+// How runs are compared.
+struct CompareRule {
+  std::string metric;
+  bool is_higher_better = false;
+  double margin = 0;  // relative: changes that are certainly within it are equivalent
+  std::vector<std::string> match_by;  // empty: all members that are known to say how a run was run
+  std::optional<Boards> boards;       // instead of what the runs say
+};
+
+struct ExcludedRun {
+  std::string file;
+  bool is_new = false;  // of the new side
+  std::string reason;
+};
+
+// The runs of one configuration on one side that count.
+struct ComparedSide {
+  std::vector<std::string> files;  // sorted, in the order of the values
+  RepeatedValues repeats;
+  std::optional<RepeatStatistics> statistics;  // nullopt: no run is left
+};
+
+struct RunComparison {
+  Configuration configuration;
+  std::string label;  // the members that differ from those of others
+  ComparedSide base;
+  ComparedSide next;
+  bool uses_estimates = false;  // of the uncertainty of all runs, instead of published numbers
+  Boards boards = Boards::assumed_same;
+  double accuracy = 0;  // between different boards
+  std::optional<RelativeChange> change;
+  ChangeVerdict verdict = ChangeVerdict::insufficient;
+  std::string lack;                // why it is insufficient, and what to do
+  std::vector<std::string> notes;  // what was assumed, and what to look at
+  std::vector<ExcludedRun> excluded;
+};
+
+enum class CompareKind {
+  two_sides,
+  base_alone,  // repeats are summarized
+  mirrored,    // the base is also the new side: what the gate sees of runs that did not change
+};
+
+struct RunComparisons {
+  CompareRule rule;
+  CompareKind kind = CompareKind::two_sides;
+  Configuration shared = {};  // the members that all configurations share, if there are several
+  std::vector<RunComparison> comparisons = {};  // in the order of their configurations
+  // Of configurations that have no power on either side: not compared.
+  std::vector<ExcludedRun> without_power = {};
+  std::vector<std::string> warnings = {};
+  std::vector<std::string> notes = {};
+  FacilityRates rates = {};
+};
+
+struct CompareRequest {
+  CompareRule rule;
+  std::vector<std::string> base;
+  std::vector<std::string> next;
+  FacilityOptions facility = {};  // what they cost and emit is a metric, too
+  CompareKind kind = CompareKind::two_sides;
+  RunSpec measuring = {};  // how runs are measured that nothing is published of
+  StoreAccess access = {};
+  unsigned most_threads = 1;
+};
+
+// Throws FileError for a place that cannot be opened; Error for one that holds nothing of the kind,
+// for a run on both sides, and for a metric or member that no run has.
+RunComparisons compare_runs(const CompareRequest& request);
+
+// Computes the statistics of each side from its values.
+void summarize_sides(RunComparison& comparison);
+// The same, with the change and the verdict.
+void judge_change(RunComparison& comparison, const CompareRule& rule);
+
+// The verdict of all: worse before insufficient, better before equivalent. `decided_by` is the
+// comparison with that verdict and the largest change; nullptr: there are none.
+struct OverallVerdict {
+  ChangeVerdict verdict = ChangeVerdict::insufficient;
+  const RunComparison* decided_by = nullptr;
+};
+OverallVerdict overall_verdict(const RunComparisons& compared);
+
+// Whether a metric of this name is one of which more is better.
+bool is_higher_better_by_name(std::string_view metric);
+
+}  // namespace aggregate_power

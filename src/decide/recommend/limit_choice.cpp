@@ -1,0 +1,342 @@
+// Judges the groups of a sweep, then compares those that can win.
+#include "decide/recommend/limit_choice.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "decide/compare/student_t.h"
+#include "core/energy/long_sum.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::string_view kObjectives[] = {"energy", "energy-per-token", "time", "cost"};
+constexpr std::size_t kNoRepeats = std::numeric_limits<std::size_t>::max();
+constexpr double kRounding = 1e-12;  // of an objective's value, relative
+
+// Equal, whatever the order in which they were computed.
+bool are_equal_values(double a, double b) {
+  return std::abs(a - b) <= kRounding * std::max(std::abs(a), std::abs(b));
+}
+
+struct PieceSums {
+  double energy_j = 0;
+  double work = 0;
+  std::optional<double> time_s;  // nullopt: that of a piece is not known
+};
+
+PieceSums sums_of(const std::vector<LimitPiece>& pieces) {
+  LongSum energy_j, work, time_s;
+  bool has_time = true;
+  for (const LimitPiece& piece : pieces) {
+    energy_j.add(piece.energy_j);
+    work.add(piece.work);
+    time_s.add(piece.time_s.value_or(0));
+    has_time = has_time && piece.time_s;
+  }
+  return {energy_j.value(), work.value(), has_time ? std::optional(time_s.value()) : std::nullopt};
+}
+
+// What an objective is computed with.
+struct ObjectiveRule {
+  LimitObjective objective = LimitObjective::energy;
+  double eta = 0;
+  double max_power_w = 0;
+
+  // For one unit of work.
+  std::optional<double> value(const PieceSums& sums) const {
+    if (!(sums.work > 0)) return std::nullopt;
+    const double energy_j = sums.energy_j / sums.work;
+    if (objective == LimitObjective::energy || objective == LimitObjective::energy_per_token) {
+      return energy_j;
+    }
+    if (!sums.time_s) return std::nullopt;
+    const double time_s = *sums.time_s / sums.work;
+    if (objective == LimitObjective::time) return time_s;
+    return eta * energy_j + (1 - eta) * max_power_w * time_s;
+  }
+};
+
+std::vector<LimitPiece> without(const std::vector<LimitPiece>& pieces, std::size_t left_out) {
+  std::vector<LimitPiece> others = pieces;
+  others.erase(others.begin() + static_cast<std::ptrdiff_t>(left_out));
+  return others;
+}
+
+// How sure the value of a group is.
+struct ValueSpread {
+  double relative = 0;               // standard uncertainty
+  std::size_t degrees = kNoRepeats;  // of freedom; kNoRepeats: it is known
+};
+
+// What to add to a logarithm and to take from it for an interval of 95 %.
+double half_interval(std::size_t degrees, double relative) {
+  constexpr double kMost = 140;  // a factor of 1e60: an interval that is wider says no more
+  const double known = std::numeric_limits<double>::infinity();
+  return std::min(
+      kMost, relative * student_t_quantile(
+                            0.975, degrees == kNoRepeats ? known : static_cast<double>(degrees)));
+}
+
+// From the values that result when one block after another is left out (jackknife).
+std::optional<ValueSpread> spread_of_blocks(const LimitGroup& group, const ObjectiveRule& rule) {
+  constexpr std::size_t kLeastBlocks = 4;
+  const std::size_t count = group.blocks.size();
+  const auto whole = rule.value(sums_of(group.blocks));
+  if (count < kLeastBlocks || !whole || !(*whole > 0)) return std::nullopt;
+  std::vector<double> values;
+  double mean = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto value = rule.value(sums_of(without(group.blocks, i)));
+    if (!value) return std::nullopt;
+    values.push_back(*value);
+    mean += *value / static_cast<double>(count);
+  }
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  const double share = static_cast<double>(count - 1) / static_cast<double>(count);
+  const double relative = std::sqrt(share * squares) / *whole;
+  if (relative <= kRounding) return std::nullopt;  // equal in every digit: no spread is known
+  return ValueSpread{relative, count - 1};
+}
+
+// The logarithms of what was measured at a limit. Values that are equal in every digit are one:
+// copies, or digits that are too few to show a spread.
+std::vector<double> distinct_logarithms(const LimitGroup& group, const ObjectiveRule& rule) {
+  std::vector<double> logarithms;
+  for (const LimitPiece& piece : group.pieces) {
+    const auto value = rule.value({piece.energy_j, piece.work, piece.time_s});
+    if (value && *value > 0) logarithms.push_back(std::log(*value));
+  }
+  std::ranges::sort(logarithms);
+  const auto same = [](double a, double b) { return b - a <= kRounding; };
+  logarithms.erase(std::unique(logarithms.begin(), logarithms.end(), same), logarithms.end());
+  return logarithms;
+}
+
+// The spread of repeated runs, the same at all limits: that of the logarithms of their values.
+std::optional<ValueSpread> spread_of_repeats(const LimitChoice& choice, const ObjectiveRule& rule) {
+  double squares = 0;
+  std::size_t degrees = 0;
+  for (const JudgedLimit& limit : choice.groups) {
+    if (!limit.can_win() && limit.group.state != LimitState::too_slow) continue;
+    const std::vector<double> logarithms = distinct_logarithms(limit.group, rule);
+    double mean = 0;
+    for (const double one : logarithms) mean += one / static_cast<double>(logarithms.size());
+    for (const double one : logarithms) squares += (one - mean) * (one - mean);
+    degrees += logarithms.empty() ? 0 : logarithms.size() - 1;
+  }
+  if (degrees == 0) return std::nullopt;
+  return ValueSpread{std::sqrt(squares / static_cast<double>(degrees)), degrees};
+}
+
+std::string insufficiency(const LimitGroup& group, bool is_of_rows) {
+  if (group.state == LimitState::insufficient) return group.why;
+  const PieceSums sums = sums_of(group.pieces);
+  if (is_of_rows && group.n < 2) return "one row has no duration";
+  if (group.pieces.empty() || (sums.time_s && !(*sums.time_s > 0))) {
+    return "no two rows belong together: there is no duration";
+  }
+  if (!(sums.energy_j > 0)) return "no energy was measured";
+  if (!(sums.work > 0)) return "no tokens were counted";
+  return {};
+}
+
+JudgedLimit judged(LimitGroup group, const LimitScenario& scenario, const ObjectiveRule& rule) {
+  if (const std::string why = insufficiency(group, scenario.is_of_rows); !why.empty()) {
+    group.state = LimitState::insufficient;
+    group.why = why;
+  }
+  JudgedLimit limit{.group = std::move(group)};
+  const PieceSums sums = sums_of(limit.group.pieces);
+  if (limit.group.pieces.empty()) return limit;
+  if (limit.group.has_totals) {
+    const double count = scenario.is_of_rows ? 1 : static_cast<double>(limit.group.pieces.size());
+    limit.energy_j = sums.energy_j / count;
+    if (sums.time_s) limit.time_s = *sums.time_s / count;
+    if (scenario.has_tokens) limit.tokens = sums.work / count;
+  }
+  if (sums.time_s && *sums.time_s > 0) {
+    limit.group.mean_power_w = sums.energy_j / *sums.time_s;
+  }
+  if (limit.group.state == LimitState::insufficient) return limit;
+  if (scenario.has_tokens) limit.joules_per_token = sums.energy_j / sums.work;
+  limit.value = rule.value(sums);
+  return limit;
+}
+
+void set_slowdowns(const LimitQuestion& question, LimitChoice& choice) {
+  const auto time_of_work = [](const JudgedLimit& limit) -> std::optional<double> {
+    const PieceSums sums = sums_of(limit.group.pieces);
+    if (!sums.time_s || !(sums.work > 0)) return std::nullopt;
+    return *sums.time_s / sums.work;
+  };
+  std::optional<double> reference_s;
+  for (const JudgedLimit& limit : choice.groups) {
+    if (limit.group.state != LimitState::ok || !time_of_work(limit)) continue;
+    choice.reference_limit_w = limit.group.limit_w;
+    reference_s = time_of_work(limit);
+  }
+  if (!reference_s) return;
+  for (JudgedLimit& limit : choice.groups) {
+    const auto time_s = time_of_work(limit);
+    if (!time_s || limit.group.state == LimitState::insufficient) continue;
+    limit.slowdown = *time_s / *reference_s;
+    if (!question.max_slowdown || limit.group.state != LimitState::ok) continue;
+    if (*limit.slowdown <= *question.max_slowdown * (1 + 1e-12)) continue;
+    limit.group.state = LimitState::too_slow;
+    limit.group.why =
+        fmt::format("{:.4g} times the time at {:.6g} W, at most {:.6g}", *limit.slowdown,
+                    *choice.reference_limit_w, *question.max_slowdown);
+  }
+}
+
+// The spread of each group's value, in their order.
+std::vector<std::optional<ValueSpread>> spreads_of(const ObjectiveRule& rule, LimitChoice& choice) {
+  std::vector<std::optional<ValueSpread>> spreads(choice.groups.size());
+  if (const auto repeated = spread_of_repeats(choice, rule)) {
+    choice.interval_from = "repeats";
+    for (std::size_t i = 0; i < spreads.size(); ++i) {
+      const auto runs =
+          static_cast<double>(distinct_logarithms(choice.groups[i].group, rule).size());
+      if (runs > 0) spreads[i] = {repeated->relative / std::sqrt(runs), repeated->degrees};
+    }
+    return spreads;
+  }
+  choice.are_repeats_equal = std::ranges::any_of(
+      choice.groups, [](const JudgedLimit& limit) { return limit.group.pieces.size() > 1; });
+  const bool is_energy = rule.objective == LimitObjective::energy ||
+                         rule.objective == LimitObjective::energy_per_token;
+  for (std::size_t i = 0; i < spreads.size(); ++i) {
+    const LimitGroup& group = choice.groups[i].group;
+    if (choice.is_of_rows) {
+      spreads[i] = spread_of_blocks(group, rule);
+      if (spreads[i]) choice.interval_from = "rows";
+    } else if (is_energy && group.relative_uncertainty) {
+      spreads[i] = ValueSpread{*group.relative_uncertainty};
+      choice.interval_from = "records";
+    }
+  }
+  return spreads;
+}
+
+// By how much `other` is worse than `best`, as a share of it. Of the logarithms' difference.
+std::optional<LimitInterval> difference(double best, const std::optional<ValueSpread>& of_best,
+                                        double other, const std::optional<ValueSpread>& of_other) {
+  if (!of_best || !of_other || !(best > 0) || !(other > 0)) return std::nullopt;
+  const double half = half_interval(std::min(of_best->degrees, of_other->degrees),
+                                    std::hypot(of_best->relative, of_other->relative));
+  const double centre = std::log(other / best);
+  return LimitInterval{std::expm1(centre - half), std::expm1(centre + half)};
+}
+
+// Of equal values the shorter time is better, then the lower limit.
+bool is_better(const JudgedLimit& a, const JudgedLimit& b) {
+  if (!are_equal_values(*a.value, *b.value)) return *a.value < *b.value;
+  const double slowdown = a.slowdown.value_or(0);
+  const double other = b.slowdown.value_or(0);
+  if (!are_equal_values(slowdown, other)) return slowdown < other;
+  return a.group.limit_w < b.group.limit_w;
+}
+
+void compare_limits(const std::vector<std::optional<ValueSpread>>& spreads, LimitChoice& choice) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < choice.groups.size(); ++i) {
+    if (choice.groups[i].can_win()) order.push_back(i);
+  }
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+    return is_better(choice.groups[a], choice.groups[b]);
+  });
+  if (order.empty()) {
+    choice.why_not = "no limit can be judged";
+    return;
+  }
+  if (choice.groups.size() == 1) {
+    choice.why_not = "only one limit was measured: there is nothing to compare";
+    return;
+  }
+  const std::size_t best = order[0];
+  const double value = *choice.groups[best].value;
+  choice.recommended_limit_w = choice.groups[best].group.limit_w;
+  choice.are_ties_judged = order.size() > 1;
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    const JudgedLimit& other = choice.groups[order[i]];
+    const auto worse = difference(value, spreads[best], *other.value, spreads[order[i]]);
+    choice.are_ties_judged = choice.are_ties_judged && worse;
+    if (i == 1) {
+      choice.runner_up_w = other.group.limit_w;
+      choice.margin = are_equal_values(*other.value, value) ? 0 : *other.value / value - 1;
+      choice.margin_interval = worse;
+    }
+    if (are_equal_values(*other.value, value) || (worse && worse->low <= 0)) {
+      choice.ties_w.push_back(other.group.limit_w);
+    }
+  }
+  std::ranges::sort(choice.ties_w);
+}
+
+// Why the objective cannot be computed; empty: it can. Sets what it needs.
+std::string objective_fault(const LimitScenario& scenario, const LimitQuestion& question,
+                            ObjectiveRule& rule) {
+  if (rule.objective == LimitObjective::energy_per_token && !scenario.has_tokens) {
+    return "the tokens are not known: choose another objective, such as energy";
+  }
+  if (rule.objective != LimitObjective::cost) return {};
+  rule.eta = question.eta;
+  if (question.max_power_w) {
+    rule.max_power_w = *question.max_power_w;
+  } else if (!scenario.gpus) {
+    return "the number of GPUs is not known: give --max-power, the most that all may draw together";
+  } else if (!scenario.groups.empty()) {
+    rule.max_power_w = scenario.groups.back().limit_w * *scenario.gpus;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view name(LimitObjective objective) {
+  return kObjectives[static_cast<std::size_t>(objective)];
+}
+
+std::optional<LimitObjective> limit_objective(std::string_view name) {
+  if (name == "energy-time") return LimitObjective::cost;
+  const auto found = std::ranges::find(kObjectives, name);
+  if (found == std::end(kObjectives)) return std::nullopt;
+  return static_cast<LimitObjective>(found - std::begin(kObjectives));
+}
+
+LimitChoice choose_limit(LimitScenario scenario, const LimitQuestion& question) {
+  LimitChoice choice{.scenario = scenario.name,
+                     .has_tokens = scenario.has_tokens,
+                     .is_of_rows = scenario.is_of_rows};
+  choice.objective = question.objective.value_or(
+      scenario.has_tokens ? LimitObjective::energy_per_token : LimitObjective::energy);
+  ObjectiveRule rule{choice.objective};
+  choice.why_not = objective_fault(scenario, question, rule);
+  for (LimitGroup& group : scenario.groups) {
+    std::ranges::sort(group.pieces, {}, [](const LimitPiece& piece) {
+      return std::tuple(piece.energy_j, piece.time_s, piece.work);
+    });
+    choice.groups.push_back(judged(std::move(group), scenario, rule));
+    if (!choice.why_not.empty()) choice.groups.back().value.reset();
+  }
+  set_slowdowns(question, choice);
+  if (!choice.why_not.empty()) return choice;
+  const auto spreads = spreads_of(rule, choice);
+  for (std::size_t i = 0; i < choice.groups.size(); ++i) {
+    JudgedLimit& limit = choice.groups[i];
+    if (!limit.value || !spreads[i]) continue;
+    const double half = half_interval(spreads[i]->degrees, spreads[i]->relative);
+    limit.interval = {*limit.value * std::exp(-half), *limit.value * std::exp(half)};
+  }
+  compare_limits(spreads, choice);
+  return choice;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,148 @@
+// Reads power limits from aggregates and recordings.
+#include "decide/recommend/run_limits.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/error.h"
+#include "decide/recommend/limit_sweep.h"
+#include "decide/recommend/sweep_rows.h"
+#include "core/energy/quantile.h"
+#include "recorders/recording.h"
+#include "store/catalogue/published_runs.h"
+#include "store/catalogue/retained_files.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::string_view kAskedKeys[] = {"power_limit_w", "power_limit",       "max_watt",
+                                           "max_watts",     "gpu_power_limit_w", "gpu_power_limit",
+                                           "power_cap_w",   "power_cap",         "gpu_power_cap_w"};
+constexpr std::string_view kInForceKeys[] = {"enforced_power_limit_w", "enforced_power_limit"};
+// Hardware slowdown, software thermal, hardware thermal, hardware power brake.
+constexpr std::uint64_t kSlowdownReasons = 0x8 | 0x20 | 0x40 | 0x80;
+constexpr double kMostOddShare = 0.05;
+
+struct GpuLimits {
+  std::vector<double> reported_w;
+  std::size_t with_reasons = 0;
+  std::size_t slowed_down = 0;
+};
+
+template <std::size_t N>
+std::optional<double> member_w(const PublishedRun& run, const std::string_view (&keys)[N]) {
+  for (const std::string_view key : keys) {
+    const double watts = sweep_number(run.text_of(key));
+    if (watts > 0) return watts;
+  }
+  return std::nullopt;
+}
+
+// What the GPUs of the run reported in its window.
+std::map<std::string, GpuLimits> reported_limits(const PublishedRun& run) {
+  const auto place = telemetry_of(run);
+  if (!place || !place->facts) return {};
+  const JsonValue record = read_json_object(*run.record);
+  const auto opened = recording_of_run(*place, record);
+  const Recording& recording = *opened;
+  if (!recording.faults().empty()) return {};
+  const Window window{run.start_unix_s, run.start_unix_s + run.duration_s};
+  std::map<std::uint32_t, GpuLimits> limits;
+  const auto take = [&](const Batch& batch) {
+    const auto& [readings, states] = batch;
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      if (readings[i].kind != Reading::Kind::power || !window.contains(readings[i].unix_s)) {
+        continue;
+      }
+      GpuLimits& gpu = limits[readings[i].device];
+      const double limit_w = states[i][GpuQuantity::power_limit_w];
+      if (limit_w > 0) gpu.reported_w.push_back(limit_w);
+      const double mask = states[i][GpuQuantity::clock_reasons];
+      if (!(mask >= 0 && mask < 0x1p53)) continue;
+      ++gpu.with_reasons;
+      if ((static_cast<std::uint64_t>(mask) & kSlowdownReasons) != 0) ++gpu.slowed_down;
+    }
+  };
+  const auto wanted = [](const Telemetry&) {
+    return quantity_set({GpuQuantity::power_limit_w, GpuQuantity::clock_reasons});
+  };
+  const Telemetry telemetry =
+      read_whole(recording, {.take = take, .begin = wanted, .may_use_threads = false});
+  std::map<std::string, GpuLimits> named;
+  for (auto& [device, gpu] : limits) named[telemetry.devices()[device]] = std::move(gpu);
+  return named;
+}
+
+double odd_share(std::size_t odd, std::size_t all) {
+  return all == 0 ? 0 : static_cast<double>(odd) / static_cast<double>(all);
+}
+
+void judge_limits(const std::map<std::string, GpuLimits>& gpus, SweptLimit& limit) {
+  std::vector<double> medians;
+  for (const auto& [name, gpu] : gpus) {
+    if (!gpu.reported_w.empty()) medians.push_back(quantile_of(gpu.reported_w, 0.5));
+  }
+  if (medians.empty()) return;
+  const double median_w = quantile_of(medians, 0.5);
+  const double wanted_w = limit.asked_w.value_or(median_w);
+  limit.in_force_w = *std::ranges::max_element(
+      medians, {}, [&](double one) { return std::pair(std::abs(one - wanted_w), one); });
+  for (const auto& [name, gpu] : gpus) {
+    const auto others = static_cast<std::size_t>(std::ranges::count_if(
+        gpu.reported_w, [&](double one) { return !is_same_limit(wanted_w, one); }));
+    const double share = odd_share(others, gpu.reported_w.size());
+    if (share > kMostOddShare && limit.why_not_in_force.empty()) {
+      limit.why_not_in_force =
+          fmt::format("GPU {} had another limit in {:.0f} % of the samples", name, 100 * share);
+    }
+  }
+  // Without a limit that was asked for, what counts is the usual one.
+  if (!limit.asked_w && is_same_limit(median_w, *limit.in_force_w)) limit.in_force_w = median_w;
+}
+
+void judge_slowdowns(const std::map<std::string, GpuLimits>& gpus, SweptLimit& limit) {
+  for (const auto& [name, gpu] : gpus) {
+    const double share = odd_share(gpu.slowed_down, gpu.with_reasons);
+    if (share <= kMostOddShare || !limit.why_not_in_force.empty()) continue;
+    limit.why_not_in_force = fmt::format(
+        "heat or hardware slowed GPU {} down in {:.0f} % of the samples", name, 100 * share);
+  }
+}
+
+}  // namespace
+
+std::optional<double> asked_limit_w(const PublishedRun& run, const std::string& key) {
+  if (key.empty()) return member_w(run, kAskedKeys);
+  const std::string_view keys[] = {key};
+  return member_w(run, keys);
+}
+
+std::optional<double> stated_limit_w(const PublishedRun& run) {
+  const auto in_force_w = member_w(run, kInForceKeys);
+  return in_force_w ? in_force_w : member_w(run, kAskedKeys);
+}
+
+SweptLimit limit_of_run(const PublishedRun& run, const std::string& key) {
+  SweptLimit limit{.asked_w = asked_limit_w(run, key)};
+  limit.in_force_w = member_w(run, kInForceKeys);
+  if (!run.record || !(run.duration_s > 0)) return limit;
+  std::map<std::string, GpuLimits> gpus;
+  try {
+    gpus = reported_limits(run);
+  } catch (const FileError&) {  // it is gone, or damaged: nothing is known of the limits
+  } catch (const Error&) {
+  } catch (const TelemetryError&) {
+  }
+  judge_limits(gpus, limit);
+  judge_slowdowns(gpus, limit);
+  return limit;
+}
+
+}  // namespace aggregate_power

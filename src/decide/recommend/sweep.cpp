@@ -1,0 +1,307 @@
+// Groups published runs by their configuration, and those by limit and by concurrency.
+#include "decide/recommend/sweep.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/system/parallel.h"
+#include "decide/recommend/run_limits.h"
+#include "decide/recommend/sweep_rows.h"
+#include "core/model/beyond_measure.h"
+#include "store/catalogue/published_runs.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::string_view kConcurrencyKeys[] = {"conc", "users", "concurrency", "max_concurrency",
+                                                 "request_rate"};
+constexpr std::string_view kThroughputKeys[] = {"output_tput_per_gpu", "tput_per_gpu",
+                                                "output_throughput_per_gpu"};
+constexpr std::string_view kInteractivityKeys[] = {"median_intvty", "mean_intvty", "p50_intvty",
+                                                   "p90_intvty", "p99_intvty"};
+constexpr const char* kOwnThroughput = "output_tokens_per_s_per_gpu";
+
+// A valid run, as far as the comparison needs it.
+struct SweptRun {
+  const PublishedRun* run = nullptr;
+  SweptLimit limit = {};
+  LimitPiece piece = {};
+  bool has_tokens = false;
+  bool has_totals = true;
+  std::optional<double> gpus = {};
+  std::optional<double> gpu_power_w = {};
+  std::optional<double> relative_uncertainty = {};
+
+  std::optional<double> limit_w() const { return limit.asked_w ? limit.asked_w : limit.in_force_w; }
+};
+
+std::optional<double> number_of(const PublishedRun& run, std::string_view key) {
+  const auto number = run.number(key);
+  return number && std::isfinite(number->value) && number->value > 0 ? std::optional(number->value)
+                                                                     : std::nullopt;
+}
+
+std::optional<double> gpus_of_run(const PublishedRun& run) {
+  if (!run.gpu_ids.empty()) return static_cast<double>(run.gpu_ids.size());
+  const double count = sweep_number(run.text_of("num_gpus"));
+  return count > 0 ? std::optional(count) : std::nullopt;
+}
+
+std::optional<double> total_power_w(const PublishedRun& run, const std::optional<double>& gpus) {
+  if (const auto total = number_of(run, "avg_total_gpu_power_w")) return total;
+  const auto mean = number_of(run, "avg_power_w");
+  if (!mean || !gpus) return std::nullopt;
+  return *mean * *gpus;
+}
+
+// False: neither its energy nor that of a token is known.
+bool set_piece(const PublishedRun& run, SweptRun& swept) {
+  const std::optional<double> time_s =
+      run.duration_s > 0 ? std::optional(run.duration_s) : std::nullopt;
+  const auto power_w = total_power_w(run, swept.gpus);
+  auto energy_j = number_of(run, "total_gpu_energy_j");
+  if (!energy_j && power_w && time_s) energy_j = *power_w * *time_s;
+  const auto per_token = number_of(run, "joules_per_output_token");
+  if (energy_j && run.output_tokens > 0) {
+    swept.has_tokens = true;
+    swept.piece = {*energy_j, time_s, static_cast<double>(run.output_tokens)};
+  } else if (per_token) {
+    swept.has_tokens = true;
+    swept.has_totals = false;
+    swept.piece = {*per_token, power_w ? std::optional(*per_token / *power_w) : std::nullopt, 1};
+  } else if (energy_j) {
+    swept.piece = {*energy_j, time_s, 1};
+  } else {
+    return false;
+  }
+  const auto number = run.number(energy_j ? "total_gpu_energy_j" : "joules_per_output_token");
+  if (number && number->repeatability && number->value > 0) {
+    swept.relative_uncertainty = number->repeatability->standard_uncertainty / number->value;
+  }
+  return true;
+}
+
+void drop_copies(std::vector<SweptRun>& runs, RunSweep& sweep) {
+  std::ranges::stable_sort(runs, {}, [](const SweptRun& swept) { return swept.run->name; });
+  std::map<MeasurementIdentity, std::string> known;
+  std::erase_if(runs, [&](const SweptRun& swept) {
+    const PublishedRun& run = *swept.run;
+    const auto identity = measurement_identity(run, swept.piece.energy_j);
+    if (!identity) return false;
+    const auto [first, is_first] = known.try_emplace(*identity, run.name);
+    if (!is_first) {
+      sweep.warnings.push_back(
+          fmt::format("{}: left out: the same measurement as {}: a copy is no repeat", run.name,
+                      first->second));
+    }
+    return !is_first;
+  });
+}
+
+std::vector<SweptRun> swept_runs(const std::vector<PublishedRun>& runs,
+                                 const RunSweepRequest& request, RunSweep& sweep) {
+  std::vector<SweptRun> all(runs.size());
+  in_parallel(runs.size(), request.most_threads, [&](std::size_t i) {
+    const PublishedRun& run = runs[i];
+    if (run.state != PowerState::valid) return;
+    SweptRun swept{
+        .run = &run, .gpus = gpus_of_run(run), .gpu_power_w = number_of(run, "avg_power_w")};
+    if (!set_piece(run, swept)) return;
+    swept.limit = limit_of_run(run, request.limit_key);
+    all[i] = std::move(swept);
+  });
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (all[i].run != nullptr) continue;
+    sweep.warnings.push_back(fmt::format("{}: left out: {}", runs[i].name,
+                                         !runs[i].doubt.empty() ? runs[i].doubt
+                                         : runs[i].state == PowerState::not_valid
+                                             ? "its power is not valid"
+                                             : "it has no energy"));
+  }
+  std::erase_if(all, [](const SweptRun& swept) { return swept.run == nullptr; });
+  drop_copies(all, sweep);
+  return all;
+}
+
+// ---- Limits
+
+std::string fault_of_run(const SweptRun& swept, double limit_w) {
+  if (!swept.limit.why_not_in_force.empty()) return swept.limit.why_not_in_force;
+  return limit_fault(limit_w, swept.limit.in_force_w, swept.gpu_power_w);
+}
+
+void add_run(const SweptRun& swept, LimitGroup& group) {
+  group.is_confirmed = swept.limit.in_force_w && (group.n == 0 || group.is_confirmed);
+  ++group.n;
+  group.pieces.push_back(swept.piece);
+  group.relative_uncertainty = group.n == 1 ? swept.relative_uncertainty : std::nullopt;
+  // The worst of the runs counts.
+  const auto further = [&](const std::optional<double>& a, const std::optional<double>& b) {
+    return a && (!b || std::pair(std::abs(*a - group.limit_w), *a) >
+                           std::pair(std::abs(*b - group.limit_w), *b));
+  };
+  if (further(swept.limit.in_force_w, group.limit_in_force_w)) {
+    group.limit_in_force_w = swept.limit.in_force_w;
+  }
+  if (swept.gpu_power_w) {
+    group.gpu_power_w = std::max(group.gpu_power_w.value_or(0), *swept.gpu_power_w);
+  }
+  const std::string fault = fault_of_run(swept, group.limit_w);
+  if (fault.empty()) return;
+  group.state = LimitState::limit_not_in_force;
+  if (group.why.empty() || fault < group.why) group.why = fault;
+}
+
+// All pieces of a scenario count the same work: that of a token, or of a run.
+void settle_work(std::vector<SweptRun>& runs, LimitScenario& scenario) {
+  scenario.has_tokens = std::ranges::all_of(runs, &SweptRun::has_tokens);
+  const bool has_totals = std::ranges::all_of(runs, &SweptRun::has_totals);
+  if (!scenario.has_tokens)
+    std::erase_if(runs, [](const SweptRun& run) { return !run.has_totals; });
+  for (SweptRun& run : runs) {
+    LimitPiece& piece = run.piece;
+    if (!scenario.has_tokens) {
+      piece.work = 1;
+    } else if (!has_totals) {
+      run.has_totals = false;
+      piece.energy_j /= piece.work;
+      if (piece.time_s) *piece.time_s /= piece.work;
+      piece.work = 1;
+    }
+  }
+}
+
+LimitScenario scenario_of_runs(const std::string& name, std::vector<SweptRun> runs) {
+  LimitScenario scenario{.name = name};
+  settle_work(runs, scenario);
+  std::vector<double> limits;
+  for (const SweptRun& run : runs) limits.push_back(*run.limit_w());
+  const std::vector<double> distinct = distinct_limits(std::move(limits));
+  for (const double limit_w : distinct) scenario.groups.push_back({.limit_w = limit_w});
+  for (const SweptRun& run : runs) {
+    LimitGroup& group = scenario.groups[limit_index(distinct, *run.limit_w())];
+    group.has_totals = run.has_totals;
+    add_run(run, group);
+  }
+  const auto has_same = [&](const SweptRun& run) { return run.gpus == runs.front().gpus; };
+  if (!runs.empty() && std::ranges::all_of(runs, has_same)) scenario.gpus = runs.front().gpus;
+  return scenario;
+}
+
+// ---- Concurrency
+
+bool is_concurrency(std::string_view key) {
+  return std::ranges::find(kConcurrencyKeys, key) != std::end(kConcurrencyKeys);
+}
+
+struct NamedSpeed {
+  std::string key;
+  double value = 0;
+};
+
+std::optional<NamedSpeed> speed_of(const PublishedRun& run,
+                                   std::span<const std::string_view> keys) {
+  for (const std::string_view key : keys) {
+    const JsonValue& value = run.members.at(key);
+    if (value.is_finite_number() && !is_beyond_measure(value.as_double())) {
+      return NamedSpeed{std::string(key), value.as_double()};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<NamedSpeed> throughput_of(const SweptRun& swept) {
+  if (auto stated = speed_of(*swept.run, kThroughputKeys)) return stated;
+  if (!swept.has_totals || !swept.piece.time_s || !swept.gpus) return std::nullopt;
+  return NamedSpeed{kOwnThroughput, swept.piece.work / *swept.piece.time_s / *swept.gpus};
+}
+
+struct ScalingKey {
+  std::string scenario;
+  std::string speed;
+  auto operator<=>(const ScalingKey&) const = default;
+};
+struct PointKey {
+  std::string concurrency;
+  double limit_w = 0;  // 0: not known
+  auto operator<=>(const PointKey&) const = default;
+};
+struct PointValues {
+  std::vector<std::pair<double, double>> speeds_and_joules;
+};
+using Points = std::map<PointKey, PointValues>;
+
+ScalingSweep scaling_of(const ScalingKey& key, const Points& points) {
+  ScalingSweep scaling{key.scenario, key.speed};
+  for (const auto& [point, values] : points) {
+    auto sorted = values.speeds_and_joules;
+    std::ranges::sort(sorted);
+    const auto count = static_cast<double>(sorted.size());
+    ScalingPoint one{.name = point.concurrency, .n = sorted.size()};
+    if (point.limit_w > 0) one.limit_w = point.limit_w;
+    for (const auto& [speed, joules] : sorted) {
+      one.speed += speed / count;
+      one.joules_per_token += joules / count;
+    }
+    scaling.points.push_back(std::move(one));
+  }
+  mark_front(scaling.points);
+  return scaling;
+}
+
+std::vector<ScalingSweep> scalings_of(const std::vector<SweptRun>& runs,
+                                      const std::vector<std::string>& keys) {
+  std::map<ScalingKey, Points> sweeps;
+  for (const SweptRun& swept : runs) {
+    if (!swept.has_tokens) continue;
+    Configuration fixed, scaled;
+    for (auto& member : configuration_of(*swept.run, {})) {
+      if (is_concurrency(member.first)) scaled.push_back(member);
+    }
+    for (auto& member : configuration_of(*swept.run, keys)) {
+      if (!is_concurrency(member.first)) fixed.push_back(member);
+    }
+    if (scaled.empty()) continue;
+    const PointKey point{configuration_text(scaled), swept.limit_w().value_or(0)};
+    const double joules = swept.piece.energy_j / swept.piece.work;
+    for (const auto& speed : {throughput_of(swept), speed_of(*swept.run, kInteractivityKeys)}) {
+      if (!speed) continue;
+      sweeps[{configuration_text(fixed), speed->key}][point].speeds_and_joules.emplace_back(
+          speed->value, joules);
+    }
+  }
+  std::vector<ScalingSweep> scalings;
+  for (const auto& [key, points] : sweeps) {
+    std::set<std::string> concurrencies;
+    for (const auto& [point, values] : points) concurrencies.insert(point.concurrency);
+    if (concurrencies.size() > 1) scalings.push_back(scaling_of(key, points));
+  }
+  return scalings;
+}
+
+}  // namespace
+
+RunSweep sweep_of_runs(const std::vector<PublishedRun>& runs, const RunSweepRequest& request) {
+  RunSweep sweep;
+  const std::vector<SweptRun> swept = swept_runs(runs, request, sweep);
+  std::map<std::string, std::vector<SweptRun>> of_configuration;
+  for (const SweptRun& run : swept) {
+    if (!run.limit_w()) {
+      ++sweep.without_limit;
+      continue;
+    }
+    of_configuration[configuration_text(configuration_of(*run.run, request.keys))].push_back(run);
+  }
+  for (auto& [name, list] : of_configuration) {
+    sweep.scenarios.push_back(scenario_of_runs(name, std::move(list)));
+  }
+  sweep.scalings = scalings_of(swept, request.keys);
+  return sweep;
+}
+
+}  // namespace aggregate_power

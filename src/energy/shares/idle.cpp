@@ -1,0 +1,179 @@
+// Tries the stretches beside a window one by one.
+#include "energy/shares/idle.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+
+namespace aggregate_power {
+namespace {
+
+constexpr double kStepS = 1;
+constexpr double kLeastBlockS = 2;
+constexpr std::size_t kLeastBlockReadings = 2;
+constexpr std::size_t kFewestBlocks = 3;
+constexpr std::size_t kMostBlocks = 20;
+
+std::span<const Sample> readings_in(const IdleGpu& gpu, Window stretch) {
+  const auto begin =
+      std::ranges::lower_bound(gpu.samples, stretch.start_unix_s, {}, &Sample::unix_s);
+  const auto end = std::ranges::upper_bound(gpu.samples, stretch.end_unix_s, {}, &Sample::unix_s);
+  return begin < end ? std::span<const Sample>(begin, end) : std::span<const Sample>();
+}
+
+double mean_of(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double standard_deviation(std::span<const double> values) {
+  const double mean = mean_of(values);
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / static_cast<double>(values.size() - 1));
+}
+
+std::vector<double> watts_of(std::span<const Sample> readings) {
+  std::vector<double> watts;
+  watts.reserve(readings.size());
+  for (const Sample& reading : readings) watts.push_back(reading.watts);
+  return watts;
+}
+
+double level_of(std::span<const Sample> readings) { return mean_of(watts_of(readings)); }
+
+bool is_steady(std::span<const Sample> readings) {
+  const std::vector<double> watts = watts_of(readings);
+  return standard_deviation(watts) < std::max(kMostIdleSpread * mean_of(watts), kMostIdleSpreadW);
+}
+
+bool is_flat(std::span<const Sample> readings, double load_w) {
+  return readings.size() >= kLeastIdleReadings && level_of(readings) < kMostIdleLevel * load_w &&
+         is_steady(readings);
+}
+
+bool has_gap(std::span<const Sample> readings, Window stretch, double max_gap_s) {
+  double last_s = stretch.start_unix_s;
+  for (const Sample& reading : readings) {
+    if (reading.unix_s - last_s > max_gap_s) return true;
+    last_s = reading.unix_s;
+  }
+  return stretch.end_unix_s - last_s > max_gap_s;
+}
+
+// The part of `around` that all GPUs have read, if they are flat there.
+std::optional<Window> plateau_in(std::span<const IdleGpu> gpus, Window around, double max_gap_s) {
+  Window found = around;
+  for (const IdleGpu& gpu : gpus) {
+    const auto readings = readings_in(gpu, around);
+    if (!is_flat(readings, gpu.load_w)) return std::nullopt;
+    found.start_unix_s = std::max(found.start_unix_s, readings.front().unix_s);
+    found.end_unix_s = std::min(found.end_unix_s, readings.back().unix_s);
+  }
+  return idle_means(gpus, found, max_gap_s) ? std::optional(found) : std::nullopt;
+}
+
+struct Block {
+  double sum_w = 0;
+  double readings = 0;
+};
+
+// The means of `count` blocks; empty: a block has no reading.
+std::vector<double> means_of_each_block(std::span<const Sample> readings, Window stretch,
+                                        std::size_t count) {
+  std::vector<Block> blocks(count);
+  const double share = static_cast<double>(count) / stretch.duration_s();
+  for (const Sample& reading : readings) {
+    const double place = (reading.unix_s - stretch.start_unix_s) * share;
+    Block& block = blocks[std::min(count - 1, static_cast<std::size_t>(place))];
+    block.sum_w += reading.watts;
+    ++block.readings;
+  }
+  std::vector<double> means;
+  for (const Block& block : blocks) {
+    if (block.readings > 0) means.push_back(block.sum_w / block.readings);
+  }
+  if (means.size() < count) means.clear();
+  return means;
+}
+
+Power power_of_blocks(std::span<const double> blocks) {
+  return {mean_of(blocks),
+          standard_deviation(blocks) / std::sqrt(static_cast<double>(blocks.size()))};
+}
+
+std::optional<IdleMeans> means_of_blocks(std::span<const IdleGpu> gpus, Window stretch,
+                                         std::size_t count) {
+  IdleMeans means;
+  std::vector<double> together(count);
+  for (const IdleGpu& gpu : gpus) {
+    const std::vector<double> blocks =
+        means_of_each_block(readings_in(gpu, stretch), stretch, count);
+    if (blocks.empty()) return std::nullopt;
+    means.gpus.push_back(power_of_blocks(blocks));
+    for (std::size_t i = 0; i < count; ++i) together[i] += blocks[i];
+  }
+  means.total = power_of_blocks(together);
+  return means;
+}
+
+}  // namespace
+
+std::optional<Window> idle_before(std::span<const IdleGpu> gpus, Window window, double max_gap_s) {
+  const double first_s = window.start_unix_s - kIdleWithinS;
+  for (double end_s = window.start_unix_s - kBeforeLoadS; end_s - first_s >= kLeastIdleS;
+       end_s -= kStepS) {
+    for (double start_s = first_s; end_s - start_s >= kLeastIdleS; start_s += kStepS) {
+      if (auto found = plateau_in(gpus, {start_s, end_s}, max_gap_s)) return found;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Window> idle_after(std::span<const IdleGpu> gpus, Window window, double max_gap_s) {
+  const double last_s = window.end_unix_s + kIdleWithinS;
+  for (double start_s = window.end_unix_s + kAfterLoadS; last_s - start_s >= kLeastIdleS;
+       start_s += kStepS) {
+    for (double end_s = last_s; end_s - start_s >= kLeastIdleS; end_s -= kStepS) {
+      if (auto found = plateau_in(gpus, {start_s, end_s}, max_gap_s)) return found;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<double> least_steady_w(const IdleGpu& gpu, Window window) {
+  constexpr double kLeastS = 4;
+  constexpr std::size_t kLeastReadings = 3;
+  std::optional<double> least_w;
+  for (auto first = gpu.samples.begin(); first != gpu.samples.end(); ++first) {
+    const double end_s = first->unix_s + kLeastS;
+    const auto last = std::ranges::find_if(
+        first, gpu.samples.end(), [&](const Sample& sample) { return sample.unix_s >= end_s; });
+    if (last == gpu.samples.end()) break;
+    const bool is_outside = last->unix_s < window.start_unix_s || first->unix_s > window.end_unix_s;
+    const std::span<const Sample> readings(first, last + 1);
+    if (!is_outside || readings.size() < kLeastReadings || !is_steady(readings)) continue;
+    const double level_w = level_of(readings);
+    if (!least_w || level_w < *least_w) least_w = level_w;
+  }
+  return least_w;
+}
+
+std::optional<IdleMeans> idle_means(std::span<const IdleGpu> gpus, Window stretch,
+                                    double max_gap_s) {
+  if (gpus.empty() || !(stretch.duration_s() >= kLeastIdleS)) return std::nullopt;
+  auto most = std::min(kMostBlocks, static_cast<std::size_t>(stretch.duration_s() / kLeastBlockS));
+  for (const IdleGpu& gpu : gpus) {
+    const auto readings = readings_in(gpu, stretch);
+    if (readings.size() < kLeastIdleReadings || has_gap(readings, stretch, max_gap_s)) {
+      return std::nullopt;
+    }
+    most = std::min(most, readings.size() / kLeastBlockReadings);
+  }
+  for (std::size_t count = most; count >= kFewestBlocks; --count) {
+    if (auto means = means_of_blocks(gpus, stretch, count)) return means;
+  }
+  return std::nullopt;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,42 @@
+// The energy of a node's sensor in a window. Pure arithmetic: no files, no clock, no printing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "aggregate_power/node_witness.h"
+#include "core/energy/curve.h"
+#include "core/energy/trace_coverage.h"
+
+namespace aggregate_power {
+
+class WitnessMeter {
+ public:
+  // The witness must outlive this object.
+  explicit WitnessMeter(const NodeWitness& witness);
+  WitnessMeter(const WitnessMeter&) = delete;
+  WitnessMeter& operator=(const WitnessMeter&) = delete;
+
+  // A counter's energy is a difference, that of readings of power an integral, both interpolated at
+  // the edges. A total is known only for its own span, give or take the second of its stamps.
+  WitnessEnergy measure(Window window) const;
+
+ private:
+  // Where a counter's energy is not known.
+  struct Unknown {
+    Window between;
+    std::string why;
+  };
+
+  PowerTrace trace_of_counter();
+  PowerTrace trace_of_power() const;
+  std::string gap_fault(Window window) const;
+
+  const NodeWitness& witness_;
+  std::vector<Unknown> unknown_;  // in order of time
+  PowerTrace trace_;
+  TraceCoverage coverage_;
+  std::vector<Window> gaps_;  // longer ones, in order of time
+};
+
+}  // namespace aggregate_power

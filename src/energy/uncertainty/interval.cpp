@@ -1,0 +1,203 @@
+// Sums of components.
+#include "energy/uncertainty/interval.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <map>
+
+namespace aggregate_power {
+namespace {
+
+enum class Sharing { each, all, model, sampling };
+
+struct Source {
+  ExplainedWord word;
+  bool systematic;
+  Sharing sharing;
+  char evaluation;
+  bool is_accuracy;
+};
+
+constexpr Source kSources[] = {
+    {{"sensor_gain_shared",
+      "the gain of all boards of one model is off alike: 2.2 % of E - 88 W · t",
+      "compare runs on the same boards by `repeatability`, in which it cancels; state a calibration with `--sensor-accuracy`"},
+     true,
+     Sharing::model,
+     'B',
+     true},
+    {{"sensor_gain_each", "the gain of each board is off by itself: 2.9 % of E - 88 W · t",
+      "as for the gain of all; with more GPUs it matters less"},
+     true,
+     Sharing::each,
+     'B',
+     true},
+    {{"sensor_offset", "the offset of each board: 4.9 W · t",
+      "as for the gain; at higher power it matters less"},
+     true,
+     Sharing::each,
+     'B',
+     true},
+    {{"sampling_and_edges",
+      "what readings leave open, inside and at the edges: 0.65 √(wᵀA⁻¹w), and 0.6 % of a sensor's window at each edge; at least what gaps leave open",
+      "sample more often, measure for longer, or record an energy counter"},
+     false,
+     Sharing::sampling,
+     'A',
+     false},
+    {{"moments_for_means",
+      "moments stand for means: their scatter over the root of how many are independent, times the share of time that is not seen",
+      "sample more often, or record the average or an energy counter"},
+     false,
+     Sharing::sampling,
+     'A',
+     false},
+    {{"time_not_seen",
+      "a load in step with readings that leave out some time: 1.5 % × the share of time that is not seen; where a counter disagrees and such a load would explain it, also the difference over √3",
+      "record an energy counter, or the average"},
+     true,
+     Sharing::sampling,
+     'B',
+     false},
+    {{"time_between_windows",
+      "of averages over 0.5 s or more, a period that is not the window, so that some time is missing or counted twice: the share of it × a hidden swing of 0.45 to 0.8 %, alike for all GPUs",
+      "sample twice in each window of the sensor, or record an energy counter"},
+     true,
+     Sharing::all,
+     'B',
+     false},
+    {{"window_known", "the sensor's window W is known to 6 %: the change of the estimate with W",
+      "measure for longer: it matters at the edges only"},
+     true,
+     Sharing::all,
+     'B',
+     false},
+    {{"sensor_window_unknown", "several windows are possible: the spread of their estimates",
+      "name the GPU with `--gpu-model`, or record `name` and `power.draw.average`, too"},
+     true,
+     Sharing::all,
+     'B',
+     false},
+    {{"counter_construction", "whether a counter integrates all the time is not known: 0.15 %",
+      "nothing"},
+     true,
+     Sharing::model,
+     'B',
+     false},
+    {{"stamp_cut",
+      "stamps of whole seconds: the slope at the edges × the uncertainty of the recorder's loop",
+      "record stamps with fractions of a second"},
+     true,
+     Sharing::all,
+     'B',
+     false},
+    {{"timing",
+      "the delay, and the clocks of recorder and load generator: the slope at the edges × their uncertainty",
+      "synchronize the clocks and state how well with `--clock-uncertainty`; measure for longer"},
+     true,
+     Sharing::all,
+     'B',
+     false},
+    {{"clock_offset", "a window that was shifted to the load: the slope at the edges × 0.15 s",
+      "synchronize the clocks of recorder and load generator"},
+     true,
+     Sharing::all,
+     'B',
+     false},
+    {{"window_place",
+      "a window whose place is an estimate (`--window estimated`): the change if it moves by its half width, / √3",
+      "use a window that the result states: see `aggregate-power help measure`"},
+     true,
+     Sharing::all,
+     'B',
+     false},
+};
+
+const Source& source_of(const std::string& name) {
+  const auto* const source =
+      std::ranges::find_if(kSources, [&](const Source& one) { return name == one.word.code; });
+  assert(source != std::end(kSources));
+  return *source;
+}
+
+double joules_of(const Estimate& estimate, std::string_view name) {
+  for (const Component& part : estimate.components) {
+    if (part.name == name) return part.joules;
+  }
+  return 0;
+}
+
+// Below that a component is a rounding error.
+void leave_out_nothing(Estimate& estimate) {
+  std::erase_if(estimate.components, [&](const Component& part) {
+    return part.joules <= 1e-9 * std::abs(estimate.joules);
+  });
+}
+
+double combined_j(const Source& source, std::span<const CombinedGpu> gpus, double correlation) {
+  double linear = 0;
+  double squares = 0;
+  std::map<std::string, double> by_model;
+  for (const CombinedGpu& gpu : gpus) {
+    const double joules = joules_of(*gpu.energy, source.word.code);
+    linear += joules;
+    squares += joules * joules;
+    by_model[gpu.model] += joules;
+  }
+  double of_models = 0;
+  for (const auto& [model, joules] : by_model) of_models += joules * joules;
+  switch (source.sharing) {
+    case Sharing::all:
+      return linear;
+    case Sharing::model:
+      return std::sqrt(of_models);
+    case Sharing::sampling:
+      return std::sqrt((1 - correlation) * squares + correlation * linear * linear);
+    case Sharing::each:
+      break;
+  }
+  return std::sqrt(squares);
+}
+
+}  // namespace
+
+std::span<const ExplainedWord> component_words() {
+  static const std::vector<ExplainedWord> words = [] {
+    std::vector<ExplainedWord> all;
+    for (const Source& source : kSources) all.push_back(source.word);
+    return all;
+  }();
+  return words;
+}
+
+Component component(const std::string& name, double joules) {
+  const Source& source = source_of(name);
+  const bool shared = source.sharing == Sharing::all || source.sharing == Sharing::model;
+  return {name, joules, source.systematic, shared, source.evaluation, source.is_accuracy};
+}
+
+void add_accuracy(Estimate& estimate, const SensorAccuracy& accuracy, double duration_s) {
+  estimate.pivot_j = accuracy.pivot_w * duration_s;
+  const double turned_j = std::abs(estimate.joules - estimate.pivot_j);
+  estimate.components.push_back(component("sensor_gain_shared", accuracy.shared_gain * turned_j));
+  estimate.components.push_back(component("sensor_gain_each", accuracy.each_gain * turned_j));
+  estimate.components.push_back(component("sensor_offset", accuracy.offset_w * duration_s));
+  leave_out_nothing(estimate);
+}
+
+Estimate combine(std::span<const CombinedGpu> gpus, double correlation) {
+  Estimate total;
+  for (const CombinedGpu& gpu : gpus) {
+    total.joules += gpu.energy->joules;
+    total.pivot_j += gpu.energy->pivot_j;
+  }
+  for (const Source& source : kSources) {
+    const double joules = combined_j(source, gpus, correlation);
+    total.components.push_back(component(std::string(source.word.code), joules));
+  }
+  leave_out_nothing(total);
+  return total;
+}
+
+}  // namespace aggregate_power

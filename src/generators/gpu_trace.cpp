@@ -1,0 +1,332 @@
+// Keeps the events of a Chrome trace that matter, as they stream by.
+#include "generators/gpu_trace.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/error.h"
+#include "base/text/json.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::int64_t kNanos = 1'000'000'000;
+constexpr std::int64_t kLongestNs = kNanos * kNanos;  // so that no sum overflows
+
+// An event's members, below "traceEvents[]" or below "[]": a trace may be the list alone.
+enum EventField {
+  kEvent,
+  kEventPhase,
+  kEventCategory,
+  kEventName,
+  kEventProcess,
+  kEventThread,
+  kEventTime,
+  kEventDuration,
+  kEventDevice
+};
+constexpr std::size_t kEventFields = 9;
+constexpr std::string_view kTracePaths[] = {
+    "traceEvents[]",
+    "traceEvents[].ph",
+    "traceEvents[].cat",
+    "traceEvents[].name",
+    "traceEvents[].pid",
+    "traceEvents[].tid",
+    "traceEvents[].ts",
+    "traceEvents[].dur",
+    "traceEvents[].args.device",
+    "[]",
+    "[].ph",
+    "[].cat",
+    "[].name",
+    "[].pid",
+    "[].tid",
+    "[].ts",
+    "[].dur",
+    "[].args.device",
+    "traceEvents",
+    "baseTimeNanoseconds",
+    "deviceProperties[]",
+    "deviceProperties[].id",
+    "deviceProperties[].name",
+};
+enum OtherField { kAllEvents = 2 * kEventFields, kBaseTime, kProperty, kPropertyId, kModel };
+
+enum class EventKind { other, gpu, gpu_range, host_range };
+
+std::optional<std::int64_t> whole_number_of(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// Decimal microseconds as nanoseconds, without rounding those that have at most three decimals.
+std::optional<std::int64_t> nanos_of_micros(std::string_view text) {
+  constexpr std::int64_t kMostMicros = 4'000'000'000'000'000;  // in the year 2096
+  const bool is_negative = text.starts_with('-');
+  const std::size_t point = std::min(text.find('.'), text.size());
+  const std::string_view decimals = text.substr(std::min(point + 1, text.size()));
+  const auto micros = whole_number_of(text.substr(0, point));
+  if (!micros || decimals.size() > 3) {  // an exponent, or more digits than a clock has
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool is_number = error == std::errc() && end == text.data() + text.size();
+    if (!is_number || !(std::abs(value) < static_cast<double>(kMostMicros))) return std::nullopt;
+    return std::llround(value * 1e3);
+  }
+  if (*micros > kMostMicros || *micros < -kMostMicros) return std::nullopt;
+  std::int64_t nanos = 0;
+  std::int64_t unit = 100;
+  for (const char digit : decimals) {
+    nanos += (digit - '0') * unit;
+    unit /= 10;
+  }
+  return *micros * 1000 + (is_negative ? -nanos : nanos);
+}
+
+class TraceReader final : public JsonVisitor {
+ public:
+  TraceReader(GpuTrace& trace, TraceRanges wanted) : trace_(trace), wanted_(wanted) {}
+
+  void begin(std::size_t path) override {
+    if (path == kAllEvents) has_events_ = true;
+    if (path == kProperty) property_ = {};
+    if (path == kEvent || path == kEventFields) {
+      has_events_ = true;
+      event_.kind = EventKind::other;
+      event_.has_category = event_.is_complete = event_.is_beginning = false;
+      event_.name = "(no name)";
+      event_.device.reset();
+      event_.process.clear();
+      event_.thread.clear();
+      event_.start_ns.reset();
+      event_.duration_ns = 0;
+    }
+  }
+
+  void end(std::size_t path) override {
+    if (path == kProperty && property_.id) models_[*property_.id] = property_.name;
+    const bool is_event = path == kEvent || path == kEventFields;
+    if (is_event && event_.is_complete && event_.kind != EventKind::other) add_event();
+    if (is_event && event_.is_beginning && event_.kind == EventKind::gpu) ++trace_.paired_events;
+  }
+
+  void scalar(std::size_t path, JsonKind kind, std::string_view text) override {
+    if (path < kAllEvents) return member(static_cast<EventField>(path % kEventFields), text);
+    if (path == kBaseTime) base_ns_ = whole_number_of(text);
+    if (path == kPropertyId && kind == JsonKind::integer) property_.id = whole_number_of(text);
+    if (path == kModel) property_.name = text;
+  }
+
+  void conclude() {
+    const std::string& path = trace_.path;
+    if (!has_events_) {
+      throw Error(
+          fmt::format("{}: it is not a trace of torch.profiler: it has no 'traceEvents'", path));
+    }
+    if (trace_.devices.empty() && trace_.paired_events > 0) {
+      throw Error(fmt::format(
+          "{}: its {} events of GPUs are pairs of a beginning and an end (\"ph\": \"B\" and \"E\"), which are not read: write complete events (\"ph\": \"X\")",
+          path, trace_.paired_events));
+    }
+    if (trace_.devices.empty()) {
+      throw Error(fmt::format(
+          "{}: it has no event of a GPU (category kernel, gpu_memcpy or gpu_memset): was it recorded with ProfilerActivity.CUDA?",
+          path));
+    }
+    for (auto& [number, found] : trace_.devices) {
+      if (const auto known = models_.find(number); known != models_.end()) {
+        found.model = known->second;
+      }
+    }
+    trace_.iterations =
+        gpu_iterations_.empty() ? std::move(host_iterations_) : std::move(gpu_iterations_);
+    place();
+  }
+
+ private:
+  struct Event {
+    EventKind kind = EventKind::other;
+    bool has_category = false;
+    bool is_complete = false;
+    bool is_beginning = false;  // its end is another event
+    std::string name;
+    std::string process;
+    std::string thread;
+    std::optional<std::int64_t> device;
+    std::optional<std::int64_t> start_ns;
+    std::optional<std::int64_t> duration_ns;
+  };
+  struct Property {
+    std::optional<std::int64_t> id;
+    std::string name;
+  };
+  using Iterations = std::map<std::int64_t, Window>;
+
+  EventKind kind_of(std::string_view text) const {
+    for (const std::string_view gpu :
+         {"kernel", "gpu_memcpy", "gpu_memset", "Kernel", "Memcpy", "Memset"}) {
+      if (text == gpu) return EventKind::gpu;
+    }
+    if (text == "user_annotation") return EventKind::host_range;
+    if (text == "gpu_user_annotation") return EventKind::gpu_range;
+    const bool is_layer = wanted_ == TraceRanges::layers && text == "python_function";
+    return is_layer ? EventKind::host_range : EventKind::other;
+  }
+
+  void member(EventField field, std::string_view text) {
+    // Nearly all events have their category before what is larger.
+    if (event_.has_category && event_.kind == EventKind::other) return;
+    switch (field) {
+      case kEventPhase:
+        event_.is_complete = text == "X";
+        event_.is_beginning = text == "B";
+        break;
+      case kEventCategory:
+        event_.has_category = true;
+        event_.kind = kind_of(text);
+        is_layer_ = text == "python_function";
+        break;
+      case kEventName:
+        if (!text.empty()) event_.name = text;
+        if (text.data() == nullptr) event_.name = "(a name of more than 5000 bytes)";
+        break;
+      case kEventProcess:
+        event_.process = text;
+        break;
+      case kEventThread:
+        event_.thread = text;
+        break;
+      case kEventTime:
+        event_.start_ns = nanos_of_micros(text);
+        break;
+      case kEventDuration:
+        event_.duration_ns = nanos_of_micros(text);
+        break;
+      case kEventDevice:
+        event_.device = whole_number_of(text);
+        break;
+      default:
+        break;
+    }
+  }
+
+  void add_event() {
+    const auto& lasted_ns = event_.duration_ns;
+    if (!event_.start_ns || !lasted_ns || *lasted_ns < 0 || *lasted_ns > kLongestNs) {
+      ++trace_.unusable_events;
+      return;
+    }
+    if (!origin_ns_) origin_ns_ = *event_.start_ns;
+    const std::int64_t start_ns = *event_.start_ns - *origin_ns_;
+    TraceInterval interval{static_cast<double>(start_ns) / 1e9,
+                           static_cast<double>(start_ns + *lasted_ns) / 1e9, 0, 0};
+    if (event_.kind == EventKind::gpu) {
+      interval.name = trace_.names.number(event_.name);
+      gpu().events.add(interval);
+    } else {
+      add_range(interval);
+    }
+  }
+
+  TraceDevice& gpu() {
+    if (!event_.device) event_.device = whole_number_of(event_.process);
+    if (!event_.device) {
+      throw Error(fmt::format(
+          "{}: an event of a GPU names no device, neither in 'args' nor as 'pid'", trace_.path));
+    }
+    return trace_.devices[*event_.device];
+  }
+
+  void add_range(TraceInterval interval) {
+    constexpr std::string_view kStep = "ProfilerStep#";
+    constexpr std::string_view kModule = "nn.Module: ";
+    std::string_view text = event_.name;
+    const bool is_gpu = event_.kind == EventKind::gpu_range;
+    if (!is_layer_ && text.starts_with(kStep)) {
+      if (const auto number = whole_number_of(text.substr(kStep.size()))) {
+        add_iteration(is_gpu ? gpu_iterations_ : host_iterations_, *number, interval);
+        return;
+      }
+    }
+    const bool wants_layers = wanted_ == TraceRanges::layers;
+    if (wanted_ == TraceRanges::none || wants_layers != is_layer_) return;
+    if (is_layer_ && !text.starts_with(kModule)) return;
+    if (is_layer_) text.remove_prefix(kModule.size());
+    interval.name = trace_.names.number(text);
+    interval.track = tracks_.number(event_.process + '/' + event_.thread);
+    (is_gpu ? gpu_ranges() : trace_.host_ranges).add(interval);
+  }
+
+  // A GPU that has a range may have no event, and then does not count.
+  IntervalStore& gpu_ranges() {
+    if (!event_.device) event_.device = whole_number_of(event_.process);
+    return ranges_[event_.device.value_or(-1)];
+  }
+
+  static void add_iteration(Iterations& iterations, std::int64_t number,
+                            const TraceInterval& interval) {
+    const Window window{interval.start_s, interval.end_s};
+    const auto [known, is_new] = iterations.try_emplace(number, window);
+    if (is_new) return;
+    known->second.start_unix_s = std::min(known->second.start_unix_s, window.start_unix_s);
+    known->second.end_unix_s = std::max(known->second.end_unix_s, window.end_unix_s);
+  }
+
+  // Times are either since 1970, or since 'baseTimeNanoseconds', which is usually at the end.
+  void place() {
+    for (auto& [number, found] : trace_.devices) {
+      if (auto ranges = ranges_.extract(number)) found.ranges = std::move(ranges.mapped());
+    }
+    std::int64_t unix_ns = *origin_ns_;
+    const auto first_absolute_ns = static_cast<std::int64_t>(kFirstAbsoluteUnixS) * kNanos;
+    trace_.time_base = "microseconds since 1970";
+    if (unix_ns < first_absolute_ns && base_ns_) {
+      trace_.time_base = "microseconds since baseTimeNanoseconds";
+      if (__builtin_add_overflow(unix_ns, *base_ns_, &unix_ns)) unix_ns = 0;
+    }
+    if (unix_ns < first_absolute_ns) {
+      throw Error(fmt::format(
+          "{}: its times are not since 1970, and no 'baseTimeNanoseconds' says since when: they cannot be placed on a recording",
+          trace_.path));
+    }
+    trace_.origin_s = unix_ns / kNanos;
+    trace_.origin_rest_s = static_cast<double>(unix_ns % kNanos) / 1e9;
+  }
+
+  GpuTrace& trace_;
+  TraceRanges wanted_;
+  bool has_events_ = false;
+  Event event_;
+  bool is_layer_ = false;  // the event is a function of Python
+  Property property_;
+  std::map<std::int64_t, std::string> models_;
+  std::optional<std::int64_t> base_ns_;
+  std::optional<std::int64_t> origin_ns_;  // the time of the first event, as written
+  NameNumbers tracks_;
+  std::map<std::int64_t, IntervalStore> ranges_;
+  Iterations host_iterations_;
+  Iterations gpu_iterations_;
+};
+
+}  // namespace
+
+GpuTrace read_chrome_trace(ByteSource& source, const std::string& path, TraceRanges wanted) {
+  GpuTrace trace{.path = path, .time_base = {}, .names = {}};
+  TraceReader reader(trace, wanted);
+  try {
+    walk_json(source, JsonPaths(kTracePaths), reader, JsonTexts::one);
+  } catch (const JsonError& error) {
+    throw Error(fmt::format("{}:{}", path, error.what()));
+  }
+  reader.conclude();
+  return trace;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,80 @@
+// Reads the requests out of a generator's result.
+#include "generators/request_file.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/decompress.h"
+#include "base/files/file.h"
+#include "base/files/path.h"
+#include "base/text/characters.h"
+#include "generators/aiperf_folder.h"
+#include "generators/generator_table.h"
+
+namespace aggregate_power {
+namespace {
+
+// Unix times of 1973. No machine has been up for three years.
+constexpr double kLongestUptime_s = 1e8;
+
+struct Advice {
+  std::string_view generator;
+  std::string_view text;
+};
+
+constexpr Advice kAdvice[] = {
+    {"vLLM", "run vllm bench serve with --save-result and --save-detailed"},
+    {"InferenceX", "run the benchmark with --save-detailed"},
+    {"AIPerf", "give profile_export.jsonl, which AIPerf writes with --export-level records"},
+    {"trtllm-bench", "give the file of --request_json"},
+    {"inference-perf", "give per_request_lifecycle_metrics.json (report: per_request: true)"},
+    {"GenAI-Perf", "give profile_export.json, which Perf Analyzer writes beside it"},
+    {"guidellm", "write the report as JSON with its requests (--output-path benchmarks.json)"},
+};
+
+std::string advice_for(std::string_view generator) {
+  for (const Advice& advice : kAdvice) {
+    if (advice.generator == generator) return fmt::format(": {}", advice.text);
+  }
+  return ": give the requests of AIPerf, vLLM (--save-detailed), guidellm, Perf Analyzer, trtllm-bench (--request_json) or inference-perf";
+}
+
+}  // namespace
+
+std::string requests_path(const std::string& path) {
+  if (last_name(path) != kProfileSummary) return path;
+  std::string records = beside(path, std::string(kProfileRecords));
+  return is_regular_file(records) ? records : path;
+}
+
+RequestFile read_requests(const std::string& path) {
+  RequestFile file;
+  LoadFiles files;
+  files.name = requests_path(path);
+  files.open = [&] { return decompressed(open_source(files.name), files.name); };
+  files.request = [&](const RequestTimes& request) { file.requests.push_back(request); };
+  files.with_warm_up = true;
+  const std::vector<LoadReading> readings = read_loads(files);
+  const LoadReading& first = readings.front();
+  file.generator = first.generator;
+  // Also for a file that breaks off behind some requests.
+  if (first.reasons.contains(Reason::invalid_benchmark_result)) throw Error(first.reasons.text());
+  const auto timed = std::ranges::find_if(file.requests, &RequestTimes::has_times);
+  if (timed == file.requests.end()) {
+    throw Error(fmt::format("{} lists no requests with their times{}", printable_path(files.name),
+                            advice_for(file.generator)));
+  }
+  file.is_monotonic = timed->start_s < kLongestUptime_s;
+  file.monotonic_window = first.clues.monotonic;
+  if (file.is_monotonic && readings.size() > 1) {
+    throw Error(fmt::format(
+        "{} has {} benchmarks with times of a monotonic clock: give a file with one of them",
+        printable_path(files.name), readings.size()));
+  }
+  return file;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,30 @@
+// The requests of a load one by one, whichever generator wrote them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aggregate_power/request.h"
+#include "core/load/load_files.h"
+
+namespace aggregate_power {
+
+struct RequestFile {
+  std::string generator;               // "vLLM"
+  std::vector<RequestTimes> requests;  // in the file's order, with failed ones and warm-ups
+  // Their times are of the machine's monotonic clock, not Unix times.
+  bool is_monotonic = false;
+  std::optional<Window> monotonic_window = {};  // of the load, on that clock
+};
+
+// Throws FileError if the file cannot be read, and Error if it lists no request with its times; the
+// message says what makes the generator write them. The summary of an AIPerf profile stands for the
+// records beside it.
+RequestFile read_requests(const std::string& path);
+
+// What read_requests() reads for this path.
+std::string requests_path(const std::string& path);
+
+}  // namespace aggregate_power

@@ -1,0 +1,322 @@
+// Reads a result by the description of its format.
+#include "generators/result_format.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text/stated_gpus.h"
+#include "core/load/benchmark.h"
+#include "core/load/stated_settings.h"
+#include "core/load/stated_totals.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::string_view kInner = "[][]";
+constexpr std::string_view kElement = "[]";
+
+std::string joined(std::string_view base, std::string_view path) {
+  const bool is_direct = base.empty() || path.empty() || path.starts_with('[');
+  return fmt::format("{}{}{}", base, is_direct ? "" : ".", path);
+}
+
+std::vector<std::string_view> all_fields(const ResultFormat& format, bool with_requests) {
+  std::vector<std::string_view> fields(format.fields.begin(), format.fields.end());
+  if (with_requests) {
+    fields.insert(fields.end(), format.request_lists.begin(), format.request_lists.end());
+  }
+  const auto add = [&](std::span<const std::string_view> more) {
+    for (const std::string_view key : more) {
+      if (std::ranges::find(fields, key) == fields.end()) fields.push_back(key);
+    }
+  };
+  add(kGpuKeys);
+  for (const loads::SettingName& setting : loads::setting_names()) add(std::span(&setting.key, 1));
+  if (format.states_totals) add(total_paths());
+  return fields;
+}
+
+bool overlap(Window a, Window b) {
+  return a.start_unix_s <= b.end_unix_s && b.start_unix_s <= a.end_unix_s;
+}
+
+// Sorts the values that a walk meets into those of the benchmark and those of the request.
+class ResultWalk : public JsonVisitor {
+ public:
+  ResultWalk(const ResultFormat& format, const LoadFiles& files)
+      : format_(format),
+        files_(files),
+        fields_(all_fields(format, files.request != nullptr)),
+        values_(fields_),
+        request_values_(format.request_fields) {
+    add_paths(format.benchmark, fields_, Target::benchmark);
+    if (format.request) add_paths(*format.request, format.request_fields, Target::request);
+    if (!format.is_whole_file) add(std::string(format.benchmark), {Target::whole_benchmark, 0});
+    if (format.request) add(std::string(*format.request), {Target::whole_request, 0});
+  }
+
+  std::vector<std::string_view> paths() const { return {paths_.begin(), paths_.end()}; }
+
+  std::vector<LoadReading> finish() {
+    if (format_.is_whole_file) conclude();
+    if (format_.settle != nullptr) format_.settle(readings_);
+    return std::move(readings_);
+  }
+
+  void begin(std::size_t path) override {
+    const Place place = places_[path];
+    if (place.target == Target::whole_benchmark) {
+      values_.clear();
+      requests_ = {};
+    } else if (place.target == Target::whole_request) {
+      request_values_.clear();
+    } else if (place.target == Target::inner_list) {
+      sum_ = 0;
+    } else {
+      values_of(place).set(place.index, JsonKind::object, {});
+    }
+  }
+
+  void end(std::size_t path) override {
+    const Place place = places_[path];
+    if (place.target == Target::whole_benchmark) conclude();
+    if (place.target == Target::whole_request) take_request();
+    if (place.target == Target::inner_list) values_.append_sum(place.index, sum_);
+  }
+
+  void scalar(std::size_t path, JsonKind kind, std::string_view text) override {
+    const Place place = places_[path];
+    if (place.target == Target::inner_list) {
+      values_.append_sum(place.index, std::nan(""));
+    } else if (place.target != Target::benchmark && place.target != Target::request) {
+      return;
+    } else if (place.is_inner) {
+      sum_ += number_of(kind, text);
+    } else if (place.is_element) {
+      values_of(place).append(place.index, kind, text);
+    } else {
+      values_of(place).set(place.index, kind, text);
+    }
+  }
+
+ private:
+  enum class Target { benchmark, request, inner_list, whole_benchmark, whole_request };
+  struct Place {
+    Target target = Target::benchmark;
+    std::size_t index = 0;  // of the field
+    bool is_element = false;
+    bool is_inner = false;
+  };
+
+  ResultValues& values_of(Place place) {
+    return place.target == Target::request ? request_values_ : values_;
+  }
+
+  void add(std::string path, Place place) {
+    paths_.push_back(std::move(path));
+    places_.push_back(place);
+  }
+
+  void add_paths(std::string_view base, std::span<const std::string_view> fields, Target target) {
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      const bool is_inner = fields[i].ends_with(kInner);
+      const bool is_list = fields[i].find(kElement) != std::string_view::npos;
+      add(joined(base, fields[i]), {target, i, is_list, is_inner});
+      if (!is_inner) continue;
+      std::string list = joined(base, fields[i]);
+      list.resize(list.size() - kElement.size());
+      add(std::move(list), {Target::inner_list, i});
+    }
+  }
+
+  void take_request() {
+    const std::optional<RequestTimes> request = format_.request_of(request_values_);
+    if (!request || (request->is_warm_up && !files_.with_warm_up)) return;
+    if (seen_.is_repeated(request->id, request->start_s, request->end_s)) {
+      ++requests_.repeated;
+      return;
+    }
+    if (!request->is_warm_up) requests_.take(*request);
+    if (files_.request) files_.request(*request);
+  }
+
+  void conclude() {
+    LoadReading reading = format_.conclude({values_, requests_, files_});
+    if (reading.generator.empty()) reading.generator = format_.generator;
+    if (!reading.gpus && reading.gpus_fault.empty()) {
+      StatedGpus gpus = stated_gpus([&](std::string_view key) -> std::optional<std::string> {
+        return values_.has(key) ? std::optional(values_.text(key)) : std::nullopt;
+      });
+      reading.gpus = gpus.count;
+      reading.gpus_fault = std::move(gpus.fault);
+    }
+    for (const std::string_view field : fields_) {
+      const std::string_view name = loads::setting_name(field);
+      if (name.empty() || field.ends_with(kElement) || !values_.has(field)) continue;
+      if (std::string text = values_.text(field); !text.empty()) {
+        reading.configuration.emplace_back(name, std::move(text));
+      }
+    }
+    if (requests_.listed > 0) reading.requests = requests_;
+    if (requests_.repeated > 0) reading.notes.push_back(repeated_text(requests_.repeated));
+    if (reading.load && requests_.window && !overlap(reading.load->window, *requests_.window)) {
+      reading.defect = "all of its requests were outside its window";
+    }
+    readings_.push_back(std::move(reading));
+  }
+
+  const ResultFormat& format_;
+  const LoadFiles& files_;
+  std::vector<std::string_view> fields_;
+  ResultValues values_;
+  ResultValues request_values_;
+  std::vector<std::string> paths_;
+  std::vector<Place> places_;  // by path
+  RequestTally requests_;
+  SeenRequests seen_;
+  double sum_ = 0;
+  std::vector<LoadReading> readings_;
+};
+
+LoadReading unreadable(const ResultFormat& format, std::string detail) {
+  LoadReading reading;
+  reading.generator = format.generator;
+  reading.reasons.add(Reason::invalid_benchmark_result, std::move(detail));
+  return reading;
+}
+
+// No two requests begin and end at the same moments of a clock that shows more than milliseconds.
+bool is_finer_than_1_ms(double unix_s) {
+  constexpr double kNearMs = 0.01;
+  const double ms = unix_s * 1e3;
+  return std::abs(ms - std::round(ms)) > kNearMs;
+}
+
+}  // namespace
+
+void RequestTally::take(const RequestTimes& request) {
+  ++listed;
+  if (request.has_times()) {
+    if (!window) window = {request.start_s, request.end_s};
+    window->start_unix_s = std::min(window->start_unix_s, request.start_s);
+    window->end_unix_s = std::max(window->end_unix_s, request.end_s);
+  }
+  if (request.failed) {
+    ++failed;
+    if (request.cancelled) ++cancelled;
+    return;
+  }
+  if (request.input_tokens < 0 || request.output_tokens < 0) has_tokens = false;
+  const auto add = [&](std::int64_t tokens, std::int64_t& sum) {
+    if (__builtin_add_overflow(sum, std::max<std::int64_t>(tokens, 0), &sum)) has_tokens = false;
+  };
+  add(request.input_tokens, input_tokens);
+  add(request.output_tokens, output_tokens);
+  if (!request.has_times()) return;
+  const bool has_first = request.first_token_s >= request.start_s;
+  spans.push_back({request.start_s, has_first ? request.first_token_s : request.start_s,
+                   request.end_s, std::max<std::int64_t>(request.input_tokens, 0),
+                   std::max<std::int64_t>(request.output_tokens, 0)});
+}
+
+bool SeenRequests::is_repeated(std::string_view id, double start_s, double end_s) {
+  const bool is_known = !id.empty() || (is_finer_than_1_ms(start_s) && is_finer_than_1_ms(end_s));
+  if (!is_known || !(end_s >= start_s)) return false;
+  // The odd number is 2^64 divided by the golden ratio: Fibonacci hashing.
+  const auto mixed = [](std::uint64_t hash, std::uint64_t value) {
+    return (hash ^ value ^ (hash >> 29U)) * 0x9E3779B97F4A7C15U;
+  };
+  std::uint64_t hash = std::hash<std::string_view>{}(id);
+  hash = mixed(hash, std::bit_cast<std::uint64_t>(start_s));
+  hash = mixed(hash, std::bit_cast<std::uint64_t>(end_s));
+  return !seen_.insert(hash).second;
+}
+
+std::string repeated_text(std::int64_t repeated) {
+  return fmt::format("{} {} listed twice, with one id and the same times: each counts once",
+                     repeated, repeated == 1 ? "request is" : "requests are");
+}
+
+double fits_format(const ResultFormat& format, const ResultHead& head) {
+  const bool fits =
+      std::ranges::all_of(format.marks, [&](std::string_view mark) { return head.has(mark); });
+  const auto marks = static_cast<double>(format.marks.size());
+  return fits ? 0.5 + 0.4 * marks / (marks + 4) : 0;
+}
+
+std::vector<LoadReading> read_format(const ResultFormat& format, const LoadFiles& files) {
+  ResultWalk walk(format, files);
+  std::vector<LoadReading> readings;
+  try {
+    const std::vector<std::string_view> paths = walk.paths();
+    walk_json(*files.open(), JsonPaths(paths), walk, format.texts);
+    readings = walk.finish();
+  } catch (const JsonError& error) {
+    return {unreadable(format, fmt::format("{}:{}", files.name, error.what()))};
+  }
+  if (!readings.empty()) return readings;
+  return {unreadable(
+      format, fmt::format("{}: {} wrote no benchmark into it", files.name, format.generator))};
+}
+
+void set_counts(LoadReading& reading, LoadRules rules, std::optional<std::int64_t> completed,
+                std::optional<std::int64_t> input_tokens,
+                std::optional<std::int64_t> output_tokens) {
+  const bool requires_all = rules == LoadRules::schema_2;
+  const auto set = [&](std::int64_t& count, std::optional<std::int64_t> value, Reason reason,
+                       bool is_required, const char* what) {
+    count = value.value_or(0);
+    if (count > 0 || !is_required) return;
+    reading.reasons.add(reason, value ? fmt::format("{} is 0", what)
+                                      : fmt::format("the result does not say {}", what));
+  };
+  set(reading.work.completed, completed, Reason::invalid_successful_query_count, requires_all,
+      "the number of successful requests");
+  set(reading.work.total_input_tokens, input_tokens, Reason::invalid_input_token_count,
+      requires_all, "the number of input tokens");
+  set(reading.work.total_output_tokens, output_tokens, Reason::invalid_output_token_count, true,
+      "the number of output tokens");
+}
+
+void set_counts(LoadReading& reading, LoadRules rules, const RequestTally& requests) {
+  const auto if_all = [&](std::int64_t sum) {
+    return requests.has_tokens ? std::optional(sum) : std::nullopt;
+  };
+  set_counts(reading, rules, requests.listed - requests.failed, if_all(requests.input_tokens),
+             if_all(requests.output_tokens));
+  reading.failed_requests = static_cast<std::uint64_t>(requests.failed);
+  reading.cancelled_requests = static_cast<std::uint64_t>(requests.cancelled);
+}
+
+void set_exact_window(LoadReading& reading, Window window) {
+  if (!(window.duration_s() > 0)) {
+    reading.reasons.add(Reason::invalid_benchmark_window, "the end is not after the start");
+    return;
+  }
+  reading.work.window = window;
+  const double stated_s = reading.work.reported_duration_s;
+  if (stated_s > 0 && std::abs(stated_s - window.duration_s()) > most_difference_s(window)) {
+    reading.reasons.add(Reason::benchmark_duration_mismatch,
+                        fmt::format("{:.3f} s reported, {:.3f} s between start and end", stated_s,
+                                    window.duration_s()));
+  }
+  if (reading.work.reported_duration_s <= 0) {
+    reading.work.reported_duration_s = window.duration_s();
+  }
+  reading.load = reading.work;
+  reading.has_window = true;
+}
+
+std::optional<std::int64_t> mean_times(LoadReading& reading, std::optional<double> mean,
+                                       std::optional<std::int64_t> number) {
+  if (!mean || !number) return std::nullopt;
+  reading.has_approximate_counts = true;
+  return whole_count(*mean * static_cast<double>(*number));
+}
+
+}  // namespace aggregate_power

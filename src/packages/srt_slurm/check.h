@@ -1,0 +1,46 @@
+// Checks a package against its benchmark result and computes its energy: the checks of contract.md
+// C.3, in order.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aggregate_power/contract.h"
+#include "aggregate_power/result.h"
+#include "base/files/file.h"
+#include "energy/uncertainty/gather.h"
+#include "packages/srt_slurm/shared_samples.h"
+#include "packages/srt_slurm/topology.h"
+#include "packages/srt_slurm/windows.h"
+
+namespace aggregate_power {
+
+struct PackageQuestion : PackageOptions {
+  PackagePlace place;
+  std::string result_name;           // the processed benchmark result's name, for messages
+  std::optional<OpenedFile> result;  // nullopt: it cannot be opened
+  std::string result_fault;          // why it cannot be opened
+  Contract contract = Contract::october;
+  bool salvage = false;               // faults elsewhere in the package do not invalidate the run
+  bool is_pin_of_package = false;     // it comes from the package itself, not from the caller
+  RowKeys keys = RowKeys::seed;       // of the aggregate
+  bool with_power = false;            // compute the total power of all GPUs at every instant
+  std::vector<Reason> accepted = {};  // reasons that do not keep the run from being published
+  std::string failure = {};      // why the benchmark counts as failed, besides what its result says
+  Reasons refusal;               // why the package is not read; empty: it is
+  std::string window_file = {};  // the only window that may be the result's; empty: any
+  // For questions about several windows of one package: its samples are then read once, but how
+  // far gaps may put the energy off, and whether readings are stale, is not computed.
+  SharedSamples* shared_samples = nullptr;
+  std::optional<std::string> samples_sha256 = {};  // of samples.csv, if that is known already
+  // Receives the samples of a measured run, by the record's names of its GPUs. They are gathered
+  // only then, and samples are not shared.
+  std::vector<GatheredReadings>* readings = nullptr;
+};
+
+// Checks the package. Never throws because of the files.
+Result check_package(const PackageQuestion& question);
+
+}  // namespace aggregate_power

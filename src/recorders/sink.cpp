@@ -1,0 +1,83 @@
+// Numbers devices, counts rows, and gathers readings.
+#include "recorders/sink.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace aggregate_power {
+ReadingSink::ReadingSink(const Options& options, const Telemetry::TakeStates& take,
+                         TelemetryCounts& counts)
+    : stamps_(options.zone),
+      gpus_(options.gpus),
+      names_hosts_(options.names_hosts),
+      unit_(options.unit),
+      take_(take),
+      counts_(counts) {}
+
+bool ReadingSink::start_bad_row(std::string_view stamp) {
+  ++counts_.rows;
+  if (counts_.skipped.bad_timestamp++ == 0) {
+    counts_.first_bad_stamp = fmt::format("'{}'", printable(stamp));
+    counts_.first_bad_row = counts_.rows;
+  }
+  add(0, 0, kNoDevice, Reading::Kind::bad_timestamp);
+  return false;
+}
+
+void ReadingSink::begin_segment(Stamp stamp) {
+  if (std::exchange(segment_has_ended_, false) && first_stamp_ && last_unix_s_ < unix_s_) {
+    counts_.pauses.push_back({last_unix_s_, unix_s_});
+  }
+  if (!first_stamp_) first_stamp_ = stamp;
+}
+
+std::uint32_t ReadingSink::find(std::string_view host, std::string_view device) {
+  return known(devices_.find(strip(host), strip(device)));
+}
+
+void ReadingSink::select_up_to(std::uint32_t device) {
+  while (passed_on_.size() <= device) {
+    const auto number = static_cast<std::uint32_t>(passed_on_.size());
+    const std::string& name = devices_.names()[number];
+    counts_.devices.push_back(name);
+    const bool is_selected = !gpus_.is_given() || gpus_.has(name, names_hosts_);
+    passed_on_.push_back(is_selected ? number : kLeftOut);
+  }
+}
+
+// What is no power, or of no device.
+void ReadingSink::add_odd(std::uint32_t device, double watts) {
+  const bool is_finite = std::isfinite(watts);
+  if (!is_finite || watts < 0) ++counts_.skipped.no_reading;
+  Reading::Kind kind = Reading::Kind::no_power;
+  if (is_finite && watts >= 0) kind = Reading::Kind::no_device;
+  if (is_finite && watts < 0 && device != kNoDevice) kind = Reading::Kind::negative_power;
+  add(unix_s_, is_finite ? watts : 0, device, kind);
+}
+
+void ReadingSink::count_energy(const EnergyCounter& counter) {
+  counter_unit_j_ = counter.unit_j;
+  counts_.counter = counter;
+}
+
+void ReadingSink::note_counter(const PowerSeries& series) {
+  if (series.counter() == nullptr || counts_.counter) return;
+  counts_.counter = *series.counter();
+  if (series.reads_counters()) count_energy(*series.counter());
+}
+
+void ReadingSink::tell_sensors(std::vector<SensorEnergy> sensors, std::vector<SensorSum> sums) {
+  counts_.sensors = std::move(sensors);
+  counts_.sums = std::move(sums);
+}
+
+void ReadingSink::finish() {
+  const std::size_t count = std::exchange(count_, 0);
+  if (count > 0) take_(std::span(batch_).first(count), {});
+}
+
+}  // namespace aggregate_power

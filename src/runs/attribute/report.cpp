@@ -1,0 +1,384 @@
+// Rows of an attribution, for people and for programs.
+#include "runs/attribute/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/report/document.h"
+#include "base/report/json_parts.h"
+#include "base/text/csv.h"
+#include "base/text/show_time.h"
+#include "base/text/characters.h"
+#include "base/text/wrap.h"
+#include "energy/shares/facility.h"
+#include "runs/measure/facility.h"
+
+namespace aggregate_power {
+namespace {
+
+std::optional<double> quotient(double value, double by) {
+  return by > 0 ? std::optional(value / by) : std::nullopt;
+}
+
+Json row_json(const AttributionReport& report, const AttributionRow& row) {
+  Json json = {
+      {"name", row.name},
+      {"calls", row.calls},
+      {"time_s", row.time_s},
+      {"mean_time_s", number_or_null(quotient(row.time_s, static_cast<double>(row.calls)))},
+      {"energy_j", row.energy_j},
+      {"power_w", number_or_null(row.power_w)},
+      {"unresolved_calls", row.short_calls}};
+  if (const auto facility = facility_of(report, row)) {
+    json["facility_energy_j"] = number_or_null(facility->energy_j);
+    json["cost"] = number_or_null(facility->cost);
+    json["carbon_gco2e"] = number_or_null(facility->carbon_g);
+  }
+  if (report.has_intervals) {
+    json["energy_j_estimate"] = number_or_null(row.estimate_j);
+    json["energy_j_low"] = row.estimate_j ? Json(row.low_j) : Json();
+    json["energy_j_high"] = row.estimate_j ? Json(row.high_j) : Json();
+    json["no_interval"] = text_or_null(row.no_interval);
+  }
+  return json;
+}
+
+Json gpu_json(const AttributionGpu& gpu) {
+  return {{"gpu", gpu.name},
+          {"trace", gpu.trace},
+          {"device", text_or_null(gpu.device)},
+          {"model", text_or_null(gpu.model)},
+          {"event_count", gpu.events},
+          {"busy_s", gpu.busy_s},
+          {"energy_j", gpu.energy_j},
+          {"sensor_period_s", gpu.sensor_period_s}};
+}
+
+Json iteration_json(const AttributionIteration& iteration) {
+  return {{"iteration", iteration.number},
+          {"is_warm_up", iteration.is_warm_up},
+          {"time_s", iteration.time_s},
+          {"energy_j", iteration.energy_j},
+          {"mean_power_w", number_or_null(quotient(iteration.energy_j, iteration.gpu_time_s))}};
+}
+
+std::string csv_number(std::optional<double> value) {
+  return value ? fmt::format("{}", *value) : std::string();
+}
+
+// Rows have no times of their own: where rates change within the span, each has its share.
+bool shares_cost(const AttributionReport& report) {
+  return report.facility && report.facility->figures.stretches.size() > 1;
+}
+
+std::string csv_row(const AttributionReport& report, const AttributionRow& row) {
+  auto facility = facility_of(report, row);
+  if (facility && shares_cost(report)) facility->reasons.push_back("shared_by_energy");
+  std::string cost = report.facility ? facility_cells(facility) : "";
+  if (report.has_intervals) {
+    cost += row.estimate_j ? fmt::format(",{},{},{},", *row.estimate_j, row.low_j, row.high_j)
+                           : ",,,," + csv_cell(row.no_interval);
+  }
+  return fmt::format("{},{},{},{},{},{},{}{}\n", spreadsheet_cell(row.name), row.calls, row.time_s,
+                     csv_number(quotient(row.time_s, static_cast<double>(row.calls))), row.energy_j,
+                     csv_number(row.power_w), row.short_calls, cost);
+}
+
+// Rounding must not lift a mean above all samples.
+double call_w(const AttributionReport& report, const AttributionCall& call) {
+  return std::min(quotient(call.energy_j, call.duration_s).value_or(call.start_w), report.peak_w);
+}
+
+std::string kernel_calls(const AttributionReport& report) {
+  std::string text = "kernel_name,exec_id,duration_ms,avg_power_w,energy_j\n";
+  for (std::size_t i = 0; i < report.calls.size(); ++i) {
+    const AttributionCall& call = report.calls[i];
+    text += fmt::format("{},{},{},{},{}\n", csv_cell(report.call_names[call.name]), i,
+                        call.duration_s * 1e3, call_w(report, call), call.energy_j);
+  }
+  return text;
+}
+
+// Sums of the same addends in another order differ in their last bits: values that are alike up to
+// 1e-9 are a tie, and keep their order.
+template <typename Item, typename Key>
+void sort_largest_first(std::vector<Item>& items, Key key) {
+  const auto order = std::vector(items);
+  std::vector<std::size_t> by_key(items.size());
+  std::iota(by_key.begin(), by_key.end(), 0);
+  std::ranges::stable_sort(by_key, std::greater(), [&](std::size_t i) { return key(order[i]); });
+  for (auto first = by_key.begin(); first != by_key.end();) {
+    const double least = key(order[*first]) - 1e-9 * std::abs(key(order[*first]));
+    const auto end =
+        std::find_if(first, by_key.end(), [&](std::size_t i) { return key(order[i]) < least; });
+    std::sort(first, end);
+    first = end;
+  }
+  for (std::size_t i = 0; i < items.size(); ++i) items[i] = order[by_key[i]];
+}
+
+std::string layer_calls(const AttributionReport& report) {
+  std::string text =
+      "layer_name,exec_id,start_time,end_time,duration_ms,start_power_w,end_power_w,avg_power_w,energy_j\n";
+  for (std::size_t i = 0; i < report.calls.size(); ++i) {
+    const AttributionCall& call = report.calls[i];
+    text += fmt::format("{},{},{},{},{},{},{},{},{}\n", csv_cell(report.call_names[call.name]), i,
+                        call.start_unix_s, call.end_unix_s, call.duration_s * 1e3, call.start_w,
+                        call.end_w, call_w(report, call), call.energy_j);
+  }
+  return text;
+}
+
+std::string top_kernels(const AttributionReport& report, std::size_t most) {
+  std::vector<AttributionRow> rows = report.rows;
+  sort_rows(rows, AttributionOrder::energy);
+  rows.resize(std::min(rows.size(), most));
+  std::string text = "kernel_name,total_duration_ms,avg_power_w,total_energy_j\n";
+  for (const AttributionRow& row : rows) {
+    text += fmt::format("{},{},{},{}\n", csv_cell(row.name), row.time_s * 1e3,
+                        csv_number(row.power_w), row.energy_j);
+  }
+  return text;
+}
+
+std::string top_layers(const AttributionReport& report, std::size_t most) {
+  std::vector<std::size_t> order(report.calls.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  sort_largest_first(order, [&](std::size_t i) { return report.calls[i].energy_j; });
+  order.resize(std::min(order.size(), most));
+  std::string text = "layer_name,exec_id,avg_power_w,duration_ms,energy_j\n";
+  for (const std::size_t i : order) {
+    const AttributionCall& call = report.calls[i];
+    text += fmt::format("{},{},{},{},{}\n", csv_cell(report.call_names[call.name]), i,
+                        call_w(report, call), call.duration_s * 1e3, call.energy_j);
+  }
+  return text;
+}
+
+constexpr std::size_t kLabel = 11;
+constexpr std::size_t kLeastName = 20;
+
+std::string gpus_text(const AttributionReport& report) {
+  std::vector<std::string> names;
+  for (const AttributionGpu& gpu : report.gpus) {
+    std::string name = gpu.name;
+    if (!gpu.device.empty() && gpu.device != gpu.name) {
+      name += fmt::format(" (device {} of the trace)", gpu.device);
+    }
+    if (!gpu.model.empty()) name += ' ' + printable(gpu.model);
+    names.push_back(std::move(name));
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string sensor_text(const AttributionReport& report) {
+  const std::string period = fmt::format("resolves {:.4g} s", report.sensor_period_s);
+  const std::string part = measured_part(report);
+  if (part == "nothing") {
+    return period +
+           ", longer than the whole span: nothing is measured, all is the power then by time";
+  }
+  if (part == "rows") return period + ": all events are longer";
+  std::uint64_t short_calls = 0;
+  std::uint64_t calls = 0;
+  for (const AttributionRow& row : report.rows) {
+    short_calls += row.short_calls;
+    calls += row.calls;
+  }
+  return fmt::format("{}: {} of {} intervals are shorter (*); only the sum of all rows is measured",
+                     period, short_calls, calls);
+}
+
+// The iterations before the measured ones, or those.
+std::string iterations_text(const AttributionReport& report, bool is_warm_up) {
+  std::size_t count = 0;
+  AttributionIteration sum;
+  for (const AttributionIteration& iteration : report.iterations) {
+    if (iteration.is_warm_up != is_warm_up) continue;
+    ++count;
+    sum.time_s += iteration.time_s;
+    sum.gpu_time_s += iteration.gpu_time_s;
+    sum.energy_j += iteration.energy_j;
+  }
+  if (count == 0) return {};
+  const auto each = static_cast<double>(count);
+  const double mean_w = sum.gpu_time_s > 0 ? sum.energy_j / sum.gpu_time_s : 0;
+  return fmt::format("{} iteration{}, each {:.6g} s, {:.6g} J, {:.2f} W", count,
+                     count == 1 ? "" : "s", sum.time_s / each, sum.energy_j / each, mean_w);
+}
+
+std::optional<double> mean_ms(const AttributionRow& row) {
+  return row.calls > 0 ? std::optional(row.time_s / static_cast<double>(row.calls) * 1e3)
+                       : std::nullopt;
+}
+
+std::string half_text(const AttributionRow& row) {
+  return row.estimate_j
+             ? fmt::format("{:11.4f} \u00B1 {:.4f}", *row.estimate_j, (row.high_j - row.low_j) / 2)
+             : "?";
+}
+
+void add_row(const AttributionReport& report, const AttributionRow& row, std::size_t name_width,
+             const TextTable& table, std::string& text) {
+  std::string_view shown = row.name;
+  if (shown.starts_with("void ")) shown.remove_prefix(5);  // of C++ kernels, all alike
+  std::vector<TextCell> cells = {row.energy_j};
+  if (report.has_intervals) cells.emplace_back(half_text(row));
+  const double share = report.energy_j > 0 ? row.energy_j / report.energy_j * 100 : 0.0;
+  cells.insert(cells.end(), {share,
+                             {row.power_w, ""},
+                             row.short_calls > 0 ? "*" : "",
+                             row.time_s,
+                             row.calls,
+                             {mean_ms(row), ""},
+                             printable(shown, name_width)});
+  table.add(cells, text);
+}
+
+}  // namespace
+
+std::string measured_part(const AttributionReport& report) {
+  if (report.span_s < report.sensor_period_s) return "nothing";
+  const auto is_short = [](const AttributionRow& row) { return row.short_calls > 0; };
+  return std::ranges::any_of(report.rows, is_short) ? "sum" : "rows";
+}
+
+std::optional<FacilityFigures> facility_of(const AttributionReport& report,
+                                           const AttributionRow& row) {
+  if (!report.facility || !(report.energy_j > 0)) return std::nullopt;
+  return share_of(report.facility->figures, row.energy_j / report.energy_j);
+}
+
+void sort_rows(std::vector<AttributionRow>& rows, AttributionOrder order) {
+  std::ranges::sort(rows, {}, &AttributionRow::name);
+  sort_largest_first(rows, [&](const AttributionRow& row) {
+    if (order == AttributionOrder::time) return row.time_s;
+    return order == AttributionOrder::power ? row.power_w.value_or(0) : row.energy_j;
+  });
+}
+
+std::vector<AttributionRow> top_rows(const AttributionReport& report,
+                                     std::optional<std::size_t> most) {
+  if (!most || report.rows.size() <= *most) return report.rows;
+  const auto shown = static_cast<std::ptrdiff_t>(*most);
+  std::vector<AttributionRow> rows(report.rows.begin(), report.rows.begin() + shown);
+  AttributionRow others{.name = "(others)"};
+  for (auto row = report.rows.begin() + shown; row != report.rows.end(); ++row) {
+    others.calls += row->calls;
+    others.short_calls += row->short_calls;
+    others.time_s += row->time_s;
+    others.energy_j += row->energy_j;
+  }
+  if (report.has_intervals) others.no_interval = "sum_of_rows";
+  others.power_w = quotient(others.energy_j, others.time_s);
+  if (others.power_w) others.power_w = std::min(*others.power_w, report.peak_w);
+  rows.push_back(std::move(others));
+  return rows;
+}
+
+std::string attribution_json(const AttributionReport& report, std::optional<std::size_t> most) {
+  Json json = {{"schema", "aggregate-power/attribution-1"},
+               {"telemetry", report.telemetry},
+               {"traces", report.traces},
+               {"time_bases", report.time_bases},
+               {"by", report.by},
+               {"span", report.span},
+               {"start_unix", report.start_unix_s},
+               {"end_unix", report.end_unix_s},
+               {"span_s", report.span_s},
+               {"gpu_time_s", report.gpu_time_s},
+               {"event_count", report.events},
+               {"event_sum_s", report.event_sum_s},
+               {"busy_s", report.busy_s},
+               {"energy_j", report.energy_j},
+               {"mean_power_w", report.mean_w()},
+               {"highest_power_w", report.peak_w},
+               {"sensor_period_s", report.sensor_period_s},
+               {"unresolved_events", report.short_events},
+               {"measured", measured_part(report)},
+               {"gpus", Json::array()},
+               {"iterations", Json::array()},
+               {"rows", Json::array()},
+               {"idle", row_json(report, report.rest)},
+               {"warnings", report.warnings}};
+  for (const AttributionGpu& gpu : report.gpus) json["gpus"].push_back(gpu_json(gpu));
+  for (const auto& iteration : report.iterations) {
+    json["iterations"].push_back(iteration_json(iteration));
+  }
+  for (const AttributionRow& row : top_rows(report, most))
+    json["rows"].push_back(row_json(report, row));
+  if (const auto& facility = report.facility) {
+    json["facility"] = facility_json(facility->rates, facility->measured, facility->figures, {});
+    json["facility"]["rows"] =
+        shares_cost(report) ? "share cost and carbon by their energy" : "exact";
+  }
+  return indented_lines(json);
+}
+
+std::string attribution_csv(const AttributionReport& report, std::optional<std::size_t> most) {
+  std::string text = "name,calls,time_s,mean_time_s,energy_j,power_w,unresolved_calls";
+  text += report.facility ? facility_columns() : "";
+  text +=
+      report.has_intervals ? ",energy_j_estimate,energy_j_low,energy_j_high,no_interval\n" : "\n";
+  for (const AttributionRow& row : top_rows(report, most)) text += csv_row(report, row);
+  return text + csv_row(report, report.rest);
+}
+
+std::string attribution_gpupp(const AttributionReport& report, std::optional<std::size_t> most) {
+  const bool is_kernels = report.by == "kernel";
+  if (!most) return is_kernels ? kernel_calls(report) : layer_calls(report);
+  return is_kernels ? top_kernels(report, *most) : top_layers(report, *most);
+}
+
+std::string attribution_table(const AttributionReport& report, std::optional<std::size_t> most,
+                              std::size_t width) {
+  const std::size_t numbers = report.has_intervals ? 84 : 60;  // what is before a name
+  const std::size_t name_width =
+      width > numbers + kLeastName + 3 ? width - numbers - 3 : kLeastName;
+  std::string text;
+  const auto add = [&](std::string_view label, const std::string& what) {
+    text += fact(label, what, kLabel, std::max(width, 2 * kLabel));
+  };
+  for (std::size_t i = 0; i < report.traces.size(); ++i) {
+    add("trace", fmt::format("{}, in {}", printable(report.traces[i], 200), report.time_bases[i]));
+  }
+  add("recording", printable(fmt::format("{}", fmt::join(report.telemetry, ", ")), 200));
+  add("GPUs", gpus_text(report));
+  add("span", fmt::format("{:.6f} s from {}", report.span_s, unix_and_iso(report.start_unix_s)));
+  if (report.events > 0) {
+    add("events", fmt::format("{}, {:.6f} s together; GPUs busy {:.6f} s", report.events,
+                              report.event_sum_s, report.busy_s));
+  }
+  add("energy", fmt::format("{:.4f} J, {:.2f} W each GPU; highest {:.2f} W", report.energy_j,
+                            report.mean_w(), report.peak_w));
+  if (const auto& facility = report.facility) {
+    for (const auto& [name, what] :
+         facility_rows(facility->rates, facility->measured, facility->figures, {})) {
+      add(name, what);
+    }
+  }
+  add("sensor", sensor_text(report));
+  for (const bool is_warm_up : {true, false}) {
+    const std::string iterations = iterations_text(report, is_warm_up);
+    if (!iterations.empty()) {
+      add(is_warm_up ? "warm-up" : "measured", iterations);
+    }
+  }
+  const TextTable table(fmt::format(
+      "[energy J >11.4f]{} [% >5.1f] [power W >8.2f][ <1] [time s >10.6f] [calls >8] [mean ms >9.4g]  [{} <]",
+      report.has_intervals ? " [ estimate J \u00B1 J <23]" : "", report.by));
+  text += "\n" + table.head();
+  for (const AttributionRow& row : top_rows(report, most)) {
+    add_row(report, row, name_width, table, text);
+  }
+  add_row(report, report.rest, name_width, table, text);
+  return text;
+}
+
+}  // namespace aggregate_power

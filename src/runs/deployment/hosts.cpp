@@ -1,0 +1,422 @@
+// Reads all hosts, checks them together and combines their results.
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/files/file.h"
+#include "base/files/path.h"
+#include "base/files/whole_file.h"
+#include "base/system/parallel.h"
+#include "base/text/json.h"
+#include "base/text/characters.h"
+#include "energy/zones/clock_offset.h"
+#include "core/energy/plausibility.h"
+#include "core/load/benchmark_outcome.h"
+#include "generators/generator_table.h"
+#include "core/record/aggregate.h"
+#include "runs/measure/deliver.h"
+#include "core/record/limits_json.h"
+#include "core/record/record_write.h"
+#include "core/record/salvage_json.h"
+#include "runs/measure/aggregate_doubts.h"
+#include "runs/measure/evaluate.h"
+#include "runs/measure/extras.h"
+#include "runs/deployment/host.h"
+#include "runs/deployment/nodes.h"
+#include "runs/evaluate/option_codec.h"
+#include "runs/deployment/run_kinds.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::size_t kMostThreads = 8;  // more would wait for memory
+
+// The result so far: the hosts as they were read, and what follows from all of them.
+struct Hosts {
+  std::vector<HostReading> readings;
+  std::vector<Role> roles;  // of all GPUs, host by host; empty: unknown
+};
+
+void add_of_host(const std::string& host, const Reasons& found, Reasons& reasons) {
+  for (const Reasons::Entry& entry : found.entries()) {
+    reasons.add(entry.reason, one_line(entry.detail.empty() ? host : host + ": " + entry.detail));
+  }
+}
+
+// Whether the hosts can be read; what is wrong with the request is added to `reasons`.
+bool is_request_good(const RunSpec& request, Reasons& reasons) {
+  if (!std::isfinite(request.max_sample_gap_s) || request.max_sample_gap_s <= 0) {
+    reasons.add(Reason::invalid_max_sample_gap, fmt::format("{}", request.max_sample_gap_s));
+    return false;
+  }
+  if (request.expected_num_gpus && *request.expected_num_gpus <= 0) {
+    reasons.add(Reason::invalid_expected_gpu_count, fmt::format("{}", *request.expected_num_gpus));
+  }
+  if (request.hosts.empty()) reasons.add(Reason::telemetry_file_missing, request.no_hosts);
+  return true;
+}
+
+RunOptions options_for(const RunSpec& request, const std::string& host) {
+  RunOptions options = request;
+  const auto offset = request.clock_offsets_s.find(host);
+  if (offset != request.clock_offsets_s.end()) options.clock_offset_s = offset->second;
+  return options;
+}
+
+std::vector<HostReading> read_hosts(const RunSpec& request, const Load& load, Reasons& reasons) {
+  std::vector<HostReading> readings(request.hosts.size());
+  in_parallel(readings.size(), kMostThreads, [&](std::size_t i) {
+    const HostFile& file = request.hosts[i];
+    readings[i] = read_host(file, load, options_for(request, file.host));
+  });
+  for (const HostReading& reading : readings) {
+    add_of_host(reading.host.host, reading.host.reasons, reasons);
+    add_of_host(reading.host.host, reading.accepted, reasons);  // accept_reasons() takes them back
+  }
+  for (HostReading& reading : readings) {
+    reading.host.reasons.add(reading.identity_faults);
+    add_of_host(reading.host.host, reading.identity_faults, reasons);
+  }
+  return readings;
+}
+
+// ---- All hosts together
+
+// Two hosts with the same file have the same GPUs, whatever else is known about them.
+Reasons check_files(std::span<const HostReading> readings) {
+  Reasons reasons;
+  std::map<std::string, std::string> hosts;
+  for (const HostReading& reading : readings) {
+    const HostResult& host = reading.host;
+    if (host.gpus.empty()) continue;
+    const auto [other, is_new] = hosts.try_emplace(file_identity(host.csv), host.host);
+    if (is_new) continue;
+    reasons.add(Reason::gpu_uuid_repeated,
+                one_line(fmt::format("{} and {} have the same file", other->second, host.host)));
+  }
+  return reasons;
+}
+
+// Two hosts whose readings are the same have one recording, and one of them is missing.
+Reasons check_sensors(std::vector<HostReading>& readings) {
+  Reasons reasons;
+  std::vector<KeptSeries> seen;
+  for (HostReading& reading : readings) {
+    for (KeptSeries& series : reading.series.kept) series.recording = reading.host.host;
+    reasons.add(shared_sensors(seen, reading.series.kept, true).reasons);
+    std::ranges::move(reading.series.kept, std::back_inserter(seen));
+  }
+  return reasons;
+}
+
+Reasons check_uuids(std::span<const RecordedGpu> gpus) {
+  Reasons reasons;
+  std::map<std::string, const RecordedGpu*> by_uuid;
+  for (const RecordedGpu& gpu : gpus) {
+    if (gpu.uuid.empty()) continue;
+    const auto [other, is_new] = by_uuid.try_emplace(gpu.uuid, &gpu);
+    if (is_new) continue;
+    reasons.add(Reason::gpu_uuid_repeated,
+                fmt::format("{}: GPU {} and {}: GPU {} are both {}", printable(other->second->host),
+                            printable(other->second->id), printable(gpu.host), printable(gpu.id),
+                            printable(gpu.uuid)));
+  }
+  return reasons;
+}
+
+// Sets the GPUs' roles.
+Reasons check_together(const RunSpec& request, Hosts& hosts) {
+  std::vector<RecordedGpu> gpus;
+  bool any_unknown = hosts.readings.empty();
+  for (const HostReading& reading : hosts.readings) {
+    any_unknown = any_unknown || reading.host.gpus.empty();
+    std::ranges::copy(reading.host.gpus, std::back_inserter(gpus));
+  }
+  Reasons reasons = check_files(hosts.readings);
+  reasons.add(check_uuids(gpus));
+  if (any_unknown) return reasons;  // nothing else can be said if a host has no GPUs
+  const auto expected = request.expected_num_gpus;
+  if (expected && *expected > 0 && static_cast<std::int64_t>(gpus.size()) != *expected) {
+    reasons.add(Reason::expected_gpu_count_mismatch,
+                fmt::format("{} seen on {} hosts, {} expected", gpus.size(), hosts.readings.size(),
+                            *expected));
+  }
+  RoleAssignment assigned = assign_roles(request.roles, gpus);
+  reasons.add(assigned.reasons);
+  if (assigned.reasons.empty()) hosts.roles = std::move(assigned.roles);
+  return reasons;
+}
+
+// ---- Clocks
+
+std::string clock_warning(std::span<const HostReading> readings, std::size_t i,
+                          std::span<const std::optional<ClockOffset>> estimates) {
+  const ClockOffset& estimate = *estimates[i];
+  const auto remedy = [&](std::size_t host, double offset_s) {
+    const HostResult& corrected = readings[host].host;
+    return "--clock-offset " + shell_word(fmt::format("{}={:.6g}", printable(corrected.host),
+                                                      corrected.clock_offset_s + offset_s));
+  };
+  // With only two hosts there is no telling whose clock is wrong.
+  std::vector<std::size_t> others;
+  for (std::size_t k = 0; k < estimates.size(); ++k) {
+    if (estimates[k] && k != i) others.push_back(k);
+  }
+  const bool are_two = others.size() == 1;
+  const std::string other = printable(readings[others.at(0)].host.host);
+  std::string advice = fmt::format("if its clock is wrong, pass {}", remedy(i, estimate.offset_s));
+  if (are_two) {
+    advice += fmt::format("; if the clock of {} is wrong, pass {}", other,
+                          remedy(others[0], -estimate.offset_s));
+  }
+  const double late_s = -estimate.offset_s;
+  return fmt::format(
+      "{}: clock_offset: the load starts and ends {:.6g} s {} than {} (give or take {:.6g} s); {}",
+      printable(readings[i].host.host), std::abs(late_s), late_s > 0 ? "later" : "earlier",
+      are_two ? "on " + other : "on the other hosts", estimate.uncertainty_s, advice);
+}
+
+// Adds the estimated offset of each host's clock, and returns warnings.
+std::vector<std::string> estimate_clocks(std::vector<HostReading>& readings) {
+  std::vector<LoadEdges> edges;
+  for (const HostReading& reading : readings) edges.push_back(reading.edges);
+  const auto estimates = estimate_clock_offsets(edges);
+  const bool has_load =
+      std::ranges::any_of(edges, [](const LoadEdges& host) { return host.rise && host.fall; });
+  std::vector<std::string> warnings;
+  for (std::size_t i = 0; i < readings.size(); ++i) {
+    HostResult& host = readings[i].host;
+    host.clock_estimate = estimates[i];
+    if (estimates[i] && is_large(*estimates[i], edges[i].interval_s)) {
+      warnings.push_back(clock_warning(readings, i, estimates));
+    } else if (has_load && !edges[i].rise && !edges[i].fall && !host.gpus.empty() &&
+               !host.reasons.contains(Reason::load_outside_window)) {
+      warnings.push_back(fmt::format(
+          "{}: clock_offset: no load starts or ends within {:.0f} s of the window's start and end, as it does on other hosts; unless this host was idle, its clock or its zone is wrong",
+          printable(host.host), LoadEdgeFinder::kNear_s));
+    }
+  }
+  return warnings;
+}
+
+// A host that shows no edge where others do, and draws as little as GPUs that nobody used.
+Reasons idle_hosts(const RunOptions& run, std::vector<HostReading>& readings) {
+  std::vector<double> means_w;
+  for (const HostReading& reading : readings) {
+    means_w.push_back(reading.integration.avg_power_w.value_or(0));
+  }
+  const std::vector<bool> are_idle = idle_devices(means_w);
+  const double most_w = means_w.empty() ? 0 : std::ranges::max(means_w);
+  const bool has_load = std::ranges::any_of(readings, [](const HostReading& reading) {
+    return reading.edges.rise && reading.edges.fall;
+  });
+  Reasons reasons;
+  for (std::size_t i = 0; i < readings.size(); ++i) {
+    HostResult& host = readings[i].host;
+    const bool is_known = readings[i].integration.avg_power_w &&
+                          results::are_of_samples(host.reasons) &&
+                          !readings[i].accepted.contains(Reason::load_outside_window);
+    if (!has_load || !is_known || !are_idle[i] || readings[i].edges.rise ||
+        readings[i].edges.fall) {
+      continue;
+    }
+    Reasons own;
+    own.add(Reason::load_outside_window,
+            fmt::format("its GPUs draw {:.0f} W each throughout the window, those of the busiest "
+                        "host {:.0f} W: it was idle, or its clock or its zone is wrong",
+                        means_w[i], most_w));
+    add_of_host(host.host, own, reasons);
+    own.accept(run.accepted, readings[i].accepted);
+    host.reasons.add(own);
+  }
+  return reasons;
+}
+
+// Whether the load was on the GPUs of the hosts.
+void judge_work_of_hosts(const RunSpec& request, const Hosts& hosts, Result& result) {
+  if (!result.is_valid() || !did_work(*result.load)) return;
+  runs::GpusAtWork work{.are_of_one_node = false};
+  for (const HostReading& reading : hosts.readings) {
+    std::ranges::copy(reading.work.counted, std::back_inserter(work.counted));
+  }
+  runs::WorkDoubts doubts = runs::work_doubts(work, request.expected_num_gpus.has_value());
+  result.reasons.add(doubts.reasons);
+  std::ranges::move(doubts.warnings, std::back_inserter(result.warnings));
+}
+
+// ---- Metrics
+
+std::vector<NodeGpu> gpus_of_hosts(const Hosts& hosts) {
+  std::vector<NodeGpu> gpus;
+  for (const HostReading& reading : hosts.readings) {
+    for (const DeviceEnergy& gpu : reading.integration.gpus) {
+      gpus.push_back({hosts.roles[gpus.size()], gpu.energy_j});
+    }
+  }
+  return gpus;
+}
+
+// The GPUs of one role on one host count as a worker.
+std::vector<Worker> workers_of(const Hosts& hosts, double window_s) {
+  std::map<std::pair<Role, std::size_t>, Worker> workers;
+  std::map<Role, std::int64_t> count;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < hosts.readings.size(); ++i) {
+    for (const DeviceEnergy& gpu : hosts.readings[i].integration.gpus) {
+      if (at == hosts.roles.size()) return {};
+      const Role role = hosts.roles[at++];
+      Worker& worker = workers[{role, i}];
+      if (worker.num_gpus++ == 0) {
+        worker.role = role_name(role);
+        worker.worker_idx = count[role]++;
+        worker.hosts = {hosts.readings[i].host.host};
+      }
+      worker.avg_power_w += gpu.energy_j;  // holds energy until all GPUs are counted
+    }
+  }
+  std::vector<Worker> all;
+  for (auto& [key, worker] : workers) {
+    worker.avg_power_w /= window_s * static_cast<double>(worker.num_gpus);
+    all.push_back(std::move(worker));
+  }
+  return all;
+}
+
+// ---- Result
+
+std::string record_name(const RecordedGpu& gpu, bool with_uuid) {
+  return printable_path(gpu.host) + "/" + (with_uuid && !gpu.uuid.empty() ? gpu.uuid : gpu.id);
+}
+
+void add_limits_of_host(const HostReading& reading, bool with_uuid, Result& result) {
+  const std::vector<std::string>& names = reading.integration.gpu_ids;
+  for (GpuLimit limit : reading.limits) {
+    const auto place = std::ranges::find(names, limit.gpu) - names.begin();
+    if (static_cast<std::size_t>(place) >= reading.host.gpus.size()) continue;
+    limit.gpu = record_name(reading.host.gpus[place], with_uuid);
+    result.limits.push_back(std::move(limit));
+  }
+}
+
+void add_gpus(const Hosts& hosts, Result& result) {
+  // A UUID claimed by two GPUs identifies neither.
+  const bool with_uuid = !result.reasons.contains(Reason::gpu_uuid_repeated);
+  for (const HostReading& reading : hosts.readings) {
+    const Integration& integration = reading.integration;
+    for (std::size_t i = 0; i < reading.host.gpus.size(); ++i) {
+      const std::string name = record_name(reading.host.gpus[i], with_uuid);
+      if (!hosts.roles.empty()) {
+        result.roles.emplace_back(name, role_name(hosts.roles[result.gpus.size()]));
+      }
+      result.observed_gpu_ids.push_back(name);
+      result.gpus.push_back({name, integration.gpus[i], integration.issues[i]});
+    }
+    add_limits_of_host(reading, with_uuid, result);
+    for (const auto& [gpu, rows] : reading.boundary_degenerate_rows) {
+      result.boundary_degenerate_rows.emplace_back(record_name(gpu, with_uuid), rows);
+    }
+  }
+  result.observed_gpus = result.gpus.size();
+}
+
+// A GPU that was not measured is among them only if `with_missing`.
+std::vector<SensorReadings> sensors_of(Hosts& hosts, bool with_missing) {
+  std::vector<SensorReadings> all;
+  for (HostReading& reading : hosts.readings) {
+    std::map<std::string, std::string> names;
+    for (const GatheredReadings& gpu : reading.sensors.gpus) {
+      if (with_missing) names[gpu.gpu] = record_name({reading.host.host, gpu.gpu, {}, {}}, false);
+    }
+    for (std::size_t i = 0; i < reading.host.gpus.size(); ++i) {
+      names[reading.integration.gpu_ids[i]] = record_name(reading.host.gpus[i], true);
+    }
+    rename_gpus(names, reading.sensors);
+    all.push_back(std::move(reading.sensors));
+  }
+  return all;
+}
+
+// Whether result and aggregate state another number of GPUs, or another load.
+void add_doubts_of_files(const RunSpec& request, const LoadReading& load, const Hosts& hosts,
+                         Result& result) {
+  std::string text;
+  try {
+    if (!request.agg_result.empty()) text = read_file(request.agg_result, kAggregateFile);
+    std::size_t gpus = 0;
+    for (const HostReading& reading : hosts.readings) gpus += reading.host.gpus.size();
+    const RoleGpus roles = text.empty() ? RoleGpus() : role_gpus_of(text);
+    const bool is_of_all = roles.prefill && roles.decode;  // else its tp may be a worker's
+    std::ranges::move(runs::count_doubts(is_of_all ? text : "", load, gpus),
+                      std::back_inserter(result.warnings));
+    if (text.empty()) return;
+    std::ranges::move(runs::aggregate_doubts({last_name(request.agg_result), text}, load, result),
+                      std::back_inserter(result.warnings));
+  } catch (const FileError&) {  // it is reported when it is patched
+  } catch (const JsonError&) {
+  }
+}
+
+Result measured_hosts(const RunSpec& request) {
+  LoadReading reading = read_load_file(request.bench_result);
+  refuse_failed(request.contract, reading);
+  Result result = unmeasured({request}, reading.load, reading.reasons);
+  result.way = Way::hosts;
+  result.telemetry_source = request.telemetry_source;
+  result.benchmark_result = request.bench_result;
+  result.sources.options = options_for_record(request, RunKind::recording);
+  if (!result.load || !is_request_good(request, result.reasons)) return result;
+  Hosts hosts;
+  hosts.readings = read_hosts(request, *result.load, result.reasons);
+  result.reasons.add(check_sensors(hosts.readings));
+  accept_reasons(result);
+  for (const HostReading& host : hosts.readings) {
+    result.causes.add(host.column_faults);
+    std::ranges::copy(host.hints, std::back_inserter(result.hints));
+    std::ranges::copy(host.warnings, std::back_inserter(result.warnings));
+  }
+  result.reasons.add(check_together(request, hosts));
+  accept_reasons(result);
+  result.reasons.add(idle_hosts(request, hosts.readings));
+  accept_reasons(result);
+  judge_work_of_hosts(request, hosts, result);
+  accept_reasons(result);
+  std::ranges::move(estimate_clocks(hosts.readings), std::back_inserter(result.warnings));
+  if (has_percentiles(request.keys)) {
+    std::vector<NodeFleet> fleets;
+    for (const HostReading& host : hosts.readings) {
+      fleets.push_back({host.fleet});
+    }
+    result.fleet = fleet_of_all(fleets, result.load->window, result.is_valid());
+  }
+  if (result.is_valid()) add_node_metrics(gpus_of_hosts(hosts), result.contract, result);
+  if (result.is_valid()) add_doubts_of_files(request, reading, hosts, result);
+  if (result.is_valid()) result.workers = workers_of(hosts, result.load->window.duration_s());
+  add_gpus(hosts, result);
+  if (result.is_valid()) {
+    std::ranges::move(results::limit_warnings(result.limits), std::back_inserter(result.warnings));
+  }
+  add_extras({request, sensors_of(hosts, request.salvage), hardware_in(request.agg_result)},
+             result);
+  for (HostReading& host : hosts.readings) result.hosts.push_back(std::move(host.host));
+  return result;
+}
+
+WritePlan target_of_hosts(const RunSpec& request) {
+  WritePlan target = target_of(request);
+  target.inputs = {request.bench_result, request.agg_result};
+  for (const HostFile& file : request.hosts) {
+    std::ranges::copy(files_of_host(file), std::back_inserter(target.inputs));
+  }
+  return target;
+}
+
+}  // namespace
+
+CommandOutput aggregate_hosts(const RunSpec& request) {
+  return deliver(measured_hosts(request), target_of_hosts(request), request.delivery());
+}
+
+}  // namespace aggregate_power

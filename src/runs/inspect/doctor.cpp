@@ -1,0 +1,392 @@
+// Checks a short recording: what a run that is recorded so would be worth.
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <span>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text/show_time.h"
+#include "base/text/characters.h"
+#include "energy/uncertainty/expected_interval.h"
+#include "energy/uncertainty/gather.h"
+#include "energy/uncertainty/verdicts.h"
+#include "energy/uncertainty/placed_readings.h"
+#include "energy/uncertainty/readings.h"
+#include "energy/shares/recorded_load.h"
+#include "core/energy/recording_summary.h"
+#include "core/model/beyond_measure.h"
+#include "recorders/recording.h"
+#include "runs/inspect/checkup.h"
+#include "runs/measure/sensor_readings.h"
+#include "runs/measure/series_doubts.h"
+#include "runs/measure/understood_sensor.h"
+
+namespace aggregate_power {
+namespace {
+
+using enum CheckupItem::Status;
+
+// Half of an interval of 95 %, as a share of the energy. A wider one hides most changes.
+constexpr double kWideHalf = 0.1;
+
+struct Seen {
+  SeriesFacts series;
+  std::vector<DeviceSurvey> devices;
+  std::vector<GatheredReadings> gpus;
+  std::string zone;
+  std::string zone_source;
+  std::optional<std::string> zone_doubt;
+  bool is_naive = false;
+  std::string fault;
+  Reasons doubts;                    // series_doubts()
+  std::vector<SensorModel> sensors;  // each that is possible; empty: nobody knows
+};
+
+Seen see(const CheckupRequest& request) {
+  Recording recording(request.telemetry, request.zone, request.columns);
+  recording.require_opened();
+  Seen seen;
+  if (!recording.faults().empty()) {
+    seen.fault = recording.faults().text();
+    return seen;
+  }
+  Surveyor surveyor;
+  AllReadings readings;
+  SeriesKeeper series(kAlways);
+  const Telemetry telemetry =
+      read_whole(recording, {.take =
+                                 [&](const Batch& batch) {
+                                   readings.take(batch);
+                                   surveyor.take(batch.readings);
+                                   series.take(batch.readings);
+                                 },
+                             .begin = [](const Telemetry&) { return StateNotes::wanted(); },
+                             .fault = &seen.fault});
+  seen.series = telemetry.facts();
+  if (!seen.series.has_times() || !seen.series.has_power()) {
+    seen.fault = seen.series.reasons.text();
+    return seen;
+  }
+  if (!seen.fault.empty()) return seen;
+  seen.gpus = readings.finish(telemetry.devices());
+  seen.series.counter = telemetry.counter();
+  seen.devices = surveyor.devices(telemetry.devices());
+  if (seen.series.interpolation != Interpolation::hold) {
+    seen.doubts = series_doubts(recording, series, telemetry.devices(), {});
+    add_clock_doubts(clock_doubts(recording, telemetry, series, kAlways), seen.doubts);
+  }
+  seen.zone = telemetry.zone().name();
+  seen.zone_source = recording.zone_source();
+  seen.zone_doubt = recording.zone_doubt(telemetry);
+  seen.is_naive = telemetry.naive_stamps() > 0;
+  if (!seen.gpus.empty()) {
+    seen.sensors = sensor_models(recording, seen.series, request.gpu, {},
+                                 median_period_s(seen.gpus.front().samples));
+  }
+  if (seen.gpus.empty()) seen.fault = "it has no usable power samples";
+  if (!telemetry.identity_conflicts().empty()) {
+    seen.fault = fmt::format("{}: {}", code(Reason::gpu_identity_conflict),
+                             telemetry.identity_conflicts().front());
+  }
+  for (const GatheredReadings& gpu : seen.gpus) {
+    const auto highest = std::ranges::max_element(gpu.samples, {}, &Sample::watts);
+    if (highest == gpu.samples.end() || !is_beyond_measure(highest->watts)) continue;
+    seen.fault = fmt::format("GPU {} reads {} W at {}", printable(gpu.gpu), highest->watts,
+                             unix_and_iso(highest->unix_s));
+  }
+  return seen;
+}
+
+std::vector<std::span<const Sample>> spans_of(const Seen& seen) {
+  std::vector<std::span<const Sample>> spans;
+  for (const GatheredReadings& gpu : seen.gpus) spans.emplace_back(gpu.samples);
+  return spans;
+}
+
+double most(const std::vector<DeviceSurvey>& devices, std::optional<double> DeviceSurvey::*what) {
+  double most = 0;
+  for (const DeviceSurvey& device : devices) most = std::max(most, (device.*what).value_or(0));
+  return most;
+}
+
+// Where a gap is, and whether a load was running.
+std::string gap_text(const Seen& seen, const RecordedGap& gap) {
+  using enum RecordedGap::Place;
+  const char* const place = gap.place == under_load ? "under load"
+                            : gap.place == at_begin ? "where the load begins"
+                            : gap.place == at_end   ? "where the load ends"
+                                                    : "without load";
+  double first_s = gap.window.start_unix_s;
+  for (const DeviceSurvey& device : seen.devices) first_s = std::min(first_s, device.first_unix_s);
+  return fmt::format("GPU {} has no reading for {:.3f} s, {:.3f} s after the start, {}",
+                     printable(seen.gpus[gap.gpu].gpu), gap.window.duration_s(),
+                     gap.window.start_unix_s - first_s, place);
+}
+
+CheckupItem check_sampling(const Seen& seen, const RecordedLoad& load, double period_s) {
+  const double gap_s = most(seen.devices, &DeviceSurvey::max_gap_s);
+  const std::string found = fmt::format("every {:.3f} s, longest gap {:.3f} s", period_s, gap_s);
+  if (period_s == 0) {
+    return {"sampling", problem, "one sample of each GPU", "record for at least a minute"};
+  }
+  if (const auto gap = worst_gap(spans_of(seen), load, kDefaultMaxSampleGapS)) {
+    const std::string where = fmt::format("{}; {}", found, gap_text(seen, *gap));
+    if (gap->place == RecordedGap::Place::without_load) {
+      return {"sampling", advice, where,
+              "a run whose window had this gap would not be valid: find what stopped the recorder"};
+    }
+    return {"sampling", problem, where,
+            "a gap above 3 s makes a run not valid: sample every second or faster"};
+  }
+  if (period_s > 1.05) {
+    return {"sampling", advice, found, "sample every second or faster: edges are known better"};
+  }
+  return {"sampling", ok, found};
+}
+
+// The names of the GPUs that have something, as "0, 3".
+template <typename Has>
+std::string gpus_that(const Seen& seen, Has has) {
+  std::vector<std::string> names;
+  for (const GatheredReadings& gpu : seen.gpus) {
+    if (has(gpu)) names.push_back(printable(gpu.gpu));
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// Zeros and spikes on their own, and stretches of one value: a published number counts them.
+CheckupItem check_readings(const Seen& seen) {
+  std::size_t zeros = 0;
+  std::size_t spikes = 0;
+  std::size_t stuck = 0;
+  std::string first;
+  std::string gpus = gpus_that(seen, [&](const GatheredReadings& gpu) {
+    const SoundReadings sound = sound_readings(gpu.samples, gpu.conditions.limit_w);
+    for (const Sample& sample : sound.left_out) {
+      ++(sample.watts == 0 ? zeros : spikes);
+      if (!first.empty()) continue;
+      first = fmt::format("GPU {} reads {:.6g} W at {}", printable(gpu.gpu), sample.watts,
+                          unix_and_iso(sample.unix_s));
+    }
+    stuck += sound.stuck.size();
+    return sound.implausible > 0 || !sound.stuck.empty();
+  });
+  if (gpus.empty()) return {"readings", ok, "none is implausible"};
+  std::vector<std::string> found;
+  if (zeros > 0) found.push_back(fmt::format("{} at 0 W between others", zeros));
+  if (spikes > 0) found.push_back(fmt::format("{} far above all others", spikes));
+  if (stuck > 0) found.push_back(fmt::format("{} stretches of one value under load", stuck));
+  std::string text = fmt::format("{}; GPU {}", fmt::join(found, ", "), gpus);
+  if (!first.empty()) text += fmt::format("; the first: {}", first);
+  return {
+      "readings", advice, std::move(text),
+      "find out what is wrong with the sensor: published numbers count such readings, the estimate of --uncertainty does not"};
+}
+
+CheckupItem check_refresh(const Seen& seen, double period_s) {
+  double refresh_s = 0;
+  for (const GatheredReadings& gpu : seen.gpus) {
+    refresh_s = std::max(refresh_s, sensor_period_s(gpu.samples));
+  }
+  if (refresh_s == 0) {
+    return {"refresh", advice, "not known: one sample of each GPU", "record for at least a minute"};
+  }
+  const std::string found = fmt::format("a new value every {:.3f} s", refresh_s);
+  if (refresh_s > 1.5 * period_s) {
+    return {
+        "refresh", advice, found,
+        "readings repeat: sampling faster than the sensor shows nothing more; if the GPUs were idle, record them under load"};
+  }
+  return {"refresh", ok, found};
+}
+
+CheckupItem check_averaging(const Seen& seen, const CheckupRequest& request) {
+  if (seen.sensors.size() != 1) {
+    return {
+        "averaging", advice, "the sensor's window is unknown",
+        "record the GPUs' name and power.draw.average, too, or name the model with --gpu-model"};
+  }
+  const SensorModel* const model = seen.sensors.data();
+  const std::string found = fmt::format("a reading is a mean over {:g} s", model->window_s);
+  if (request.shortest_phase_s && *request.shortest_phase_s < 2 * model->window_s) {
+    return {
+        "averaging", advice, found,
+        fmt::format("phases of {} s are blurred: record power.draw.instant, or an energy counter",
+                    *request.shortest_phase_s)};
+  }
+  return {"averaging", ok, found};
+}
+
+CheckupItem check_zone(const Seen& seen) {
+  if (seen.zone_doubt) {
+    const bool matters = seen.is_naive && !seen.series.naive_is_utc;
+    return {"clock and zone", matters ? problem : advice, *seen.zone_doubt,
+            "find out which zone is right: windows are placed by it"};
+  }
+  if (!seen.is_naive) return {"clock and zone", ok, "the stamps state their offset"};
+  const std::string found = fmt::format("{}, from {}", seen.zone, seen.zone_source);
+  if (seen.zone_source != "default") return {"clock and zone", ok, found};
+  return {
+      "clock and zone", advice, found,
+      "nothing states the zone of the stamps: record with aggregate-power-monitor, or give --timezone"};
+}
+
+CheckupItem check_counter(const Seen& seen) {
+  if (seen.series.counter && !seen.series.counter->is_unit_stated) {
+    return {"energy counter", advice, seen.series.counter->name,
+            "its unit is not stated: write it into the column's name, as in energy_mj"};
+  }
+  if (seen.series.counter) return {"energy counter", ok, seen.series.counter->name};
+  return {"energy counter", advice, "none",
+          "record one beside the power: it also counts between two samples"};
+}
+
+CheckupItem check_idle(const RecordedLoad& load) {
+  if (load.has_both) {
+    return {"idle level", ok,
+            fmt::format("{:.1f} W each, {:.1f} W under load", load.idle_w, load.load_w)};
+  }
+  return {"idle level", advice, fmt::format("{:.1f} W each throughout", load.load_w),
+          "record some time without a load and some with one: the idle level is then known"};
+}
+
+// "700 W", "400 to 700 W".
+std::string limits_text(const std::vector<GatheredReadings>& gpus) {
+  std::vector<double> limits_w;
+  for (const GatheredReadings& gpu : gpus)
+    std::ranges::copy(gpu.limits_w, std::back_inserter(limits_w));
+  const auto [least_w, greatest_w] = std::ranges::minmax(limits_w);
+  return least_w == greatest_w ? fmt::format("{:g} W", least_w)
+                               : fmt::format("{:g} to {:g} W", least_w, greatest_w);
+}
+
+// How near the highest reading is to the limit, of the GPU that is nearest.
+std::string nearest_text(const std::vector<GatheredReadings>& gpus) {
+  double most_share = 0;
+  double most_w = 0;
+  for (const GatheredReadings& gpu : gpus) {
+    if (!gpu.conditions.limit_w) continue;
+    const double watts = std::ranges::max(gpu.samples, {}, &Sample::watts).watts;
+    if (watts / *gpu.conditions.limit_w <= most_share) continue;
+    most_share = watts / *gpu.conditions.limit_w;
+    most_w = watts;
+  }
+  return fmt::format("at most {:.1f} W, {:.1f} % of it", most_w, 100 * most_share);
+}
+
+CheckupItem check_limit(const Seen& seen, const RecordedLoad& load) {
+  const auto has_limit = [](const GatheredReadings& gpu) { return !gpu.limits_w.empty(); };
+  if (std::ranges::none_of(seen.gpus, has_limit)) {
+    return {"power limit", advice, "not recorded",
+            "record power.limit, too: it says whether the limit, not the load, sets the power"};
+  }
+  const std::string limits = limits_text(seen.gpus);
+  const std::string changed =
+      gpus_that(seen, [](const GatheredReadings& gpu) { return gpu.limits_w.size() > 1; });
+  if (!changed.empty()) {
+    return {"power limit", advice, fmt::format("{}, changed on GPU {}", limits, changed),
+            "set it once, before the campaign: runs under two limits cannot be compared"};
+  }
+  const std::string found = fmt::format("{} in force; {}", limits, nearest_text(seen.gpus));
+  const std::string capped = gpus_that(seen, [&](const GatheredReadings& gpu) {
+    return is_power_capped(gpu.samples, gpu.conditions, load.stretch);
+  });
+  if (capped.empty()) return {"power limit", ok, found};
+  return {
+      "power limit", advice, fmt::format("{}; GPU {} capped", found, capped),
+      "at least half of the load is above 94 % of the limit, which then sets the power: say so with the results, or raise it"};
+}
+
+EstimateQuestion seen_load(const Seen& seen, const RecordedLoad& load) {
+  EstimateQuestion question;
+  const Stamps stamps = stamps_of(seen.gpus, seen.series);
+  for (const GatheredReadings& gpu : seen.gpus) {
+    const std::span<const Sample> under_load = samples_in(gpu.samples, load.stretch);
+    question.gpus.push_back({.name = gpu.gpu,
+                             .model = {},
+                             .samples = {under_load.begin(), under_load.end()},
+                             .counter = {},
+                             .sensors = seen.sensors,
+                             .conditions = gpu.conditions,
+                             .stamps = stamps});
+  }
+  question.window = inside_of_load(load.stretch, question.gpus.front());
+  return question;
+}
+
+CheckupItem check_interval(const CheckupRequest& request, const Seen& seen,
+                           const RecordedLoad& load) {
+  const char* const kName = "expected interval";
+  if (!(load.load_w > 0)) return {kName, problem, "the readings are 0 W", {}};
+  if (seen.sensors.empty()) {
+    return {
+        kName, advice, "none can be promised: what the readings are is not known",
+        "'aggregate-power inspect --sensor' says why; record the power of the GPU itself, or name the model with --gpu-model"};
+  }
+  if (!(load.stretch.duration_s() > 0)) {
+    return {kName, advice, "none can be promised: one reading under load",
+            "record for at least a minute under load"};
+  }
+  const ExpectedInterval interval = expected_interval(seen_load(seen, load), request.window_s);
+  if (!interval.refusal.empty()) {
+    return {kName, advice, fmt::format("none can be promised: {}", interval.refusal),
+            "record for at least a minute under load; 'aggregate-power explain' explains the word"};
+  }
+  const auto& widest = *std::ranges::max_element(interval.components, {}, &Component::joules);
+  std::string found = fmt::format("95 %: energy of {:g} s +- {:.1f} %, mostly {}", request.window_s,
+                                  100 * interval.half_width(), widest.name);
+  if (seen.sensors.size() > 1) {
+    found += fmt::format("; {} sensors are possible", seen.sensors.size());
+  }
+  if (widest.name == "sampling_and_edges" || widest.name == "moments_for_means") {
+    return {kName, advice, found, "measure for longer, or sample faster"};
+  }
+  if (widest.name == "time_not_seen" || widest.name == "time_between_windows") {
+    return {kName, advice, found,
+            "record an energy counter, too: these readings do not see all of the time"};
+  }
+  if (interval.half_width() > kWideHalf) {
+    return {
+        kName, advice, found,
+        fmt::format(
+            "wider than +- {:.0f} %: 'aggregate-power explain {}' says where that comes from, and what helps",
+            100 * kWideHalf, widest.name)};
+  }
+  return {kName, ok, found};
+}
+
+}  // namespace
+
+Checkup check_recording(const CheckupRequest& request) {
+  const Seen seen = see(request);
+  if (!seen.fault.empty()) {
+    return {{"recording", problem, seen.fault,
+             "'aggregate-power inspect' shows how the file is understood"}};
+  }
+  const double period_s = most(seen.devices, &DeviceSurvey::median_interval_s);
+  const RecordedLoad load = recorded_load(spans_of(seen));
+  const Sensor& sensor = seen.series.sensor;
+  Checkup checkup = {
+      {"recorder", ok,
+       fmt::format("{}, {} of {} GPUs ({})", sensor.collector, sensor.name, seen.devices.size(),
+                   seen.series.schema.empty() ? "unknown format" : seen.series.schema)},
+      check_sampling(seen, load, period_s),
+      check_readings(seen),
+      check_refresh(seen, period_s),
+      check_averaging(seen, request),
+      check_zone(seen),
+      check_counter(seen),
+      check_limit(seen, load),
+      check_idle(load),
+      check_interval(request, seen, load)};
+  // What makes each run not valid comes first.
+  for (const Reasons::Entry& entry : seen.doubts.entries()) {
+    checkup.insert(checkup.begin() + 1, {std::string(code(entry.reason)), problem, entry.detail,
+                                         std::string(remedy(entry.reason))});
+  }
+  return checkup;
+}
+
+}  // namespace aggregate_power

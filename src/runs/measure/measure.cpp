@@ -1,0 +1,343 @@
+// Reads a result, finds its windows, and measures each.
+#include "runs/measure/measure.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <list>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "aggregate_power/error.h"
+#include "aggregate_power/gpus_option.h"
+#include "base/files/file.h"
+#include "base/files/near_file.h"
+#include "base/files/path.h"
+#include "base/files/whole_file.h"
+#include "base/text/characters.h"
+#include "energy/shares/facility.h"
+#include "core/energy/plausibility.h"
+#include "generators/generator_table.h"
+#include "generators/request_file.h"
+#include "generators/benchmark_choice.h"
+#include "recorders/energy_rate.h"
+#include "recorders/side_files.h"
+#include "runs/measure/deliver.h"
+#include "core/record/record_write.h"
+#include "runs/measure/measure_report.h"
+#include "runs/measure/evaluate.h"
+#include "runs/measure/extras.h"
+#include "runs/measure/facility_run.h"
+#include "runs/measure/named_files.h"
+#include "runs/evaluate/option_codec.h"
+#include "runs/evaluate/repeated_recordings.h"
+#include "runs/measure/requests.h"
+#include "runs/measure/sensor_readings.h"
+#include "runs/window/window.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr Reason kCountFaults[] = {Reason::invalid_successful_query_count,
+                                   Reason::invalid_input_token_count,
+                                   Reason::invalid_output_token_count};
+
+RequestRun requests_of_measure(const RunSpec& request) {
+  std::vector<std::string> inputs;
+  for (const std::string& telemetry : request.telemetry) {
+    std::ranges::move(with_side_files(telemetry), std::back_inserter(inputs));
+    std::ranges::move(model_files_beside(telemetry), std::back_inserter(inputs));
+  }
+  std::vector<std::string> others;
+  if (!request.out.empty()) others = {request.out, record_beside(request.out)};
+  return requests_of(request, request.bench_result, std::move(inputs), std::move(others));
+}
+
+// The requests are those of one load, seen by one recording.
+void check_requests(const RunSpec& request, std::size_t benchmarks) {
+  if (!request.requests.is_asked()) return;
+  constexpr const char* kOptions = "--requests, --per-request and --phases";
+  if (request.telemetry.size() > 1) {
+    throw Error(fmt::format("{}: take one recording, and there are {}", kOptions,
+                            request.telemetry.size()));
+  }
+  if (benchmarks > 1) {
+    throw Error(fmt::format("{}: take one benchmark; choose it with --select", kOptions));
+  }
+  if (request.bench_result.empty() && request.requests.file.empty()) {
+    throw Error("--per-request and --phases: expected --requests FILE, which lists the requests");
+  }
+  check_request_files(requests_of_measure(request));
+}
+
+// Without counts there are no joules per token, but there is an energy.
+void excuse_counts(LoadReading& reading, std::vector<std::string>& warnings) {
+  std::vector<std::string> missing;
+  for (const Reasons::Entry& entry : reading.reasons.entries()) {
+    const bool is_count = std::ranges::find(kCountFaults, entry.reason) != std::end(kCountFaults);
+    if (is_count && !entry.detail.ends_with(" is 0")) missing.push_back(entry.detail);
+  }
+  for (const Reason fault : kCountFaults) reading.reasons.remove(fault);
+  if (!missing.empty()) warnings.push_back(fmt::format("{}", fmt::join(missing, "; ")));
+}
+
+// Whether the caller says which GPUs count, or how many.
+bool names_gpus(const RunSpec& request) {
+  return request.expected_num_gpus || request.finds_gpus || request.gpus.is_given();
+}
+
+// The --gpus of those that were not idle, if they are so many.
+std::string option_for(std::int64_t count, const Result& result) {
+  // Of several recordings, these are the GPUs of the first.
+  if (result.observed_gpus != result.gpus.size()) return "--gpus";
+  std::vector<double> means_w;
+  for (const GpuResult& gpu : result.gpus) {
+    means_w.push_back(result.load ? gpu.energy.energy_j / result.load->window.duration_s() : 0);
+  }
+  const std::vector<bool> is_idle = idle_devices(means_w);
+  std::vector<std::string> busy;
+  for (std::size_t i = 0; i < result.gpus.size(); ++i) {
+    if (!is_idle[i]) busy.push_back(result.gpus[i].name);
+  }
+  return static_cast<std::int64_t>(busy.size()) == count ? gpus_option(busy) : "--gpus";
+}
+
+// The number of GPUs that the result states, unless the caller names them.
+void refuse_other_count(const LoadReading& load, Result& result) {
+  if (!load.gpus_fault.empty()) {
+    result.reasons.add(Reason::invalid_expected_gpu_count, load.gpus_fault);
+  }
+  const auto counted = static_cast<std::int64_t>(result.observed_gpus);
+  if (!load.gpus || counted == 0 || *load.gpus == counted) return;
+  result.reasons.add(Reason::expected_gpu_count_mismatch,
+                     fmt::format("{} observed, and the result states {}: choose them with {}",
+                                 counted, *load.gpus, option_for(*load.gpus, result)));
+}
+
+RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
+                             LoadReading reading) {
+  const std::vector<std::string>& paths = request.telemetry;
+  RunRecordings recordings(paths, request);
+  Recording& recording = recordings.open.front();
+  PlacedLoad placed = placed_load(std::move(reading), recording, any_window(request));
+  RunReport run;
+  std::vector<std::string> warnings;
+  excuse_counts(placed.reading, warnings);
+  const LoadReading& load = placed.reading;
+  run.stated_energy_j = load.stated_energy_j;
+  run.has_approximate_counts = load.has_approximate_counts;
+  run.failed_requests = load.failed_requests;
+  run.includes_set_up = placed.includes_set_up;
+  if (rules_of(request.contract).refuses_failed_benchmark && !load.failure.empty()) {
+    run.benchmark_failure = load.failure;
+    warnings.push_back(fmt::format("the benchmark failed: {}", load.failure));
+  }
+  if (!load.load) placed.reading.reasons.add(recording.faults());
+  if (!load.load && load.reasons.empty()) {
+    placed.reading.reasons.add(Reason::invalid_benchmark_window, load.no_window);
+  }
+  MeasurementRequest wanted{request};
+  wanted.may_use_threads = true;
+  std::list<SeenPower> watched;  // the recording that is read
+  std::list<SeenPower> power;    // of each that counts
+  recordings.before = [&](std::size_t, const Recording&, MeasurementRequest& of_one) {
+    watched.clear();
+    watched.emplace_back();
+    if (!load.load) return;
+    const Window window = load.load->window;
+    if (request.requests.is_asked() || rated_stretches(rates, window).size() > 1) {
+      watched.back().watch(of_one, window);
+    }
+  };
+  recordings.after = [&](std::size_t, const Recording&, const Result&) {
+    power.splice(power.end(), watched);
+  };
+  recordings.judge = [&](Result& result) {
+    if (!names_gpus(request)) refuse_other_count(load, result);
+  };
+  run.result = evaluate(wanted, recordings, placed, {request.bench_result, ""}).result;
+  run.result.benchmark_result = request.bench_result;
+  run.configuration =
+      run_configuration(load, run.result, {request.settings, request.uncertainty.gpu});
+  if (paths.size() > 1) placed.placement.reset();  // its energies are those of the first
+  std::ranges::move(warnings, std::back_inserter(run.result.warnings));
+  add_window_facts(placed, load, run.result);
+  add_request_energy(requests_of_measure(request), recording, power.front(), run.result);
+  if (rates.is_asked()) add_facility(rates, power, run);
+  return run;
+}
+
+std::vector<LoadReading> benchmarks_of(const RunSpec& request) {
+  if (request.bench_result.empty()) return {LoadReading()};
+  return read_loads(load_file(request.bench_result));
+}
+
+// Why --out must not claim the run's energy, by the rules of the commands that patch an aggregate;
+// empty: it may.
+std::string why_not_published(const RunSpec& request, const RunReport& run) {
+  using enum RunOptions::Accepted;
+  const std::string& source = run.result.window_source;
+  const bool is_estimate = source == "estimated" && request.accepted_window != estimated;
+  const bool is_long = run.includes_set_up && request.accepted_window != wrapped;
+  if (is_estimate || is_long) {
+    return fmt::format(
+        "--out {}: the window is {}; --window {} accepts that", request.out,
+        is_estimate ? "an estimate" : "that of the whole command that the recorder ran", source);
+  }
+  if (source != "session") return {};
+  return fmt::format(
+      "--out {}: the window is that of the generator's whole session; no --window accepts that",
+      request.out);
+}
+
+std::string window_class(const Result& result) {
+  if (!result.window_source.empty()) return result.window_source;
+  return result.load ? "exact" : "none";
+}
+
+// Writes a new aggregate and, next to it, an audit record. What speaks against publishing is a
+// reason of the run then, so that what is printed, what is written and the exit status agree.
+void write_new(const RunSpec& request, RunReport& run, MeasureReport& report) {
+  const std::string begin = fmt::format("{{\n  \"{}\": \"", kMeasuredKey);
+  if (is_regular_file(request.out) && !read_file(request.out, kAggregateFile).starts_with(begin)) {
+    throw Error(fmt::format(
+        "--out {}: the file exists and this command did not write it; it is left as it is",
+        request.out));
+  }
+  WritePlan target;
+  target.aggregate_path = request.out;
+  std::string text = fmt::format("{}{}\"", begin, window_class(run.result));
+  for (const auto& [key, value] : run.configuration) {
+    text += fmt::format(",\n  \"{}\": {}", key, configuration_json(value));
+  }
+  target.aggregate_text = text + "\n}\n";
+  target.record_path = record_beside(request.out);
+  target.inputs = request.telemetry;
+  if (!request.bench_result.empty()) target.inputs.push_back(request.bench_result);
+  if (!request.requests.file.empty()) target.inputs.push_back(requests_path(request.requests.file));
+  if (request.may_need_interval()) {
+    for (const std::string& telemetry : request.telemetry) {
+      std::ranges::move(model_files_beside(telemetry), std::back_inserter(target.inputs));
+    }
+  }
+  if (std::string why = why_not_published(request, run); !why.empty()) {
+    run.result.reasons.add(Reason::window_not_exact, std::move(why));
+  }
+  if (!run.benchmark_failure.empty()) {
+    run.result.reasons.add(Reason::benchmark_failed, "--out: " + run.benchmark_failure);
+  }
+  accept_reasons(run.result);
+  Result result = run.result;
+  RunSpec recorded = request;
+  const bool is_of_one_file = request.telemetry.size() == 1;  // others are named by their paths
+  if (result.shown_interval && is_of_one_file && !request.requests.is_asked()) {
+    result.uncertainty = std::exchange(result.shown_interval, {});
+    recorded.uncertainty.is_wanted = true;
+  }
+  result.sources.options = options_for_record(recorded, RunKind::recording);
+  const CommandOutput output =
+      deliver(std::move(result), std::move(target), {.take = request.take_plan});
+  for (const std::string& line : output.err) {
+    if (std::ranges::find(run.result.warnings, line) == run.result.warnings.end()) {
+      report.err.push_back(line);
+    }
+  }
+}
+
+// The folder of a run among several, and the benchmark in it.
+std::string label_of(const RunSpec& request, bool is_of_several, const std::string& benchmark) {
+  if (!is_of_several) return benchmark;
+  const std::string folder(std::filesystem::path(request.bench_result).parent_path());
+  return benchmark.empty() ? folder : fmt::format("{}: {}", folder, benchmark);
+}
+
+// The benchmarks of one result. Throws FileError.
+std::vector<RunReport> measured_runs(const RunSpec& request, bool is_of_several,
+                                     MeasureReport& report) {
+  refuse_repeated_recordings(request.telemetry);
+  if (request.telemetry.size() > 1) {
+    refuse_idle_stretch(request.idle, fmt::format("is of one recording, and there are {}",
+                                                  request.telemetry.size()));
+  }
+  const FacilityRates rates = read_facility_rates(request.facility);
+  SelectedLoads selected =
+      select_loads(benchmarks_of(request), request.select.empty() ? "all" : request.select);
+  if (!selected.fault.empty()) {
+    throw Error(fmt::format("{} {}", printable_path(request.bench_result), selected.fault));
+  }
+  if (!request.out.empty() && selected.loads.size() > 1) {
+    throw Error("--out: takes one benchmark; choose it with --select");
+  }
+  if (request.given != GivenLoad() && selected.loads.size() > 1) {
+    throw Error(
+        "--start, --end, --duration and the counts are those of one benchmark; choose it with --select");
+  }
+  check_requests(request, selected.loads.size());
+  const bool is_one_of_several = selected.loads.size() > 1 || !request.select.empty();
+  std::vector<RunReport> runs;
+  for (std::size_t i = 0; i < selected.loads.size(); ++i) {
+    const std::string benchmark =
+        is_one_of_several ? benchmark_label(selected.loads[i], selected.numbers[i]) : "";
+    runs.push_back(measured_benchmark(request, rates, std::move(selected.loads[i])));
+    runs.back().benchmark = label_of(request, is_of_several, benchmark);
+  }
+  if (!request.out.empty()) write_new(request, runs.front(), report);
+  return runs;
+}
+
+bool lacks_recording(const RunReport& run) {
+  return run.result.reasons.contains(Reason::telemetry_file_missing);
+}
+
+// Proposes what a name that leads to nothing probably means.
+void add_missing_file(const std::string& path, const std::string& otherwise,
+                      MeasureReport& report) {
+  const std::string near = missing_file_hint(path);
+  if (!near.empty() || !otherwise.empty()) report.err.push_back(near.empty() ? otherwise : near);
+}
+
+}  // namespace
+
+MeasureReport measure_run(const RunSpec& request) {
+  MeasureReport report;
+  std::vector<RunSpec> specs = runs::runs_in_folders(request);
+  const bool is_of_several = specs.size() > 1;
+  const bool asks_of_one =
+      !request.out.empty() || request.given != GivenLoad() || request.requests.is_asked();
+  if (is_of_several && asks_of_one) {
+    throw Error(fmt::format(
+        "--out, --start, --end, --duration, the counts, --requests, --per-request and --phases are of one run, and there are {}",
+        specs.size()));
+  }
+  std::vector<RunReport> runs;
+  for (RunSpec& spec : specs) {
+    try {
+      spec.telemetry = runs::recordings_near(spec, spec.bench_result != request.bench_result);
+      for (RunReport& run : measured_runs(spec, is_of_several, report)) {
+        if (lacks_recording(run)) {
+          report.exit_status = 2;
+          for (const std::string& telemetry : spec.telemetry)
+            add_missing_file(telemetry, "", report);
+        }
+        runs.push_back(std::move(run));
+      }
+    } catch (const FileError& error) {
+      add_missing_file(spec.bench_result, error.what(), report);
+      report.exit_status = 2;
+    } catch (const Error& error) {  // the other runs go on
+      if (!is_of_several) throw;
+      report.err.emplace_back(error.what());
+      report.exit_status = 2;
+    }
+  }
+  for (const RunReport& run : runs) {
+    if (!run.result.is_valid()) report.refusals.push_back(run.result.reasons.text());
+  }
+  if (report.exit_status == 0 && !report.refusals.empty()) report.exit_status = 1;
+  if (runs.empty()) return report;
+  report.out = request.json ? report_json(runs) : report_text(runs);
+  return report;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,330 @@
+// Lays out what a benchmark used.
+#include "runs/measure/measure_report.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "aggregate_power/facility.h"
+#include "base/files/path.h"
+#include "base/report/json_parts.h"
+#include "base/text/show_time.h"
+#include "base/text/characters.h"
+#include "base/text/time_zone.h"
+#include "core/load/stated_settings.h"
+#include "core/record/edits.h"
+#include "core/record/efficiency_json.h"
+#include "runs/measure/facility.h"
+#include "core/record/idle_json.h"
+#include "runs/measure/interval_text.h"
+#include "core/record/limits_json.h"
+#include "core/record/record_write.h"
+#include "core/record/request_json.h"
+#include "core/record/salvage_json.h"
+#include "core/record/record_numbers.h"
+
+namespace aggregate_power {
+namespace {
+
+const Metric* metric(const Result& result, std::string_view key) {
+  const auto found = std::ranges::find(result.metrics, key, &Metric::key);
+  return found == result.metrics.end() ? nullptr : &*found;
+}
+
+std::string source_of(const Result& result) {
+  return result.window_source.empty() ? "exact" : result.window_source;
+}
+
+std::vector<std::string> remedies(const Result& result) {
+  std::vector<std::string> texts;
+  for (const Reasons::Entry& entry : result.reasons.entries()) {
+    texts.push_back(fmt::format("{}: {}", code(entry.reason),
+                                remedy_for(result.load_generator, entry.reason, entry.obstacle)));
+  }
+  return texts;
+}
+
+// How far the generator's own figure is from ours, as a share of ours.
+std::optional<double> stated_error(const RunReport& run) {
+  const Metric* const energy = metric(run.result, "total_gpu_energy_j");
+  if (energy == nullptr || !run.stated_energy_j || energy->value <= 0) return std::nullopt;
+  return rounded(*run.stated_energy_j / energy->value - 1, kAuditDecimals);
+}
+
+TokenCounts tokens_of(const RunReport& run) {
+  if (!run.result.load) return {};
+  const Load& load = *run.result.load;
+  return {load.total_input_tokens, load.total_output_tokens, run.has_approximate_counts};
+}
+
+Json run_json(const RunReport& run) {
+  const Result& result = run.result;
+  Json json;
+  if (!run.benchmark.empty()) json["benchmark"] = run.benchmark;
+  json["generator"] = result.load_generator.empty() ? Json() : Json(result.load_generator);
+  for (const auto& [key, text] : run.configuration) {
+    json[key] = Json::parse(configuration_json(text));
+  }
+  json["valid"] = result.is_valid();
+  json["window_source"] = result.load ? Json(source_of(result)) : Json();
+  json["window"] = nullptr;
+  if (result.load) {
+    json["window"] = {{"start_unix", result.load->window.start_unix_s},
+                      {"end_unix", result.load->window.end_unix_s}};
+    if (result.window_half_width_s) {
+      json["window_half_width_s"] = rounded(*result.window_half_width_s, kAuditDecimals);
+    }
+    json["duration_s"] = rounded(result.load->window.duration_s(), kAuditDecimals);
+  }
+  json["gpu_count"] = result.observed_gpus;
+  json["gpu_ids"] = result.observed_gpu_ids;
+  for (const Metric& each : result.metrics) {
+    json[std::string(each.key)] = rounded(each.value, kAuditDecimals);
+    if (each.key != "total_gpu_energy_j") continue;
+    json["total_gpu_energy_wh"] = rounded(each.value / kJoulesInWattHour, kAuditDecimals);
+    if (!each.interval) continue;  // its window is an estimate
+    const auto bounds = results::best_number(result, each).bounds;
+    json["energy_j_low"] = rounded(bounds->low, kAuditDecimals);
+    json["energy_j_high"] = rounded(bounds->high, kAuditDecimals);
+  }
+  if (const auto joules = value_of(result.metrics, "joules_per_output_token"); joules > 0.0) {
+    json["tokens_per_joule"] = rounded(1 / *joules, kAuditDecimals);
+    json["wh_per_1000_output_tokens"] = rounded(1000 * *joules / kJoulesInWattHour, kAuditDecimals);
+  }
+  if (const auto joules = value_of(result.metrics, "joules_per_successful_query")) {
+    json["wh_per_query"] = rounded(*joules / kJoulesInWattHour, kAuditDecimals);
+  }
+  if (const auto limit_w = results::common_limit_w(result.limits)) json["power_limit_w"] = *limit_w;
+  if (!result.limits.empty()) json["power_limits"] = results::limits_json(result.limits);
+  if (results::gpu_leg(result)) json["performance_per_watt"] = results::efficiency_json(result);
+  if (run.stated_energy_j) {
+    json["generator_energy_j"] = *run.stated_energy_j;
+    if (const auto error = stated_error(run)) json["generator_energy_relative_error"] = *error;
+  }
+  if (const auto& facility = run.facility) {
+    json["facility"] =
+        facility_json(facility->rates, facility->measured, facility->figures, tokens_of(run));
+  }
+  if (result.load) {
+    const auto count = [&](const char* key, std::int64_t value) {
+      if (value > 0) json[key] = value;
+    };
+    count("completed_requests", result.load->completed);
+    count("input_tokens", result.load->total_input_tokens);
+    count("output_tokens", result.load->total_output_tokens);
+    if (run.failed_requests > 0) json["failed_requests"] = run.failed_requests;
+    if (run.has_approximate_counts) json["counts_are_approximate"] = true;
+  }
+  if (const auto& energy = result.request_energy) {
+    json["request_energy"] = request_energy_json(*energy, result.is_valid());
+  }
+  if (const auto& phases = result.phase_energy) {
+    json["phase_energy"] = phase_energy_json(*phases, result.is_valid());
+  }
+  if (result.idle) json["idle"] = idle_json(result, result.is_valid());
+  if (interval_of(result) != nullptr) {
+    json["uncertainty"] = uncertainty_json(result, result.is_valid());
+  }
+  if (result.salvaged) {
+    json["salvage"] = results::salvage_json(*result.salvaged, results::lacks_only_samples(result));
+  }
+  json["telemetry"] = printable_path(result.telemetry_source);
+  json["reasons"] = result.reasons.codes();
+  if (!result.accepted.empty()) json["accepted_reasons"] = result.accepted.codes();
+  json["details"] = result.reasons.text();
+  json["remedies"] = remedies(result);
+  json["warnings"] = result.warnings;
+  return json;
+}
+
+class Table {
+ public:
+  void row(std::string_view name, std::string_view value) {
+    constexpr std::size_t kWidth = 80;
+    constexpr std::size_t kIndent = 14;
+    std::string line = fmt::format("{:<{}}", name, kIndent);
+    std::string_view rest = value;
+    while (line.size() + rest.size() > kWidth) {
+      const std::size_t room = kWidth - line.size();
+      std::size_t cut = rest.rfind(' ', room);
+      if (cut == rest.npos || cut == 0) cut = std::min(rest.find(' '), rest.size());
+      text_ += line.append(rest.substr(0, cut)) + "\n";
+      rest.remove_prefix(std::min(cut + 1, rest.size()));
+      line.assign(kIndent, ' ');
+      if (rest.empty()) return;
+    }
+    text_ += line.append(rest) + "\n";
+  }
+  // Not wrapped: it is looked for in one line.
+  void whole_row(std::string_view name, std::string_view value) {
+    text_ += fmt::format("{:<14}{}\n", name, value);
+  }
+  std::string take() && { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+void add_energy(const RunReport& run, Table& table) {
+  const Metric* const energy = metric(run.result, "total_gpu_energy_j");
+  if (energy == nullptr) return;
+  const auto watts = [&](std::string_view key) {
+    return value_of(run.result.metrics, key).value_or(0);
+  };
+  table.row("power", fmt::format("{:.2f} W each GPU, {:.2f} W together", watts("avg_power_w"),
+                                 watts("avg_total_gpu_power_w")));
+  table.whole_row("energy", results::energy_text(run.result, *energy));
+  table.row("", results::published_text(run.result, *energy));
+  for (const auto& [ratio, what] : results::ratios_of(run.result)) {
+    const bool is_approximate = run.has_approximate_counts && what != "request";
+    const std::string text = results::ratio_text(run.result, *ratio, what);
+    table.row("", is_approximate ? text + ", approximately" : text);
+  }
+  if (const std::string rates = results::rates_text(run.result); !rates.empty()) {
+    table.row("", run.has_approximate_counts ? rates + ", approximately" : rates);
+  }
+  for (const std::string& efficiency : results::efficiency_texts(run.result)) {
+    table.row("", run.has_approximate_counts ? efficiency + ", approximately" : efficiency);
+  }
+  if (run.stated_energy_j) {
+    const double share = 100 * stated_error(run).value_or(0);
+    table.row("", fmt::format("{:.1f} J by the generator's own figure ({:+.1f} %)",
+                              *run.stated_energy_j, share));
+  }
+}
+
+void add_load(const RunReport& run, Table& table) {
+  const Load& load = *run.result.load;
+  table.row("window", fmt::format("{} to {}", wall_time(load.window.start_unix_s, Zone::local()),
+                                  wall_time(load.window.end_unix_s, Zone::local())));
+  std::string source =
+      fmt::format("{:.3f} s, {}: {}", load.window.duration_s(), source_of(run.result),
+                  explained_window(source_of(run.result), run.result.is_window_in_command));
+  if (const auto& width_s = run.result.window_half_width_s) {
+    source += fmt::format(", give or take {:.1f} s", std::max(0.1, *width_s));
+  }
+  table.row("", source);
+  std::vector<std::string> counts;
+  const auto count = [&](std::int64_t value, const char* what) {
+    if (value > 0) counts.push_back(fmt::format("{} {}", value, what));
+  };
+  count(load.completed, "requests");
+  count(static_cast<std::int64_t>(run.failed_requests), "failed");
+  count(load.total_input_tokens, "input tokens");
+  count(load.total_output_tokens, "output tokens");
+  if (!counts.empty()) table.row("load", fmt::format("{}", fmt::join(counts, ", ")));
+}
+
+std::string run_text(const RunReport& run) {
+  const Result& result = run.result;
+  Table table;
+  if (!run.benchmark.empty()) table.row("benchmark", run.benchmark);
+  if (!result.load_generator.empty()) table.row("generator", result.load_generator);
+  table.row("telemetry", printable_path(result.telemetry_source));
+  if (result.load) add_load(run, table);
+  if (result.observed_gpus > 0) {
+    table.row(
+        "GPUs",
+        fmt::format("{} ({})", result.observed_gpus,
+                    printable(fmt::format("{}", fmt::join(result.observed_gpu_ids, ", ")), 200)));
+  }
+  if (!result.limits.empty()) table.row("power limit", results::limits_text(result.limits));
+  add_energy(run, table);
+  if (const auto& facility = run.facility) {
+    for (const auto& [name, text] :
+         facility_rows(facility->rates, facility->measured, facility->figures, tokens_of(run))) {
+      table.row(name, text);
+    }
+  }
+  if (const auto text = results::salvage_text(result)) table.row("salvaged", *text);
+  if (result.request_energy) table.row("requests", request_energy_text(*result.request_energy));
+  if (result.phase_energy) table.row("phases", phase_energy_text(*result.phase_energy));
+  if (const auto texts = idle_texts(result)) {
+    table.row("idle", texts->idle);
+    table.row("net", texts->net);
+  }
+  table.row("valid", result.is_valid() ? "yes" : fmt::format("no: {}", result.reasons.text()));
+  for (const std::string& remedy : remedies(result)) table.row("  what to do", remedy);
+  for (const std::string& hint : result.hints) table.row("  hint", hint);
+  for (const std::string& warning : result.warnings) table.row("warning", warning);
+  return std::move(table).take();
+}
+
+}  // namespace
+
+Settings run_configuration(const LoadReading& load, const Result& result,
+                           const GivenSettings& given) {
+  Settings configuration;
+  const auto add = [&](std::string_view key, const std::string& text) {
+    const auto is_known = [&](const auto& member) { return member.first == key; };
+    if (text.empty() || std::ranges::any_of(configuration, is_known)) return;
+    configuration.emplace_back(key, text);
+  };
+  for (const auto& [key, text] : given.settings) add(key, text);
+  if (result.telemetry && result.telemetry->series.gpu_models.size() == 1) {
+    add("hw", result.telemetry->series.gpu_models[0]);
+  }
+  add("hw", given.gpu_model);
+  if (result.observed_gpus > 0) add("gpu_count", fmt::format("{}", result.observed_gpus));
+  if (const auto limit_w = results::common_limit_w(result.limits)) {
+    add("power_limit_w", fmt::format("{}", *limit_w));
+  }
+  if (result.telemetry) {
+    for (const auto& [key, text] : result.telemetry->series.settings) add(key, text);
+  }
+  add("generator", result.load_generator);
+  for (const auto& [path, text] : load.settings) {
+    if (const std::string_view name = loads::setting_name(path); !name.empty()) add(name, text);
+  }
+  for (const auto& [name, text] : load.configuration) add(name, text);
+  add("model", load.model);
+  if (load.max_concurrency.is_finite_number()) add("conc", load.max_concurrency.text);
+  std::vector<std::string> keys;
+  for (const auto& [key, text] : given.settings) keys.push_back(key);
+  add("settings", fmt::format("{}", fmt::join(keys, ",")));
+  return configuration;
+}
+
+bool is_measured_member(std::string_view key) {
+  constexpr std::string_view kOwn[] = {"benchmark", "valid",    "window",  "duration_s", "gpu_ids",
+                                       "telemetry", "details",  "idle",    "reasons",    "remedies",
+                                       "warnings",  "settings", "facility"};
+  return std::ranges::find(kOwn, key) != std::end(kOwn) || key.starts_with("window_") ||
+         key.starts_with(kPowerValid) || key.starts_with("power_limits") || is_our_key(key);
+}
+
+std::string configuration_json(const std::string& text) {
+  const auto number = Json::parse(text, nullptr, false);
+  if (number.is_number()) return text;
+  return line_text(text);
+}
+
+std::string_view explained_window(std::string_view source, bool is_in_command) {
+  if (is_in_command) return "a duration, placed by the power inside the recorded command";
+  constexpr std::pair<std::string_view, std::string_view> kSources[] = {
+      {"exact", "stated by the result"},
+      {"tied", "the result's monotonic clock, by the recorder's clocks"},
+      {"wrapped", "the command that the recorder ran"},
+      {"session", "the generator's whole session, with its set-up"},
+      {"estimated", "a stamp and a duration, placed by the power"},
+      {"given", "on the command line"}};
+  const auto found = std::ranges::find(kSources, source, [](const auto& row) { return row.first; });
+  return found == std::end(kSources) ? std::string_view() : found->second;
+}
+
+std::string report_json(const std::vector<RunReport>& runs) {
+  Json all = Json::array();
+  for (const RunReport& run : runs) all.push_back(run_json(run));
+  const Json json = {{"schema", "aggregate-power/measure-1"}, {"runs", std::move(all)}};
+  return indented_lines(json);
+}
+
+std::string report_text(const std::vector<RunReport>& runs) {
+  std::string text;
+  for (const RunReport& run : runs) text += (text.empty() ? "" : "\n") + run_text(run);
+  return text;
+}
+
+}  // namespace aggregate_power

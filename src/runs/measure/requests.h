@@ -1,0 +1,41 @@
+// What the requests of a run used, and what prefill and decode did.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "aggregate_power/result.h"
+#include "recorders/recording.h"
+#include "runs/evaluate/run_options.h"
+#include "runs/measure/seen_power.h"
+
+namespace aggregate_power {
+
+struct RequestRun {
+  RequestOptions options;
+  std::string load_file;  // lists the requests, unless the options name another file
+  bool dry_run = false;
+  std::vector<std::string> inputs = {};  // files that were read; none is overwritten
+  std::vector<std::string> others = {};  // files that the run writes itself
+  std::string gpu = {};                  // model of the GPUs by the user; empty: as files say
+  std::string hardware = {};             // what the aggregate calls them; empty: nothing
+};
+
+// What the run asks about the requests of a load.
+RequestRun requests_of(const RunSpec& run, const std::string& load_file,
+                       std::vector<std::string> inputs, std::vector<std::string> others);
+
+// Throws Error if the new file is one of the others, which must be known before any is written.
+void check_request_files(const RequestRun& run);
+
+// Adds to a run that was measured, and whose power was seen meanwhile, what the options ask for,
+// and writes a line for each request. A run that is not valid gets none, and an empty file. Throws
+// Error if there are no requests to read, and FileError.
+void add_request_energy(const RequestRun& run, const Recording& recording, const SeenPower& power,
+                        Result& result);
+
+// The same for a run that could not be measured, or whose requests could not be; writes nothing.
+void refuse_request_energy(const RequestOptions& options, Result& result,
+                           const std::string& reason = "power_not_valid");
+
+}  // namespace aggregate_power

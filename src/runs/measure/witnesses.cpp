@@ -1,0 +1,146 @@
+// Lays out witnesses.
+#include "runs/measure/witnesses.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/report/document.h"
+#include "base/report/json_parts.h"
+#include "base/text/json.h"
+#include "base/text/show_time.h"
+#include "base/text/characters.h"
+#include "base/report/short_names.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::size_t kWitnessColumns = 20;
+
+std::string json_text(std::string_view text) { return line_text(Json(std::string(text))); }
+
+std::string json_or_null(std::optional<double> number) {
+  return number ? json_number(*number) : "null";
+}
+
+std::optional<double> ratio_of(double energy_j, std::optional<double> gpu_energy_j) {
+  if (!gpu_energy_j || !(energy_j > 0)) return std::nullopt;
+  return *gpu_energy_j / energy_j;
+}
+
+}  // namespace
+
+bool are_of_one_node(const std::vector<std::string>& gpus, std::size_t recordings) {
+  std::set<std::string> hosts;
+  for (const std::string& gpu : gpus) {
+    const std::size_t slash = gpu.rfind('/');
+    hosts.insert(slash == gpu.npos ? std::string() : gpu.substr(0, slash));
+  }
+  return hosts.size() == 1 && (recordings == 1 || !hosts.begin()->empty());
+}
+
+std::optional<double> WitnessView::gpu_ratio() const {
+  if (!facts.includes_gpus || !seen.fault.empty()) return std::nullopt;
+  return ratio_of(seen.energy_j, gpu_energy_j);
+}
+
+std::string WitnessView::doubt() const {
+  if (const auto ratio = gpu_ratio(); !ratio || *ratio <= 1) return {};
+  return fmt::format(
+      "the GPUs' {:.1f} J are more than the {:.1f} J of {}, which should include them: the unit, the clock or what it measures is not as assumed",
+      *gpu_energy_j, seen.energy_j, printable(facts.name));
+}
+
+std::string witness_json(const WitnessView& view) {
+  const bool is_known = view.seen.fault.empty();
+  const auto known = [&](std::optional<double> number) {
+    return is_known ? json_or_null(number) : "null";
+  };
+  std::optional<double> mean_w;
+  if (view.duration_s > 0) mean_w = view.seen.energy_j / view.duration_s;
+  return fmt::format(
+      "{{\"witness\": {}, \"energy_j\": {}, \"mean_power_w\": {}, \"gpu_ratio\": {}, \"reason\": {}}}",
+      json_text(view.facts.name), known(view.seen.energy_j), known(mean_w),
+      json_or_null(view.gpu_ratio()), is_known ? "null" : json_text(view.seen.fault));
+}
+
+std::string witnesses_json(const std::vector<WitnessFacts>& facts, bool is_one_node) {
+  std::string list;
+  for (const WitnessFacts& witness : facts) {
+    fmt::format_to(std::back_inserter(list),
+                   "{}{{\"witness\": {}, \"source\": {}, \"scope\": {}, \"file\": {}",
+                   list.empty() ? "" : ", ", json_text(witness.name), json_text(witness.source),
+                   json_text(witness.scope), json_text(witness.file));
+    if (const auto& own = witness.own_span) {
+      fmt::format_to(
+          std::back_inserter(list),
+          ", \"start_unix_s\": {}, \"end_unix_s\": {}, \"energy_j\": {}, \"gpu_energy_j\": {}, "
+          "\"gpu_ratio\": {}, \"reason\": {}",
+          json_number(own->span.start_unix_s), json_number(own->span.end_unix_s),
+          json_number(own->energy_j), json_or_null(own->gpu_energy_j),
+          json_or_null(is_one_node ? ratio_of(own->energy_j, own->gpu_energy_j) : std::nullopt),
+          own->gpu_energy_j ? "null" : json_text(own->gpu_fault));
+    }
+    list += '}';
+  }
+  return fmt::format("[{}]", list);
+}
+
+WitnessBlock::WitnessBlock(const std::vector<WitnessFacts>& facts, bool is_one_node,
+                           std::size_t name_columns)
+    : facts_(facts), is_one_node_(is_one_node) {
+  std::vector<std::string> names;
+  for (const WitnessFacts& witness : facts) names.push_back(witness.name);
+  shown_names_ = shortened_apart(names, kWitnessColumns);
+  std::size_t witness_columns = kWitnessColumns;
+  for (const std::string& name : shown_names_) {
+    witness_columns = std::max(witness_columns, name.size());
+  }
+  table_.emplace(fmt::format(
+      "[window <{}] [witness <{}] [scope <7] [joules >12.3f] [mean W >9.2f] [GPUs % >7.1f]",
+      name_columns, witness_columns));
+}
+
+void WitnessBlock::add_row(std::string_view name, std::size_t witness, const WitnessView& view,
+                           std::string& text) const {
+  std::vector<TextCell> cells = {name, shown_names_[witness], view.facts.scope};
+  if (!view.seen.fault.empty()) {
+    cells.emplace_back("not known: " + view.seen.fault);
+  } else {
+    cells.emplace_back(view.seen.energy_j);
+    if (view.duration_s > 0) cells.emplace_back(view.seen.energy_j / view.duration_s);
+    if (const auto ratio = view.gpu_ratio(); ratio && is_one_node_) {
+      cells.emplace_back(100 * *ratio);
+    }
+  }
+  table_->add(cells, text);
+}
+
+void WitnessBlock::add(std::string_view name, double duration_s, std::optional<double> gpu_energy_j,
+                       const std::vector<WitnessEnergy>& seen) {
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (facts_[i].own_span && !seen[i].fault.empty()) continue;
+    add_row(name, i, {facts_[i], seen[i], duration_s, gpu_energy_j}, rows_);
+    name = {};
+  }
+}
+
+std::string WitnessBlock::text() const {
+  if (facts_.empty()) return {};
+  std::string text = "\nwitnesses, never summed with the GPUs\n" + table_->head() + rows_;
+  for (std::size_t i = 0; i < facts_.size(); ++i) {
+    const auto& own = facts_[i].own_span;
+    if (!own) continue;
+    add_row("(span)", i,
+            {facts_[i], {{}, own->energy_j}, own->span.duration_s(), own->gpu_energy_j}, text);
+    fmt::format_to(
+        std::back_inserter(text), "(from {}\n to {}{}{})\n", unix_and_iso(own->span.start_unix_s),
+        unix_and_iso(own->span.end_unix_s),
+        own->gpu_energy_j ? "" : ";\n the GPUs were not measured there: ", own->gpu_fault);
+  }
+  return text;
+}
+
+}  // namespace aggregate_power

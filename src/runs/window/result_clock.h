@@ -1,0 +1,47 @@
+// In which time zone the local times of a result are: nothing states it, unless the caller does.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "aggregate_power/sample.h"
+#include "base/text/time_zone.h"
+#include "energy/shares/window_placement.h"
+#include "recorders/recording.h"
+
+namespace aggregate_power::runs {
+
+// To be added to local times, as if they were UTC, to get Unix times.
+struct ResultShift {
+  std::optional<double> shift_s = {};
+  bool is_recorders = false;  // the shift of the recording's own clock
+  std::string fault = {};     // why there is none
+};
+
+PlacementRange moved(PlacementRange range, double shift_s);
+Window moved(Window window, double shift_s);
+// Where the load of a phase may be: some seconds of a phase may be longer than the load.
+PlacementRange range_of_phase(Window phase, double load_s);
+
+struct ResultClock {
+  const Recording& recording;
+  const Telemetry& head;              // of the recording, not yet read
+  std::optional<Zone> stated;         // by the caller
+  bool finds_zone;                    // the recording's own zone is not known yet
+  std::optional<double> generator_j;  // what the generator says that its GPUs used
+
+  // As the caller says; of a recording of instants, the caller's --timezone is meant for the
+  // result.
+  std::optional<double> stated_shift_s(double wall_s) const;
+  // The same, else the recording's own zone, if it has one.
+  std::optional<double> likely_shift_s(double wall_s) const;
+  // The same where the power agrees: the load stands out there, and under no other offset in use,
+  // or the recording covers it under no other one. The energy that the generator states
+  // chooses between loads that stand out. Throws what reading throws.
+  ResultShift shift_by_power(PlacementRange wall) const;
+  // Of a recording whose own zone is not known: where the load stands out under one offset in use
+  // and under no other one; on the clock of `range`.
+  std::optional<Placement> placement_in_any_zone(PlacementRange range) const;
+};
+
+}  // namespace aggregate_power::runs

@@ -1,0 +1,44 @@
+// What the sensors behind recordings in memory do to stretches of them, and intervals for these.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "energy/uncertainty/estimate.h"
+#include "energy/uncertainty/sensor_model.h"
+#include "runs/windows/window_energy.h"
+
+namespace aggregate_power::runs {
+
+struct TraceSensors {
+  std::string field;                     // that the readings are of: "power.draw [W]"
+  std::string boards;                    // the model of the GPUs, or their family, for people
+  std::vector<SensorModel> models = {};  // each that is possible; empty: nobody knows
+  std::string unresolved = {};           // why there is none, and what to do; for people
+  Stamps stamps = Stamps::query_time;
+  std::optional<SensorAccuracy> accuracy = {};  // else as of boards in general
+
+  // What the longest of them averages over; 0: nobody knows.
+  double window_s() const;
+  // How much older than their stamps readings are, in the mean.
+  double age_s() const;
+};
+
+// Of all files together: where they differ, there are no models.
+TraceSensors trace_sensors(const Traces& traces, const UncertaintyOptions& options);
+
+// For people: that stretches of `shortest_s` are smeared, where it is known that readings are means
+// over a long time; empty: they are not.
+std::string smear_note(const TraceSensors& sensors, double shortest_s);
+
+// A GPU with the readings around a window, ready for an estimate of what was published of it.
+GpuReadings readings_around(const PowerTrace& power, std::span<const CounterSample> counter,
+                            const TraceSensors& sensors, Window window, double published_j);
+
+// The estimate of GPUs over one window.
+EnergyEstimate estimate_stretch(std::vector<GpuReadings> gpus, Window window,
+                                const UncertaintyOptions& options);
+
+}  // namespace aggregate_power::runs

@@ -1,0 +1,80 @@
+// The power of every device of one or several recordings, in memory.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aggregate_power/reason.h"
+#include "core/energy/plausibility.h"
+#include "core/energy/curve.h"
+#include "core/telemetry/gpu_identity.h"
+#include "core/telemetry/power_limits.h"
+#include "runs/evaluate/counters.h"
+#include "runs/evaluate/run_options.h"
+
+namespace aggregate_power {
+
+struct TracesRequest : RecordingOptions {
+  std::vector<std::string> files;  // normal paths
+  GpuSelection gpus = {};          // those that count
+  bool with_counters = false;      // energy counters, too, where a recording has them
+  bool compares_counters = false;  // those refute the power, and measure nothing
+  // Reasons of series_doubts() that warn instead of refusing; nullopt: the readings are not judged.
+  std::optional<std::vector<Reason>> accepted = {};
+  double max_sample_gap_s = kDefaultMaxSampleGapS;
+  double clock_offset_s = 0;  // to be added to the recordings' times
+};
+
+// One file as it was read.
+struct TraceFile {
+  std::string path;
+  TelemetryFacts facts;
+  std::vector<std::string> warnings;
+  Zone zone = Zone::fixed(0);            // of stamps without an offset
+  std::vector<std::string> models = {};  // SensorReadings'
+  std::string models_from = {};
+};
+
+struct Traces {
+  std::vector<PowerTrace> devices;         // in the order of their names
+  std::vector<DeviceCounter> counters;     // also of devices without power
+  std::map<std::string, double> limits_w;  // the highest power limit that a device's rows state
+  // Devices whose readings below 5 W have a utilization of 50 % or more, with its mean.
+  std::map<std::string, double> worked_pct;
+  std::vector<std::string> silent;  // devices whose rows have no reading of power at all
+  std::vector<TraceFile> files;
+  double first_unix_s = 0;  // of all devices
+  double last_unix_s = 0;
+};
+
+// Devices of one name in several files are named "FILE:DEVICE", by the stems of the files. Throws
+// FileError if a file cannot be opened, and Error if one cannot be read, has no power and no energy
+// counter that is requested, or lacks a GPU that was selected, or if their scopes differ: power of
+// different scopes is never added.
+Traces read_traces(const TracesRequest& request);
+
+// Throws Error with the first of reasons against a recording, and how to accept it.
+[[noreturn]] void refuse_doubts(const std::string& path, const Reasons& doubts);
+
+// What their sensors measure: "gpu", "node". "unknown" if no recording shows it.
+std::string scope_of(const Traces& traces);
+PlausibleWatts plausible_watts_of(const Traces& traces);
+// Whether counters of its GPUs also have a processor and its memory.
+bool has_module(const Traces& traces);
+
+// What is known of a GPU beside its readings.
+struct PowerBounds {
+  PlausibleWatts plausible = {};
+  PowerUnit::Size unit = PowerUnit::Size::watt;  // in which bare numbers were read
+  double limit_w = 0;                            // the highest that its rows state; 0: none
+  std::optional<double> worked_pct = {};         // Traces'
+  bool is_large = false;                         // DrawnPower's
+  std::optional<PowerLimit> board = {};          // the highest of all files; nullopt: unknown
+};
+PowerBounds bounds_of(const Traces& traces, const std::string& device);
+// Why no GPU drew that in a window, for people; empty: one may have.
+std::string impossible_text(double mean_w, double peak_w, const PowerBounds& bounds);
+
+}  // namespace aggregate_power

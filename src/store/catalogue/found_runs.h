@@ -1,0 +1,64 @@
+// What a walk found, by the runs' names, kept on disk.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/catalogue/external_sort.h"
+#include "store/catalogue/run_pieces.h"
+#include "store/catalogue/stored_run.h"
+
+namespace aggregate_power {
+
+// A run with an aggregate, to be worked on later.
+struct KeptRun {
+  StoredRun run;               // without places
+  std::string aggregate_text;  // store_path_text()
+};
+
+// Everything that was found under one name.
+struct MetName {
+  std::string name;
+  std::shared_ptr<const Namesakes> namesakes;
+  std::vector<KeptRun> waiting;
+  std::vector<KeptRun> found;
+  bool is_listed = false;
+  bool is_run = false;
+  bool is_artifact = false;       // of runs with other names
+  std::optional<StoredRun> bare;  // complete except for an aggregate, and none was found anywhere
+};
+
+// May be used by several threads. These throw Error if the files cannot be used.
+class MetRuns {
+ public:
+  // A name on the list of runs.
+  void add_listed(const std::string& name);
+  // A run with an aggregate. Pieces and aggregates are found in any order, so all are noted.
+  void add_run(const StoredRun& run);
+  // A folder that could contain a run's aggregate, but does not.
+  void add_bare(const StoredRun& run);
+  void add_piece(PieceKind kind, const std::string& name, const StorePath& place);
+  // A run that lacks pieces near it, and waits until all stores have been searched.
+  void keep_waiting(const StoredRun& run);
+  // A run to be worked on if its name is on the list.
+  void keep_found(const StoredRun& run);
+
+  // Passes name by name, in an order that depends only on what was found. Nothing is added after
+  // this.
+  void for_each_name(const std::function<void(MetName)>& take);
+
+ private:
+  // `kind`: of an entry.
+  void add(std::uint8_t kind, std::string_view name, std::string_view text);
+
+  std::mutex mutex_;
+  ExternalSort entries_;
+};
+
+}  // namespace aggregate_power

@@ -1,0 +1,156 @@
+// Searches artifacts for the logs of several nodes.
+#include "store/catalogue/multinode_logs.h"
+
+#include <algorithm>
+#include <exception>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/files/path.h"
+#include "generators/aiperf_folder.h"
+#include "packages/native/native_place.h"
+#include "store/catalogue/artifact_names.h"
+
+namespace aggregate_power {
+namespace {
+
+// The names that its artifacts may have.
+std::vector<std::string> artifact_names(const StoredRun& run) {
+  std::vector<std::string> names;
+  const Artifact own = artifact_of(archive_stem(last_name(run.folder.display)));
+  for (const std::string& name : {own.run, run.artifact, run.name}) {
+    if (!name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+// The concurrency of a load of agents, as written; empty for other runs.
+std::string concurrency_of(const StoredRun& run) {
+  for (const std::string& name : artifact_names(run)) {
+    const auto number = agentic_concurrency(name, run.name + ".json");
+    if (number && !number->empty()) return *number;
+  }
+  return {};
+}
+
+std::vector<StorePath> formal_results_in(const StorePath& folder) {
+  const auto shared = std::make_shared<const StorePath>(folder);
+  std::vector<StorePath> results;
+  for (const std::string& name : formal_results(*folder.tree, folder.path)) {
+    results.push_back(child(shared, name));
+  }
+  return results;
+}
+
+std::vector<StorePath> formal_results_of(const StorePath& agentic, const std::string& concurrency) {
+  if (concurrency.empty()) return formal_results_in(agentic);
+  const auto shared = std::make_shared<const StorePath>(agentic);
+  std::vector<StorePath> results = formal_results_in(child(shared, "conc_" + concurrency));
+  if (results.empty()) results = formal_results_in(agentic);
+  const bool is_anothers =
+      results.size() == 1 && formal_concurrency(last_name(results[0].path)) != concurrency;
+  return is_anothers ? std::vector<StorePath>() : results;
+}
+
+class Search {
+ public:
+  Search(const StoredRun& run, bool is_of_agents)
+      : run_(run),
+        own_(std::make_shared<const StorePath>(run.folder)),
+        is_of_agents_(is_of_agents),
+        concurrency_(is_of_agents_ ? concurrency_of(run) : "") {}
+
+  std::vector<MultinodeLogs> found() {
+    look_into(*own_);
+    if (is_complete()) return std::move(found_);
+    if (is_of_agents_ && look_for("agentic_") && found_.empty() && concurrency_.empty()) return {};
+    look_for("power_audit_");
+    if (fault_ && !is_complete()) std::rethrow_exception(fault_);
+    keep_the_best();
+    return std::move(found_);
+  }
+
+ private:
+  // Returns whether there is such an artifact.
+  bool look_for(std::string_view kind) {
+    bool is_there = false;
+    for (const std::string& name : artifact_names(run_)) {
+      for (const Folder& folder : {own_, run_.folder.folder}) {
+        if (!folder) continue;
+        try {
+          const auto artifact = artifact_in(folder, fmt::format("{}{}", kind, name));
+          if (!artifact) continue;
+          is_there = true;
+          if (artifact->display != own_->display) look_into(*artifact);
+        } catch (const FileError&) {
+          if (!fault_) fault_ = std::current_exception();
+        }
+      }
+    }
+    return is_there;
+  }
+
+  void look_into(const StorePath& artifact) {
+    auto logs = folder_in(std::make_shared<const StorePath>(artifact), "LOGS");
+    if (!logs) return;
+    const auto folder = std::make_shared<const StorePath>(*logs);
+    MultinodeLogs found{.logs = std::move(*logs), .power = folder_in(folder, "power")};
+    if (!is_of_agents_) add_native(folder, found);
+    if (is_of_agents_) found.agentic = folder_in(folder, "agentic");
+    if (found.agentic) found.formal_results = formal_results_of(*found.agentic, concurrency_);
+    if (found.power || found.agentic) found_.push_back(std::move(found));
+  }
+
+  static void add_native(const Folder& logs, MultinodeLogs& found) {
+    auto native = folder_in(logs, kNativeFolder);
+    found.has_both = native && found.power;
+    found.is_native = native && !found.power;
+    if (found.is_native) found.power = std::move(native);
+  }
+
+  bool is_complete() const {
+    return std::ranges::any_of(found_, [&](const MultinodeLogs& logs) {
+      return has_manifest(logs) && (logs.agentic || !is_of_agents_);
+    });
+  }
+
+  // A folder without a manifest is not a package yet.
+  static bool has_manifest(const MultinodeLogs& logs) {
+    if (logs.is_native) return !native_nodes({logs.power->tree, logs.power->path}).empty();
+    return logs.power && file_below(*logs.power, "manifest.json");
+  }
+
+  // A run of agents counts where its results are; a package alone counts less.
+  static int merit(const MultinodeLogs& logs) {
+    return (logs.agentic ? 8 : 0) + (has_manifest(logs) ? 4 : 0) + (logs.power ? 2 : 0) +
+           (logs.formal_results.size() == 1);
+  }
+
+  void keep_the_best() {
+    std::ranges::stable_sort(found_, std::ranges::greater(), merit);
+    std::erase_if(found_, [best = found_.empty() ? 0 : merit(found_[0])](
+                              const MultinodeLogs& logs) { return merit(logs) < best; });
+    if (found_.size() > 1 && !is_complete()) found_.resize(1);
+  }
+
+  const StoredRun& run_;
+  Folder own_;
+  bool is_of_agents_;
+  std::string concurrency_;  // empty: not the load of a particular concurrency
+  std::vector<MultinodeLogs> found_;
+  std::exception_ptr fault_;
+};
+
+}  // namespace
+
+std::vector<MultinodeLogs> find_multinode_logs(const StoredRun& run) {
+  return Search(run, false).found();
+}
+
+std::vector<MultinodeLogs> find_agents_logs(const StoredRun& run) {
+  return Search(run, true).found();
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,209 @@
+// Walks folders for audit records and aggregates, and verifies each run once.
+#include "verify/run/verify_runs.h"
+
+#include <algorithm>
+#include <exception>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/path.h"
+#include "base/system/parallel.h"
+#include "base/text/characters.h"
+#include "verify/run/run_check.h"
+#include "store/catalogue/published_runs.h"
+#include "store/catalogue/retained_files.h"
+#include "store/catalogue/run_record.h"
+
+namespace aggregate_power {
+namespace {
+
+bool is_either_name(std::string_view name) {
+  return is_run_record_name(name) || is_aggregate_name(name);
+}
+
+// Nullopt: it is something else.
+std::optional<RunRecord> record_in(const StorePath& place) {
+  try {
+    return read_run_record(place);
+  } catch (const Error&) {  // it cannot be read, or is no object
+    return std::nullopt;
+  }
+}
+
+// Under schema 1 an aggregate has no record, unless one was asked for.
+bool claims_record(const StorePath& aggregate) {
+  try {
+    const JsonValue content = read_json_object(aggregate);
+    return content.find("power_metric_schema_version") != nullptr;
+  } catch (const Error&) {  // not an aggregate
+    return false;
+  }
+}
+
+// What else a file publishes, with the option that verifies it; empty: nothing.
+std::string other_publication(const JsonValue& content, const std::string& file) {
+  const std::string& kind = content.at("kind").text;
+  if (content.at("matrix").is_object() && content.at("points").is_array()) {
+    return fmt::format("is a sweep manifest, not a run: verify it with --sweep {}", file);
+  }
+  if (kind == "source-measurement-receipt" || kind == "publication-record") {
+    return fmt::format("is a {}, not a run: verify it with --receipt {}", kind, file);
+  }
+  return {};
+}
+
+PublicationFault lacking(const StorePath& aggregate) {
+  return {.where = aggregate.display,
+          .what = "its audit record; if that is in another folder, name it instead",
+          .verdict = kMissing};
+}
+
+class Runs {
+ public:
+  explicit Runs(const RunsRequest& request) : request_(request) { found_.kind = "runs"; }
+
+  Verification verified() {
+    for (const std::string& path : request_.places) add(path);
+    verify_records();
+    std::erase_if(aggregates_, [&](const Named& aggregate) {
+      return is_verified(aggregate.first) || !claims_record(aggregate.first);
+    });
+    add_records_beside();
+    verify_records();
+    for (const auto& [aggregate, artifacts] : aggregates_) {
+      if (is_verified(aggregate)) continue;
+      ++found_.points;
+      found_.faults.push_back(lacking(aggregate));
+    }
+    // A gate on the wrong folder must not pass.
+    if (found_.points == 0) {
+      found_.faults.push_back(
+          {.where = fmt::format("{}", fmt::join(request_.places, ", ")),
+           .what = "a run with an audit record; name the folder of its record or aggregate",
+           .verdict = kMissing});
+    }
+    return std::move(found_);
+  }
+
+ private:
+  using RecordsByAggregate = std::multimap<std::string, StorePath>;  // by identity
+  using Named = std::pair<StorePath, std::string>;  // a file, and where else its run's may be
+
+  bool is_verified(const StorePath& aggregate) const {
+    return verified_.contains(identity_of(aggregate));
+  }
+
+  void add(const std::string& path) {
+    const auto place = place_in_store(path, request_.access);
+    if (!place) throw FileError(path, "no such file or folder");
+    if (place->facts) {
+      add_file(*place);
+      return;
+    }
+    for (StorePath& file : files_below(*place, kMostLevels, is_either_name)) {
+      // A run whose results are elsewhere has its files at the same place in its store.
+      std::string artifacts = request_.access.artifacts;
+      if (!artifacts.empty()) artifacts += file.folder->path.substr(place->path.size());
+      if (is_run_record_name(last_name(file.path))) {
+        add_record(std::move(file), std::move(artifacts));
+      } else {
+        aggregates_.emplace_back(std::move(file), std::move(artifacts));
+      }
+    }
+  }
+
+  void add_file(const StorePath& file) {
+    const JsonValue content = read_json_object(file);
+    const std::string other = other_publication(content, shell_word(file.display));
+    if (!other.empty()) throw Error(fmt::format("{}: {}", file.display, other));
+    if (is_run_record(content)) {
+      add_record(file, request_.access.artifacts);
+    } else if (!add_records_of(file, 0, is_run_record_name) &&
+               !add_records_of(file, 0, is_json_name) &&
+               !add_records_of(file, kNearLevels, is_run_record_name)) {
+      ++found_.points;
+      found_.faults.push_back(lacking(file));
+    }
+  }
+
+  // The record is beside the aggregate; that of agents, in their results, which may be below.
+  bool add_records_of(const StorePath& aggregate, int levels, IsWantedName is_wanted) {
+    const RecordsByAggregate& records = records_in(*aggregate.folder, levels, is_wanted);
+    const auto [first, last] = records.equal_range(identity_of(aggregate));
+    for (auto at = first; at != last; ++at) add_record(at->second, request_.access.artifacts);
+    return first != last;
+  }
+
+  // Reads a folder once, however many of its aggregates are named.
+  const RecordsByAggregate& records_in(const StorePath& folder, int levels,
+                                       IsWantedName is_wanted) {
+    const auto [known, is_new] = records_in_.try_emplace({folder.display, levels, is_wanted});
+    if (!is_new) return known->second;
+    for (StorePath& file : files_below(folder, levels, is_wanted)) {
+      const std::string aggregate = aggregate_of_record(file);
+      if (!aggregate.empty()) known->second.emplace(aggregate, std::move(file));
+    }
+    return known->second;
+  }
+
+  // The identity of the aggregate that it names; empty: it is not a record that can be read.
+  static std::string aggregate_of_record(const StorePath& file) {
+    try {
+      const auto record = record_in(file);
+      const auto aggregate = record ? record->find_aggregate() : std::nullopt;
+      return aggregate ? identity_of(*aggregate) : std::string();
+    } catch (const std::exception&) {
+      return {};
+    }
+  }
+
+  // Records with other names, in the folders of aggregates that have none so far.
+  void add_records_beside() {
+    std::set<std::string> seen;
+    for (const auto& [aggregate, artifacts] : aggregates_) {
+      if (!seen.insert(aggregate.folder->display).second) continue;
+      for (StorePath& file : files_below(*aggregate.folder, 0, is_json_name)) {
+        if (record_in(file)) add_record(std::move(file), artifacts);
+      }
+    }
+  }
+
+  void add_record(StorePath record, std::string artifacts) {
+    const bool is_new = known_.insert(identity_of(record)).second;
+    if (is_new) records_.emplace_back(std::move(record), std::move(artifacts));
+  }
+
+  void verify_records() {
+    std::vector<RunVerification> all(records_.size());
+    in_parallel(all.size(), request_.most_threads,
+                [&](std::size_t i) { all[i] = verify_run(records_[i].first, records_[i].second); });
+    for (RunVerification& one : all) {
+      ++found_.points;
+      found_.files += one.found.files;
+      found_.add(std::move(one.found));
+      if (one.aggregate) verified_.insert(identity_of(*one.aggregate));
+    }
+    records_.clear();
+  }
+
+  const RunsRequest& request_;
+  Verification found_;
+  std::vector<Named> records_;      // to be verified
+  std::vector<Named> aggregates_;   // in folders
+  std::set<std::string> known_;     // records
+  std::set<std::string> verified_;  // aggregates
+  // By folder, levels and names.
+  std::map<std::tuple<std::string, int, IsWantedName>, RecordsByAggregate> records_in_;
+};
+
+}  // namespace
+
+Verification verify_runs(const RunsRequest& request) { return Runs(request).verified(); }
+
+}  // namespace aggregate_power

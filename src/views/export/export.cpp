@@ -1,0 +1,305 @@
+// Reads what is to be exported and hands it to the writer of the format.
+#include "views/export/export_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <iterator>
+#include <numeric>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/files/file.h"
+#include "base/files/path.h"
+#include "base/files/whole_file.h"
+#include "base/text/json.h"
+#include "base/text/json_value.h"
+#include "views/export/exported.h"
+#include "views/export/metric_families.h"
+#include "recorders/recorder_table.h"
+#include "store/catalogue/run_record.h"
+
+namespace aggregate_power {
+namespace {
+
+enum AipmGauge { draw_cpu, intel, mem_cpu, mem_gpu, draw_gpu, kAipmGauges };
+
+constexpr std::pair<std::string_view, std::string_view> kAipmNames[kAipmGauges] = {
+    {"power_draw_cpu", "cpu consumption for the specified process"},
+    {"intel_power", "total rapl power"},
+    {"mem_used_cpu", "total cpu memory used (uss)"},
+    {"mem_used_gpu", "average memory used by the gpu"},
+    {"power_draw_gpu", "Power consumed by gpu as given by nvidia-smi"}};
+
+// -1 stands for a sensor that is not there.
+std::optional<double> aipm_reading(const JsonValue& value) {
+  if (!value.is_finite_number() || value.as_double() < 0) return std::nullopt;
+  return value.as_double();
+}
+
+// The sum of all numbers in an object, and in those in it.
+double sum_in(const JsonValue& json) {
+  if (!json.is_object()) return aipm_reading(json).value_or(0);
+  return std::accumulate(
+      json.members.begin(), json.members.end(), 0.0,
+      [](double sum, const JsonValue::Member& member) { return sum + sum_in(member.second); });
+}
+
+std::optional<double> sum_of_members(const JsonValue& json) {
+  return json.is_object() ? std::optional(sum_in(json)) : std::nullopt;
+}
+
+std::array<std::optional<double>, kAipmGauges> aipm_readings(const JsonValue& metrics) {
+  const JsonValue& cpu = metrics.at("cpu");
+  const JsonValue& gpu = metrics.at("gpu");
+  const auto drawn = aipm_reading(gpu.at("nvidia_draw_absolute"));
+  return {aipm_reading(cpu.at("total_cpu_power")), aipm_reading(cpu.at("intel_power")),
+          sum_of_members(cpu.at("per_process_mem_use_abs")),
+          sum_of_members(gpu.at("per_gpu_attributable_mem_use")),
+          drawn ? drawn : aipm_reading(gpu.at("nvidia_power"))};
+}
+
+// Lines that are cut off, and ends of segments, are passed over.
+JsonValue last_metrics(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t line = text.rfind('\n', text.size() - 1);
+    const std::size_t begin = line == text.npos ? 0 : line + 1;
+    try {
+      JsonValue record = parse_json(text.substr(begin));
+      if (record.at("metrics").is_object()) return record.at("metrics");
+    } catch (const JsonError&) {  // blank or torn
+    }
+    text = text.substr(0, begin == 0 ? 0 : begin - 1);
+  }
+  return JsonValue::object();
+}
+
+OpenedFile opened_recording(const std::string& path) {
+  const auto place = place_on_disk(path);
+  if (!place) throw FileError(path, "open", ENOENT);
+  return place->tree->open(place->path);
+}
+
+std::vector<std::string> recording_names(const std::vector<std::string>& recordings) {
+  std::vector<NamedExport> all;
+  for (const std::string& path : recordings) all.push_back({short_export_name(path), path});
+  return distinct_names(all, false);
+}
+
+// Whether a path leads to a recording of AIPowerMeter's own. Throws FileError.
+bool is_aipowermeter_recording(const std::string& path) {
+  const auto place = place_on_disk(path);
+  if (!place) throw FileError(path, "open", ENOENT);
+  if (!place->facts || is_archive_name(path)) return false;
+  constexpr std::size_t kHead = 65536;
+  const auto source = place->tree->open(place->path).source();
+  return kAipowermeterRecorder.fits(read_up_to(*source, kHead)) > 0;
+}
+
+// Of valid runs, what is known of the five: power_draw_gpu, the mean power of all GPUs. Of
+// recordings their last record, as the server showed it: all five, as far as it has them. Throws
+// FileError.
+std::vector<GaugeFamily> aipowermeter_gauges(const Exported& exported,
+                                             const std::vector<std::string>& recordings) {
+  std::vector<GaugeFamily> families;
+  for (const auto& [name, help] : kAipmNames) {
+    families.push_back({std::string(name), GaugeUnit::none, std::string(help), false, {}});
+  }
+  for (const ExportedRun& run : exported.runs) {
+    const auto power = run.run.number("avg_total_gpu_power_w");
+    if (!power) continue;
+    families[draw_gpu].samples.push_back(
+        {{run_labels(run)}, power->value, run.run.start_unix_s, run.end_unix_s()});
+  }
+  const std::vector<std::string> names = recording_names(recordings);
+  for (std::size_t i = 0; i < recordings.size(); ++i) {
+    const std::string text = read_whole(opened_recording(recordings[i]), kWholeRecording);
+    const auto readings = aipm_readings(last_metrics(text));
+    const auto label =
+        std::make_shared<const std::vector<GaugeLabel>>(std::vector<GaugeLabel>{{"run", names[i]}});
+    for (std::size_t gauge = 0; gauge < kAipmGauges; ++gauge) {
+      if (!readings[gauge]) continue;
+      families[gauge].samples.push_back({{label}, *readings[gauge]});
+    }
+  }
+  return families;
+}
+
+struct PrometheusForm {
+  std::string_view prefix;      // of all names
+  bool is_openmetrics = false;  // with units, and a mark at the end
+  bool has_timestamps = false;  // only in OpenMetrics; samples without a time are left out
+};
+
+std::string escaped_text(std::string_view text, bool has_quotes) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '\\')
+      escaped += "\\\\";
+    else if (c == '\n')
+      escaped += "\\n";
+    else if (c == '"' && has_quotes)
+      escaped += "\\\"";
+    else
+      escaped += c;
+  }
+  return escaped;
+}
+
+std::string labels_text(const GaugeLabels& labels) {
+  std::string text;
+  labels.for_each([&](const GaugeLabel& label) {
+    text += fmt::format("{}{}=\"{}\"", text.empty() ? "" : ",", label.name,
+                        escaped_text(label.value, true));
+  });
+  return text.empty() ? text : fmt::format("{{{}}}", text);
+}
+
+struct SampleLine {
+  std::string series;  // its labels
+  double end_unix_s;
+  std::string value;
+};
+
+// Those of one series together, where its first one was.
+std::vector<SampleLine> lines_of(const GaugeFamily& family, bool has_timestamps) {
+  std::vector<SampleLine> lines;
+  for (const GaugeSample& sample : family.samples) {
+    if (has_timestamps && sample.end_unix_s <= 0) continue;
+    lines.push_back(
+        {labels_text(sample.labels), sample.end_unix_s,
+         family.is_count ? fmt::format("{:.0f}", sample.value) : json_number(sample.value)});
+  }
+  if (!has_timestamps) return lines;
+  std::ranges::stable_sort(lines, [](const SampleLine& a, const SampleLine& b) {
+    return a.series != b.series ? a.series < b.series : a.end_unix_s < b.end_unix_s;
+  });
+  return lines;
+}
+
+void write_family(const GaugeFamily& family, const PrometheusForm& form, std::string& text) {
+  const std::vector<SampleLine> lines = lines_of(family, form.has_timestamps);
+  if (lines.empty()) return;
+  const std::string name =
+      fmt::format("{}{}", form.prefix, prometheus_name(family.name, family.unit));
+  auto out = std::back_inserter(text);
+  const std::string help = escaped_text(family.help, form.is_openmetrics);
+  if (form.is_openmetrics) {
+    fmt::format_to(out, "# TYPE {} gauge\n", name);
+    const std::string unit = prometheus_name("", family.unit);
+    if (!unit.empty()) fmt::format_to(out, "# UNIT {} {}\n", name, unit.substr(1));
+    fmt::format_to(out, "# HELP {} {}\n", name, help);
+  } else {
+    fmt::format_to(out, "# HELP {} {}\n# TYPE {} gauge\n", name, help, name);
+  }
+  for (const SampleLine& line : lines) {
+    fmt::format_to(out, "{}{} {}", name, line.series, line.value);
+    if (form.has_timestamps) fmt::format_to(out, " {:.3f}", line.end_unix_s);
+    text += '\n';
+  }
+}
+
+// The text for a scrape, or for node_exporter's textfile folder. Samples of one series are
+// together, in the order of their times.
+std::string prometheus_text(std::vector<GaugeFamily> families, const PrometheusForm& form) {
+  // A text that grows is there twice for a while; memory that is not used costs nothing.
+  constexpr std::size_t kLongLine = 320;
+  std::size_t samples = 0;
+  for (const GaugeFamily& family : families) samples += family.samples.size();
+  std::string text;
+  text.reserve(samples * kLongLine);
+  for (GaugeFamily& family : families) {
+    write_family(family, form, text);
+    family = {};
+  }
+  if (form.is_openmetrics) text += "# EOF\n";
+  return text;
+}
+
+// Samples without a time cannot be placed in a history.
+void warn_of_lost_times(const std::vector<GaugeFamily>& families,
+                        std::vector<std::string>& warnings) {
+  std::set<std::string> known;
+  std::string first;
+  for (const GaugeFamily& family : families) {
+    for (const GaugeSample& sample : family.samples) {
+      const std::string& run = sample.labels.common->front().value;
+      if (sample.end_unix_s > 0) continue;
+      if (known.empty()) first = run;
+      known.insert(run);
+    }
+  }
+  if (known.empty()) return;
+  warnings.push_back(fmt::format(
+      "{} of the runs {} no time and {} left out; the first is {}: it has no audit record with a window",
+      known.size(), known.size() == 1 ? "has" : "have", known.size() == 1 ? "was" : "were", first));
+}
+
+ExportText gauges_text(const ExportRequest& request, std::vector<GaugeFamily> families,
+                       ExportText written) {
+  if (request.has_timestamps) warn_of_lost_times(families, written.warnings);
+  PrometheusForm form;
+  form.prefix = request.has_aipowermeter_names ? "" : "aggregate_power_";
+  form.is_openmetrics = request.format == ExportFormat::openmetrics;
+  form.has_timestamps = request.has_timestamps;
+  written.text = prometheus_text(std::move(families), form);
+  return written;
+}
+
+ExportText aipowermeter_text(const ExportRequest& request) {
+  ExportQuestion question = request.question;
+  std::vector<std::string> recordings;
+  std::erase_if(question.places, [&](const std::string& place) {
+    if (!is_aipowermeter_recording(place)) return false;
+    recordings.push_back(place);
+    return true;
+  });
+  Exported exported;
+  if (!question.places.empty()) exported = read_exported(question);
+  if (exported.is_empty() && recordings.empty()) return {{}, std::move(exported.warnings)};
+  return gauges_text(request, aipowermeter_gauges(exported, recordings),
+                     {{}, std::move(exported.warnings)});
+}
+
+}  // namespace
+
+ExportText export_text(const ExportRequest& request) {
+  if (request.has_aipowermeter_names) return aipowermeter_text(request);
+  Exported exported = read_exported(request.question);
+  ExportText written{{}, std::move(exported.warnings)};
+  if (exported.is_empty()) return written;
+  switch (request.format) {
+    case ExportFormat::csv:
+      written.text = rows_csv(exported);
+      return written;
+    case ExportFormat::jsonl:
+      written.text = rows_jsonl(exported);
+      return written;
+    default:
+      return gauges_text(request, gauge_families(std::move(exported)), std::move(written));
+  }
+}
+
+std::string overwriting_fault(const ExportRequest& request, const std::string& path,
+                              std::string_view text) {
+  const std::vector<std::string>& places = request.question.places;
+  const auto is_same = [&](const std::string& place) { return is_same_file(place, path); };
+  if (std::ranges::any_of(places, is_same)) return "is read by this export";
+  if (!is_regular_file(path)) return {};
+  const std::string target = resolve_what_is_there(path);
+  const auto is_around = [&](const std::string& place) {
+    return is_in(target, resolve_what_is_there(place));
+  };
+  if (std::ranges::none_of(places, is_around)) return {};
+  constexpr std::size_t kBegin = 16;
+  const auto source = open_source(path);
+  const bool is_export = read_up_to(*source, kBegin) == text.substr(0, kBegin);
+  return is_export ? std::string() : "is in a folder of runs, and is no earlier export";
+}
+
+}  // namespace aggregate_power

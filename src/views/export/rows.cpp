@@ -1,0 +1,328 @@
+// The table of columns, and the objects.
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/files/path.h"
+#include "base/report/json_parts.h"
+#include "base/text/csv.h"
+#include "base/text/json.h"
+#include "decide/compare/facility.h"
+#include "core/energy/metrics.h"
+#include "views/export/exported.h"
+#include "runs/measure/facility.h"
+
+namespace aggregate_power {
+namespace {
+
+// Members of aggregates with a column of their own; all of them are in `configuration`.
+constexpr std::string_view kOwnColumns[] = {"hw", "framework", "model", "precision",
+                                            "tp", "conc",      "isl",   "osl"};
+// What has columns _low and _high, twice.
+constexpr std::string_view kWithIntervals[] = {"total_gpu_energy_j", "joules_per_output_token"};
+constexpr std::string_view kModelled[] = {"node", "rack", "facility"};
+
+// Collects a row by the names of its columns, so that the head and the rows agree.
+class ExportRow {
+ public:
+  void text(std::string column, std::string_view value) {
+    names_.push_back(std::move(column));
+    cells_.push_back(spreadsheet_cell(value));
+  }
+  void number(std::string column, const std::optional<double>& value) {
+    text(std::move(column), value ? json_number(*value) : std::string());
+  }
+  void count(std::string column, std::int64_t value) {
+    text(std::move(column), value > 0 ? std::to_string(value) : std::string());
+  }
+  std::string head() const { return fmt::format("{}\r\n", fmt::join(names_, ",")); }
+  std::string line() const { return fmt::format("{}\r\n", fmt::join(cells_, ",")); }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<std::string> cells_;
+};
+
+std::optional<double> value_if(double value, bool is_known) {
+  return is_known ? std::optional(value) : std::nullopt;
+}
+
+// A run or a window: the part that it does not have is empty.
+struct CsvSubject {
+  const ExportedRun* run = nullptr;
+  const ExportedWindows* file = nullptr;
+  const ExportedWindow* window = nullptr;
+};
+
+std::string configuration_value(const ExportedRun* run, std::string_view key) {
+  if (run == nullptr) return {};
+  const auto found = std::ranges::find(run->configuration, key, &Configuration::value_type::first);
+  return found == run->configuration.end() ? std::string() : found->second;
+}
+
+std::string reasons_cell(const CsvSubject& of) {
+  if (of.window != nullptr) return of.window->reason;
+  const PublishedRun& run = of.run->run;
+  return run.doubt.empty() ? fmt::format("{}", fmt::join(run.reasons, ";")) : run.doubt;
+}
+
+void add_identity(const CsvSubject& of, ExportRow& row) {
+  const bool is_run = of.run != nullptr;
+  const bool is_valid = is_run ? of.run->run.state == PowerState::valid : of.window->reason.empty();
+  row.text("kind", is_run ? "run" : "window");
+  row.text("run", is_run ? of.run->name : of.file->name);
+  row.text("window", is_run ? std::string() : of.window->name);
+  row.text("number", is_run ? std::string() : std::to_string(of.window->number));
+  row.text("source", printable_path(is_run ? of.run->run.name : of.file->source));
+  row.text("valid", is_valid ? "1" : "0");
+  row.text("reasons", reasons_cell(of));
+  for (const std::string_view key : kOwnColumns) {
+    row.text(std::string(key), configuration_value(of.run, key));
+  }
+  row.text("configuration", is_run && !of.run->configuration.empty()
+                                ? configuration_text(of.run->configuration)
+                                : std::string());
+}
+
+void add_window_cells(const CsvSubject& of, ExportRow& row) {
+  const bool is_run = of.run != nullptr;
+  const double start_unix_s = is_run ? of.run->run.start_unix_s : of.window->window.start_unix_s;
+  const double end_unix_s = is_run ? of.run->end_unix_s() : of.window->window.end_unix_s;
+  const double duration_s = is_run ? of.run->run.duration_s : of.window->window.duration_s();
+  row.number("start_unix_s", value_if(start_unix_s, start_unix_s > 0));
+  row.number("end_unix_s", value_if(end_unix_s, end_unix_s > 0));
+  row.number("duration_s", value_if(duration_s, duration_s > 0));
+  const std::size_t gpus = is_run ? of.run->run.gpu_ids.size() : of.window->gpu_energies_j.size();
+  row.count("gpus", static_cast<std::int64_t>(gpus));
+  row.count("completed_requests", is_run ? of.run->run.completed_requests : 0);
+  row.count("input_tokens", is_run ? of.run->run.input_tokens : 0);
+  row.count("output_tokens", is_run ? of.run->run.output_tokens : 0);
+}
+
+std::optional<double> measured_value(const CsvSubject& of, std::string_view key) {
+  if (of.run != nullptr) {
+    const auto number = of.run->run.number(key);
+    return number ? std::optional(number->value) : std::nullopt;
+  }
+  if (key == "total_gpu_energy_j") return of.window->energy_j;
+  if (key == "avg_total_gpu_power_w") return of.window->mean_power_w;
+  return std::nullopt;
+}
+
+void add_intervals(const CsvSubject& of, std::string_view key, ExportRow& row) {
+  const auto number = of.run != nullptr ? of.run->run.number(key) : std::nullopt;
+  const auto add = [&](const char* what, const std::optional<Spread>& spread) {
+    row.number(fmt::format("{}{}_low", key, what),
+               spread ? std::optional(spread->low) : std::nullopt);
+    row.number(fmt::format("{}{}_high", key, what),
+               spread ? std::optional(spread->high) : std::nullopt);
+  };
+  add("", number ? number->flowed : std::nullopt);
+  add("_repeatability", number ? number->repeatability : std::nullopt);
+}
+
+void add_measured(const CsvSubject& of, ExportRow& row) {
+  std::vector<std::string_view> keys = all_metric_keys();
+  std::ranges::copy(dashboard_metric_keys(), std::back_inserter(keys));
+  for (const std::string_view key : keys) {
+    row.number(std::string(key), measured_value(of, key));
+    if (std::ranges::find(kWithIntervals, key) != std::end(kWithIntervals)) {
+      add_intervals(of, key, row);
+    }
+  }
+  row.number("own_energy_j", of.window != nullptr ? of.window->own_energy_j : std::nullopt);
+}
+
+void add_modelled(const CsvSubject& of, ExportRow& row) {
+  const auto limit = of.run != nullptr ? of.run->limit : std::nullopt;
+  row.number("modelled_gpu_power_limit_w", limit ? std::optional(limit->watts) : std::nullopt);
+  row.number("modelled_gpu_power_to_limit", limit ? limit->power_ratio : std::nullopt);
+  row.number("modelled_provisioned_joules_per_output_token",
+             limit ? limit->joules_per_output_token : std::nullopt);
+  for (const std::string_view boundary : kModelled) {
+    BoundaryPower rung;
+    for (const BoundaryPower& one :
+         of.run != nullptr ? of.run->boundaries : std::vector<BoundaryPower>()) {
+      if (one.boundary == boundary && one.basis == Basis::modelled) rung = one;
+    }
+    const bool is_known = !rung.boundary.empty();
+    row.number(fmt::format("modelled_{}_factor", boundary), value_if(rung.factor, is_known));
+    row.number(fmt::format("modelled_{}_energy_j", boundary), rung.energy_j);
+    row.number(fmt::format("modelled_{}_power_w", boundary), rung.power_w);
+    row.number(fmt::format("modelled_{}_joules_per_output_token", boundary),
+               rung.joules_per_output_token);
+  }
+}
+
+// Only if a rate was asked for.
+void add_cost(const CsvSubject& of, const FacilityRates& rates, ExportRow& row) {
+  if (!rates.is_asked()) return;
+  static const ExportedRun kNone;
+  const ExportedRun& run = of.run != nullptr ? *of.run : kNone;
+  const RunCost cost = run.cost.value_or(RunCost());
+  row.text("cost_boundary", cost.boundary);
+  row.text("cost_basis", run.cost ? basis_name(cost.basis) : "");
+  if (rates.price) row.text("currency", rates.currency);
+  for (const auto& [key, value] : facility_numbers(run.run, cost.figures, rates)) {
+    row.number(key, value);
+  }
+  row.text("cost_assumption", cost.figures.assumption);
+  row.text("cost_reasons", fmt::format("{}", fmt::join(cost.figures.reasons, ";")));
+}
+
+ExportRow csv_row(const CsvSubject& of, const FacilityRates& rates) {
+  ExportRow row;
+  add_identity(of, row);
+  add_window_cells(of, row);
+  add_measured(of, row);
+  add_modelled(of, row);
+  add_cost(of, rates, row);
+  return row;
+}
+
+constexpr const char* kExportSchema = "aggregate-power/export-1";
+
+Json positive_or_null(double value) { return value > 0 ? Json(value) : Json(); }
+
+Json spread_json(const std::optional<Spread>& spread) {
+  if (!spread) return nullptr;
+  return {{"low", spread->low},
+          {"high", spread->high},
+          {"standard_uncertainty", spread->standard_uncertainty}};
+}
+
+Json measured_json(const PublishedRun& run) {
+  Json json = Json::object();
+  for (const PublishedNumber& number : run.numbers) json[number.key] = number.value;
+  return json;
+}
+
+Json intervals_json(const PublishedRun& run) {
+  Json json = Json::object();
+  for (const PublishedNumber& number : run.numbers) {
+    if (!number.flowed && !number.repeatability) continue;
+    json[number.key] = {{"flowed", spread_json(number.flowed)},
+                        {"repeatability", spread_json(number.repeatability)}};
+  }
+  return json;
+}
+
+Json boundaries_json(const std::vector<BoundaryPower>& rungs) {
+  return list_of(rungs, [&](const BoundaryPower& rung) -> Json {
+    return {{"boundary", rung.boundary},
+            {"basis", basis_name(rung.basis)},
+            {"factor", rung.factor},
+            {"energy_j", or_null(rung.energy_j)},
+            {"power_w", or_null(rung.power_w)},
+            {"joules_per_output_token", or_null(rung.joules_per_output_token)}};
+  });
+}
+
+Json limit_json(const std::optional<RunLimit>& limit) {
+  if (!limit) return nullptr;
+  return {{"basis", basis_name(Basis::modelled)},
+          {"gpu", limit->gpu.empty() ? Json() : Json(limit->gpu)},
+          {"power_limit_w", limit->watts},
+          {"source", limit->source},
+          {"power_to_limit", or_null(limit->power_ratio)},
+          {"joules_per_output_token", or_null(limit->joules_per_output_token)}};
+}
+
+Json cost_json(const ExportedRun& exported, const FacilityRates& rates) {
+  if (!exported.cost) return nullptr;
+  const RunCost& cost = *exported.cost;
+  Json json = facility_terms_json(rates, exported.boundaries.front().boundary);
+  json["boundary"] = cost.boundary;
+  json["basis"] = basis_name(cost.basis);
+  json["facility_power_w"] = number_or_null(cost.figures.power_w);
+  for (const auto& [key, value] : facility_numbers(exported.run, cost.figures, rates)) {
+    json[key] = or_null(value);
+  }
+  json["assumption"] = text_or_null(cost.figures.assumption);
+  json["reasons"] = cost.figures.reasons;
+  return json;
+}
+
+Json run_object(const ExportedRun& exported, const FacilityRates& rates) {
+  const PublishedRun& run = exported.run;
+  Json configuration = Json::object();
+  for (const auto& [key, value] : exported.configuration) configuration[key] = value;
+  Json gpus = Json::object();
+  for (const auto& [gpu, energy_j] : run.gpu_energies_j) gpus[gpu] = energy_j;
+  Json json = {{"schema", kExportSchema},
+               {"kind", "run"},
+               {"run", exported.name},
+               {"source", printable_path(run.name)},
+               {"valid", run.state == PowerState::valid},
+               {"reasons", run.reasons},
+               {"doubt", run.doubt.empty() ? Json() : Json(run.doubt)},
+               {"configuration", std::move(configuration)},
+               {"start_unix_s", positive_or_null(run.start_unix_s)},
+               {"end_unix_s", positive_or_null(exported.end_unix_s())},
+               {"duration_s", positive_or_null(run.duration_s)},
+               {"completed_requests", run.completed_requests},
+               {"input_tokens", run.input_tokens},
+               {"output_tokens", run.output_tokens},
+               {"basis", basis_name(Basis::measured)},
+               {"measured", measured_json(run)},
+               {"intervals", intervals_json(run)},
+               {"gpu_energy_j", std::move(gpus)},
+               {"boundaries", boundaries_json(exported.boundaries)},
+               {"limit", limit_json(exported.limit)},
+               {"verdicts", run.verdicts}};
+  if (rates.is_asked()) json["facility"] = cost_json(exported, rates);
+  return json;
+}
+
+Json window_object(const ExportedWindows& file, const ExportedWindow& window) {
+  Json gpus = Json::object();
+  for (const auto& [gpu, energy_j] : window.gpu_energies_j) gpus[gpu] = or_null(energy_j);
+  return {{"schema", kExportSchema},
+          {"kind", "window"},
+          {"run", file.name},
+          {"source", printable_path(file.source)},
+          {"number", window.number},
+          {"window", window.name},
+          {"valid", window.reason.empty()},
+          {"reason", window.reason.empty() ? Json() : Json(window.reason)},
+          {"start_unix_s", window.window.start_unix_s},
+          {"end_unix_s", window.window.end_unix_s},
+          {"duration_s", window.window.duration_s()},
+          {"basis", basis_name(Basis::measured)},
+          {"measured",
+           {{"total_gpu_energy_j", or_null(window.energy_j)},
+            {"avg_total_gpu_power_w", or_null(window.mean_power_w)},
+            {"own_energy_j", or_null(window.own_energy_j)}}},
+          {"gpu_energy_j", std::move(gpus)}};
+}
+
+}  // namespace
+
+std::string rows_csv(const Exported& exported) {
+  const ExportedRun none;
+  std::string text = csv_row({.run = &none}, exported.rates).head();
+  for (const ExportedRun& run : exported.runs) {
+    text += csv_row({.run = &run}, exported.rates).line();
+  }
+  for (const ExportedWindows& file : exported.windows) {
+    for (const ExportedWindow& window : file.windows) {
+      text += csv_row({.file = &file, .window = &window}, exported.rates).line();
+    }
+  }
+  return text;
+}
+
+std::string rows_jsonl(const Exported& exported) {
+  std::string text;
+  const auto add = [&](const Json& row) { text += line_text(row) + "\n"; };
+  for (const ExportedRun& run : exported.runs) add(run_object(run, exported.rates));
+  for (const ExportedWindows& file : exported.windows) {
+    for (const ExportedWindow& window : file.windows) add(window_object(file, window));
+  }
+  return text;
+}
+
+}  // namespace aggregate_power

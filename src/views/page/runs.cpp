@@ -1,0 +1,380 @@
+// Groups runs by configuration.
+#include "views/page/report_runs.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "decide/compare/compared_configurations.h"
+#include "core/model/beyond_measure.h"
+#include "views/page/html_text.h"
+#include "store/catalogue/published_runs.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::string_view kHardwareMembers[] = {"hw", "hardware", "gpu", "gpu_model"};
+constexpr const char* kUnknownHardware = "unknown hardware";
+
+std::string hardware_of(const PublishedRun& run) {
+  for (const std::string_view key : kHardwareMembers) {
+    std::string text = run.text_of(key);
+    if (!text.empty()) return text;
+  }
+  return kUnknownHardware;
+}
+
+// The length of the folders that all names share, with their slash.
+std::size_t shared_folders(const std::vector<ReportRun>& runs) {
+  if (runs.size() < 2) return runs.empty() ? 0 : runs[0].run.name.rfind('/') + 1;
+  std::string_view shared = runs[0].run.name;
+  for (const ReportRun& each : runs) {
+    const std::string_view name = each.run.name;
+    const auto [end, other] = std::ranges::mismatch(shared, name);
+    shared = shared.substr(0, static_cast<std::size_t>(end - shared.begin()));
+  }
+  return shared.rfind('/') + 1;
+}
+
+Configuration report_configuration(const ReportRun& run, const std::vector<std::string>& keys) {
+  Configuration configuration = configuration_of(run.run, keys);
+  if (run.limit_w && member_in(configuration, kLimitKey).empty()) {
+    configuration.emplace_back(kLimitKey, fmt::format("{:g}", *run.limit_w));
+  }
+  return configuration;
+}
+
+bool is_hardware_key(std::string_view key) {
+  return std::ranges::find(kHardwareMembers, key) != std::end(kHardwareMembers);
+}
+
+// Which members all runs share, and which tell them apart.
+void split_members(ReportRuns& report) {
+  struct Member {
+    std::string value;
+    std::size_t runs = 0;
+    bool is_same = true;
+  };
+  std::vector<std::string> order;
+  std::map<std::string_view, Member> members;
+  for (const ReportRun& run : report.runs) {
+    for (const auto& [key, value] : run.configuration) {
+      const auto [known, is_new] = members.try_emplace(key);
+      Member& member = known->second;
+      if (is_new) {
+        order.push_back(key);
+        member.value = value;
+      }
+      ++member.runs;
+      member.is_same = member.is_same && member.value == value;
+    }
+  }
+  for (const std::string& key : order) {
+    const Member& member = members[key];
+    if (member.is_same && member.runs == report.runs.size()) {
+      report.shared.emplace_back(key, member.value);
+    } else if (!is_hardware_key(key)) {
+      report.varying.push_back(key);
+    }
+  }
+}
+
+std::string boundary_name(const std::string& boundary) {
+  if (boundary == "gpu") return "GPU boards";
+  if (boundary == "module") return "modules (GPU, CPU and memory)";
+  if (boundary == "node") return "nodes";
+  return cut_text(boundary, 20);
+}
+
+// By the scopes of the sensors of valid runs.
+std::string boundary_of_runs(const std::vector<ReportRun>& runs) {
+  std::set<std::string> names;
+  for (const ReportRun& run : runs) {
+    if (run.run.state != PowerState::valid) continue;
+    names.insert(boundary_name(measured_boundary(run.run.scope)));
+  }
+  constexpr std::size_t kFew = 4;
+  if (names.empty()) return "GPU boards";
+  return names.size() > kFew ? "several boundaries" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string label_of(const Configuration& configuration, const std::vector<std::string>& varying) {
+  std::string label;
+  for (const std::string& key : varying) {
+    const std::string_view value = member_in(configuration, key);
+    if (value.empty()) continue;
+    label += fmt::format("{}{}={}", label.empty() ? "" : " ", key, value);
+  }
+  return label;
+}
+
+// `runs` keep one of each measurement; returns how many were copies.
+std::size_t drop_copies(const ReportRuns& report, std::vector<std::size_t>& runs) {
+  std::set<MeasurementIdentity> known;
+  return std::erase_if(runs, [&](std::size_t i) {
+    const PublishedRun& run = report.runs[i].run;
+    const auto value = quantity_of(run, ReportQuantity::energy_per_token, *report.metric);
+    const auto measurement = measurement_identity(run, value.value_or(0));
+    return measurement && !known.insert(*measurement).second;
+  });
+}
+
+std::optional<RepeatStatistics> mean_of_runs(const ReportRuns& report,
+                                             const std::vector<std::size_t>& runs,
+                                             ReportQuantity quantity) {
+  RepeatedValues values;
+  values.half_last_digit = half_digit_of(quantity);
+  for (const std::size_t i : runs) {
+    const auto measured = measured_quantity(report.runs[i].run, quantity, *report.metric);
+    if (!measured) return std::nullopt;  // a mean of some would be called that of all
+    values.values.push_back(*measured);
+  }
+  RepeatStatistics statistics = repeat_statistics(values);
+  if (!(statistics.mean > 0)) statistics.low = statistics.high = std::nullopt;
+  return statistics;
+}
+
+void make_points(ReportRuns& report) {
+  std::map<Configuration, std::vector<std::size_t>, ConfigurationLess> groups;
+  for (std::size_t i = 0; i < report.runs.size(); ++i) {
+    const ReportRun& run = report.runs[i];
+    if (run.run.state != PowerState::valid) continue;
+    if (!quantity_of(run.run, ReportQuantity::energy_per_token, *report.metric)) continue;
+    groups[run.configuration].push_back(i);
+  }
+  for (auto& [configuration, runs] : groups) {
+    for (const std::size_t i : runs) report.runs[i].point = report.points.size();
+    report.copies += drop_copies(report, runs);
+    ReportPoint point{configuration, label_of(configuration, report.varying),
+                      report.runs[runs[0]].hardware, runs};
+    for (std::size_t i = 0; i < kReportQuantities; ++i) {
+      point.values[i] = mean_of_runs(report, runs, static_cast<ReportQuantity>(i));
+    }
+    report.points.push_back(std::move(point));
+  }
+}
+
+constexpr std::array<EnergyMetric, 4> kEnergyMetrics = {{
+    {"joules_per_output_token", "J/output token", "energy / output tokens"},
+    {"joules_per_total_token", "J/token", "energy / (input + output tokens)"},
+    {"joules_per_successful_query", "J/request", "energy / completed requests"},
+    {"total_gpu_energy_j", "J", "energy of all GPUs in the window"},
+}};
+
+std::optional<double> positive_member(const PublishedRun& run, std::string_view key) {
+  const JsonValue& member = run.members.at(key);
+  if (!member.is_finite_number() || !(member.as_double() > 0)) return std::nullopt;
+  return is_beyond_measure(member.as_double()) ? std::nullopt : std::optional(member.as_double());
+}
+
+// Nullptr: it has none, or is not valid.
+const PublishedNumber* number_in(const PublishedRun& run, std::string_view key) {
+  const auto found = std::ranges::find(run.numbers, key, &PublishedNumber::key);
+  return found == run.numbers.end() ? nullptr : &*found;
+}
+
+std::optional<double> number_of_ours(const PublishedRun& run, std::string_view key) {
+  const PublishedNumber* const number = number_in(run, key);
+  return number == nullptr ? std::nullopt : std::optional(number->value);
+}
+
+// Of our metric; empty for what the benchmark itself says.
+std::string_view metric_key(ReportQuantity quantity, const EnergyMetric& metric) {
+  switch (quantity) {
+    case ReportQuantity::energy_per_token:
+      return metric.key;
+    case ReportQuantity::gpu_power:
+      return "avg_power_w";
+    case ReportQuantity::energy:
+      return "total_gpu_energy_j";
+    case ReportQuantity::temperature:
+      return "avg_temp_c";
+    case ReportQuantity::utilization:
+      return "avg_util_pct";
+    default:
+      return {};
+  }
+}
+
+// As many as shared the energy.
+std::optional<double> gpus_of(const PublishedRun& run) {
+  if (!run.gpu_ids.empty()) return static_cast<double>(run.gpu_ids.size());
+  const auto one = run.number("avg_power_w");
+  const auto all = run.number("avg_total_gpu_power_w");
+  if (!one || !all || !(one->value > 0)) return std::nullopt;
+  return std::round(all->value / one->value);
+}
+
+std::optional<double> throughput_of(const PublishedRun& run) {
+  if (const auto stated = positive_member(run, "output_tput_per_gpu")) return stated;
+  const auto gpus = gpus_of(run);
+  if (!gpus || !(*gpus > 0) || !(run.duration_s > 0) || run.output_tokens <= 0) {
+    return std::nullopt;
+  }
+  return static_cast<double>(run.output_tokens) / run.duration_s / *gpus;
+}
+
+std::optional<double> interactivity_of(const PublishedRun& run) {
+  for (const std::string_view key : {"median_intvty", "mean_intvty"}) {
+    if (const auto stated = positive_member(run, key)) return stated;
+  }
+  const auto per_token_ms = positive_member(run, "median_tpot_ms");
+  return per_token_ms ? std::optional(1000 / *per_token_ms) : std::nullopt;
+}
+
+}  // namespace
+
+std::string_view member_in(const Configuration& configuration, std::string_view key) {
+  const auto found = std::ranges::find(configuration, key, &Configuration::value_type::first);
+  return found == configuration.end() ? std::string_view() : std::string_view(found->second);
+}
+
+std::size_t ReportRuns::count(PowerState state) const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(runs, [&](const ReportRun& run) { return run.run.state == state; }));
+}
+
+ReportRuns arrange_runs(std::vector<ReportRun> runs, const std::vector<std::string>& keys) {
+  ReportRuns report{.runs = std::move(runs)};
+  report.metric = &energy_metric_of([&](std::string_view key) {
+    return std::ranges::any_of(
+        report.runs, [&](const ReportRun& run) { return run.run.number(key).has_value(); });
+  });
+  const std::size_t folders = shared_folders(report.runs);
+  std::set<std::string> names;
+  std::vector<std::string> hardware;
+  for (ReportRun& run : report.runs) {
+    run.name = run.run.name.substr(std::min(folders, run.run.name.size()));
+    run.configuration = report_configuration(run, keys);
+    hardware.push_back(hardware_of(run.run));
+    names.insert(hardware.back());
+  }
+  report.hardware.assign(names.begin(), names.end());
+  for (std::size_t i = 0; i < hardware.size(); ++i) {
+    const auto found = std::ranges::lower_bound(report.hardware, hardware[i]);
+    report.runs[i].hardware = static_cast<std::size_t>(found - report.hardware.begin());
+  }
+  report.boundary = boundary_of_runs(report.runs);
+  split_members(report);
+  make_points(report);
+  return report;
+}
+
+const EnergyMetric& energy_metric_of(const std::function<bool(std::string_view key)>& has) {
+  const auto* const found = std::ranges::find_if(
+      kEnergyMetrics, [&](const EnergyMetric& metric) { return has(metric.key); });
+  return found == kEnergyMetrics.end() ? kEnergyMetrics[0] : *found;
+}
+
+QuantityFacts facts_of(ReportQuantity quantity, const EnergyMetric& metric) {
+  switch (quantity) {
+    case ReportQuantity::energy_per_token:
+      return {.key = std::string(metric.key),
+              .title = fmt::format("energy ({})", metric.unit),
+              .column = std::string(metric.unit),
+              .unit = std::string(metric.unit),
+              .formula = std::string(metric.formula)};
+    case ReportQuantity::gpu_power:
+      return {.key = "avg_power_w",
+              .title = "mean power of a GPU (W)",
+              .column = "mean W/GPU",
+              .unit = "W/GPU",
+              .formula = "energy / time / GPUs"};
+    case ReportQuantity::energy:
+      return {.key = "total_gpu_energy_j",
+              .title = "energy (J)",
+              .column = "energy (kJ)",
+              .column_unit = 1000,
+              .unit = "J",
+              .formula = "energy of all GPUs in the window"};
+    case ReportQuantity::duration:
+      return {.key = "duration_s",
+              .title = "time (s)",
+              .column = "time (s)",
+              .unit = "s",
+              .formula = "length of the benchmark's window"};
+    case ReportQuantity::throughput:
+      return {.key = "output_tput_per_gpu",
+              .title = "throughput (output tokens/s/GPU)",
+              .column = "output tokens/s/GPU",
+              .unit = "tokens/s/GPU",
+              .formula = "output tokens / time / GPUs"};
+    case ReportQuantity::interactivity:
+      return {
+          .key = "median_intvty",
+          .title = "interactivity (tokens/s/user)",
+          .column = "tokens/s/user",
+          .unit = "tokens/s/user",
+          .formula = "1 / time per output token of a median request, as the benchmark reports it"};
+    case ReportQuantity::temperature:
+      return {.key = "avg_temp_c",
+              .title = "temperature (\u00B0C)",
+              .column = "\u00B0C",
+              .unit = "\u00B0C",
+              .formula = "mean of the GPUs in the window"};
+    default:
+      return {.key = "avg_util_pct",
+              .title = "utilization (%)",
+              .column = "utilization (%)",
+              .unit = "%",
+              .formula = "mean of the GPUs in the window"};
+  }
+}
+
+std::optional<double> quantity_of(const PublishedRun& run, ReportQuantity quantity,
+                                  const EnergyMetric& metric) {
+  switch (quantity) {
+    case ReportQuantity::duration:
+      return run.duration_s > 0 ? std::optional(run.duration_s) : std::nullopt;
+    case ReportQuantity::throughput:
+      return throughput_of(run);
+    case ReportQuantity::interactivity:
+      return interactivity_of(run);
+    default:
+      return number_of_ours(run, metric_key(quantity, metric));
+  }
+}
+
+std::optional<Spread> repeatability_of(const PublishedRun& run, ReportQuantity quantity,
+                                       const EnergyMetric& metric) {
+  const PublishedNumber* const number = number_in(run, metric_key(quantity, metric));
+  return number == nullptr ? std::nullopt : number->repeatability;
+}
+
+std::optional<MeasuredValue> measured_quantity(const PublishedRun& run, ReportQuantity quantity,
+                                               const EnergyMetric& metric) {
+  const auto value = quantity_of(run, quantity, metric);
+  if (!value || !std::isfinite(*value)) return std::nullopt;
+  MeasuredValue measured{.value = *value};
+  const auto spread = repeatability_of(run, quantity, metric);
+  if (spread && *value > 0) {
+    measured.repeatability = spread->standard_uncertainty / *value;
+    // The bounds of an estimate may not hold what was published.
+    if (spread->low < *value && *value < spread->high) {
+      measured.bounds = {{spread->low, spread->high}};
+    }
+  }
+  return measured;
+}
+
+double half_digit_of(ReportQuantity quantity) {
+  switch (quantity) {
+    case ReportQuantity::energy_per_token:
+      return 5e-7;
+    case ReportQuantity::gpu_power:
+    case ReportQuantity::energy:
+    case ReportQuantity::temperature:
+    case ReportQuantity::utilization:
+      return 5e-4;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace aggregate_power

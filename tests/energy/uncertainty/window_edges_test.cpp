@@ -1,0 +1,75 @@
+#include "energy/uncertainty/window_edges.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <utility>
+
+#include <algorithm>
+#include <vector>
+
+namespace aggregate_power {
+namespace window_edges_test {
+
+constexpr Window kWindow = {10, 20};
+
+// 100 W but for a load of 500 W between two instants, seen through a second, a reading a second.
+std::vector<PlacedReading> load_between(double rise, double fall) {
+  std::vector<PlacedReading> readings;
+  for (double end = 4.4; end < 28; end += 1) {
+    const double on = std::max(0.0, std::min(end, fall) - std::max(end - 1, rise));
+    readings.push_back({100 + 400 * on, end, 0.1});
+  }
+  return readings;
+}
+
+TEST(WindowEdges, AreBetweenTheLastIdleReadingAndTheFirstOther) {
+  const WindowEdges edges = window_edges(load_between(10, 20), 1, kWindow);
+  ASSERT_TRUE(edges.rise);
+  EXPECT_NEAR(edges.rise->from_unix_s, 9.4 - 0.1, 1e-9);
+  EXPECT_NEAR(edges.rise->to_unix_s, 10.4, 1e-9);
+  EXPECT_NEAR(edges.rise->height_w, 400, 1e-9);
+  ASSERT_TRUE(edges.fall);
+  EXPECT_NEAR(edges.fall->from_unix_s, 20.4 - 0.1 - 1, 1e-9);
+  EXPECT_NEAR(edges.fall->to_unix_s, 21.4 - 1, 1e-9);
+  EXPECT_NEAR(edges.fall->height_w, -400, 1e-9);
+}
+
+// Means over 1 s, each second: 100 W, and 500 W from 10 to 18, from where it falls to 100 W at 21:
+// the last answers come after the window. A fall in three readings is three steps of a third.
+TEST(WindowEdges, LastAsLongAsTheReadingsFall) {
+  std::vector<PlacedReading> readings;
+  for (const double end_s : {4, 5, 6, 7, 8, 9, 10}) readings.push_back({100, end_s + 0.0, 0.1});
+  for (int end_s = 11; end_s <= 18; ++end_s) readings.push_back({500, end_s + 0.0, 0.1});
+  for (const auto& [watts, end_s] : {std::pair(433.3, 19.0), {300, 20}, {166.7, 21}}) {
+    readings.push_back({watts, end_s, 0.1});
+  }
+  for (int end_s = 22; end_s <= 28; ++end_s) readings.push_back({100, end_s + 0.0, 0.1});
+  const WindowEdges edges = window_edges(readings, 1, {10, 20});
+  ASSERT_TRUE(edges.fall);
+  EXPECT_NEAR(edges.fall->from_unix_s, 18 - 0.1, 1e-9);
+  EXPECT_NEAR(edges.fall->to_unix_s, 22 - 1, 1e-9);
+  EXPECT_NEAR(edges.fall->height_w, -400 / std::sqrt(3), 1e-9);
+}
+
+TEST(WindowEdges, AreNoneIfTheLoadGoesOn) {
+  const WindowEdges edges = window_edges(load_between(3, 30), 1, kWindow);
+  EXPECT_FALSE(edges.rise);
+  EXPECT_FALSE(edges.fall);
+}
+
+TEST(WindowEdges, LieInsideTheWindowIfTheReadingsAllowIt) {
+  const auto rise = rise_inside({9.3, 10.4, 400}, kWindow);
+  ASSERT_TRUE(rise);
+  EXPECT_EQ(rise->from_unix_s, 10);
+  EXPECT_EQ(rise->to_unix_s, 10.4);
+  EXPECT_FALSE(rise_inside({8.3, 9.4, 400}, kWindow));
+  const auto fall = fall_inside({19.3, 20.4, -400}, kWindow);
+  ASSERT_TRUE(fall);
+  EXPECT_EQ(fall->from_unix_s, 20 - 0.35);  // a benchmark ends with its last answers
+  EXPECT_EQ(fall->to_unix_s, 20);
+  EXPECT_FALSE(fall_inside({20.3, 21.4, -400}, kWindow));
+}
+
+}  // namespace window_edges_test
+}  // namespace aggregate_power
