@@ -50,21 +50,22 @@ while read -r area others; do
   fi
 done <<'AREAS'
 base
-drawing base
-model base
-recorders base model
-loads base model
-core base model
-energy base model core
-packages base model core recorders loads energy
-results base model core recorders loads energy
-runs base drawing model core recorders loads energy packages results
-store base model core recorders loads energy packages results runs
-publication base model core recorders loads energy packages results runs store
-decisions base model core recorders loads energy packages results runs store publication
-exports base model core recorders loads energy packages results runs store publication decisions
-reporting base drawing model core recorders loads energy packages results runs store publication decisions
-commands base drawing model core recorders loads energy packages results runs store publication decisions exports reporting
+chart base
+core/model base
+core/telemetry base core/model
+core/load base core/model
+core/energy base core/model core/telemetry core/load
+core/record base core/model core/telemetry core/load core/energy
+recorders base core
+generators base core
+energy base core recorders generators
+packages base core recorders generators energy
+runs base core recorders generators energy packages chart
+store base core recorders generators energy packages chart runs
+verify base core recorders generators energy packages chart runs store
+decide base core recorders generators energy packages chart runs store verify
+views base core recorders generators energy packages chart runs store verify decide
+commands base core recorders generators energy packages chart runs store verify decide views
 AREAS
 if grep -nE '#include "' -r include | grep -vE '#include "aggregate_power/[a-z_]+\.h"'; then
   fail "a noun includes more than nouns"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "aggregate_power/power_unit.h"
+#include "aggregate_power/sample.h"
 
 namespace aggregate_power {
 

@@ -1,10 +1,12 @@
 // What is known about one GPU.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "aggregate_power/sample.h"
 
@@ -63,5 +65,51 @@ struct StateSummary {
 // Sorts GPU ids as the original does (contract.md B.3): ids of digits only come first, by value,
 // then the others by code point.
 bool device_name_less(const std::string& a, const std::string& b);
+
+// ---- What a recording says about who a GPU is.
+
+// An empty part is not stated.
+struct GpuKey {
+  std::string host = {};   // shown in each name of the recording
+  std::string place = {};  // a host, pod, container or rank of a further column
+  std::string index = {};  // or another name that is unique there
+  std::string uuid = {};   // as written
+  std::string pci = {};    // as written
+
+  bool operator==(const GpuKey&) const = default;
+};
+
+// ---- The power limits of a run's GPUs.
+
+// One GPU's, as far as it was in force in a window. Contract-october.md 9.8.
+struct GpuLimit {
+  std::string gpu;
+  std::string source;  // "recording", or the launcher's file
+  // In W, each once, in the order of time; several: it was changed in the window. A recording that
+  // changes it all the time states the first few.
+  std::vector<double> limits_w;
+  // Of the readings in the window, those at the limit; nullopt: they were not compared.
+  std::optional<double> share_at_limit = {};
+  // What the launcher found before it set the limit, and after it had set the old one again.
+  std::optional<double> before_w = {};
+  std::optional<double> restored_w = {};
+};
+
+// A reading above this share of its limit is at the limit.
+inline constexpr double kAtLimitShare = 0.94;
+
+// ---- How processes used a GPU over a period.
+
+struct ProcessUse {
+  std::size_t process = 0;  // its number
+  double use = 0;           // of the GPU's multiprocessors; above 0
+};
+
+// Over the period up to a time, since the record before.
+struct ShareRecord {
+  double unix_s = 0;
+  bool is_known = false;  // the record has the GPU's processes, if any
+  std::vector<ProcessUse> uses = {};
+};
 
 }  // namespace aggregate_power

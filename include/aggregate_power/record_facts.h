@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,13 +12,40 @@
 
 #include "aggregate_power/contract.h"
 #include "aggregate_power/gpu.h"
-#include "aggregate_power/gpu_key.h"
-#include "aggregate_power/power_unit.h"
 #include "aggregate_power/reason.h"
 #include "aggregate_power/sample.h"
-#include "aggregate_power/zone_report.h"
 
 namespace aggregate_power {
+
+// How the time zone of a recording was found.
+
+enum class ZoneWitness { stamps, zone_file, option, edges, consensus, file_time };
+enum class ZoneLevel { stated, two_witnesses, one_witness };
+std::string_view name_of(ZoneWitness witness);
+std::string_view name_of(ZoneLevel level);
+// The inverse of name_of(). These throw Error for unknown names.
+ZoneWitness witness_of(std::string_view name);
+ZoneLevel level_of(std::string_view name);
+
+// How a zone was found, for the record.
+struct ZoneReport {
+  ZoneLevel level = ZoneLevel::stated;
+  std::vector<ZoneWitness> witnesses;
+  // What the witnesses do not rule out: other offsets, and kNotInRecording.
+  std::vector<std::string> rivals;
+};
+// The recording belongs to another run: it is late, stale, foreign, or stopped.
+inline constexpr const char* kNotInRecording = "not_in_recording";
+
+// One run whose recording shows its offset, either by edges that fit only one candidate or by a
+// zone file.
+struct ZoneVote {
+  double start_unix_s = 0;  // of its window
+  std::int32_t offset_s = 0;
+  bool is_stated = false;  // by a zone file
+  double idle_w = 0;       // ZoneFinding's; 0 if unknown
+  double load_w = 0;
+};
 
 // What measured the power, as far as the recording shows it.
 struct Sensor {
@@ -153,5 +181,108 @@ struct ZoneEvidenceRecord {
   std::string recorder;  // whose other runs are the witnesses; empty: unknown
   std::optional<ZoneVote> vote;
 };
+
+// ---- What sensors beside the GPUs say of a node. It is compared with the energy of the GPUs, and
+// never added to it.
+
+struct NodeWitness {
+  enum class Kind {
+    counter,  // readings of an energy that goes up, in J
+    power,    // readings of power, in W
+    total,    // one energy for the whole of `span`
+  };
+  struct Reading {
+    double unix_s = 0;
+    double value = 0;
+  };
+
+  std::string name = {};    // of the sensor: "energy", "package-0", "job 38113"
+  std::string source = {};  // what recorded it: "pm_counters", "sacct"
+  // What it measures: "node", "job", "module", "cpu", "memory", "rail", "unknown".
+  std::string scope = "unknown";
+  Kind kind = Kind::power;
+  std::vector<Reading> readings = {};
+  // The energies at which the counter may start again from 0, in ascending order; empty: it does
+  // not.
+  std::vector<double> wraps_j = {};
+  bool states_wrap = false;  // the recording says at which
+  Window span = {};
+  double total_j = 0;
+
+  // Whether it measures the GPUs too, with other parts.
+  bool includes_gpus() const { return scope == "node" || scope == "job"; }
+};
+
+// What a witness saw in a window.
+struct WitnessEnergy {
+  std::string fault = {};  // why its energy there is not known; empty: it is
+  double energy_j = 0;
+};
+
+// A total, compared with the GPUs' energy in its own span.
+struct WitnessSpan {
+  Window span = {};
+  double energy_j = 0;
+  std::optional<double> gpu_energy_j = {};  // nullopt: `gpu_fault`
+  std::string gpu_fault = {};
+};
+
+struct WitnessFacts {
+  std::string name = {};  // among all files; the rest as in NodeWitness
+  std::string source = {};
+  std::string scope = {};
+  std::string file = {};
+  bool includes_gpus = false;
+  std::optional<WitnessSpan> own_span = {};  // of a total
+};
+
+// A witness in the window of a run.
+struct WitnessResult {
+  WitnessFacts facts;
+  WitnessEnergy seen;
+  std::optional<double> gpu_ratio = {};  // the GPUs' energy to its, of a valid run
+};
+
+// ---- The energy in a recorder's own report: a witness, which no number depends on.
+
+// One leg of power_energy_*.json. Contract-october.md 9.7.
+struct ReportedEnergy {
+  std::string file;
+  std::string leg;  // "gpu", "cpu"
+  Window window;    // the report's own, which may not be the run's
+  double reported_j = 0;
+  std::optional<double> measured_j = {};  // by us, over that window; nullopt: `fault`
+  double tolerance_j = 0;  // half an interval at each edge, which it does not interpolate
+  std::string fault = {};
+};
+
+// ---- Which keys of power a run writes into its aggregate, the row that is published.
+// Contract-october.md 9.2.
+
+enum class RowKeys {
+  seed,        // the keys of the original script
+  row,         // those that the original's collector accepts
+  agentx_row,  // the same of a run of agents
+  all,         // those for dashboards, too
+};
+inline constexpr std::string_view kRowKeys[] = {"seed", "row", "agentx-row", "all"};
+
+constexpr std::string_view name(RowKeys keys) { return kRowKeys[static_cast<int>(keys)]; }
+// Any other text is the first one's.
+constexpr RowKeys row_keys_named(std::string_view text) {
+  RowKeys keys = RowKeys::seed;
+  for (std::size_t i = 0; i < std::size(kRowKeys); ++i) {
+    if (kRowKeys[i] == text) keys = static_cast<RowKeys>(i);
+  }
+  return keys;
+}
+
+// Whether the power of all GPUs at every instant is needed, and their states.
+constexpr bool has_percentiles(RowKeys keys) { return keys != RowKeys::seed; }
+constexpr bool has_states(RowKeys keys) { return keys == RowKeys::all; }
+// Whether the row has reasons and an audit, and keys of CPUs and of salvaged energy.
+constexpr bool has_audit(RowKeys keys) { return keys == RowKeys::row || keys == RowKeys::all; }
+constexpr bool has_cpus(RowKeys keys) { return keys == RowKeys::seed || keys == RowKeys::all; }
+constexpr bool has_salvage(RowKeys keys) { return has_cpus(keys); }
 
 }  // namespace aggregate_power

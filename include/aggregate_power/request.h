@@ -1,9 +1,13 @@
 // One request of a load.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace aggregate_power {
 
@@ -22,6 +26,76 @@ struct RequestTimes {
   std::string id = {};  // empty: the file has none
 
   bool has_times() const { return end_s >= start_s; }  // false if one is unknown
+};
+
+// ---- What the requests of a load used, and what their phases did.
+
+// By what the power at an instant is shared among the requests in flight.
+enum class RequestShare {
+  equal,
+  tokens,  // output tokens over the request's lifetime
+  phase,   // the watts of the phase that each request is in
+};
+std::string_view name(RequestShare share);
+
+// Joules within the window of a run.
+struct RequestEnergy {
+  RequestShare share = RequestShare::equal;
+  std::string source;              // the file with the requests
+  std::size_t requests = 0;        // that were in flight in the window, with failed ones
+  std::size_t without_times = 0;   // of which nothing is known
+  std::size_t without_bounds = 0;  // shorter than the sensor's window, or not resolved
+  // Of all requests without bounds together; nullopt: no intervals were asked for.
+  std::optional<double> unresolved_j = {};
+  std::optional<double> unattributed_j =
+      {};  // while nothing was in flight; nullopt: nothing is shared
+  double mean_j = 0;
+  double p50_j = 0;
+  double p95_j = 0;
+  double failed_j = 0;
+  std::vector<std::string> assumptions = {};
+  std::vector<std::string> refused = {};  // why the power is not shared; then there are no numbers
+};
+
+// The interval of an energy that is shared out by times: of a request, a kernel or a layer.
+struct PlacedInterval {
+  std::string_view none = {};  // why there is no interval; empty: there is one
+  double joules = 0;           // the middle
+  double low_j = 0;
+  double high_j = 0;
+};
+
+enum class PhaseModel {
+  counts,  // idle power, and a power for each request in a phase
+  states,  // the power of an idle, of a prefilling and of a decoding server
+};
+std::string_view name(PhaseModel model);
+
+// A power with its standard error, and the energy that it makes of the window.
+struct PhasePower {
+  double watts = 0;
+  double standard_error_w = 0;
+  double energy_j = 0;
+  double energy_standard_error_j = 0;
+};
+
+struct PhaseEnergy {
+  std::vector<std::string> refused = {};  // if set, nothing below is
+  PhaseModel model = PhaseModel::counts;
+  double r2 = 0;
+  double condition = 0;  // of the correlations of what the power is explained by
+  double sensor_window_s = 0;
+  std::optional<PhasePower> idle = {};  // nullopt: the server never was
+  // Counts: of each request in the phase. States: of the server; the energy of decode includes
+  // that of further requests.
+  PhasePower prefill = {};
+  PhasePower decode = {};
+  std::optional<PhasePower> further_decode =
+      {};  // states: of each but the first, in the state decode
+  std::optional<double> joules_per_input_token = {};
+  std::optional<double> joules_per_output_token = {};
+  double unexplained_j = 0;
+  std::vector<std::string> assumptions = {};
 };
 
 }  // namespace aggregate_power

@@ -6,29 +6,117 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "aggregate_power/contract.h"
-#include "aggregate_power/cpu_power.h"
 #include "aggregate_power/energy_estimate.h"
-#include "aggregate_power/fleet_power.h"
 #include "aggregate_power/gpu.h"
-#include "aggregate_power/idle_power.h"
 #include "aggregate_power/load.h"
 #include "aggregate_power/metric.h"
-#include "aggregate_power/node_witness.h"
-#include "aggregate_power/power_limit.h"
-#include "aggregate_power/record_facts.h"
 #include "aggregate_power/reason.h"
-#include "aggregate_power/reported_energy.h"
-#include "aggregate_power/request_energy.h"
-#include "aggregate_power/row_keys.h"
-#include "aggregate_power/salvaged_energy.h"
+#include "aggregate_power/record_facts.h"
+#include "aggregate_power/request.h"
 #include "aggregate_power/sample.h"
 
 namespace aggregate_power {
+
+// CPU power of the nodes of a run, judged separately from the GPU power.
+
+// What a socket's samples measure. CPU power is taken from the first of the first three sensors
+// that all sockets have; rails accompany the Grace sensor.
+enum class CpuSensor { module, grace_socket, dcgm_cpu_rail, cpu_rail, cpu_sysio };
+inline constexpr std::size_t kCpuSensors = 5;
+
+std::string_view name(CpuSensor sensor);  // "grace_socket"
+
+struct CpuPower {
+  Reasons reasons;  // empty: valid
+  std::optional<CpuSensor> sensor;
+  std::optional<std::string> source;
+  std::size_t expected_sockets = 0;
+  std::size_t observed_sockets = 0;
+  std::uint64_t rows = 0;
+  // Relative to the logs; empty unless the hosts made a recording of their own, too.
+  std::string samples_file;
+  std::vector<std::string> notes;  // what was left out without a reason, for people
+  // Keyed by "host/socket0/grace_socket", ordered by host and socket.
+  std::vector<std::pair<std::string, double>> max_sample_gap_s;  // of the bracketed ones
+  std::vector<std::pair<std::string, double>> energy_j;          // empty if there are reasons
+  Metrics metrics;                                               // of a valid run
+
+  // Numbers that could not be written are not valid either.
+  void withhold(const Reasons& unwritten) {
+    if (unwritten.empty()) return;
+    reasons.add(unwritten);
+    energy_j.clear();
+    metrics.clear();
+  }
+};
+
+// ---- The power of all GPUs together over a window.
+
+// A piecewise linear curve. Knots are in time order without duplicate times; the first and the last
+// are the window's edges.
+class FleetPower {
+ public:
+  explicit FleetPower(std::vector<Sample> knots) : knots_(std::move(knots)) {}
+
+  std::span<const Sample> knots() const { return knots_; }
+
+  // Joules between two instants; time outside the window does not count.
+  double energy_j(double from_unix_s, double to_unix_s) const;
+
+  // The smallest power that the curve is at or below for at least the share `q`, from 0 to 1, of
+  // the window. Exact apart from rounding: between the powers of two neighbouring knots, that time
+  // is linear. Infinite when some power is too large for a double.
+  double quantile_w(double q) const;
+
+ private:
+  std::vector<Sample> knots_;
+};
+
+// ---- The power of GPUs that have nothing to do: the baseline of a net energy.
+
+// A power with its standard uncertainty.
+struct Power {
+  double watts = 0;
+  double standard_uncertainty_w = 0;
+};
+
+struct IdlePower {
+  std::vector<std::string> reasons;  // why there is no baseline; if set, there are no numbers
+  // "given_watts", "given_window", "before_load", "after_load"; empty: none was found.
+  std::string source;
+  std::optional<Window> stretch;  // where it was read; nullopt: it was given in watts
+  std::vector<std::pair<std::string, Power>> gpus;
+  Power total;  // its uncertainty is not always the quadratic sum: GPUs may drift together
+
+  bool is_available() const { return reasons.empty(); }
+};
+
+// ---- The energy of a run that is not valid for nothing but samples that are missing: --salvage.
+
+// Where one GPU's samples are missing.
+struct SalvagedGpu {
+  std::string name;
+  double covered_share = 0;         // of the window: the part that is not in a gap above 3 s
+  std::vector<Window> holes;        // between two samples: gaps, and around cells without a reading
+  std::uint64_t missing_cells = 0;  // without a reading, inside the window
+};
+
+struct SalvagedEnergy {
+  std::string refusal;  // why there is no number; empty: there is
+  std::vector<SalvagedGpu> gpus;
+  EnergyEstimate energy;  // by the rules of --uncertainty
+  Metrics metrics;        // of its estimate
+};
+
+// A GPU whose window is covered for less is not salvaged.
+inline constexpr double kLeastCoveredShare = 0.9;
 
 // The ways to measure a run. Their records and aggregates differ in keys and names.
 enum class Way {

@@ -4,14 +4,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/text/characters.h"
+#include "base/text/wrap.h"
 #include "chart/chart.h"
-#include "chart/svg_text.h"
 
 namespace aggregate_power {
 namespace {
@@ -417,6 +418,244 @@ class SvgDrawing {
 
 std::string svg(const Chart& chart, const SvgOptions& options) {
   return SvgDrawing(chart, options).draw();
+}
+
+// ---- Finds room for the axes, the legend and the caption.
+
+namespace {
+
+constexpr double kMargin = 12;
+constexpr double kPanelDistance = 22;
+constexpr double kSwatch = 30;
+constexpr double kBoldWidth = 1.1;  // of a letter, against a plain one
+constexpr double kMostLegend = 330;
+
+std::size_t bytes_of_first(std::string_view text, std::size_t characters) {
+  std::size_t bytes = 0;
+  while (characters-- > 0 && bytes < text.size()) bytes += first_character(text.substr(bytes)).size;
+  return bytes;
+}
+
+// As base/text/wrap.h has it, but a word that is too long is cut: nothing leaves the picture.
+std::vector<std::string> wrapped_lines(const std::string& paragraph, std::size_t width) {
+  std::vector<std::string> lines;
+  std::string_view text = paragraph;
+  while (columns(text) > width) {
+    const std::size_t end = bytes_of_first(text, width + 1);
+    std::size_t cut = text.substr(0, end).rfind(' ');
+    if (cut == std::string_view::npos || cut == 0) cut = bytes_of_first(text, width);
+    lines.emplace_back(text.substr(0, cut));
+    text.remove_prefix(cut);
+    while (text.starts_with(' ')) text.remove_prefix(1);
+  }
+  lines.emplace_back(text);
+  return lines;
+}
+
+double left_margin(const Chart& chart) {
+  double labels = 0;
+  for (const Panel& panel : chart.panels) {
+    for (const Tick& tick : panel.y.ticks) labels = std::max(labels, text_pixels(tick.label));
+  }
+  constexpr double kTitle = 20;
+  return kMargin + kTitle + labels + 8;
+}
+
+double legend_pixels(const Chart& chart) {
+  double widest = 0;
+  for (const Panel& panel : chart.panels) {
+    widest = std::max(widest, text_pixels(panel.title) * kBoldWidth);
+    for (const Series& series : panel.series) {
+      if (series.label.empty()) continue;
+      const double value = series.value.empty() ? 0 : text_pixels(series.value) + 12;
+      widest = std::max(widest, kSwatch + text_pixels(series.label) + value);
+    }
+  }
+  return std::min(widest, kMostLegend);
+}
+
+double legend_height(const Panel& panel) {
+  double lines = panel.title.empty() ? 0 : 1;
+  for (const Series& series : panel.series) lines += series.label.empty() ? 0 : 1;
+  return lines * kLineHeight;
+}
+
+SvgLayout small_layout(const Chart& chart) {
+  constexpr double kEdge = 3;
+  SvgLayout layout{chart.width, chart.panels.empty() ? 0 : chart.panels[0].height};
+  layout.panels.push_back({kEdge, kEdge, layout.width - kEdge, layout.height - kEdge});
+  return layout;
+}
+
+}  // namespace
+
+double text_pixels(std::string_view text) {
+  return static_cast<double>(columns(text)) * kCharacterWidth;
+}
+
+std::string text_within(const std::string& text, double pixels) {
+  const std::string shown = one_line(text);
+  const auto most = static_cast<std::size_t>(std::max(1.0, pixels / kCharacterWidth));
+  if (columns(shown) <= most) return shown;
+  return shown.substr(0, bytes_of_first(shown, most - 1)) + "\u2026";
+}
+
+SvgLayout svg_layout(const Chart& chart) {
+  if (chart.is_small) return small_layout(chart);
+  SvgLayout layout{chart.width};
+  const double legend = legend_pixels(chart);
+  layout.legend_right = chart.width - kMargin;
+  layout.legend_left = layout.legend_right - legend;
+  const double right = legend > 0 ? layout.legend_left - 18 : chart.width - kMargin - 8;
+  const double left = std::min(left_margin(chart), right - 50);
+  double y = kMargin + (chart.title.empty() ? 6 : 26);
+  for (const Panel& panel : chart.panels) {
+    const double height = std::max(panel.height, legend_height(panel));
+    layout.panels.push_back({left, y, right, y + height});
+    y += height + kPanelDistance;
+  }
+  constexpr double kTicksAndTitle = 20;
+  y += kTicksAndTitle;
+  layout.key_top = y;
+  if (!chart.stretch_key.empty()) y += kLineHeight + 4;
+  layout.caption_top = y;
+  const auto width =
+      static_cast<std::size_t>((chart.width - 2 * kMargin) / (kCharacterWidth - 0.4));
+  for (const std::string& paragraph : chart.caption) {
+    for (std::string& line : wrapped_lines(one_line(paragraph), width)) {
+      layout.caption.push_back(std::move(line));
+    }
+  }
+  layout.height = y + static_cast<double>(layout.caption.size()) * (kLineHeight - 1) + 6;
+  return layout;
+}
+
+// ---- Writes numbers in tenths of a pixel, and escapes text.
+
+namespace {
+
+std::int64_t tenths_of(double pixels) {
+  if (std::isnan(pixels)) return 0;
+  constexpr double kFar = 1e6;  // beyond any page
+  return std::llround(std::clamp(pixels, -kFar, kFar) * 10);
+}
+
+std::string tenths_text(std::int64_t tenths) {
+  const std::int64_t size = std::abs(tenths);
+  std::string text = tenths < 0 ? "-" : "";
+  if (size >= 10 || size == 0) text += fmt::format("{}", size / 10);
+  if (size % 10 != 0) text += fmt::format(".{}", size % 10);
+  return text;
+}
+
+bool is_in_xml(char32_t code) {
+  return code == '\t' || code == '\n' || code == '\r' || (code >= 0x20 && code <= 0xD7FF) ||
+         (code >= 0xE000 && code <= 0xFFFD) || code >= 0x10000;
+}
+
+// The colours of what is not a series.
+struct Theme {
+  std::string_view ground, ink, muted, grid, axis, window, gap, invalid, limit, idle;
+};
+constexpr Theme kLight = {"#ffffff", "#1f2328", "#57606a", "#e4e7eb", "#8c959f",
+                          "#2f6fb5", "#6e7781", "#b3261e", "#b3261e", "#57606a"};
+constexpr Theme kDark = {"#16181d", "#e6e8eb", "#a0a8b2", "#2c3138", "#6b7480",
+                         "#79b8ff", "#9aa3ad", "#ff8a80", "#ff8a80", "#a0a8b2"};
+
+std::string rules_of(const Theme& theme, std::string_view Colour::*ground) {
+  std::string rules = fmt::format(
+      ".chart .ground{{fill:{}}}.chart text{{fill:{}}}.chart .muted{{fill:{}}}"
+      ".chart .grid{{stroke:{}}}.chart .axis{{stroke:{}}}"
+      ".chart .halo{{stroke:{}}}.chart .ink{{stroke:{}}}.chart .ink-area{{fill:{}}}"
+      ".chart .window{{fill:{}}}.chart .window-edge{{stroke:{}}}.chart .gap{{stroke:{}}}"
+      ".chart .invalid{{stroke:{}}}.chart .limit{{stroke:{}}}.chart .idle{{stroke:{}}}\n",
+      theme.ground, theme.ink, theme.muted, theme.grid, theme.axis, theme.ground, theme.ink,
+      theme.ink, theme.window, theme.window, theme.gap, theme.invalid, theme.limit, theme.idle);
+  for (std::size_t i = 0; i < kColours; ++i) {
+    const std::string_view colour = colour_of(i).*ground;
+    rules += fmt::format(".chart .c{}{{stroke:{}}}.chart .a{}{{fill:{}}}", i, colour, i, colour);
+  }
+  return rules + "\n";
+}
+
+}  // namespace
+
+std::string pixels_text(double pixels) { return tenths_text(tenths_of(pixels)); }
+
+std::string path_data(const Polyline& pixels) {
+  if (pixels.empty()) return {};
+  std::int64_t x = tenths_of(pixels[0].x);
+  std::int64_t y = tenths_of(pixels[0].y);
+  std::string data = fmt::format("M{} {}", tenths_text(x), tenths_text(y));
+  if (pixels.size() == 1) return data + "h0";
+  bool is_first = true;
+  for (std::size_t i = 1; i < pixels.size(); ++i) {
+    const std::int64_t next_x = tenths_of(pixels[i].x);
+    const std::int64_t next_y = tenths_of(pixels[i].y);
+    if (next_x == x && next_y == y && !(is_first && i + 1 == pixels.size())) continue;
+    const std::string dx = tenths_text(next_x - x);
+    const std::string dy = tenths_text(next_y - y);
+    data += is_first ? "l" : dx.starts_with('-') ? "" : " ";
+    data += dx;
+    if (!dy.starts_with('-')) data += ' ';
+    data += dy;
+    x = next_x;
+    y = next_y;
+    is_first = false;
+  }
+  return data;
+}
+
+std::string xml_text(std::string_view bytes) {
+  std::string text;
+  const std::string valid = replace_invalid_utf8(bytes);
+  std::string_view rest = valid;
+  while (!rest.empty()) {
+    const Utf8Character character = first_character(rest);
+    const char32_t code = character.code.value_or(0);
+    switch (code) {
+      case '&':
+        text += "&amp;";
+        break;
+      case '<':
+        text += "&lt;";
+        break;
+      case '>':
+        text += "&gt;";
+        break;
+      case '"':
+        text += "&quot;";
+        break;
+      case '\'':
+        text += "&#39;";
+        break;
+      default:
+        if (is_in_xml(code)) {
+          text += rest.substr(0, character.size);
+        } else {
+          text += "\uFFFD";
+        }
+    }
+    rest.remove_prefix(character.size);
+  }
+  return text;
+}
+
+std::string svg_style() {
+  return ".chart{font:12px system-ui,-apple-system,\"Segoe UI\",Roboto,\"Helvetica Neue\",Arial,"
+         "sans-serif}\n"
+         ".chart .title{font-size:15px;font-weight:600}.chart .head{font-weight:600}"
+         ".chart .small{font-size:11px}.chart .number{font-variant-numeric:tabular-nums}"
+         ".chart .halo{stroke-width:3px;stroke-linejoin:round;paint-order:stroke}\n"
+         ".chart .line{fill:none;stroke-width:1.2px;stroke-linejoin:round;stroke-linecap:round}"
+         ".chart .strong{stroke-width:1.6px}.chart .alone{stroke-width:4px}.chart .hair{fill:none;stroke-width:1px}"
+         ".chart .gap,.chart .invalid{stroke-opacity:.55}"
+         ".chart .ribbon{stroke:none;fill-opacity:.18}.chart .window{fill-opacity:.09}"
+         ".chart .limit,.chart .idle{fill:none;stroke-width:1px;stroke-dasharray:5 3}"
+         ".chart .idle{stroke-dasharray:2 3}"
+         ".chart .window-edge{fill:none;stroke-width:1px;stroke-dasharray:4 3}\n" +
+         rules_of(kLight, &Colour::light) + "@media screen and (prefers-color-scheme:dark){\n" +
+         rules_of(kDark, &Colour::dark) + "}\n";
 }
 
 }  // namespace aggregate_power

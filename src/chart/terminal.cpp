@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include "base/text/characters.h"
-#include "base/text/utf8.h"
 #include "base/text/wrap.h"
 #include "chart/chart.h"
 

@@ -9,13 +9,11 @@
 #include "aggregate_power/error.h"
 #include "base/files/decompress.h"
 #include "base/files/file.h"
-#include "base/files/whole_file.h"
 #include "commands/options/command.h"
-#include "commands/options/output.h"
 #include "commands/options/shared_options.h"
 #include "commands/options/terminal.h"
-#include "runs/attribute/attribution_change.h"
 #include "runs/attribute/attribute.h"
+#include "runs/attribute/report.h"
 
 namespace aggregate_power {
 namespace {

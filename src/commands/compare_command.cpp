@@ -4,16 +4,15 @@
 #include <string>
 
 #include "aggregate_power/error.h"
-#include "base/files/file_error.h"
+#include "base/files/file.h"
 #include "base/system/parallel.h"
-#include "base/text/python_number.h"
+#include "base/text/decimal.h"
 #include "commands/options/command.h"
-#include "commands/options/output.h"
 #include "commands/options/shared_options.h"
-#include "decide/compare/compare_report.h"
+#include "commands/options/terminal.h"
 #include "decide/compare/compare.h"
-#include "decide/compare/gate_self_test.h"
 #include "decide/compare/facility.h"
+#include "decide/compare/gate_self_test.h"
 
 namespace aggregate_power {
 namespace {

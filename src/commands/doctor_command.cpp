@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 
 #include "base/files/file.h"
-#include "base/files/near_file.h"
+#include "base/files/path.h"
 #include "commands/options/command.h"
-#include "commands/options/output.h"
 #include "commands/options/shared_options.h"
-#include "runs/inspect/checkup.h"
+#include "commands/options/terminal.h"
+#include "runs/inspect/inspect.h"
 
 namespace aggregate_power {
 namespace {

@@ -11,13 +11,13 @@
 
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
-#include "base/files/near_file.h"
+#include "base/files/path.h"
 #include "base/system/parallel.h"
-#include "base/text/python_number.h"
+#include "base/text/decimal.h"
 #include "commands/options/command.h"
-#include "commands/options/output.h"
 #include "commands/options/shared_options.h"
-#include "views/export/export_text.h"
+#include "commands/options/terminal.h"
+#include "views/export/export.h"
 #include "views/export/metric_families.h"
 
 namespace aggregate_power {

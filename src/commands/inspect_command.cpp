@@ -3,8 +3,8 @@
 #include <string>
 
 #include "commands/options/command.h"
-#include "commands/options/output.h"
 #include "commands/options/shared_options.h"
+#include "commands/options/terminal.h"
 #include "runs/inspect/inspect.h"
 
 namespace aggregate_power {

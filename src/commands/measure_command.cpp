@@ -8,12 +8,11 @@
 #include "aggregate_power/error.h"
 #include "base/text/characters.h"
 #include "commands/options/command.h"
-#include "commands/options/given_load.h"
-#include "commands/options/output.h"
 #include "commands/options/shared_options.h"
+#include "commands/options/terminal.h"
 #include "generators/benchmark_choice.h"
-#include "runs/measure/measure_report.h"
 #include "runs/measure/measure.h"
+#include "runs/measure/measure_report.h"
 #include "runs/measure/named_files.h"
 
 namespace aggregate_power {

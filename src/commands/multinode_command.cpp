@@ -11,14 +11,14 @@
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
-#include "base/text/python_number.h"
 #include "base/text/characters.h"
+#include "base/text/decimal.h"
 #include "commands/options/command.h"
-#include "commands/options/output.h"
 #include "commands/options/shared_options.h"
-#include "packages/native/native_place.h"
-#include "runs/measure/extras.h"
+#include "commands/options/terminal.h"
+#include "packages/native/node.h"
 #include "runs/deployment/run_kinds.h"
+#include "runs/measure/extras.h"
 
 namespace aggregate_power {
 namespace {

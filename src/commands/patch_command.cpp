@@ -6,12 +6,11 @@
 
 #include "aggregate_power/error.h"
 #include "base/files/path.h"
-#include "base/text/python_number.h"
 #include "base/text/characters.h"
+#include "base/text/decimal.h"
 #include "commands/options/command.h"
-#include "commands/options/given_load.h"
-#include "commands/options/output.h"
 #include "commands/options/shared_options.h"
+#include "commands/options/terminal.h"
 #include "runs/deployment/run_kinds.h"
 
 namespace aggregate_power {

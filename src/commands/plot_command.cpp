@@ -8,20 +8,17 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
-#include "base/system/byte_source.h"
 #include "base/files/file.h"
-#include "base/files/near_file.h"
 #include "base/files/path.h"
+#include "base/system/byte_source.h"
 #include "base/text/characters.h"
-#include "commands/options/command.h"
-#include "commands/options/given_load.h"
-#include "commands/options/output.h"
-#include "commands/options/shared_options.h"
-#include "commands/options/terminal.h"
 #include "chart/svg.h"
 #include "chart/terminal.h"
+#include "commands/options/command.h"
+#include "commands/options/shared_options.h"
+#include "commands/options/terminal.h"
 #include "runs/measure/named_files.h"
-#include "runs/picture/plot.h"
+#include "runs/picture/picture.h"
 
 namespace aggregate_power {
 namespace {

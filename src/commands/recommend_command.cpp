@@ -10,16 +10,14 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
-#include "base/files/file_error.h"
-#include "base/files/near_file.h"
+#include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/system/parallel.h"
 #include "base/text/characters.h"
 #include "commands/options/command.h"
-#include "commands/options/output.h"
 #include "commands/options/shared_options.h"
+#include "commands/options/terminal.h"
 #include "decide/recommend/recommend.h"
-#include "decide/recommend/sweep_plan.h"
 
 namespace aggregate_power {
 namespace {

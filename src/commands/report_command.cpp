@@ -8,16 +8,15 @@
 
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
-#include "base/files/near_file.h"
 #include "base/files/path.h"
 #include "base/files/tree.h"
 #include "base/system/parallel.h"
-#include "base/text/python_number.h"
 #include "base/text/characters.h"
+#include "base/text/decimal.h"
 #include "commands/options/command.h"
-#include "commands/options/output.h"
 #include "commands/options/shared_options.h"
-#include "views/page/report.h"
+#include "commands/options/terminal.h"
+#include "views/page/page.h"
 
 namespace aggregate_power {
 namespace {

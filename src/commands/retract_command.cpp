@@ -8,16 +8,15 @@
 #include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
-#include "base/files/file_error.h"
-#include "base/files/near_file.h"
+#include "base/files/file.h"
 #include "base/files/path.h"
-#include "base/system/parallel.h"
 #include "base/report/json_parts.h"
-#include "base/text/suggest.h"
+#include "base/system/parallel.h"
 #include "base/text/characters.h"
+#include "base/text/suggest.h"
 #include "commands/options/command.h"
-#include "commands/options/output.h"
 #include "commands/options/shared_options.h"
+#include "commands/options/terminal.h"
 #include "decide/retract/retract.h"
 
 namespace aggregate_power {

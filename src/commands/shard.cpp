@@ -1,5 +1,5 @@
 // Finds a process's shard in its scheduler's variables.
-#include "commands/shard.h"
+#include "commands/commands.h"
 
 #include <charconv>
 #include <optional>

@@ -25,8 +25,8 @@
 #include "base/text/characters.h"
 #include "base/text/time_zone.h"
 #include "commands/options/command.h"
-#include "commands/options/output.h"
-#include "packages/native/native_place.h"
+#include "commands/options/terminal.h"
+#include "packages/native/node.h"
 #include "packages/synthetic/synthetic.h"
 #include "recorders/synthetic.h"
 

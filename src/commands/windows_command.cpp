@@ -9,13 +9,12 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
-#include "base/files/file_error.h"
-#include "base/files/near_file.h"
+#include "base/files/file.h"
 #include "base/files/path.h"
-#include "base/text/python_number.h"
+#include "base/text/decimal.h"
 #include "commands/options/command.h"
-#include "commands/options/output.h"
 #include "commands/options/shared_options.h"
+#include "commands/options/terminal.h"
 #include "runs/windows/windows.h"
 
 namespace aggregate_power {

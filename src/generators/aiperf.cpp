@@ -2,20 +2,23 @@
 #include "generators/aiperf.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
-#include "base/files/whole_file.h"
-#include "base/text/json_members.h"
+#include "base/files/file.h"
+#include "base/files/path.h"
+#include "base/text/characters.h"
+#include "base/text/json_value.h"
 #include "base/text/show_time.h"
 #include "base/text/timestamp.h"
-#include "base/text/characters.h"
 #include "base/text/written_time.h"
-#include "generators/aiperf_records.h"
-#include "generators/aiperf_zone.h"
+#include "generators/generators.h"
 
 namespace aggregate_power {
 namespace {
@@ -248,6 +251,186 @@ std::string benchmark_text(const Load& load) {
       json_number(load.window.start_unix_s), json_number(load.window.end_unix_s),
       json_number(load.reported_duration_s), load.completed, load.total_input_tokens,
       load.total_output_tokens);
+}
+
+// ---- Finds the files of an agentic run.
+
+bool is_records_name(std::string_view name) { return is_compressed_or(name, kProfileRecords); }
+
+std::vector<std::string> all_records(const Tree& tree, const std::string& profile_folder) {
+  std::vector<std::string> all;
+  const auto look_in = [&](const std::string& prefix) {
+    for (const std::string_view compression : kCompressions) {
+      std::string path = fmt::format("{}{}{}", prefix, kProfileRecords, compression);
+      if (!tree.find_file(fmt::format("{}/{}", profile_folder, path))) continue;
+      all.push_back(std::move(path));
+      return;
+    }
+  };
+  look_in("");
+  if (!tree.has_folder(profile_folder)) return all;
+  std::set<std::string> folders;
+  tree.list(profile_folder, [&](const TreeEntry& entry) {
+    const bool is_folder =
+        entry.kind == TreeEntry::Kind::folder || entry.kind == TreeEntry::Kind::folder_link;
+    if (is_folder) folders.insert(entry.name);
+  });
+  for (const std::string& folder : folders) look_in(folder + "/");
+  return all;
+}
+
+std::optional<std::string> find_records(const Tree& tree, const std::string& profile_folder) {
+  std::vector<std::string> all = all_records(tree, profile_folder);
+  return all.empty() ? std::nullopt : std::optional(std::move(all.front()));
+}
+
+std::optional<std::string> written_concurrency(std::string_view text) {
+  const bool is_number =
+      !text.empty() && text[0] != '0' && text.find_first_not_of("0123456789") == text.npos;
+  return is_number ? std::optional<std::string>(text) : std::nullopt;
+}
+
+std::optional<std::string> formal_concurrency(std::string_view name) {
+  constexpr std::string_view kBegin = "agentic_power_concurrency_";
+  constexpr std::string_view kEnd = ".json";
+  if (!name.starts_with(kBegin) || !name.ends_with(kEnd)) return std::nullopt;
+  if (name.size() < kBegin.size() + kEnd.size()) return std::nullopt;
+  name.remove_prefix(kBegin.size());
+  name.remove_suffix(kEnd.size());
+  return written_concurrency(name);
+}
+
+std::vector<std::string> formal_results(const Tree& tree, const std::string& folder) {
+  std::vector<std::string> names;
+  if (!tree.has_folder(folder)) return names;
+  tree.list(folder, [&](const TreeEntry& entry) {
+    const bool is_file = entry.kind == TreeEntry::Kind::file;
+    if (is_file && formal_concurrency(entry.name)) names.push_back(entry.name);
+  });
+  std::ranges::sort(names);
+  return names;
+}
+
+// ---- Reads the lines of a profile's records.
+
+namespace {
+
+// A request's stamps are a few hundred bytes, and the gaps between its tokens some 20 each.
+constexpr std::size_t kMostRecordBytes = std::size_t{64} << 20;
+
+// Splits text at the line ends that Python's text files have: \n, \r, or both.
+class Lines {
+ public:
+  explicit Lines(const NamedSource& from) : from_(from) {}
+
+  // Passes each line with its number, counted from 1; blank lines are left out.
+  void each(const std::function<void(std::string_view, std::uint64_t)>& take) {
+    std::array<char, 65536> chunk;
+    while (const std::size_t count = from_.source.read(chunk)) {
+      std::string_view rest(chunk.data(), count);
+      for (std::size_t end; (end = rest.find('\n')) != rest.npos; rest.remove_prefix(end + 1)) {
+        append(rest.substr(0, end));
+        give(take);
+      }
+      append(rest);
+    }
+    give(take);
+  }
+
+ private:
+  void append(std::string_view bytes) {
+    if (line_.size() + bytes.size() > kMostRecordBytes) {
+      throw Error(fmt::format("{}:{}: a record of more than {} MiB", from_.name, number_,
+                              kMostRecordBytes >> 20));
+    }
+    line_ += bytes;
+  }
+
+  void give(const std::function<void(std::string_view, std::uint64_t)>& take) {
+    std::string_view rest = line_;
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find('\r'), rest.size());
+      const std::string_view text = strip(rest.substr(0, end));
+      if (!text.empty()) take(text, number_);
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    line_.clear();
+    ++number_;
+  }
+
+  const NamedSource& from_;
+  std::string line_;
+  std::uint64_t number_ = 1;
+};
+
+// A metric is a bare value, or an object that has one.
+std::optional<std::int64_t> tokens(const JsonMemberText& metric) {
+  if (metric.kind != JsonKind::object) return metric.scalar().to_int();
+  JsonMemberText value;
+  find_members(metric.spelling, {{"value", value}});
+  return value.scalar().to_int();
+}
+
+std::optional<Window> in_flight(const JsonMemberText& start, const JsonMemberText& end) {
+  const auto start_ns = start.scalar().as_integer();
+  const auto end_ns = end.scalar().as_integer();
+  if (!start_ns || !end_ns || *end_ns < *start_ns) return std::nullopt;
+  return Window{static_cast<double>(*start_ns) / kNanosInSecond,
+                static_cast<double>(*end_ns) / kNanosInSecond};
+}
+
+ProfileRecord record_of(std::string_view line) {
+  JsonMemberText metadata;
+  JsonMemberText metrics;
+  JsonMemberText error;
+  if (!find_members(line, {{"metadata", metadata}, {"metrics", metrics}, {"error", error}})) {
+    throw Error("expected a JSON object");
+  }
+  ProfileRecord record;
+  if (!metadata.spelling.empty()) {
+    JsonMemberText phase;
+    JsonMemberText start;
+    JsonMemberText end;
+    JsonMemberText id;
+    JsonMemberText cancelled;
+    const bool is_object = find_members(metadata.spelling, {{"benchmark_phase", phase},
+                                                            {"request_start_ns", start},
+                                                            {"request_end_ns", end},
+                                                            {"was_cancelled", cancelled},
+                                                            {"x_request_id", id}});
+    if (!is_object) throw Error("'metadata' is not an object");
+    // Before there were phases, all requests were profiling.
+    record.is_profiling = phase.kind == JsonKind::null || phase.scalar().text == "profiling";
+    record.in_flight = in_flight(start, end);
+    record.cancelled = cancelled.is_truthy();
+    if (id.kind == JsonKind::string) record.id = id.scalar().text;
+  }
+  record.failed = error.is_truthy();
+  if (record.is_profiling && !record.failed && metrics.kind == JsonKind::object) {
+    JsonMemberText input;
+    JsonMemberText output;
+    find_members(metrics.spelling,
+                 {{"input_sequence_length", input}, {"output_sequence_length", output}});
+    record.input_tokens = tokens(input);
+    record.output_tokens = tokens(output);
+  }
+  return record;
+}
+
+}  // namespace
+
+void read_profile_records(const NamedSource& records,
+                          const std::function<void(const ProfileRecord&)>& take) {
+  Lines(records).each([&](std::string_view line, std::uint64_t number) {
+    try {
+      take(record_of(line));
+    } catch (const JsonError& error) {
+      const std::string_view in_line = std::strchr(error.what(), ':');
+      throw Error(fmt::format("{}:{}{}", records.name, number, in_line));
+    } catch (const Error& error) {
+      throw Error(fmt::format("{}:{}: {}", records.name, number, error.what()));
+    }
+  });
 }
 
 }  // namespace aggregate_power

@@ -1,9 +1,11 @@
 // Which of several benchmarks in a result is meant.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
+#include "aggregate_power/request.h"
 #include "core/load/load_files.h"
 
 namespace aggregate_power {
@@ -22,5 +24,21 @@ SelectedLoads select_loads(std::vector<LoadReading> loads, const std::string& se
 
 // Whether it has one of these forms.
 bool is_selection(const std::string& text);
+
+// ---- How many requests of a load were in flight at once.
+
+// Takes the requests in any order; 16 bytes for each whose times are known.
+class PeakInFlight {
+ public:
+  void take(const RequestTimes& request);
+
+  std::size_t requests() const { return starts_.size(); }
+  // One that ends when another starts is not in flight with it.
+  std::size_t peak() const;
+
+ private:
+  std::vector<double> starts_;
+  std::vector<double> ends_;
+};
 
 }  // namespace aggregate_power

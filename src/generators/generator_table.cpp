@@ -8,15 +8,11 @@
 #include "base/files/decompress.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
-#include "generators/aiperf.h"
-#include "generators/aiperf_folder.h"
 #include "core/load/benchmark.h"
-#include "core/load/benchmark_outcome.h"
-#include "generators/formats.h"
-#include "generators/mlperf.h"
-#include "generators/request_file.h"
+#include "generators/aiperf.h"
 #include "generators/benchmark_choice.h"
-#include "generators/yaml.h"
+#include "generators/generators.h"
+#include "generators/request_file.h"
 
 namespace aggregate_power {
 namespace {
@@ -349,6 +345,24 @@ LoadReading read_load_file(const std::string& path, LoadRules rules) {
   } catch (const FileError& error) {
     return refused(error.what());
   }
+}
+
+// ---- Takes only windows that the result states.
+
+BenchmarkWindows read_benchmark_windows(const std::string& path) {
+  BenchmarkWindows found;
+  std::vector<LoadReading> loads = read_loads(load_file(path));
+  for (std::size_t i = 0; i < loads.size(); ++i) {
+    LoadReading& load = loads[i];
+    std::string name = loads.size() == 1 ? plain_stem(path) : benchmark_label(load, i + 1);
+    require_window(load);
+    if (load.load && load.defect.empty() && load.window_source == WindowSource::exact) {
+      found.windows.push_back({std::move(name), load.load->window});
+    } else {
+      found.missing.push_back(fmt::format("{}: {}", name, load.reasons.text()));
+    }
+  }
+  return found;
 }
 
 }  // namespace aggregate_power

@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "core/load/load_files.h"
-#include "generators/result_format.h"
+#include "generators/generators.h"
+#include "generators/windows_file.h"
 
 namespace aggregate_power {
 
@@ -56,5 +57,15 @@ LoadReading read_selected_load(const LoadFiles& files, const std::string& select
 
 // The same as read_load() for a file, but errors of the system become reasons too.
 LoadReading read_load_file(const std::string& path, LoadRules rules = LoadRules::schema_2);
+
+// ---- The windows of a benchmark result, for the energy of each.
+
+struct BenchmarkWindows {
+  std::vector<NamedWindow> windows;
+  std::vector<std::string> missing;  // of each benchmark without an exact window, why
+};
+
+// Throws FileError if the result cannot be opened.
+BenchmarkWindows read_benchmark_windows(const std::string& path);
 
 }  // namespace aggregate_power

@@ -1,5 +1,5 @@
 // Reads the window that LoadGen logs for power measurements, and the counts.
-#include "generators/mlperf.h"
+#include "generators/generators.h"
 
 #include <algorithm>
 #include <array>
@@ -12,11 +12,10 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
-#include "base/text/json.h"
-#include "base/text/python_number.h"
 #include "base/text/characters.h"
+#include "base/text/decimal.h"
+#include "base/text/json.h"
 #include "base/text/written_time.h"
-#include "generators/result_format.h"
 
 namespace aggregate_power {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/text/characters.h"
-#include "generators/aiperf_folder.h"
+#include "generators/aiperf.h"
 #include "generators/generator_table.h"
 
 namespace aggregate_power {

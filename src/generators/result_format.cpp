@@ -1,5 +1,5 @@
 // Reads a result by the description of its format.
-#include "generators/result_format.h"
+#include "generators/generators.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,14 +1,15 @@
 // Reads the members that serving benchmarks share.
-#include "generators/vllm_like.h"
+#include "generators/generators.h"
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 
 #include <fmt/format.h>
 
-#include "base/text/ascii.h"
+#include "base/text/characters.h"
 #include "base/text/written_time.h"
 #include "core/load/benchmark.h"
-#include "core/load/benchmark_outcome.h"
 #include "core/load/stated_totals.h"
 
 namespace aggregate_power {
@@ -52,5 +53,287 @@ LoadReading conclude_serving(const ResultScope& scope) {
   reading.clues.end_stamp = compact_stamp(values.text("date"));
   return reading;
 }
+
+// ---- SGLang: sglang.bench_serving --output-file, a line for each run.
+// sgl-project/sglang: python/sglang/bench_serving.py, python/sglang/benchmark/serving.py.
+
+namespace {
+
+constexpr std::string_view kSglangMarks[] = {"backend", "dataset_name", "sharegpt_output_len",
+                                             "duration", "total_output_tokens_retokenized"};
+constexpr std::string_view kSglangFields[] = {"duration",
+                                              "completed",
+                                              "total_input_tokens",
+                                              "total_output_tokens",
+                                              "request_rate",
+                                              "max_concurrency",
+                                              "dataset_name",
+                                              "tag",
+                                              "server_info.tp_size",
+                                              "server_info.pp_size",
+                                              "server_info.dp_size",
+                                              "server_info.enable_dp_attention",
+                                              "benchmark_start_time_unix",
+                                              "benchmark_end_time_unix",
+                                              "num_prompts",
+                                              "benchmark_outcome",
+                                              "benchmark_outcome.status",
+                                              "benchmark_outcome.requested",
+                                              "benchmark_outcome.completed",
+                                              "benchmark_outcome.failed",
+                                              "benchmark_outcome.max_failure_rate"};
+
+LoadReading conclude_sglang(const ResultScope& scope) {
+  const ResultValues& values = scope.values;
+  LoadReading reading = conclude_serving(scope);
+  add_settings(reading, values, {"dataset_name", "tag"});
+  if (const auto tp = values.count("server_info.tp_size")) {
+    const auto pp = values.count("server_info.pp_size").value_or(1);
+    const bool shares = values.text("server_info.enable_dp_attention") == "true";
+    const auto dp = shares ? 1 : values.count("server_info.dp_size").value_or(1);
+    reading.gpus =
+        whole_count(static_cast<double>(*tp) * static_cast<double>(pp) * static_cast<double>(dp));
+  }
+  reading.no_window = "SGLang writes no times";
+  return reading;
+}
+
+}  // namespace
+
+const ResultFormat kSglang = {.generator = "SGLang",
+                              .marks = kSglangMarks,
+                              .texts = JsonTexts::several,
+                              .fields = kSglangFields,
+                              .states_totals = true,
+                              .conclude = conclude_sglang};
+
+// ---- TensorRT-LLM: tensorrt_llm.serve.scripts.benchmark_serving, and trtllm-bench with
+// --report_json and --request_json. NVIDIA/TensorRT-LLM:
+// tensorrt_llm/serve/scripts/benchmark_serving.py, tensorrt_llm/bench/dataclasses/reporting.py.
+
+namespace {
+
+constexpr std::string_view kServingMarks[] = {"date",
+                                              "backend",
+                                              "tokenizer_id",
+                                              "num_prompts",
+                                              "duration",
+                                              "user_throughput",
+                                              "avg_decoded_tokens_per_iter"};
+constexpr std::string_view kServingFields[] = {"date",
+                                               "duration",
+                                               "completed",
+                                               "total_input_tokens",
+                                               "total_output_tokens",
+                                               "model_id",
+                                               "request_rate",
+                                               "max_concurrency",
+                                               "num_prompts",
+                                               "energy.total_energy_j",
+                                               "benchmark_start_time_unix",
+                                               "benchmark_end_time_unix",
+                                               "benchmark_outcome",
+                                               "benchmark_outcome.status",
+                                               "benchmark_outcome.requested",
+                                               "benchmark_outcome.completed",
+                                               "benchmark_outcome.failed",
+                                               "benchmark_outcome.max_failure_rate"};
+
+LoadReading conclude_trt_serving(const ResultScope& scope) {
+  const ResultValues& values = scope.values;
+  LoadReading reading = conclude_serving(scope);
+  const auto prompts = values.count("num_prompts");
+  const auto completed = values.count("completed");
+  if (prompts && completed && *prompts > *completed) {
+    reading.failed_requests = static_cast<std::uint64_t>(*prompts - *completed);
+  }
+  reading.stated_energy_j = values.number("energy.total_energy_j");
+  reading.no_window = "TensorRT-LLM writes only the second in which it ended ('date', local time)";
+  return reading;
+}
+
+constexpr std::string_view kReportMarks[] = {"engine", "world_info", "request_info", "performance"};
+constexpr std::string_view kReportFields[] = {
+    "world_info.world_size",         "request_info.num_requests",
+    "request_info.avg_input_length", "request_info.avg_output_length",
+    "performance.total_latency_ms",  "engine.model"};
+
+LoadReading conclude_trt_report(const ResultScope& scope) {
+  const ResultValues& values = scope.values;
+  LoadReading reading;
+  const auto requests = values.count("request_info.num_requests");
+  reading.work.reported_duration_s =
+      values.number("performance.total_latency_ms").value_or(0) / 1e3;
+  set_counts(reading, scope.files.rules, requests,
+             mean_times(reading, values.number("request_info.avg_input_length"), requests),
+             mean_times(reading, values.number("request_info.avg_output_length"), requests));
+  reading.gpus = values.count("world_info.world_size");
+  add_settings(reading, values, {"engine.model"});
+  reading.no_window = "trtllm-bench writes no times into its report";
+  return reading;
+}
+
+constexpr std::string_view kRequestMarks[] = {"[].start_timestamp", "[].end_timestamp",
+                                              "[].num_input_tokens"};
+constexpr std::string_view kRequestFields[] = {"start_timestamp",   "first_token_timestamp",
+                                               "end_timestamp",     "num_input_tokens",
+                                               "num_output_tokens", "id"};
+
+std::optional<RequestTimes> trt_request(const ResultValues& values) {
+  const auto seconds = [&](std::string_view field) {
+    const auto ns = values.number(field);
+    return ns && *ns > 0 ? *ns / kNanosInSecond : RequestTimes::kUnknown;  // -1: not streaming
+  };
+  return RequestTimes{.start_s = seconds("start_timestamp"),
+                      .first_token_s = seconds("first_token_timestamp"),
+                      .end_s = seconds("end_timestamp"),
+                      .input_tokens = values.count("num_input_tokens").value_or(-1),
+                      .output_tokens = values.count("num_output_tokens").value_or(-1),
+                      .id = values.text("id")};
+}
+
+LoadReading conclude_trt_requests(const ResultScope& scope) {
+  LoadReading reading;
+  reading.clues.monotonic = scope.requests.window;
+  if (scope.requests.window) reading.work.reported_duration_s = scope.requests.window->duration_s();
+  set_counts(reading, scope.files.rules, scope.requests);
+  reading.no_window =
+      "trtllm-bench writes the requests' times by the machine's monotonic clock only";
+  return reading;
+}
+
+}  // namespace
+
+const ResultFormat kTensorRtLlmServing = {.generator = "TensorRT-LLM",
+                                          .marks = kServingMarks,
+                                          .texts = JsonTexts::several,
+                                          .fields = kServingFields,
+                                          .conclude = conclude_trt_serving};
+
+const ResultFormat kTensorRtLlmReport = {.generator = "trtllm-bench",
+                                         .marks = kReportMarks,
+                                         .fields = kReportFields,
+                                         .conclude = conclude_trt_report};
+
+const ResultFormat kTensorRtLlmRequests = {.generator = "trtllm-bench requests",
+                                           .marks = kRequestMarks,
+                                           .is_whole_file = true,
+                                           .request = "[]",
+                                           .request_fields = kRequestFields,
+                                           .request_of = trt_request,
+                                           .conclude = conclude_trt_requests};
+
+// ---- vLLM: `vllm bench serve --save-result`, benchmark_serving.py and the Rust vllm-bench;
+// InferenceX's older results have the same layout. vllm-project/vllm: vllm/benchmarks/serve.py.
+
+namespace {
+
+constexpr std::string_view kVllmMarks[] = {"date", "backend", "tokenizer_id", "num_prompts",
+                                           "duration"};
+constexpr std::string_view kVllmFields[] = {"date",
+                                            "duration",
+                                            "completed",
+                                            "failed",
+                                            "total_input_tokens",
+                                            "total_output_tokens",
+                                            "model_id",
+                                            "request_rate",
+                                            "max_concurrency",
+                                            "num_prompts",
+                                            "benchmark_start_time_unix",
+                                            "benchmark_end_time_unix",
+                                            "best_of",
+                                            "start_times[]",
+                                            "latencies[]",
+                                            "benchmark_outcome",
+                                            "benchmark_outcome.status",
+                                            "benchmark_outcome.requested",
+                                            "benchmark_outcome.completed",
+                                            "benchmark_outcome.failed",
+                                            "benchmark_outcome.max_failure_rate"};
+constexpr std::string_view kVllmRequestLists[] = {"ttfts[]", "input_lens[]", "output_lens[]",
+                                                  "errors[]", "itls[][]"};
+
+double at(std::span<const double> list, std::size_t i) {
+  return i < list.size() ? list[i] : RequestTimes::kUnknown;
+}
+
+// The i-th request; the arrays also contain failed ones, with zeros.
+RequestTimes vllm_request(const ResultValues& values, std::size_t i) {
+  const double ttft_s = at(values.list("ttfts[]"), i);
+  double latency_s = at(values.list("latencies[]"), i);
+  if (std::isnan(latency_s)) latency_s = ttft_s + at(values.list("itls[][]"), i);
+  RequestTimes request;
+  request.failed = at(values.list("errors[]"), i) == 1;
+  request.start_s = at(values.list("start_times[]"), i);
+  if (request.failed || !(latency_s > 0)) return request;
+  request.first_token_s = request.start_s + ttft_s;
+  request.end_s = request.start_s + latency_s;
+  const auto tokens = [&](std::string_view list) {
+    const double count = at(values.list(list), i);
+    return whole_count(count).value_or(-1);
+  };
+  request.input_tokens = tokens("input_lens[]");
+  request.output_tokens = tokens("output_lens[]");
+  return request;
+}
+
+// By the monotonic clock; `start_times` is there only with --save-detailed. The load ends with its
+// last request; it begins, as `duration` does, when vLLM starts to wait for the first one's turn.
+std::optional<Window> monotonic_window(const ResultValues& values, double duration_s) {
+  const auto starts = values.list("start_times[]");
+  const auto latencies = values.list("latencies[]");
+  std::optional<Window> window;
+  bool all_ended = starts.size() == latencies.size();
+  for (std::size_t i = 0; i < std::min(starts.size(), latencies.size()); ++i) {
+    if (!(starts[i] > 0 && latencies[i] > 0)) {  // a failed one, which may have been the last
+      all_ended = false;
+      continue;
+    }
+    const double end_s = starts[i] + latencies[i];
+    if (!window) window = {starts[i], end_s};
+    window->start_unix_s = std::min(window->start_unix_s, starts[i]);
+    window->end_unix_s = std::max(window->end_unix_s, end_s);
+  }
+  if (!window || !all_ended) return window;
+  const double begin_s = window->end_unix_s - duration_s;
+  constexpr double kMostWait = 0.25;  // of the duration; a longer one is no wait for a turn
+  if (window->start_unix_s - begin_s <= kMostWait * duration_s) {
+    window->start_unix_s = std::min(window->start_unix_s, begin_s);
+  }
+  return window;
+}
+
+LoadReading conclude_vllm(const ResultScope& scope) {
+  LoadReading reading = conclude_serving(scope);
+  if (states_window(scope.values)) {
+    reading.generator = "InferenceX";
+    return reading;
+  }
+  const bool is_inferencex = scope.values.kind("best_of") != JsonKind::null;
+  if (is_inferencex) reading.generator = "InferenceX";
+  reading.is_of_contract = is_inferencex;
+  reading.clues.monotonic = monotonic_window(scope.values, reading.work.reported_duration_s);
+  reading.no_window = reading.clues.monotonic
+                          ? "vLLM writes the requests' times by the machine's monotonic clock only"
+                          : "vLLM writes only the second in which it ended ('date', local time)";
+  const std::size_t count = scope.values.list("start_times[]").size();
+  for (std::size_t i = 0; scope.files.request && i < count; ++i) {
+    const RequestTimes request = vllm_request(scope.values, i);
+    reading.requests.take(request);
+    scope.files.request(request);
+  }
+  return reading;
+}
+
+}  // namespace
+
+const ResultFormat kVllm = {.generator = "vLLM",
+                            .marks = kVllmMarks,
+                            .texts = JsonTexts::several,
+                            .fields = kVllmFields,
+                            .states_totals = true,
+                            .request_lists = kVllmRequestLists,
+                            .conclude = conclude_vllm};
 
 }  // namespace aggregate_power

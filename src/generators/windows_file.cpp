@@ -16,13 +16,12 @@
 #include "base/files/decompress.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
-#include "base/text/ascii.h"
-#include "base/text/csv.h"
-#include "base/text/encoding.h"
-#include "base/text/instant.h"
-#include "base/text/json.h"
-#include "base/text/python_number.h"
 #include "base/text/characters.h"
+#include "base/text/csv.h"
+#include "base/text/decimal.h"
+#include "base/text/encoding.h"
+#include "base/text/json.h"
+#include "base/text/timestamp.h"
 
 namespace aggregate_power {
 namespace {

@@ -16,9 +16,13 @@
 #include <fmt/ranges.h>
 
 #include "base/text/characters.h"
-#include "recorders/aipowermeter_records.h"
+#include "base/text/csv.h"
+#include "base/text/decimal.h"
+#include "base/text/pattern.h"
+#include "core/telemetry/lines.h"
+#include "recorders/aipowermeter.h"
 #include "recorders/recorder_table.h"
-#include "recorders/stream_telemetry.h"
+#include "recorders/recorders.h"
 
 namespace aggregate_power {
 namespace {
@@ -337,5 +341,222 @@ const Recorder kAipowermeterRecorder = {.name = "AIPowerMeter",
                                         .fits = fits_aipowermeter,
                                         .open = open_aipowermeter,
                                         .schemas = aipowermeter_schemas};
+
+// ---- Walks the JSON texts, each of which is a record or the end of a segment.
+
+namespace {
+
+constexpr std::string_view kSegmentEnd = "END OF RECORDING SEGMENT";
+
+// In the order of AipmPath.
+constexpr std::array<std::string_view, kAipmPathCount> kAipmPaths = {
+    "",
+    "date",
+    "metrics.cpu.uncore_power[]",
+    "metrics.gpu.per_gpu_power_draw.*",
+    "metrics.gpu.per_gpu_power.*",
+    "metrics.gpu.per_gpu_attributable_power.*",
+    "metrics.gpu.per_gpu_per_pid_utilization_absolute.*",
+    "metrics.gpu.per_gpu_per_pid_utilization_absolute.*.*",
+    "metrics.gpu.nvidia_draw_absolute",
+    "metrics.gpu.nvidia_power",
+    "metrics.gpu.nvidia_attributable_power",
+    "metrics.cpu.intel_power",
+    "metrics.cpu.psys_power",
+    "metrics.cpu.uncore_power",
+    "metrics.cpu.total_cpu_power",
+    "metrics.cpu.total_dram_power",
+    "metrics.cpu.rel_intel_power",
+};
+
+// NaN for what is not a number, and for -1, which stands for a sensor that is not there.
+double number_in(JsonKind kind, std::string_view text) {
+  if (kind != JsonKind::integer && kind != JsonKind::real) return kNoAipmSensor;
+  double plain = 0;
+  if (read_whole_decimal(text, plain)) return plain;
+  const std::optional<double> number = nearest_double(text);
+  return number && std::isfinite(*number) && *number >= 0 ? *number : kNoAipmSensor;
+}
+
+}  // namespace
+
+std::string_view aipm_key_of(std::size_t path) {
+  std::string_view key = kAipmPaths[path];
+  while (key.ends_with(".*")) key.remove_suffix(2);
+  return key.substr(key.rfind('.') + 1);
+}
+
+std::size_t aipm_path_of(std::string_view sensor) {
+  std::size_t path = kFirstAipmSensor;
+  while (path < kAipmPathCount && aipm_key_of(path) != sensor) ++path;
+  return path;
+}
+
+bool AipmRecord::is_above_drawn() const {
+  return std::ranges::any_of(attributable, [&](const AipmOfGpu& part) {
+    const auto whole = std::ranges::find(drawn, part.gpu, &AipmOfGpu::gpu);
+    return whole != drawn.end() && part.watts > whole->watts;
+  });
+}
+
+void AipmWalk::begin(std::size_t path) {
+  if (path == kAipmRecord) record_.clear();
+  if (path == kAipmProcesses) record_.processes.push_back({gpu_, {}});
+}
+
+void AipmWalk::end(std::size_t path) {
+  if (path == kAipmRecord) on_record_(record_);
+}
+
+void AipmWalk::key(std::size_t path, std::string_view key) {
+  (path == kAipmProcessUse ? process_ : gpu_) = key;
+}
+
+void AipmWalk::scalar(std::size_t path, JsonKind kind, std::string_view text) {
+  if (path == kAipmRecord) {
+    if (text == kSegmentEnd) on_segment_end_();
+    return;
+  }
+  if (path == kAipmDate) {
+    record_.date = text;
+  } else if (const double number = number_in(kind, text); !std::isnan(number)) {
+    add_number(path, number);
+  }
+}
+
+void AipmWalk::add_number(std::size_t path, double number) {
+  switch (path) {
+    case kAipmGpuPower:
+    case kAipmGpuPowerOf2026:
+      record_.drawn.push_back({gpu_, number});
+      break;
+    case kAipmGpuAttributable:
+      record_.attributable.push_back({gpu_, number});
+      break;
+    case kAipmProcessUse:
+      record_.processes.back().uses.push_back({process_, number});
+      break;
+    case kAipmUncoreItem: {
+      double& uncore_w = record_.watts[kAipmUncore];
+      uncore_w = std::isnan(uncore_w) ? number : uncore_w + number;
+      break;
+    }
+    default:
+      record_.watts[path] = number;
+  }
+}
+
+void walk_aipm_records(ByteSource& source, AipmWalk& walk) {
+  static const JsonPaths paths(kAipmPaths);
+  walk_json(source, paths, walk, JsonTexts::several);
+}
+
+// ---- Reads the CSV of OmegaWatt's wall meter, as `wattmetre-read` writes it and AIPowerMeter
+// keeps it next to its records: a frame each 10 ms, with the active power of each socket.
+//
+// A socket is that of a whole machine, not of a GPU. Frames that the meter marks as not read have
+// no values. Lines before the header are what the program printed on its standard error.
+
+namespace {
+
+constexpr std::string_view kHeaderStart = "#timestamp,#frame_is_ok,";
+
+struct SocketColumn {
+  std::size_t index;
+  std::string socket;
+};
+
+// Where a frame has what is read of it: its time first, whether it was read second.
+struct FrameColumns {
+  std::vector<SocketColumn> sockets;
+  std::size_t cells = 0;
+};
+
+FrameColumns frame_columns(std::string_view header) {
+  static constexpr Pattern power("#activepow[0-9]+");
+  FrameColumns columns;
+  const std::vector<std::string> cells = cells_of_line(header);
+  columns.cells = cells.size();
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::string_view name = strip(cells[i]);
+    if (!power.matches(name)) continue;
+    constexpr std::size_t kBeforeNumber = std::string_view("#activepow").size();
+    columns.sockets.push_back({i, "socket" + std::string(name.substr(kBeforeNumber))});
+  }
+  return columns;
+}
+
+void take_frame(const FrameColumns& columns, const std::vector<std::string>& cells,
+                ReadingSink& sink) {
+  if (!sink.start_row(cells[0])) return;
+  const auto cell = [&](std::size_t i) {
+    return i < cells.size() ? strip(cells[i]) : std::string_view();
+  };
+  if (lower_ascii(cell(1)) != "true") return sink.skip(&Skipped::no_reading);
+  for (const SocketColumn& column : columns.sockets) sink.add(column.socket, cell(column.index));
+}
+
+// The last line may be cut off inside a number, so it counts only with its line break.
+void read_frames(ByteSource& source, ReadingSink& sink) {
+  std::optional<FrameColumns> columns;
+  for_each_line(source, [&](std::string_view line, bool is_whole) {
+    if (strip(line).empty()) return sink.skip(&Skipped::blank);
+    if (line.starts_with(kHeaderStart)) {
+      if (columns) sink.skip(&Skipped::repeated_header);  // its sockets may be others
+      columns = frame_columns(line);
+      return;
+    }
+    if (!columns) return sink.skip(&Skipped::preamble);
+    if (!is_whole) return sink.skip(&Skipped::torn_tail);
+    const std::vector<std::string> cells = cells_of_line(line);
+    if (cells.empty()) return sink.skip(&Skipped::blank);  // NUL bytes
+    take_frame(*columns, cells, sink);
+  });
+}
+
+SeriesFacts omegawatt_facts(const TelemetryOptions& options) {
+  SeriesNames names = {.schema = "omegawatt", .timestamp = "#timestamp"};
+  names.power = "#activepow*";
+  names.device = "the socket";
+  SeriesFacts facts = facts_of_names(names, options);
+  facts.sensor = {"OmegaWatt", "activepow", "wall", "unknown"};
+  return facts;
+}
+
+double fits_omegawatt(std::string_view head) {
+  constexpr int kMostLinesBefore = 16;
+  for (int i = 0; i < kMostLinesBefore && !head.empty(); ++i) {
+    const std::size_t end = std::min(head.find('\n'), head.size());
+    if (head.starts_with(kHeaderStart)) {
+      return head.substr(0, end).find("#activepow") != head.npos ? 0.95 : 0;
+    }
+    head.remove_prefix(std::min(end + 1, head.size()));
+  }
+  return 0;
+}
+
+Telemetry open_omegawatt(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
+  return open_stream(std::move(source), options,
+                     {.facts_of = [&](std::string_view) { return omegawatt_facts(options); },
+                      .read =
+                          [](ByteSource& bytes, ReadingSink& sink) {
+                            try {
+                              read_frames(bytes, sink);
+                            } catch (const CsvError& error) {
+                              throw TelemetryError(error.what());
+                            }
+                          }});
+}
+
+std::vector<SchemaRow> omegawatt_schemas() {
+  return {{"omegawatt", "`#activepow1` and so on, in W at the wall", "the socket"}};
+}
+
+}  // namespace
+
+const Recorder kOmegawattRecorder = {.name = "OmegaWatt",
+                                     .fits = fits_omegawatt,
+                                     .open = open_omegawatt,
+                                     .schemas = omegawatt_schemas};
 
 }  // namespace aggregate_power

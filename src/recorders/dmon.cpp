@@ -15,7 +15,7 @@
 #include "base/text/characters.h"
 #include "core/telemetry/lines.h"
 #include "recorders/recorder_table.h"
-#include "recorders/stream_telemetry.h"
+#include "recorders/recorders.h"
 
 namespace aggregate_power {
 namespace {

@@ -15,18 +15,17 @@
 #include "base/files/decompress.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
-#include "base/text/ascii.h"
+#include "base/text/characters.h"
 #include "base/text/csv.h"
 #include "base/text/csv_dialect.h"
+#include "base/text/decimal.h"
 #include "base/text/encoding.h"
-#include "base/text/instant.h"
 #include "base/text/json_value.h"
 #include "base/text/pattern.h"
-#include "base/text/python_number.h"
 #include "base/text/show_time.h"
-#include "base/text/characters.h"
 #include "base/text/time_zone.h"
-#include "core/model/beyond_measure.h"
+#include "base/text/timestamp.h"
+#include "core/model/units.h"
 
 namespace aggregate_power {
 namespace {

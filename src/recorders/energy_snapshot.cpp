@@ -11,11 +11,10 @@
 #include <fmt/format.h>
 
 #include "base/files/file.h"
-#include "base/files/whole_file.h"
-#include "base/text/csv.h"
-#include "base/text/encoding.h"
-#include "base/text/python_number.h"
 #include "base/text/characters.h"
+#include "base/text/csv.h"
+#include "base/text/decimal.h"
+#include "base/text/encoding.h"
 
 namespace aggregate_power {
 

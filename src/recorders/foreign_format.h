@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "core/telemetry/telemetry_options.h"
+#include "core/telemetry/telemetry.h"
 
 namespace aggregate_power {
 

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/text/json.h"
 #include "base/text/characters.h"
+#include "base/text/json.h"
 #include "recorders/recorder_table.h"
-#include "recorders/stream_telemetry.h"
+#include "recorders/recorders.h"
 
 namespace aggregate_power {
 namespace {

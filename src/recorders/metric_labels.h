@@ -1,15 +1,19 @@
 // Series as Prometheus names them: which are a GPU's power, and which label is the GPU.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "aggregate_power/gpu_key.h"
+#include "aggregate_power/gpu.h"
 #include "aggregate_power/record_facts.h"
-#include "core/telemetry/telemetry_options.h"
+#include "core/telemetry/telemetry.h"
 
 namespace aggregate_power {
 
@@ -80,5 +84,51 @@ bool repeat_one_gpu(const MetricLabels& a, const MetricLabels& b);
 
 // What a metric of an exporter measures.
 Sensor sensor_of_metric(const std::string& metric);
+
+// ---- Finds series that are of one GPU at the same time, although nothing says that each repeats
+// its power: their labels do not tell several GPUs apart, or one GPU was queried twice; and devices
+// that are one GPU.
+
+class SeriesOverlap {
+ public:
+  // Numbers a series. find() gives one that is written the same the same number.
+  std::size_t add(const MetricLabels& series);
+  std::size_t find(const MetricLabels& series);
+  // It has a sample of this device.
+  void note(std::size_t series, std::uint32_t device, double unix_s) {
+    Series& noted = series_[series];
+    noted.device = device;
+    if (noted.samples++ == 0) noted.first_unix_s = noted.last_unix_s = unix_s;
+    if (unix_s < noted.first_unix_s) noted.first_unix_s = unix_s;
+    if (unix_s > noted.last_unix_s) noted.last_unix_s = unix_s;
+  }
+  // Adds the samples of another part of the recording, in which the devices have other numbers:
+  // numbers[i] is that of device i. Series that were added there and here must have been added in
+  // the same order.
+  void merge(const SeriesOverlap& part, std::span<const std::uint32_t> numbers);
+  // Those without a sample, as text.
+  std::vector<std::string> silent() const;
+  // For people: two series of one device that meet in time, and two devices of one UUID. Instances
+  // of a divided GPU (MIG) and pods that share one, which repeat its power, may meet; so may series
+  // that follow each other, as when a pod ends.
+  std::vector<std::string> conflicts() const;
+  // What the labels say of who each device is, by its number.
+  std::vector<std::pair<std::uint32_t, GpuKey>> keys() const;
+
+ private:
+  struct Series {
+    std::string text;  // empty: an instance
+    MetricLabels labels;
+    std::uint32_t device = 0;
+    std::uint64_t samples = 0;
+    double first_unix_s = 0;
+    double last_unix_s = 0;
+  };
+
+  static void add_samples(const Series& more, Series& to);
+
+  std::vector<Series> series_;
+  std::unordered_map<std::string, std::size_t> found_;  // by text
+};
 
 }  // namespace aggregate_power

@@ -14,10 +14,9 @@
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/files/tree.h"
-#include "base/text/encoding.h"
-#include "base/text/python_number.h"
 #include "base/text/characters.h"
-#include "recorders/witness_form.h"
+#include "base/text/decimal.h"
+#include "base/text/encoding.h"
 
 namespace aggregate_power {
 namespace {

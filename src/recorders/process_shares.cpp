@@ -1,12 +1,12 @@
 // Numbers the processes, and sorts the records by GPU.
-#include "recorders/process_shares.h"
+#include "recorders/recorders.h"
 
 #include <algorithm>
 #include <map>
 
-#include "base/text/timestamp.h"
 #include "base/text/characters.h"
-#include "recorders/aipowermeter_records.h"
+#include "base/text/timestamp.h"
+#include "recorders/aipowermeter.h"
 
 namespace aggregate_power {
 namespace {

@@ -9,12 +9,12 @@
 
 #include <fmt/format.h>
 
+#include "base/text/characters.h"
 #include "base/text/json.h"
 #include "base/text/pattern.h"
-#include "base/text/characters.h"
 #include "recorders/metric_labels.h"
 #include "recorders/recorder_table.h"
-#include "recorders/stream_telemetry.h"
+#include "recorders/recorders.h"
 
 namespace aggregate_power {
 namespace {

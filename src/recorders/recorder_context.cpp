@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "base/files/file.h"
-#include "base/files/whole_file.h"
 #include "base/text/json.h"
 #include "base/text/json_value.h"
 

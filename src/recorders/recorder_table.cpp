@@ -10,8 +10,8 @@
 #include "base/text/csv_dialect.h"
 #include "base/text/encoding.h"
 #include "core/telemetry/csv_telemetry.h"
+#include "core/telemetry/telemetry.h"
 #include "recorders/foreign_format.h"
-#include "core/telemetry/schema.h"
 
 namespace aggregate_power {
 namespace {

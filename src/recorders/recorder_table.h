@@ -9,7 +9,6 @@
 
 #include "base/system/byte_source.h"
 #include "core/telemetry/telemetry.h"
-#include "core/telemetry/telemetry_options.h"
 
 namespace aggregate_power {
 

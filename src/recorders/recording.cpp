@@ -16,14 +16,13 @@
 #include "base/files/decompress.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
-#include "base/files/whole_file.h"
 #include "base/system/parallel.h"
+#include "base/text/characters.h"
 #include "base/text/json_value.h"
 #include "base/text/show_time.h"
-#include "base/text/characters.h"
-#include "base/text/zone_table.h"
-#include "recorders/recorder_table.h"
+#include "base/text/time_zone.h"
 #include "recorders/recorder_context.h"
+#include "recorders/recorder_table.h"
 
 namespace aggregate_power {
 namespace {

@@ -10,17 +10,17 @@
 #include <vector>
 
 #include "aggregate_power/column_names.h"
-#include "aggregate_power/record_facts.h"
 #include "aggregate_power/reason.h"
+#include "aggregate_power/record_facts.h"
 #include "aggregate_power/sample.h"
-#include "base/system/byte_source.h"
 #include "base/files/file.h"
 #include "base/files/hash.h"
 #include "base/files/path.h"
+#include "base/system/byte_source.h"
 #include "base/text/time_zone.h"
 #include "core/telemetry/gpu_identity.h"
-#include "recorders/scrape_folder.h"
 #include "core/telemetry/telemetry.h"
+#include "recorders/exposition.h"
 
 namespace aggregate_power {
 

@@ -5,14 +5,13 @@
 #include <string>
 #include <utility>
 
-#include "base/text/csv.h"
-#include "base/text/pattern.h"
-#include "base/text/python_number.h"
 #include "base/text/characters.h"
+#include "base/text/csv.h"
+#include "base/text/decimal.h"
+#include "base/text/pattern.h"
 #include "core/telemetry/lines.h"
 #include "recorders/recorder_table.h"
-#include "recorders/stream_telemetry.h"
-#include "core/telemetry/time_line.h"
+#include "recorders/recorders.h"
 
 namespace aggregate_power {
 namespace {

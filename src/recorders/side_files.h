@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/files/file.h"
 #include "base/files/path.h"
-#include "base/files/whole_file.h"
 
 namespace aggregate_power {
 

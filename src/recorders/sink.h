@@ -11,18 +11,16 @@
 #include <string_view>
 #include <vector>
 
-#include "aggregate_power/power_unit.h"
 #include "aggregate_power/sample.h"
-#include "base/text/timestamp.h"
 #include "base/text/characters.h"
 #include "base/text/time_zone.h"
+#include "base/text/timestamp.h"
 #include "core/telemetry/device_names.h"
 #include "core/telemetry/energy_counter.h"
 #include "core/telemetry/gpu_identity.h"
-#include "recorders/metric_labels.h"
-#include "recorders/series_overlap.h"
-#include "core/telemetry/telemetry.h"
 #include "core/telemetry/power_cell.h"
+#include "core/telemetry/telemetry.h"
+#include "recorders/metric_labels.h"
 
 namespace aggregate_power {
 

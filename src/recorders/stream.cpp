@@ -1,5 +1,5 @@
 // Opens a stream: its beginning first, then all of it, by one worker or several.
-#include "recorders/stream_telemetry.h"
+#include "recorders/recorders.h"
 
 #include <algorithm>
 #include <exception>
@@ -10,11 +10,11 @@
 
 #include <fmt/format.h>
 
+#include "base/text/characters.h"
 #include "base/text/encoding.h"
 #include "base/text/json.h"
-#include "base/text/characters.h"
 #include "core/telemetry/device_names.h"
-#include "core/telemetry/gpu_models.h"
+#include "core/telemetry/gpu_identity.h"
 #include "core/telemetry/gpu_names.h"
 #include "core/telemetry/lines.h"
 

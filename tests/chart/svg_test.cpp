@@ -6,8 +6,6 @@
 #include <limits>
 #include <string>
 
-#include "chart/svg_text.h"
-
 namespace aggregate_power {
 namespace svg_test {
 

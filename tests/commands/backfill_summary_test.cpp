@@ -1,5 +1,5 @@
 // The table that a backfill ends with.
-#include "commands/backfill_summary.h"
+#include "commands/commands.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "commands/options/completion.h"
-#include "commands/help_pages/manual.h"
 #include "commands/help_pages/overview.h"
+#include "commands/help_pages/page_roff.h"
+#include "commands/options/completion.h"
 
 namespace aggregate_power {
 namespace commands_test {

@@ -6,7 +6,7 @@
 
 #include "aggregate_power/error.h"
 #include "fuzz/fuzz_util.h"
-#include "generators/aiperf_records.h"
+#include "generators/aiperf.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/files/decompress.h"
-#include "base/files/file_error.h"
+#include "base/files/file.h"
 #include "base/files/tree.h"
 #include "fuzz/fuzz_util.h"
 

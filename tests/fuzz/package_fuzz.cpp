@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "base/files/file_error.h"
+#include "base/files/file.h"
 #include "fuzz/fuzz_util.h"
 #include "packages/srt_slurm/check.h"
 

@@ -5,10 +5,10 @@
 #include <string_view>
 
 #include "aggregate_power/error.h"
-#include "base/files/file_error.h"
+#include "base/files/file.h"
 #include "base/text/json.h"
-#include "fuzz/fuzz_util.h"
 #include "core/record/record_read.h"
+#include "fuzz/fuzz_util.h"
 #include "store/catalogue/published_runs.h"
 #include "store/catalogue/run_record.h"
 

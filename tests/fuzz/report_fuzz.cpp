@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "aggregate_power/error.h"
-#include "base/files/file_error.h"
+#include "base/files/file.h"
 #include "fuzz/fuzz_util.h"
-#include "views/page/report.h"
+#include "views/page/page.h"
 
 namespace {
 

@@ -6,11 +6,10 @@
 #include <string_view>
 
 #include "aggregate_power/error.h"
-#include "energy/shares/attribution.h"
 #include "core/energy/curve.h"
+#include "energy/shares/attribution.h"
 #include "fuzz/fuzz_util.h"
 #include "generators/gpu_trace.h"
-#include "generators/layer_intervals.h"
 
 namespace {
 

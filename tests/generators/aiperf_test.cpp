@@ -10,7 +10,6 @@
 #include <gtest/gtest.h>
 
 #include "aggregate_power/error.h"
-#include "generators/aiperf_records.h"
 #include "test_util.h"
 
 namespace aggregate_power {

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "aggregate_power/error.h"
-#include "generators/layer_intervals.h"
 #include "test_util.h"
 
 namespace aggregate_power {

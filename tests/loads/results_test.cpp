@@ -7,11 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "generators/generator_table.h"
-#include "generators/peak_in_flight.h"
-#include "core/load/result_head.h"
 #include "core/load/result_values.h"
 #include "generators/benchmark_choice.h"
+#include "generators/generator_table.h"
 #include "test_util.h"
 
 namespace aggregate_power {

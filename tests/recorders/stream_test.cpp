@@ -1,5 +1,5 @@
 // Recordings of other forms than CSV tables, whole or broken.
-#include "recorders/stream_telemetry.h"
+#include "recorders/recorders.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // Recordings read by several workers against the same read by one.
-#include "recorders/stream_telemetry.h"
+#include "recorders/recorders.h"
 
 #include <array>
 #include <cerrno>

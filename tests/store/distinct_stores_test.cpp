@@ -1,5 +1,5 @@
 // Stores as they were named to those that are to be walked.
-#include "store/backfill/backfill_places.h"
+#include "store/backfill/backfill.h"
 
 #include <filesystem>
 #include <string>

@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "core/telemetry/samples.h"
-#include "energy/zones/load_place.h"
-#include "energy/uncertainty/sensor_energy.h"
 #include "energy/shares/window_placement.h"
+#include "energy/uncertainty/uncertainty.h"
+#include "energy/zones/load_place.h"
 
 namespace truth {
 namespace {

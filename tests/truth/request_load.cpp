@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "energy/shares/phase_activity.h"
+#include "energy/shares/phases.h"
 
 namespace truth {
 namespace {

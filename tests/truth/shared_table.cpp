@@ -7,9 +7,9 @@
 #include <optional>
 #include <utility>
 
-#include "decide/compare/student_t.h"
+#include "decide/compare/change.h"
 #include "energy/uncertainty/placed_interval.h"
-#include "energy/uncertainty/placed_readings.h"
+#include "energy/uncertainty/random_walk.h"
 #include "truth/request_load.h"
 #include "truth/simulated_run.h"
 

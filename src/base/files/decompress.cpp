@@ -14,7 +14,6 @@
 
 #include <fmt/format.h>
 
-#include "base/files/archive_handle.h"
 #include "base/files/file.h"
 
 namespace aggregate_power {

@@ -1,6 +1,8 @@
 // Reads compressed files as streams.
 #pragma once
 
+#include <archive.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -35,5 +37,13 @@ bool is_compressed(std::string_view start);
 // expands to more than most_expanded_bytes() or most_unpacked_bytes().
 std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> source,
                                          const std::string& name);
+
+// ---- A libarchive reader, freed at the end of its scope.
+
+struct FreeArchive {
+  void operator()(archive* reader) const { archive_read_free(reader); }
+};
+
+using ArchiveHandle = std::unique_ptr<archive, FreeArchive>;
 
 }  // namespace aggregate_power

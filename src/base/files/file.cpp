@@ -26,10 +26,8 @@
 
 #include <fmt/format.h>
 
-#include "base/files/descriptor.h"
 #include "base/files/lock.h"
 #include "base/files/path.h"
-#include "base/files/whole_file.h"
 #include "base/system/interruption.h"
 
 namespace aggregate_power {
@@ -780,6 +778,40 @@ void replace_file(const std::string& path, std::string_view bytes) {
   remove_stale_temporaries(path);
   if (holds(path, bytes)) return sync_in_place(path);
   PendingFile(path, bytes).commit();
+}
+
+// ---- What the system says against a file.
+
+FileError::FileError(const std::string& path, const std::string& action, int errno_value)
+    : std::system_error(errno_value, std::generic_category()),
+      text_(path + ": cannot " + action + ": " + code().message()) {}
+
+FileError::FileError(const std::string& path, const std::string& what)
+    : std::system_error(EIO, std::generic_category()), text_(path + ": " + what) {}
+
+FileChanged::FileChanged(const std::string& path)
+    : FileError(path, "was changed while it was in use") {}
+
+// ---- Reads whole files in pieces.
+
+std::string too_large(const FileKind& kind) {
+  return fmt::format("is larger than {} MiB, the most that {} may have", kind.most_bytes / kMiB,
+                     kind.name);
+}
+
+std::string read_whole(ByteSource& source, const std::string& name, const FileKind& kind) {
+  std::string bytes = read_up_to(source, kind.most_bytes + 1);
+  if (bytes.size() > kind.most_bytes) throw FileError(name, too_large(kind));
+  return bytes;
+}
+
+std::string read_whole(const OpenedFile& file, const FileKind& kind) {
+  if (file.size() > kind.most_bytes) throw FileError(file.name(), too_large(kind));
+  return read_whole(*file.source(), file.name(), kind);
+}
+
+std::string read_file(const std::string& path, const FileKind& kind) {
+  return read_whole(*regular_source(path), path, kind);
 }
 
 }  // namespace aggregate_power

@@ -7,8 +7,11 @@
 // folder does not choose what is replaced.
 #pragma once
 
+#include <fcntl.h>
 #include <sys/types.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <ctime>
 #include <functional>
@@ -22,7 +25,33 @@
 #include <vector>
 
 #include "base/system/byte_source.h"
-#include "base/files/file_error.h"
+
+namespace aggregate_power {
+
+// What the system says against a file.
+
+// The system's error for a file: "agg.json: cannot open: Permission denied". The file is named as
+// the caller named it.
+class FileError : public std::system_error {
+ public:
+  // `action` reads as "cannot ...": "open", "write", "replace".
+  FileError(const std::string& path, const std::string& action, int errno_value);
+  // For faults without an error number of the system.
+  FileError(const std::string& path, const std::string& what);
+  const char* what() const noexcept override { return text_.c_str(); }
+
+ private:
+  std::string text_;
+};
+
+// A file differs from what its replacement was made from: "agg.json: was changed while it was in
+// use".
+class FileChanged : public FileError {
+ public:
+  explicit FileChanged(const std::string& path);
+};
+
+}  // namespace aggregate_power
 
 struct stat;
 
@@ -251,5 +280,68 @@ bool is_temporary_name(std::string_view name);
 // pattern, and no living writer holds it). Folders that were searched recently are skipped. Never
 // throws: tidying is not worth a failure.
 void remove_stale_temporaries(const std::string& target) noexcept;
+
+// ---- Owns a file descriptor.
+
+// Repeats the call as long as a signal interrupts it.
+template <typename Call>
+auto retrying(Call call) {
+  auto result = call();
+  while (result == -1 && errno == EINTR) result = call();
+  return result;
+}
+
+inline int open_fd(const std::string& path, int flags, mode_t mode = 0) {
+  return retrying([&] { return open(path.c_str(), flags | O_CLOEXEC, mode); });
+}
+
+// Closes the descriptor when destroyed; a negative one is not closed.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// ---- Reads files whole into memory, within the limit of their kind.
+
+// What such a file is called in messages, and the most bytes that it may have. `help limits` lists
+// them.
+struct FileKind {
+  std::string_view name;
+  std::uint64_t most_bytes = 0;
+};
+
+inline constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+inline constexpr FileKind kAggregateFile = {"an aggregate", 64 * kMiB};
+inline constexpr FileKind kAuditRecordFile = {"an audit record", 16 * kMiB};
+inline constexpr FileKind kContextFile = {"a context file", 16 * kMiB};
+inline constexpr FileKind kEnergySnapshotFile = {"an energy snapshot", 16 * kMiB};
+inline constexpr FileKind kSummaryFile = {"a summary of a profile or a model", 64 * kMiB};
+inline constexpr FileKind kResultList = {"a file of results", 64 * kMiB};
+inline constexpr FileKind kCommandOutput = {"an output of this program", 512 * kMiB};
+inline constexpr FileKind kPackageFile = {"a file of a package", 512 * kMiB};
+inline constexpr FileKind kWholeRecording = {"a recording that is read whole", 512 * kMiB};
+inline constexpr FileKind kSystemFile = {"a file of the system", 64 * kMiB};
+
+// "is larger than 16 MiB, the most that an aggregate may have"
+std::string too_large(const FileKind& kind);
+
+// All that is left in `source`. Throws FileError with `name` if that is larger than such a file may
+// be, before memory for more is used.
+std::string read_whole(ByteSource& source, const std::string& name, const FileKind& kind);
+std::string read_whole(const OpenedFile& file, const FileKind& kind);
+
+// The same for a regular file on disk, also after a signal. Throws FileError for anything else,
+// without opening it.
+std::string read_file(const std::string& path, const FileKind& kind);
 
 }  // namespace aggregate_power

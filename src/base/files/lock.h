@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/files/file_error.h"
+#include "base/files/file.h"
 
 namespace aggregate_power {
 
@@ -52,5 +52,17 @@ void wait_for_lock(int fd, const std::string& path);
 
 // The process that holds the lock on a file, according to the text of /proc/locks.
 std::optional<pid_t> lock_holder(std::string_view locks, dev_t device, ino_t inode);
+
+// ---- Finds file systems on which replacing a file is risky.
+
+// Why files at the place `path` leads to cannot be replaced safely: "its file system has no locks",
+// or it is a mount of an object store or a web folder, on which a rename copies and deletes, and
+// locks hold only on this machine. Empty: they can, or `path` cannot be opened. Each file system is
+// checked only once.
+std::string replacement_risk(const std::string& path);
+
+// The program of such a mount, according to the text of /proc/self/mountinfo: "rclone". Empty: the
+// device is not a known one.
+std::string object_store_mount(std::string_view mountinfo, dev_t device);
 
 }  // namespace aggregate_power

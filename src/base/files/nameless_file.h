@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/files/descriptor.h"
+#include "base/files/file.h"
 
 namespace aggregate_power {
 

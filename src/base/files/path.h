@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -37,5 +38,14 @@ bool is_compressed_or(std::string_view name, std::string_view plain);
 
 // Bytes that are not UTF-8 become %XX, so that JSON can contain any path.
 std::string printable_path(std::string_view path);
+
+// ---- The file that a mistyped path probably means.
+
+// If nothing is at `path`: the file in its folder whose name is nearest, as a path. Returns nullopt
+// if something is there, if no name is near, or if the folder cannot be listed.
+std::optional<std::string> near_file(const std::string& path);
+
+// "PATH does not exist: did you mean NEAR?"; empty if there is nothing to propose.
+std::string missing_file_hint(const std::string& path);
 
 }  // namespace aggregate_power

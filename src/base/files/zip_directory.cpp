@@ -1,5 +1,5 @@
 // Reads the central directory of a zip, also of a large one (zip64).
-#include "base/files/zip_directory.h"
+#include "base/files/files.h"
 
 #include <algorithm>
 #include <optional>

@@ -7,9 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "base/text/ascii.h"
-#include "base/text/python_number.h"
 #include "base/text/characters.h"
+#include "base/text/decimal.h"
 
 namespace aggregate_power {
 namespace {

@@ -9,9 +9,8 @@
 #include <optional>
 #include <utility>
 
-#include "base/text/byte_masks.h"
-#include "base/text/python_number.h"
 #include "base/text/characters.h"
+#include "base/text/decimal.h"
 
 namespace aggregate_power {
 namespace {

@@ -11,10 +11,9 @@
 
 #include <fmt/format.h>
 
-#include "base/text/ascii.h"
+#include "base/text/characters.h"
 #include "base/text/csv.h"
 #include "base/text/pattern.h"
-#include "base/text/characters.h"
 
 namespace aggregate_power {
 namespace {

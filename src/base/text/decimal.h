@@ -8,9 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
-#include "base/text/ascii.h"
+#include "base/text/characters.h"
 
 namespace aggregate_power {
 
@@ -120,5 +121,19 @@ inline const char* read_decimal(const char* at, const char* end, double& value) 
   value = found.value;
   return at + found.size;
 }
+
+// ---- Reads numbers as Python's int() and float() do: blanks around, a sign, digits of any script,
+// single underscores between digits.
+
+// Returns nullopt if int() raises, and beyond 64 bits.
+std::optional<std::int64_t> python_int(std::string_view text);
+
+// Returns nullopt if float() raises. "nan", "inf" and numbers too large for a double are numbers.
+std::optional<double> python_float(std::string_view text);
+
+// The nearest double of a decimal numeral (digits, a point, an exponent, a minus): zero or infinite
+// if it is beyond the range of doubles. Returns nullopt for any other text, including "inf" and
+// "nan".
+std::optional<double> nearest_double(std::string_view numeral);
 
 }  // namespace aggregate_power

@@ -8,9 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text/json_plain.h"
 #include "base/text/characters.h"
-#include "base/text/utf8.h"
 
 namespace aggregate_power {
 namespace {

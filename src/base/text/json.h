@@ -6,7 +6,11 @@
 // kMaxJsonDepth levels of nesting.
 #pragma once
 
+#include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <functional>
 #include <string>
@@ -14,6 +18,7 @@
 #include <vector>
 
 #include "base/system/byte_source.h"
+#include "base/text/characters.h"
 #include "base/text/json_paths.h"
 
 namespace aggregate_power {
@@ -96,5 +101,177 @@ std::string unescaped_json(std::string_view spelling);
 // A finite number as Python's repr writes it: the shortest digits that read back to the same
 // double, always with a point or an exponent: 600.0, 1e-05, 1e+16.
 std::string json_number(double value);
+
+}  // namespace aggregate_power
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace aggregate_power {
+
+inline constexpr std::size_t kJsonSlack = 64;
+inline constexpr unsigned kMostPlainNumber = 32;
+inline constexpr std::size_t kMaxJsonKey = 256;      // a longer one is cut off
+inline constexpr std::size_t kMaxJsonScalar = 5000;  // a longer one is not handed over
+
+// What may follow a backslash besides `u`.
+inline constexpr std::string_view kJsonEscapes = "\"\\/bfnrt";
+
+inline bool is_digit(unsigned char c) { return is_ascii_digit(static_cast<char>(c)); }
+
+// Whether `c` may follow a backslash, other than `u`.
+inline constexpr std::array<bool, 256> kIsEscape = [] {
+  std::array<bool, 256> is_escape{};
+  for (const char c : kJsonEscapes) is_escape[static_cast<unsigned char>(c)] = true;
+  return is_escape;
+}();
+
+// ASCII characters without a special meaning inside a string.
+inline bool is_plain(unsigned char c) { return c >= 0x20 && c < 0x80 && c != '"' && c != '\\'; }
+
+// Digits and points from `p` on, and where those that are no digits are.
+struct NumberShape {
+  unsigned size;
+  std::uint32_t points;  // or slashes, which have the code between
+};
+
+// Most of a benchmark result is digits and plain text, and most of the time is spent in these
+// functions. They stop at '\0' at the latest, or look at 32 bytes.
+#if defined(__SSE2__)
+inline const char* skip_plain(const char* p) {
+  for (;; p += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
+    const __m128i backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
+    // As signed numbers, bytes outside ASCII are negative and therefore also below a blank.
+    const __m128i other = _mm_cmplt_epi8(bytes, _mm_set1_epi8(' '));
+    const int stops = _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, backslash), other));
+    if (stops != 0) return p + std::countr_zero(static_cast<unsigned>(stops));
+  }
+}
+
+inline const char* skip_digits(const char* p) {
+  for (;; p += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const __m128i below = _mm_cmplt_epi8(bytes, _mm_set1_epi8('0'));
+    const __m128i above = _mm_cmpgt_epi8(bytes, _mm_set1_epi8('9'));
+    const int stops = _mm_movemask_epi8(_mm_or_si128(below, above));
+    if (stops != 0) return p + std::countr_zero(static_cast<unsigned>(stops));
+  }
+}
+// The bytes among the 32 at `p` that are not plain, as bits.
+inline std::uint32_t not_plain(const char* p) {
+  const auto bits = [&](int half) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p) + half);
+    const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
+    const __m128i backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
+    const __m128i other = _mm_cmplt_epi8(bytes, _mm_set1_epi8(' '));
+    const int found = _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, backslash), other));
+    return static_cast<std::uint32_t>(found) << (16 * half);
+  };
+  return bits(0) | bits(1);
+}
+
+// Of the first 16 * kBlocks bytes.
+template <int kBlocks>
+NumberShape number_shape(const char* p) {
+  NumberShape shape{};
+  std::uint64_t in_number = 0;
+  for (int block = 0; block < kBlocks; ++block) {
+    const auto bits = [block](__m128i equal) {
+      return static_cast<std::uint32_t>(_mm_movemask_epi8(equal)) << (16 * block);
+    };
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p) + block);
+    const __m128i above_point = _mm_sub_epi8(bytes, _mm_set1_epi8('.'));
+    in_number |=
+        bits(_mm_cmpeq_epi8(_mm_min_epu8(above_point, _mm_set1_epi8('9' - '.')), above_point));
+    shape.points |= bits(_mm_cmplt_epi8(bytes, _mm_set1_epi8('0')));
+  }
+  shape.size = static_cast<unsigned>(std::countr_one(in_number));
+  shape.points &= static_cast<std::uint32_t>((std::uint64_t{1} << shape.size) - 1);
+  return shape;
+}
+#else
+inline const char* skip_plain(const char* p) {
+  while (is_plain(static_cast<unsigned char>(*p))) ++p;
+  return p;
+}
+
+inline const char* skip_digits(const char* p) {
+  while (is_digit(static_cast<unsigned char>(*p))) ++p;
+  return p;
+}
+
+inline std::uint32_t not_plain(const char* p) {
+  std::uint32_t found = 0;
+  for (int i = 0; i < 32; ++i) {
+    found |= static_cast<std::uint32_t>(!is_plain(static_cast<unsigned char>(p[i]))) << i;
+  }
+  return found;
+}
+
+template <int kBlocks>
+NumberShape number_shape(const char* p) {
+  NumberShape shape{};
+  for (; shape.size < 16 * kBlocks; ++shape.size) {
+    const bool is_point = p[shape.size] == '.';
+    if (!is_point && !is_digit(static_cast<unsigned char>(p[shape.size]))) break;
+    shape.points |= static_cast<std::uint32_t>(is_point) << shape.size;
+  }
+  return shape;
+}
+#endif
+
+// ---- These return the end of the plain scalar at `p`, or nullptr if it is not plain.
+
+inline const char* after_plain_string(const char* p) {
+  constexpr int kBlock = 32;
+  for (++p;; p += kBlock) {
+    for (std::uint32_t stops = not_plain(p); stops != 0;) {
+      const int at = std::countr_zero(stops);
+      if (p[at] == '"') return p + at + 1;
+      if (p[at] != '\\' || !kIsEscape[static_cast<unsigned char>(p[at + 1])]) return nullptr;
+      stops &= ~(std::uint32_t{3} << at);
+      if (at == kBlock - 1) ++p;  // the escaped character is in the next block
+    }
+  }
+}
+
+inline const char* after_plain_number(const char* p, JsonKind& kind) {
+  if (*p == '-') [[unlikely]]
+    ++p;
+  NumberShape shape = number_shape<1>(p);
+  if (shape.size == 16) shape = number_shape<2>(p);
+  const char* const end = p + shape.size;
+  kind = JsonKind::integer;
+  const auto whole =
+      static_cast<unsigned>(std::countr_zero(shape.points | std::uint64_t{1} << shape.size));
+  if (shape.points != 0) {
+    kind = JsonKind::real;
+    const bool is_one = (shape.points & (shape.points - 1)) == 0;
+    if (!is_one || p[whole] != '.' || whole + 1 == shape.size) return nullptr;
+  }
+  const bool is_whole_plain = whole == 1 || (whole > 1 && *p != '0');
+  const bool may_go_on =
+      shape.size == kMostPlainNumber || *end == 'e' || *end == 'E' || *end == '\0';
+  return is_whole_plain && !may_go_on ? end : nullptr;
+}
+
+[[gnu::always_inline]] inline const char* after_plain_scalar(const char* p, JsonKind& kind) {
+  if (*p == '"') {
+    kind = JsonKind::string;
+    return after_plain_string(p);
+  }
+  if (*p <= '9') return after_plain_number(p, kind);
+  const auto word = [&](std::string_view spelling, JsonKind kind_of_word) {
+    kind = kind_of_word;
+    return std::memcmp(p, spelling.data(), spelling.size()) == 0 ? p + spelling.size() : nullptr;
+  };
+  if (*p == 'n') return word("null", JsonKind::null);
+  if (*p == 't') return word("true", JsonKind::boolean);
+  if (*p == 'f') return word("false", JsonKind::boolean);
+  return nullptr;
+}
 
 }  // namespace aggregate_power

@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
-#include "base/text/python_number.h"
 #include "base/text/characters.h"
+#include "base/text/decimal.h"
 
 namespace aggregate_power {
 namespace {
@@ -433,6 +433,46 @@ bool same_json(std::string_view a, std::string_view b) {
   Cursor cursor_a(a);
   Cursor cursor_b(b);
   return same_value(cursor_a, cursor_b);
+}
+
+// ---- Finds single members by scanning the text.
+
+namespace {
+
+std::string_view inside(std::string_view spelling) {
+  return spelling.substr(1, spelling.size() - 2);
+}
+
+}  // namespace
+
+JsonValue JsonMemberText::scalar() const {
+  switch (kind) {
+    case JsonKind::null:
+    case JsonKind::array:
+    case JsonKind::object:
+      return {kind};
+    case JsonKind::string:
+      return JsonValue::string(unescaped_json(inside(spelling)));
+    default:
+      return {kind, std::string(spelling)};
+  }
+}
+
+bool JsonMemberText::is_truthy() const {
+  const bool is_nested = kind == JsonKind::array || kind == JsonKind::object;
+  return is_nested ? !strip(inside(spelling)).empty() : scalar().is_truthy();
+}
+
+bool find_members(std::string_view text, std::initializer_list<WantedMember> wanted) {
+  MemorySource source(text);
+  const auto keep = [&](const JsonMember& member) {
+    for (const WantedMember& one : wanted) {
+      if (!member.key_kept || member.key != one.key) continue;
+      const auto size = static_cast<std::size_t>(member.value_end - member.value_begin);
+      one.value = {member.kind, text.substr(static_cast<std::size_t>(member.value_begin), size)};
+    }
+  };
+  return scan_json(source, keep).kind == JsonKind::object;
 }
 
 }  // namespace aggregate_power

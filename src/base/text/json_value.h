@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -72,5 +73,27 @@ bool equal_in_python(const JsonValue& a, const JsonValue& b);
 // sorted keys: order, blanks and escapes do not matter, 4 and 4.0 differ. Needs little memory
 // besides the texts.
 bool same_json(std::string_view a, std::string_view b);
+
+// ---- Values of a JSON text in memory, without building a tree: for texts of which only a few parts
+// matter.
+
+struct JsonMemberText {
+  JsonKind kind = JsonKind::null;
+  std::string_view spelling = {};  // empty: there is no such member
+
+  // Its meaning; for an array or object only the kind.
+  JsonValue scalar() const;
+  // Python's `if value`.
+  bool is_truthy() const;
+};
+
+struct WantedMember {
+  std::string_view key;
+  JsonMemberText& value;
+};
+
+// Fills in the members that the object `text` has; the last one counts if a key occurs twice.
+// Returns false if it is not an object. Throws JsonError.
+bool find_members(std::string_view text, std::initializer_list<WantedMember> wanted);
 
 }  // namespace aggregate_power

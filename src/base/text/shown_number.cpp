@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text/python_number.h"
+#include "base/text/decimal.h"
 
 namespace aggregate_power {
 namespace {

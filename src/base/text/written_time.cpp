@@ -9,10 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "base/text/ascii.h"
-#include "base/text/pattern.h"
 #include "base/text/characters.h"
-#include "base/text/utf8.h"
+#include "base/text/pattern.h"
 
 namespace aggregate_power {
 namespace {

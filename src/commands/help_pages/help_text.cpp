@@ -1,5 +1,5 @@
 // Formats a command's options and its other texts.
-#include "commands/help_pages/help_text.h"
+#include "commands/help_pages/help_pages.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,5 +1,5 @@
 // Parses the Markdown of the help pages.
-#include "commands/help_pages/markdown.h"
+#include "commands/help_pages/help_pages.h"
 
 #include <algorithm>
 #include <optional>

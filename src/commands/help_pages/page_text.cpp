@@ -1,11 +1,11 @@
 // Formats a help page as text for a terminal.
-#include "commands/help_pages/page_text.h"
+#include "commands/help_pages/help_pages.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "base/text/utf8.h"
+#include "base/text/characters.h"
 #include "base/text/wrap.h"
 
 namespace aggregate_power {

@@ -8,8 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "base/text/suggest.h"
-#include "commands/help_pages/help_text.h"
-#include "commands/options/output.h"
+#include "commands/help_pages/help_pages.h"
 #include "commands/options/terminal.h"
 
 namespace aggregate_power {

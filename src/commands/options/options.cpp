@@ -13,7 +13,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/files/path.h"
-#include "base/text/python_number.h"
+#include "base/text/decimal.h"
 
 namespace aggregate_power {
 namespace {

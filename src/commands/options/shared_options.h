@@ -2,8 +2,10 @@
 // one differently changes the returned option, or Options::at().
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/files/tree.h"
 #include "commands/options/options.h"
@@ -103,5 +105,15 @@ inline constexpr const char* kSalvageOfRecordings =
 
 // The variable's value, or `otherwise` if that is empty.
 std::string from_environment(const char* variable, const char* otherwise);
+
+// ---- Options that state when a load ran and what it did, in place of its result.
+
+void add_given_load(Options& options, GivenLoad& given);
+// Throws Error for options that contradict each other, or that would have no effect.
+// Times without an offset are in the zone of --timezone.
+void settle_given_load(const Options& options, GivenLoad& given);
+
+// "60", "60s", "1.5m", "2h", "250ms"; above 0.
+std::optional<double> duration_in(std::string_view text);
 
 }  // namespace aggregate_power

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/energy/plausibility.h"
-#include "core/energy/quantile.h"
+#include "core/energy/recording_summary.h"
 
 namespace aggregate_power {
 namespace {

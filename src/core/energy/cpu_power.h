@@ -13,10 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "aggregate_power/cpu_power.h"
-#include "aggregate_power/cpu_sample.h"
 #include "aggregate_power/metric.h"
 #include "aggregate_power/reason.h"
+#include "aggregate_power/result.h"
 #include "aggregate_power/sample.h"
 
 namespace aggregate_power {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -71,6 +72,138 @@ class PowerTrace {
   std::vector<Energy> energies_;            // from the first sample to each
   // Of each kBlock samples, then of each two such blocks in a row, each four, and so on.
   std::vector<std::vector<double>> highest_w_;
+};
+
+// ---- The power between two samples: linear interpolation. Contract.md B.4.
+
+// `left` and `right` are neighbouring samples, `right` the first one at or after `unix_s`; a sample
+// within a nanosecond of `unix_s` is taken as it is. In this order: other orders differ in the last
+// bit.
+inline double watts_at(double unix_s, Sample left, Sample right) {
+  constexpr double kSameInstantS = 1e-9;
+  if (std::abs(right.unix_s - unix_s) <= kSameInstantS) return right.watts;
+  const double fraction = (unix_s - left.unix_s) / (right.unix_s - left.unix_s);
+  return left.watts + fraction * (right.watts - left.watts);
+}
+
+// ---- A sum of doubles with twice their digits.
+
+class LongSum {
+ public:
+  void add(double value) {
+    const double sum = high_ + value;
+    const double part = sum - high_;
+    low_ += (high_ - (sum - part)) + (value - part);  // what the sum rounds off
+    high_ = sum + low_;
+    low_ -= high_ - sum;
+  }
+  double value() const { return high_ + low_; }
+  // How much was added since `earlier`, a copy of this sum.
+  double since(const LongSum& earlier) const {
+    return (high_ - earlier.high_) + (low_ - earlier.low_);
+  }
+
+ private:
+  double high_ = 0;
+  double low_ = 0;  // what high_ rounds off
+};
+
+// ---- Power on straight lines between samples. Pure arithmetic.
+
+// Of at least one sample: in time order, they share no stamp and are `older_s` older than their
+// stamps; level beyond both ends. It refers to the samples.
+class PowerLine {
+ public:
+  static constexpr std::size_t kBlock = 64;  // stretches between samples
+
+  // With `blocks_j`, the energies of every kBlock stretches, long integrals are found quickly.
+  explicit PowerLine(std::span<const Sample> samples, double older_s = 0,
+                     std::span<const double> blocks_j = {})
+      : samples_(samples), blocks_j_(blocks_j), older_s_(older_s) {}
+
+  // The first sample from an instant on, or after it; the number of samples if there is none.
+  std::size_t first_from(double unix_s) const;
+  std::size_t first_after(double unix_s) const;
+
+  double watts_at(double at_unix_s) const;
+  double energy_j(Window window) const;
+  // By how much that changes if the window is `later_s` later.
+  double later_energy_change_j(Window window, double later_s) const;
+
+  // The samples that bear on a stretch, in their places.
+  std::vector<Sample> samples_near(Window stretch) const;
+
+ private:
+  double unix_s(std::size_t i) const { return samples_[i].unix_s - older_s_; }
+  Sample sample(std::size_t i) const { return {unix_s(i), samples_[i].watts}; }
+  double inside_j(std::size_t first, std::size_t last) const;
+
+  std::span<const Sample> samples_;
+  std::span<const double> blocks_j_;
+  double older_s_;
+};
+
+// The energies of every PowerLine::kBlock stretches between samples.
+std::vector<double> line_blocks_j(std::span<const Sample> samples);
+
+bool share_stamps(std::span<const Sample> samples);
+// Samples with one stamp count once, as their mean.
+std::vector<Sample> merged(std::span<const Sample> samples);
+
+}  // namespace aggregate_power
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace aggregate_power {
+
+// Two numbers on which the processor calculates at once. GCC does not find such pairs by itself: it
+// takes the terms of several rounds apart and puts them together again.
+using Pair = double __attribute__((vector_size(2 * sizeof(double))));
+
+// The larger ones of both, or the second ones where one is NaN.
+inline Pair larger_of(Pair one, Pair other) {
+#if defined(__SSE2__)
+  return _mm_max_pd(one, other);
+#else
+  return one > other ? one : other;
+#endif
+}
+
+// term(first) + ... + term(end - 1). Several sums at once do not wait for each other.
+template <typename Term>
+double sum_of(std::size_t first, std::size_t end, const Term& term) {
+  Pair even = {};
+  Pair odd = {};
+  for (; first + 4 <= end; first += 4) {
+    even += Pair{term(first), term(first + 1)};
+    odd += Pair{term(first + 2), term(first + 3)};
+  }
+  for (; first < end; ++first) even[0] += term(first);
+  return (even[0] + even[1]) + (odd[0] + odd[1]);
+}
+
+// ---- Which stretches of a trace can be measured: energy is never extrapolated, and not interpolated
+// across long gaps. Pure arithmetic: no files, no clock, no printing.
+
+class TraceCoverage {
+ public:
+  // The trace must outlive this object. `max_sample_gap_s` is the longest stretch without a sample;
+  // a recorder that writes only changes has no gaps.
+  TraceCoverage(const PowerTrace& trace, double max_sample_gap_s);
+
+  // Why the window cannot be measured, for people; empty: it can. Time grows with the logarithm of
+  // the samples.
+  std::string fault(Window window) const;
+
+ private:
+  std::string edge_fault(Window window) const;
+
+  const PowerTrace& trace_;
+  double max_sample_gap_s_;
+  bool has_zeros_ = false;    // samples of 0 W
+  std::vector<Window> gaps_;  // the longer ones, in order of time
 };
 
 }  // namespace aggregate_power

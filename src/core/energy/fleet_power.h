@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
-#include "aggregate_power/fleet_power.h"
+#include "aggregate_power/result.h"
 #include "aggregate_power/sample.h"
 #include "core/telemetry/samples.h"
 
@@ -38,5 +40,29 @@ FleetCurve fleet_curve(std::vector<std::vector<Sample>> devices, Window window);
 // The same from the samples of a recording up to `margin_s` before and after the window; outside it
 // only those above 0 W count.
 FleetCurve fleet_curve(const Samples& samples, Window window, double margin_s);
+
+// ---- The power of several devices together at every instant. Pure arithmetic: no files, no clock,
+// no printing.
+
+struct PowerSumOptions {
+  Interpolation interpolation = Interpolation::linear;
+  double max_gap_s = 3;  // samples farther apart are not connected; held ones always are
+};
+
+// Whether the power between two samples is known.
+bool are_connected(const PowerSumOptions& options, Sample before, Sample after);
+
+struct PowerKnot {
+  double unix_s = 0;
+  double watts = 0;
+  bool is_connected = false;  // with the knot before it
+};
+
+// Passes on the sum of all devices' powers, each linear between its samples, or held: a knot at
+// each of their stamps, in time order. It is known only where the power of every device is known:
+// not before one's first sample, after its last one, or where two of its samples are not connected.
+// `devices`: of each at least one sample, in time order, with stamps of its own.
+void sum_powers(const PowerSumOptions& options, std::span<const std::span<const Sample>> devices,
+                const std::function<void(const PowerKnot&)>& take);
 
 }  // namespace aggregate_power

@@ -1,6 +1,7 @@
 // Whether a power is plausible for a GPU, and which unit was meant if it is not.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -9,7 +10,6 @@
 #include <vector>
 
 #include "aggregate_power/gpu.h"
-#include "aggregate_power/power_unit.h"
 #include "aggregate_power/sample.h"
 #include "core/energy/stated_limits.h"
 
@@ -98,5 +98,31 @@ inline constexpr double kLeastWorkingWatts = 5;
 inline constexpr double kSurelyWorkingPct = 50;  // of utilization
 std::string impossible_power_text(const DrawnPower& drawn, PowerUnit::Size read_as,
                                   const PlausibleWatts& plausible);
+
+// ---- Readings of one GPU that no sensor can be right about, and that count in the energy of
+// windows. Pure arithmetic.
+
+// Above what usual boards draw, and up to three zeros in a row between readings above 15 W.
+class OddReadings {
+ public:
+  // `samples` in time order.
+  explicit OddReadings(std::span<const Sample> samples);
+
+  // The energy of `window` is published. Windows may overlap; time grows with the logarithm of the
+  // odd readings, and with those that were not met before.
+  void count_in(Window window);
+  // Those that were met: the members that odd_samples_text() reads.
+  DeviceEnergy found() const;
+
+ private:
+  struct Odd {
+    Sample sample;
+    Window reach;      // where the power depends on it
+    std::size_t next;  // itself, or, once it was met, one that is not before the next unmet one
+  };
+  std::size_t next_unmet(std::size_t i);
+
+  std::vector<Odd> odd_;
+};
 
 }  // namespace aggregate_power

@@ -1,13 +1,15 @@
 // The content of a recording, device by device, without any window.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "aggregate_power/power_unit.h"
 #include "aggregate_power/sample.h"
 #include "core/energy/exact_mean.h"
 #include "core/energy/plausibility.h"
@@ -57,5 +59,54 @@ class Surveyor {
   std::vector<Device> devices_;
   std::uint64_t unnamed_readings_ = 0;
 };
+
+// ---- Quantiles. Pure arithmetic.
+
+// The number of a rank, from 0, among at least one more than that.
+template <typename Number>
+Number ranked(std::vector<Number> values, std::size_t rank) {
+  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(rank));
+  return values[rank];
+}
+
+// The number in the middle, or the upper one of two; 0 if there are none.
+template <typename Number>
+Number upper_median(std::vector<Number> values) {
+  const std::size_t middle = values.size() / 2;
+  return values.empty() ? Number() : ranked(std::move(values), middle);
+}
+
+// The number below which `share` of all others are, in any order; 0 if there are none.
+inline double quantile_of(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  const auto rank = static_cast<std::size_t>(share * static_cast<double>(values.size() - 1));
+  return ranked(std::move(values), rank);
+}
+
+// A number that has nothing to do with those of the numbers around (the finalizer of SplitMix64).
+inline std::uint64_t scattered(std::uint64_t number) {
+  number = (number ^ (number >> 30)) * 0xBF58476D1CE4E5B9U;
+  number = (number ^ (number >> 27)) * 0x94D049BB133111EBU;
+  return number ^ (number >> 31);
+}
+
+// A number below `count`, which is less than 2^32.
+inline std::size_t scattered_below(std::size_t count, std::uint64_t number) {
+  return static_cast<std::size_t>(((scattered(number) >> 32) * count) >> 32);
+}
+
+// About the same of many numbers, value(0) to value(count - 1): that of some thousand of them,
+// which are spread so that they are not in step with numbers that repeat.
+template <typename Value>
+double quantile_of_many(std::size_t count, const Value& value, double share) {
+  constexpr std::size_t kEnough = 4096;
+  const std::size_t step = std::max<std::size_t>(1, (count + kEnough - 1) / kEnough);
+  std::vector<double> some;
+  some.reserve(count / step + 1);
+  for (std::size_t first = 0; first < count; first += step) {
+    some.push_back(value(first + scattered_below(std::min(step, count - first), first)));
+  }
+  return quantile_of(std::move(some), share);
+}
 
 }  // namespace aggregate_power

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "aggregate_power/power_limit.h"
+#include "aggregate_power/gpu.h"
 #include "aggregate_power/sample.h"
 
 namespace aggregate_power {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,5 +54,21 @@ std::optional<std::int64_t> whole_count(double value);
 
 // The number that a scalar is, or states in a string; NaN if it is none, as true and false.
 double number_of(JsonKind kind, std::string_view text);
+
+// ---- The beginning of a file, by which its format is recognized.
+
+struct ResultHead {
+  std::string_view text;
+  // The paths of its keys, as far as the text goes: "metadata.version", "benchmarks[].type_",
+  // "[].n_gen". At most kMostKeyLevels keys deep.
+  std::set<std::string, std::less<>> keys;
+
+  bool has(std::string_view path) const { return keys.contains(path); }
+};
+
+inline constexpr int kMostKeyLevels = 4;
+
+// Never fails: a text that is not JSON has the keys of what looks like JSON.
+ResultHead result_head(std::string_view text);
 
 }  // namespace aggregate_power

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/text/characters.h"
-#include "core/load/benchmark_outcome.h"
+#include "core/load/benchmark.h"
 
 namespace aggregate_power {
 namespace {

@@ -1,7 +1,5 @@
 // What the words of uncertainty, idle power and requests mean: assumptions, refusals and verdicts.
-#include "core/model/refusal.h"
-#include "core/model/assumption.h"
-#include "core/model/verdict.h"
+#include "core/model/code_descriptions.h"
 
 namespace aggregate_power {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "aggregate_power/energy_estimate.h"
-#include "aggregate_power/request_energy.h"
+#include "aggregate_power/request.h"
 
 namespace aggregate_power {
 namespace {

@@ -8,11 +8,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "aggregate_power/cpu_power.h"
 #include "aggregate_power/gpu.h"
 #include "aggregate_power/gpus_option.h"
 #include "aggregate_power/load.h"
-#include "base/text/ascii.h"
+#include "aggregate_power/result.h"
 #include "base/text/characters.h"
 
 namespace aggregate_power {

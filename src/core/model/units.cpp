@@ -1,14 +1,19 @@
 // Names and symbols of power units, and names of what an energy is of.
-#include "aggregate_power/power_unit.h"
-
 #include <algorithm>
+#include <cstddef>
+#include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "aggregate_power/column_names.h"
+#include "aggregate_power/error.h"
 #include "aggregate_power/facility.h"
-#include "base/text/ascii.h"
+#include "aggregate_power/record_facts.h"
+#include "aggregate_power/sample.h"
 #include "base/text/characters.h"
 
 namespace aggregate_power {
@@ -257,6 +262,55 @@ std::string measured_boundary(std::string_view sensor_scope) {
 
 std::string boundary_of_figures(const FacilityRates& rates, const std::string& measured) {
   return rates.pue ? "facility" : measured;
+}
+
+// ---- Parses names of columns.
+
+std::vector<std::string> parse_column_names(std::string_view text) {
+  std::vector<std::string> names;
+  std::set<std::string_view> seen;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string_view name = strip(text.substr(begin, end - begin));
+    if (!name.empty() && !seen.insert(name).second) {
+      throw Error(fmt::format("--columns: '{}' is there twice", printable(name)));
+    }
+    names.emplace_back(name);
+    begin = end + 1;
+  }
+  if (std::ranges::all_of(names, &std::string::empty)) {
+    throw Error(fmt::format(
+        "--columns: expected names such as timestamp,index,power.draw, got '{}'", printable(text)));
+  }
+  return names;
+}
+
+// ---- Names of zone witnesses and levels.
+
+namespace {
+
+constexpr std::string_view kWitnesses[] = {"stamps", "zone_file", "option",
+                                           "edges",  "consensus", "file_time"};
+constexpr std::string_view kLevels[] = {"stated", "two_witnesses", "one_witness"};
+
+std::size_t index_of(std::string_view name, std::span<const std::string_view> names) {
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) throw Error(fmt::format("unknown word '{}'", name));
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+}  // namespace
+
+std::string_view name_of(ZoneWitness witness) {
+  return kWitnesses[static_cast<std::size_t>(witness)];
+}
+std::string_view name_of(ZoneLevel level) { return kLevels[static_cast<std::size_t>(level)]; }
+
+ZoneWitness witness_of(std::string_view name) {
+  return static_cast<ZoneWitness>(index_of(name, kWitnesses));
+}
+ZoneLevel level_of(std::string_view name) {
+  return static_cast<ZoneLevel>(index_of(name, kLevels));
 }
 
 }  // namespace aggregate_power

@@ -6,12 +6,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/system/byte_source.h"
 #include "base/files/hash.h"
+#include "base/system/byte_source.h"
+#include "base/text/decimal.h"
 #include "base/text/json.h"
-#include "base/text/python_number.h"
 #include "core/energy/metrics.h"
-#include "core/load/benchmark_outcome.h"
+#include "core/load/benchmark.h"
 #include "core/record/edits.h"
 
 namespace aggregate_power {

@@ -12,7 +12,6 @@
 #include "base/text/json.h"
 #include "core/energy/metrics.h"
 #include "core/record/efficiency_json.h"
-#include "core/record/idle_json.h"
 #include "core/record/record_numbers.h"
 
 namespace aggregate_power {

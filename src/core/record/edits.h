@@ -1,6 +1,7 @@
 // What a result changes in the aggregate. Contract.md A.8, B.6, C.8, F.1.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,5 +31,18 @@ std::vector<WritePlan::Leftovers> leftovers_of(Way way);
 
 // Whether some result may set or remove this member of an aggregate.
 bool is_our_key(std::string_view key);
+
+// ---- Turns a result into the plan of what to write.
+
+// The aggregate of a run in a store as it was read, and what its record states about earlier
+// passes.
+struct StoredBefore {
+  std::string text;
+  std::vector<std::string> replaced;  // recorded_replacements()
+};
+
+// Adds the edits of the aggregate and the text of the audit record to `target`, which says where
+// the two files go and what was read. `before`: for a run in a store.
+WritePlan plan(std::shared_ptr<const Result> result, WritePlan target, StoredBefore before = {});
 
 }  // namespace aggregate_power

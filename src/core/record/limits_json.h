@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "aggregate_power/power_limit.h"
+#include "aggregate_power/gpu.h"
 #include "base/report/json_parts.h"
 
 namespace aggregate_power::results {

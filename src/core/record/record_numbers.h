@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "aggregate_power/metric.h"
 #include "aggregate_power/result.h"
 #include "base/report/json_parts.h"
 #include "base/text/json_patch.h"
@@ -22,5 +23,29 @@ Json components_json(const Estimate& estimate);
 // The keys of --extended, rounded outwards.
 std::vector<JsonEdit> uncertainty_edits(const Result& result);
 std::vector<std::string_view> uncertainty_keys();
+
+// ---- Gross and net energy as JSON: the record's object, and keys of the aggregate.
+
+// Of a result with Result::idle. `is_valid` takes faults of the aggregate into account.
+Json idle_json(const Result& result, bool is_valid);
+
+// For people: "170.00 W together (before_load, 28.0 s)", and "43800.00 J above 10200.00 J, give or
+// take 3.00 J". Nullopt: not requested, or there is no baseline.
+struct IdleTexts {
+  std::string idle;
+  std::string net;
+};
+std::optional<IdleTexts> idle_texts(const Result& result);
+// Both as a line.
+std::optional<std::string> idle_text(const Result& result);
+
+// The keys of --extended.
+std::vector<JsonEdit> idle_edits(const Result& result);
+std::vector<std::string_view> idle_keys();
+
+// ---- What an audit record says of metrics whose window is an estimate.
+
+// `metric_intervals`: of the metrics that have one.
+Json metric_intervals_json(const Metrics& metrics);
 
 }  // namespace aggregate_power

@@ -12,12 +12,10 @@
 #include "core/energy/counter_trace.h"
 #include "core/energy/cpu_power.h"
 #include "core/record/efficiency_json.h"
-#include "core/record/idle_json.h"
-#include "core/record/interval_json.h"
 #include "core/record/limits_json.h"
+#include "core/record/record_numbers.h"
 #include "core/record/request_json.h"
 #include "core/record/salvage_json.h"
-#include "core/record/record_numbers.h"
 
 namespace aggregate_power {
 namespace {

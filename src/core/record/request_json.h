@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "aggregate_power/request.h"
-#include "aggregate_power/request_energy.h"
 #include "aggregate_power/result.h"
 #include "base/report/json_parts.h"
 

@@ -16,11 +16,10 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
-#include "base/system/byte_source.h"
 #include "base/files/file.h"
 #include "base/files/lock.h"
 #include "base/files/path.h"
-#include "base/files/whole_file.h"
+#include "base/system/byte_source.h"
 #include "base/text/json.h"
 
 namespace aggregate_power {

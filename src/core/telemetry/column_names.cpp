@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/text/ascii.h"
 #include "base/text/characters.h"
 
 namespace aggregate_power::columns {

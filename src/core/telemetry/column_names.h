@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "aggregate_power/power_unit.h"
+#include "aggregate_power/sample.h"
 #include "base/text/pattern.h"
 
 namespace aggregate_power::columns {

@@ -1,5 +1,5 @@
 // Turns the cells of a row into a reading.
-#include "core/telemetry/row_reader.h"
+#include "core/telemetry/telemetry.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 
-#include "base/text/ascii.h"
 #include "base/text/characters.h"
 #include "core/telemetry/energy_counter.h"
 #include "core/telemetry/gpu_names.h"

@@ -1,5 +1,5 @@
 // Chooses the columns of a table by the table of recorders, by names, and by the user.
-#include "core/telemetry/schema.h"
+#include "core/telemetry/telemetry.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,14 +12,12 @@
 #include <fmt/ranges.h>
 
 #include "base/text/alternating_words.h"
-#include "base/text/ascii.h"
-#include "base/text/pattern.h"
-#include "base/text/python_number.h"
 #include "base/text/characters.h"
+#include "base/text/decimal.h"
+#include "base/text/pattern.h"
 #include "core/telemetry/column_names.h"
-#include "core/telemetry/gpu_models.h"
+#include "core/telemetry/gpu_identity.h"
 #include "core/telemetry/gpu_names.h"
-#include "core/telemetry/gpu_state.h"
 #include "core/telemetry/power_names.h"
 #include "core/telemetry/recorder_schemas.h"
 

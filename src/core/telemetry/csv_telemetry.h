@@ -14,14 +14,10 @@
 #include "base/text/csv.h"
 #include "base/text/time_zone.h"
 #include "core/telemetry/energy_counter.h"
-#include "core/telemetry/gpu_names.h"
 #include "core/telemetry/gpu_identity.h"
-#include "core/telemetry/gpu_state.h"
+#include "core/telemetry/gpu_names.h"
 #include "core/telemetry/parallel_read.h"
-#include "core/telemetry/row_reader.h"
-#include "core/telemetry/schema.h"
 #include "core/telemetry/telemetry.h"
-#include "core/telemetry/telemetry_options.h"
 
 namespace aggregate_power {
 

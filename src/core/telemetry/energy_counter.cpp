@@ -9,10 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "base/text/characters.h"
 #include "base/text/decimal.h"
 #include "base/text/pattern.h"
-#include "base/text/python_number.h"
-#include "base/text/characters.h"
 
 namespace aggregate_power {
 namespace {

@@ -6,14 +6,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
 #include "aggregate_power/gpu.h"
-#include "base/text/ascii.h"
+#include "base/report/json_parts.h"
 #include "base/text/characters.h"
+#include "base/text/csv.h"
+#include "base/text/encoding.h"
+#include "base/text/pattern.h"
 #include "core/telemetry/gpu_names.h"
 
 namespace aggregate_power {
@@ -157,6 +163,157 @@ std::string selection_fault(const GpuSelection& gpus, std::span<const Selectable
                        list_of(all), hint);
   }
   return {};
+}
+
+// ---- Knows GPUs' models by the words that makers use.
+
+namespace {
+
+// Keys, as they end.
+constexpr std::string_view kModelKeys[] = {"modelName",  "model_name",   "market_name",
+                                           "gpu_name",   "product_name", "card_series",
+                                           "card_model", "\"name\"",     "Device Name"};
+
+// The value behind a key: ="NVIDIA H100", ": "AMD Instinct MI300X".
+std::string_view quoted_value(std::string_view text) {
+  const std::size_t open = text.find_first_not_of("\"=: \t");
+  if (open == text.npos || open == 0 || text[open - 1] != '"') return {};
+  const std::size_t close = text.find('"', open);
+  return close == text.npos ? std::string_view() : text.substr(open, close - open);
+}
+
+}  // namespace
+
+bool is_model_name(std::string_view text) {
+  static constexpr Pattern model = {
+      "(nvidia|amd|intel|tesla|geforce|quadro|radeon|instinct|titan|rtx|gtx|hgx|dgx)[ _-].*"
+      "|(a|h|b|l|v|p|t|k|gh|gb|mi|rtx|gtx)[0-9]{2,4}[a-z]{0,2}([ _-].*)?|(t4|l4|a2)"
+      "|rx[ _-]?[5-9][0-9]{3}.*|w[5-9][0-9]00x?([ _-].*)?|navi[ _-]?[1-4][0-9].*",
+      Pattern::Case::either};
+  return model.matches(text);
+}
+
+bool is_large_gpu(std::string_view model) {
+  static const Pattern large = {
+      R"((.*\b)?(V100|A30|A40|A100|A800|L40S?|H20|H100|H200|H800|B[123]00|G[BH][23]00|MI3[0-9]{2}[AX]?)(\b.*)?)",
+      Pattern::Case::either};
+  static const Pattern part = {R"(.*\b(GRID|vGPU|MIG)\b.*)", Pattern::Case::either};
+  return large.matches(model) && !part.matches(model);
+}
+
+bool is_module_gpu(std::string_view model) {
+  static const Pattern module = {R"((.*\b)?(G[BH][23]00|GB10|Grace)(\b.*)?)",
+                                 Pattern::Case::either};
+  return module.matches(model);
+}
+
+std::vector<std::string> gpu_models_in(std::string_view text) {
+  std::vector<std::string> models;
+  for (const std::string_view key : kModelKeys) {
+    for (std::size_t at = text.find(key); at != text.npos; at = text.find(key, at + 1)) {
+      const std::string_view value = strip(quoted_value(text.substr(at + key.size())));
+      if (is_model_name(value)) note_model(value, models);
+    }
+  }
+  return models;
+}
+
+void note_model(std::string_view model, std::vector<std::string>& models) {
+  if (std::ranges::find(models, model) == models.end()) models.emplace_back(model);
+}
+
+// ---- Reads identity files as CSV and as JSON.
+
+namespace {
+
+constexpr std::size_t kMostBytes = 16 << 20;
+constexpr int kMostDepth = 16;
+
+std::string read_text(std::unique_ptr<ByteSource> source) {
+  const auto utf8 = as_utf8(std::move(source));
+  std::string text;
+  while (true) {
+    const std::string piece = read_up_to(*utf8, kHeadBytes);
+    text += piece;
+    if (piece.size() < kHeadBytes) return text;
+    if (text.size() > kMostBytes) throw Error("it is larger than 16 MiB");
+  }
+}
+
+void add(GpuIdentity& identity, const std::string& index, const std::string& uuid) {
+  if (names_no_gpu(index) || names_no_gpu(uuid)) return;
+  const auto [known, is_new] = identity.try_emplace(index, uuid);
+  if (!is_new && known->second != uuid) {
+    throw Error(fmt::format("it gives GPU {} two UUIDs", printable(index)));
+  }
+}
+
+const GpuIdentity& some(const GpuIdentity& identity) {
+  if (identity.empty()) throw Error("it names no GPU by index and UUID");
+  return identity;
+}
+
+// The first text with that name, in the file's own order.
+std::optional<std::string> find_text(const Json& value, const char* name, int depth = 0) {
+  if (!value.is_structured() || depth > kMostDepth) return std::nullopt;
+  for (const auto& [key, member] : value.items()) {
+    if (value.is_object() && key == name && member.is_string()) {
+      auto text = std::string(strip(member.get_ref<const std::string&>()));
+      if (!names_no_gpu(text)) return text;
+    }
+    if (auto found = find_text(member, name, depth + 1)) return found;
+  }
+  return std::nullopt;
+}
+
+std::string index_of(const Json& gpu) {
+  for (const char* name : {"gpu", "index"}) {
+    if (!gpu.is_object() || !gpu.contains(name)) continue;
+    const auto& index = gpu.at(name);
+    if (index.is_string()) return std::string(strip(index.get_ref<const std::string&>()));
+    if (index.is_number_integer()) return line_text(index);
+  }
+  return {};
+}
+
+}  // namespace
+
+GpuIdentity read_identity_csv(std::unique_ptr<ByteSource> source) {
+  const std::string text = read_text(std::move(source));
+  GpuIdentity identity;
+  std::optional<std::size_t> index;
+  std::optional<std::size_t> uuid;
+  for (const CsvTextRow& row : split_csv(text, text.size() + 1, true)) {
+    if (row.blank) continue;
+    if (!index || !uuid) {  // the header is still to come
+      for (std::size_t i = 0; i < row.cells.size(); ++i) {
+        const std::string name = lower_ascii(strip(row.cells[i]));
+        if (name == "index" || name == "gpu") index = i;
+        if (name == "uuid") uuid = i;
+      }
+      if (!index || !uuid) throw Error("its header has no columns index and uuid");
+      continue;
+    }
+    if (row.cells.size() <= std::max(*index, *uuid)) continue;
+    add(identity, replace_invalid_utf8(strip(row.cells[*index])),
+        replace_invalid_utf8(strip(row.cells[*uuid])));
+  }
+  return some(identity);
+}
+
+GpuIdentity read_identity_json(std::unique_ptr<ByteSource> source) {
+  const auto document = Json::parse(read_text(std::move(source)), nullptr, false);
+  if (document.is_discarded()) throw Error("it is not JSON");
+  const bool is_wrapped = document.is_object() && document.contains("gpu_data");
+  const auto& gpus = is_wrapped ? document.at("gpu_data") : document;
+  if (!gpus.is_array()) throw Error("it is not a list of GPUs");
+  GpuIdentity identity;
+  for (const auto& gpu : gpus) {
+    auto uuid = find_text(gpu, "uuid");
+    if (!uuid) uuid = find_text(gpu, "asic_serial");
+    if (uuid) add(identity, index_of(gpu), *uuid);
+  }
+  return some(identity);
 }
 
 }  // namespace aggregate_power

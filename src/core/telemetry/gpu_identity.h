@@ -1,13 +1,16 @@
 // Which GPUs of a recording count.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "aggregate_power/gpu_key.h"
+#include "aggregate_power/gpu.h"
 #include "aggregate_power/record_facts.h"
+#include "base/system/byte_source.h"
 
 namespace aggregate_power {
 
@@ -41,5 +44,37 @@ struct SelectableGpus {
 // of them, of exactly one in each, and that device measured. Empty: nothing. If none is measured at
 // all, that alone is not wrong here.
 std::string selection_fault(const GpuSelection& gpus, std::span<const SelectableGpus> recordings);
+
+// ---- Finds the names of GPUs' models in recordings and in the files beside them.
+
+// "NVIDIA H100 80GB HBM3", "MI300X": the kind of a GPU, not its identity.
+bool is_model_name(std::string_view text);
+
+// Whether it names a board of a data centre that draws 20 W and more when it is idle.
+bool is_large_gpu(std::string_view model);
+
+// Whether it names the GPU of a module whose energy counter also has the processor and the memory.
+bool is_module_gpu(std::string_view model);
+
+// The models that labels (modelName="NVIDIA H100") and members of JSON objects ("market_name":
+// "AMD Instinct MI355X") of `text` name, each once, in the order of the text.
+std::vector<std::string> gpu_models_in(std::string_view text);
+
+// Adds a model that is not yet in the list.
+void note_model(std::string_view model, std::vector<std::string>& models);
+
+// ---- Reads a file beside a recording that says which GPU each index means.
+
+// UUIDs by index, both as spelled in the file.
+using GpuIdentity = std::map<std::string, std::string>;
+
+// Both throw Error if the file names no GPU, or names one index twice with different spellings; and
+// what `source` throws.
+
+// Rows below a header with `index` (or `gpu`) and `uuid`, as nvidia-smi writes them.
+GpuIdentity read_identity_csv(std::unique_ptr<ByteSource> source);
+// A list of objects, alone or as `gpu_data` of an object, as amd-smi writes them: `gpu` (or
+// `index`), and the first `uuid` at any depth; if there is none, the first `asic_serial`.
+GpuIdentity read_identity_json(std::unique_ptr<ByteSource> source);
 
 }  // namespace aggregate_power

@@ -11,9 +11,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/text/ascii.h"
-#include "base/text/pattern.h"
 #include "base/text/characters.h"
+#include "base/text/pattern.h"
 
 namespace aggregate_power {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "aggregate_power/gpu_key.h"
+#include "aggregate_power/gpu.h"
 
 namespace aggregate_power {
 

@@ -1,5 +1,5 @@
 // Chooses and parses the columns of GPU states.
-#include "core/telemetry/gpu_state.h"
+#include "core/telemetry/telemetry.h"
 
 #include <algorithm>
 #include <charconv>
@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <iterator>
 
-#include "base/text/decimal.h"
 #include "base/text/characters.h"
+#include "base/text/decimal.h"
 
 namespace aggregate_power {
 namespace {

@@ -26,4 +26,10 @@ std::vector<std::string> first_lines(std::string_view head);
 // "0" and "1" may name columns.
 bool looks_like_data(std::span<const std::string> cells);
 
+// ---- Lines in which a script says when what follows was read.
+
+// The time in a line of its own: "1777118400", "# 2026-04-25T12:00:00Z", "# timestamp: 1777118400".
+// Empty: it is another line. The line is stripped.
+std::string_view time_of_line(std::string_view line);
+
 }  // namespace aggregate_power

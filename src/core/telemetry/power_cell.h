@@ -8,7 +8,7 @@
 
 #include "base/text/decimal.h"
 
-#include "aggregate_power/power_unit.h"
+#include "aggregate_power/sample.h"
 
 namespace aggregate_power {
 

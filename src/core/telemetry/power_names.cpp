@@ -10,9 +10,8 @@
 
 #include <fmt/format.h>
 
-#include "base/text/ascii.h"
-#include "base/text/pattern.h"
 #include "base/text/characters.h"
+#include "base/text/pattern.h"
 
 namespace aggregate_power::columns {
 namespace {

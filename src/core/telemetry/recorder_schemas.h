@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "aggregate_power/power_unit.h"
+#include "aggregate_power/sample.h"
 #include "base/text/pattern.h"
 
 namespace aggregate_power {

@@ -1,8 +1,11 @@
 // A recording while it is read, in any format: facts from its beginning, then its readings.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -11,11 +14,18 @@
 #include <utility>
 #include <vector>
 
-#include "aggregate_power/gpu_key.h"
+#include "aggregate_power/column_names.h"
+#include "aggregate_power/gpu.h"
+#include "aggregate_power/reason.h"
 #include "aggregate_power/record_facts.h"
 #include "aggregate_power/sample.h"
+#include "base/text/csv.h"
 #include "base/text/time_zone.h"
+#include "base/text/timestamp.h"
+#include "core/telemetry/device_names.h"
+#include "core/telemetry/gpu_identity.h"
 #include "core/telemetry/parallel_read.h"
+#include "core/telemetry/power_cell.h"
 #include "core/telemetry/repeated_hours.h"
 
 namespace aggregate_power {
@@ -195,6 +205,250 @@ class Telemetry {
   double clock_offset_s_ = 0;
   Workers workers_;
   CounterStream* counters_ = nullptr;
+};
+
+// ---- What a telemetry file reports about a GPU besides its power.
+
+// A column that says "Active" or "Not Active" of one of NVML's clocks event reasons.
+inline constexpr std::size_t kReasonColumns = 5;
+
+struct GpuStateColumns {
+  std::array<std::optional<std::size_t>, kGpuQuantities> quantities = {};
+  std::array<std::optional<std::size_t>, kReasonColumns> reasons = {};
+  // Of the power limit too: it counts in rows where the first column states none.
+  std::optional<std::size_t> other_limit = {};
+
+  bool operator==(const GpuStateColumns&) const = default;
+};
+
+// The columns of `header` that contain the quantities, by the names that the recorder of `schema`
+// (Columns::schema) gives them. Duplicate names mean the last column of that name.
+GpuStateColumns choose_state_columns(std::span<const std::string> header, std::string_view schema);
+
+// Parses "45", "45.5 %", "1234 MiB", "61 C", "700.00 W": a finite number >= 0 with the unit of one
+// of the quantities; "Active" and "Not Active" are 1 and 0, and "0x4" is a number, too. Returns NaN
+// for any other text.
+double parse_state(std::string_view cell);
+
+// NVML's bit of a reason column.
+std::uint64_t clock_reason(std::size_t reason_column);
+
+// ---- What every recorder's row takes, and what it says of itself.
+
+// How the user wants a recording to be read.
+// What a file is that is not read.
+struct ForeignFormat {
+  std::string sentence;  // what it is, and what to do: "this is JSON: ..."; lower case
+  bool is_binary = false;
+  bool may_be_result = false;  // rather a load generator's result than telemetry
+};
+
+// The format of a file that begins so; nullopt: none that is known.
+using NameFormat = std::optional<ForeignFormat> (*)(std::string_view head);
+
+struct TelemetryOptions {
+  std::optional<Zone> zone = {};  // for stamps without an offset; nullopt: the recorder's habit or
+                                  // the process's zone
+  ColumnNames columns = {};
+  GpuSelection gpus = {};  // rows of others are left out; their devices are still named
+  std::string path = {};   // of the file, for a device that only its name states; may be empty
+  // Reads the energy counters of the GPUs instead of their power: the watts of each reading are
+  // joules, if Telemetry::counter() says in the end that there is one; else they mean nothing.
+  bool counters = false;
+  NameFormat name_format = nullptr;  // for what is said of a file that cannot be read
+};
+
+// A schema as the help page shows it; code in backticks.
+struct SchemaRow {
+  std::string_view name;
+  std::string_view power;
+  std::string_view devices;
+};
+
+// ---- Finds the columns of a telemetry CSV that contain the time, the power and the device.
+//
+// A table, one row per recorder (formats.md section 9): header patterns, tried in order; then a
+// strict generic row; then the original's loose rule, except for names that are known not to be a
+// power draw or a timestamp (formats.md 5.1, 5.2).
+
+struct Column {
+  std::size_t index = 0;
+  std::string name;  // as in the header, trimmed
+  std::string why;   // for people: "the schema's own column", "named by --power-column"
+};
+
+// How the numbers in the first rows' power cells are written, all of them.
+struct PowerForm {
+  std::string unit;        // after the number, without blanks; empty: none, or not one for all
+  std::size_t places = 0;  // the fewest digits after a point
+  std::size_t digits = 0;  // the fewest before it
+};
+
+// Whether a cell ends before the unit or the digits that all others have: "6" after "652.17 W".
+bool is_cut_off(std::string_view cell, const PowerForm& form);
+
+struct Columns {
+  std::string schema;  // "nvidia-smi", ..., "generic", "loose"; empty: not recognized
+  std::optional<Column> timestamp;
+  std::optional<Column> power;
+  std::optional<Column> device;
+  std::string device_doubt;    // why a column named as a device's is not `device`
+  std::optional<Column> host;  // part of a device's name, if there is one
+  // Further columns that say which GPU a row is of.
+  struct Key {
+    std::vector<std::size_t> places = {};  // hosts, pods, ranks
+    std::optional<std::size_t> index = {};
+    std::optional<std::size_t> uuid = {};
+    std::optional<std::size_t> pci = {};
+    bool by_id = false;  // `device` is one of the last two
+  };
+  std::optional<Key> key;             // absent if `device` and `host` say it all
+  std::string identity_doubt;         // rows that seem to be of one GPU, and are not; empty: none
+  bool may_take_turns = false;        // more rows would show whether hosts do
+  bool shows_places = false;          // in the first rows one index is of several places
+  std::optional<Column> metric_name;  // long format: only rows whose metric is `metric` are power
+  std::string metric;                 // empty: the first power metric in the file
+  std::vector<std::size_t> other_power;  // tried in turn if `power` contains no number
+  double counter_unit_j = 0;             // not 0: `power` is a counter of energy, in this unit
+  std::vector<SeriesFacts::OtherNames> other_names;  // of the devices
+  std::optional<std::size_t> counter_resolution;     // a column whose number multiplies it
+  PowerUnit unit;
+  bool unit_is_recorders = false;  // it is not stated, but that is what the recorder writes
+  bool naive_is_utc = false;       // the recorder writes UTC without saying so
+  bool has_nanoseconds = false;    // the last three digits of each stamp count, too
+  bool time_of_day = false;        // the timestamp column contains times without a date
+  std::string only_device;         // the device of all rows, if the recorder has only one
+  std::size_t unnamed_cells = 0;   // at the header's end, as after a trailing comma
+  PowerForm power_form;
+  Sensor sensor;
+  std::vector<std::string> gpu_models;  // that the first rows name, each once
+  std::vector<std::pair<std::string, std::string>> settings = {};  // of SeriesFacts
+  bool has_average_power = false;  // there is a column power.draw.average
+  // Why the file cannot be used; the contract's codes first. With power_column_missing there may be
+  // a `power` nevertheless: a part of the GPU draws it, and only schema 1 takes it.
+  Reasons reasons;
+  std::vector<std::string> warnings;
+};
+
+// The cells of a file's first rows, for choices that a header alone does not settle. `cells` are
+// data rows; the reader pads short rows with empty cells.
+using Rows = std::span<const std::vector<std::string>>;
+using IsAbsoluteTime = std::function<bool(std::string_view)>;
+
+// Chooses the columns of `header` (names not yet trimmed). Never throws because of the header:
+// `reasons` say what is missing. Duplicate names mean the last column of that name, as in Python.
+Columns choose_columns(std::span<const std::string> header, Rows rows,
+                       const IsAbsoluteTime& is_absolute_time, const ColumnNames& wanted = {});
+
+// The part that other areas see.
+SeriesFacts series_facts(const Columns& columns, const ColumnNames& wanted);
+
+// The table as the help page shows it.
+std::vector<SchemaRow> csv_schemas();
+
+// Whether this DCGM metric is a GPU's power, averaged or instant.
+bool is_power_metric(std::string_view name);
+
+// How a row would do as the header: a schema fits it (a recorder's own or the generic one), or only
+// the loose rule does.
+enum class HeaderKind { none, loose, of_schema };
+HeaderKind header_kind(std::span<const std::string> header, Rows rows,
+                       const IsAbsoluteTime& is_absolute_time);
+
+// ---- Reads the rows of a telemetry file.
+
+// Counts over consecutive rows.
+struct RowCounts {
+  std::uint64_t rows = 0;
+  std::uint64_t stamps = 0;
+  std::uint64_t naive_stamps = 0;
+  Skipped skipped;
+  std::string first_bad_stamp;
+  std::uint64_t first_bad_row = 0;  // counted from 1 among these rows; 0: no stamp was bad
+  // What the first row has that has too many cells, or a power with a comma: "has 6 cells, ...".
+  std::string first_misfit;
+  std::uint64_t first_misfit_row = 0;  // 0: no row has
+  // The last of these rows, if it is a header with other columns than the file's; 0: none is.
+  std::uint64_t other_header_row = 0;
+  // The counter in other rows of a long table; null: none was seen.
+  const EnergyCounter* other_counter = nullptr;
+  // The last number in the column of `counter_resolution`.
+  std::optional<double> resolution = {};
+
+  // Adds the counts of rows that follow these.
+  void add(const RowCounts& later);
+};
+
+// Readings of rows, and if requested the states of their GPUs. Readings [0] to [count - 1] are
+// valid; there may be room for more.
+struct RowReadings {
+  std::vector<Reading> readings;
+  std::vector<GpuState> states;  // RowStates::states
+  std::vector<std::uint32_t> states_of_rows;
+  std::size_t count = 0;
+
+  void clear();
+  // Empty if none were requested.
+  RowStates row_states() const;
+};
+
+class RowReader {
+ public:
+  RowReader(Columns columns, const Zone& zone, std::size_t header_cells, GpuSelection gpus = {});
+
+  // The file's columns; its rows may determine which metric is the power.
+  const Columns& columns() const { return columns_; }
+  // The cells up to the last one with a name in the header.
+  std::size_t named_cells() const { return named_cells_; }
+  const GpuSelection& gpus() const { return gpus_; }
+  void use_zone(const Zone& zone) { stamps_ = StampParser(zone); }
+  // The names of the selected columns, in the order of the cells; then a header with other names
+  // is found among the rows.
+  void use_names(std::vector<std::string> names);
+  const std::vector<std::string>& names() const { return names_; }
+
+  // The columns whose cells are needed to read a row, in this order.
+  std::vector<std::size_t> columns_to_select() const;
+  // Adds the readings of those of `rows` that mean something. `states` says which of the cells
+  // contain the GPU's states; if it is null, none is read. Ends at a header with other columns:
+  // what is below it is not in the places that are read.
+  void read(std::span<const CsvRow> rows, const GpuStateColumns* states, RowReadings& into);
+
+  // Indexed by Reading::device. Without a device column it is empty, and each reading is of device
+  // 0. With Columns::key they are texts for read_key(), and several may be of one GPU.
+  DeviceNames& devices() { return devices_; }
+  const DeviceNames& devices() const { return devices_; }
+  RowCounts& counts() { return counts_; }
+  const RowCounts& counts() const { return counts_; }
+
+ private:
+  bool read_row(const CsvRow& row, Reading& reading);
+  void note_bad_stamp(std::string_view text);
+  void note_misfit(std::string text);
+  bool is_power_cut_off(const CsvRow& row) const;
+  bool is_repeated_header(const CsvRow& row) const;
+  bool is_other_header(const CsvRow& row) const;
+  bool is_wanted_metric(std::string_view name);
+  std::uint32_t find_device(const CsvRow& row);
+  std::uint32_t find_by_key(const CsvRow& row);
+  std::vector<std::size_t> power_columns() const;
+  bool is_left_out(const CsvRow& row);
+  bool is_selected(const std::string& name) const;
+  double find_watts(const CsvRow& row) const;
+  double find_joules(const CsvRow& row);
+
+  Columns columns_;
+  StampParser stamps_;
+  DeviceNames devices_;
+  std::size_t header_cells_ = 0;
+  std::size_t named_cells_ = 0;
+  std::vector<std::string> names_;
+  GpuSelection gpus_;
+  std::vector<bool> selected_;  // by device, as far as it was asked
+  std::size_t key_at_ = 0;      // the first cell of Columns::key
+  std::string key_;             // of the row
+  std::vector<bool> named_;     // by device: whether its key names a GPU
+  RowCounts counts_;
 };
 
 }  // namespace aggregate_power

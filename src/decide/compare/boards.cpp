@@ -1,12 +1,12 @@
 // Tells boards apart by their UUIDs, or else by ids, hardware and hosts.
-#include "decide/compare/same_boards.h"
+#include "decide/compare/compare.h"
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 #include <string>
 
-#include "energy/uncertainty/sensor_model.h"
+#include "energy/uncertainty/sensor_table.h"
 
 namespace aggregate_power {
 namespace {

@@ -2,13 +2,17 @@
 #include "decide/compare/change.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
+#include <cctype>
 #include <cmath>
 #include <limits>
 #include <numbers>
 #include <tuple>
 
-#include "decide/compare/student_t.h"
+#include <fmt/format.h>
+
+#include "decide/compare/compare.h"
 
 namespace aggregate_power {
 namespace {
@@ -181,6 +185,254 @@ std::optional<RelativeChange> relative_change(const RepeatedValues& base,
   change.low = std::expm1(logarithm - half_width);
   change.high = std::expm1(logarithm + half_width);
   return change;
+}
+
+// ---- From the values of both sides to a verdict.
+
+namespace {
+
+// Of repeats of one configuration: public ones differ by less than one percent.
+constexpr double kSuspiciousSpread = 0.05;
+
+std::string lack_of_runs(const RunComparison& comparison) {
+  const bool lacks_base = !comparison.base.statistics;
+  const bool lacks_next = !comparison.next.statistics;
+  const auto left_out = std::ranges::count_if(comparison.excluded, [&](const ExcludedRun& run) {
+    return run.is_new ? lacks_next : lacks_base;
+  });
+  const char* const side =
+      lacks_base && lacks_next ? "either" : (lacks_base ? "the base" : "the new");
+  if (left_out == 0) {
+    return fmt::format(
+        "no run on {} side: measure this configuration there, or match by fewer members with --match-by",
+        side);
+  }
+  return fmt::format("no run is left on {} side: {} not used, for the reasons below", side,
+                     left_out == 1 ? "one is" : fmt::format("{} are", left_out));
+}
+
+// How many more repeats of each side would decide a change of this size: it is either larger than
+// half its interval, or smaller than the margin by that.
+std::string repeats_to_decide(const RunComparison& comparison, double margin) {
+  constexpr std::size_t kMost = 1000;
+  const double change = std::abs(std::log1p(comparison.change->change));
+  const double needed = std::max(change, std::log1p(margin) - change);
+  const auto half_width = [&](std::size_t more) {
+    return expected_half_width(*comparison.base.statistics, *comparison.next.statistics, more,
+                               comparison.accuracy);
+  };
+  std::size_t more = 1;
+  while (more <= kMost && !(half_width(more) < needed)) ++more;
+  if (!std::isfinite(half_width(more))) return {};
+  if (more > kMost) return fmt::format("; {} more of each side would not decide it", kMost);
+  return fmt::format("; about {} more of each side for \u00B1{:.2g} %", more,
+                     100 * half_width(more));
+}
+
+std::string lack_of_evidence(const RunComparison& comparison, double margin) {
+  if (!comparison.change) {
+    return "one run on each side, and not both state an interval: repeat each three times, or measure both with --uncertainty";
+  }
+  const bool is_few =
+      comparison.change->method != ChangeMethod::welch ||
+      std::min(comparison.base.statistics->count, comparison.next.statistics->count) < 3;
+  std::string lack =
+      "the interval of the change is neither above nor below 0, nor within the margin: ";
+  lack += comparison.accuracy > 0 ? "measure both on the same boards" : "";
+  lack += comparison.accuracy > 0 ? ", or repeat " : "repeat ";
+  lack += is_few ? "each at least three times" : "more often";
+  return lack + repeats_to_decide(comparison, margin);
+}
+
+// No change of a configuration multiplies its energy by the factor between two units.
+std::string other_unit(const RunComparison& comparison) {
+  constexpr double kFactors[] = {1e3, 3.6e3, 1e6, 3.6e6, 1e9};  // milli, Wh, micro or kilo, kWh
+  constexpr double kNear = 0.1;
+  const double ratio = comparison.next.statistics->mean / comparison.base.statistics->mean;
+  for (const double factor : kFactors) {
+    if (std::abs(std::max(ratio, 1 / ratio) / factor - 1) > kNear) continue;
+    return fmt::format(
+        "the sides differ by a factor of about {:g}: one of them is in another unit; name the same metric in the same unit",
+        factor);
+  }
+  return {};
+}
+
+void note_wide_spreads(RunComparison& comparison) {
+  for (const ComparedSide* side : {&comparison.base, &comparison.next}) {
+    if (!side->statistics || !side->statistics->standard_deviation) continue;
+    const double spread = *side->statistics->standard_deviation / side->statistics->mean;
+    if (spread <= kSuspiciousSpread) continue;
+    comparison.notes.push_back(fmt::format(
+        "the repeats of the {} differ by {:.1f} % (standard deviation): if they are several configurations, tell them apart with --match-by",
+        side == &comparison.base ? "base" : "new side", 100 * spread));
+  }
+}
+
+void note_method(RunComparison& comparison) {
+  if (comparison.change && comparison.change->method == ChangeMethod::measurement) {
+    comparison.notes.emplace_back(
+        "one run on each side: the interval is that of the measurement, without what repeats differ by");
+  }
+  if (comparison.change && comparison.change->method == ChangeMethod::one_spread) {
+    comparison.notes.emplace_back(
+        "one side has a single run: the spread of the other side is taken for both");
+  }
+}
+
+ChangeVerdict change_verdict_of(const RelativeChange& change, const CompareRule& rule) {
+  if (-rule.margin <= change.low && change.high <= rule.margin) return ChangeVerdict::equivalent;
+  if (change.low > 0) {
+    return rule.is_higher_better ? ChangeVerdict::better : ChangeVerdict::worse;
+  }
+  if (change.high < 0) {
+    return rule.is_higher_better ? ChangeVerdict::worse : ChangeVerdict::better;
+  }
+  return ChangeVerdict::insufficient;
+}
+
+}  // namespace
+
+std::string_view change_verdict_name(ChangeVerdict verdict) {
+  switch (verdict) {
+    case ChangeVerdict::worse:
+      return "worse";
+    case ChangeVerdict::better:
+      return "better";
+    case ChangeVerdict::equivalent:
+      return "equivalent";
+    default:
+      return "insufficient";
+  }
+}
+
+void summarize_sides(RunComparison& comparison) {
+  for (ComparedSide* side : {&comparison.base, &comparison.next}) {
+    side->statistics.reset();
+    if (!side->repeats.values.empty()) side->statistics = repeat_statistics(side->repeats);
+  }
+  note_wide_spreads(comparison);
+}
+
+void judge_change(RunComparison& comparison, const CompareRule& rule) {
+  summarize_sides(comparison);
+  comparison.verdict = ChangeVerdict::insufficient;
+  if (!comparison.base.statistics || !comparison.next.statistics) {
+    comparison.lack = lack_of_runs(comparison);
+    return;
+  }
+  comparison.change =
+      relative_change(comparison.base.repeats, comparison.next.repeats, comparison.accuracy);
+  const std::string unit = other_unit(comparison);
+  if (comparison.change && unit.empty()) {
+    comparison.verdict = change_verdict_of(*comparison.change, rule);
+  }
+  if (comparison.verdict == ChangeVerdict::insufficient) {
+    comparison.lack = unit.empty() ? lack_of_evidence(comparison, rule.margin) : unit;
+  }
+  note_method(comparison);
+}
+
+OverallVerdict overall_verdict(const RunComparisons& compared) {
+  OverallVerdict overall;
+  constexpr ChangeVerdict kOrder[] = {ChangeVerdict::worse, ChangeVerdict::insufficient,
+                                      ChangeVerdict::better, ChangeVerdict::equivalent};
+  const auto size_of = [](const RunComparison& one) {
+    return one.change ? std::abs(one.change->change) : -1;
+  };
+  for (const ChangeVerdict verdict : kOrder) {
+    for (const RunComparison& one : compared.comparisons) {
+      if (one.verdict != verdict) continue;
+      const bool is_larger =
+          overall.decided_by == nullptr || size_of(one) > size_of(*overall.decided_by);
+      if (is_larger) overall = {verdict, &one};
+    }
+    if (overall.decided_by != nullptr) break;
+  }
+  return overall;
+}
+
+bool is_higher_better_by_name(std::string_view metric) {
+  // Whole words: there is a "tput" in "output".
+  constexpr std::string_view kWords[] = {"_tput_", "_throughput_", "_goodput_", "_intvty_",
+                                         "_tokens_per_"};
+  constexpr std::string_view kCosts[] = {"_joules_per_", "_energy_per_", "_watts_per_"};
+  std::string name = "_";
+  for (const unsigned char c : metric) {
+    name += std::isalnum(c) == 0 ? '_' : static_cast<char>(std::tolower(c));
+  }
+  name += '_';
+  const auto is_there = [&](std::string_view word) { return name.find(word) != name.npos; };
+  return std::ranges::any_of(kWords, is_there) && std::ranges::none_of(kCosts, is_there);
+}
+
+// ---- Student's t distribution by the incomplete beta function: Abramowitz and Stegun, Handbook of
+// Mathematical Functions, 26.7.1 and 26.5.8.
+
+namespace {
+
+// Beyond, the difference from the normal distribution is below 1e-9.
+constexpr double kManyDegrees = 1e9;
+
+// The continued fraction of the incomplete beta function, by Lentz's method.
+double beta_fraction(double a, double b, double x) {
+  constexpr int kMostSteps = 200000;
+  constexpr double kTiny = 1e-300;
+  const auto away_from_0 = [](double value) { return std::abs(value) < kTiny ? kTiny : value; };
+  double c = 1;
+  double d = 1 / away_from_0(1 - (a + b) * x / (a + 1));
+  double fraction = d;
+  for (int m = 1; m <= kMostSteps; ++m) {
+    const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    d = 1 / away_from_0(1 + even * d);
+    c = away_from_0(1 + even / c);
+    fraction *= c * d;
+    const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+    d = 1 / away_from_0(1 + odd * d);
+    c = away_from_0(1 + odd / c);
+    const double change = c * d;
+    fraction *= change;
+    if (std::abs(change - 1) < std::numeric_limits<double>::epsilon()) break;
+  }
+  return fraction;
+}
+
+// `y` is 1 - x: near 1, x itself no longer holds it.
+double incomplete_beta(double a, double b, double x, double y) {
+  if (x <= 0) return 0;
+  if (y <= 0) return 1;
+  const double front = std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) +
+                                a * std::log(x) + b * std::log(y));
+  if (x < (a + 1) / (a + b + 2)) return front * beta_fraction(a, b, x) / a;
+  return 1 - front * beta_fraction(b, a, y) / b;
+}
+
+// The probability of a value above `t`, which is not negative.
+double upper_tail(double t, double degrees_of_freedom) {
+  if (degrees_of_freedom > kManyDegrees) return std::erfc(t / std::numbers::sqrt2) / 2;
+  const double square = t * t;
+  const double all = degrees_of_freedom + square;
+  return incomplete_beta(degrees_of_freedom / 2, 0.5, degrees_of_freedom / all, square / all) / 2;
+}
+
+}  // namespace
+
+double student_t_probability(double t, double degrees_of_freedom) {
+  assert(degrees_of_freedom > 0);
+  const double tail = upper_tail(std::abs(t), degrees_of_freedom);
+  return t < 0 ? tail : 1 - tail;
+}
+
+double student_t_quantile(double probability, double degrees_of_freedom) {
+  assert(probability > 0 && probability < 1);
+  const double tail = std::fmin(probability, 1 - probability);
+  double low = 0;
+  double high = 1;
+  while (upper_tail(high, degrees_of_freedom) > tail) high *= 2;
+  for (double middle = high / 2; low < middle && middle < high; middle = low + (high - low) / 2) {
+    (upper_tail(middle, degrees_of_freedom) > tail ? low : high) = middle;
+  }
+  return probability < 0.5 ? -high : high;
 }
 
 }  // namespace aggregate_power

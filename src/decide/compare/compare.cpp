@@ -3,22 +3,28 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
+#include <cstddef>
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
+#include "base/system/parallel.h"
+#include "base/text/decimal.h"
 #include "base/text/suggest.h"
-#include "base/text/python_number.h"
-#include "decide/compare/compared_configurations.h"
-#include "decide/compare/compared_limits.h"
-#include "decide/compare/facility.h"
-#include "core/model/beyond_measure.h"
-#include "recorders/energy_rate.h"
+#include "core/model/units.h"
 #include "core/record/edits.h"
+#include "decide/compare/facility.h"
+#include "decide/recommend/run_limits.h"
+#include "decide/recommend/sweep.h"
+#include "recorders/energy_rate.h"
 #include "store/catalogue/published_runs.h"
 #include "store/catalogue/unmeasured_runs.h"
 
@@ -466,6 +472,141 @@ RunComparisons compare_runs(const CompareRequest& request) {
   if (request.kind == CompareKind::two_sides) name_other_settings(compared.comparisons);
   label_comparisons(compared);
   return compared;
+}
+
+// ---- Orders configurations, and names them by what differs.
+
+namespace {
+
+const std::string* configuration_member(const Configuration& configuration,
+                                        const std::string& key) {
+  const auto found = std::ranges::find(configuration, key, &Configuration::value_type::first);
+  return found == configuration.end() ? nullptr : &found->second;
+}
+
+// Numbers come before other texts.
+bool member_text_less(const std::string& a, const std::string& b) {
+  const std::optional<double> a_number = nearest_double(a);
+  const std::optional<double> b_number = nearest_double(b);
+  if (a_number.has_value() != b_number.has_value()) return a_number.has_value();
+  if (a_number && *a_number != *b_number) return *a_number < *b_number;
+  return a < b;
+}
+
+bool is_shared_member(const std::string& key, const std::vector<Configuration>& configurations) {
+  const std::string* const first = configuration_member(configurations.front(), key);
+  return first != nullptr &&
+         std::ranges::all_of(configurations, [&](const Configuration& configuration) {
+           const std::string* const value = configuration_member(configuration, key);
+           return value != nullptr && *value == *first;
+         });
+}
+
+}  // namespace
+
+bool ConfigurationLess::operator()(const Configuration& a, const Configuration& b) const {
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    if (a[i].first != b[i].first) return a[i].first < b[i].first;
+    if (a[i].second != b[i].second) return member_text_less(a[i].second, b[i].second);
+  }
+  return a.size() < b.size();
+}
+
+Configuration shared_members(const std::vector<Configuration>& configurations) {
+  Configuration shared;
+  if (configurations.size() < 2) return shared;
+  for (const auto& [key, value] : configurations.front()) {
+    if (is_shared_member(key, configurations)) shared.emplace_back(key, value);
+  }
+  return shared;
+}
+
+std::vector<std::string> distinguishing_keys(const std::vector<Configuration>& configurations) {
+  if (configurations.empty()) return {};
+  std::vector<std::string> keys;
+  std::set<std::string> seen;
+  for (const Configuration& each : configurations) {
+    for (const auto& [key, value] : each) {
+      if (!seen.insert(key).second) continue;
+      const bool is_alone = configurations.size() == 1;
+      if (is_alone || !is_shared_member(key, configurations)) keys.push_back(key);
+    }
+  }
+  return keys;
+}
+
+std::string distinguishing_text(const Configuration& configuration,
+                                const std::vector<std::string>& keys) {
+  Configuration apart;
+  for (const std::string& key : keys) {
+    const std::string* const own = configuration_member(configuration, key);
+    apart.emplace_back(key, own == nullptr ? "?" : *own);
+  }
+  return configuration_text(apart);
+}
+
+// ---- Gathers the power limits of runs, and names those that differ.
+
+namespace {
+
+constexpr std::size_t kMostReadForLimits = 200;
+
+// From the lowest to the highest, each once.
+std::vector<double> limits_of_side(const LimitsByRun& limits_w,
+                                   const std::vector<const PublishedRun*>& runs) {
+  std::vector<double> known_w;
+  for (const PublishedRun* const run : runs) {
+    const auto found = limits_w.find(run);
+    if (found != limits_w.end()) known_w.push_back(found->second);
+  }
+  return distinct_limits(std::move(known_w));
+}
+
+// "250 W, 300 W"
+std::string limits_text(const std::vector<double>& limits_w) {
+  std::vector<std::string> texts;
+  for (const double limit_w : limits_w) texts.push_back(fmt::format("{:.6g} W", limit_w));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+}  // namespace
+
+LimitsByRun limits_by_run(const std::vector<const PublishedRun*>& runs, unsigned most_threads) {
+  const bool are_read = runs.size() <= kMostReadForLimits;
+  std::vector<std::optional<double>> found_w(runs.size());
+  in_parallel(runs.size(), most_threads, [&](std::size_t i) {
+    if (runs[i]->state != PowerState::valid) return;
+    found_w[i] = stated_limit_w(*runs[i]);
+    if (found_w[i] || !are_read) return;
+    found_w[i] = limit_of_run(*runs[i], "").in_force_w;
+  });
+  LimitsByRun limits_w;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (found_w[i]) limits_w.emplace(runs[i], *found_w[i]);
+  }
+  return limits_w;
+}
+
+std::vector<std::string> limit_notes(const LimitsByRun& limits_w,
+                                     const std::vector<const PublishedRun*>& base,
+                                     const std::vector<const PublishedRun*>& next) {
+  const std::vector<double> before_w = limits_of_side(limits_w, base);
+  const std::vector<double> after_w = limits_of_side(limits_w, next);
+  std::vector<std::string> notes;
+  for (const auto& [side, side_w] :
+       {std::pair("the base", &before_w), {"the new side", &after_w}}) {
+    if (side_w->size() < 2) continue;
+    notes.push_back(fmt::format(
+        "the runs of {} were at several power limits ({}), which widens the interval: compare runs at one limit, or tell them apart with --match-by",
+        side, limits_text(*side_w)));
+  }
+  const bool are_single = before_w.size() == 1 && after_w.size() == 1;
+  if (are_single && !is_same_limit(before_w[0], after_w[0])) {
+    notes.push_back(fmt::format(
+        "the base was at a power limit of {}, the new side at {}: the change is also that of the limit",
+        limits_text(before_w), limits_text(after_w)));
+  }
+  return notes;
 }
 
 }  // namespace aggregate_power

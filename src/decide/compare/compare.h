@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,11 +12,27 @@
 #include "aggregate_power/facility.h"
 #include "base/files/tree.h"
 #include "decide/compare/change.h"
-#include "decide/compare/same_boards.h"
 #include "runs/evaluate/run_options.h"
 #include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {
+
+// Whether runs were measured on the same boards, and what that means for their comparison.
+
+enum class Boards {
+  same,          // the UUIDs of the GPUs are equal
+  assumed_same,  // no UUIDs; ids, hardware and hosts are equal as far as they are known
+  different,
+};
+
+std::string_view boards_name(Boards boards);
+
+// None may be nullptr.
+Boards boards_of(const std::vector<const PublishedRun*>& runs);
+
+// The relative standard uncertainty of what the sensors of a run's boards do to an energy, by the
+// public measurements of other boards; for a run that states none itself.
+double prior_accuracy(const PublishedRun& run);
 
 inline constexpr const char* kDefaultCompareMetric = "joules_per_output_token";
 
@@ -108,5 +125,44 @@ OverallVerdict overall_verdict(const RunComparisons& compared);
 
 // Whether a metric of this name is one of which more is better.
 bool is_higher_better_by_name(std::string_view metric);
+
+// ---- What a comparison came to, for people, pull requests and programs.
+
+enum class CompareFormat { table, json, markdown };
+
+// Of two sides, or of the base alone.
+std::string comparison_text(const RunComparisons& compared, CompareFormat format);
+
+// What the gate would have caught.
+std::string gate_test_text(const RunComparisons& compared, CompareFormat format);
+
+// ---- The order of configurations, and what tells them apart.
+
+// Numbers by their value: "conc=8" is before "conc=16".
+struct ConfigurationLess {
+  bool operator()(const Configuration& a, const Configuration& b) const;
+};
+
+// The members that all of several configurations have with the same value. Empty for a single one.
+Configuration shared_members(const std::vector<Configuration>& configurations);
+
+// The members that are not shared, in the order in which they appear; all of a single one.
+std::vector<std::string> distinguishing_keys(const std::vector<Configuration>& configurations);
+// A configuration by such members: "tp=8 conc=16". One that lacks a member of others has "tp=?".
+std::string distinguishing_text(const Configuration& configuration,
+                                const std::vector<std::string>& keys);
+
+// ---- Whether runs that are compared were at one power limit.
+
+using LimitsByRun = std::map<const PublishedRun*, double>;
+
+// The limits that are known, in watts: of valid runs, by the members of their aggregates; of up to
+// 200 runs also by their recordings, which are read.
+LimitsByRun limits_by_run(const std::vector<const PublishedRun*>& runs, unsigned most_threads);
+
+// What is odd about the limits of the two sides of a comparison, for people; `next` may be empty.
+std::vector<std::string> limit_notes(const LimitsByRun& limits_w,
+                                     const std::vector<const PublishedRun*>& base,
+                                     const std::vector<const PublishedRun*>& next);
 
 }  // namespace aggregate_power

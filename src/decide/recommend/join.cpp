@@ -1,5 +1,5 @@
 // Reads the samples of each GPU, and finds those that belong to the rows of tokens.
-#include "decide/recommend/asof_join.h"
+#include "decide/recommend/recommend.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // Judges the groups of a sweep, then compares those that can win.
-#include "decide/recommend/limit_choice.h"
+#include "decide/recommend/recommend.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "decide/compare/student_t.h"
-#include "core/energy/long_sum.h"
+#include "core/energy/curve.h"
+#include "decide/compare/change.h"
 
 namespace aggregate_power {
 namespace {

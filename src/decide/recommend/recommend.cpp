@@ -22,10 +22,7 @@
 #include "base/files/tree.h"
 #include "base/text/csv.h"
 #include "base/text/encoding.h"
-#include "decide/recommend/limit_choice.h"
-#include "decide/recommend/limit_sweep.h"
 #include "decide/recommend/sweep.h"
-#include "decide/recommend/sweep_rows.h"
 #include "store/catalogue/published_runs.h"
 #include "store/catalogue/unmeasured_runs.h"
 

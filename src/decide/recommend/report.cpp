@@ -13,7 +13,6 @@
 #include "base/report/json_parts.h"
 #include "base/text/characters.h"
 #include "decide/recommend/recommend.h"
-#include "base/report/short_names.h"
 
 namespace aggregate_power {
 namespace {

@@ -12,9 +12,9 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
-#include "decide/recommend/limit_sweep.h"
-#include "decide/recommend/sweep_rows.h"
-#include "core/energy/quantile.h"
+#include "core/energy/recording_summary.h"
+#include "decide/recommend/recommend.h"
+#include "decide/recommend/sweep.h"
 #include "recorders/recording.h"
 #include "store/catalogue/published_runs.h"
 #include "store/catalogue/retained_files.h"

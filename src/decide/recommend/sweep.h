@@ -2,15 +2,69 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "decide/recommend/limit_sweep.h"
 #include "decide/recommend/pareto_front.h"
 #include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {
+
+// A sweep over power limits: what was measured at each limit, by scenario.
+
+// Measured at one limit without interruption: a run, an epoch, or a stretch of rows.
+struct LimitPiece {
+  double energy_j = 0;  // of all GPUs together
+  std::optional<double> time_s = {};
+  double work = 1;  // tokens where they are known, else this one run or epoch
+};
+
+enum class LimitState { ok, insufficient, limit_not_in_force, too_slow };
+std::string_view name(LimitState state);
+
+struct LimitGroup {
+  double limit_w = 0;  // of each GPU, as asked for
+  std::size_t n = 0;   // rows or runs that count
+  std::size_t outliers = 0;
+  std::vector<LimitPiece> pieces = {};
+  // Parts of the pieces in time order, about as many rows each. Only rows have them.
+  std::vector<LimitPiece> blocks = {};
+  bool has_totals = true;  // false: the energy of one token is known, but not how many there were
+  std::optional<double> mean_power_w = {};      // of all GPUs together
+  std::optional<double> gpu_power_w = {};       // mean of one GPU
+  std::optional<double> limit_in_force_w = {};  // as the GPUs reported it
+  bool is_confirmed = false;                    // all of them reported one
+  // The mean of power over rate of the rows.
+  std::optional<double> mean_joules_per_token = {};
+  // Of the energy of the only run, without what is the same in all runs on the same GPUs.
+  std::optional<double> relative_uncertainty = {};
+  LimitState state = LimitState::ok;
+  std::string why = {};  // if it is not ok
+};
+
+struct LimitScenario {
+  std::string name;
+  bool has_tokens = false;  // the work of its pieces is tokens
+  bool is_of_rows = false;  // else of runs or epochs
+  std::optional<double> gpus = {};
+  std::vector<LimitGroup> groups = {};  // from the lowest limit to the highest
+};
+
+// Whether two limits are the same: within 1 W or 0.5 %.
+bool is_same_limit(double limit_w, double other_w);
+
+// The lowest of each set of limits that are the same, in ascending order.
+std::vector<double> distinct_limits(std::vector<double> limits_w);
+// The one of these that is the same as `limit_w`, or the nearest one. `distinct_w` is not empty.
+std::size_t limit_index(const std::vector<double>& distinct_w, double limit_w);
+
+// Why the limit was not in force: the GPUs reported another one, or drew over 3 % more. Empty:
+// nothing says so.
+std::string limit_fault(double limit_w, std::optional<double> in_force_w,
+                        std::optional<double> gpu_power_w);
 
 struct RunSweepRequest {
   std::vector<std::string> keys = {};  // that name a scenario; empty: the whole configuration

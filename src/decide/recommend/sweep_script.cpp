@@ -1,5 +1,5 @@
 // Writes the script of a sweep: a head with what differs, then what all have in common.
-#include "decide/recommend/sweep_plan.h"
+#include "decide/recommend/recommend.h"
 
 #include <algorithm>
 #include <array>

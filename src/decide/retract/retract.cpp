@@ -16,11 +16,10 @@
 
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
-#include "base/files/mount.h"
-#include "base/files/whole_file.h"
+#include "base/files/lock.h"
 #include "base/system/parallel.h"
-#include "base/text/json_value.h"
 #include "base/text/characters.h"
+#include "base/text/json_value.h"
 #include "core/record/edits.h"
 #include "core/record/transaction.h"
 #include "core/record/withdrawal.h"

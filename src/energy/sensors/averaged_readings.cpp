@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "core/energy/recording_summary.h"
 #include "core/telemetry/samples.h"
-#include "core/energy/quantile.h"
 
 namespace aggregate_power::energy {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "base/text/ascii.h"
+#include "base/text/characters.h"
+#include "core/energy/recording_summary.h"
 #include "core/telemetry/samples.h"
-#include "core/energy/quantile.h"
 
 namespace aggregate_power::energy {
 namespace {

@@ -13,11 +13,11 @@
 
 #include "aggregate_power/gpus_option.h"
 #include "base/text/characters.h"
-#include "core/telemetry/samples.h"
-#include "core/energy/quantile.h"
-#include "energy/sensors/same_course.h"
-#include "core/energy/single_series.h"
+#include "core/energy/integrate.h"
+#include "core/energy/recording_summary.h"
 #include "core/energy/stale_readings.h"
+#include "core/telemetry/samples.h"
+#include "energy/sensors/same_course.h"
 #include "energy/sensors/stuck_sensor.h"
 #include "energy/sensors/total_series.h"
 

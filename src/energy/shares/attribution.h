@@ -8,8 +8,8 @@
 #include <functional>
 #include <vector>
 
-#include "generators/interval_store.h"
 #include "core/energy/curve.h"
+#include "generators/gpu_trace.h"
 
 namespace aggregate_power {
 

@@ -4,9 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "aggregate_power/node_witness.h"
+#include "aggregate_power/record_facts.h"
 #include "core/energy/curve.h"
-#include "core/energy/trace_coverage.h"
 
 namespace aggregate_power {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "aggregate_power/process_use.h"
+#include "aggregate_power/gpu.h"
 #include "aggregate_power/sample.h"
 #include "core/energy/curve.h"
 

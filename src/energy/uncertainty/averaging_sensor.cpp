@@ -1,17 +1,15 @@
 // Undoes averaging and delay by the posterior of the power.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "energy/uncertainty/placed_readings.h"
+#include "core/energy/recording_summary.h"
 #include "energy/uncertainty/random_walk.h"
-#include "energy/uncertainty/power_posterior.h"
-#include "energy/uncertainty/sensor_energy.h"
-#include "energy/uncertainty/unseen_power.h"
-#include "energy/uncertainty/window_edges.h"
+#include "energy/uncertainty/uncertainty.h"
 
 namespace aggregate_power {
 namespace {
@@ -260,6 +258,267 @@ SensedEnergy sensor_energy(const SensedEnergyQuestion& question) {
   result.sampling_j =
       std::max(result.sampling_j, unseen_j(question.series, question.sensor, question.window));
   return result;
+}
+
+// ---- Bounds the work for a long window: the posterior is computed where it matters.
+
+namespace {
+
+constexpr double kEdgeStretch_s = 60;
+constexpr double kBlock_s = 30;
+constexpr int kBlocks = 4;
+constexpr double kMargin_s = 20;
+
+Window with_margin(Window window) {
+  return {window.start_unix_s - kMargin_s, window.end_unix_s + kMargin_s};
+}
+
+// Of a stretch at an edge of the window.
+std::span<const Sample> samples_around(std::span<const Sample> samples, Window stretch) {
+  return at_least_near(samples, with_margin(stretch), &Sample::unix_s);
+}
+
+// Of a part of the window, in which no load begins or ends.
+SensedEnergyQuestion part_of(const SensedEnergyQuestion& question, const ReadingSeries& series,
+                             Window window) {
+  return {.series = series,
+          .sensor = question.sensor,
+          .window = window,
+          .timing_s = question.timing_s,
+          .may_begin = false,
+          .may_end = false};
+}
+
+// Stretches that stand for `middle`.
+std::vector<SensedEnergy> blocks_in(const SensedEnergyQuestion& question, Window middle) {
+  std::vector<SensedEnergy> blocks;
+  const double free_s = middle.duration_s() - kBlocks * kBlock_s;
+  for (int i = 0; i < kBlocks; ++i) {
+    const double start =
+        middle.start_unix_s + free_s * (i + 0.5) / kBlocks + static_cast<double>(i) * kBlock_s;
+    const Window block = {start, start + kBlock_s};
+    // A pause of the recorder says nothing of the rest.
+    const std::span<const Sample> around =
+        samples_in(question.series.samples(), with_margin(block));
+    if (around.size() < 10) continue;
+    const ReadingSeries series(around);
+    SensedEnergyQuestion part = part_of(question, series, block);
+    part.is_brief = true;
+    blocks.push_back(averaged_energy(part));
+  }
+  return blocks;
+}
+
+}  // namespace
+
+SensedEnergy long_averaged_energy(const SensedEnergyQuestion& question) {
+  const SensorModel& sensor = question.sensor;
+  const Window window = question.window;
+  const Window middle = {window.start_unix_s + kEdgeStretch_s, window.end_unix_s - kEdgeStretch_s};
+  const Window start = {window.start_unix_s, middle.start_unix_s};
+  const Window end = {middle.end_unix_s, window.end_unix_s};
+  const ReadingSeries at_start(samples_around(question.series.samples(), start));
+  const ReadingSeries at_end(samples_around(question.series.samples(), end));
+  SensedEnergyQuestion first = part_of(question, at_start, start);
+  first.may_begin = question.may_begin;
+  SensedEnergyQuestion last = part_of(question, at_end, end);
+  last.may_end = question.may_end;
+  const SensedEnergy head = averaged_energy(first);
+  const SensedEnergy tail = averaged_energy(last);
+  const double age_s = sensor.delay_s + (sensor.refresh_s + sensor.window_s) / 2;
+  // Under straight lines, if the readings are that much older than their stamps.
+  const auto older = [&](double from_unix_s, double to_unix_s) {
+    return Window{from_unix_s + age_s, to_unix_s + age_s};
+  };
+  const PowerLine line = question.series.line();
+  const double middle_j = line.energy_j(older(middle.start_unix_s, middle.end_unix_s));
+
+  SensedEnergy result;
+  result.joules = head.joules + middle_j + tail.joules;
+  result.assumes_load_in_window = head.assumes_load_in_window || tail.assumes_load_in_window;
+  double block_variance_j2 = 0;
+  double block_between_j = 0;
+  const std::vector<SensedEnergy> blocks = blocks_in(question, middle);
+  double log_evidence = *head.log_evidence + *tail.log_evidence;
+  for (const SensedEnergy& block : blocks) {
+    const auto count = static_cast<double>(blocks.size());
+    block_variance_j2 += block.sampling_j * block.sampling_j / count;
+    block_between_j += block.between_windows_j / count;
+    log_evidence += *block.log_evidence;
+  }
+  const double times = middle.duration_s() / kBlock_s;
+  result.log_evidence = log_evidence;
+  result.sampling_j = std::sqrt(head.sampling_j * head.sampling_j +
+                                tail.sampling_j * tail.sampling_j + block_variance_j2 * times);
+  result.between_windows_j =
+      head.between_windows_j + tail.between_windows_j + block_between_j * times;
+  result.window_known_j = head.window_known_j + tail.window_known_j;
+  if (!sensor.is_averaged()) {
+    result.not_seen_j = in_step_share(sensor, question.series.period_s()) * result.joules;
+  }
+  // What leaves the edges' stretches enters the middle.
+  constexpr double kLater_s = 0.1;
+  const double middle_rate_w =
+      line.later_energy_change_j(older(middle.start_unix_s, middle.end_unix_s), -kLater_s) /
+      kLater_s;
+  result.rate_w = head.rate_w + middle_rate_w + tail.rate_w;
+  result.timing_j = std::abs(result.rate_w) *
+                    std::max(1e-3, std::hypot(question.timing_s, sensor.delay_uncertainty_s));
+  result.shift_j = line.later_energy_change_j(window, age_s);
+  result.edges_j = head.joules + tail.joules -
+                   line.energy_j(older(window.start_unix_s, middle.start_unix_s)) -
+                   line.energy_j(older(middle.end_unix_s, window.end_unix_s));
+  return result;
+}
+
+// ---- Compares readings outside a window with those inside it.
+
+namespace {
+
+constexpr double kReachOfEdge_s = 2;     // beyond that the load does not begin with the window
+constexpr double kIdleOfLoad = 0.6;      // idle is below this share of the load's power
+constexpr double kStillShare = 0.08;     // of the step; idle moves by less
+constexpr double kTolerance_s = 0.03;    // of delay and clock
+constexpr double kLongestFall_s = 0.35;  // from the first request that ends to the last one
+constexpr double kLongestRise_s = 0.4;
+constexpr double kLeastEdge_s = 0.2;    // of either, as readings are late by some of that
+constexpr std::size_t kFewestIdle = 2;  // readings that show what idle is
+constexpr double kFullShare = 0.98;     // of the step: a reading that high shows nothing but load
+constexpr double kLongestEdge_s = 4;    // from nothing but idle to nothing but load
+
+// Idle and load on one side of the window.
+struct LoadStep {
+  double idle_w = 0;
+  double height_w = 0;
+  double threshold_w = 0;  // a reading this far from idle shows the load
+};
+
+std::optional<LoadStep> step_beside(const std::vector<double>& outside,
+                                    const std::vector<double>& inside) {
+  if (outside.size() < kFewestIdle || inside.size() < 2) return std::nullopt;
+  LoadStep step;
+  step.idle_w = quantile_of(outside, 0.5);
+  const double load_w = quantile_of(inside, 0.5);
+  step.height_w = load_w - step.idle_w;
+  double moves_w = 0;
+  for (const double watts : outside) moves_w = std::max(moves_w, std::abs(watts - step.idle_w));
+  step.threshold_w = std::max(2 * moves_w, 0.02 * step.height_w);
+  if (step.idle_w > kIdleOfLoad * load_w || moves_w > kStillShare * step.height_w) {
+    return std::nullopt;
+  }
+  return step;
+}
+
+// The rest of an edge that takes longer than a reading: a benchmark's last requests end one after
+// the other. Stays at the given instants if no reading near them shows nothing but the load.
+double full_load_from(std::span<const PlacedReading> readings, std::size_t rising, double window_s,
+                      const LoadStep& step) {
+  const double edge_unix_s = readings[rising].end_unix_s;
+  for (std::size_t i = rising; i < readings.size(); ++i) {
+    const double start_unix_s = readings[i].end_unix_s - window_s;
+    if (start_unix_s > edge_unix_s + kLongestEdge_s) break;
+    if (readings[i].watts - step.idle_w >= kFullShare * step.height_w) {
+      return std::max(edge_unix_s, start_unix_s);
+    }
+  }
+  return edge_unix_s;
+}
+
+double full_load_until(std::span<const PlacedReading> readings, std::size_t falling,
+                       double from_unix_s, const LoadStep& step) {
+  for (std::size_t i = falling + 1; i-- > 0;) {
+    const double end_unix_s = readings[i].end_unix_s - readings[i].age_s;
+    if (end_unix_s < from_unix_s - kLongestEdge_s) break;
+    if (readings[i].watts - step.idle_w >= kFullShare * step.height_w) {
+      return std::min(from_unix_s, end_unix_s);
+    }
+  }
+  return from_unix_s;
+}
+
+// A slow edge is several steps, one in each of the sensor's windows: their variances add up.
+PowerJump jump_between(double from_unix_s, double to_unix_s, double height_w, double window_s) {
+  const double steps =
+      std::max(1.0, std::round((to_unix_s - from_unix_s) / std::max(window_s, 0.1)));
+  return {from_unix_s, to_unix_s, height_w / std::sqrt(steps)};
+}
+
+// Readings before, inside and after a window.
+struct Sides {
+  std::vector<double> before;
+  std::vector<double> inside;
+  std::vector<double> after;
+};
+
+Sides sides_at(std::span<const PlacedReading> readings, double window_s, Window window,
+               double apart_s) {
+  Sides sides;
+  for (const PlacedReading& reading : readings) {
+    const double start_unix_s = reading.end_unix_s - reading.age_s - window_s;
+    if (reading.end_unix_s <= window.start_unix_s - apart_s) {
+      sides.before.push_back(reading.watts);
+    } else if (start_unix_s >= window.end_unix_s + apart_s) {
+      sides.after.push_back(reading.watts);
+    } else if (start_unix_s >= window.start_unix_s && reading.end_unix_s <= window.end_unix_s) {
+      sides.inside.push_back(reading.watts);
+    }
+  }
+  return sides;
+}
+
+// A load may reach out of the window: idle is what readings farther away show, if there are some.
+Sides sides_of(std::span<const PlacedReading> readings, double window_s, Window window) {
+  Sides near = sides_at(readings, window_s, window, -kTolerance_s);
+  Sides far = sides_at(readings, window_s, window, kReachOfEdge_s);
+  if (far.before.size() >= kFewestIdle) near.before = std::move(far.before);
+  if (far.after.size() >= kFewestIdle) near.after = std::move(far.after);
+  return near;
+}
+
+}  // namespace
+
+WindowEdges window_edges(std::span<const PlacedReading> readings, double window_s, Window window) {
+  const Sides sides = sides_of(readings, window_s, window);
+  const auto& [before, inside, after] = sides;
+  WindowEdges edges;
+  if (const std::optional<LoadStep> step = step_beside(before, inside)) {
+    for (std::size_t i = before.size(); i < readings.size(); ++i) {
+      if (readings[i].watts - step->idle_w <= step->threshold_w) continue;
+      const PlacedReading& idle = readings[i - 1];
+      const double from_unix_s = idle.end_unix_s - idle.age_s;
+      if (from_unix_s > window.start_unix_s + kReachOfEdge_s) break;
+      edges.rise = jump_between(from_unix_s, full_load_from(readings, i, window_s, *step),
+                                step->height_w, window_s);
+      break;
+    }
+  }
+  if (const std::optional<LoadStep> step = step_beside(after, inside)) {
+    for (std::size_t i = readings.size() - after.size(); i-- > 0;) {
+      if (readings[i].watts - step->idle_w <= step->threshold_w) continue;
+      const double from_unix_s = readings[i].end_unix_s - readings[i].age_s - window_s;
+      const double to_unix_s = readings[i + 1].end_unix_s - window_s;
+      if (to_unix_s < window.end_unix_s - kReachOfEdge_s) break;
+      edges.fall =
+          jump_between(full_load_until(readings, i, std::min(from_unix_s, to_unix_s - 0.05), *step),
+                       to_unix_s, -step->height_w, window_s);
+      break;
+    }
+  }
+  return edges;
+}
+
+std::optional<PowerJump> rise_inside(const PowerJump& rise, Window window) {
+  const double start = window.start_unix_s;
+  if (rise.to_unix_s < start || rise.from_unix_s > start) return std::nullopt;
+  const double to = std::max(rise.to_unix_s, start + kLeastEdge_s);
+  return PowerJump{start, std::min(to, start + kLongestRise_s), rise.height_w};
+}
+
+std::optional<PowerJump> fall_inside(const PowerJump& fall, Window window) {
+  const double end = window.end_unix_s;
+  if (fall.from_unix_s > end || fall.to_unix_s < end) return std::nullopt;
+  const double from = std::min(fall.from_unix_s, end - kLeastEdge_s);
+  return PowerJump{std::max(from, end - kLongestFall_s), end, fall.height_w};
 }
 
 }  // namespace aggregate_power

@@ -1,14 +1,13 @@
 // Finds a load's edges and compares them with the window's.
-#include "energy/uncertainty/clock_shift.h"
+#include "energy/uncertainty/uncertainty.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <utility>
 
-#include "energy/uncertainty/placed_readings.h"
-#include "core/energy/quantile.h"
-#include "energy/uncertainty/sensor_energy.h"
+#include "core/energy/recording_summary.h"
+#include "energy/uncertainty/random_walk.h"
 
 namespace aggregate_power {
 namespace {

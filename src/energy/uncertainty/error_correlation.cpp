@@ -1,5 +1,5 @@
 // Compares what GPUs show in the same rounds.
-#include "energy/uncertainty/change_correlation.h"
+#include "energy/uncertainty/uncertainty.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "energy/uncertainty/placed_readings.h"
-#include "core/energy/sum_of.h"
+#include "core/energy/curve.h"
+#include "energy/uncertainty/random_walk.h"
 
 namespace aggregate_power {
 namespace {

@@ -1,28 +1,25 @@
 // Puts readings in their place in time, estimates each GPU, adds them up and judges the load.
 #include "energy/uncertainty/estimate.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
-#include "core/model/assumption.h"
-#include "core/model/refusal.h"
+#include <fmt/format.h>
+
 #include "base/system/parallel.h"
-#include "energy/uncertainty/change_correlation.h"
-#include "energy/uncertainty/clock_shift.h"
-#include "energy/uncertainty/interval.h"
-#include "energy/uncertainty/gpu_energy.h"
+#include "core/model/code_descriptions.h"
 #include "energy/uncertainty/gpu_finding.h"
-#include "energy/uncertainty/verdicts.h"
-#include "energy/uncertainty/placed_readings.h"
+#include "energy/uncertainty/interval.h"
+#include "energy/uncertainty/random_walk.h"
 #include "energy/uncertainty/readings.h"
-#include "energy/uncertainty/reading_series.h"
-#include "energy/uncertainty/sensor_energy.h"
-#include "energy/uncertainty/uncut_stamps.h"
+#include "energy/uncertainty/uncertainty.h"
+#include "energy/uncertainty/verdicts.h"
 
 namespace aggregate_power {
 namespace {
@@ -429,6 +426,45 @@ EnergyEstimate estimate_energy(EstimateQuestion question) {
   judge_total(placed, estimate);
   release(placed, question.most_threads);
   return estimate;
+}
+
+// ---- Asks each rule about a GPU.
+
+namespace {
+
+void observe_refresh(std::span<const Sample> samples, Window window, GpuFinding& finding) {
+  const std::span<const Sample> inside = samples_in(samples, window);
+  if (inside.empty()) return;
+  const auto begin = static_cast<std::size_t>(inside.data() - samples.data());
+  const std::size_t first = std::max<std::size_t>(begin, 1);
+  const std::size_t end = begin + inside.size();
+  const auto is_stale = [&](std::size_t i) { return samples[i].watts == samples[i - 1].watts; };
+  std::size_t stale = 0;
+  for (std::size_t i = first; i < end; ++i) stale += static_cast<std::size_t>(is_stale(i));
+  if (first == end) return;
+  finding.stale_share = static_cast<double>(stale) / static_cast<double>(end - first);
+  // Only a recorder that asks faster sees how often the sensor refreshes.
+  if (finding.stale_share <= 0.2 || end - first - stale <= 2) return;
+  std::vector<Sample> changes;
+  for (std::size_t i = first; i < end; ++i) {
+    if (!is_stale(i)) changes.push_back(samples[i]);
+  }
+  finding.refresh_observed_s = median_period_s(changes);
+}
+
+}  // namespace
+
+GpuFinding gpu_finding(const GpuEnergyQuestion& question) {
+  const GpuReadings& gpu = question.gpu;
+  const ReadingSeries& series = question.series;
+  GpuFinding finding;
+  finding.energy = gpu_energy(question);
+  observe_refresh(gpu.samples, question.window, finding);
+  finding.is_under_sampled =
+      gpu.sensors.size() == 1 && is_under_sampled(series, gpu.sensors.front(), question.window);
+  finding.is_power_capped = is_power_capped(series.samples(), gpu.conditions, question.window);
+  finding.throttling = throttling(series.line(), gpu.conditions, question.window);
+  return finding;
 }
 
 }  // namespace aggregate_power

@@ -12,7 +12,7 @@
 
 #include "aggregate_power/energy_estimate.h"
 #include "aggregate_power/sample.h"
-#include "energy/uncertainty/sensor_model.h"
+#include "energy/uncertainty/sensor_table.h"
 
 namespace aggregate_power {
 

@@ -1,5 +1,5 @@
 // Looks for stretches without readings, and for how far power changes within their length.
-#include "energy/uncertainty/unseen_power.h"
+#include "energy/uncertainty/uncertainty.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "energy/uncertainty/gpu_energy.h"
+#include "energy/uncertainty/uncertainty.h"
 
 namespace aggregate_power {
 

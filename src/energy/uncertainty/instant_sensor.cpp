@@ -3,10 +3,10 @@
 #include <cmath>
 #include <vector>
 
-#include "core/energy/power_line.h"
+#include "core/energy/curve.h"
 #include "energy/uncertainty/random_walk.h"
-#include "energy/uncertainty/reading_series.h"
-#include "energy/uncertainty/sensor_energy.h"
+#include "energy/uncertainty/readings.h"
+#include "energy/uncertainty/uncertainty.h"
 
 namespace aggregate_power {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "core/model/explained_word.h"
+#include "core/model/code_descriptions.h"
 #include "energy/uncertainty/estimate.h"
-#include "energy/uncertainty/sensor_model.h"
+#include "energy/uncertainty/sensor_table.h"
 
 namespace aggregate_power {
 
@@ -31,5 +31,24 @@ struct CombinedGpu {
 // The sum of GPUs. Shared components add linearly (the gain's among the GPUs of a model), others in
 // quadrature. `correlation` is that of the GPUs' sampling errors, from 0 to 1.
 Estimate combine(std::span<const CombinedGpu> gpus, double correlation);
+
+// ---- How wide the interval of an energy will be, before it is measured: that of the load that was
+// seen, for a window of another length. Pure arithmetic.
+
+struct ExpectedInterval {
+  std::string refusal;                // why there is none; empty: there is one
+  std::vector<Component> components;  // relative to an energy of 1 J
+
+  double half_width() const;  // 95 %
+};
+
+// `seen` is a recording of the load, which fills its window. What a run leaves open at random is
+// less by the root of how much longer it is, what is open at its edges by how much longer, and what
+// is wrong with a sensor stays.
+ExpectedInterval expected_interval(EstimateQuestion seen, double window_s);
+
+// The part of a stretch of load in which all that a sensor averages over is load, too; the whole
+// stretch if it is too short for that.
+Window inside_of_load(Window stretch, const GpuReadings& gpu);
 
 }  // namespace aggregate_power

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "aggregate_power/energy_estimate.h"
-#include "aggregate_power/fleet_power.h"
+#include "aggregate_power/result.h"
 #include "energy/shares/attribution.h"
 #include "energy/shares/requests.h"
 

@@ -13,9 +13,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/model/assumption.h"
-#include "base/text/pattern.h"
 #include "base/text/characters.h"
+#include "base/text/pattern.h"
+#include "core/model/code_descriptions.h"
 
 namespace aggregate_power {
 namespace {

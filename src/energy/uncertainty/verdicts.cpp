@@ -7,8 +7,8 @@
 #include <cmath>
 #include <utility>
 
-#include "energy/uncertainty/placed_readings.h"
-#include "core/energy/sum_of.h"
+#include "core/energy/curve.h"
+#include "energy/uncertainty/random_walk.h"
 
 namespace aggregate_power {
 namespace {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "aggregate_power/sample.h"
+#include "core/energy/curve.h"
 #include "energy/uncertainty/estimate.h"
-#include "core/energy/power_line.h"
-#include "energy/uncertainty/reading_series.h"
-#include "energy/uncertainty/sensor_model.h"
+#include "energy/uncertainty/readings.h"
+#include "energy/uncertainty/sensor_table.h"
 
 namespace aggregate_power {
 

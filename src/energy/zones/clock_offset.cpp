@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/energy/quantile.h"
+#include "core/energy/recording_summary.h"
 
 namespace aggregate_power {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/energy/quantile.h"
+#include "core/energy/recording_summary.h"
 
 namespace aggregate_power {
 namespace {

@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "base/text/time_zone.h"
+#include "energy/uncertainty/random_walk.h"
 #include "energy/zones/cut_load.h"
-#include "energy/uncertainty/placed_readings.h"
 #include "energy/zones/power_cells.h"
 
 namespace aggregate_power::energy {

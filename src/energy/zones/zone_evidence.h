@@ -10,7 +10,6 @@
 
 #include "aggregate_power/sample.h"
 #include "base/text/time_zone.h"
-#include "base/text/zone_table.h"
 #include "energy/zones/load_edges.h"
 
 namespace aggregate_power {

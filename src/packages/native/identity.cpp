@@ -9,12 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/files/whole_file.h"
-#include "base/text/ascii.h"
+#include "base/files/file.h"
+#include "base/text/characters.h"
 #include "base/text/csv.h"
 #include "base/text/json_value.h"
-#include "base/text/characters.h"
-#include "packages/native/native_fault.h"
+#include "packages/native/node.h"
 
 namespace aggregate_power {
 namespace {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,11 +14,33 @@
 #include "aggregate_power/reason.h"
 #include "aggregate_power/result.h"
 #include "aggregate_power/sample.h"
+#include "base/files/tree.h"
 #include "base/text/json_value.h"
 #include "packages/native/identity.h"
-#include "packages/native/native_place.h"
 
 namespace aggregate_power {
+
+// A native package: a folder with one folder for each node, which recorded its own GPUs.
+// Contract-october.md 3.1.
+
+// Its name below the logs root.
+inline constexpr const char* kNativeFolder = "native_power";
+
+struct NativePlace {
+  std::shared_ptr<const Tree> tree;
+  std::string power_dir;  // normal path
+};
+
+// The folders with a manifest, in the order of their names. Empty if there are none, or if the
+// package cannot be listed.
+std::vector<std::string> native_nodes(const NativePlace& place);
+
+// Whether the folder is a native package: it has no manifest of its own, and has nodes with
+// manifests, or the name of a native package.
+bool is_native_package(const NativePlace& place);
+
+// Every file below the package, and the files that links in it lead to: no run may change them.
+std::vector<std::string> native_files(const NativePlace& place);
 
 // A GPU that the node was told to record.
 struct NativeGpu {
@@ -54,5 +78,18 @@ NativeNode read_native_node(const NativePlace& place, const std::string& folder,
 Reasons fail_native_node(NativeNode& node, const std::string& type, const std::string& detail);
 
 std::string native_file(const NativePlace& place, const NativeNode& node, const char* name);
+
+// ---- What ends the reading of one node of a native package.
+
+// Scripts read both of its texts in the record.
+struct NativeFault : std::runtime_error {
+  NativeFault(std::string class_name, const std::string& detail)
+      : std::runtime_error(detail), type(std::move(class_name)) {}
+
+  std::string type;  // the class of the original's exception; `what()` is its text
+};
+
+// A value that is not what the format promises: one of the format's codes.
+inline NativeFault native_value_fault(const char* code) { return {"ValueError", code}; }
 
 }  // namespace aggregate_power

@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "base/files/path.h"
-#include "base/text/json_members.h"
 #include "base/text/characters.h"
-#include "generators/aiperf_folder.h"
+#include "base/text/json_value.h"
+#include "generators/aiperf.h"
 #include "generators/generator_table.h"
 
 namespace aggregate_power {

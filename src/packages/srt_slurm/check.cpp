@@ -13,20 +13,19 @@
 
 #include "aggregate_power/error.h"
 #include "base/files/decompress.h"
+#include "base/files/file.h"
 #include "base/files/path.h"
-#include "base/files/whole_file.h"
 #include "base/text/characters.h"
-#include "core/load/benchmark_outcome.h"
+#include "core/load/benchmark.h"
 #include "generators/generator_table.h"
-#include "packages/srt_slurm/cpu_power.h"
+#include "packages/srt_slurm/energy.h"
 #include "packages/srt_slurm/energy_report.h"
-#include "packages/srt_slurm/findings.h"
-#include "packages/srt_slurm/inputs.h"
+#include "packages/srt_slurm/faults.h"
 #include "packages/srt_slurm/launcher_limits.h"
+#include "packages/srt_slurm/manifest.h"
 #include "packages/srt_slurm/match.h"
 #include "packages/srt_slurm/package.h"
-#include "packages/srt_slurm/energy.h"
-#include "packages/srt_slurm/read_manifest.h"
+#include "packages/srt_slurm/srt_slurm.h"
 
 namespace aggregate_power {
 namespace {
@@ -449,6 +448,58 @@ Result check_package(const PackageQuestion& question) {
   result.reasons = std::move(findings.reasons);
   result.failures = std::move(findings.failures);
   return result;
+}
+
+// ---- Collects faults of a package.
+
+void PackageFaults::add(std::string text, bool is_elsewhere) {
+  list.push_back({std::move(text), is_elsewhere});
+}
+
+void PackageFaults::add(std::string text, bool is_elsewhere, const std::string& name) {
+  add(std::move(text), is_elsewhere);
+  if (is_elsewhere) count_elsewhere(name, 1);
+}
+
+void PackageFaults::count_elsewhere(const std::string& name, std::uint64_t count) {
+  if (count > 0) elsewhere[name] += count;
+}
+
+void PackageFaults::add(PackageFaults others) {
+  list.insert(list.end(), std::make_move_iterator(others.list.begin()),
+              std::make_move_iterator(others.list.end()));
+  for (const auto& [name, count] : others.elsewhere) count_elsewhere(name, count);
+}
+
+// ---- Collects reasons and their sentences.
+
+namespace {
+
+constexpr std::size_t kMostDetail = 1000;  // characters of a message
+
+}  // namespace
+
+std::string shortened(const std::string& detail) { return printable(detail, kMostDetail); }
+
+bool is_accepted(const Findings& findings, std::span<const Reason> accepts) {
+  Reasons open = findings.reasons;
+  Reasons accepted;
+  open.accept(accepts, accepted);
+  return open.empty();
+}
+
+void Findings::add(Reason reason, const std::string& detail) {
+  reasons.add(reason, shortened(detail));
+  if (!detail.empty()) failures.push_back(detail);
+}
+
+void Findings::add(const Reasons& others) {
+  for (const Reasons::Entry& entry : others.entries()) add(entry.reason, entry.detail);
+}
+
+void Findings::add(const Findings& others) {
+  reasons.add(others.reasons);
+  failures.insert(failures.end(), others.failures.begin(), others.failures.end());
 }
 
 }  // namespace aggregate_power

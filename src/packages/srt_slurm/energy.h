@@ -2,6 +2,8 @@
 // roles and workers.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -9,17 +11,49 @@
 #include <vector>
 
 #include "aggregate_power/result.h"
-#include "core/energy/gap_bound.h"
-#include "energy/uncertainty/gather.h"
+#include "core/energy/integrate.h"
 #include "core/energy/metrics.h"
+#include "energy/uncertainty/gather.h"
 #include "energy/zones/window_doubts.h"
-#include "packages/srt_slurm/findings.h"
+#include "packages/srt_slurm/check.h"
 #include "packages/srt_slurm/package.h"
-#include "packages/srt_slurm/stale_readings.h"
+#include "packages/srt_slurm/srt_slurm.h"
 #include "packages/srt_slurm/topology.h"
 #include "packages/srt_slurm/window_power.h"
 
 namespace aggregate_power {
+
+// Readings that only repeat what an exporter had cached. Contract-october.md section 8, row 18.
+
+// Counts how often a GPU's power is exactly that of the sample before, inside one window. The power
+// of a busy GPU hardly ever is.
+class StaleReadings {
+ public:
+  // Starts, or starts over, with this window.
+  void begin(Window window);
+  // Takes samples, those of each device in time order.
+  void take(std::span<const PackageSample> samples);
+
+  struct Device {
+    std::uint32_t number = 0;  // of PackageSample::device
+    double share = 0;          // of its samples
+  };
+  // The busy device with the largest share: its mean power is at least half of the largest. Returns
+  // nullopt if there are no samples.
+  std::optional<Device> worst() const;
+
+ private:
+  struct Count {
+    double last_w = std::numeric_limits<double>::quiet_NaN();
+    double sum_w = 0;
+    std::uint64_t samples = 0;
+    std::uint64_t repeats = 0;
+    double mean_w() const { return samples == 0 ? 0 : sum_w / static_cast<double>(samples); }
+  };
+
+  Window window_;
+  std::vector<Count> devices_;  // by number
+};
 
 // Names of GPUs for the record: "host/UUID", or "host/index" for a GPU without exactly one UUID.
 using Labels = std::map<DeviceKey, std::string>;

@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 
+#include "base/files/file.h"
 #include "base/files/path.h"
-#include "base/files/whole_file.h"
-#include "energy/uncertainty/sensor_energy.h"
-#include "packages/srt_slurm/samples.h"
+#include "energy/uncertainty/uncertainty.h"
+#include "packages/srt_slurm/srt_slurm.h"
 
 namespace aggregate_power::packages {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "aggregate_power/reported_energy.h"
+#include "aggregate_power/record_facts.h"
 #include "aggregate_power/result.h"
 #include "packages/srt_slurm/package.h"
 #include "packages/srt_slurm/windows.h"

@@ -5,9 +5,7 @@
 #include <vector>
 
 #include "packages/srt_slurm/faults.h"
-#include "packages/srt_slurm/manifest.h"
-#include "packages/srt_slurm/samples.h"
-#include "packages/srt_slurm/window_checks.h"
+#include "packages/srt_slurm/srt_slurm.h"
 #include "packages/srt_slurm/windows.h"
 
 namespace aggregate_power {

@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "base/files/file.h"
 #include "base/files/path.h"
-#include "base/files/whole_file.h"
 #include "base/text/csv.h"
-#include "base/text/python_number.h"
+#include "base/text/decimal.h"
 
 namespace aggregate_power::packages {
 namespace {

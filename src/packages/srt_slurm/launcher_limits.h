@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "aggregate_power/power_limit.h"
-#include "packages/srt_slurm/manifest.h"
+#include "aggregate_power/gpu.h"
+#include "packages/srt_slurm/srt_slurm.h"
 #include "packages/srt_slurm/windows.h"
 
 namespace aggregate_power::packages {

@@ -1,7 +1,8 @@
 // Reads and checks the manifest of a `dcgm-power` package.
-#include "packages/srt_slurm/manifest.h"
+#include "packages/srt_slurm/srt_slurm.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <set>
 
@@ -9,7 +10,10 @@
 #include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
+#include "base/files/file.h"
+#include "base/files/path.h"
 #include "base/text/characters.h"
+#include "packages/srt_slurm/manifest.h"
 
 namespace aggregate_power {
 namespace {
@@ -223,4 +227,73 @@ std::set<DeviceKey> keys_of(const std::vector<ExpectedDevice>& devices) {
   return keys;
 }
 
+// ---- The table of package dialects.
+
+namespace {
+
+// The generation whose rules the original script copied.
+constexpr PackageDialect kPinned = {.name = "pinned",
+                                    .newest_samples_version = 1,
+                                    .refuses_same_stamp = true,
+                                    .is_lax_with_numbers = true,
+                                    .repeats_first_duplicate = true,
+                                    .omits_gaps_of_faulty_windows = true};
+
+constexpr PackageDialect kAugust[] = {kPinned,
+                                      {.name = "current",
+                                       .newest_samples_version = 2,
+                                       .needs_json_suffix = true,
+                                       .needs_positive_span = true}};
+
+// The original's reader refuses equal stamps of a device whoever wrote them.
+constexpr PackageDialect kOctober[] = {kPinned,
+                                       {.name = "current",
+                                        .newest_samples_version = 3,
+                                        .refuses_same_stamp = true,
+                                        .needs_json_suffix = true,
+                                        .needs_positive_span = true}};
+
+}  // namespace
+
+std::span<const PackageDialect> package_dialects(Contract contract) {
+  return contract == Contract::august ? std::span<const PackageDialect>(kAugust) : kOctober;
+}
+
 }  // namespace aggregate_power
+
+namespace aggregate_power::packages {
+
+// ---- Opens the manifest, and says why it cannot be used.
+
+namespace {
+
+constexpr std::uint64_t kMostManifestBytes = 32 << 20;
+
+}  // namespace
+
+std::optional<JsonValue> read_manifest(const PackagePlace& place, Findings& findings) {
+  if (!place.tree->has_folder(place.power_dir)) {
+    findings.add(Reason::power_artifacts_missing,
+                 fmt::format("{}: no such folder", place.power_dir));
+    return std::nullopt;
+  }
+  const std::string path = path_below(place.power_dir, "manifest.json");
+  if (!place.tree->find_file(path)) {
+    findings.add(Reason::manifest_missing, fmt::format("{}: no such file", path));
+    return std::nullopt;
+  }
+  try {
+    const OpenedFile file = place.tree->open(path);
+    if (file.size() > kMostManifestBytes) throw FileError(path, "is too large for a manifest");
+    JsonValue manifest = parse_json(read_whole(file, kPackageFile));
+    if (manifest.is_object()) return manifest;
+    findings.add(Reason::manifest_malformed, path + ": expected a JSON object");
+  } catch (const FileError& error) {
+    findings.add(Reason::manifest_malformed, error.what());
+  } catch (const JsonError& error) {
+    findings.add(Reason::manifest_malformed, fmt::format("{}:{}", path, error.what()));
+  }
+  return std::nullopt;
+}
+
+}  // namespace aggregate_power::packages

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "base/files/decompress.h"
+#include "base/files/file.h"
 #include "base/files/path.h"
-#include "base/files/whole_file.h"
 #include "base/text/json.h"
 #include "packages/srt_slurm/package.h"
 

@@ -8,7 +8,7 @@
 #include "base/files/file.h"
 #include "base/text/json_value.h"
 #include "core/load/load_files.h"
-#include "packages/srt_slurm/findings.h"
+#include "packages/srt_slurm/check.h"
 #include "packages/srt_slurm/windows.h"
 
 namespace aggregate_power {

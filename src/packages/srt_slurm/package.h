@@ -12,13 +12,10 @@
 
 #include "aggregate_power/contract.h"
 #include "base/text/json_value.h"
-#include "packages/srt_slurm/dialect.h"
 #include "packages/srt_slurm/faults.h"
-#include "packages/srt_slurm/manifest.h"
-#include "packages/srt_slurm/samples.h"
 #include "packages/srt_slurm/shared_samples.h"
+#include "packages/srt_slurm/srt_slurm.h"
 #include "packages/srt_slurm/topology.h"
-#include "packages/srt_slurm/window_checks.h"
 #include "packages/srt_slurm/windows.h"
 
 namespace aggregate_power {
@@ -62,5 +59,18 @@ struct PackageRequest {
 // Never throws because of the package.
 Package recompute_package(const PackagePlace& place, const PackageContent& content,
                           const PackageRequest& request);
+
+// ---- The files that make up a package, and those that belong to it: no run may change them.
+
+struct PackageInputs {
+  std::vector<std::string> files;    // including the results that its windows name
+  std::vector<std::string> folders;  // including everything below them
+};
+
+// Where the package's CPU power may be recorded.
+CpuFolders cpu_folders(const PackagePlace& place);
+
+// Works whether or not the package is sound: a file that cannot be read is listed by name.
+PackageInputs package_inputs(const PackagePlace& place);
 
 }  // namespace aggregate_power

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/model/explained_word.h"
+#include "core/model/code_descriptions.h"
 
 namespace aggregate_power::packages {
 

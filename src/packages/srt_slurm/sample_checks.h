@@ -1,9 +1,8 @@
 // Checks whether samples.csv is what its producer writes. Contract.md C.4.
 #pragma once
 
-#include "packages/srt_slurm/dialect.h"
 #include "packages/srt_slurm/faults.h"
-#include "packages/srt_slurm/samples.h"
+#include "packages/srt_slurm/srt_slurm.h"
 
 namespace aggregate_power {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "packages/srt_slurm/samples.h"
+#include "packages/srt_slurm/srt_slurm.h"
 #include "packages/srt_slurm/window_power.h"
 
 namespace aggregate_power {

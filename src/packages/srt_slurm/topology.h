@@ -10,8 +10,7 @@
 
 #include "aggregate_power/gpu.h"
 #include "packages/srt_slurm/faults.h"
-#include "packages/srt_slurm/manifest.h"
-#include "packages/srt_slurm/samples.h"
+#include "packages/srt_slurm/srt_slurm.h"
 
 namespace aggregate_power {
 

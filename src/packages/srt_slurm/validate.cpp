@@ -11,12 +11,12 @@
 #include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
-#include "base/files/sha256.h"
-#include "packages/srt_slurm/findings.h"
+#include "base/files/hash.h"
+#include "packages/srt_slurm/check.h"
 #include "packages/srt_slurm/manifest.h"
 #include "packages/srt_slurm/package.h"
 #include "packages/srt_slurm/package_codes.h"
-#include "packages/srt_slurm/read_manifest.h"
+#include "packages/srt_slurm/srt_slurm.h"
 
 namespace aggregate_power::packages {
 namespace {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "aggregate_power/contract.h"
-#include "packages/srt_slurm/window_checks.h"
 #include "packages/srt_slurm/windows.h"
 
 namespace aggregate_power::packages {

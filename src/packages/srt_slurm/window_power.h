@@ -11,9 +11,9 @@
 #include "aggregate_power/result.h"
 #include "aggregate_power/sample.h"
 #include "core/energy/fleet_power.h"
-#include "core/energy/integrate.h"
 #include "core/energy/gpu_state_mean.h"
-#include "packages/srt_slurm/samples.h"
+#include "core/energy/integrate.h"
+#include "packages/srt_slurm/srt_slurm.h"
 
 namespace aggregate_power {
 

@@ -1,6 +1,9 @@
 // Finds, checks and measures one agentic run on one node.
 #include <algorithm>
+#include <exception>
 #include <iterator>
+#include <new>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -11,20 +14,23 @@
 #include "base/files/decompress.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
+#include "base/files/tree.h"
+#include "core/load/benchmark.h"
+#include "core/record/record_write.h"
+#include "energy/shares/requests.h"
 #include "generators/aiperf.h"
-#include "generators/aiperf_folder.h"
-#include "core/load/benchmark_outcome.h"
 #include "generators/generator_table.h"
 #include "generators/request_file.h"
+#include "packages/srt_slurm/agentic_checks.h"
 #include "recorders/recording.h"
 #include "recorders/side_files.h"
-#include "core/record/record_write.h"
-#include "runs/measure/evaluate.h"
-#include "runs/deployment/failed_requests.h"
-#include "runs/evaluate/option_codec.h"
-#include "runs/measure/requests.h"
+#include "runs/deployment/agentic.h"
+#include "runs/deployment/package.h"
 #include "runs/deployment/run_kinds.h"
-#include "runs/measure/sensor_readings.h"
+#include "runs/evaluate/option_codec.h"
+#include "runs/measure/evaluate.h"
+#include "runs/measure/requests.h"
+#include "runs/measure/uncertainty.h"
 
 namespace aggregate_power {
 namespace {
@@ -273,6 +279,165 @@ CommandOutput aggregate_agentic(const RunSpec& request) {
       deliver(std::move(result), target_of_agents(request, files), request.delivery());
   output.out.insert(output.out.begin(), window.changes.begin(), window.changes.end());
   return output;
+}
+
+// ---- Finds, checks and measures one load of agents on several nodes.
+
+namespace {
+
+AgenticChecks gates_of(const RunSpec& request) {
+  if (request.lacks_contract) {
+    AgenticChecks checks;
+    checks.reasons.add(Reason::multinode_power_contract_missing);
+    return checks;
+  }
+  AgenticLoad load{.tree = request.tree,
+                   .result_dir = request.result_dir,
+                   .logs_root = request.logs_root,
+                   .aggregate = std::nullopt,
+                   .aggregate_fault = {},
+                   .expected_producer_sha = request.expected_producer_sha,
+                   .expected_num_gpus = request.expected_num_gpus,
+                   .finds_gpus_of_node = request.finds_gpus,
+                   .aggregate_name = request.agg_result};
+  try {
+    load.aggregate = read_whole(load.tree->open(request.agg_result), kAggregateFile);
+  } catch (const FileError& error) {
+    load.aggregate_fault = error.what();
+  }
+  try {
+    return check_agentic_load(load);
+  } catch (const std::exception& error) {  // out of memory: an old claim must not stay
+    AgenticChecks checks;
+    checks.reasons.add(Reason::agentic_aggregate_invalid, error_text(error));
+    return checks;
+  }
+}
+
+// All files that are read in the result folder, whether usable or not.
+std::vector<std::string> inputs_in(const Tree& tree, const std::string& result_dir) {
+  std::vector<std::string> inputs;
+  try {
+    for (const std::string& name : formal_results(tree, result_dir)) {
+      inputs.push_back(path_below(result_dir, name));
+    }
+  } catch (const FileError&) {  // cannot be listed
+  }
+  const std::string profile = path_below(result_dir, std::string(kProfileFolder));
+  try {
+    if (const auto records = find_records(tree, profile)) {
+      inputs.push_back(path_below(profile, *records));
+    }
+  } catch (const FileError&) {
+  }
+  return inputs;
+}
+
+// The record as power_audit names it: below the folder that is called LOGS, wherever that is.
+std::string audit_source(const RunSpec& request, const std::string& record) {
+  const std::string folder = request.tree->resolved(request.result_dir);
+  const std::string root = request.tree->resolved(request.logs_root);
+  if (folder.empty() || root.empty() || !(folder + '/').starts_with(root + '/')) return {};
+  return fmt::format("LOGS{}/{}", folder.substr(root.size()), last_name(record));
+}
+
+}  // namespace
+
+CommandOutput aggregate_agentic_nodes(const RunSpec& request) {
+  const AgenticChecks checks = gates_of(request);
+  PackageRun run;
+  PackageQuestion& question = run.question;
+  question = package_question(request);
+  question.result_name = checks.formal_result.empty() ? request.result_dir : checks.formal_result;
+  question.role_gpus = checks.gpus;
+  question.refusal = checks.reasons;
+  question.window_file = checks.window_file;
+  if (checks.reasons.empty()) {
+    run.failed_requests = failed_requests_in(request.tree, request.result_dir, run.warnings);
+    if (run.failed_requests) question.failure = run.failed_requests->failure;
+  }
+  run.window_source = kFormalWindowSource;
+  run.options = options_for_record(request, RunKind::agents_package);
+  run.target = target_of(request);
+  run.target.inputs = inputs_in(*request.tree, request.result_dir);
+  if (rules_of(request.contract).names_audit_by_logs) {
+    run.audit_source = audit_source(request, run.target.record_path);
+  }
+  if (request.audit_source) run.audit_source = *request.audit_source;
+  run.is_audit_requested = request.audit_source.has_value();
+  run.asked = request;
+  return deliver_package(std::move(run));
+}
+
+// ---- Computes the energy share of an agentic run's failed requests.
+
+namespace {
+
+// Returns nullopt if some request does not say when it was in flight, or if none was in the window,
+// because then the window's zone is wrong.
+std::optional<FailedShare> share_of(ByteSource& records, Window window) {
+  FailedShare share;
+  bool is_known = true;
+  bool is_in_window = false;
+  read_profile_records({records, {}}, [&](const ProfileRecord& record) {
+    is_known = is_known && record.in_flight.has_value();
+    if (!is_known) return;
+    share.add(*record.in_flight, record.is_profiling && record.failed);
+    is_in_window |= record.in_flight->end_unix_s > window.start_unix_s &&
+                    record.in_flight->start_unix_s < window.end_unix_s;
+  });
+  return is_known && is_in_window ? std::optional(std::move(share)) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<FailedRequestsRequest> failed_requests_in(const std::shared_ptr<const Tree>& tree,
+                                                        const std::string& result_dir) {
+  const std::string profile = path_below(result_dir, std::string(kProfileFolder));
+  const auto records = find_records(*tree, profile);
+  if (!records) return std::nullopt;
+  FailedRequestsRequest request;
+  request.name = path_below(profile, *records);
+  request.records = [file = tree->open(request.name)] {
+    return decompressed(file.source(), file.name());
+  };
+  const std::unique_ptr<ByteSource> source = request.records();
+  std::int64_t completed = 0;
+  std::uint64_t cancelled = 0;
+  read_profile_records({*source, request.name}, [&](const ProfileRecord& record) {
+    if (!record.is_profiling) return;
+    record.failed ? ++request.count : static_cast<std::uint64_t>(++completed);
+    if (record.failed && record.cancelled) ++cancelled;
+  });
+  request.failure = failure_by_counts(request.count - cancelled, completed);
+  return request;
+}
+
+std::optional<FailedRequestsRequest> failed_requests_in(const std::shared_ptr<const Tree>& tree,
+                                                        const std::string& result_dir,
+                                                        std::vector<std::string>& warnings) {
+  try {
+    return failed_requests_in(tree, result_dir);
+  } catch (const std::exception& error) {
+    warnings.push_back(fmt::format("failed requests are not known: {}", error.what()));
+    return std::nullopt;
+  }
+}
+
+FailedRequests failed_requests(const FailedRequestsRequest& request, const Result& result,
+                               const std::optional<FleetPower>& power) {
+  FailedRequests failed{request.count, std::nullopt};
+  if (!result.reasons.empty()) return failed;
+  if (request.count == 0) {
+    failed.energy_share_j = 0;
+    return failed;
+  }
+  try {
+    std::optional<FailedShare> share = share_of(*request.records(), result.load->window);
+    if (share && power) failed.energy_share_j = share->energy_j(*power);
+  } catch (const std::exception&) {  // changed meanwhile
+  }
+  return failed;
 }
 
 }  // namespace aggregate_power

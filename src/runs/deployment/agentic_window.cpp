@@ -15,7 +15,7 @@
 #include "base/files/tree.h"
 #include "base/report/json_parts.h"
 #include "base/text/characters.h"
-#include "generators/aiperf_folder.h"
+#include "generators/aiperf.h"
 #include "runs/deployment/run_kinds.h"
 
 namespace aggregate_power::runs {

@@ -6,8 +6,8 @@
 #include <cstdlib>
 
 #include "base/files/path.h"
-#include "packages/native/native_place.h"
 #include "core/record/record_write.h"
+#include "packages/native/node.h"
 
 namespace aggregate_power {
 

@@ -12,7 +12,7 @@
 #include "base/system/parallel.h"
 #include "base/text/characters.h"
 #include "core/energy/counter_trace.h"
-#include "core/telemetry/gpu_models.h"
+#include "core/telemetry/gpu_identity.h"
 #include "runs/evaluate/evaluate.h"
 
 namespace aggregate_power {

@@ -8,9 +8,9 @@
 #include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
-#include "aggregate_power/power_unit.h"
+#include "aggregate_power/sample.h"
+#include "base/text/decimal.h"
 #include "base/text/json.h"
-#include "base/text/python_number.h"
 
 namespace aggregate_power {
 namespace {

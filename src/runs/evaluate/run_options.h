@@ -12,17 +12,16 @@
 #include "aggregate_power/column_names.h"
 #include "aggregate_power/contract.h"
 #include "aggregate_power/facility.h"
-#include "aggregate_power/record_facts.h"
 #include "aggregate_power/reason.h"
-#include "aggregate_power/request_energy.h"
-#include "aggregate_power/row_keys.h"
+#include "aggregate_power/record_facts.h"
+#include "aggregate_power/request.h"
 #include "base/files/tree.h"
 #include "base/text/time_zone.h"
 #include "core/energy/integrate.h"
 #include "core/telemetry/gpu_identity.h"
-#include "runs/measure/deliver.h"
 #include "runs/deployment/host_folders.h"
 #include "runs/deployment/roles.h"
+#include "runs/measure/deliver.h"
 
 namespace aggregate_power {
 

@@ -1,5 +1,5 @@
 // Reads the files beside a recording of AIPowerMeter, each for its own lines.
-#include "runs/inspect/inspect_parts.h"
+#include "runs/inspect/inspect.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,13 +13,12 @@
 #include "base/files/decompress.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
-#include "base/files/whole_file.h"
 #include "base/report/document.h"
+#include "base/text/characters.h"
+#include "base/text/decimal.h"
 #include "base/text/encoding.h"
 #include "base/text/json_value.h"
-#include "base/text/python_number.h"
-#include "base/text/characters.h"
-#include "core/energy/trace_coverage.h"
+#include "core/energy/curve.h"
 #include "core/telemetry/lines.h"
 #include "runs/windows/window_energy.h"
 

@@ -8,24 +8,22 @@
 
 #include "base/files/decompress.h"
 #include "base/files/file.h"
-#include "base/files/near_file.h"
 #include "base/files/path.h"
 #include "base/report/document.h"
 #include "base/report/json_parts.h"
-#include "base/text/show_time.h"
 #include "base/text/characters.h"
+#include "base/text/show_time.h"
 #include "base/text/wrap.h"
 #include "core/energy/plausibility.h"
-#include "core/energy/stated_limits.h"
 #include "core/energy/recording_summary.h"
+#include "core/energy/stated_limits.h"
+#include "core/record/limits_json.h"
 #include "generators/generator_table.h"
 #include "recorders/recorder_table.h"
 #include "recorders/recording.h"
-#include "core/record/limits_json.h"
-#include "runs/inspect/inspect_parts.h"
 #include "runs/evaluate/evaluate.h"
-#include "runs/measure/sensor_readings.h"
 #include "runs/measure/series_doubts.h"
+#include "runs/measure/uncertainty.h"
 
 namespace aggregate_power {
 namespace {

@@ -1,5 +1,5 @@
 // Shows what was found in a package.
-#include "runs/inspect/inspect_parts.h"
+#include "runs/inspect/inspect.h"
 
 #include <optional>
 #include <string>
@@ -11,7 +11,7 @@
 #include "base/files/tree.h"
 #include "base/report/json_parts.h"
 #include "base/text/characters.h"
-#include "packages/native/native_place.h"
+#include "packages/native/node.h"
 #include "packages/srt_slurm/validate.h"
 
 namespace aggregate_power::runs {

@@ -1,5 +1,5 @@
 // Shows what a result says, and what it lacks.
-#include "runs/inspect/inspect_parts.h"
+#include "runs/inspect/inspect.h"
 
 #include <utility>
 #include <vector>
@@ -11,14 +11,13 @@
 #include "base/files/path.h"
 #include "base/report/document.h"
 #include "base/report/json_parts.h"
-#include "base/text/show_time.h"
 #include "base/text/characters.h"
-#include "generators/generator_table.h"
-#include "generators/peak_in_flight.h"
-#include "core/load/result_head.h"
-#include "generators/benchmark_choice.h"
-#include "recorders/foreign_format.h"
+#include "base/text/show_time.h"
+#include "core/load/result_values.h"
 #include "core/record/record_write.h"
+#include "generators/benchmark_choice.h"
+#include "generators/generator_table.h"
+#include "recorders/foreign_format.h"
 
 namespace aggregate_power {
 namespace {

@@ -1,5 +1,5 @@
 // Shows the windows of a CSV of Zeus, with the energies that it states.
-#include "runs/inspect/inspect_parts.h"
+#include "runs/inspect/inspect.h"
 
 #include <algorithm>
 #include <iterator>
@@ -15,8 +15,8 @@
 #include "base/files/path.h"
 #include "base/report/document.h"
 #include "base/report/json_parts.h"
-#include "base/text/encoding.h"
 #include "base/text/characters.h"
+#include "base/text/encoding.h"
 #include "generators/windows_file.h"
 
 namespace aggregate_power {

@@ -9,12 +9,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/text/ascii.h"
-#include "base/text/json.h"
-#include "base/text/python_number.h"
 #include "base/text/characters.h"
-#include "core/telemetry/power_limits.h"
+#include "base/text/decimal.h"
+#include "base/text/json.h"
 #include "core/record/aggregate.h"
+#include "core/telemetry/power_limits.h"
 #include "runs/measure/gpu_work.h"
 
 namespace aggregate_power::runs {

@@ -7,7 +7,7 @@
 #include "aggregate_power/result.h"
 #include "recorders/recording.h"
 #include "runs/evaluate/run_options.h"
-#include "runs/measure/sensor_readings.h"
+#include "runs/measure/uncertainty.h"
 
 namespace aggregate_power {
 

@@ -1,6 +1,7 @@
 // What energy is, costs and emits at the facility, for people and for programs.
 #pragma once
 
+#include <list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -8,6 +9,8 @@
 
 #include "aggregate_power/facility.h"
 #include "base/report/json_parts.h"
+#include "runs/measure/measure_report.h"
+#include "runs/measure/seen_power.h"
 
 namespace aggregate_power {
 
@@ -39,5 +42,11 @@ std::string facility_note(const FacilityRates& rates, const std::string& measure
 // Why a number is missing, with what the rates cover, a sentence for each reason.
 std::vector<std::string> facility_faults(const FacilityRates& rates,
                                          const FacilityFigures& figures);
+
+// ---- What the energy of a run is, costs and emits at the facility.
+
+// Adds it to a run that was measured. `power` is of each of its recordings, watched if a rate
+// changes in its window. A run that is not valid gets the reason and no number.
+void add_facility(const FacilityRates& rates, const std::list<SeenPower>& power, RunReport& run);
 
 }  // namespace aggregate_power

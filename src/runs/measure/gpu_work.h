@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "aggregate_power/reason.h"
-#include "core/telemetry/samples.h"
-#include "energy/shares/recorded_load.h"
 #include "core/energy/stated_limits.h"
 #include "core/telemetry/power_limits.h"
+#include "core/telemetry/samples.h"
+#include "energy/shares/idle.h"
 #include "recorders/recording.h"
 
 namespace aggregate_power::runs {

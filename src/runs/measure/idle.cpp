@@ -12,9 +12,9 @@
 
 #include "aggregate_power/error.h"
 #include "aggregate_power/gpu.h"
-#include "core/model/refusal.h"
-#include "base/text/python_number.h"
 #include "base/text/characters.h"
+#include "base/text/decimal.h"
+#include "core/model/code_descriptions.h"
 #include "energy/shares/idle.h"
 #include "generators/windows_file.h"
 #include "runs/evaluate/explain.h"

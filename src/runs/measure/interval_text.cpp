@@ -9,10 +9,9 @@
 #include <fmt/ranges.h>
 
 #include "aggregate_power/facility.h"
-#include "core/model/refusal.h"
-#include "core/model/verdict.h"
-#include "base/text/shown_number.h"
 #include "base/text/characters.h"
+#include "base/text/shown_number.h"
+#include "core/model/code_descriptions.h"
 
 namespace aggregate_power::results {
 namespace {

@@ -6,21 +6,21 @@
 
 #include <fmt/format.h>
 
-#include "core/model/refusal.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
+#include "core/model/code_descriptions.h"
+#include "core/record/record_write.h"
 #include "generators/generator_table.h"
 #include "generators/request_file.h"
 #include "recorders/recording.h"
 #include "recorders/side_files.h"
-#include "core/record/record_write.h"
-#include "runs/measure/evaluate.h"
-#include "runs/evaluate/option_codec.h"
-#include "runs/measure/requests.h"
 #include "runs/deployment/run_kinds.h"
-#include "runs/measure/sensor_readings.h"
+#include "runs/evaluate/option_codec.h"
+#include "runs/measure/evaluate.h"
+#include "runs/measure/requests.h"
+#include "runs/measure/uncertainty.h"
+#include "runs/measure/witnesses.h"
 #include "runs/window/window.h"
-#include "runs/measure/witnesses_part.h"
 
 namespace aggregate_power {
 namespace {

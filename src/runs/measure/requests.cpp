@@ -8,19 +8,18 @@
 
 #include <fmt/format.h>
 
-#include "core/model/assumption.h"
 #include "aggregate_power/error.h"
-#include "core/model/refusal.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
-#include "energy/shares/phases.h"
-#include "energy/uncertainty/placed_interval.h"
-#include "energy/uncertainty/placed_readings.h"
-#include "energy/shares/requests.h"
-#include "generators/request_file.h"
+#include "core/model/code_descriptions.h"
 #include "core/record/request_json.h"
+#include "energy/shares/phases.h"
+#include "energy/shares/requests.h"
+#include "energy/uncertainty/placed_interval.h"
+#include "energy/uncertainty/random_walk.h"
+#include "generators/request_file.h"
 #include "runs/measure/evaluate.h"
-#include "runs/measure/understood_sensor.h"
+#include "runs/measure/uncertainty.h"
 
 namespace aggregate_power {
 namespace {

@@ -8,7 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "base/text/characters.h"
-#include "core/energy/gap_bound.h"
+#include "core/energy/integrate.h"
 #include "core/energy/metrics.h"
 #include "core/energy/sample_holes.h"
 #include "core/record/salvage_json.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "aggregate_power/fleet_power.h"
+#include "aggregate_power/result.h"
 #include "aggregate_power/sample.h"
 #include "core/telemetry/samples.h"
 #include "runs/evaluate/evaluate.h"

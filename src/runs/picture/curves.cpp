@@ -5,8 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "core/energy/fleet_power.h"
 #include "energy/shares/idle.h"
-#include "core/energy/power_sum.h"
 
 namespace aggregate_power {
 namespace {

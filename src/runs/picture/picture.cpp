@@ -12,9 +12,8 @@
 
 #include "aggregate_power/metric.h"
 #include "base/files/path.h"
-#include "base/text/ascii.h"
-#include "base/text/show_time.h"
 #include "base/text/characters.h"
+#include "base/text/show_time.h"
 #include "chart/curve.h"
 #include "core/telemetry/device_names.h"
 #include "runs/measure/measure_report.h"

@@ -7,11 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "aggregate_power/idle_power.h"
-#include "aggregate_power/record_facts.h"
 #include "aggregate_power/reason.h"
+#include "aggregate_power/record_facts.h"
+#include "aggregate_power/result.h"
 #include "base/text/time_zone.h"
 #include "chart/chart.h"
+#include "runs/evaluate/run_options.h"
 #include "runs/picture/curves.h"
 
 namespace aggregate_power {
@@ -61,5 +62,18 @@ std::string gpu_label(const PowerPicture& picture, std::size_t recording, const 
 // the picture.
 std::string picture_csv(const Chart& chart);
 std::string picture_json(const PowerPicture& picture, const Chart& chart);
+
+// ---- Reads recordings and a load for a picture of both.
+
+struct PlottedRun {
+  PowerPicture picture;
+  std::vector<std::string> warnings;
+};
+
+// The energies are those that a single run publishes, by the same rules; without a load, those of
+// the whole recording. Each recording is read once, except where its rows are out of order or its
+// zone has to be found. Throws FileError if a file cannot be opened, and Error if the pictures
+// cannot be one, or if `out` is one of the files that are read.
+PlottedRun plotted_run(const RunSpec& request);
 
 }  // namespace aggregate_power

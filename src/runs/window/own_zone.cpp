@@ -8,7 +8,7 @@
 
 #include "base/files/path.h"
 #include "base/text/characters.h"
-#include "base/text/zone_table.h"
+#include "base/text/time_zone.h"
 #include "energy/zones/zone_sources.h"
 
 namespace aggregate_power::runs {

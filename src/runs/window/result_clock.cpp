@@ -13,7 +13,6 @@
 
 #include "base/text/show_time.h"
 #include "base/text/time_zone.h"
-#include "base/text/zone_table.h"
 #include "core/telemetry/samples.h"
 #include "runs/evaluate/explain.h"
 

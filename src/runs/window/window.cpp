@@ -9,15 +9,14 @@
 #include <fmt/ranges.h>
 
 #include "base/text/time_zone.h"
-#include "energy/zones/load_place.h"
 #include "core/load/benchmark.h"
-#include "core/load/benchmark_outcome.h"
+#include "energy/zones/load_place.h"
 #include "generators/requests_in_window.h"
 #include "recorders/recorder_context.h"
 #include "runs/evaluate/explain.h"
+#include "runs/measure/series_doubts.h"
 #include "runs/window/result_clock.h"
 #include "runs/window/results_beside.h"
-#include "runs/measure/series_doubts.h"
 
 namespace aggregate_power {
 namespace {

@@ -10,11 +10,10 @@
 #include "base/files/path.h"
 #include "base/report/document.h"
 #include "base/report/json_parts.h"
-#include "base/text/ascii.h"
+#include "base/text/characters.h"
 #include "base/text/csv.h"
 #include "base/text/json.h"
 #include "runs/measure/facility.h"
-#include "base/report/short_names.h"
 
 namespace aggregate_power {
 namespace {

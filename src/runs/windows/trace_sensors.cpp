@@ -10,9 +10,9 @@
 #include "base/text/characters.h"
 #include "core/telemetry/samples.h"
 #include "energy/uncertainty/gather.h"
+#include "energy/uncertainty/random_walk.h"
 #include "energy/uncertainty/sensor_table.h"
-#include "energy/uncertainty/placed_readings.h"
-#include "runs/measure/understood_sensor.h"
+#include "runs/measure/uncertainty.h"
 
 namespace aggregate_power::runs {
 namespace {

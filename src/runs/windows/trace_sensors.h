@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "energy/uncertainty/estimate.h"
-#include "energy/uncertainty/sensor_model.h"
+#include "energy/uncertainty/sensor_table.h"
 #include "runs/windows/window_energy.h"
 
 namespace aggregate_power::runs {

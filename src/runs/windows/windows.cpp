@@ -2,6 +2,7 @@
 #include "runs/windows/windows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <span>
@@ -11,27 +12,22 @@
 #include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
-#include "core/model/refusal.h"
 #include "base/files/path.h"
-#include "base/text/ascii.h"
 #include "base/text/characters.h"
-#include "energy/shares/facility.h"
-#include "core/energy/odd_readings.h"
+#include "core/energy/counter_trace.h"
 #include "core/energy/plausibility.h"
+#include "core/model/code_descriptions.h"
+#include "energy/shares/facility.h"
 #include "energy/shares/window_tree.h"
-#include "generators/benchmark_windows.h"
+#include "generators/generator_table.h"
 #include "generators/windows_file.h"
 #include "recorders/energy_rate.h"
+#include "runs/evaluate/explain.h"
 #include "runs/measure/facility.h"
-#include "runs/windows/counter_doubts.h"
-#include "runs/windows/logged_energies.h"
-#include "runs/windows/processes_run.h"
-#include "runs/evaluate/repeated_recordings.h"
+#include "runs/measure/witnesses.h"
 #include "runs/windows/trace_place.h"
 #include "runs/windows/trace_sensors.h"
 #include "runs/windows/window_energy.h"
-#include "runs/windows/window_meter.h"
-#include "runs/measure/witnesses_part.h"
 
 namespace aggregate_power {
 namespace {
@@ -410,6 +406,85 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   }
   outcome.exit_status = unmeasured > 0 || !list.missing.empty() ? 1 : 0;
   return outcome;
+}
+
+// ---- Keeps the first and the worst window of each GPU.
+
+void CounterDoubts::note(const WindowRow& row) {
+  for (std::size_t i = 0; i < row.gpus.size(); ++i) {
+    const GpuWindow& gpu = row.gpus[i];
+    OfGpu& noted = of_gpus_[i];
+    if (!gpu.counter_fault.empty() && gpu.fault.empty() && noted.unused++ == 0) {
+      noted.first_unused = fmt::format("{}: {}", printable(row.name), gpu.counter_fault);
+    }
+    if (gpu.counter_off_j && std::abs(*gpu.counter_off_j) > gpu.repeatability_half_j &&
+        noted.outside++ == 0) {
+      noted.first_outside = fmt::format(
+          "{}: the counter is {:+.3f} J off the power, whose interval is {:.3f} J to either side",
+          printable(row.name), *gpu.counter_off_j, gpu.repeatability_half_j);
+    }
+    if (!gpu.counter_energy_j || !gpu.power_energy_j) continue;
+    const double apart = std::abs(*gpu.counter_energy_j / *gpu.power_energy_j - 1);
+    if (!contradict(*gpu.counter_energy_j, *gpu.power_energy_j, *gpu.counter_resolution_j) ||
+        apart <= noted.furthest_apart) {
+      continue;
+    }
+    noted.furthest_apart = apart;
+    noted.furthest = fmt::format(
+        "note: GPU {}: in window {} its energy counter says {:.3f} J, its power {:.3f} J; the counter is used",
+        printable(gpus_[i]), printable(row.name), *gpu.counter_energy_j, *gpu.power_energy_j);
+  }
+}
+
+std::vector<std::string> CounterDoubts::notes() const {
+  std::vector<std::string> notes;
+  for (std::size_t i = 0; i < gpus_.size(); ++i) {
+    const OfGpu& noted = of_gpus_[i];
+    if (noted.unused > 0) {
+      notes.push_back(fmt::format("note: GPU {}: its power is used in {} window{}; the first is {}",
+                                  printable(gpus_[i]), noted.unused, noted.unused == 1 ? "" : "s",
+                                  noted.first_unused));
+    }
+    if (!noted.furthest.empty()) notes.push_back(noted.furthest);
+    if (noted.outside > 0) {
+      notes.push_back(fmt::format(
+          "note: GPU {}: its counter disagrees with the power by more than the interval in {} window{}; the first is {}",
+          printable(gpus_[i]), noted.outside, noted.outside == 1 ? "" : "s", noted.first_outside));
+    }
+  }
+  return notes;
+}
+
+// ---- Counts the windows whose energies differ, and keeps the first.
+
+void LoggedEnergies::take(const WindowRow& row, const std::vector<std::string>& gpus) {
+  constexpr double kMostDifference = 0.05;
+  bool differs = false;
+  for (std::size_t i = 0; i < row.gpus.size(); ++i) {
+    const GpuWindow& gpu = row.gpus[i];
+    if (!gpu.fault.empty() || !gpu.logged_energy_j) continue;
+    compared_ = true;
+    const double logged_j = *gpu.logged_energy_j;
+    if (std::abs(logged_j - gpu.energy_j) <= kMostDifference * gpu.energy_j) continue;
+    differs = true;
+    if (!first_.empty()) continue;
+    first_ = fmt::format("{}: GPU {}: {:.3f} J logged, {:.3f} J here", printable(row.name),
+                         printable(gpus[i]), logged_j, gpu.energy_j);
+  }
+  differing_ += differs ? 1 : 0;
+}
+
+void LoggedEnergies::tell(const WindowReportFacts& facts, std::size_t windows,
+                          std::vector<std::string>& notes) const {
+  if (facts.has_logged && !compared_) {
+    notes.push_back(fmt::format(
+        "note: {}: its energies are not compared: no GPU that was measured has the number of one there",
+        facts.windows_file));
+  }
+  if (differing_ == 0) return;
+  notes.push_back(fmt::format(
+      "note: {}: the energies in it differ by more than 5 % from those of the recording in {} of {} windows; the first is {}",
+      facts.windows_file, differing_, windows, first_));
 }
 
 }  // namespace aggregate_power

@@ -1,18 +1,18 @@
 // Reads a stored aggregate and plans to write its results.
-#include "store/backfill/stored_aggregate.h"
+#include "store/backfill/backfill.h"
 
 #include <algorithm>
 #include <exception>
 
 #include <fmt/format.h>
 
-#include "base/files/mount.h"
+#include "base/files/file.h"
+#include "base/files/lock.h"
 #include "base/files/path.h"
-#include "base/files/whole_file.h"
 #include "base/text/json.h"
 #include "base/text/json_value.h"
 #include "core/record/aggregate.h"
-#include "core/record/plan.h"
+#include "core/record/edits.h"
 #include "core/record/record_read.h"
 #include "core/record/withdrawal.h"
 #include "store/catalogue/layouts.h"

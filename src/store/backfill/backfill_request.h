@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "store/backfill/recompute.h"
-#include "store/backfill/recomputed.h"
 
 namespace aggregate_power {
 

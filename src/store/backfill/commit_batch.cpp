@@ -1,5 +1,5 @@
 // Collects recomputed runs in batches, and commits them on a thread.
-#include "store/backfill/commit_batch.h"
+#include "store/backfill/backfill.h"
 
 #include <algorithm>
 #include <set>

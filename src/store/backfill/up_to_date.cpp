@@ -1,16 +1,16 @@
 // Compares a stored run and its inputs with its earlier record.
-#include "store/backfill/up_to_date.h"
+#include "store/backfill/backfill.h"
 
 #include <algorithm>
 #include <functional>
 #include <string_view>
 
+#include "base/files/file.h"
 #include "base/files/hash.h"
 #include "base/files/path.h"
-#include "base/files/whole_file.h"
-#include "recorders/side_files.h"
 #include "core/record/aggregate.h"
-#include "runs/measure/sensor_readings.h"
+#include "recorders/side_files.h"
+#include "runs/measure/uncertainty.h"
 #include "store/catalogue/pieces.h"
 
 namespace aggregate_power {

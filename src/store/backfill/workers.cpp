@@ -15,9 +15,9 @@
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/system/interruption.h"
-#include "store/backfill/backfill_places.h"
-#include "store/catalogue/layouts.h"
+#include "store/backfill/backfill.h"
 #include "store/backfill/recompute.h"
+#include "store/catalogue/layouts.h"
 #include "store/catalogue/walk.h"
 
 namespace aggregate_power {

@@ -12,15 +12,14 @@
 #include <string>
 #include <vector>
 
+#include "store/backfill/backfill.h"
 #include "store/backfill/backfill_request.h"
-#include "store/backfill/commit_batch.h"
-#include "store/catalogue/found_runs.h"
-#include "store/catalogue/run_list.h"
-#include "store/catalogue/run_pieces.h"
-#include "store/catalogue/selection.h"
-#include "store/catalogue/stored_run.h"
 #include "store/backfill/tally.h"
 #include "store/backfill/zone_cases.h"
+#include "store/catalogue/found_runs.h"
+#include "store/catalogue/pieces.h"
+#include "store/catalogue/run_list.h"
+#include "store/catalogue/stored_run.h"
 
 namespace aggregate_power {
 

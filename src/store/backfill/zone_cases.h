@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "energy/zones/zone_consensus.h"
 #include "energy/zones/zone_sources.h"
 #include "store/catalogue/external_sort.h"
 #include "store/catalogue/stored_run.h"

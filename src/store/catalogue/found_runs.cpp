@@ -1,12 +1,15 @@
 // Keeps what a walk found as texts, and groups it by name.
 #include "store/catalogue/found_runs.h"
 
+#include <fnmatch.h>
+
 #include <cstdint>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/files/hash.h"
 #include "store/catalogue/layouts.h"
 
 namespace aggregate_power {
@@ -117,6 +120,18 @@ void MetRuns::for_each_name(const std::function<void(MetName)>& take) {
   entries_.for_each_key([&](const std::string& key, const std::vector<std::string>& entries) {
     take(met_name(name_of_key(key), entries));
   });
+}
+
+// ---- Matches runs against the glob and the shard.
+
+bool Selection::has_artifact(const std::string& artifact) const {
+  const std::string_view label = recorder_label(artifact);
+  return text_hash(label.empty() ? artifact : label) % shards == shard;
+}
+
+bool Selection::has_run(const std::string& name, const std::string& artifact) const {
+  if (!has_artifact(artifact)) return false;
+  return only.empty() || ::fnmatch(only.c_str(), name.c_str(), 0) == 0;
 }
 
 }  // namespace aggregate_power

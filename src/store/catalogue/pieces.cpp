@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "base/files/path.h"
-#include "generators/aiperf_folder.h"
-#include "store/catalogue/artifact_names.h"
+#include "generators/aiperf.h"
+#include "store/catalogue/layouts.h"
 
 namespace aggregate_power {
 namespace {

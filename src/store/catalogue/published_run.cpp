@@ -10,9 +10,9 @@
 #include "aggregate_power/error.h"
 #include "base/text/suggest.h"
 #include "core/energy/metrics.h"
-#include "core/model/beyond_measure.h"
-#include "recorders/recording.h"
+#include "core/model/units.h"
 #include "core/record/edits.h"
+#include "recorders/recording.h"
 #include "store/catalogue/retained_files.h"
 #include "store/catalogue/run_record.h"
 

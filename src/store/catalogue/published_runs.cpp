@@ -9,12 +9,12 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
+#include "base/files/file.h"
 #include "base/files/path.h"
-#include "base/files/whole_file.h"
 #include "base/system/parallel.h"
 #include "base/text/json.h"
-#include "core/telemetry/lines.h"
 #include "core/record/record_write.h"
+#include "core/telemetry/lines.h"
 #include "store/catalogue/retained_files.h"
 #include "store/catalogue/run_record.h"
 

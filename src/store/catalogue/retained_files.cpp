@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
+#include "base/files/file.h"
+#include "base/files/hash.h"
 #include "base/files/path.h"
-#include "base/files/sha256.h"
-#include "base/files/whole_file.h"
 
 namespace aggregate_power {
 namespace {

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/files/path.h"
-#include "generators/aiperf_folder.h"
+#include "generators/aiperf.h"
 
 namespace aggregate_power {
 namespace {

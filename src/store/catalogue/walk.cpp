@@ -9,8 +9,7 @@
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/system/interruption.h"
-#include "packages/native/native_place.h"
-#include "store/catalogue/artifact_names.h"
+#include "packages/native/node.h"
 #include "store/catalogue/layouts.h"
 
 namespace aggregate_power {

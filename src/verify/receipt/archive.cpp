@@ -1,5 +1,5 @@
 // Judges the directory of an archive, then unpacks it into digests.
-#include "verify/receipt/receipt_parts.h"
+#include "verify/receipt/receipt.h"
 
 #include <sys/stat.h>
 
@@ -10,10 +10,8 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
-#include "base/files/archive_reader.h"
-#include "base/files/sha256.h"
-#include "base/files/zip_directory.h"
-#include "base/text/ascii.h"
+#include "base/files/files.h"
+#include "base/files/hash.h"
 #include "base/text/characters.h"
 
 namespace aggregate_power {

@@ -1,12 +1,11 @@
 // Checks execution evidence, rows and samples.
-#include "verify/receipt/receipt_parts.h"
+#include "verify/receipt/receipt.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include "base/text/ascii.h"
 #include "base/text/characters.h"
 
 namespace aggregate_power {

@@ -13,15 +13,14 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
+#include "base/files/hash.h"
 #include "base/files/path.h"
-#include "base/files/sha256.h"
 #include "base/system/parallel.h"
-#include "base/text/json_value.h"
 #include "base/text/characters.h"
-#include "verify/sweep/json_text.h"
-#include "verify/receipt/receipt_parts.h"
-#include "verify/run/verification.h"
+#include "base/text/json_value.h"
 #include "store/catalogue/retained_files.h"
+#include "verify/run/verify_runs.h"
+#include "verify/sweep/manifest.h"
 
 namespace aggregate_power {
 namespace {

@@ -1,13 +1,12 @@
 // Tables of keys, one for each kind of object in a receipt.
-#include "verify/receipt/receipt_parts.h"
+#include "verify/receipt/receipt.h"
 
 #include <algorithm>
 #include <span>
 
 #include <fmt/format.h>
 
-#include "base/files/sha256.h"
-#include "base/text/ascii.h"
+#include "base/files/hash.h"
 #include "base/text/characters.h"
 
 namespace aggregate_power {

@@ -9,12 +9,12 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/metric.h"
+#include "base/files/hash.h"
 #include "base/files/path.h"
-#include "base/files/sha256.h"
 #include "base/text/characters.h"
 #include "core/energy/metrics.h"
-#include "verify/sweep/sweep_points.h"
 #include "core/record/dashboard_keys.h"
+#include "verify/sweep/sweep.h"
 
 namespace aggregate_power {
 namespace {

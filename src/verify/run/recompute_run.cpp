@@ -8,15 +8,15 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
+#include "base/files/file.h"
 #include "base/files/path.h"
-#include "base/files/whole_file.h"
-#include "base/text/python_number.h"
+#include "base/text/decimal.h"
 #include "core/record/record_write.h"
-#include "runs/measure/measure.h"
-#include "runs/evaluate/option_codec.h"
 #include "runs/deployment/run_kinds.h"
-#include "store/catalogue/retained_files.h"
+#include "runs/evaluate/option_codec.h"
+#include "runs/measure/measure.h"
 #include "store/backfill/recompute.h"
+#include "store/catalogue/retained_files.h"
 
 namespace aggregate_power {
 namespace {

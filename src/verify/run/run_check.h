@@ -7,10 +7,10 @@
 
 #include "base/text/json_patch.h"
 #include "base/text/json_value.h"
-#include "verify/run/verification.h"
-#include "store/catalogue/run_record.h"
 #include "store/catalogue/multinode_logs.h"
+#include "store/catalogue/run_record.h"
 #include "store/catalogue/store_path.h"
+#include "verify/run/verify_runs.h"
 
 namespace aggregate_power {
 
@@ -50,5 +50,23 @@ struct RunVerification {
   std::optional<StorePath> aggregate;  // the run's, if it was found
 };
 RunVerification verify_run(const StorePath& record, const std::string& artifacts);
+
+// ---- Compares two audit records of one run, value by value.
+
+struct RecordDifference {
+  std::string key;  // "metrics.avg_power_w", "nodes[0].hostname"
+  std::string expected;
+  std::string found;
+  // The record states a number, or yes or no, that is another now or is no longer there; not only a
+  // text, or what a record did not state yet.
+  bool is_of_number = false;
+};
+
+// A null pointer stands for a value that is not there. Numbers are compared by value.
+std::vector<RecordDifference> compare_values(const JsonValue* expected, const JsonValue* found,
+                                             const std::string& key);
+
+// All but what depends on where the files are, who asked, and which version answers.
+std::vector<RecordDifference> compare_records(const JsonValue& expected, const JsonValue& found);
 
 }  // namespace aggregate_power

@@ -1,5 +1,5 @@
 // Compares what is there with what the pass left, and takes it back.
-#include "verify/run/undo_backfill.h"
+#include "verify/run/run.h"
 
 #include <algorithm>
 #include <array>
@@ -14,17 +14,16 @@
 
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
-#include "base/files/mount.h"
+#include "base/files/lock.h"
 #include "base/files/path.h"
-#include "base/files/whole_file.h"
 #include "base/text/json_value.h"
-#include "verify/run/metrics.h"
-#include "core/telemetry/lines.h"
 #include "core/record/aggregate.h"
 #include "core/record/record_read.h"
 #include "core/record/transaction.h"
 #include "core/record/withdrawal.h"
+#include "core/telemetry/lines.h"
 #include "store/catalogue/run_record.h"
+#include "verify/run/metrics.h"
 
 namespace aggregate_power {
 namespace {

@@ -6,9 +6,42 @@
 #include <vector>
 
 #include "base/files/tree.h"
-#include "verify/run/verification.h"
 
 namespace aggregate_power {
+
+// What a verification finds.
+
+// Something published that does not hold.
+struct PublicationFault {
+  int check = 0;      // of a sweep manifest: the number of the check, from 1; 0: none has one
+  std::string where;  // a point, or a file
+  std::string what;
+  std::string expected = {};  // empty: nothing to compare
+  std::string found = {};
+  std::string verdict = {};  // of a run: "changed", "missing", ...
+
+  std::string text()
+      const;  // "POINT: what, expected X, found Y"; of a run "FILE: changed: what ..."
+};
+
+struct Verification {
+  // "sweep-manifest", "source-measurement-receipt", "publication-record", "runs"
+  std::string kind;
+  std::size_t points = 0;  // or runs
+  std::size_t files = 0;   // that were read
+  std::vector<PublicationFault> faults;
+  std::vector<std::string> warnings;  // what could not be checked, and what barely holds
+  bool could_not_open = false;        // a file is there, or was named, and cannot be opened
+
+  bool holds() const { return faults.empty(); }
+  // Adds all that `other` found, except what it counted.
+  void add(Verification other);
+};
+
+// One line for each fault, and a line with the sum.
+std::string verification_text(const Verification& found);
+// The same as one JSON object. `file` is what was verified.
+std::string verification_json(const Verification& found, const std::string& file);
 
 struct RunsRequest {
   // Folders with runs at any depth, aggregates, audit records; normal paths.

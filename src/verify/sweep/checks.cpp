@@ -1,5 +1,5 @@
 // Compares matrix, aggregate and audit record of a point.
-#include "verify/sweep/sweep_points.h"
+#include "verify/sweep/sweep.h"
 
 #include <algorithm>
 #include <cmath>

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/text/json_value.h"
-#include "verify/run/verification.h"
+#include "verify/run/verify_runs.h"
 
 namespace aggregate_power {
 
@@ -51,5 +51,16 @@ JsonValue incremental_publication();
 
 // The description's members in their order, then those of the manifest.
 JsonValue manifest_of(JsonValue description, std::vector<JsonValue> points);
+
+// ---- Writes JSON values in the two forms that publications have.
+
+// The canonical bytes of a receipt, contract-october.md 5.4: keys sorted, no blanks, UTF-8 as it
+// is. Throws Error for a number that is not an integer, and for text that is not UTF-8. (The
+// canonical form that ties a result to its package, contract.md C.6, escapes and is another.)
+std::string receipt_bytes(const JsonValue& value);
+
+// As json.dumps(value, indent=2) writes it: ASCII, numbers as Python prints them, a line break at
+// the end. Throws Error for NaN and the infinities.
+std::string indented_json(const JsonValue& value);
 
 }  // namespace aggregate_power

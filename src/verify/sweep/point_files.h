@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/text/json_value.h"
-#include "verify/sweep/point_faults.h"
-#include "verify/sweep/manifest.h"
 #include "store/catalogue/retained_files.h"
+#include "verify/sweep/checks.h"
+#include "verify/sweep/manifest.h"
 
 namespace aggregate_power {
 

@@ -1,5 +1,5 @@
 // Puts points together.
-#include "verify/sweep/sweep_points.h"
+#include "verify/sweep/sweep.h"
 
 #include <map>
 #include <optional>
@@ -12,9 +12,9 @@
 
 #include "aggregate_power/error.h"
 #include "base/text/characters.h"
-#include "verify/sweep/point_files.h"
-#include "core/telemetry/identity.h"
+#include "core/telemetry/gpu_identity.h"
 #include "store/catalogue/retained_files.h"
+#include "verify/sweep/point_files.h"
 
 namespace aggregate_power {
 namespace {

@@ -1,5 +1,5 @@
 // Runs the same code as a run does on the retained files of a point.
-#include "verify/sweep/sweep_points.h"
+#include "verify/sweep/sweep.h"
 
 #include <algorithm>
 #include <functional>
@@ -12,21 +12,19 @@
 #include "base/files/path.h"
 #include "base/report/json_parts.h"
 #include "core/energy/metrics.h"
+#include "core/record/record_numbers.h"
 #include "generators/generator_table.h"
 #include "packages/srt_slurm/check.h"
-#include "packages/srt_slurm/package.h"
 #include "packages/srt_slurm/energy.h"
-#include "verify/run/compare_records.h"
+#include "packages/srt_slurm/package.h"
 #include "recorders/recording.h"
-#include "core/record/idle_json.h"
-#include "core/record/interval_json.h"
-#include "core/record/record_numbers.h"
-#include "runs/measure/evaluate.h"
 #include "runs/deployment/native.h"
+#include "runs/deployment/package.h"
 #include "runs/evaluate/option_codec.h"
-#include "runs/deployment/package_run.h"
+#include "runs/measure/evaluate.h"
 #include "runs/window/window.h"
 #include "store/catalogue/run_record.h"
+#include "verify/run/run_check.h"
 
 namespace aggregate_power {
 namespace {

@@ -12,11 +12,10 @@
 #include "base/files/path.h"
 #include "base/system/parallel.h"
 #include "base/text/characters.h"
-#include "verify/sweep/json_text.h"
-#include "verify/sweep/point_faults.h"
-#include "verify/run/metrics.h"
-#include "verify/sweep/sweep_points.h"
 #include "store/catalogue/retained_files.h"
+#include "verify/run/metrics.h"
+#include "verify/sweep/checks.h"
+#include "verify/sweep/manifest.h"
 
 namespace aggregate_power {
 namespace {

@@ -1,5 +1,5 @@
 // Reads what is to be exported and hands it to the writer of the format.
-#include "views/export/export_text.h"
+#include "views/export/export.h"
 
 #include <algorithm>
 #include <array>
@@ -16,13 +16,11 @@
 
 #include "base/files/file.h"
 #include "base/files/path.h"
-#include "base/files/whole_file.h"
 #include "base/text/json.h"
 #include "base/text/json_value.h"
-#include "views/export/exported.h"
-#include "views/export/metric_families.h"
 #include "recorders/recorder_table.h"
 #include "store/catalogue/run_record.h"
+#include "views/export/metric_families.h"
 
 namespace aggregate_power {
 namespace {

@@ -9,16 +9,16 @@
 #include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
+#include "base/files/file.h"
 #include "base/files/path.h"
-#include "base/files/whole_file.h"
-#include "base/text/json_value.h"
 #include "base/text/characters.h"
+#include "base/text/json_value.h"
 #include "decide/compare/facility.h"
 #include "energy/shares/facility.h"
-#include "views/export/exported.h"
 #include "recorders/energy_rate.h"
 #include "runs/measure/facility.h"
 #include "store/catalogue/run_record.h"
+#include "views/export/export.h"
 
 namespace aggregate_power {
 namespace {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "views/export/exported.h"
+#include "views/export/export.h"
 
 namespace aggregate_power {
 

@@ -10,10 +10,10 @@
 #include "base/report/json_parts.h"
 #include "base/text/csv.h"
 #include "base/text/json.h"
-#include "decide/compare/facility.h"
 #include "core/energy/metrics.h"
-#include "views/export/exported.h"
+#include "decide/compare/facility.h"
 #include "runs/measure/facility.h"
+#include "views/export/export.h"
 
 namespace aggregate_power {
 namespace {

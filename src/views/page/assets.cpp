@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "base/files/sha256.h"
+#include "base/files/hash.h"
 #include "chart/chart.h"
 #include "chart/svg.h"
-#include "views/page/page_parts.h"
+#include "views/page/page.h"
 
 namespace aggregate_power {
 namespace {

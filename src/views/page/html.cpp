@@ -1,5 +1,5 @@
 // Escapes for HTML, links and CSV.
-#include "views/page/html_text.h"
+#include "views/page/page.h"
 
 #include <algorithm>
 #include <vector>
@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "base/text/characters.h"
-#include "base/text/utf8.h"
 
 namespace aggregate_power {
 namespace {

@@ -8,11 +8,10 @@
 #include <fmt/ranges.h>
 
 #include "base/text/shown_number.h"
-#include "decide/compare/compared_configurations.h"
-#include "decide/recommend/sweep.h"
 #include "chart/curve.h"
-#include "views/page/html_text.h"
-#include "views/page/report_parts.h"
+#include "decide/compare/compare.h"
+#include "decide/recommend/sweep.h"
+#include "views/page/page.h"
 
 namespace aggregate_power {
 namespace {

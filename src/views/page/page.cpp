@@ -1,5 +1,5 @@
 // Puts the sections together: overview first, then charts, then each run.
-#include "views/page/report_parts.h"
+#include "views/page/page.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,10 +14,6 @@
 
 #include "base/text/shown_number.h"
 #include "chart/chart.h"
-#include "views/page/chart_figure.h"
-#include "views/page/html_text.h"
-#include "views/page/page_parts.h"
-#include "views/page/report_runs.h"
 
 namespace aggregate_power {
 namespace {

@@ -1,5 +1,5 @@
 // Reads runs and recordings, several at a time.
-#include "views/page/report.h"
+#include "views/page/page.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -20,15 +20,11 @@
 #include "base/files/tree.h"
 #include "base/system/parallel.h"
 #include "base/text/json_value.h"
+#include "core/telemetry/power_limits.h"
 #include "decide/recommend/recommend.h"
 #include "decide/recommend/run_limits.h"
 #include "recorders/energy_rate.h"
-#include "core/telemetry/power_limits.h"
 #include "recorders/recording.h"
-#include "views/page/html_text.h"
-#include "views/page/report_parts.h"
-#include "views/page/report_runs.h"
-#include "views/page/run_curve.h"
 #include "runs/picture/curves.h"
 #include "store/backfill/backfill.h"
 #include "store/catalogue/published_runs.h"

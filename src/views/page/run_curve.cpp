@@ -1,5 +1,5 @@
 // Takes the range of a line in each column of its picture.
-#include "views/page/run_curve.h"
+#include "views/page/page.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/energy/plausibility.h"
-#include "core/energy/quantile.h"
+#include "core/energy/recording_summary.h"
 
 namespace aggregate_power {
 namespace {

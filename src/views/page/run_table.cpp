@@ -1,5 +1,5 @@
 // Writes the rows into one text.
-#include "views/page/report_parts.h"
+#include "views/page/page.h"
 
 #include <algorithm>
 #include <vector>
@@ -9,9 +9,8 @@
 
 #include "base/report/json_parts.h"
 #include "base/text/shown_number.h"
-#include "decide/compare/facility.h"
 #include "chart/chart.h"
-#include "views/page/html_text.h"
+#include "decide/compare/facility.h"
 
 namespace aggregate_power {
 namespace {

@@ -1,5 +1,5 @@
 // Groups runs by configuration.
-#include "views/page/report_runs.h"
+#include "views/page/page.h"
 
 #include <algorithm>
 #include <array>
@@ -11,9 +11,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "decide/compare/compared_configurations.h"
-#include "core/model/beyond_measure.h"
-#include "views/page/html_text.h"
+#include "core/model/units.h"
+#include "decide/compare/compare.h"
 #include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {

@@ -12,9 +12,8 @@
 #include "aggregate_power/reason.h"
 #include "base/text/shown_number.h"
 #include "chart/chart.h"
-#include "core/energy/quantile.h"
-#include "views/page/html_text.h"
-#include "views/page/page_parts.h"
+#include "core/energy/recording_summary.h"
+#include "views/page/page.h"
 
 namespace aggregate_power {
 namespace {

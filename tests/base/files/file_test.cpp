@@ -28,7 +28,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/files/whole_file.h"
 #include "test_util.h"
 
 namespace aggregate_power {

@@ -1,5 +1,5 @@
 // Files that are hashed while someone reads them.
-#include "base/files/hashing_tree.h"
+#include "base/files/tree.h"
 
 #include <unistd.h>
 

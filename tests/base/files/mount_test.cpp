@@ -1,5 +1,5 @@
 // File systems on which a file cannot be replaced without a risk.
-#include "base/files/mount.h"
+#include "base/files/lock.h"
 
 #include <sys/sysmacros.h>
 

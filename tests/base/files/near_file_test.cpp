@@ -1,5 +1,5 @@
 // Proposals for mistyped paths.
-#include "base/files/near_file.h"
+#include "base/files/path.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/files/sha256.h"
+#include "base/files/hash.h"
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,6 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include "base/text/byte_masks.h"
 #include "test_util.h"
 
 namespace aggregate_power {

@@ -1,5 +1,5 @@
 // Values of a JSON text that is in memory, without a tree.
-#include "base/text/json_members.h"
+#include "base/text/json_value.h"
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // Numbers as Python reads them. What is expected was taken from CPython 3.11's int() and float().
-#include "base/text/python_number.h"
+#include "base/text/decimal.h"
 
 #include <cmath>
 #include <limits>

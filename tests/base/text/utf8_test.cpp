@@ -1,5 +1,5 @@
 // Which bytes are characters. Expected values are the Unicode Standard's tables 3-7 and 3-8.
-#include "base/text/utf8.h"
+#include "base/text/characters.h"
 
 #include <gtest/gtest.h>
 

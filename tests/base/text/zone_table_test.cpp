@@ -1,5 +1,5 @@
 // The compiled-in table against the tz database of this machine.
-#include "base/text/zone_table.h"
+#include "base/text/time_zone.h"
 
 #include <algorithm>
 #include <fstream>
@@ -9,8 +9,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "base/text/time_zone.h"
 
 namespace aggregate_power {
 namespace zone_table_test {

@@ -1,5 +1,5 @@
 // The part of Markdown that the help pages are written in.
-#include "commands/help_pages/markdown.h"
+#include "commands/help_pages/help_pages.h"
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 // A help page as text for a terminal, and as a man page.
-#include "commands/help_pages/page_text.h"
+#include "commands/help_pages/help_pages.h"
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // The line that says how far a backfill is.
-#include "commands/options/progress.h"
+#include "commands/options/terminal.h"
 
 #include <gtest/gtest.h>
 

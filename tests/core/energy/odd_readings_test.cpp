@@ -1,5 +1,5 @@
 // Which odd readings count in the energy of windows.
-#include "core/energy/odd_readings.h"
+#include "core/energy/plausibility.h"
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "core/energy/power_line.h"
+#include "core/energy/curve.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Sums by hand, and against a slow sum of interpolated powers.
-#include "core/energy/power_sum.h"
+#include "core/energy/fleet_power.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/energy/quantile.h"
+#include "core/energy/recording_summary.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Recordings without a device column: of one GPU, or of several. Times are made here: a tick every
 // `period_s`, and the rows of its GPUs `apart_s` after each other.
-#include "core/energy/single_series.h"
+#include "core/energy/integrate.h"
 
 #include <cmath>
 #include <span>

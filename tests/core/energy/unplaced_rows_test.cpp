@@ -1,5 +1,5 @@
 // Which rows without a usable time may be rows of the window.
-#include "core/energy/unplaced_rows.h"
+#include "core/energy/integrate.h"
 
 #include <optional>
 #include <string>

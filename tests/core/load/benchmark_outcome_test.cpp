@@ -1,5 +1,5 @@
 // Whether a benchmark failed. Contract-october.md 1.12.
-#include "core/load/benchmark_outcome.h"
+#include "core/load/benchmark.h"
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // Which columns are chosen: a line per recorder, and one per trap of formats.md section 5.
-#include "core/telemetry/schema.h"
+#include "core/telemetry/telemetry.h"
 
 #include <optional>
 #include <string>

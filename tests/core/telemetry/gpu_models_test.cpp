@@ -1,5 +1,5 @@
 // Which names are of boards that always draw power, and of modules.
-#include "core/telemetry/gpu_models.h"
+#include "core/telemetry/gpu_identity.h"
 
 #include <gtest/gtest.h>
 

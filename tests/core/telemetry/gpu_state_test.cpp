@@ -1,5 +1,5 @@
 // What a telemetry file says of a GPU besides its power.
-#include "core/telemetry/gpu_state.h"
+#include "core/telemetry/telemetry.h"
 
 #include <cmath>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "core/telemetry/identity.h"
+#include "core/telemetry/gpu_identity.h"
 
 #include <gtest/gtest.h>
 

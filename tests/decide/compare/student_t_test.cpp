@@ -1,5 +1,5 @@
 // Student's t against published tables, closed forms and another program.
-#include "decide/compare/student_t.h"
+#include "decide/compare/change.h"
 
 #include <cmath>
 #include <limits>

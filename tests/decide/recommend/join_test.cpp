@@ -1,5 +1,5 @@
 // The last sample before each row.
-#include "decide/recommend/asof_join.h"
+#include "decide/recommend/recommend.h"
 
 #include <gtest/gtest.h>
 

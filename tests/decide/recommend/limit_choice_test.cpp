@@ -1,5 +1,5 @@
 // The choice among limits, and which limits are the same.
-#include "decide/recommend/limit_choice.h"
+#include "decide/recommend/recommend.h"
 
 #include <cmath>
 

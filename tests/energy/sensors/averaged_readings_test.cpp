@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/energy/gap_bound.h"
+#include "core/energy/integrate.h"
 #include "energy/zones/window_doubts.h"
 
 namespace aggregate_power {

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "energy/uncertainty/placed_readings.h"
+#include "energy/uncertainty/random_walk.h"
 
 namespace aggregate_power {
 namespace attribution_test {

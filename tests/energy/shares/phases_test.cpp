@@ -5,8 +5,6 @@
 
 #include <cmath>
 
-#include "energy/shares/non_negative_fit.h"
-#include "energy/shares/phase_activity.h"
 #include "truth/random.h"
 
 namespace aggregate_power {

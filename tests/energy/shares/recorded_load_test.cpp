@@ -1,5 +1,5 @@
 // The power of a GPU next to a window.
-#include "energy/shares/recorded_load.h"
+#include "energy/shares/idle.h"
 
 #include <vector>
 

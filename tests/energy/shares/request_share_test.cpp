@@ -1,5 +1,5 @@
 // What part of the fleet's energy failed requests had.
-#include "energy/shares/request_share.h"
+#include "energy/shares/requests.h"
 
 #include <gtest/gtest.h>
 

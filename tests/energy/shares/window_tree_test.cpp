@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "core/energy/curve.h"
-#include "core/energy/trace_coverage.h"
 
 namespace aggregate_power {
 namespace window_tree_test {

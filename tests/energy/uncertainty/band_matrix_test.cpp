@@ -1,4 +1,4 @@
-#include "energy/uncertainty/band_matrix.h"
+#include "energy/uncertainty/uncertainty.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "energy/uncertainty/clock_shift.h"
+#include "energy/uncertainty/uncertainty.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "energy/uncertainty/counter_steps.h"
+#include "energy/uncertainty/uncertainty.h"
 
 #include <gtest/gtest.h>
 

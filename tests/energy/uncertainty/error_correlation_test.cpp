@@ -1,4 +1,4 @@
-#include "energy/uncertainty/change_correlation.h"
+#include "energy/uncertainty/uncertainty.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "energy/uncertainty/expected_interval.h"
+#include "energy/uncertainty/interval.h"
 
 #include <gtest/gtest.h>
 

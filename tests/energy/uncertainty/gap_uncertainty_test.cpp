@@ -1,4 +1,4 @@
-#include "energy/uncertainty/unseen_power.h"
+#include "energy/uncertainty/uncertainty.h"
 
 #include <gtest/gtest.h>
 

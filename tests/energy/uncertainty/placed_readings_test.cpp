@@ -1,4 +1,4 @@
-#include "energy/uncertainty/placed_readings.h"
+#include "energy/uncertainty/random_walk.h"
 
 #include <gtest/gtest.h>
 

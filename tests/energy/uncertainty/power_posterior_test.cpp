@@ -1,4 +1,4 @@
-#include "energy/uncertainty/power_posterior.h"
+#include "energy/uncertainty/uncertainty.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "energy/uncertainty/reading_series.h"
+#include "energy/uncertainty/readings.h"
 
 #include <gtest/gtest.h>
 

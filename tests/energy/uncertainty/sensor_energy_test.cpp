@@ -1,4 +1,4 @@
-#include "energy/uncertainty/sensor_energy.h"
+#include "energy/uncertainty/uncertainty.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "energy/uncertainty/placed_readings.h"
+#include "energy/uncertainty/random_walk.h"
 
 namespace aggregate_power {
 namespace sensor_energy_test {

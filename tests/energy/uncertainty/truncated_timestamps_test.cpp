@@ -1,4 +1,4 @@
-#include "energy/uncertainty/whole_second_stamps.h"
+#include "energy/uncertainty/uncertainty.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "energy/uncertainty/uncut_stamps.h"
+#include "energy/uncertainty/uncertainty.h"
 
 #include <gtest/gtest.h>
 

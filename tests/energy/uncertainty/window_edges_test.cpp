@@ -1,4 +1,4 @@
-#include "energy/uncertainty/window_edges.h"
+#include "energy/uncertainty/uncertainty.h"
 
 #include <gtest/gtest.h>
 

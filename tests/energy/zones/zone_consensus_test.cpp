@@ -1,5 +1,5 @@
 // What the runs of a recorder say together.
-#include "energy/zones/zone_consensus.h"
+#include "energy/zones/zone_sources.h"
 
 #include <optional>
 #include <set>

@@ -1,5 +1,5 @@
 // CPU power of a package: numbers by hand, and each reason against it. Contract.md F.4.
-#include "packages/srt_slurm/cpu_power.h"
+#include "packages/srt_slurm/srt_slurm.h"
 
 #include <algorithm>
 #include <filesystem>

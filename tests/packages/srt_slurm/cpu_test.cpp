@@ -1,5 +1,5 @@
 // The CPU power samples of a package, and of its hosts.
-#include "packages/srt_slurm/cpu_samples.h"
+#include "packages/srt_slurm/srt_slurm.h"
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 // The samples of a package: what is given out, in which order, and what is counted as a fault.
-#include "packages/srt_slurm/samples.h"
+#include "packages/srt_slurm/srt_slurm.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // One line of JSON for each run.
-#include "store/backfill/outcome_log.h"
+#include "store/backfill/tally.h"
 
 #include <gtest/gtest.h>
 

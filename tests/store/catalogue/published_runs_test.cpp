@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "aggregate_power/error.h"
-#include "base/files/file_error.h"
+#include "base/files/file.h"
 #include "test_util.h"
 
 namespace aggregate_power {

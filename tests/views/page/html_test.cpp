@@ -1,5 +1,5 @@
 // Whatever a file says stays text: in HTML, links and CSV.
-#include "views/page/html_text.h"
+#include "views/page/page.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Compact numbers and the curves that they hold.
-#include "views/page/run_curve.h"
+#include "views/page/page.h"
 
 #include <gtest/gtest.h>
 
