@@ -33,7 +33,7 @@ if [ "$target" = all ]; then
   done
 fi
 backfill=tests/backfill/backfill_test.py
-set -- tests/faults/fault_test.py "$@" "$backfill --part 1/3" "$backfill --part 2/3" "$backfill --part 3/3" \
+set -- tests/faults/fault_test.py build/tests/core_tests "$@" "$backfill --part 1/3" "$backfill --part 2/3" "$backfill --part 3/3" \
   tests/faults/kill_test.py tests/faults/edits_test.py tests/scripts/monitor_run_test.py \
   tests/reporting/report_test.py tests/memory/memory_test.py
 for program in tests/*/*_test.py tests/*/*_test.sh; do
