@@ -126,7 +126,7 @@ done <<'TABLE'
 1 0 0 hits 'public Analysis'
 1 5 2 hits '(recording_?|Recording\(.*\))\.open\(\)'
 1 8 3 hits '^(class|struct) (DeviceIntegrator|PowerLine|PowerTrace|PowerSum|PowerCurve|CurveSums|ReadingSeries|RunCurve|WindowPower|PlacementFinder|(FleetPower|PowerCurve)Gatherer)\b'
-1 3 0 files of step 1 still there
+1 0 0 files of step 1 still there
 3 12 12 hits '\b(add_idle|add_uncertainty|place_load|refuse_idle|refuse_uncertainty)\('
 3 0 0 files '\b(Origin|kUnrecorded|unrecorded_options)\b'
 3 2 2 files '"(--)?select"'
@@ -136,24 +136,24 @@ done <<'TABLE'
 4 0 0 files of step 4 still there
 5 3 2 files '\{[a-z_]*:[<>]'
 5 1 1 files '\.dump\('
-5 5 0 files of step 5 still there
+5 0 0 files of step 5 still there
 2 3 2 files 'std::j?thread\b'
-2 - 420 lines of src/base/system/*
+2 420 420 lines of src/base/system/*
 2 367 400 lines of dmon.cpp
 2 - 400 lines of generic_reader.cpp
 2 0 0 files of step 2 still there
-6 - 480 number of .cpp and .h files
-6 - 294 number of modules
-6 11 0 folders with more than 20 modules
-6 82 20 modules in the largest folder
+6 608 480 number of .cpp and .h files
+6 375 294 number of modules
+6 2 0 folders with more than 20 modules
+6 23 20 modules in the largest folder
 6 - 150-400 median lines of a source
-6 36 0 headers used by one file of their folder only
-6 392 0 sources outside their folder's namespace
-6 1066 0 files still to move
+6 11 0 headers used by one file of their folder only
+6 295 0 sources outside their folder's namespace
+6 27 0 files still to move
 7 1 1 files 'nth_element'
 7 2 1 files that define a reason code
-7 2 0 files of step 7 still there
-7 - 80000 lines
+7 0 0 files of step 7 still there
+7 112300 80000 lines
 TABLE
 if [ -z "$check" ]; then
   echo "folders with more than 20 modules:"

@@ -140,7 +140,7 @@ extern const ResultFormat kMlEnergy;
 double fits_mlperf(const ResultHead& head);
 std::vector<LoadReading> read_mlperf(const LoadFiles& files);
 
-// ---- What vLLM's results and those of the generators that grew out of it have in common.
+// ---- What the results of vLLM, and of the generators that grew out of it, have in common.
 
 // "20260908-092131": local time, to the second.
 std::optional<WallStamp> compact_stamp(std::string_view text);

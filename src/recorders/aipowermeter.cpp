@@ -342,7 +342,7 @@ const Recorder kAipowermeterRecorder = {.name = "AIPowerMeter",
                                         .open = open_aipowermeter,
                                         .schemas = aipowermeter_schemas};
 
-// ---- Walks the JSON texts, each of which is a record or the end of a segment.
+// ---- Walks the JSON texts, which are records or ends of segments.
 
 namespace {
 

@@ -215,7 +215,7 @@ Sensor sensor_of_metric(const std::string& metric) {
   return sensor;
 }
 
-// ---- Keeps the stretch of each series, and compares those of one device.
+// ---- Keeps the stretch of each series, and compares the stretches of one device.
 
 namespace {
 

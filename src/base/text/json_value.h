@@ -74,7 +74,7 @@ bool equal_in_python(const JsonValue& a, const JsonValue& b);
 // besides the texts.
 bool same_json(std::string_view a, std::string_view b);
 
-// ---- Values of a JSON text in memory, without building a tree: for texts of which only a few parts
+// ---- Values of a JSON text in memory, without building a tree: for texts where only a few parts
 // matter.
 
 struct JsonMemberText {

@@ -43,7 +43,7 @@ std::optional<std::string> idle_text(const Result& result);
 std::vector<JsonEdit> idle_edits(const Result& result);
 std::vector<std::string_view> idle_keys();
 
-// ---- What an audit record says of metrics whose window is an estimate.
+// ---- What an audit record has about metrics whose window is an estimate.
 
 // `metric_intervals`: of the metrics that have one.
 Json metric_intervals_json(const Metrics& metrics);

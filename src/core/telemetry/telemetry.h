@@ -233,7 +233,7 @@ double parse_state(std::string_view cell);
 // NVML's bit of a reason column.
 std::uint64_t clock_reason(std::size_t reason_column);
 
-// ---- What every recorder's row takes, and what it says of itself.
+// ---- What every recorder's row takes, and how it is described.
 
 // How the user wants a recording to be read.
 // What a file is that is not read.
@@ -255,7 +255,7 @@ struct TelemetryOptions {
   // Reads the energy counters of the GPUs instead of their power: the watts of each reading are
   // joules, if Telemetry::counter() says in the end that there is one; else they mean nothing.
   bool counters = false;
-  NameFormat name_format = nullptr;  // for what is said of a file that cannot be read
+  NameFormat name_format = nullptr;  // names the format of a file that cannot be read
 };
 
 // A schema as the help page shows it; code in backticks.

@@ -32,8 +32,8 @@ struct CombinedGpu {
 // quadrature. `correlation` is that of the GPUs' sampling errors, from 0 to 1.
 Estimate combine(std::span<const CombinedGpu> gpus, double correlation);
 
-// ---- How wide the interval of an energy will be, before it is measured: that of the load that was
-// seen, for a window of another length. Pure arithmetic.
+// ---- How wide the interval of an energy will be, before it is measured: the interval of the load
+// that was seen, for a window of another length. Pure arithmetic.
 
 struct ExpectedInterval {
   std::string refusal;                // why there is none; empty: there is one

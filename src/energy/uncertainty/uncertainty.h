@@ -53,7 +53,7 @@ class BandMatrix {
 // for one GPU, and if it is negative.
 double change_correlation(std::span<const std::span<const Sample>> gpus, Window window);
 
-// ---- Whether the clock of a window and that of a recording differ, by a load that begins and ends
+// ---- Whether the clocks of a window and of a recording differ, by a load that begins and ends
 // with the window. Pure arithmetic.
 
 // When a load began and ended that rose once and fell once.

@@ -651,7 +651,7 @@ AttributionReport attribute_run(const AttributeRequest& request) {
   return report;
 }
 
-// ---- Pairs the devices of traces with those of recordings.
+// ---- Pairs devices of traces with devices of recordings.
 
 namespace {
 

@@ -19,7 +19,8 @@
 
 namespace aggregate_power {
 
-// ---- What one recording says of its GPUs' energy beyond the contract: readings, counters, models.
+// ---- What one recording shows about its GPUs' energy beyond the contract: readings, counters,
+// models.
 
 // Files beside a recording that may name its GPUs' model; the first that does counts.
 struct ModelFile {

@@ -35,7 +35,7 @@ struct WindowsOutcome {
 WindowsOutcome run_windows(const WindowsRequest& request,
                            const std::function<void(const std::string&)>& print);
 
-// ---- What is to be said of the energy counters of a report: where they differ from the power, and
+// ---- What a report notes about its energy counters: where they differ from the power, and
 // where they were not used.
 
 class CounterDoubts {
