@@ -363,7 +363,7 @@ def search(folder):
 # ---- Explanations.
 
 def rows_of_reasons():
-    source = (ROOT / "src" / "model" / "reason.cpp").read_text()
+    source = (ROOT / "src" / "core" / "model" / "reason.cpp").read_text()
     text = r'"((?:[^"\\]|\\.)*)"'
     return re.findall(rf"ROW\(([a-z_]+), \w+,\s*{text},\s*{text},\s*{text}\)", source)
 
@@ -371,9 +371,10 @@ def rows_of_reasons():
 def rows_of_words():
     """Of the objects' words, in the order of the list."""
     rows = []
-    for path, table in (("model/refusal.cpp", "kVerdicts"), ("energy/energy_interval.cpp", ""),
-                        ("model/refusal.cpp", "kAssumptions"), ("model/refusal.cpp", "kNo"),
-                        ("packages/package_codes.cpp", "")):
+    for path, table in (("core/model/code_descriptions.cpp", "kVerdicts"), ("energy/uncertainty/interval.cpp", ""),
+                        ("core/model/code_descriptions.cpp", "kAssumptions"),
+                        ("core/model/code_descriptions.cpp", "kNo"),
+                        ("packages/srt_slurm/package_codes.cpp", "")):
         source = (ROOT / "src" / path).read_text()
         if table:
             source = "".join(re.findall(rf"(?ms)^constexpr ExplainedWord {table}\w*\[\] = {{(.*?)^}};", source))

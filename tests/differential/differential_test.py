@@ -133,9 +133,11 @@ def compare_sidecar(differences, folder, path, expected):
 def compare_output(differences, expected, result):
     name = "aggregate-power: "
     out, err = result.stdout.decode(), result.stderr.decode(errors="replace")
-    line = out.removeprefix(name).rstrip("\n") if out else None
+    line, *others = out.removeprefix(name).splitlines() or [None]  # the original's line, then the interval
     if line != expected.line:
         differences.append(f"stdout: expected {expected.line!r}, got {line!r}")
+    if len(others) > 1 or not all(other.startswith(f"{name}energy ") for other in others):
+        differences.append(f"stdout: more than the line of the interval: {others}")
     if expected.line is None and not err:
         differences.append("stderr: nothing says why there is no result")
     if result.returncode != expected.status:

@@ -171,7 +171,7 @@ def run_stamping_script(count, folder):
 
 def compare_benchmark(count):
     block = json.loads(re.search(r"(?ms)^```json\n(.*?)^```$", README).group(1))
-    source = (ROOT / "src" / "loads" / "benchmark.h").read_text()
+    source = (ROOT / "src" / "core" / "load" / "benchmark.h").read_text()
     fields = re.search(r"(?s)kStatedFields\[\] = \{(.*?)\};", source).group(1)
     # The others only matter to packages, to --expected-num-gpus auto and to benchmarks that failed,
     # and are explained there.
@@ -180,7 +180,7 @@ def compare_benchmark(count):
         "data_parallel_size", "tp", "pp", "dp", "dp_attention", "num_prompts", "benchmark_outcome",
         "failed", "model_id", "gpu_count", "n_gpus", "tp_size", "pp_size", "dp_size", "gpus_per_node", "num_nodes",
         "nnodes"}
-    settings = (ROOT / "src" / "loads" / "stated_settings.cpp").read_text()
+    settings = (ROOT / "src" / "core" / "load" / "stated_settings.cpp").read_text()
     in_source -= set(re.findall(r'\{"([a-z_]+)", "', settings))  # 'help settings' lists them
     count.none("keys of a benchmark result missing", in_source - set(block))
     count.none("keys of a benchmark result that are not read", set(block) - in_source)
@@ -358,7 +358,7 @@ def check_tables(count):
     count.check("a reason with its meaning and its remedy", *([] if re.search(
         r"(?s)\n  `sampling_gap_exceeded`\n      what happened: the gap between two samples of a GPU is longer than allowed\n"
         r"      usual causes: .*?\n      what to do: .*?--max-sample-gap\n", reasons) else [reasons]))
-    source = (ROOT / "src" / "model" / "reason.cpp").read_text()
+    source = (ROOT / "src" / "core" / "model" / "reason.cpp").read_text()
     codes = re.findall(r"\bROW\(([a-z_0-9]+),", source)[1:]  # the first is the macro's own
     count.same("the reason codes of the page", sorted(codes), sorted(re.findall(r"(?m)^  `([a-z_0-9]+)`$", reasons)))
     count.check("a schema with its columns", *([] if re.search(
@@ -367,7 +367,7 @@ def check_tables(count):
         r"(?m)^  `total_gpu_energy_j`\n +schema: 2\n +meaning: energy of all GPUs in the window\n +decimals: 3$",
         help_on("metrics").stdout) else ["missing"]))
     generators = help_on("generators").stdout
-    rows = (ROOT / "src" / "loads" / "load_generator.cpp").read_text()
+    rows = (ROOT / "src" / "generators" / "generator_table.cpp").read_text()
     count.none("generators missing", {name for name in re.findall(r'\.name = "([^"]+)"', rows)
                                       if not re.search(f"(?m)^  {re.escape(name)}$", generators)})
     count.check("a generator with its window", *([] if re.search(
