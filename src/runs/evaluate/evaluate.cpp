@@ -595,7 +595,7 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
       found.series_doubts.remove(certain.reason);
     }
     name_silent(telemetry, keeper_->silent(), found.integration.reasons);
-    if (!question_.request.may_need_interval()) {
+    if (!question_.request.uncertainty.is_wanted) {
       found.edge_doubt = edge_doubt_of(samples, found.integration, window);
     }
   } else {
