@@ -22,7 +22,7 @@ same "standard error" "" "$(cat "$work/err")"
 same "what is left behind" "" "$(ls -A "$work/tmp")"
 same "the test data" "$before" "$(find testdata/runs testdata/store -type f -exec cksum {} + | sort)"
 same "the answer" "aggregate-power: avg_power_w=347.12 avg_total_gpu_power_w=2776.97 total_gpu_energy_j=4165.45 (n=8) -> agg_run.json joules_per_output_token=4.1655 joules_per_total_token=0.4628" \
-  "$(grep '^aggregate-power:' "$work/out")"
+  "$(grep -m 1 "^aggregate-power:" "$work/out")"
 # golden.md, section 1: 4165.455 J, 347.12125 W per GPU.
 same "the new members" '  "tp": 8,
 +  "conc": 1,
