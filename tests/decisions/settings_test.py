@@ -187,5 +187,15 @@ def test_the_help_page_lists_the_keys(folder):
         assert f"`{key}`" in page, key
 
 
+def test_folders_next_to_the_current_one(folder):
+    for number in (1, 2):
+        folder.run(f"main/{number}", number)
+        folder.run(f"branch/{number}", number + 2)
+    (folder.path / "here" / "deeper").mkdir(parents=True)
+    beside = Folder(folder.path / "here" / "deeper")
+    text = beside.call("compare", "../../main", "--with", "./../../branch")
+    assert "2+2" in text, text
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(globals(), Folder))

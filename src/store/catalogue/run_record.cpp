@@ -27,8 +27,16 @@ StorePath disk_root(std::shared_ptr<const Tree> tree) {
 
 std::string current_folder() { return std::filesystem::current_path().string(); }
 
-std::string absolute(const std::string& path) {
-  return path.starts_with('/') ? path : current_folder() + "/" + path;
+// Ways up from the current folder are gone: it is no link, and what is next to it need not be in
+// its tree.
+std::string absolute(std::string_view path) {
+  if (path.starts_with('/')) return std::string(path);
+  std::filesystem::path folder = std::filesystem::current_path();
+  while (path == ".." || path.starts_with("../") || path.starts_with("./")) {
+    if (path[1] == '.') folder = folder.parent_path();
+    path.remove_prefix(std::min(path.find('/'), path.size() - 1) + 1);
+  }
+  return (folder / path).string();
 }
 
 // One component further; "..": the folder around. Nullopt: nothing can be below that. `here`: the
