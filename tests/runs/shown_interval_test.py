@@ -203,5 +203,24 @@ def test_an_unknown_model_is_named_with_the_nearest(folder):
     assert folder.json("run.json", "power.csv", "--gpu-model", "h100")["warnings"] == []
 
 
+def test_a_short_load_beside_its_window(folder):
+    """15 s, of which the result states 3 s too late: 19.5 kJ; 3 s of idle power are in the window instead."""
+    length, late = 15, 3
+    lines = ["timestamp, index, name, power.draw [W]"]
+    for t in (step + 0.07 for step in range(-40, length + 40)):
+        inside = max(0, min(t, length) - max(t - 1, 0))
+        lines += [f"{START + t:.3f}, {gpu}, NVIDIA H100 80GB HBM3, {100 + (500 + 100 * gpu) * inside + math.sin(97 * t + gpu):.2f} W"
+                  for gpu in (0, 1)]
+    (folder.path / "power.csv").write_text("\n".join(lines) + "\n")
+    (folder.path / "run.json").write_text(json.dumps({
+        **RUN, "duration": length, "benchmark_start_time_unix": START + late, "benchmark_end_time_unix": START + late + length}))
+    text = folder.call("measure", "run.json", "power.csv")
+    number, low, high, _ = headline(text)
+    assert low <= 19500 <= high and abs(number - 19500) < 0.02 * 19500, text
+    assert "the load is -3.0" in text and "clock_offset_suspected" in text, text
+    folder.call(*PATCH)
+    assert "clock_offset_suspected: the load is -3.0" in folder.said, folder.said
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(globals(), Folder))

@@ -40,6 +40,12 @@ std::vector<Crossing> crossings_of(std::span<const Sample> samples, double level
   return found;
 }
 
+double upper_quartile_w(std::span<const Sample> samples) {
+  if (samples.empty()) return 0;
+  return quantile_of_many(
+      samples.size(), [&](std::size_t i) { return samples[i].watts; }, 0.75);
+}
+
 constexpr double kNearWindow_s = 4;
 
 // A load that goes up and down has many edges in its window.
@@ -96,8 +102,9 @@ std::optional<double> sharp_edge(std::span<const Sample> samples, double near_un
 std::optional<LoadCrossings> load_crossings(std::span<const Sample> samples, Window window) {
   if (samples.size() < 8) return std::nullopt;
   const double low_w = std::ranges::min(samples, {}, &Sample::watts).watts;
-  const double high_w = quantile_of_many(
-      samples.size(), [&](std::size_t i) { return samples[i].watts; }, 0.75);
+  // A short load is no quarter of the samples around it, but most of its window.
+  const double high_w =
+      std::max(upper_quartile_w(samples), upper_quartile_w(samples_in(samples, window)));
   if (low_w > kIdleOfLevel * high_w) return std::nullopt;
   const double level_w = (high_w + low_w) / 2;
   const std::vector<Crossing> ups = crossings_of(samples, level_w, true);

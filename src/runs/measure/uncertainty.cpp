@@ -229,6 +229,26 @@ Uncertainty uncertainty_of(ExtraInput& input, const Result& result) {
   return std::move(uncertainty);
 }
 
+// Where the load's edges are so far from the window's that the published energy is none that is
+// possible.
+void warn_of_clock(const EnergyEstimate& energy, Result& result) {
+  constexpr std::string_view kCode = "clock_offset_suspected";
+  const auto verdict = [&](std::string_view code) {
+    return std::ranges::find(energy.verdicts, code, &Verdict::code);
+  };
+  const auto shift = verdict(kCode);
+  const bool is_known = std::ranges::any_of(result.warnings, [&](const std::string& warning) {
+    return warning.find(kCode) != warning.npos;
+  });
+  if (is_known || shift == energy.verdicts.end() ||
+      verdict("published_outside_interval") == energy.verdicts.end()) {
+    return;
+  }
+  result.warnings.push_back(fmt::format(
+      "{}: {}: the published energy is {:+.2g} % off its interval's middle; correct the clock with --clock-offset",
+      kCode, shift->detail, 100 * (energy.published_j / energy.total.joules - 1)));
+}
+
 void add_uncertainty(ExtraInput& input, Result& result) {
   const UncertaintyOptions& options = input.run.uncertainty;
   std::vector<SensorReadings>& recordings = input.recordings;
@@ -239,6 +259,7 @@ void add_uncertainty(ExtraInput& input, Result& result) {
       result.warnings.push_back(std::move(text));
     }
     result.shown_interval = uncertainty_of(input, result);
+    warn_of_clock(result.shown_interval->energy, result);
     return;
   }
   if (!result.is_valid() || !result.load) {
@@ -255,6 +276,7 @@ void add_uncertainty(ExtraInput& input, Result& result) {
   for (const std::string& advice : uncertainty.advice) {
     result.warnings.push_back(fmt::format("no interval: {}", advice));
   }
+  warn_of_clock(uncertainty.energy, result);
   result.uncertainty = std::move(uncertainty);
 }
 
