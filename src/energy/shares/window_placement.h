@@ -1,6 +1,7 @@
 // Places a load of known length in a recording, when its result states its time only roughly.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "aggregate_power/sample.h"
@@ -29,6 +30,12 @@ struct Placement {
   double high_j = 0;
   bool is_by_power = false;    // the power rises where the window starts, and falls where it ends
   bool is_in_command = false;  // PlacementRange::is_of_command
+
+  // By how much of it the energy may differ at a placement that remains; nullopt: there is none.
+  std::optional<double> most_share() const {
+    if (!(energy_j > 0)) return std::nullopt;
+    return std::max(high_j - energy_j, energy_j - low_j) / energy_j;
+  }
 };
 
 // What find_placement() needs to see of a recording.

@@ -315,6 +315,9 @@ void add_place(const EstimateQuestion& question, std::span<const Sample> samples
     const double by_s = half_s * place / kPlaces;
     most_j = std::max(most_j, std::abs(later_energy_change_j(samples, question.window, by_s)));
   }
+  if (question.place_most_share) {
+    most_j = std::min(most_j, *question.place_most_share * estimate.joules);
+  }
   if (most_j > 0) estimate.components.push_back(component("window_place", most_j / std::sqrt(3)));
 }
 

@@ -50,6 +50,8 @@ struct EstimateQuestion {
   double clock_uncertainty_s = kOneHostClock_s;
   // The window may be so much earlier or later; rectangular. 0: its place is known.
   double place_half_width_s = 0;
+  // By at most this share of the energy, if the power shows where it may be.
+  std::optional<double> place_most_share = {};
   // It is where the readings rise and fall, which is later than the load by their age.
   bool is_placed_by_power = false;
   std::size_t most_threads = 1;  // that work at GPUs with many readings

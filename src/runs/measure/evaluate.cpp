@@ -396,6 +396,7 @@ ZonedResult evaluate(const MeasurementRequest& request, RunRecordings& recording
   if (!is_only && (result.is_valid() || request.salvage)) name_recordings(counted, readings);
   if (placed.placement) {
     result.window_half_width_s = placed.placement->half_width_s;
+    result.window_place_share = placed.placement->most_share();
     result.is_window_by_power = placed.placement->is_by_power;
   }
   std::string hardware;

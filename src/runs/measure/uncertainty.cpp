@@ -213,6 +213,7 @@ Uncertainty uncertainty_of(ExtraInput& input, const Result& result) {
   building.question.window = result.load->window;
   building.question.accuracy = sensor_accuracy(options.sensor_accuracy);
   building.question.place_half_width_s = result.window_half_width_s.value_or(0);
+  building.question.place_most_share = result.window_place_share;
   building.question.is_placed_by_power = result.is_window_by_power;
   building.question.clock_uncertainty_s = clock_uncertainty_s(options, recordings);
   for (SensorReadings& recording : recordings) add_sensors_of(recording, building);
