@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/telemetry/lines.h"
+
 namespace aggregate_power {
 namespace foreign_format_test {
 
