@@ -402,7 +402,23 @@ def places(ground, checks):
                    + differences("accepted", accepted.returncode, 0) + differences("row", bed.row["power_valid"], 1))
 
 
-TESTS = [gaps, gaps_alone, cells, random_gaps, verdicts, witnesses, both, limits, places]
+def means(ground, checks):
+    """Means over 20 s of a load that fills its window: a sixth of its energy is read later."""
+    def watts(unix_s, over_s=20.0):
+        return 80 + 270 * max(0.0, min(unix_s, 1160.0) - max(1100.0, unix_s - over_s)) / over_s
+
+    gpus = two_and_two()
+    for gpu in gpus:
+        gpu.watts = watts
+    bed = ground.bed(Package(gpus, loads=[Load(4, 1100.0, 1160.0)], first=991.0, last=1350.0))
+    bed.run()
+    checks.add("means: refused", differences("valid", bed.row["power_valid"], 0)
+               + differences("reasons", bed.record["reasons"], ["readings_repeat"]))
+    bed.run("--accept", "readings_repeat")
+    checks.add("means: accepted", differences("valid", bed.row["power_valid"], 1))
+
+
+TESTS = [means, gaps, gaps_alone, cells, random_gaps, verdicts, witnesses, both, limits, places]
 
 if __name__ == "__main__":
     sys.exit(main(TESTS, sys.argv[1:], contracts=("october",)))

@@ -182,13 +182,12 @@ def test_edges_that_may_hide_much(folder):
     def found(*more):
         return [text for text in folder.measure(*more)["warnings"] if "edges: " in text]
     rows(10)
-    text = found("--max-sample-gap", 11)
+    text = found("--max-sample-gap", 11, "--no-uncertainty")
     assert text and "400 W at an edge" in text[0] and "every 10 s there" in text[0] and "4400 J (" in text[0], text
     assert not found("--max-sample-gap", 11, "--uncertainty")
-    rows(1)
-    assert not found()
-    rows(2)
-    assert not found()
+    for every in (1, 2):
+        rows(every)
+        assert not found("--no-uncertainty")
 
 
 def averaged(folder, over, name="power.draw [W]"):

@@ -86,7 +86,7 @@ def test_the_energy_has_one_interval_that_holds_the_truth(folder):
     spread = of_json["repeatability"]
     near(percent, 100 * (spread["high"] - spread["low"]) / 2 / of_json["estimate"], 0.06)
     assert len(re.findall("95 %", text)) == 1 and "verdicts" not in text and "averaged_sensor" not in text, text
-    assert "the sensor averages 1 s" in " ".join(text.split()), text
+    assert "a reading is a mean over 1 s" in " ".join(text.split()), text
 
 
 def test_each_joules_per_token_has_it_too(folder):
@@ -142,7 +142,7 @@ def test_a_single_run_prints_it_and_writes_what_it_wrote(folder):
         assert len(shown) == (0 if more else 1), printed
     assert written[0] == written[1]
     assert re.search(r"; 5[123]\.\d\d J per output token  \(\d+\.\d+ to \d+\.\d+\)", shown[0]), shown
-    assert shown[0].endswith("the sensor averages 1 s"), shown
+    assert shown[0].endswith("a reading is a mean over 1 s"), shown
 
 
 def test_schema_1_has_none(folder):
@@ -192,6 +192,16 @@ def test_a_single_run_keeps_no_readings_of_a_large_recording(folder):
     folder.aggregate()
     assert "(95 %: " in folder.call(*PATCH, "--uncertainty")
     assert "(95 %: " in folder.call("run.json", "power.csv")
+
+
+def test_the_mean_is_that_of_the_sensor_that_has_it(folder):
+    """The first GPU, an A100, looks at 25 ms of every 100 ms; the second averages 1 s."""
+    header, *rows = (folder.path / "power.csv").read_text().splitlines()
+    for gpu, model in enumerate(("NVIDIA A100-SXM4-80GB", "NVIDIA H100 80GB HBM3")):
+        own = [row.replace("NVIDIA H100 80GB HBM3", model) for row in rows if f", {gpu}, N" in row]
+        (folder.path / f"{gpu}.csv").write_text("\n".join([header, *own]) + "\n")
+    text = " ".join(folder.call("measure", "run.json", "0.csv", "1.csv").split())
+    assert re.search("GPU [^:]*1: a reading is a mean over 1 s", text), text
 
 
 def test_an_unknown_model_is_named_with_the_nearest(folder):

@@ -12,6 +12,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from running import run_tests  # noqa: E402  (beside the folders that share it)
@@ -315,6 +316,44 @@ def test_a_load_is_placed_inside_the_recorded_command(folder):
     assert "aggregate-power-monitor" not in folder.err, folder.err
     folder.patch("--expected-num-gpus", 2, "--window", "estimated", result="vllm.json")
     near(ENERGY, folder.aggregate["total_gpu_energy_j"])
+
+
+def test_a_block_anywhere_in_a_long_command_is_found(folder):
+    """Of 600 s in four hours, at 600 W over 100 W."""
+    for begins in (9000, 9001, 9002, 9003, 9005):
+        rows = [f"{START + at},0,{(600 if begins <= at < begins + 600 else 100) + at % 3 / 10}\n" for at in range(-20, 14_421)]
+        folder.write("gpu_metrics.csv", "timestamp,index,power_w\n" + "".join(rows))
+        folder.write("gpu_metrics_context.json", {"timestamp_timezone": "UTC", "exit_status": 0, "window": {
+            "start_unix": START, "end_unix": START + 14_400}})
+        folder.write("vllm.json", {"completed": 5, "total_input_tokens": 8000, "total_output_tokens": 1000, "duration": 600})
+        folder.patch("--expected-num-gpus", 1, "--window", "estimated", result="vllm.json")
+        assert folder.aggregate.get("power_valid") == 1, folder.err
+        near(600 * 600, folder.aggregate["total_gpu_energy_j"], what=begins)
+
+
+def test_a_tiny_duration_ends(folder):
+    folder.record((0, LENGTH))
+    for length in (1e-7, 1e-5, 1e-3):
+        folder.vllm(LENGTH, length=length)
+        before = time.monotonic()
+        folder.measure("--timezone", "UTC", result="vllm.json")
+        assert time.monotonic() - before < 1, length
+
+
+def test_what_a_message_joins_is_not_empty(folder):
+    """Of a result without a time and a recorded command that failed, and so on: no "; " at the beginning."""
+    folder.record((0, LENGTH))
+    for window in (None, {"start_unix": START, "end_unix": START + LENGTH}):
+        for status in (0, 1):
+            context = {"timestamp_timezone": "UTC", "exit_status": status} | ({"window": window} if window else {})
+            folder.write("gpu_metrics_context.json", context)
+            for length in (LENGTH, 2 * LENGTH, 0.5, None):
+                folder.vllm(LENGTH, length=length)
+                for words in ((), ("--window", "estimated"), ("--window", "wrapped"), ("--window", "exact")):
+                    record = folder.patch("--expected-num-gpus", 2, *words, result="vllm.json")
+                    for reason, detail in (record or {}).get("reason_details", {}).items():
+                        assert not str(detail).startswith(("; ", ": ")), (reason, detail)
+                    assert not re.search(r"[(:] ?; ", folder.err), folder.err
 
 
 if __name__ == "__main__":

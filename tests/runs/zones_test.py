@@ -171,6 +171,20 @@ def test_the_zone_of_the_process(folder):
         near(JOULES, run.measure("--timezone", own))
 
 
+def test_a_sweep_in_the_zone_of_the_process(folder):
+    """Loads of other power every 15 or 60 minutes: other zones' fit if they begin and end as exactly with the window."""
+    for every in (900, 3600):
+        for late, longer, is_refused in ((0, 0, True), (4, 0, False), (0, 4, False), (-4, 8, False)):
+            most = 3 * 3600 // every
+            others = [(START + every * n + late, LENGTH + longer, 250 + 20 * (n % 5)) for n in range(-most, most + 1) if n]
+            rows = [(unix, watts + unix % 7) for unix, watts in day(*others, around=4 * 3600)]
+            found = z.Run(folder, z.as_csv(rows, "UTC"), z.exact(START, LENGTH)).measure()
+            if is_refused:
+                refused(found, "timezone_ambiguous", "and with other power in")
+            else:
+                near(JOULES + 3 * LENGTH, found)
+
+
 def test_the_time_of_the_file(folder):
     """No edge in reach: the power is up all day. The recorder wrote its last row then."""
     rows = [(unix, 500 + unix % 7) for unix in range(START - HOURS, START + HOURS)]

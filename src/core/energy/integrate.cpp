@@ -335,11 +335,6 @@ namespace {
 
 constexpr double kSensorMean_s = 1;  // of a usual sensor
 
-double middle_of_few_w(std::span<const Sample> samples) {
-  return quantile_of_many(
-      samples.size(), [&](std::size_t i) { return samples[i].watts; }, 0.5);
-}
-
 // Readings from beyond a distance of an instant on, to one side; those nearest to it.
 std::span<const Sample> beyond(std::span<const Sample> samples, double unix_s, double from_s,
                                bool is_after) {
@@ -375,8 +370,8 @@ void add_hidden_edge(std::span<const Sample> samples, double unix_s, double held
   const auto before_edge = beyond(samples, unix_s, kSensorMean_s / 2, false);
   const auto after_edge = beyond(samples, unix_s, kSensorMean_s, true);
   if (before_edge.empty() || after_edge.empty()) return;
-  const double from_w = middle_of_few_w(before_edge);
-  const double step_w = std::abs(middle_of_few_w(after_edge) - from_w);
+  const double from_w = median_w(before_edge);
+  const double step_w = std::abs(median_w(after_edge) - from_w);
   const double mean_s = seen_mean_s(samples, unix_s, between_s, [&](double watts) {
     return std::abs(watts - from_w) / std::max(step_w, 1e-9);
   });

@@ -109,4 +109,15 @@ double quantile_of_many(std::size_t count, const Value& value, double share) {
   return quantile_of(std::move(some), share);
 }
 
+// Of the power of samples; 0 if there are none.
+inline double median_w(std::span<const Sample> samples) {
+  return quantile_of_many(
+      samples.size(), [&](std::size_t i) { return samples[i].watts; }, 0.5);
+}
+
+// The mean time between samples, at least two, in the order of time.
+inline double mean_step_s(std::span<const Sample> samples) {
+  return (samples.back().unix_s - samples.front().unix_s) / static_cast<double>(samples.size() - 1);
+}
+
 }  // namespace aggregate_power

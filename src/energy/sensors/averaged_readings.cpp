@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
+#include <vector>
 
 #include "core/energy/recording_summary.h"
 #include "core/telemetry/samples.h"
@@ -15,11 +17,6 @@ constexpr double kLeastStep = 0.2;    // of the power at the window's end
 constexpr double kWaver = 0.06;       // of the step, which noise may go back on a slow edge
 constexpr std::size_t kFewestOn = 3;  // samples on an edge
 constexpr double kBefore_s = 20;
-
-double median_w(std::span<const Sample> samples) {
-  return quantile_of_many(
-      samples.size(), [&](std::size_t i) { return samples[i].watts; }, 0.5);
-}
 
 // The levels of a load, before the window and at its end.
 struct Levels {
@@ -92,9 +89,16 @@ bool is_slow(const SlowEdge& edge) {
          edge.last_s - edge.first_s >= kLong * edge.middle_s;
 }
 
-// The time between samples, on the mean.
-double mean_step_s(std::span<const Sample> samples) {
-  return (samples.back().unix_s - samples.front().unix_s) / static_cast<double>(samples.size() - 1);
+// Whether readings hardly move against each other, as means of many do: a load of its own with slow
+// edges has noise. On a straight line three readings in turn have no second difference. `load_w` is
+// the load's power above idle.
+bool are_smooth(std::span<const Sample> samples, double load_w) {
+  constexpr double kHardly = 0.0025;
+  std::vector<double> bends_w;
+  for (std::size_t i = 2; i < samples.size(); ++i) {
+    bends_w.push_back(std::abs(samples[i].watts - 2 * samples[i - 1].watts + samples[i - 2].watts));
+  }
+  return quantile_of(std::move(bends_w), 0.5) <= kHardly * load_w;
 }
 
 // The energy of a load that is read after an instant, until its power is back.
@@ -138,22 +142,27 @@ AveragedEdges averaged_edges(std::span<const Sample> samples, Window window) {
   const auto rise = edge_from(until_end, window.start_unix_s, risen);
   const double after_s = samples.back().unix_s - window.end_unix_s;
   if (!rise || !is_slow(*rise)) return found;
-  const double step_s = mean_step_s(samples_in(samples, window));
+  const std::span<const Sample> inside = samples_in(samples, window);
+  const double step_s = mean_step_s(inside);
   const auto fall = edge_from(samples, window.end_unix_s, fallen);
   const double missing_j = read_after_j(samples, window.end_unix_s, *levels);
   if (fall && is_slow(*fall) &&
       std::abs(fall->middle_s - rise->middle_s) <=
           kAlike * std::max(fall->middle_s, rise->middle_s) + step_s / 2) {
-    found.readings = {2 * missing_j / levels->step_w(), missing_j, true};
+    found.readings = {2 * missing_j / levels->step_w(), missing_j};
   } else if (rises_throughout(*rise, window)) {
     const double way_s = rise->last_s - rise->first_s;
     const bool falls = fall && std::abs((fall->last_s - fall->first_s) / way_s - 1) <= kAlike;
     const bool goes_on = !fall && after_s > 3 * step_s;
     if (falls) {
-      found.readings = {fall->middle_s + rise->middle_s, missing_j, true};
+      found.readings = {fall->middle_s + rise->middle_s, missing_j};
     } else if (goes_on) {
       found.readings = {window.duration_s(), 0, false};
     }
+  }
+  if (found.readings) {
+    const double seen = std::min(1.0, window.duration_s() / found.readings->over_s);
+    found.readings->are_smooth = are_smooth(inside, levels->step_w() / seen);
   }
   return found;
 }

@@ -15,6 +15,7 @@ struct AveragedReadings {
   double over_s = 0;        // about
   double missing_j = 0;     // of the load, which the readings show after the window; 0: unknown
   bool falls_later = true;  // else the recording ends too early, and only the rise is known
+  bool are_smooth = true;   // else a load of its own may rise and fall like that
 };
 
 struct AveragedEdges {

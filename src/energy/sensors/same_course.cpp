@@ -26,10 +26,6 @@ constexpr double kMostResidual = 0.75;  // of what varies
 constexpr double kChancePerShare = 25;
 constexpr double kLeastVaried = 0.002;
 
-double time_between_s(std::span<const Sample> samples) {
-  return (samples.back().unix_s - samples.front().unix_s) / static_cast<double>(samples.size() - 1);
-}
-
 // Readings of both at one level.
 struct Level {
   double count = 0;
@@ -71,7 +67,7 @@ struct BothLevels {
 BothLevels compared_levels(std::span<const Sample> few, std::span<const Sample> many) {
   constexpr double kLongPause = 2.5;
   const auto [least, most] = std::ranges::minmax(many, {}, &Sample::watts);
-  const double most_s = kLongPause * time_between_s(many);
+  const double most_s = kLongPause * mean_step_s(many);
   const double range_w = most.watts - least.watts;
   const bool has_step =
       range_w > kLeastStepShare * most.watts;  // else noise has no edges and one level
@@ -153,9 +149,10 @@ std::optional<Course> one_course(const DeviceSeries& first, const DeviceSeries& 
   std::span<const Sample> many = samples_in(b, both);
   if (few.size() > many.size()) std::swap(few, many);
   if (few.size() < kFewestOfCourse) return std::nullopt;
+  if (std::ranges::equal(few, many, {}, &Sample::unix_s, &Sample::unix_s)) return std::nullopt;
   const BothLevels levels = compared_levels(few, many);
   if (levels.apart_s.size() < kFewestOfCourse) return std::nullopt;
-  if (quantile_of(levels.apart_s, 0.5) < kFarApart * time_between_s(many)) return std::nullopt;
+  if (quantile_of(levels.apart_s, 0.5) < kFarApart * mean_step_s(many)) return std::nullopt;
   const std::optional<Course> course = course_by(levels, digit_of(few));
   const bool is_enough =
       course && (course->is_in_step || have_one_number(first.device, second.device));

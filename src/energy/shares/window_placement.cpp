@@ -85,6 +85,7 @@ struct Placing {
   std::optional<double> mean_w(double start_s, double end_s) const;
   std::size_t steps() const;
   std::vector<Candidate> candidates() const;  // those that every device covers
+  void add_candidate(double start_s, std::vector<Candidate>& all) const;
   Window covered() const;
   double period_s() const;
   double resolution_s() const { return std::max(kSensor_s, period_s()); }
@@ -102,24 +103,30 @@ std::optional<double> Placing::energy_j(double start_s, double end_s) const {
 }
 
 std::optional<double> Placing::mean_w(double start_s, double end_s) const {
+  if (!(end_s > start_s)) return std::nullopt;
   const auto energy = energy_j(start_s, end_s);
   return energy ? std::optional(*energy / (end_s - start_s)) : std::nullopt;
 }
 
 std::size_t Placing::steps() const {
   const double length_s = std::max(range.latest_start_s - range.earliest_start_s, 0.0);
-  return static_cast<std::size_t>(std::clamp(std::ceil(length_s / kStep_s), 1.0, kMostSteps));
+  const double step_s = std::max(kStep_s, std::min(length_s / kMostSteps, range.duration_s / 2));
+  return static_cast<std::size_t>(std::clamp(std::ceil(length_s / step_s), 1.0, kMostCells));
+}
+
+void Placing::add_candidate(double start_s, std::vector<Candidate>& all) const {
+  if (const auto energy = energy_j(start_s, start_s + range.duration_s)) {
+    all.push_back({start_s, *energy});
+  }
 }
 
 std::vector<Candidate> Placing::candidates() const {
   const double length_s = std::max(range.latest_start_s - range.earliest_start_s, 0.0);
   std::vector<Candidate> all;
   for (std::size_t i = 0; i <= steps(); ++i) {
-    const double start_s =
-        range.earliest_start_s + length_s * static_cast<double>(i) / static_cast<double>(steps());
-    if (const auto energy = energy_j(start_s, start_s + range.duration_s)) {
-      all.push_back({start_s, *energy});
-    }
+    add_candidate(
+        range.earliest_start_s + length_s * static_cast<double>(i) / static_cast<double>(steps()),
+        all);
   }
   return all;
 }
@@ -149,13 +156,14 @@ Window Placing::covered() const {
 std::optional<LoadLevels> Placing::levels(const Candidate& highest) const {
   const Window all = covered();
   const double beside_s = std::min(kBeside_s, range.duration_s / 2);
-  const double short_s = std::min(beside_s, std::max(2.0, 2 * period_s()));
+  const double short_s = std::max(kStep_s, std::min(beside_s, std::max(2.0, 2 * period_s())));
+  const double step_s = std::max(short_s / 2, all.duration_s() / kMostCells);
   const double load_w = highest.energy_j / range.duration_s;
   double least_w = load_w;
-  for (double at_s = all.start_unix_s; at_s + short_s <= all.end_unix_s; at_s += short_s / 2) {
+  for (double at_s = all.start_unix_s; at_s + short_s <= all.end_unix_s; at_s += step_s) {
     least_w = std::min(least_w, mean_w(at_s, at_s + short_s).value_or(least_w));
   }
-  if (load_w - least_w < kClearShare * load_w) return std::nullopt;
+  if (!(load_w - least_w >= kClearShare * load_w && load_w > 0)) return std::nullopt;
   LoadLevels levels{least_w, least_w, load_w};
   const double end_s = highest.start_s + range.duration_s;
   const double before_w = mean_w(highest.start_s - beside_s, highest.start_s).value_or(load_w);
@@ -195,6 +203,7 @@ class BusyTime {
   // Whether it begins, or ends, so much before an instant or after it.
   bool begins_near(double unix_s, double before_s, double after_s) const;
   bool ends_near(double unix_s, double before_s, double after_s) const;
+  std::span<const Window> stretches() const { return stretches_; }
 
  private:
   std::vector<Window> stretches_;  // in order, of the stretch that is covered
@@ -247,6 +256,7 @@ bool BusyTime::ends_near(double unix_s, double before_s, double after_s) const {
 
 bool BusyTime::stands_alone(Window window, double near_s) const {
   constexpr double kPausesAround = 1.5;
+  if (stretches_.empty()) return false;
   double pause_s = 0;
   for (std::size_t i = 1; i < stretches_.size(); ++i) {
     const Window pause = {stretches_[i - 1].end_unix_s, stretches_[i].start_unix_s};
@@ -298,6 +308,30 @@ void judge(Candidate& candidate, const Placing& placing, const LoadLevels& level
   const bool begins_idle = is_idle(start_s, start_s + lead_s);
   candidate.is_excluded = (begins_idle && busy.is_busy_in(end_s + near_s, end_s + lead_s)) ||
                           (cuts_begin && is_idle(end_s - trail_s, end_s));
+}
+
+// Steps through a long range may miss the edges of a load: adds the places that begin or end with
+// one, and those beside them that are near enough.
+void add_places_at_edges(const Placing& placing, const BusyTime& busy,
+                         std::vector<Candidate>& all) {
+  const PlacementRange& range = placing.range;
+  const double length_s = range.latest_start_s - range.earliest_start_s;
+  const std::span<const Window> stretches = busy.stretches();
+  const bool are_few = static_cast<double>(stretches.size()) <= kMostSteps;
+  if (length_s <= kStep_s * static_cast<double>(placing.steps()) || !are_few) return;
+  const double near_s = placing.period_s() + kSlack_s;
+  const auto add_around = [&](double edge_s) {
+    for (const double share : {-1.0, -0.5, 0.0, 0.5, 1.0}) {
+      const double start_s = edge_s + share * near_s;
+      const bool is_inside = start_s >= range.earliest_start_s && start_s <= range.latest_start_s;
+      if (is_inside) placing.add_candidate(start_s, all);
+    }
+  };
+  for (const Window& stretch : stretches) {
+    add_around(stretch.start_unix_s);
+    add_around(stretch.end_unix_s - range.duration_s);
+  }
+  std::ranges::sort(all, {}, &Candidate::start_s);
 }
 
 // The middle of those with the highest energy.
@@ -373,6 +407,7 @@ Remaining remaining_places(const Placing& placing, const LoadLevels& levels,
                            std::vector<Candidate> all) {
   const double likely_s = placing.range.likely_start_s;
   const BusyTime busy(placing, levels.at_w(kQuietShare));
+  add_places_at_edges(placing, busy, all);
   const double idle_j = levels.least_w * placing.range.duration_s;
   const double highest_j = highest(all).energy_j;
   for (Candidate& candidate : all) {

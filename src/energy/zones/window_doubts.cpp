@@ -111,7 +111,7 @@ struct AveragedGpus {
   double energy_j = 0;  // of these GPUs in the window
   bool is_certain() const {
     constexpr double kMuch = 0.025;
-    return readings.falls_later && readings.missing_j > kMuch * energy_j;
+    return readings.falls_later && readings.are_smooth && readings.missing_j > kMuch * energy_j;
   }
 };
 
@@ -138,6 +138,7 @@ std::optional<AveragedGpus> averaged_gpus(std::span<const std::span<const Sample
     found.readings.over_s += own.readings->over_s;
     found.readings.missing_j += own.readings->missing_j;
     found.readings.falls_later &= own.readings->falls_later;
+    found.readings.are_smooth &= own.readings->are_smooth;
     found.energy_j += joules_in(samples, window);
   }
   const bool is_little =

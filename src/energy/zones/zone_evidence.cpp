@@ -94,6 +94,31 @@ double fitting_s(const Edges& edges, std::size_t duration_s, double height_w) {
   return seconds;
 }
 
+// How far from a second of the curve the power passes the middle between two levels, where it does
+// so next to it.
+double crossing_off_s(const PowerCurve& curve, std::ptrdiff_t second, double from_w, double to_w) {
+  constexpr auto kFar = static_cast<std::ptrdiff_t>(Edges::kNear_s);
+  double nearest_s = kFar;
+  double before_s = 0;
+  double before = 1;
+  const std::ptrdiff_t first = std::max<std::ptrdiff_t>(0, second - kFar);
+  const std::ptrdiff_t stop = std::min(std::ssize(curve.seconds), second + kFar + 1);
+  for (std::ptrdiff_t i = first; i < stop; ++i) {
+    const PowerCurve::Second& each = curve.seconds[static_cast<std::size_t>(i)];
+    if (each.readings == 0) continue;
+    const double mean_w = each.sum_w / static_cast<double>(each.readings);
+    const double share = (mean_w - from_w) / (to_w - from_w);
+    const double at_s = static_cast<double>(i - second) + 0.5;
+    if (before < 0.5 && share >= 0.5) {
+      const double passed_s = before_s + (at_s - before_s) * (0.5 - before) / (share - before);
+      nearest_s = std::min(nearest_s, std::abs(passed_s));
+    }
+    before_s = at_s;
+    before = share;
+  }
+  return nearest_s;
+}
+
 // The power levels of a whole recording, and what distinguishes a load.
 struct Levels {
   double idle_w = 0;
@@ -184,6 +209,8 @@ struct ZoneEvidence::Placed {
       has_hole = edges.has_hole(start, step) || edges.has_hole(step + after_s - before_s, end);
     }
     candidate.edge_w = std::max(0.0F, std::min(rise.height_w, fall.height_w));
+    candidate.edges_off_s = std::max(crossing_off_s(curve, start, before.mean_w, inside.mean_w),
+                                     crossing_off_s(curve, end, inside.mean_w, after.mean_w));
   }
 
   void judge(const PowerCurve& curve, const Edges& edges, const Levels& levels) {
@@ -416,6 +443,7 @@ ZoneFinding ZoneEvidence::finding() const {
   if (finding.why_no_edges.empty()) finding.by_edges = best->candidate;
   finding.last_shown_s = last_s_;
   finding.is_flat = !edges.has_clear_edge();
+  finding.edges_within_s = std::max(1.0, static_cast<double>(edges.interval_s()));
   const auto whole_s = static_cast<std::size_t>(std::llround(window_.duration_s()));
   finding.has_load_elsewhere =
       best == placed.end() && fitting_s(edges, whole_s, levels.up_w - levels.idle_w) > 0;

@@ -31,7 +31,9 @@ struct ZoneCandidate {
   std::optional<Step> step;   // when the recording's clock changed, if it matters
   bool covers = false;        // the recording covers the whole window
   Standing standing = Standing::excluded;
-  double edge_w = 0;       // the lower of two: the rise at the window's start, the fall at its end
+  double edge_w = 0;  // the lower of two: the rise at the window's start, the fall at its end
+  // How far the middles of the power's rise and fall are from the window's ends, the farther one.
+  double edges_off_s = 0;
   double last_unix_s = 0;  // the recording's last reading
   // Mean power per GPU beside the window, on the lower side, and inside it.
   double idle_w = 0;
@@ -53,7 +55,8 @@ struct ZoneFinding {
   bool none_covers = false;       // the recording covers the window under no candidate
   // The recording shows a load as long as the window, but no zone's clock has the window there.
   bool has_load_elsewhere = false;
-  bool is_flat = false;  // the recording shows no edge at all
+  bool is_flat = false;       // the recording shows no edge at all
+  double edges_within_s = 1;  // of edges_off_s, differences up to this say nothing
   // The last time that the recording's clock showed, as if it were UTC; if it was turned back, the
   // time that it would have shown otherwise.
   double last_shown_s = 0;

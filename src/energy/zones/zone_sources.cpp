@@ -196,39 +196,53 @@ ZoneDecision decide_zone(const ZoneFinding& finding, Window window, const OtherW
   return decision;
 }
 
+namespace {
+
+std::string names_of(std::span<const ZoneCandidate* const> candidates) {
+  std::vector<std::string> names;
+  for (const ZoneCandidate* each : candidates) names.push_back(each->zone().name());
+  return fmt::format("{}", fmt::join(names, " or "));
+}
+
+// Whether another load fits the window's ends as closely as that of the own zone, with other power.
+bool is_rival(const ZoneCandidate& other, const ZoneCandidate& own, double within_s) {
+  constexpr double kAlike = 0.05;  // of a power
+  return other.edges_off_s <= own.edges_off_s + within_s &&
+         std::abs(other.load_w - own.load_w) > kAlike * own.load_w;
+}
+
+}  // namespace
+
 OwnZoneVerdict judge_own_zone(const ZoneFinding& finding, std::int32_t offset_s,
                               const std::optional<double>& file_unix_s) {
   using Standing = ZoneCandidate::Standing;
-  constexpr double kAlike = 0.05;  // of a power
   const ZoneCandidate* own = nullptr;
   std::vector<const ZoneCandidate*> fitting;
-  std::vector<std::string> fits;
   std::size_t covering = 0;
   for (const ZoneCandidate& each : finding.candidates) {
     covering += each.covers ? 1 : 0;
     const bool is_own = each.covers && each.offset_s == offset_s;
     if (is_own && (own == nullptr || each.standing > own->standing)) own = &each;
     const bool fits_too = each.covers && each.standing == Standing::fits;
-    if (!fits_too || each.offset_s == offset_s) continue;
-    fitting.push_back(&each);
-    fits.push_back(each.zone().name());
+    if (fits_too && each.offset_s != offset_s) fitting.push_back(&each);
   }
   if (own == nullptr) return {.is_confirmed = finding.candidates.empty()};
   if (own->standing == Standing::fits) {
-    const bool are_alike = std::ranges::all_of(fitting, [&](const ZoneCandidate* other) {
-      return std::abs(other->load_w - own->load_w) <= kAlike * own->load_w;
+    std::erase_if(fitting, [&](const ZoneCandidate* other) {
+      return !is_rival(*other, *own, finding.edges_within_s);
     });
-    if (are_alike || (file_unix_s && is_written_then(*own, *file_unix_s))) return {true, {}, {}};
+    if (fitting.empty() || (file_unix_s && is_written_then(*own, *file_unix_s)))
+      return {true, {}, {}};
     return {false, fmt::format(
                        "nothing states the time zone; power rises and falls with the window in {}, "
                        "the process's own zone, and with other power in {}",
-                       own->zone().name(), fmt::join(fits, " or "))};
+                       own->zone().name(), names_of(fitting))};
   }
-  if (own->standing == Standing::excluded && !fits.empty()) {
+  if (own->standing == Standing::excluded && !fitting.empty()) {
     return {false,
             fmt::format("in {}, the process's own zone, the GPUs are idle at an end of the window; "
                         "by the rise and fall of the power, the time zone is {}",
-                        own->zone().name(), fmt::join(fits, " or "))};
+                        own->zone().name(), names_of(fitting))};
   }
   if (file_unix_s && is_written_then(*own, *file_unix_s)) return {.is_confirmed = true};
   if (const ZoneCandidate* const other = candidate_of_file(finding, file_unix_s)) {

@@ -87,7 +87,7 @@ struct OwnZoneVerdict {
   std::string doubt = {};          // the same, of what may be an accident
 };
 // `offset_s` is the zone's. The file's time counts where the edges do not fit, and where they fit
-// loads of other power in other zones as well. A copy has any later
+// loads of other power in other zones as closely. A copy has any later
 // time: another zone's is a contradiction only within 10 s after its last reading, a doubt within a
 // minute, and only if the recording covers the window in that zone.
 OwnZoneVerdict judge_own_zone(const ZoneFinding& finding, std::int32_t offset_s,

@@ -271,15 +271,15 @@ bool is_measurable(const PackageQuestion& question, const Package& package,
          is_covered(facts);
 }
 
-// What refuses a package whose window is idle. The windows are by the recorder's own clock: that it
-// is off by less is not certain, and warns.
+// What refuses a package for the place of its window. The windows are by the recorder's own clock:
+// that it is off by less than the window is not certain, and warns.
 Reasons place_faults(PackageMeter& meter, const PackageContent& content, const Package& package,
                      std::vector<std::string>& warnings) {
   energy::WindowDoubts doubts = meter.place_doubts(content, package);
   Reasons faults;
   for (const Reasons::Entry& entry : doubts.certain.entries()) {
-    const bool is_idle = entry.reason == Reason::load_outside_window;
-    (is_idle ? faults : doubts.possible).add(entry.reason, entry.detail);
+    const bool is_own_clock = entry.reason == Reason::clock_offset_suspected;
+    (is_own_clock ? doubts.possible : faults).add(entry.reason, entry.detail);
   }
   for (const Reasons::Entry& entry : doubts.possible.entries()) {
     warnings.push_back(fmt::format("samples.csv: {}: {}", code(entry.reason), entry.detail));

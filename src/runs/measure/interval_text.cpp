@@ -45,9 +45,7 @@ bool concerns_energy(const Verdict& verdict) {
 
 std::string words_of(const Verdict& verdict, const EnergyEstimate& energy) {
   std::string text = verdict.detail;
-  if (verdict.code == "averaged_sensor") {
-    text = fmt::format("the sensor averages {} s", energy.gpus.front().windows_s.front());
-  } else if (verdict.code == "sensor_unknown") {
+  if (verdict.code == "sensor_unknown") {
     text = "whether the sensor averages is unknown: name the GPUs with --gpu-model";
   } else if (text.empty()) {
     const ExplainedWord* const word = word_in(verdict_words(), verdict.code);

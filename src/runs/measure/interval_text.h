@@ -22,7 +22,7 @@ BestNumber best_number(const Result& result, const Metric& metric);
 
 // "307.4 kJ  (95 %: 294.8 to 320.1 kJ; ±0.4 % between runs on these GPUs)"
 std::string energy_text(const Result& result, const Metric& energy);
-// "307412.6 J (85.392 Wh) is published, 0.2 % less; the sensor averages 1 s"
+// "307412.6 J (85.392 Wh) is published, 0.2 % less; a reading is a mean over 1 s"
 std::string published_text(const Result& result, const Metric& energy);
 // "18.74 J per output token  (17.65 to 19.83)"
 std::string ratio_text(const Result& result, const Metric& ratio, std::string_view what);

@@ -335,7 +335,8 @@ struct WindowSearch {
     if (fault.empty() && context.window && !reading.is_only) {
       fault = "which of several benchmarks the recorded command ran is not known";
     }
-    const std::string why = fault.empty() ? std::string() : fmt::format("; {}", fault);
+    std::vector<std::string> why = {reading.no_window, fault};
+    std::erase(why, std::string());
     const Obstacle obstacle = context.window ? Obstacle::recorded_command : Obstacle::none;
     Reasons counts = std::move(reading.reasons);
     reading.reasons = {};
@@ -348,7 +349,7 @@ struct WindowSearch {
     const std::string next = lacks_zone ? std::string() : ": " + advice;
     reading.reasons.add(is_inexact && !reading.is_of_contract ? Reason::window_not_exact
                                                               : Reason::invalid_benchmark_window,
-                        fmt::format("{}{}{}", reading.no_window, why, next), obstacle);
+                        fmt::format("{}{}", fmt::join(why, "; "), next), obstacle);
     reading.reasons.add(counts);
   }
 };

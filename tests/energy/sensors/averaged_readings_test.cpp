@@ -90,6 +90,19 @@ TEST(AveragedEdges, WarnsWhereLittleIsMissing) {
   EXPECT_TRUE(doubts.possible.contains(Reason::readings_repeat));
 }
 
+// Engines that ramp up for 10 s and drain for 10 s have the edges of a mean, and noise of their
+// own: here 4 W up and down, 1 % of the step, of which a mean over 10 s would leave a tenth.
+TEST(AveragedEdges, OnlyWarnsOfEdgesWhereReadingsHaveNoise) {
+  int readings = 0;
+  Series ramps =
+      read([](double at_s) { return std::clamp(std::min(at_s / 10, (70 - at_s) / 10), 0.0, 1.0); });
+  for (Sample& sample : ramps) sample.watts += ++readings % 2 == 0 ? 2 : -2;
+  const WindowDoubts doubts = doubts_of(ramps);
+  EXPECT_TRUE(doubts.certain.empty()) << doubts.certain.text();
+  EXPECT_NE(doubts.possible.text().find("may be means over about"), std::string::npos)
+      << doubts.possible.text();
+}
+
 TEST(AveragedEdges, PassesLoadsWithEdgesOfTheirOwn) {
   const auto ramps = [](double at_s) {
     return std::clamp(std::min(at_s / 15, (60 - at_s) / 15), 0.0, 1.0);

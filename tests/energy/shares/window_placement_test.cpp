@@ -191,6 +191,45 @@ TEST(Placement, OddRanges) {
 
 // ---- Random recordings
 
+// The same block in a long command, at instants that steps through the range do not meet: 600 s at
+// 600 W between 100 W.
+TEST(Placement, FindsABlockAnywhereInALongCommand) {
+  for (const double duration_s : {600.0, 20.0, 4.0}) {
+    for (const double start_s : {9000.0, 9001.0, 9002.3, 9003.0, 9004.0, 9006.0}) {
+      const auto load = [&](double unix_s) {
+        return kIdle_w + between(unix_s, start_s, start_s + duration_s, 500);
+      };
+      const PlacementRange range = {.duration_s = duration_s,
+                                    .earliest_start_s = 0,
+                                    .latest_start_s = 14'400 - duration_s,
+                                    .likely_start_s = 0,
+                                    .is_of_command = true};
+      const auto placement = place(range, sampled(load, -20, 14'420, 1));
+      ASSERT_TRUE(placement) << start_s;
+      const double truth_j = 600 * duration_s;
+      EXPECT_TRUE(placement->is_by_power) << duration_s << " from " << start_s;
+      EXPECT_NEAR(placement->window.start_unix_s, start_s, 1.5) << duration_s;
+      EXPECT_LE(placement->low_j, truth_j) << duration_s << " from " << start_s;
+      EXPECT_GE(placement->high_j, truth_j) << duration_s << " from " << start_s;
+      EXPECT_NEAR(placement->energy_j, truth_j, 600) << duration_s << " from " << start_s;
+    }
+  }
+}
+
+// A duration below the resolution of times must not stop the clock of a loop.
+TEST(Placement, EndsHoweverShortTheLoadIs) {
+  constexpr double kUnix_s = 1.79e9;
+  const auto load = [&](double unix_s) { return block(unix_s - kUnix_s); };
+  const auto readings = sampled(load, kUnix_s, kUnix_s + 2000, 1);
+  for (const double duration_s : {1e-9, 1e-7, 1e-5, 1e-3, 0.1}) {
+    for (const double length_s : {30.0, 1900.0}) {
+      PlacementRange range{duration_s, kUnix_s + 20, kUnix_s + 20 + length_s, kUnix_s + 30};
+      const auto placement = place(range, readings);
+      EXPECT_TRUE(!placement || std::isfinite(placement->energy_j)) << duration_s;
+    }
+  }
+}
+
 class RandomRun {
  public:
   explicit RandomRun(unsigned seed) : random_(seed) {

@@ -219,6 +219,25 @@ TEST(OwnZone, IsNotConfirmedByEdgesOfLoadsOfOtherPower) {
   EXPECT_EQ(own_zone(finding_of({own, candidate(3600, Standing::excluded)}, true), 0), "confirmed");
 }
 
+// The ends of the window are those of the load in the own zone: the other one's are seconds off.
+TEST(OwnZone, IsConfirmedByEdgesThatFitMoreClosely) {
+  auto own = candidate(0, Standing::fits);
+  auto other = candidate(3600, Standing::fits);
+  own.load_w = 500;
+  other.load_w = 300;
+  ZoneFinding finding = finding_of({own, other}, false);
+  const auto verdict = [&](double own_off_s, double other_off_s) {
+    finding.candidates[0].edges_off_s = own_off_s;
+    finding.candidates[1].edges_off_s = other_off_s;
+    return own_zone(finding, 0).substr(0, 9);
+  };
+  EXPECT_EQ(verdict(0.5, 3), "confirmed");
+  EXPECT_EQ(verdict(0.5, 1.5), "nothing s");
+  EXPECT_EQ(verdict(3, 0.5), "nothing s");
+  finding.edges_within_s = 5;
+  EXPECT_EQ(verdict(0.5, 3), "nothing s");
+}
+
 TEST(OwnZone, IsContradictedByEdges) {
   const ZoneFinding finding =
       finding_of({candidate(7200, Standing::fits), candidate(0, Standing::excluded)}, true);
