@@ -1,6 +1,8 @@
 // aggregate-power measure: what a run used, without changing anything.
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -28,10 +30,19 @@ int run_measure(const RunSpec& request) {
   return report.exit_status;
 }
 
+void refuse_repeated_settings(const RunSpec& request) {
+  std::set<std::string_view> seen;
+  for (const auto& [key, value] : request.settings) {
+    if (seen.insert(key).second) continue;
+    throw Error(fmt::format("--set: '{}' is given twice; give it once", key));
+  }
+}
+
 // Without a result, the first file is a recording too.
 void settle_measure(RunSpec& request, const Options& options) {
   settle_given_load(options, request.given);
   settle_request_options(options, request);
+  refuse_repeated_settings(request);
   const GivenLoad& given = request.given;
   runs::find_result(request);
   const bool is_csv = request.bench_result.find(".csv") != std::string::npos;

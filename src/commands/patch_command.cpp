@@ -16,6 +16,8 @@
 namespace aggregate_power {
 namespace {
 
+constexpr const char* kOfInterval[] = {"--sensor-accuracy", "--clock-uncertainty"};
+
 // Empty: there is none, or it is not asked for.
 std::string handed_package(const RunSpec& request, const Options& options) {
   const bool is_of_recording = options.is_given("--csv") || options.text("--schema-version") == "1";
@@ -41,6 +43,9 @@ void settle_handed_package(RunSpec& package, const Options& options) {
   refuse_options(
       options, options_of_recordings(),
       "is for a recording, and $POWER_ARTIFACT_DIR names a package: give --csv, or unset the variable");
+  if (!package.uncertainty.is_wanted) {
+    refuse_options(options, kOfInterval, "needs --uncertainty for a package");
+  }
   read_package_environment(package);
   package.expected_cpu_source = expected_cpu_source_in_environment(package.contract);
   expect_gpus(package);
@@ -58,6 +63,10 @@ void settle_recording(RunSpec& request, const Options& options) {
   }
   if (request.uncertainty.is_wanted && request.schema_version != 2) {
     throw Error("--uncertainty: expected schema 2; give --expected-num-gpus or --schema-version 2");
+  }
+  if (request.schema_version != 2) {
+    refuse_options(options, kOfInterval,
+                   "expected schema 2; give --expected-num-gpus or --schema-version 2");
   }
   if (request.salvage && request.schema_version != 2) {
     throw Error("--salvage: expected schema 2; give --expected-num-gpus or --schema-version 2");

@@ -1,13 +1,12 @@
 // aggregate-power verify: whether what was published agrees with the retained files.
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -17,12 +16,15 @@
 #include "base/files/file.h"
 #include "base/files/hash.h"
 #include "base/files/path.h"
+#include "base/files/tree.h"
 #include "base/system/parallel.h"
 #include "base/text/characters.h"
 #include "commands/commands.h"
 #include "commands/options/command.h"
 #include "commands/options/shared_options.h"
 #include "commands/options/terminal.h"
+#include "store/catalogue/run_record.h"
+#include "store/catalogue/store_path.h"
 #include "verify/receipt/receipt.h"
 #include "verify/run/run_check.h"
 #include "verify/run/verify_runs.h"
@@ -56,35 +58,42 @@ std::string subject(const VerifyRequest& request) {
   return fmt::format("{}", fmt::join(request.runs.places, " "));
 }
 
-// The folder beside the one that was named in which all files of its runs are; empty: there is
+bool is_folder_or_link(TreeEntry::Kind kind) {
+  return kind == TreeEntry::Kind::folder || kind == TreeEntry::Kind::folder_link;
+}
+
+bool has_all(const std::string& folder, const std::vector<std::string>& wanted) {
+  const auto place = place_in_store(folder, {});
+  if (!place || place->facts) return false;
+  std::set<std::string_view> names(wanted.begin(), wanted.end());
+  const auto is_wanted = [&](const TreeEntry& entry) { return names.contains(entry.name); };
+  for (const StorePath& file : entries_below(*place, kMostLevels, is_wanted)) {
+    names.erase(last_name(file.path));
+  }
+  return names.empty();
+}
+
+// The folder next to the one that was named in which all files of its runs are. Empty if there is
 // none, or no file is missing.
 std::string store_beside(const VerifyRequest& request, const Verification& found) {
-  constexpr std::size_t kMostTried = 20;
-  const auto is_missing = [](const PublicationFault& fault) { return fault.verdict == kMissing; };
   const bool are_runs = request.receipt.empty() && request.sweep.manifest.empty() &&
                         request.sweep.artifacts.empty() && request.runs.places.size() == 1;
-  if (!are_runs || found.points == 0 || std::ranges::none_of(found.faults, is_missing)) return {};
-  namespace fs = std::filesystem;
-  const fs::path named = request.runs.places.front();
-  std::vector<std::string> others;
-  std::error_code fault;
-  for (fs::directory_iterator entry(named.has_parent_path() ? named.parent_path() : ".", fault),
-       end;
-       !fault && entry != end && others.size() < kMostTried; entry.increment(fault)) {
-    std::error_code ignored;
-    if (!entry->is_directory(ignored) || fs::equivalent(entry->path(), named, ignored)) continue;
-    others.push_back(normal_path(entry->path().string()));
-  }
-  std::ranges::sort(others);
-  for (const std::string& other : others) {
+  if (!are_runs || found.points == 0 || found.missing_names.empty()) return {};
+  const std::string& named = request.runs.places.front();
+  const auto has_missing = [&](const std::string& other) {
+    return !is_same_file(other, named) && has_all(other, found.missing_names);
+  };
+  try {
+    const std::vector<std::string> others =
+        paths_in(std::filesystem::path(named).parent_path().string(), is_folder_or_link);
+    const auto other = std::ranges::find_if(others, has_missing);
+    if (other == others.end()) return {};
     VerifyRequest with = request;
-    with.sweep.artifacts = other;
-    try {
-      if (verified(with).holds()) return other;
-    } catch (const std::runtime_error&) {  // it is something else
-    }
+    with.sweep.artifacts = *other;
+    return verified(with).holds() ? *other : std::string();
+  } catch (const std::exception&) {  // the hint is left out
+    return {};
   }
-  return {};
 }
 
 int run_verify(const VerifyRequest& request) {

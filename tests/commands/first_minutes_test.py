@@ -97,6 +97,11 @@ def test_verify_names_the_folder_next_to_it_that_has_the_files(folder):
     hint = re.search(r"all holds with (--artifacts \S+)", folder.said)
     assert hint and hint[1] == "--artifacts store", folder.said
     folder.call("verify", "rows", *hint[1].split())
+    for i in range(25):  # folders without the files, before the one that has them
+        (folder.path / f"a{i:02}").mkdir()
+    (folder.path / "b_loop").symlink_to("b_loop")
+    folder.call("verify", "rows", status=1)
+    assert "all holds with --artifacts store" in folder.said, folder.said
     shutil.rmtree(store)
     folder.call("verify", "rows", status=1)
     assert "--artifacts" not in folder.said, folder.said

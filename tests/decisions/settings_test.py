@@ -9,6 +9,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -52,6 +53,14 @@ class Folder:
         return folder
 
 
+def run_without_window(folder, name="vllm"):
+    """vLLM's own result, with a stamp and a duration."""
+    run = folder.run(name, date="20270115-080041", tokenizer_id="m")
+    result = json.loads((run / "result.json").read_text())
+    (run / "result.json").write_text(json.dumps(
+        {key: value for key, value in result.items() if not key.startswith("benchmark_") and key not in ("start_times", "ttfts")}))
+
+
 SETTINGS = {"hw": "NVIDIA H100 80GB HBM3", "gpu_count": 1, "power_limit_w": 700, "driver": "550.54.15",
             "clock_setting_mhz": 1980, "model": "org/m", "conc": 16, "num_prompts": 10}
 
@@ -69,9 +78,43 @@ def test_set_adds_and_goes_before_the_files(folder):
     folder.run("a")
     run = folder.json("measure", "a", "--set", "precision=fp8", "--set", "conc=32", "--set", "setting=A")["runs"][0]
     assert (run["precision"], run["conc"], run["setting"]) == ("fp8", 32, "A")
-    for wrong in ("precision", "=fp8", "precision=", "a b=c", "total_gpu_energy_j=1", "valid=true", "warnings=1"):
+    for wrong in ("precision", "=fp8", "precision=", "a b=c", "total_gpu_energy_j=1", "valid=true", "warnings=1",
+                  "gpu_count=1"):
         folder.call("measure", "a", "--set", wrong, status=2)
         assert "--set: expected KEY=VALUE" in folder.said, folder.said
+    folder.call("measure", "a", "--set", "conc=1", "--set", "conc=2", status=2)
+    assert "--set: 'conc' is given twice; give it once" in folder.said, folder.said
+
+
+def test_no_key_that_is_measured_can_be_set(folder):
+    """All keys of a run with everything, except those that say how it was run."""
+    folder.run("a", failed=1), run_without_window(folder)
+    more = [[], ["--pue", "1.2"], ["--idle", "85"], ["--salvage"], ["--uncertainty"]]
+    found = {key for words in more for key in folder.json("measure", "a", *words)["runs"][0]}
+    found |= set(folder.json("measure", "vllm")["runs"][0])
+    stated = set(folder.json("measure", "a")["runs"][0]) & {
+        "hw", "power_limit_w", "driver", "clock_setting_mhz", "conc", "num_prompts", "model", "request_rate", "backend", "generator"}
+    assert {"output_tokens", "energy_j_low", "tokens_per_joule", "facility", "idle", "uncertainty"} <= found, found
+    for key in sorted(found - stated):
+        folder.call("measure", "a", "--set", f"{key}=1", status=2)
+        assert "is not one of measure's own numbers" in folder.said, (key, folder.said)
+    for key in sorted(stated):
+        measured = folder.json("measure", "a", "--set", f"{key}=1")["runs"][0]
+        assert measured[key] == 1, (key, measured[key])
+
+
+def test_a_run_has_one_configuration(folder):
+    """Of a generator that writes its name."""
+    run_without_window(folder)
+    for words in ([], ["--set", "power_limit_w=400", "--set", "generator=mine"]):
+        measured = folder.json("measure", "vllm", *words)["runs"][0]
+        folder.call("measure", "vllm", *words, "--window", "estimated", "--out", "agg.json")
+        written = json.loads((folder.path / "agg.json").read_text())
+        own = set(written) - {"power_metric_schema_version", "power_valid"}
+        assert {key: written[key] for key in own if isinstance(written[key], str)} == {
+            key: measured[key] for key in own if isinstance(written[key], str)}
+        assert written["generator"] == ("mine" if words else "vLLM"), written
+        assert written["generator"] == measured["generator"] and written["power_limit_w"] == measured["power_limit_w"]
 
 
 def test_what_was_set_is_compared(folder):
@@ -85,11 +128,33 @@ def test_what_was_set_is_compared(folder):
 def test_compare_refuses_other_settings_and_says_how_to_compare(folder):
     folder.run("a/1", 1), folder.run("a/2", 2), folder.run("b/1", 3, 2000, max_concurrency=256)
     text = folder.call("compare", "a", "--with", "b", status=3)
-    assert "conc is 16 on one side and 256 on the other; --match-by hw compares them all the same" in text, text
-    assert ": better" not in text
-    assert ": better" in folder.call("compare", "a", "--with", "b", "--match-by", "hw")
+    assert "conc is 16 on one side and 256 on the other; --match-by" in " ".join(text.split()) and ": better" not in text, text
+    keys = re.search(r"--match-by\s+(\S+)\s+compares\s+them\s+all\s+the\s+same", text)[1]
+    assert {"hw", "model", "driver"} <= set(keys.split(",")) and "conc" not in keys.split(","), keys
+    assert ": better" in folder.call("compare", "a", "--with", "b", "--match-by", keys)
     folder.run("c/1", 4, driver="560.1")
     assert "driver is 550.54.15 on one side and 560.1 on the other" in folder.call("compare", "a", "--with", "c", status=3)
+
+
+def test_the_proposed_command_mixes_no_models(folder):
+    for side, first, conc, joules in (("a", 0, 16, 2.0), ("b", 2, 256, 1.0)):
+        for i, model in enumerate(("m1", "m2")):
+            (folder.path / side).mkdir(exist_ok=True)
+            (folder.path / side / f"agg_{first + i}.json").write_text(json.dumps(
+                {"hw": "h100", "model": model, "conc": conc, "joules_per_output_token": joules * (i + 1)}))
+    lacks = [one["lack"] for one in folder.json("compare", "a", "--with", "b", status=3)["comparisons"]]
+    keys = {re.search(r"--match-by (\S+) compares", lack)[1] for lack in lacks}
+    assert keys == {"hw,model"}, lacks
+    found = folder.json("compare", "a", "--with", "b", "--match-by", keys.pop(), status=3)
+    assert sorted(one["members"]["model"] for one in found["comparisons"]) == ["m1", "m2"], found
+    assert [(one["n_base"], one["n_new"]) for one in found["comparisons"]] == [(1, 1), (1, 1)], found
+
+
+def test_nothing_is_proposed_where_nothing_is_shared(folder):
+    for side, conc in (("a", 16), ("b", 256)):
+        (folder.path / f"{side}.json").write_text(f'{{"conc": {conc}, "joules_per_output_token": {conc}}}')
+    lack = folder.json("compare", "a.json", "--with", "b.json", status=3)["comparisons"][0]["lack"]
+    assert lack == "conc is 16 on one side and 256 on the other", lack
 
 
 def test_a_configuration_that_both_sides_have_is_compared_beside_others(folder):
@@ -139,6 +204,56 @@ def test_a_run_that_was_measured_is_not_measured_again(folder):
     found = folder.json("compare", "all")
     assert "1 run in all had not been measured" in folder.said, folder.said
     assert sum(one["n"] for one in found["summaries"]) == 2, found
+
+
+def test_a_folder_above_measured_runs_is_measured(folder):
+    run = folder.run("all/a", 1)
+    folder.run("all/a/old", 2)
+    folder.call("measure", "all/a/old", "--out", "all/a/old/agg_x.json")
+    assert sum(one["n"] for one in folder.json("compare", "all")["summaries"]) == 2
+    assert "1 run in all had not been measured" in folder.said, (run, folder.said)
+
+
+def test_a_run_whose_aggregate_is_elsewhere_is_not_measured_again(folder):
+    folder.run("all/a", 1), folder.run("all/b", 2)
+    (folder.path / "all" / "out").mkdir()
+    folder.call("measure", "all/a", "--out", "all/out/agg_a.json")
+    run = folder.path / "all" / "b"
+    folder.call("measure", str(run), "--out", str(folder.path / "agg_b.json"))
+    folder.run("all/c", 3)
+    for places, count, published in ((["all"], 2, 1), (["all", "agg_b.json"], 1, 2)):
+        found = folder.json("compare", *places)
+        assert f"{count} run{'s' * (count > 1)} in" in folder.said, (places, folder.said)
+        assert sum(one["n"] for one in found["summaries"]) == count + published, found
+
+
+def test_options_of_measuring_without_a_run_to_measure_are_noted(folder):
+    folder.run("all/a", 1)
+    folder.call("compare", "all", "--gpus", "0", "--timezone", "UTC")
+    assert "had no effect" not in folder.said, folder.said
+    folder.call("measure", "all/a", "--out", "all/a/agg_a.json")
+    for options in (["--gpus", "0"], ["--window", "wrapped"], ["--timezone", "UTC"], ["--result-timezone", "UTC"]):
+        for command in (["compare", "all"], ["report", "all", "--out", "-"]):
+            folder.call(*command, *options)
+            assert f"{options[0]} had no effect: only runs that are measured here heed it, and none was" in " ".join(
+                folder.said.split()), (command, folder.said)
+    folder.call("compare", "all")
+    assert "had no effect" not in folder.said
+
+
+def test_runs_measured_side_by_side_keep_no_readings_of_large_recordings(folder):
+    """Two recordings above 16 MiB: rows with a note of 120 KB."""
+    for i in (1, 2):
+        path = folder.run(f"all/{i}", i) / "power.csv"
+        header, *rows = path.read_text().splitlines()
+        path.write_text("\n".join([header + ", note", *(f"{row}, {'x' * 120_000}" for row in rows)]) + "\n")
+        assert path.stat().st_size > 16 << 20
+    summary = folder.json("compare", "all")["summaries"]
+    alone = folder.json("compare", "all/1")["summaries"]
+    assert (sum(one["n"] for one in summary), sum(one["n"] for one in alone)) == (2, 1)
+    assert alone[0]["values"] == "estimate" and summary[0]["values"] != "estimate", summary
+    page = folder.call("report", "all", "--out", "-")
+    assert "2 runs in all had not been measured" in folder.said and "org/m" in page
 
 
 def test_a_store_of_other_aggregates_is_left_to_backfill(folder):

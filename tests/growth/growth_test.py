@@ -400,6 +400,14 @@ def report_lines(folder, n):
     return ["export", "report.jsonl", "--format", "csv"]
 
 
+def other_configurations(folder, n):
+    """Two sides without a configuration in common."""
+    for side, first in (("a", 0), ("b", n)):
+        write(folder, f"{side}.json", [json.dumps([
+            {"hw": "h100", "model": "llama", "conc": first + i, "joules_per_output_token": 0.5} for i in range(n)])])
+    return ["compare", "a.json", "--with", "b.json"]
+
+
 # The thing, what is measured, N, and whether memory may grow with it.
 ROWS = [
     ("rows of a recording", rows, 40000, True),
@@ -433,6 +441,7 @@ ROWS = [
     ("runs: export to Prometheus", of_store("export", "store", "--format", "prometheus"), 500, True),
     ("runs: compare", of_store("compare", "store"), 500, True),
     ("configurations: compare", of_store("compare", "store", configurations=0), 400, True),
+    ("configurations of one side only: compare", other_configurations, 1000, True),
     ("configurations: report", of_store("report", "store", "--out", "page.html", configurations=0), 400, True),
     ("runs: recommend", of_store("recommend", "store", "--limit-key", "conc", configurations=0), 400, True),
     ("runs: retract", of_store("retract", "store", "--where", "version=*", "--dry-run"), 500, True),

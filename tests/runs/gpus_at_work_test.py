@@ -322,5 +322,18 @@ def test_one_result_under_two_names_warns(folder):
     assert "same load" not in (folder.path / "again.jsonl").read_text()
 
 
+def test_a_result_that_cannot_be_read_hides_no_other(folder):
+    folder.record([WORKING] * 2)
+    folder.result("other.json", start=30, end=80, total_output_tokens=500)
+    folder.result("a_secret.json", start=30, end=80)
+    (folder.path / "a_secret.json").chmod(0)
+    folder.path.chmod(0o755)
+    program = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.getuid() == 0 else []
+    done = subprocess.run([*program, PROGRAM, "measure", "run.json", "gpu_metrics.csv", "--json"], cwd=folder.path,
+                          capture_output=True, text=True, env={"PATH": os.environ["PATH"], "TZ": "UTC"})
+    warnings = json.loads(done.stdout)["runs"][0]["warnings"]
+    assert any("the load of other.json ran at the same time for 30.0 s" in one for one in warnings), done.stdout
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(globals(), Folder))

@@ -126,6 +126,18 @@ def test_no_uncertainty_leaves_it_out(folder):
     folder.call("measure", "run.json", "power.csv", "--no-uncertainty", "--uncertainty", status=2)
 
 
+def test_what_the_interval_takes_is_refused_without_one(folder):
+    for option in (["--sensor-accuracy", "0.01"], ["--clock-uncertainty", "0.1"]):
+        for words in (["measure", "run.json", "power.csv", "--no-uncertainty"], [*PATCH, "--no-uncertainty"]):
+            folder.call(*words, *option, status=2)
+            assert option[0] in folder.said and "--no-uncertainty" in folder.said, folder.said
+        for schema_1 in (PATCH[:-2], [*PATCH, "--schema-version", "1"]):
+            folder.call(*schema_1, *option, status=2)
+            assert option[0] in folder.said and "expected schema 2" in folder.said, folder.said
+        folder.aggregate()
+        folder.call(*PATCH, *option)
+
+
 def test_uncertainty_changes_no_number(folder):
     assert folder.call("run.json", "power.csv") == folder.call("run.json", "power.csv", "--uncertainty")
     assert folder.json("run.json", "power.csv") == folder.json("run.json", "power.csv", "--uncertainty")

@@ -285,11 +285,11 @@ void refuse_special(const std::string& path, const char* done) {
     throw FileError(path, fmt::format("is a device, and is not {}; give a file or a pipe", done));
   }
   if (S_ISFIFO(found.st_mode) && !is_nameless_pipe(path)) {
-    throw FileError(
-        path,
-        fmt::format(
-            "is a named pipe, and is not {}; give a file, or /dev/std{} that leads to the pipe",
-            done, done == std::string_view("read") ? "in" : "out"));
+    const bool is_read = done == std::string_view("read");
+    throw FileError(path,
+                    fmt::format("is a named pipe, and is not {}; give a file, or {}", done,
+                                is_read ? "/dev/stdin that leads to the pipe"
+                                        : "- for standard output if the option's help names it"));
   }
 }
 

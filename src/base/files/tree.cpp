@@ -244,6 +244,17 @@ std::vector<TreeEntry> sorted_entries(const Tree& tree, const std::string& folde
   return entries;
 }
 
+std::vector<std::string> paths_in(const std::string& folder, bool (*is_wanted)(TreeEntry::Kind)) {
+  std::vector<std::string> found;
+  try {
+    for (const TreeEntry& entry : sorted_entries(*disk_tree(), folder.empty() ? "." : folder)) {
+      if (is_wanted(entry.kind)) found.push_back(join_path(folder, entry.name));
+    }
+  } catch (const FileError&) {
+  }
+  return found;
+}
+
 std::shared_ptr<const Tree> disk_tree() {
   static const auto tree = std::make_shared<const DiskTree>();
   return tree;

@@ -94,6 +94,8 @@ inline std::string not_read(const std::string& way_out) {
 
 // What is in a folder, in the order of the names. Throws FileError.
 std::vector<TreeEntry> sorted_entries(const Tree& tree, const std::string& folder);
+// The paths of a folder's entries of wanted kinds on disk, sorted; none if it cannot be listed.
+std::vector<std::string> paths_in(const std::string& folder, bool (*is_wanted)(TreeEntry::Kind));
 
 // The files on disk; paths are the system's.
 std::shared_ptr<const Tree> disk_tree();

@@ -214,6 +214,7 @@ void show_interval(Options& options, RunOptions& run) {
       .excludes("--uncertainty");
   for (const char* const name : {"--sensor-accuracy", "--clock-uncertainty"}) {
     std::erase(options.at(name).needed, "--uncertainty");
+    options.at(name).excludes("--no-uncertainty");
   }
 }
 

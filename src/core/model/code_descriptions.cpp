@@ -15,7 +15,7 @@ constexpr ExplainedWord kNoInterval[] = {
     {"too_few_readings", "fewer than three readings of a GPU are in the window",
      "sample more often, or measure for longer"},
     {"large_recording",
-     "the recording has more than 16 MiB, whose readings a single run keeps only with `--uncertainty`",
+     "the recording has more than 16 MiB, whose readings `patch` keeps only with `--uncertainty`, and `compare` and `report` do not keep",
      "add `--uncertainty`, or use `measure`"},
 };
 

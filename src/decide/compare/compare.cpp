@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -282,35 +283,48 @@ void pass_over(const TwoSides& sides, std::vector<ExcludedRun>& without_power) {
 
 // ---- Configurations of one side only
 
-std::string member_of(const Configuration& configuration, const std::string& key) {
+const std::string* configuration_member(const Configuration& configuration,
+                                        const std::string& key) {
   const auto found = std::ranges::find(configuration, key, &Configuration::value_type::first);
-  return found == configuration.end() ? std::string() : found->second;
+  return found == configuration.end() ? nullptr : &found->second;
+}
+
+bool has_value(const Configuration& configuration, const std::string& key,
+               const std::string& value) {
+  const std::string* const own = configuration_member(configuration, key);
+  return own != nullptr && *own == value;
 }
 
 // The keys whose values differ, in their order.
 std::vector<std::string> differing_keys(const Configuration& a, const Configuration& b) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : a) {
-    if (member_of(b, key) != value) keys.push_back(key);
+    if (!has_value(b, key, value)) keys.push_back(key);
   }
   for (const auto& [key, value] : b) {
-    if (member_of(a, key).empty()) keys.push_back(key);
+    if (configuration_member(a, key) == nullptr) keys.push_back(key);
   }
   return keys;
 }
 
-// "conc is 16 on one side and 256 on the other; --match-by hw compares them all the same"
+// "conc is 16 on one side and 256 on the other; --match-by hw,model compares them all the same"
 std::string other_settings(const Configuration& base, const Configuration& next) {
-  const auto shown = [](const std::string& value) { return value.empty() ? "not stated" : value; };
+  const auto shown = [](const Configuration& configuration, const std::string& key) {
+    const std::string* const value = configuration_member(configuration, key);
+    return value == nullptr ? "not stated" : *value;
+  };
   std::vector<std::string> texts;
   for (const std::string& key : differing_keys(base, next)) {
-    texts.push_back(fmt::format("{} is {} on one side and {} on the other", key,
-                                shown(member_of(base, key)), shown(member_of(next, key))));
+    texts.push_back(fmt::format("{} is {} on one side and {} on the other", key, shown(base, key),
+                                shown(next, key)));
   }
-  const auto shared = std::ranges::find_if(
-      base, [&](const auto& member) { return member_of(next, member.first) == member.second; });
-  return fmt::format("{}; --match-by {} compares them all the same", fmt::join(texts, ", "),
-                     shared == base.end() ? "KEYS, with members that they share," : shared->first);
+  std::string text = fmt::format("{}", fmt::join(texts, ", "));
+  std::vector<std::string> shared;
+  for (const auto& [key, value] : base) {
+    if (has_value(next, key, value)) shared.push_back(key);
+  }
+  if (shared.empty()) return text;
+  return fmt::format("{}; --match-by {} compares them all the same", text, fmt::join(shared, ","));
 }
 
 bool is_of_base_alone(const RunComparison& one) {
@@ -321,23 +335,28 @@ bool is_of_next_alone(const RunComparison& one) {
   return one.base.files.empty() && !one.next.files.empty() && one.excluded.empty();
 }
 
-// Says how a configuration of one side differs from the nearest one of the other side.
+const RunComparison& nearest_to(const RunComparison& one,
+                                const std::vector<RunComparison*>& others) {
+  return **std::ranges::min_element(others, {}, [&](const RunComparison* other) {
+    return differing_keys(one.configuration, other->configuration).size();
+  });
+}
+
+// Says how the first configurations of one side differ from the nearest one of the other side.
 void name_other_settings(std::vector<RunComparison>& comparisons) {
+  constexpr std::size_t kMostNamed = 10;
+  std::vector<RunComparison*> base;
+  std::vector<RunComparison*> next;
   for (RunComparison& one : comparisons) {
-    const auto is_counterpart = is_of_base_alone(one)   ? is_of_next_alone
-                                : is_of_next_alone(one) ? is_of_base_alone
-                                                        : nullptr;
-    const RunComparison* nearest = nullptr;
-    std::size_t fewest = 0;
-    for (const RunComparison& other : comparisons) {
-      if (is_counterpart == nullptr || !is_counterpart(other)) continue;
-      const std::size_t count = differing_keys(one.configuration, other.configuration).size();
-      if (nearest == nullptr || count < fewest) nearest = &other;
-      if (nearest == &other) fewest = count;
-    }
-    if (nearest == nullptr) continue;
-    one.lack = is_of_base_alone(one) ? other_settings(one.configuration, nearest->configuration)
-                                     : other_settings(nearest->configuration, one.configuration);
+    if (is_of_base_alone(one)) base.push_back(&one);
+    if (is_of_next_alone(one)) next.push_back(&one);
+  }
+  if (base.empty() || next.empty()) return;
+  for (RunComparison* const one : std::span(base).first(std::min(base.size(), kMostNamed))) {
+    one->lack = other_settings(one->configuration, nearest_to(*one, next).configuration);
+  }
+  for (RunComparison* const one : std::span(next).first(std::min(next.size(), kMostNamed))) {
+    one->lack = other_settings(nearest_to(*one, base).configuration, one->configuration);
   }
 }
 
@@ -415,9 +434,9 @@ std::vector<PublishedRun> runs_by_name(PublishedRuns read, std::vector<std::stri
 }
 
 PublishedRuns read_or_measure(const CompareRequest& request, const std::vector<std::string>& places,
-                              std::vector<std::string>& notes) {
+                              std::size_t& measured, std::vector<std::string>& notes) {
   PublishedRuns found = read_published_runs(places, request.most_threads, request.access);
-  add_unmeasured_runs(places, request.measuring, request.most_threads, found);
+  measured += add_unmeasured_runs(places, request.measuring, request.most_threads, found);
   std::ranges::move(found.notes, std::back_inserter(notes));
   return found;
 }
@@ -427,10 +446,14 @@ PublishedRuns read_or_measure(const CompareRequest& request, const std::vector<s
 RunComparisons compare_runs(const CompareRequest& request) {
   RunComparisons compared{
       .rule = request.rule, .kind = request.kind, .rates = read_facility_rates(request.facility)};
-  std::vector<PublishedRun> base =
-      runs_by_name(read_or_measure(request, request.base, compared.notes), compared.warnings);
-  std::vector<PublishedRun> next =
-      runs_by_name(read_or_measure(request, request.next, compared.notes), compared.warnings);
+  std::size_t measured = 0;
+  const auto runs_at = [&](const std::vector<std::string>& places) {
+    return runs_by_name(read_or_measure(request, places, measured, compared.notes),
+                        compared.warnings);
+  };
+  std::vector<PublishedRun> base = runs_at(request.base);
+  std::vector<PublishedRun> next = runs_at(request.next);
+  if (measured == 0) note_unused_options(request.measuring, compared.notes);
   if (compared.rates.is_asked()) {
     add_facility_numbers(compared.rates, base, compared.warnings);
     add_facility_numbers(compared.rates, next, compared.warnings);
@@ -477,12 +500,6 @@ RunComparisons compare_runs(const CompareRequest& request) {
 // ---- Orders configurations, and names them by what differs.
 
 namespace {
-
-const std::string* configuration_member(const Configuration& configuration,
-                                        const std::string& key) {
-  const auto found = std::ranges::find(configuration, key, &Configuration::value_type::first);
-  return found == configuration.end() ? nullptr : &found->second;
-}
 
 // Numbers come before other texts.
 bool member_text_less(const std::string& a, const std::string& b) {

@@ -18,6 +18,7 @@
 #include "base/text/characters.h"
 #include "base/text/json.h"
 #include "core/energy/metrics.h"
+#include "core/model/code_descriptions.h"
 #include "core/record/aggregate.h"
 #include "core/record/salvage_json.h"
 #include "runs/evaluate/explain.h"
@@ -416,6 +417,19 @@ void refuse_copy(const Recording& first, const Recording& other) {
   if (!is_copy) return;
   throw Error(fmt::format("{} is a copy of {}: give it once", printable_path(other.path()),
                           printable_path(first.path())));
+}
+
+void show_interval_if_small(const std::list<Recording>& recordings, MeasurementRequest& wanted) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 20;
+  const auto is_large = [](const Recording& recording) {
+    return recording.faults().empty() && recording.bytes() > kMostBytes;
+  };
+  if (std::ranges::any_of(recordings, is_large)) wanted.shows_interval = false;
+}
+
+void refuse_interval(Result& result) {
+  if (!result.is_valid()) return;
+  result.shown_interval.emplace().energy.reasons = {no_interval("large_recording")};
 }
 
 }  // namespace aggregate_power

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "aggregate_power/result.h"
-#include "energy/zones/zone_sources.h"
 #include "core/load/load_files.h"
+#include "energy/zones/zone_sources.h"
 #include "recorders/recording.h"
 #include "runs/evaluate/evaluate.h"
 #include "runs/window/window.h"
@@ -33,6 +33,11 @@ struct RunRecordings {
   RunRecordings(std::vector<std::string> all, const RunOptions& run);
   explicit RunRecordings(Recording only);
 };
+
+// The readings of a large recording are kept for an interval only if one is asked for. Where the
+// interval was to be shown, and is not now, refuse_interval() states why.
+void show_interval_if_small(const std::list<Recording>& recordings, MeasurementRequest& wanted);
+void refuse_interval(Result& result);
 
 struct ZonedResult {
   Result result;

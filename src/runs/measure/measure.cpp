@@ -114,7 +114,7 @@ void refuse_other_count(const LoadReading& load, Result& result) {
 }
 
 RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
-                             LoadReading reading) {
+                             LoadReading reading, bool is_alone) {
   const std::vector<std::string>& paths = request.telemetry;
   RunRecordings recordings(paths, request);
   Recording& recording = recordings.open.front();
@@ -136,7 +136,8 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
     placed.reading.reasons.add(Reason::invalid_benchmark_window, load.no_window);
   }
   MeasurementRequest wanted{request};
-  wanted.may_use_threads = true;
+  wanted.may_use_threads = is_alone;
+  if (!is_alone) show_interval_if_small(recordings.open, wanted);
   std::list<SeenPower> watched;  // the recording that is read
   std::list<SeenPower> power;    // of each that counts
   recordings.before = [&](std::size_t, const Recording&, MeasurementRequest& of_one) {
@@ -155,12 +156,13 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
     if (!names_gpus(request)) refuse_other_count(load, result);
   };
   run.result = evaluate(wanted, recordings, placed, {request.bench_result, ""}).result;
+  if (wanted.shows_interval != request.shows_interval) refuse_interval(run.result);
   run.result.benchmark_result = request.bench_result;
-  run.configuration =
-      run_configuration(load, run.result, {request.settings, request.uncertainty.gpu});
   if (paths.size() > 1) placed.placement.reset();  // its energies are those of the first
   std::ranges::move(warnings, std::back_inserter(run.result.warnings));
   add_window_facts(placed, load, run.result);
+  run.configuration =
+      run_configuration(load, run.result, {request.settings, request.uncertainty.gpu});
   add_request_energy(requests_of_measure(request), recording, power.front(), run.result);
   if (rates.is_asked()) add_facility(rates, power, run);
   return run;
@@ -251,7 +253,7 @@ std::string label_of(const RunSpec& request, bool is_of_several, const std::stri
 }
 
 // The benchmarks of one result. Throws FileError.
-std::vector<RunReport> measured_runs(const RunSpec& request, bool is_of_several,
+std::vector<RunReport> measured_runs(const RunSpec& request, bool is_of_several, bool is_alone,
                                      MeasureReport& report) {
   refuse_repeated_recordings(request.telemetry);
   if (request.telemetry.size() > 1) {
@@ -277,7 +279,7 @@ std::vector<RunReport> measured_runs(const RunSpec& request, bool is_of_several,
   for (std::size_t i = 0; i < selected.loads.size(); ++i) {
     const std::string benchmark =
         is_one_of_several ? benchmark_label(selected.loads[i], selected.numbers[i]) : "";
-    runs.push_back(measured_benchmark(request, rates, std::move(selected.loads[i])));
+    runs.push_back(measured_benchmark(request, rates, std::move(selected.loads[i]), is_alone));
     runs.back().benchmark = label_of(request, is_of_several, benchmark);
   }
   if (!request.out.empty()) write_new(request, runs.front(), report);
@@ -297,7 +299,7 @@ void add_missing_file(const std::string& path, const std::string& otherwise,
 
 }  // namespace
 
-MeasureReport measure_run(const RunSpec& request) {
+MeasureReport measure_run(const RunSpec& request, bool is_alone) {
   MeasureReport report;
   std::vector<RunSpec> specs = runs::runs_in_folders(request);
   const bool is_of_several = specs.size() > 1;
@@ -312,7 +314,7 @@ MeasureReport measure_run(const RunSpec& request) {
   for (RunSpec& spec : specs) {
     try {
       spec.telemetry = runs::recordings_near(spec, spec.bench_result != request.bench_result);
-      for (RunReport& run : measured_runs(spec, is_of_several, report)) {
+      for (RunReport& run : measured_runs(spec, is_of_several, is_alone, report)) {
         if (lacks_recording(run)) {
           report.exit_status = 2;
           for (const std::string& telemetry : spec.telemetry)

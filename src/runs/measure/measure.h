@@ -19,6 +19,8 @@ struct MeasureReport {
 };
 
 // Of a run, or of each run in the folders that are named in place of its files.
-MeasureReport measure_run(const RunSpec& request);
+// `is_alone`: no other run is measured meanwhile; else one thread reads it, and only a small
+// recording is kept for an interval.
+MeasureReport measure_run(const RunSpec& request, bool is_alone = true);
 
 }  // namespace aggregate_power

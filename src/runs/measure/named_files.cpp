@@ -20,8 +20,8 @@
 #include "generators/generator_table.h"
 #include "recorders/recording.h"
 #include "recorders/side_files.h"
-#include "runs/window/results_beside.h"
 #include "runs/deployment/run_kinds.h"
+#include "runs/window/results_beside.h"
 
 namespace aggregate_power::runs {
 namespace {
@@ -58,18 +58,6 @@ bool is_file(TreeEntry::Kind kind) { return kind == TreeEntry::Kind::file; }
 
 bool is_folder(TreeEntry::Kind kind) {
   return kind == TreeEntry::Kind::folder || kind == TreeEntry::Kind::folder_link;
-}
-
-// The files of a folder, or its folders, sorted; none if it cannot be listed.
-std::vector<std::string> paths_in(const std::string& folder, bool (*is_wanted)(TreeEntry::Kind)) {
-  std::vector<std::string> found;
-  try {
-    for (const TreeEntry& entry : sorted_entries(*disk_tree(), folder.empty() ? "." : folder)) {
-      if (is_wanted(entry.kind)) found.push_back(join_path(folder, entry.name));
-    }
-  } catch (const FileError&) {
-  }
-  return found;
 }
 
 // The files beside a result that may be its recording, by their names.

@@ -1,6 +1,5 @@
 // Finds, checks and measures one run on one node.
 #include <algorithm>
-#include <cstdint>
 #include <iterator>
 #include <utility>
 
@@ -8,7 +7,6 @@
 
 #include "base/files/file.h"
 #include "base/files/path.h"
-#include "core/model/code_descriptions.h"
 #include "core/record/record_write.h"
 #include "generators/generator_table.h"
 #include "generators/request_file.h"
@@ -65,14 +63,6 @@ void add_optional_requests(const RequestRun& run, const Recording& recording,
   }
 }
 
-// The readings of a larger recording are kept for an interval only if one is asked for.
-constexpr std::uint64_t kMostBytesForInterval = std::uint64_t{16} << 20;
-
-void refuse_interval(Result& result) {
-  if (!result.is_valid()) return;
-  result.shown_interval.emplace().energy.reasons = {no_interval("large_recording")};
-}
-
 Result measured_node(const RunSpec& request, const std::string& telemetry) {
   MeasurementRequest wanted{request};
   wanted.with_snapshots = !target_of(request).record_path.empty();
@@ -82,8 +72,7 @@ Result measured_node(const RunSpec& request, const std::string& telemetry) {
     RunRecordings recordings({telemetry}, request);
     Recording& recording = recordings.open.front();
     if (wanted.with_snapshots) recording.hash_while_read();
-    const bool is_large = recording.faults().empty() && recording.bytes() > kMostBytesForInterval;
-    wanted.shows_interval = request.shows_interval && !is_large;
+    show_interval_if_small(recordings.open, wanted);
     const PlacedLoad placed = load_of_node(request, recording);
     reading = placed.reading;
     SeenPower power;

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/error.h"
 #include "base/files/decompress.h"
 #include "base/files/path.h"
 #include "base/text/characters.h"
@@ -70,11 +71,10 @@ std::vector<OtherLoad> read_other_loads(const OpenedFile& file) {
 }
 
 // Reads each file once, however many runs are next to it.
-std::vector<OtherLoad> other_loads(const Tree& tree, const std::string& path) {
+std::vector<OtherLoad> known_loads(const OpenedFile& file) {
   constexpr std::size_t kMostRemembered = 4096;
   static std::mutex mutex;
   static std::unordered_map<std::string, std::vector<OtherLoad>> known;
-  const OpenedFile file = tree.open(path);
   const std::string key =
       fmt::format("{}\n{} {}", file.name(), file.size(), file.facts().modified_ns);
   {
@@ -86,6 +86,15 @@ std::vector<OtherLoad> other_loads(const Tree& tree, const std::string& path) {
   if (known.size() == kMostRemembered) known.clear();
   known.emplace(key, loads);
   return loads;
+}
+
+// Empty also for a file that cannot be opened, which hides no other.
+std::vector<OtherLoad> other_loads(const Tree& tree, const std::string& path) {
+  try {
+    return known_loads(tree.open(path));
+  } catch (const FileError&) {
+    return {};
+  }
 }
 
 double shared_s(Window a, Window b) {

@@ -2,7 +2,11 @@
 #include "store/catalogue/unmeasured_runs.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
+#include <map>
+#include <set>
+#include <stdexcept>
 #include <system_error>
 #include <utility>
 
@@ -11,11 +15,15 @@
 
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
+#include "base/files/hash.h"
 #include "base/files/path.h"
+#include "base/files/tree.h"
 #include "base/system/parallel.h"
 #include "base/text/json_value.h"
+#include "core/record/record_read.h"
 #include "runs/measure/measure.h"
 #include "runs/measure/named_files.h"
+#include "store/catalogue/retained_files.h"
 
 namespace aggregate_power {
 namespace {
@@ -29,20 +37,52 @@ bool is_in(const PublishedRun& run, const std::string& folder) {
   return folder == "." || file.starts_with(folder + "/");
 }
 
-// Sorted.
-std::vector<std::string> subfolders_of(const std::string& folder) {
-  std::vector<std::string> folders;
-  std::error_code fault;
-  for (fs::directory_iterator entry(folder, fault), end; !fault && entry != end;
-       entry.increment(fault)) {
-    std::error_code ignored;
-    if (entry->is_directory(ignored) && !entry->is_symlink(ignored)) {
-      folders.push_back(join_path(folder, entry->path().filename().string()));
+bool is_directly_in(const PublishedRun& run, const std::string& folder) {
+  const fs::path file = run.aggregate.empty() ? run.name : run.aggregate;
+  return (file.has_parent_path() ? file.parent_path() : ".") == fs::path(folder);
+}
+
+bool is_folder_itself(TreeEntry::Kind kind) { return kind == TreeEntry::Kind::folder; }
+
+// The inputs of published runs, wherever they are now: a result and a recording by their sizes,
+// then by what is in them.
+class PublishedInputs {
+ public:
+  explicit PublishedInputs(const std::vector<PublishedRun>& runs) {
+    for (const PublishedRun& run : runs) {
+      if (run.record) add(*run.record);
     }
   }
-  std::ranges::sort(folders);
-  return folders;
-}
+
+  // May throw FileError.
+  bool contain(const RunSpec& run) const {
+    const OpenedFile result(run.bench_result);
+    const OpenedFile recording(run.telemetry.front());
+    const auto found = hashes_.find({result.size(), recording.size()});
+    return found != hashes_.end() && found->second.contains({hash_of(result), hash_of(recording)});
+  }
+
+ private:
+  void add(const StorePath& record) {
+    try {
+      const JsonValue content = read_json_object(record);
+      InputFile result;
+      InputFile recording;
+      for (const InputFile& input : recorded_inputs(content)) {  // a role, or a path as it was named
+        if (input.role == "benchmark_result" || input.role == content.at("benchmark_result").text) {
+          result = input;
+        } else if (input.role == "telemetry" || input.role == recorded_telemetry(content)) {
+          recording = input;
+        }
+      }
+      hashes_[{result.bytes, recording.bytes}].emplace(result.hash, recording.hash);
+    } catch (const std::runtime_error&) {  // it says nothing
+    }
+  }
+
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::set<std::pair<std::string, std::string>>>
+      hashes_;
+};
 
 bool is_link(const std::string& path) {
   std::error_code ignored;
@@ -56,11 +96,13 @@ struct RunSearch {
   std::vector<std::string> warnings = {};
 
   void look_into(const std::string& folder, int levels) {
-    const auto is_here = [&](const PublishedRun& run) { return is_in(run, folder); };
+    const auto is_here = [&](const PublishedRun& run) { return is_directly_in(run, folder); };
     const bool is_known = std::ranges::any_of(found.runs, is_here);
     if (!is_known && add_run(folder)) return;
     if (levels == 0) return;
-    for (const std::string& below : subfolders_of(folder)) look_into(below, levels - 1);
+    for (const std::string& below : paths_in(folder, is_folder_itself)) {
+      look_into(below, levels - 1);
+    }
   }
 
   // Whether the folder itself is a run.
@@ -88,10 +130,10 @@ struct Measured {
   std::vector<std::string> warnings = {};
 };
 
-Measured measured_runs_of(const RunSpec& run) {
+Measured measured_runs_of(const RunSpec& run, bool is_alone) {
   Measured measured;
   try {
-    const MeasureReport report = measure_run(run);
+    const MeasureReport report = measure_run(run, is_alone);
     measured.warnings = report.err;
     if (report.out.empty()) return measured;
     const JsonValue json = parse_json(report.out);
@@ -106,10 +148,22 @@ Measured measured_runs_of(const RunSpec& run) {
   return measured;
 }
 
+void leave_out_published(const std::vector<PublishedRun>& published, std::vector<RunSpec>& runs) {
+  if (runs.empty() || published.empty()) return;
+  const PublishedInputs inputs(published);
+  std::erase_if(runs, [&](const RunSpec& run) {
+    try {
+      return inputs.contain(run);
+    } catch (const FileError&) {  // its measurement says so
+      return false;
+    }
+  });
+}
+
 }  // namespace
 
-void add_unmeasured_runs(const std::vector<std::string>& places, const RunSpec& measuring,
-                         unsigned most_threads, PublishedRuns& found) {
+std::size_t add_unmeasured_runs(const std::vector<std::string>& places, const RunSpec& measuring,
+                                unsigned most_threads, PublishedRuns& found) {
   const auto is_of_measure = [](const PublishedRun& run) {
     return run.members.find(kMeasuredKey) != nullptr;
   };
@@ -122,11 +176,12 @@ void add_unmeasured_runs(const std::vector<std::string>& places, const RunSpec& 
     });
     if (!is_store) search.look_into(place, kMostFolders);
   }
+  leave_out_published(found.runs, search.measurable);
   std::vector<Measured> measured(search.measurable.size());
   in_parallel(measured.size(), most_threads, [&](std::size_t i) {
     RunSpec run = search.measurable[i];
     run.json = true;
-    measured[i] = measured_runs_of(run);
+    measured[i] = measured_runs_of(run, measured.size() == 1);
   });
   std::ranges::move(search.warnings, std::back_inserter(found.warnings));
   std::size_t count = 0;
@@ -135,10 +190,23 @@ void add_unmeasured_runs(const std::vector<std::string>& places, const RunSpec& 
     std::ranges::move(one.runs, std::back_inserter(found.runs));
     std::ranges::move(one.warnings, std::back_inserter(found.warnings));
   }
-  if (count == 0) return;
+  if (count == 0) return 0;
   found.notes.push_back(
       fmt::format("{} in {} had not been measured: measured here, and not written",
                   count == 1 ? "1 run" : fmt::format("{} runs", count), fmt::join(places, ", ")));
+  return count;
+}
+
+void note_unused_options(const RunSpec& measuring, std::vector<std::string>& notes) {
+  std::vector<std::string> given;
+  if (measuring.gpus.is_given()) given.emplace_back("--gpus");
+  if (measuring.accepted_window != RunOptions::Accepted::exact) given.emplace_back("--window");
+  if (measuring.zone) given.emplace_back("--timezone");
+  if (measuring.result_zone) given.emplace_back("--result-timezone");
+  if (given.empty()) return;
+  notes.push_back(
+      fmt::format("{} had no effect: only runs that are measured here heed {}, and none was",
+                  fmt::join(given, ", "), given.size() == 1 ? "it" : "them"));
 }
 
 }  // namespace aggregate_power

@@ -247,6 +247,11 @@ class RunCheck {
 
   void lose(const std::string& input) {
     is_intact_ = false;
+    const std::string& path = input == "telemetry"          ? record_.telemetry()
+                              : input == "benchmark_result" ? record_.benchmark()
+                                                            : input;
+    const std::string_view file = last_name(path);
+    if (file.find('.') != file.npos) found_.missing_names.emplace_back(file);
     const std::string out = record_.way_out(input);
     fault(kMissing, input, fmt::format("named by {}{}{}", name(), out.empty() ? "" : "; it ", out));
   }

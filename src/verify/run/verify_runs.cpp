@@ -237,6 +237,7 @@ std::string PublicationFault::text() const {
 
 void Verification::add(Verification other) {
   std::ranges::move(other.faults, std::back_inserter(faults));
+  std::ranges::move(other.missing_names, std::back_inserter(missing_names));
   std::ranges::move(other.warnings, std::back_inserter(warnings));
   could_not_open |= other.could_not_open;
 }

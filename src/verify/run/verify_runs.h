@@ -30,8 +30,9 @@ struct Verification {
   std::size_t points = 0;  // or runs
   std::size_t files = 0;   // that were read
   std::vector<PublicationFault> faults;
-  std::vector<std::string> warnings;  // what could not be checked, and what barely holds
-  bool could_not_open = false;        // a file is there, or was named, and cannot be opened
+  std::vector<std::string> warnings;       // what could not be checked, and what barely holds
+  std::vector<std::string> missing_names;  // of missing inputs, as far as records name them
+  bool could_not_open = false;             // a file is there, or was named, and cannot be opened
 
   bool holds() const { return faults.empty(); }
   // Adds all that `other` found, except what it counted.

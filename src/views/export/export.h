@@ -45,8 +45,6 @@ struct BoundaryFactors {
   std::optional<double> node;  // what the node draws, by what its GPUs draw
   std::optional<double> rack;  // what the rack draws, by what its nodes draw
   std::optional<double> pue;   // what the facility draws, by what its racks draw
-
-  bool are_any() const { return node || rack || pue; }
 };
 
 // One rung: what is inside a boundary, in the run's window.

@@ -193,7 +193,9 @@ std::vector<ReportRun> read_report_runs(const ReportPlaces& places, const Report
                                         Report& report) {
   if (places.runs.empty()) return {};
   PublishedRuns found = read_published_runs(places.runs, request.most_threads, request.access);
-  add_unmeasured_runs(places.stores, request.measuring, request.most_threads, found);
+  if (add_unmeasured_runs(places.stores, request.measuring, request.most_threads, found) == 0) {
+    note_unused_options(request.measuring, found.notes);
+  }
   report.warnings = std::move(found.warnings);
   std::vector<ReportRun> runs;
   runs.reserve(found.runs.size());

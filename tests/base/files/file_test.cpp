@@ -210,7 +210,7 @@ TEST(OpenSource, RefusesNamedPipes) {
   EXPECT_EQ(
       error_of([&] { opened_for_writing(pipe, O_WRONLY); }),
       pipe +
-          ": is a named pipe, and is not written; give a file, or /dev/stdout that leads to the pipe");
+          ": is a named pipe, and is not written; give a file, or - for standard output if the option's help names it");
 }
 
 TEST(OpenSource, ReadsPipesWithoutAName) {
