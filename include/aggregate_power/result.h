@@ -346,11 +346,10 @@ struct Result {
   std::optional<CounterCheck> counters;
   std::optional<RecordedCounters> recorded_counters;  // nullopt: the recording has none
   std::optional<FailedRequests> failed_requests;
-  std::optional<IdlePower> idle;           // nullopt: not requested
-  std::optional<Uncertainty> uncertainty;  // nullopt: not requested
-  std::optional<Uncertainty>
-      shown_interval;                      // of a valid run, for people; measure --out records it
-  std::optional<SalvagedEnergy> salvaged;  // of a run that is not valid for missing samples
+  std::optional<IdlePower> idle;                // nullopt: not requested
+  std::optional<Uncertainty> uncertainty;       // nullopt: not requested
+  std::optional<Uncertainty> shown_interval;    // of a valid run; for people, and for --out
+  std::optional<SalvagedEnergy> salvaged;       // of a run that is not valid for missing samples
   std::optional<RequestEnergy> request_energy;  // nullopt: not requested
   std::optional<PhaseEnergy> phase_energy;      // nullopt: not requested
   std::vector<ReportedEnergy> reported_energies;

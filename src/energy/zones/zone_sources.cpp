@@ -204,7 +204,7 @@ std::string names_of(std::span<const ZoneCandidate* const> candidates) {
   return fmt::format("{}", fmt::join(names, " or "));
 }
 
-// Whether another load fits the window's ends as closely as that of the own zone, with other power.
+// Whether another load with other power fits the window's ends as closely as the own zone's load.
 bool is_rival(const ZoneCandidate& other, const ZoneCandidate& own, double within_s) {
   constexpr double kAlike = 0.05;  // of a power
   return other.edges_off_s <= own.edges_off_s + within_s &&

@@ -91,7 +91,7 @@ TEST(AveragedEdges, WarnsWhereLittleIsMissing) {
 }
 
 // Engines that ramp up for 10 s and drain for 10 s have the edges of a mean, and noise of their
-// own: here 4 W up and down, 1 % of the step, of which a mean over 10 s would leave a tenth.
+// own: here 4 W up and down, 1 % of the step, and a mean over 10 s would leave a tenth.
 TEST(AveragedEdges, OnlyWarnsOfEdgesWhereReadingsHaveNoise) {
   int readings = 0;
   Series ramps =

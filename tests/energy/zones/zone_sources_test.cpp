@@ -219,7 +219,7 @@ TEST(OwnZone, IsNotConfirmedByEdgesOfLoadsOfOtherPower) {
   EXPECT_EQ(own_zone(finding_of({own, candidate(3600, Standing::excluded)}, true), 0), "confirmed");
 }
 
-// The ends of the window are those of the load in the own zone: the other one's are seconds off.
+// The window ends with the load in the own zone; the other load is seconds off.
 TEST(OwnZone, IsConfirmedByEdgesThatFitMoreClosely) {
   auto own = candidate(0, Standing::fits);
   auto other = candidate(3600, Standing::fits);
