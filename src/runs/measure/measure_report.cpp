@@ -3,8 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <span>
+#include <stdexcept>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -60,192 +59,101 @@ TokenCounts tokens_of(const RunReport& run) {
   return {load.total_input_tokens, load.total_output_tokens, run.has_approximate_counts};
 }
 
-// A key of a run, and its value; nullopt: the run does not have it.
-struct RunKey {
-  const char* key;
-  std::optional<Json> (*value)(const RunReport& run);
-};
+// What run_json() writes besides metrics and the configuration: a setting cannot have such a name.
+constexpr std::string_view kRunKeys =
+    " benchmark valid window_source window window_half_width_s duration_s gpu_count gpu_ids "
+    "total_gpu_energy_wh energy_j_low energy_j_high tokens_per_joule wh_per_1000_output_tokens "
+    "wh_per_query power_limits performance_per_watt generator_energy_j "
+    "generator_energy_relative_error facility completed_requests input_tokens output_tokens "
+    "failed_requests counts_are_approximate request_energy phase_energy idle uncertainty salvage "
+    "telemetry reasons accepted_reasons details remedies warnings settings ";
 
-template <typename Value>
-std::optional<Json> json_if(bool is_there, const Value& value) {
-  return is_there ? std::optional(Json(value)) : std::nullopt;
-}
-
-std::optional<Json> count_json(const RunReport& run, std::int64_t Load::*count) {
-  const auto& load = run.result.load;
-  return load ? json_if(*load.*count > 0, *load.*count) : std::nullopt;
-}
-
-// The bounds of the energy, unless its window is an estimate.
-std::optional<Json> bound_json(const RunReport& run, double Interval::*bound) {
-  const Metric* const energy = metric(run.result, "total_gpu_energy_j");
-  if (energy == nullptr || !energy->interval) return std::nullopt;
-  return rounded((*results::best_number(run.result, *energy).bounds).*bound, kAuditDecimals);
-}
-
-std::optional<Json> of_joules(const RunReport& run, const char* key, double (*number)(double)) {
-  const auto joules = value_of(run.result.metrics, key);
-  if (!(joules > 0.0)) return std::nullopt;
-  return rounded(number(*joules), kAuditDecimals);
-}
-
-constexpr RunKey kRunKeys[] = {
-    {"valid", [](const RunReport& run) { return json_if(true, run.result.is_valid()); }},
-    {"window_source",
-     [](const RunReport& run) {
-       return std::optional(run.result.load ? Json(source_of(run.result)) : Json());
-     }},
-    {"window",
-     [](const RunReport& run) {
-       if (!run.result.load) return std::optional(Json());
-       const Window window = run.result.load->window;
-       return std::optional(
-           Json({{"start_unix", window.start_unix_s}, {"end_unix", window.end_unix_s}}));
-     }},
-    {"window_half_width_s",
-     [](const RunReport& run) {
-       const auto& width_s = run.result.window_half_width_s;
-       return json_if(run.result.load && width_s, rounded(width_s.value_or(0), kAuditDecimals));
-     }},
-    {"duration_s",
-     [](const RunReport& run) {
-       const auto& load = run.result.load;
-       return json_if(load.has_value(),
-                      rounded(load ? load->window.duration_s() : 0, kAuditDecimals));
-     }},
-    {"gpu_count", [](const RunReport& run) { return json_if(true, run.result.observed_gpus); }},
-    {"gpu_ids", [](const RunReport& run) { return json_if(true, run.result.observed_gpu_ids); }},
-};
-
-// After the metric "total_gpu_energy_j".
-constexpr RunKey kEnergyKeys[] = {
-    {"total_gpu_energy_wh",
-     [](const RunReport& run) {
-       const auto joules = value_of(run.result.metrics, "total_gpu_energy_j");
-       return json_if(joules.has_value(),
-                      rounded(joules.value_or(0) / kJoulesInWattHour, kAuditDecimals));
-     }},
-    {"energy_j_low", [](const RunReport& run) { return bound_json(run, &Interval::low); }},
-    {"energy_j_high", [](const RunReport& run) { return bound_json(run, &Interval::high); }},
-};
-
-constexpr RunKey kLaterKeys[] = {
-    {"tokens_per_joule",
-     [](const RunReport& run) {
-       return of_joules(run, "joules_per_output_token", [](double joules) { return 1 / joules; });
-     }},
-    {"wh_per_1000_output_tokens",
-     [](const RunReport& run) {
-       return of_joules(run, "joules_per_output_token",
-                        [](double joules) { return 1000 * joules / kJoulesInWattHour; });
-     }},
-    {"wh_per_query",
-     [](const RunReport& run) {
-       const auto joules = value_of(run.result.metrics, "joules_per_successful_query");
-       return json_if(joules.has_value(),
-                      rounded(joules.value_or(0) / kJoulesInWattHour, kAuditDecimals));
-     }},
-    {"power_limits",
-     [](const RunReport& run) {
-       return json_if(!run.result.limits.empty(), results::limits_json(run.result.limits));
-     }},
-    {"performance_per_watt",
-     [](const RunReport& run) {
-       if (!results::gpu_leg(run.result)) return std::optional<Json>();
-       return std::optional<Json>(results::efficiency_json(run.result));
-     }},
-    {"generator_energy_j",
-     [](const RunReport& run) {
-       return json_if(run.stated_energy_j.has_value(), run.stated_energy_j.value_or(0));
-     }},
-    {"generator_energy_relative_error",
-     [](const RunReport& run) {
-       const auto error = stated_error(run);
-       return json_if(error.has_value(), error.value_or(0));
-     }},
-    {"facility",
-     [](const RunReport& run) {
-       if (!run.facility) return std::optional<Json>();
-       const FacilityReport& facility = *run.facility;
-       return std::optional<Json>(
-           facility_json(facility.rates, facility.measured, facility.figures, tokens_of(run)));
-     }},
-    {"completed_requests", [](const RunReport& run) { return count_json(run, &Load::completed); }},
-    {"input_tokens",
-     [](const RunReport& run) { return count_json(run, &Load::total_input_tokens); }},
-    {"output_tokens",
-     [](const RunReport& run) { return count_json(run, &Load::total_output_tokens); }},
-    {"failed_requests",
-     [](const RunReport& run) {
-       return json_if(run.result.load && run.failed_requests > 0, run.failed_requests);
-     }},
-    {"counts_are_approximate",
-     [](const RunReport& run) {
-       return json_if(run.result.load && run.has_approximate_counts, true);
-     }},
-    {"request_energy",
-     [](const RunReport& run) {
-       const Result& result = run.result;
-       if (!result.request_energy) return std::optional<Json>();
-       return std::optional<Json>(request_energy_json(*result.request_energy, result.is_valid()));
-     }},
-    {"phase_energy",
-     [](const RunReport& run) {
-       const Result& result = run.result;
-       if (!result.phase_energy) return std::optional<Json>();
-       return std::optional<Json>(phase_energy_json(*result.phase_energy, result.is_valid()));
-     }},
-    {"idle",
-     [](const RunReport& run) {
-       if (!run.result.idle) return std::optional<Json>();
-       return std::optional<Json>(idle_json(run.result, run.result.is_valid()));
-     }},
-    {"uncertainty",
-     [](const RunReport& run) {
-       if (interval_of(run.result) == nullptr) return std::optional<Json>();
-       return std::optional<Json>(uncertainty_json(run.result, run.result.is_valid()));
-     }},
-    {"salvage",
-     [](const RunReport& run) {
-       const Result& result = run.result;
-       if (!result.salvaged) return std::optional<Json>();
-       return std::optional<Json>(
-           results::salvage_json(*result.salvaged, results::lacks_only_samples(result)));
-     }},
-    {"telemetry",
-     [](const RunReport& run) {
-       return json_if(true, printable_path(run.result.telemetry_source));
-     }},
-    {"reasons", [](const RunReport& run) { return json_if(true, run.result.reasons.codes()); }},
-    {"accepted_reasons",
-     [](const RunReport& run) {
-       return json_if(!run.result.accepted.empty(), run.result.accepted.codes());
-     }},
-    {"details", [](const RunReport& run) { return json_if(true, run.result.reasons.text()); }},
-    {"remedies", [](const RunReport& run) { return json_if(true, remedies(run.result)); }},
-    {"warnings", [](const RunReport& run) { return json_if(true, run.result.warnings); }},
-};
-
-void add_keys_of(const RunReport& run, std::span<const RunKey> keys, Json& json) {
-  for (const RunKey& one : keys) {
-    if (auto value = one.value(run)) json[one.key] = std::move(*value);
-  }
+// A key that is written, and not in the list, is a fault of ours.
+void check_is_known(const RunReport& run, std::string_view key) {
+  const auto& settings = run.configuration;
+  const bool is_setting =
+      std::ranges::find(settings, key, &Settings::value_type::first) != settings.end();
+  if (is_setting || key == "generator" || is_measured_member(key)) return;
+  throw std::logic_error(fmt::format("'{}' is not among kRunKeys", key));
 }
 
 Json run_json(const RunReport& run) {
+  const Result& result = run.result;
   Json json;
   if (!run.benchmark.empty()) json["benchmark"] = run.benchmark;
-  const std::string& generator = run.result.load_generator;
-  json["generator"] = generator.empty() ? Json() : Json(generator);
+  json["generator"] = result.load_generator.empty() ? Json() : Json(result.load_generator);
   for (const auto& [key, text] : run.configuration) {
     json[key] = Json::parse(configuration_json(text));
   }
-  add_keys_of(run, kRunKeys, json);
-  for (const Metric& each : run.result.metrics) {
-    json[std::string(each.key)] = rounded(each.value, kAuditDecimals);
-    if (each.key == "total_gpu_energy_j") add_keys_of(run, kEnergyKeys, json);
+  json["valid"] = result.is_valid();
+  json["window_source"] = result.load ? Json(source_of(result)) : Json();
+  json["window"] = nullptr;
+  if (result.load) {
+    json["window"] = {{"start_unix", result.load->window.start_unix_s},
+                      {"end_unix", result.load->window.end_unix_s}};
+    if (result.window_half_width_s) {
+      json["window_half_width_s"] = rounded(*result.window_half_width_s, kAuditDecimals);
+    }
+    json["duration_s"] = rounded(result.load->window.duration_s(), kAuditDecimals);
   }
-  add_keys_of(run, kLaterKeys, json);
+  json["gpu_count"] = result.observed_gpus;
+  json["gpu_ids"] = result.observed_gpu_ids;
+  for (const Metric& each : result.metrics) {
+    json[std::string(each.key)] = rounded(each.value, kAuditDecimals);
+    if (each.key != "total_gpu_energy_j") continue;
+    json["total_gpu_energy_wh"] = rounded(each.value / kJoulesInWattHour, kAuditDecimals);
+    if (!each.interval) continue;  // its window is an estimate
+    const auto bounds = results::best_number(result, each).bounds;
+    json["energy_j_low"] = rounded(bounds->low, kAuditDecimals);
+    json["energy_j_high"] = rounded(bounds->high, kAuditDecimals);
+  }
+  if (const auto joules = value_of(result.metrics, "joules_per_output_token"); joules > 0.0) {
+    json["tokens_per_joule"] = rounded(1 / *joules, kAuditDecimals);
+    json["wh_per_1000_output_tokens"] = rounded(1000 * *joules / kJoulesInWattHour, kAuditDecimals);
+  }
+  if (const auto joules = value_of(result.metrics, "joules_per_successful_query")) {
+    json["wh_per_query"] = rounded(*joules / kJoulesInWattHour, kAuditDecimals);
+  }
+  if (!result.limits.empty()) json["power_limits"] = results::limits_json(result.limits);
+  if (results::gpu_leg(result)) json["performance_per_watt"] = results::efficiency_json(result);
+  if (run.stated_energy_j) {
+    json["generator_energy_j"] = *run.stated_energy_j;
+    if (const auto error = stated_error(run)) json["generator_energy_relative_error"] = *error;
+  }
+  if (const auto& facility = run.facility) {
+    json["facility"] =
+        facility_json(facility->rates, facility->measured, facility->figures, tokens_of(run));
+  }
+  if (result.load) {
+    const auto count = [&](const char* key, std::int64_t value) {
+      if (value > 0) json[key] = value;
+    };
+    count("completed_requests", result.load->completed);
+    count("input_tokens", result.load->total_input_tokens);
+    count("output_tokens", result.load->total_output_tokens);
+    if (run.failed_requests > 0) json["failed_requests"] = run.failed_requests;
+    if (run.has_approximate_counts) json["counts_are_approximate"] = true;
+  }
+  if (const auto& energy = result.request_energy) {
+    json["request_energy"] = request_energy_json(*energy, result.is_valid());
+  }
+  if (const auto& phases = result.phase_energy) {
+    json["phase_energy"] = phase_energy_json(*phases, result.is_valid());
+  }
+  if (result.idle) json["idle"] = idle_json(result, result.is_valid());
+  if (interval_of(result) != nullptr) {
+    json["uncertainty"] = uncertainty_json(result, result.is_valid());
+  }
+  if (result.salvaged) {
+    json["salvage"] = results::salvage_json(*result.salvaged, results::lacks_only_samples(result));
+  }
+  json["telemetry"] = printable_path(result.telemetry_source);
+  json["reasons"] = result.reasons.codes();
+  if (!result.accepted.empty()) json["accepted_reasons"] = result.accepted.codes();
+  json["details"] = result.reasons.text();
+  json["remedies"] = remedies(result);
+  json["warnings"] = result.warnings;
+  for (const auto& [key, value] : json.items()) check_is_known(run, key);
   return json;
 }
 
@@ -398,11 +306,8 @@ Settings run_configuration(const LoadReading& load, const Result& result,
 }
 
 bool is_measured_member(std::string_view key) {
-  const auto has = [&](std::span<const RunKey> keys) {
-    return std::ranges::any_of(keys, [&](const RunKey& one) { return key == one.key; });
-  };
-  return has(kRunKeys) || has(kEnergyKeys) || has(kLaterKeys) || key == "benchmark" ||
-         key == "settings" || key.starts_with(kPowerValid) || is_our_key(key);
+  return kRunKeys.find(fmt::format(" {} ", key)) != kRunKeys.npos || key.starts_with(kPowerValid) ||
+         is_our_key(key);
 }
 
 std::string configuration_json(const std::string& text) {
