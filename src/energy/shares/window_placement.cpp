@@ -54,6 +54,7 @@ struct Candidate {
   bool cuts = false;    // power goes on beyond an end
   bool is_excluded = false;
   bool is_alone = false;
+  bool is_extra = false;  // beside the steps through the range
 
   bool fits() const { return is_alone && !is_excluded; }
 };
@@ -319,6 +320,7 @@ void add_places_at_edges(const Placing& placing, const BusyTime& busy,
   const std::span<const Window> stretches = busy.stretches();
   const bool are_few = static_cast<double>(stretches.size()) <= kMostSteps;
   if (length_s <= kStep_s * static_cast<double>(placing.steps()) || !are_few) return;
+  const std::size_t steps = all.size();
   const double near_s = placing.period_s() + kSlack_s;
   const auto add_around = [&](double edge_s) {
     for (const double share : {-1.0, -0.5, 0.0, 0.5, 1.0}) {
@@ -331,6 +333,7 @@ void add_places_at_edges(const Placing& placing, const BusyTime& busy,
     add_around(stretch.start_unix_s);
     add_around(stretch.end_unix_s - range.duration_s);
   }
+  for (std::size_t i = steps; i < all.size(); ++i) all[i].is_extra = true;
   std::ranges::sort(all, {}, &Candidate::start_s);
 }
 
@@ -416,6 +419,7 @@ Remaining remaining_places(const Placing& placing, const LoadLevels& levels,
       candidate.is_excluded = true;
     }
   }
+  std::erase_if(all, [](const Candidate& each) { return each.is_extra && !each.fits(); });
   if (const Candidate* const fit = nearest_to(likely_s, all, &Candidate::fits)) {
     const Candidate best = best_fit_at(fit, all);
     std::erase_if(all, [&](const Candidate& each) {
