@@ -369,9 +369,9 @@ struct Result {
   std::optional<double> window_half_width_s;  // of the place of an estimated window
   // By how much of it the energy of an estimated window may differ at a place that is possible.
   std::optional<double> window_place_share;
-  bool is_window_in_command = false;          // it was placed in the command that was recorded
-  bool is_window_by_power = false;            // it is where the readings rise and fall
-  std::string load_generator;                 // empty: unknown
+  bool is_window_in_command = false;  // it was placed in the command that was recorded
+  bool is_window_by_power = false;    // it is where the readings rise and fall
+  std::string load_generator;         // empty: unknown
 
   bool could_not_read = false;        // the system's fault, not the content's
   Reasons causes;                     // why columns are missing, beyond the contract's codes

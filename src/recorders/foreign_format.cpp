@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "aggregate_power/sample.h"
+#include "base/text/characters.h"
 #include "base/text/csv.h"
 #include "base/text/json_value.h"
 #include "base/text/pattern.h"
 #include "base/text/timestamp.h"
-#include "base/text/characters.h"
 #include "core/telemetry/lines.h"
 #include "recorders/node_sensors.h"
 

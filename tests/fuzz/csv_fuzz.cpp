@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/text/csv.h"
 #include "base/text/characters.h"
+#include "base/text/csv.h"
 #include "core/energy/counter_check.h"
 #include "core/energy/integrate.h"
 #include "core/energy/mean_power.h"

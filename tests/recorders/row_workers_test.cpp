@@ -16,8 +16,8 @@
 #include <gtest/gtest.h>
 
 #include "base/files/file.h"
-#include "recorders/breaking_source.h"
 #include "core/telemetry/csv_telemetry.h"
+#include "recorders/breaking_source.h"
 #include "test_util.h"
 
 namespace aggregate_power {

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "base/text/pattern.h"
 #include "base/text/characters.h"
+#include "base/text/pattern.h"
 #include "core/energy/integrate.h"
 
 namespace aggregate_power {

@@ -184,8 +184,8 @@ double sum_of(std::size_t first, std::size_t end, const Term& term) {
   return (even[0] + even[1]) + (odd[0] + odd[1]);
 }
 
-// ---- Which stretches of a trace can be measured: energy is never extrapolated, and not interpolated
-// across long gaps. Pure arithmetic: no files, no clock, no printing.
+// ---- Which stretches of a trace can be measured: energy is never extrapolated, and not
+// interpolated across long gaps. Pure arithmetic: no files, no clock, no printing.
 
 class TraceCoverage {
  public:

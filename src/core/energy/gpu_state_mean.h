@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "aggregate_power/sample.h"
-#include "core/telemetry/samples.h"
 #include "core/energy/integrate.h"
+#include "core/telemetry/samples.h"
 
 namespace aggregate_power {
 

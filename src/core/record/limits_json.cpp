@@ -9,8 +9,8 @@
 #include <fmt/ranges.h>
 
 #include "aggregate_power/metric.h"
-#include "base/text/json.h"
 #include "base/text/characters.h"
+#include "base/text/json.h"
 
 namespace aggregate_power::results {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "base/text/json.h"
 #include "base/text/characters.h"
+#include "base/text/json.h"
 #include "core/record/record_numbers.h"
 
 namespace aggregate_power::results {

@@ -7,8 +7,8 @@
 
 #include "aggregate_power/error.h"
 #include "aggregate_power/reason.h"
-#include "base/system/byte_source.h"
 #include "base/report/json_parts.h"
+#include "base/system/byte_source.h"
 #include "base/text/json.h"
 #include "core/record/aggregate.h"
 #include "core/record/edits.h"

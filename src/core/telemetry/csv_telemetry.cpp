@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "base/text/characters.h"
 #include "base/text/encoding.h"
 #include "base/text/pattern.h"
-#include "base/text/characters.h"
 #include "base/text/written_time.h"
 #include "core/telemetry/lines.h"
 

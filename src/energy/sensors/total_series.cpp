@@ -15,8 +15,8 @@
 #include <fmt/ranges.h>
 
 #include "aggregate_power/gpus_option.h"
-#include "base/text/pattern.h"
 #include "base/text/characters.h"
+#include "base/text/pattern.h"
 
 namespace aggregate_power::energy {
 namespace {

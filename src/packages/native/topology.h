@@ -5,8 +5,8 @@
 #include <span>
 
 #include "aggregate_power/reason.h"
-#include "packages/srt_slurm/check.h"
 #include "packages/native/node.h"
+#include "packages/srt_slurm/check.h"
 
 namespace aggregate_power {
 

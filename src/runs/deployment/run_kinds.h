@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/load/load_files.h"
-#include "runs/measure/deliver.h"
 #include "runs/evaluate/run_options.h"
+#include "runs/measure/deliver.h"
 
 namespace aggregate_power {
 

@@ -14,8 +14,8 @@
 
 #include "aggregate_power/gpus_option.h"
 #include "base/text/characters.h"
-#include "energy/shares/facility.h"
 #include "core/energy/plausibility.h"
+#include "energy/shares/facility.h"
 
 namespace aggregate_power::runs {
 namespace {

@@ -12,10 +12,10 @@
 #include <fmt/ranges.h>
 
 #include "base/files/path.h"
-#include "base/text/show_time.h"
 #include "base/text/characters.h"
-#include "energy/uncertainty/gather.h"
+#include "base/text/show_time.h"
 #include "energy/sensors/same_course.h"
+#include "energy/uncertainty/gather.h"
 #include "recorders/recorder_context.h"
 
 namespace aggregate_power {

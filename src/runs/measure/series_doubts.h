@@ -10,8 +10,8 @@
 
 #include "aggregate_power/reason.h"
 #include "core/telemetry/samples.h"
-#include "energy/zones/clock_passes.h"
 #include "energy/sensors/series_check.h"
+#include "energy/zones/clock_passes.h"
 #include "recorders/recording.h"
 
 namespace aggregate_power {

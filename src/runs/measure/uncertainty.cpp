@@ -230,8 +230,7 @@ Uncertainty uncertainty_of(ExtraInput& input, const Result& result) {
   return std::move(uncertainty);
 }
 
-// Where the load's edges are so far from the window's that the published energy is none that is
-// possible.
+// Where the load's edges are so far from the window's that the published energy cannot be right.
 void warn_of_clock(const EnergyEstimate& energy, Result& result) {
   constexpr std::string_view kCode = "clock_offset_suspected";
   const auto verdict = [&](std::string_view code) {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "aggregate_power/sample.h"
-#include "core/telemetry/samples.h"
 #include "chart/curve.h"
+#include "core/telemetry/samples.h"
 #include "energy/uncertainty/gather.h"
 
 namespace aggregate_power {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "aggregate_power/result.h"
-#include "energy/shares/window_placement.h"
 #include "core/load/load_files.h"
+#include "energy/shares/window_placement.h"
 #include "recorders/recording.h"
 #include "runs/evaluate/run_options.h"
 

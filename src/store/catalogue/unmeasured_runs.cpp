@@ -68,7 +68,8 @@ class PublishedInputs {
       const JsonValue content = read_json_object(record);
       InputFile result;
       InputFile recording;
-      for (const InputFile& input : recorded_inputs(content)) {  // a role, or a path as it was named
+      for (const InputFile& input :
+           recorded_inputs(content)) {  // a role, or a path as it was named
         if (input.role == "benchmark_result" || input.role == content.at("benchmark_result").text) {
           result = input;
         } else if (input.role == "telemetry" || input.role == recorded_telemetry(content)) {
