@@ -30,7 +30,8 @@ TEST(PlaceTruth, FindsClocksThatAreOffAndRefusesNoGoodRun) {
 }
 
 TEST(PlaceTruth, PlacesLoadsInCommands) {
-  const std::vector<WrappedFigures> table = make_wrapped_table(1, 1);
+  const std::vector<WrappedFigures> table =
+      make_wrapped_table(2, 1);  // of 30 bursts the share refused varies by 8 points
   std::fputs(wrapped_table_text(table).c_str(), stdout);
   for (const WrappedFigures& row : table) {
     const double most = row.name == "bursts" ? 0.07 : row.name == "all" ? 0.01 : 0.0;
