@@ -324,7 +324,8 @@ def long_waits(folder, checks, _):
             process = start(folder, arguments())
             time.sleep(seconds)
         _, err = process.communicate(timeout=60)
-        if process.returncode != 0 or err.decode().splitlines() != told:
+        lines = [line for line in err.decode().splitlines() if ": edges: " not in line]  # the run is short
+        if process.returncode != 0 or lines != told:
             faults.append(f"after {seconds} s: status {process.returncode}, {err!r}")
         if not claims((folder / AGGREGATE).read_bytes()):
             faults.append(f"after {seconds} s: the aggregate was not patched")
