@@ -244,5 +244,20 @@ def test_a_short_load_beside_its_window(folder):
     assert "clock_offset_suspected: the load is -3.0" in folder.said, folder.said
 
 
+def test_the_mean_of_a_second_is_no_long_mean(folder):
+    """Ten readings a second of a sensor that averages over 1 s: 15 s, 19.5 kJ."""
+    length = 15
+    lines = ["timestamp, index, name, power.draw [W]"]
+    for t in (step / 10 + 0.07 for step in range(-400, 10 * length + 400)):
+        inside = max(0, min(t, length) - max(t - 1, 0))
+        lines += [f"{START + t:.3f}, {gpu}, NVIDIA H100 80GB HBM3, {100 + (500 + 100 * gpu) * inside + math.sin(97 * t + gpu) / 4:.2f} W"
+                  for gpu in (0, 1)]
+    (folder.path / "power.csv").write_text("\n".join(lines) + "\n")
+    (folder.path / "run.json").write_text(json.dumps({**RUN, "duration": length, "benchmark_end_time_unix": START + length}))
+    number, low, high, _ = headline(folder.call("measure", "run.json", "power.csv"))
+    assert low <= 19500 <= high and abs(number - 19500) < 0.01 * 19500, (low, number, high)
+    assert "readings_repeat" not in folder.said, folder.said
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(globals(), Folder))

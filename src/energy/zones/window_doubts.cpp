@@ -145,6 +145,9 @@ std::optional<AveragedGpus> averaged_gpus(std::span<const std::span<const Sample
       found.readings.falls_later && found.readings.missing_j <= kLittle * found.energy_j;
   if (averaged == 0 || averaged < kNearlyAll * edges || is_little) return std::nullopt;
   found.readings.over_s /= averaged;
+  // The power that many boards state is the mean of 1 s, whatever the sampling.
+  constexpr double kLongestOfSensor_s = 1.5;
+  if (found.readings.over_s <= kLongestOfSensor_s) return std::nullopt;
   return found;
 }
 
