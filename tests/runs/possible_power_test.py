@@ -8,6 +8,7 @@ usage: tests/runs/possible_power_test.py [TEST...]   with $AGGREGATE_POWER (defa
 import json
 import os
 import pathlib
+import random
 import re
 import subprocess
 import sys
@@ -211,6 +212,21 @@ def test_means_over_a_long_time(folder):
         same([], run["reasons"])
     averaged(folder, 1)
     same([], folder.measure(gpus=2)["reasons"])
+
+
+def test_a_clock_offset_makes_no_stamps_finer(folder):
+    """Stamps cut to 0.01 s, which one GPU that is asked three times at once fills; so they do when they are corrected."""
+    chance = random.Random(2)
+    rows, at = ["timestamp,index,power.draw [W]"], START - 5.0
+    while at < START + WINDOW + 6:
+        at += chance.uniform(0.3, 1.5)
+        size = 3 if chance.random() < 0.92 else chance.choice([2, 4, 5])
+        for place in range(size):
+            watts = (300 if START <= at <= START + WINDOW else 100) + chance.uniform(-4, 4)
+            rows.append(f"{at + place * 0.01:.2f},0,{watts:.2f}")
+    folder.write("gpu_metrics.csv", "\n".join(rows) + "\n")
+    for offset in ("0", "0.003"):
+        assert "several_gpus_in_one_series" not in json.dumps(folder.measure("--clock-offset", offset)), offset
 
 
 def test_means_by_the_name_of_their_metric(folder):

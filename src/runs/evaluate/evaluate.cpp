@@ -576,9 +576,9 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
     runs::add_work({question_.recording, telemetry, samples, *limits_}, window,
                    question_.request.gpus.is_given(), *work);
   }
-  Reasons doubts =
-      series_doubts(question_.recording, *keeper_, telemetry.devices(),
-                    {window, question_.request.max_sample_gap_s, question_.request.clock_offset_s});
+  const energy::SeriesRules rules{window, question_.request.max_sample_gap_s,
+                                  question_.request.clock_offset_s};
+  Reasons doubts = series_doubts(question_.recording, *keeper_, telemetry.devices(), rules);
   energy::WindowDoubts place = energy::window_doubts(
       samples, window, {question_.request.host, question_.request.clock_offset_s},
       question_.request.may_be_off_s);
@@ -589,8 +589,7 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
   if (question_.request.schema_version == 2) {
     add_clock_doubts(clock, found.integration.reasons);
     found.integration.reasons.add(doubts);
-    found.series_doubts = possible_series_doubts(samples, telemetry.devices(),
-                                                 {window, question_.request.max_sample_gap_s});
+    found.series_doubts = possible_series_doubts(samples, telemetry.devices(), rules);
     for (const Reasons::Entry& certain : doubts.entries()) {
       found.series_doubts.remove(certain.reason);
     }
