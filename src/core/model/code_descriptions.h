@@ -55,4 +55,6 @@ inline std::string no_request_energy(std::string_view code) {
 // In the order of the help page: of the load, of the sensor, of faults, of the number.
 std::span<const ExplainedWord> verdict_words();
 
+inline std::string verdict_word(std::string_view code) { return word_of(verdict_words(), code); }
+
 }  // namespace aggregate_power

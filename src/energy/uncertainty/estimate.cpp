@@ -47,7 +47,7 @@ void add_verdict(EnergyEstimate& estimate, const std::string& code, std::size_t 
   if (found != estimate.verdicts.end()) {
     found->gpus.push_back(own.name);
   } else {
-    estimate.verdicts.push_back({code, {own.name}, detail});
+    estimate.verdicts.push_back({verdict_word(code), {own.name}, detail});
   }
 }
 
@@ -287,7 +287,7 @@ void judge_total(const Placed& placed, EnergyEstimate& estimate) {
   estimate.verdicts.push_back(std::move(steady));
   if (placed.shift_s != 0 && !placed.is_by_power) {
     estimate.verdicts.push_back(
-        {"clock_offset_suspected", names,
+        {verdict_word("clock_offset_suspected"), names,
          fmt::format("the load is {:+.2f} s from the window", placed.shift_s)});
   }
   judge_published(estimate, "published_outside_interval", &Estimate::low_j, &Estimate::high_j);

@@ -87,8 +87,9 @@ void add_gpu(const SensorReadings& recording, const GpuModel& model, const Known
   const auto published = recording.published_j.find(gpu.gpu);
   if (published == recording.published_j.end()) return;  // not one of those that were selected
   if (is_second_die(known, gpu, building.question.window)) {
-    building.verdicts.push_back(
-        {"second_die", {gpu.gpu}, "0 W throughout: the other die's sensor counts both"});
+    building.verdicts.push_back({verdict_word("second_die"),
+                                 {gpu.gpu},
+                                 "0 W throughout: the other die's sensor counts both"});
     return;
   }
   static constexpr Pattern mig = {R"(.*\bMIG\b.*)", Pattern::Case::either};
