@@ -29,6 +29,7 @@
 #include "base/text/characters.h"
 #include "base/text/decimal.h"
 #include "base/text/wrap.h"
+#include "commands/backfill_parts.h"
 #include "commands/commands.h"
 #include "commands/options/command.h"
 #include "commands/options/options.h"

@@ -1,5 +1,5 @@
 // The table that a backfill ends with.
-#include "commands/commands.h"
+#include "commands/backfill_parts.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

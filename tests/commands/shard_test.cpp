@@ -1,5 +1,5 @@
 // Which part of the runs of a store is this process's.
-#include "commands/commands.h"
+#include "commands/backfill_parts.h"
 
 #include <map>
 
