@@ -64,14 +64,6 @@ int run_attribute(const AttributeCall& call) {
   }
 }
 
-Take into_order(AttributionOrder& order) {
-  return [&order](const std::string& text) {
-    using enum AttributionOrder;
-    order = text == "time" ? time : text == "power" ? power : energy;
-    return true;
-  };
-}
-
 void add_form_options(Options& options, AttributeCall& call) {
   constexpr std::uint64_t kMostRows = 1'000'000'000;
   options
@@ -83,19 +75,15 @@ void add_form_options(Options& options, AttributeCall& call) {
       .value("--top", "N", into(call.top),
              "Show N rows and the sum of the others (default: 10 in a table, else all)")
       .check(whole_number_between(1, kMostRows));
-  options
-      .value("--sort", "energy|time|power", into_order(call.order),
-             "What comes first: the most energy, time or mean power (default: energy)")
-      .one_of({"energy", "time", "power"});
-  const auto take_span = [&call](const std::string& text) {
-    call.whole_recording = text == "recording";
-    return true;
-  };
-  options
-      .value(
-          "--span", "events|recording", take_span,
-          "What is shared out: the energy from the first to the last event, or all that was recorded (default: events)")
-      .one_of({"events", "recording"});
+  options.choice("--sort", "energy|time|power",
+                 {{"energy", AttributionOrder::energy},
+                  {"time", AttributionOrder::time},
+                  {"power", AttributionOrder::power}},
+                 call.order,
+                 "What comes first: the most energy, time or mean power (default: energy)");
+  options.choice(
+      "--span", "events|recording", {{"events", false}, {"recording", true}}, call.whole_recording,
+      "What is shared out: the energy from the first to the last event, or all that was recorded (default: events)");
   options
       .value(
           "--format", "table|csv|json|gpupp", into(call.format),

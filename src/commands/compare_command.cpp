@@ -18,7 +18,6 @@ namespace aggregate_power {
 namespace {
 
 constexpr int kInsufficient = 3;
-constexpr const char* kCompareFormats[] = {"table", "json", "markdown"};
 
 struct CompareOptions {
   CompareRequest request;
@@ -127,16 +126,11 @@ void add_compare_rule(Options& options, const std::shared_ptr<CompareOptions>& r
           "known to say how a run was run)")
       .check(expecting("names separated by commas",
                        [](const std::string& text) { return keys_of(text).has_value(); }));
-  options
-      .value(
-          "--boards", "same|different",
-          [&rule](const std::string& text) {
-            rule.boards = text == "same" ? Boards::same : Boards::different;
-            return true;
-          },
-          "Whether both sides were measured on the same GPUs; different adds the accuracy of the "
-          "sensors (default: by UUIDs, else by ids, hardware and hosts)")
-      .one_of({"same", "different"});
+  options.choice(
+      "--boards", "same|different", {{"same", Boards::same}, {"different", Boards::different}},
+      rule.boards,
+      "Whether both sides were measured on the same GPUs; different adds the accuracy of "
+      "the sensors (default: by UUIDs, else by ids, hardware and hosts)");
 }
 
 }  // namespace
@@ -165,16 +159,11 @@ Command compare_command() {
       "--self-test", request->is_self_test,
       "Show what the gate would catch: make the new side, or else a copy of the base, worse "
       "by 0.1 to 10 % in memory, and compare");
-  options
-      .value(
-          "--format", "table|json|markdown",
-          [request](const std::string& text) {
-            const auto found = std::ranges::find(kCompareFormats, text);
-            request->format = static_cast<CompareFormat>(found - std::begin(kCompareFormats));
-            return found != std::end(kCompareFormats);
-          },
-          "How to print (default: table)")
-      .one_of({"table", "json", "markdown"});
+  options.choice("--format", "table|json|markdown",
+                 {{"table", CompareFormat::table},
+                  {"json", CompareFormat::json},
+                  {"markdown", CompareFormat::markdown}},
+                 request->format, "How to print (default: table)");
   options.flag("--json", request->json, "The same as --format json").excludes("--format");
   command.forms = {"BASE... --with NEW... [OPTIONS]", "BASE... [OPTIONS]",
                    "--self-test BASE... [--with NEW...]"};

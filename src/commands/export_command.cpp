@@ -24,7 +24,6 @@ namespace aggregate_power {
 namespace {
 
 // In the order of ExportFormat.
-constexpr const char* kExportFormats[] = {"prometheus", "openmetrics", "jsonl", "csv"};
 
 struct ExportOptions {
   ExportRequest request;
@@ -154,16 +153,15 @@ Command export_command() {
           "Aggregates, audit records, folders or archives with them, the output of 'measure --json' or 'windows --json', the report of a backfill (.jsonl)")
       .required()
       .check(not_empty());
-  const auto take_format = [&request](const std::string& text) {
-    const auto found = std::ranges::find(kExportFormats, text);
-    request.format = static_cast<ExportFormat>(found - std::begin(kExportFormats));
-    return found != std::end(kExportFormats);
-  };
   options
-      .value(
-          "--format", "FORMAT", take_format,
+      .choice(
+          "--format", "FORMAT",
+          {{"prometheus", ExportFormat::prometheus},
+           {"openmetrics", ExportFormat::openmetrics},
+           {"jsonl", ExportFormat::jsonl},
+           {"csv", ExportFormat::csv}},
+          request.format,
           "prometheus: gauges for node_exporter's textfile folder; openmetrics: the same for collectors and with times; jsonl, csv: one row for each run")
-      .one_of({"prometheus", "openmetrics", "jsonl", "csv"})
       .required();
   options
       .value("--out", "FILE", into_path(all->out),
@@ -181,15 +179,10 @@ Command export_command() {
           "--labels", "KEY,...", take_labels,
           "Members of the aggregates that become labels (default: those that are known to say how a run was run)")
       .check(not_empty());
-  const auto take_names = [&request](const std::string& text) {
-    request.has_aipowermeter_names = text == "aipowermeter";
-    return true;
-  };
-  options
-      .value(
-          "--names", "own|aipowermeter", take_names,
-          "Names of the gauges; aipowermeter: the five that AIPowerMeter serves, as far as they are known; takes its recordings too (default: own)")
-      .one_of({"own", "aipowermeter"});
+  options.choice(
+      "--names", "own|aipowermeter", {{"own", false}, {"aipowermeter", true}},
+      request.has_aipowermeter_names,
+      "Names of the gauges; aipowermeter: the five that AIPowerMeter serves, as far as they are known; takes its recordings too (default: own)");
   add_boundary_options(options, request.question);
   add_access_options(options, request.question.access);
   command.examples =

@@ -24,7 +24,6 @@ namespace aggregate_power {
 namespace {
 
 enum class PlotFormat { svg, csv, json, term };
-constexpr const char* kPlotFormats[] = {"svg", "csv", "json"};
 constexpr const char* kStandardOutput = "-";
 
 struct PlotOptions {
@@ -124,9 +123,8 @@ void settle_format(PlotOptions& plot) {
         printable_path(plot.out)));
   }
   if (plot.format) return;
-  for (const PlotFormat format : {PlotFormat::csv, PlotFormat::json}) {
-    if (end == kPlotFormats[static_cast<int>(format)]) plot.format = format;
-  }
+  if (end == "csv") plot.format = PlotFormat::csv;
+  if (end == "json") plot.format = PlotFormat::json;
 }
 
 void settle_plot(PlotOptions& plot, const Options& options) {
@@ -147,16 +145,10 @@ void add_output(Options& options, PlotOptions& plot) {
   options.value(
       "--out", "FILE", into_optional_path(plot.out),
       "Write the picture there; - is standard output (default: standard output: text on a terminal, otherwise SVG)");
-  const auto take_format = [&plot](const std::string& text) {
-    const auto found = std::ranges::find(kPlotFormats, text);
-    plot.format = static_cast<PlotFormat>(found - std::begin(kPlotFormats));
-    return true;
-  };
-  options
-      .value(
-          "--format", "FORMAT", take_format,
-          "svg, or the points that it draws as csv or json (default: by the name of --out, else svg)")
-      .one_of({"svg", "csv", "json"});
+  options.choice(
+      "--format", "FORMAT",
+      {{"svg", PlotFormat::svg}, {"csv", PlotFormat::csv}, {"json", PlotFormat::json}}, plot.format,
+      "svg, or the points that it draws as csv or json (default: by the name of --out, else svg)");
   options
       .flag(
           "--term", plot.in_terminal,

@@ -151,15 +151,10 @@ void add_input_options(Options& options, RecommendCommandRequest& request) {
           },
           "Which rows are left out, by their rate: those 3 standard deviations from the mean of their limit, or 3 scaled median absolute deviations from its median; runs never are (default: zscore)")
       .one_of({"zscore", "mad", "none"});
-  options
-      .value(
-          "--rate", "instant|cumulative",
-          [&request](const std::string& text) {
-            request.rows.is_cumulative = text == "cumulative";
-            return true;
-          },
-          "What tokens_per_sec is: the rate at each row, or the mean since the load began, as gpu-tune's own loads log it (default: instant)")
-      .one_of({"instant", "cumulative"});
+  options.choice(
+      "--rate", "instant|cumulative", {{"instant", false}, {"cumulative", true}},
+      request.rows.is_cumulative,
+      "What tokens_per_sec is: the rate at each row, or the mean since the load began, as gpu-tune's own loads log it (default: instant)");
   add_recording_options(options, request.join.recording);
 }
 
@@ -227,12 +222,8 @@ Command recommend_command() {
   add_choice_options(options, *request);
   add_input_options(options, *request);
   add_access_options(options, request->access);
-  const auto take_format = [request](const std::string& text) {
-    request->json = text == "json";
-    return true;
-  };
-  options.value("--format", "table|json", take_format, "How to print (default: table)")
-      .one_of({"table", "json"});
+  options.choice("--format", "table|json", {{"table", false}, {"json", true}}, request->json,
+                 "How to print (default: table)");
   options.flag("--json", request->json, "The same as --format json").excludes("--format");
   options
       .value("--stats-out", "FOLDER", into_path(request->stats_out),

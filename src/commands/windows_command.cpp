@@ -20,8 +20,6 @@
 namespace aggregate_power {
 namespace {
 
-constexpr const char* kWindowFormats[] = {"table", "csv", "json", "zeus"};
-
 bool is_power(const std::string& text) {
   const auto watts = python_float(text);
   return watts && std::isfinite(*watts) && *watts >= 0;
@@ -71,15 +69,12 @@ Command windows_command() {
           "Lines 'begin NAME TIME' and 'end NAME TIME', a CSV or JSON with name, start and end, or a CSV of Zeus; bench:FILE takes the windows of a benchmark result")
       .required()
       .check(not_empty());
-  const auto take_format = [request](const std::string& text) {
-    const auto found = std::ranges::find(kWindowFormats, text);
-    request->format = static_cast<WindowFormat>(found - std::begin(kWindowFormats));
-    return found != std::end(kWindowFormats);
-  };
-  options
-      .value("--format", "table|csv|json|zeus", take_format,
-             "How to print; zeus: the CSV that Zeus writes (default: table)")
-      .one_of({"table", "csv", "json", "zeus"});
+  options.choice("--format", "table|csv|json|zeus",
+                 {{"table", WindowFormat::table},
+                  {"csv", WindowFormat::csv},
+                  {"json", WindowFormat::json},
+                  {"zeus", WindowFormat::zeus}},
+                 request->format, "How to print; zeus: the CSV that Zeus writes (default: table)");
   options.flag("--json", *json, "The same as --format json").excludes("--format");
   options.flag("--per-process", request->per_process,
                "Divide the energy of each GPU among the processes that used it; recordings of "

@@ -4,9 +4,13 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace aggregate_power {
@@ -111,6 +115,11 @@ class Options {
   Option& flag(const std::string& name, Take take, const std::string& help);  // of ""
   Option& value(const std::string& name, const std::string& value_name, Take take,
                 const std::string& help);
+  // One of a few words, each with what it means.
+  template <typename Value>
+  Option& choice(const std::string& name, const std::string& value_name,
+                 std::initializer_list<std::pair<const char*, std::type_identity_t<Value>>> words,
+                 Value& value, const std::string& help);
   Option& list(const std::string& name, const std::string& value_name, Take take,
                const std::string& help);
   Option& positional(const std::string& name, Take take, const std::string& help);
@@ -137,5 +146,24 @@ class Options {
 
   std::deque<Option> all_;
 };
+
+template <typename Value>
+Option& Options::choice(
+    const std::string& name, const std::string& value_name,
+    std::initializer_list<std::pair<const char*, std::type_identity_t<Value>>> words, Value& value,
+    const std::string& help) {
+  std::unordered_map<std::string, Value> meanings;
+  std::vector<std::string> all;
+  for (const auto& [word, meaning] : words) {
+    all.emplace_back(word);
+    meanings.emplace(word, meaning);
+  }
+  const auto take = [meanings, &value](const std::string& text) {
+    const auto found = meanings.find(text);
+    if (found != meanings.end()) value = found->second;
+    return found != meanings.end();
+  };
+  return this->value(name, value_name, take, help).one_of(all);
+}
 
 }  // namespace aggregate_power

@@ -333,17 +333,13 @@ void add_request_options(Options& options, RunOptions& run, const std::string& o
       .value("--per-request", "FILE", into_path(run.requests.per_request),
              "Write the energy of each request there, one JSON object a line")
       .check(not_empty());
-  const auto take_share = [&run](const std::string& text) {
-    run.requests.share = text == "tokens"  ? RequestShare::tokens
-                         : text == "phase" ? RequestShare::phase
-                                           : RequestShare::equal;
-    return true;
-  };
-  options
-      .value(
-          "--share", "equal|tokens|phase", take_share,
-          "How the power is shared among the requests in flight: equally, by output tokens over lifetime, or by the watts of prefill and decode (default: equal)")
-      .one_of({"equal", "tokens", "phase"});
+  options.choice(
+      "--share", "equal|tokens|phase",
+      {{"equal", RequestShare::equal},
+       {"tokens", RequestShare::tokens},
+       {"phase", RequestShare::phase}},
+      run.requests.share,
+      "How the power is shared among the requests in flight: equally, by output tokens over lifetime, or by the watts of prefill and decode (default: equal)");
   options.flag("--phases", run.requests.phases,
                "Find the power of prefill and of decode from the readings and the requests' times");
 }
@@ -443,13 +439,10 @@ std::span<const char* const> options_of_recordings() {
 }
 
 Option& add_window(Options& options, RunOptions& run, const std::string& help) {
-  const auto take = [&run](const std::string& text) {
-    using enum RunOptions::Accepted;
-    run.accepted_window = text == "estimated" ? estimated : text == "wrapped" ? wrapped : exact;
-    return true;
-  };
-  return options.value("--window", "exact|estimated|wrapped", take, help)
-      .one_of({"exact", "estimated", "wrapped"});
+  using enum RunOptions::Accepted;
+  return options.choice("--window", "exact|estimated|wrapped",
+                        {{"exact", exact}, {"estimated", estimated}, {"wrapped", wrapped}},
+                        run.accepted_window, help);
 }
 
 void add_access_options(Options& options, StoreAccess& access) {
@@ -575,15 +568,10 @@ void add_package_options(Options& options, RunSpec& package, const std::string& 
       .check(not_empty());
   add_expected_producer_sha(options, package);
   add_salvage(options, package);
-  const auto take_policy = [&package](const std::string& text) {
-    package.consumer_gaps = text == "consumer";
-    return true;
-  };
-  options
-      .value(
-          "--gap-policy", "evidence|consumer", take_policy,
-          "Which gaps between samples a package may have; evidence: those of the rule that gives what its recorder stored; consumer: none above 3 s, as dashboards judge (default: evidence)")
-      .one_of({"evidence", "consumer"});
+  options.choice(
+      "--gap-policy", "evidence|consumer", {{"evidence", false}, {"consumer", true}},
+      package.consumer_gaps,
+      "Which gaps between samples a package may have; evidence: those of the rule that gives what its recorder stored; consumer: none above 3 s, as dashboards judge (default: evidence)");
   options.value(
       "--expected-cpu-source", "SOURCE", into(package.expected_cpu_source),
       "Source that CPU power of the package must come from, such as acpi; without this option, CPU power may be missing");
