@@ -111,7 +111,7 @@ struct Series {
   std::string label = {};    // in the legend; empty: not there
   std::string value = {};    // at the end of that line, flush right: "4165.455 J"
   std::string tooltip = {};  // empty: the label and the value
-  std::size_t style = 0;     // palette.h: colour and dashes
+  std::size_t style = 0;     // colour and dashes
   bool is_ink = false;       // in the colour of the text instead, and stronger: a sum, a mean
   std::string tag = {};      // of its line, as a dot's
   std::vector<Polyline> lines = {};

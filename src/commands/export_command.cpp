@@ -63,11 +63,6 @@ bool is_factor(const std::string& text) {
   return factor && *factor >= 1 && *factor <= 100;
 }
 
-bool is_limit(const std::string& text) {
-  const auto watts = python_float(text);
-  return text == "auto" || (watts && *watts > 0 && *watts <= 100000);
-}
-
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -91,12 +86,9 @@ void add_boundary_options(Options& options, ExportQuestion& question) {
     question.limit_w = text == "auto" ? std::nullopt : python_float(text);
     return true;
   };
-  options
-      .value(
-          "--tdp", "auto|WATTS", take_limit,
-          "Add the power limit of one GPU, the mean power by it, and what the limit would have used for each output token; auto: by the aggregate's GPU and the table of 'help export'")
-      .check(expecting("'auto' or a number of watts above 0", is_limit))
-      .offer({"auto"});
+  add_tdp(
+      options, take_limit,
+      "Add the power limit of one GPU, the mean power by it, and what the limit would have used for each output token; auto: by the aggregate's GPU and the table of 'help export'");
   const Check factor = expecting("a number from 1 to 100", is_factor);
   BoundaryFactors& factors = question.factors;
   options

@@ -133,8 +133,7 @@ Command measure_command() {
   add_accept(options, *request);
   add_request_options(options, *request, "RESULT itself");
   add_facility_options(options, request->facility);
-  accept_evidence(options.at("--timezone"), *request).help =
-      "Time zone of timestamps without an offset: auto, evidence, local, UTC, +HH:MM, -HH:MM or Area/City; auto and evidence: see 'aggregate-power help time-zones' (default: timestamp_timezone of STEM_context.json beside the file, else local)";
+  accept_evidence(options.at("--timezone"), *request);
   command.examples =
       "aggregate-power measure result.json\n"
       "aggregate-power measure result.json gpu_metrics.csv --json\n"

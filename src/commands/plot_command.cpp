@@ -185,8 +185,7 @@ Command plot_command() {
       "Longest gap between two samples of a GPU that a line bridges (default: 3)";
   add_recording_options(options, *request);
   add_compat(options, *request);
-  accept_evidence(options.at("--timezone"), *request).help =
-      "Time zone of timestamps without an offset: auto, evidence, local, UTC, +HH:MM, -HH:MM or Area/City; auto and evidence: see 'aggregate-power help time-zones' (default: timestamp_timezone of STEM_context.json beside the file, else local)";
+  accept_evidence(options.at("--timezone"), *request);
   command.examples =
       "aggregate-power plot gpu_metrics.csv --bench-result run.json --out power.svg\n"
       "aggregate-power plot gpu_metrics.csv --term\n"

@@ -128,20 +128,13 @@ Command report_command() {
       .value("--limit-key", "KEY", into(request->limit_key),
              "Member of the aggregates with the power limit (default: those that usually mean it)")
       .check(not_empty());
-  const auto is_tdp = [](const std::string& text) {
-    const auto watts = python_float(text);
-    return text == "auto" || (watts && *watts > 0 && *watts <= 1e5);
-  };
   const auto take_tdp = [request](const std::string& text) {
     request->otherwise_limit_w = text == "auto" ? 0 : python_float(text);
     return true;
   };
-  options
-      .value(
-          "--tdp", "auto|WATTS", take_tdp,
-          "Power limit of the GPUs where no file states it; auto: what the maker states, see 'help export' (default: it stays unknown)")
-      .check(expecting("'auto' or a number of watts above 0", is_tdp))
-      .offer({"auto"});
+  add_tdp(
+      options, take_tdp,
+      "Power limit of the GPUs where no file states it; auto: what the maker states, see 'help export' (default: it stays unknown)");
   const auto take = [request](const std::string& text) {
     return take_curves(text, request->curves);
   };

@@ -51,8 +51,8 @@ void require_window(LoadReading& reading);
 // A file that may be compressed. Opening it throws FileError.
 LoadFiles load_file(const std::string& path, LoadRules rules = LoadRules::schema_2);
 
-// The selected benchmark of a load (selection.h), whether or not its window is known. If none or
-// several are, that is a reason. Throws what the files throw.
+// The selected benchmark of a load (benchmark_choice.h), whether or not its window is known. If
+// none or several are, that is a reason. Throws what the files throw.
 LoadReading read_selected_load(const LoadFiles& files, const std::string& selection);
 
 // The same as read_load() for a file, but errors of the system become reasons too.

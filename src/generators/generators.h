@@ -50,7 +50,7 @@ ZoneOfRequests zone_of_requests(const ProfileZone& stated, Window requests,
                                 const WindowIn& window_in);
 
 // ---- How the result of a load generator is laid out. A new generator is a file with its format,
-// and a row in the table (load_generator.cpp).
+// and a row in the table (generator_table.cpp).
 
 // One benchmark of a result, read to its end.
 struct ResultScope {

@@ -1,6 +1,6 @@
 // Plain decimals, the form of nearly all cells in a recording, read in place and fast: digits, with
 // at most one point among them. Other forms of numbers are left to from_chars() and
-// python_number.h.
+// python_float().
 #pragma once
 
 #include <array>

@@ -126,6 +126,8 @@ Option& add_timezone(Options& options, RecordingOptions& recording) {
 
 Option& accept_evidence(Option& timezone, RunOptions& run) {
   timezone.value_name = "ZONE";
+  timezone.help =
+      "Time zone of timestamps without an offset: auto, evidence, local, UTC, +HH:MM, -HH:MM or Area/City; auto and evidence: see 'aggregate-power help time-zones' (default: timestamp_timezone of STEM_context.json beside the file, else local)";
   timezone.offer({"auto", "evidence", "local", "UTC"});
   timezone.take = [&run](const std::string& text) {
     run.one_witness = text == "evidence";
@@ -512,6 +514,16 @@ void add_rate_options(Options& options, FacilityOptions& facility) {
              "What the price is in, such as EUR (default: not named)")
       .check(not_empty())
       .needs("--price");
+}
+
+Option& add_tdp(Options& options, Take take, const std::string& help) {
+  const auto is_limit = [](const std::string& text) {
+    const auto watts = python_float(text);
+    return text == "auto" || (watts && *watts > 0 && *watts <= 1e5);
+  };
+  return options.value("--tdp", "auto|WATTS", std::move(take), help)
+      .check(expecting("'auto' or a number of watts above 0", is_limit))
+      .offer({"auto"});
 }
 
 void refuse_facility_options(const FacilityOptions& facility, const std::string& what) {

@@ -18,7 +18,8 @@ void add_recording_options(Options& options, RecordingOptions& recording);
 Option& add_columns(Options& options, RecordingOptions& recording);
 Option& add_power_unit(Options& options, RecordingOptions& recording);
 Option& add_timezone(Options& options, RecordingOptions& recording);
-// Lets --timezone also take auto and evidence. The help must say what they mean.
+// Lets --timezone also take auto and evidence; the help of a command that tries a zone in other
+// ways must say so.
 Option& accept_evidence(Option& timezone, RunOptions& run);
 
 // --keys and --extended, which has different keys in each command, --require-power and --dry-run.
@@ -57,7 +58,6 @@ void add_request_options(Options& options, RunOptions& run, const std::string& o
 // Throws Error for an option that would do nothing.
 void settle_request_options(const Options& options, const RunOptions& run);
 
-// --pue, --carbon, --price and --currency; the last three alone.
 // How stores are read: what they may lead to, and what their archives may expand to.
 void add_access_options(Options& options, StoreAccess& access);
 // --max-unpacked, once.
@@ -65,6 +65,8 @@ void add_max_unpacked(Options& options);
 
 void add_facility_options(Options& options, FacilityOptions& facility);
 void add_rate_options(Options& options, FacilityOptions& facility);
+// --tdp: the power limit of a GPU, in W, or "auto".
+Option& add_tdp(Options& options, Take take, const std::string& help);
 // Throws Error if any of them was given: `what` has no form for them.
 void refuse_facility_options(const FacilityOptions& facility, const std::string& what);
 
