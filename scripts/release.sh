@@ -3,7 +3,7 @@
 # installer, and a Debian package, with the SHA-256 of each in SHA256SUMS.
 # usage: scripts/release.sh [--out FOLDER] [wheel|npm|archive|deb]...
 # Without names, all are made; without --out, in build/release. The same source gives the same bytes:
-# times are those of the last commit, or $SOURCE_DATE_EPOCH.
+# times are the last commit's, or $SOURCE_DATE_EPOCH.
 set -eu
 case "${1:-}" in -h | --help) sed -n '2,6s/^# //p' "$0"; exit 0 ;; esac
 out=

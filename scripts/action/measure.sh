@@ -5,7 +5,7 @@
 #   RECORDING   the telemetry; empty: the one beside the result
 #   OPTIONS     more options of measure, such as "--timezone UTC"
 #   BASE        files or folders of earlier runs; empty: nothing is compared
-#   NEW         those of this change, if there are several runs (default: the folder of RESULT)
+#   NEW         the runs of this change, if there are several (default: the folder of RESULT)
 #   MARGIN      by how much joules per token may grow (default: 2%)
 #   SUMMARY     the file that the summary is appended to (default: standard output)
 #   OUTPUTS     the file that NAME=VALUE lines are appended to; empty: none

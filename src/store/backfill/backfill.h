@@ -47,7 +47,7 @@ class Backfill {
 
   // Does the work; to be called exactly once. Faults of a run are counted and reported. After a
   // signal (base/system/interruption.h) no run is begun, those in progress are put in place or
-  // dropped, and the counts are those of what was done. Throws FileError if the report cannot be
+  // dropped, and the counts are of what was done. Throws FileError if the report cannot be
   // written, Error if the list of what was found cannot.
   BackfillResult run();
 
