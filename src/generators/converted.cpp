@@ -97,6 +97,7 @@ class YamlReader {
 
  private:
   static constexpr std::size_t kMostLevels = 200;
+  static constexpr std::size_t kNone = std::string_view::npos;
 
   [[noreturn]] void refuse(std::string_view what) const {
     throw Error(fmt::format(
@@ -221,28 +222,27 @@ class YamlReader {
     }
   }
 
-  // Whether the next line goes on with a text, as it is or as an empty line before one that does.
-  bool goes_on(std::size_t least) const {
-    for (std::size_t i = at_ + 1; i < lines_.size(); ++i) {
-      if (without_leading(lines_[i]).empty()) continue;
-      return indent_of(lines_[i]) >= least;
-    }
-    return false;
+  // The next line of a text, after empty ones; kNone: it ends on this line.
+  std::size_t next_of_text(std::size_t least) const {
+    std::size_t next = at_ + 1;
+    while (next < lines_.size() && without_leading(lines_[next]).empty()) ++next;
+    return next < lines_.size() && indent_of(lines_[next]) >= least ? next : kNone;
   }
 
-  // Joins the lines of a plain text: a line break is a blank, and an empty line a line break.
+  // Goes to that line. A line break becomes a blank, and an empty line a line break.
+  std::string go_on(std::size_t next) {
+    const std::size_t empty = next - at_ - 1;
+    at_ = next;
+    return empty == 0 ? std::string(" ") : std::string(empty, '\n');
+  }
+
   std::string folded(std::string_view first, std::size_t least) {
     std::string joined(first);
-    std::size_t empty = 0;
-    for (; goes_on(least); ++at_) {
-      const std::string_view next = without_comment(without_leading(lines_[at_ + 1]));
-      if (next.empty()) {
-        ++empty;
-        continue;
-      }
-      joined += empty == 0 ? std::string(" ") : std::string(empty, '\n');
-      joined += next;
-      empty = 0;
+    for (auto next = next_of_text(least); next != kNone; next = next_of_text(least)) {
+      const std::string_view line = without_comment(without_leading(lines_[next]));
+      if (line.empty()) break;
+      joined += go_on(next);
+      joined += line;
     }
     ++at_;
     return joined;
@@ -282,14 +282,10 @@ class YamlReader {
       }
       const bool joins = quote == '"' && is_escaped_end(line);
       joined += joins ? line.substr(0, line.size() - 1) : without_trailing(line);
-      if (!goes_on(least)) refuse("a quoted text without an end");
-      std::size_t empty = 0;
-      while (without_leading(lines_[++at_]).empty()) ++empty;
-      if (empty > 0) {
-        joined += std::string(empty, '\n');
-      } else if (!joins) {
-        joined += ' ';
-      }
+      const std::size_t next = next_of_text(least);
+      if (next == kNone) refuse("a quoted text without an end");
+      const std::string between = go_on(next);
+      if (!joins || between != " ") joined += between;
     }
   }
 
@@ -348,26 +344,27 @@ class YamlReader {
     const bool strips = header.find('-') != header.npos;
     std::string joined;
     std::size_t indent_of_text = 0;
-    while (goes_on(least)) {
-      const std::string_view line = lines_[++at_];
-      const bool is_empty = without_leading(line).empty();
-      if (indent_of_text == 0 && !is_empty) indent_of_text = indent_of(line);
-      if (is_empty && folds && joined.ends_with(' ')) joined.pop_back();
-      if (!is_empty) joined += line.substr(std::min(indent_of_text, indent_of(line)));
-      joined += folds && !is_empty ? ' ' : '\n';
+    for (auto next = next_of_text(least); next != kNone; next = next_of_text(least)) {
+      const std::string_view line = lines_[next];
+      const std::string between = go_on(next);
+      if (joined.empty()) {
+        indent_of_text = indent_of(line);
+      } else {
+        joined += folds ? between : between == " " ? "\n" : between + '\n';
+      }
+      joined += line.substr(std::min(indent_of_text, indent_of(line)));
     }
     ++at_;
-    if (!joined.empty()) joined.pop_back();
     return json_text(strips ? joined : joined + '\n');
   }
 
   // ---- Values in brackets.
 
   std::string flow_value(std::string_view first, std::size_t least) {
+    constexpr std::size_t kMostLines = 1000;  // each one is looked at again with the next
     std::string whole(first);
-    std::size_t at = 0;
-    for (;;) {
-      at = 0;
+    for (const std::size_t begin = at_;;) {
+      std::size_t at = 0;
       std::string json;
       if (flow(whole, at, json)) {
         if (!without_comment(without_leading(std::string_view(whole).substr(at))).empty()) {
@@ -376,9 +373,11 @@ class YamlReader {
         ++at_;
         return json;
       }
-      if (!goes_on(least)) refuse("a bracket that is not closed");
-      whole += ' ';
-      whole += without_leading(lines_[++at_]);
+      const std::size_t next = next_of_text(least);
+      if (next == kNone) refuse("a bracket that is not closed");
+      if (next - begin > kMostLines) refuse("a bracket over more than 1000 lines");
+      whole += go_on(next);
+      whole += without_leading(lines_[at_]);
     }
   }
 

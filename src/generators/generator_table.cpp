@@ -354,10 +354,10 @@ const Conversion* conversion_of(std::string_view head, bool is_named) {
 
 // Reads all of it; a fault is for people.
 void convert(const LoadFiles& files, const Conversion& conversion, OpenedResult& result) {
-  constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+  constexpr std::size_t kMostBytes = std::size_t{16} << 20;
   result.head += read_up_to(*result.rest, kMostBytes);
   if (result.head.size() >= kMostBytes) {
-    result.fault = fmt::format("{}: {} of more than 64 MiB is not read: write it as JSON",
+    result.fault = fmt::format("{}: {} of more than 16 MiB is not read: write it as JSON",
                                files.name, conversion.kind);
     return;
   }

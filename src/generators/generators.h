@@ -66,8 +66,8 @@ struct ResultScope {
 // window.
 LoadReading stated_reading(const ResultScope& scope);
 
-// Where a benchmark states its counts and how long it took; empty: nowhere. The counts of a format
-// that lists requests and names no path here are those of the list.
+// Where a benchmark states its counts and how long it took; empty: nowhere. A format that lists
+// requests and names no path here counts the list.
 struct CountPaths {
   std::string_view completed = {};
   std::string_view failed = {};
