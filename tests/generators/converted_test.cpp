@@ -71,6 +71,15 @@ TEST(Yaml, NamesWhatItDoesNotRead) {
   EXPECT_THROW(json_of(deep), Error);
 }
 
+TEST(Yaml, TakesTimeByItsSize) {
+  const std::string empty(1'000'000, '\n');
+  // {"a":"x","b":"y...z"}: each empty line but the first break is \\n, two characters.
+  EXPECT_EQ(json_of("a: x" + empty + "b: 'y" + empty + "  z'\n").size(), 18 + 2 * 999'999);
+  std::string lines = "a: [1";
+  for (int i = 0; i < 100000; ++i) lines += ",\n  1";
+  EXPECT_THROW(json_of(lines + "]\n"), Error);
+}
+
 TEST(Yaml, MayBreakOffAnywhere) {
   const std::string text =
       "a: [1, {b: 'c'}]\nd:\n- \"e\\\n  f\"\n- |\n  g\nh: 'i\n\n  j'\nk: {l: m}\n";
