@@ -2,6 +2,7 @@
 // ai-dynamo/aiperf: src/aiperf/exporters/metrics_json_exporter.py.
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -19,55 +20,47 @@ namespace {
 
 constexpr std::string_view kAiperfMarks[] = {"input_config", "benchmark_duration.unit",
                                              "request_latency.unit"};
-constexpr std::string_view kAiperfFields[] = {"request_count.avg",
-                                              "error_request_count.avg",
-                                              "error_summary[].count",
-                                              "total_isl.avg",
-                                              "total_osl.avg",
-                                              "input_sequence_length.avg",
-                                              "output_sequence_length.avg",
-                                              "benchmark_duration.avg",
+constexpr std::string_view kAiperfFields[] = {"error_summary[].count",
                                               "benchmark_duration.unit",
                                               "min_request_timestamp.avg",
                                               "max_response_timestamp.avg",
                                               "start_time",
-                                              "was_cancelled",
-                                              "end_time"};
+                                              "end_time",
+                                              "error_request_count.avg",
+                                              "was_cancelled"};
 
-// Local time without an offset, or an instant.
-void set_local_window(LoadReading& reading, const ResultValues& values) {
+// The phase, from its first credit to its completion, in local time or as instants. It is the
+// load's window unless it is longer than the load, which ends with the last response.
+void set_phase(LoadReading& reading, const ResultValues& values) {
   const auto start = read_iso(values.text("start_time"));
   const auto end = read_iso(values.text("end_time"));
   if (!start || !end) return;
-  const auto wall_s = [](const WrittenTime& time) {
-    return static_cast<double>(time.clock_s) + time.micros / 1e6;
+  const bool are_instants = start->offset_us && end->offset_us;
+  const auto seconds = [&](const WrittenTime& time) {
+    const double offset_s = are_instants ? static_cast<double>(*time.offset_us) / 1e6 : 0;
+    return static_cast<double>(time.clock_s) + time.micros / 1e6 - offset_s;
   };
-  if (start->offset_us && end->offset_us) {
-    set_exact_window(reading, {wall_s(*start) - static_cast<double>(*start->offset_us) / 1e6,
-                               wall_s(*end) - static_cast<double>(*end->offset_us) / 1e6});
+  const Window phase{seconds(*start), seconds(*end)};
+  const double stated_s = reading.work.reported_duration_s;
+  if (stated_s > 0 && phase.duration_s() - stated_s > most_difference_s(phase)) {
+    if (are_instants) reading.clues.session = phase;
+    reading.clues.end_stamp = WallStamp{phase.end_unix_s, are_instants, 0.001};
+  } else if (are_instants) {
+    set_exact_window(reading, phase);
   } else {
-    reading.clues.local_window = Window{wall_s(*start), wall_s(*end)};
+    reading.clues.local_window = phase;
   }
 }
 
 // AIPerf writes seconds ("sec").
-double duration_s(const ResultValues& values) {
-  const std::string unit = values.text("benchmark_duration.unit");
-  const double unit_s = unit == "ms" ? 1e-3 : unit == "ns" ? 1e-9 : unit.starts_with('s') ? 1 : 0;
-  return values.number("benchmark_duration.avg").value_or(0) * unit_s;
+double unit_s(const std::string& unit) {
+  return unit == "ms" ? 1e-3 : unit == "ns" ? 1e-9 : unit.starts_with('s') ? 1 : 0;
 }
 
 LoadReading conclude_aiperf_summary(const ResultScope& scope) {
   const ResultValues& values = scope.values;
-  LoadReading reading;
-  const auto requests = values.count("request_count.avg");
-  const auto tokens = [&](std::string_view total, std::string_view mean) {
-    const auto count = values.count(total);
-    return count ? count : mean_times(reading, values.number(mean), requests);
-  };
-  const auto input = tokens("total_isl.avg", "input_sequence_length.avg");
-  const auto output = tokens("total_osl.avg", "output_sequence_length.avg");
-  set_counts(reading, scope.files.rules, requests, input, output);
+  LoadReading reading = stated_reading(scope);
+  reading.work.reported_duration_s *= unit_s(values.text("benchmark_duration.unit"));
   const auto errors = values.list("error_summary[].count");
   const auto listed = whole_count(std::accumulate(errors.begin(), errors.end(), 0.0)).value_or(0);
   reading.failed_requests =
@@ -78,15 +71,10 @@ LoadReading conclude_aiperf_summary(const ResultScope& scope) {
   if (first_ns && last_ns) {
     set_exact_window(reading, {*first_ns / kNanosInSecond, *last_ns / kNanosInSecond});
   } else {
-    set_local_window(reading, values);
+    set_phase(reading, values);
     reading.notes.emplace_back(
         "AIPerf's phase, from 'start_time' to 'end_time', may be longer than its load: profile_export.jsonl has the requests");
-    if (!reading.load && duration_s(values) > 0) {
-      reading.work.reported_duration_s = duration_s(values);
-    }
   }
-  reading.no_window =
-      "AIPerf writes 'start_time' and 'end_time' in local time without an offset; profile_export.jsonl has instants";
   return reading;
 }
 
@@ -124,9 +112,19 @@ std::optional<RequestTimes> aiperf_request(const ResultValues& values) {
   return request;
 }
 
+// As AIPerf's own benchmark_duration: from the first request that succeeded to the last response.
+std::optional<Window> window_of_successes(const RequestTally& requests) {
+  std::optional<Window> window;
+  for (const RequestSpan& span : requests.spans) {
+    if (!window) window = {span.start_s, span.end_s};
+    window->start_unix_s = std::min(window->start_unix_s, span.start_s);
+    window->end_unix_s = std::max(window->end_unix_s, span.end_s);
+  }
+  return window ? window : requests.window;
+}
+
 LoadReading conclude_aiperf_requests(const ResultScope& scope) {
-  LoadReading reading;
-  set_counts(reading, scope.files.rules, scope.requests);
+  LoadReading reading = stated_reading(scope);
   const std::int64_t completed = scope.requests.listed - scope.requests.failed;
   const auto cancelled = static_cast<std::uint64_t>(scope.requests.cancelled);
   if (!failure_by_counts(cancelled, completed).empty()) {
@@ -134,17 +132,25 @@ LoadReading conclude_aiperf_requests(const ResultScope& scope) {
         "AIPerf cancelled {} of {} requests itself: what they drew counts in the joules of the others",
         cancelled, scope.requests.listed));
   }
-  if (scope.requests.window) set_exact_window(reading, *scope.requests.window);
-  reading.no_window = "no request in it has both times";
+  if (const auto window = window_of_successes(scope.requests)) set_exact_window(reading, *window);
   return reading;
 }
 
 }  // namespace
 
-const ResultFormat kAiperfSummary = {.generator = "AIPerf",
-                                     .marks = kAiperfMarks,
-                                     .fields = kAiperfFields,
-                                     .conclude = conclude_aiperf_summary};
+const ResultFormat kAiperfSummary = {
+    .generator = "AIPerf",
+    .marks = kAiperfMarks,
+    .counts = {.completed = "request_count.avg",
+               .input_tokens = "total_isl.avg",
+               .output_tokens = "total_osl.avg",
+               .mean_input = "input_sequence_length.avg",
+               .mean_output = "output_sequence_length.avg",
+               .duration = "benchmark_duration.avg"},
+    .fields = kAiperfFields,
+    .no_window =
+        "AIPerf writes 'start_time' and 'end_time' in local time without an offset; profile_export.jsonl has instants",
+    .conclude = conclude_aiperf_summary};
 
 const ResultFormat kAiperfRequests = {.generator = "AIPerf requests",
                                       .marks = kAiperfLineMarks,
@@ -153,6 +159,7 @@ const ResultFormat kAiperfRequests = {.generator = "AIPerf requests",
                                       .request = "",
                                       .request_fields = kAiperfLineFields,
                                       .request_of = aiperf_request,
+                                      .no_window = "no request in it has both times",
                                       .conclude = conclude_aiperf_requests};
 
 // ---- Finds the zone of a profile's times by its requests.

@@ -1,13 +1,18 @@
 // The table of load generators.
 #include "generators/generator_table.h"
 
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "aggregate_power/error.h"
 #include "base/files/decompress.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
+#include "base/text/encoding.h"
 #include "core/load/benchmark.h"
 #include "generators/aiperf.h"
 #include "generators/benchmark_choice.h"
@@ -16,6 +21,24 @@
 
 namespace aggregate_power {
 namespace {
+
+bool has_all(std::string_view text, std::initializer_list<std::string_view> parts) {
+  return std::ranges::all_of(parts,
+                             [&](std::string_view part) { return text.find(part) != text.npos; });
+}
+
+double fits_evalscope_database(const ResultHead& head) {
+  return head.text.starts_with("SQLite format 3") && has_all(head.text, {"first_chunk_latency"});
+}
+
+// huggingface/text-generation-inference: benchmark/src/table.rs
+double fits_tgi_tables(const ResultHead& head) {
+  return has_all(head.text, {"| Step", "| Batch Size", "| Decode (token)"});
+}
+
+double fits_analyzer_table(const ResultHead& head) {
+  return head.text.starts_with("Concurrency,Inferences/Second,Client Send");
+}
 
 constexpr LoadGenerator kLoadGenerators[] = {
     // It also takes files that fit nothing else, and says what is wrong with them.
@@ -91,7 +114,7 @@ constexpr LoadGenerator kLoadGenerators[] = {
      .window = "estimated from test_time",
      .format = &kLlamaBenchLines},
     {.name = "guidellm",
-     .files = "benchmarks.json, one benchmark for each step of a sweep",
+     .files = "benchmarks.json or benchmarks.yaml, one benchmark for each step of a sweep",
      .window = "exact, the measured part",
      .format = &kGuidellm},
     {.name = "inference-perf",
@@ -111,9 +134,13 @@ constexpr LoadGenerator kLoadGenerators[] = {
      .window = "wrapped: it writes no times",
      .format = &kGenaiBench},
     {.name = "llm-d benchmark report",
-     .files = "benchmark report 0.2 as JSON",
-     .window = "session",
+     .files = "benchmark report 0.2, as YAML or JSON",
+     .window = "session; exact if made from guidellm's, estimated if from vLLM's",
      .format = &kLlmdReport},
+    {.name = "llm-d benchmark report 0.1",
+     .files = "benchmark report 0.1, as YAML or JSON",
+     .window = "wrapped: what it calls the start may be the end",
+     .format = &kLlmdReport01},
     {.name = "lm-evaluation-harness",
      .files = "results_DATE.json",
      .window = "session",
@@ -131,25 +158,78 @@ constexpr LoadGenerator kLoadGenerators[] = {
      .window = "none: it is a recording, and the message names the result",
      .format = &kAiperfTelemetry,
      .is_recording = true},
-    {.name = "llm-d benchmark report in YAML",
-     .files = "recognized, not read: convert it to JSON",
-     .window = "none",
-     .fits = fits_llmd_yaml,
-     .read = read_llmd_yaml},
     {.name = "ML.ENERGY",
      .files = "results.json of the ML.ENERGY benchmark",
-     .window = "exact",
+     .window = "exact, the whole benchmark",
      .format = &kMlEnergy},
-    {.name = "YAML",
-     .files = "recognized, not read: convert it to JSON",
-     .window = "none",
-     .fits = fits_yaml,
-     .read = read_yaml},
+    {.name = "Ollama",
+     .files = "the answers of /api/generate and /api/chat, one after the other",
+     .window = "exact, from the first request to the last response",
+     .format = &kOllama},
+    {.name = "evalscope",
+     .files = "benchmark_summary.json of evalscope perf",
+     .window = "wrapped: it writes no times",
+     .format = &kEvalscope},
+    {.name = "evalscope until 1.6",
+     .files = "benchmark_summary.json of evalscope perf",
+     .window = "wrapped: it writes no times",
+     .format = &kEvalscope2025},
+    {.name = "evalscope requests",
+     .files = "benchmark_data.db as sqlite3 -json writes it",
+     .window = "tied",
+     .format = &kEvalscopeRequests},
+    {.name = "evalscope database",
+     .files = "benchmark_data.db",
+     .window = "none: the message names the command that makes it readable",
+     .fits = fits_evalscope_database,
+     .no_window =
+         "evalscope's requests are in a database, which is not read; sqlite3 -json benchmark_data.db 'select start_time, completed_time, first_chunk_latency, prompt_tokens, completion_tokens, success from result' writes what is"},
+    {.name = "vllm bench throughput",
+     .files = "--output-json",
+     .window = "wrapped: it writes no times",
+     .format = &kVllmThroughput},
+    {.name = "vllm bench latency",
+     .files = "--output-json",
+     .window = "wrapped: it writes no times",
+     .format = &kVllmLatency},
+    {.name = "SGLang offline",
+     .files = "sglang.bench_offline_throughput, one line for each run",
+     .window = "wrapped: it writes no times",
+     .format = &kSglangOffline},
+    {.name = "SGLang one batch",
+     .files = "sglang.bench_one_batch, one line for each run",
+     .window = "wrapped: it writes no times",
+     .format = &kSglangOneBatch},
+    {.name = "SGLang one batch server",
+     .files = "sglang.bench_one_batch_server, one line for each run",
+     .window = "wrapped: it writes no times",
+     .format = &kSglangOneBatchServer},
+    {.name = "LMDeploy",
+     .files = "the CSV of profile_restful_api.py and profile_throughput.py, one row for each run",
+     .window = "wrapped: it writes no times",
+     .format = &kLmdeploy},
+    {.name = "LMDeploy until 2024",
+     .files = "profile_throughput.csv",
+     .window = "wrapped: it writes no times",
+     .format = &kLmdeployBatches},
+    {.name = "optimum-benchmark",
+     .files = "benchmark.json and benchmark_report.json",
+     .window = "wrapped: it writes no times",
+     .format = &kOptimumBenchmark},
+    {.name = "text-generation-benchmark",
+     .files = "the tables that it prints",
+     .window = "wrapped: it writes no times",
+     .fits = fits_tgi_tables,
+     .no_window = "text-generation-benchmark prints rates, and neither times nor counts"},
+    {.name = "Perf Analyzer table",
+     .files = "the CSV of perf_analyzer -f",
+     .window = "wrapped: it writes no times",
+     .fits = fits_analyzer_table,
+     .no_window =
+         "Perf Analyzer's table has no times; --profile-export-file writes those of the requests"},
 };
 
 constexpr double kUncertain = 0.4;  // any JSON might be a benchmark result
-
-constexpr std::string_view kMeanCountsRole = "mean_counts";
 
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
@@ -171,17 +251,9 @@ const LoadGenerator* best_fit(std::span<const LoadGenerator> generators, const R
   return best;
 }
 
-// The beginning, by which a result is recognized; more of it where long arrays are before its
-// marks, as in a result of vLLM whose keys were sorted.
-std::string head_of(ByteSource& source, std::span<const LoadGenerator> generators) {
-  constexpr std::size_t kMostBytes = std::size_t{16} << 20;
-  std::string head = read_up_to(source, kHeadBytes);
-  const bool is_whole = head.size() < kHeadBytes;
-  const bool is_object = head.find_first_not_of(" \t\r\n") == head.find('{');
-  if (is_whole || !is_object || best_fit(generators, result_head(head), kUncertain) != nullptr) {
-    return head;
-  }
-  return head += read_up_to(source, kMostBytes);
+// Whether long arrays may be before its marks, as in a result of vLLM whose keys were sorted.
+bool may_have_late_marks(std::string_view head) {
+  return head.size() >= kHeadBytes && head.find_first_not_of(" \t\r\n") == head.find('{');
 }
 
 LoadReading refused(std::string detail, Reason reason = Reason::invalid_benchmark_result) {
@@ -202,26 +274,31 @@ std::string failure_of(const LoadReading& load) {
   return failure_by_counts(load.failed_requests, completed);
 }
 
-// NAME_genai_perf.json, which GenAI-Perf writes beside Perf Analyzer's NAME.json; empty: there is
-// none.
-std::string mean_counts_beside(const std::string& path) {
-  constexpr std::string_view kEnd = ".json";
-  if (!path.ends_with(kEnd)) return {};
-  std::string counts = path.substr(0, path.size() - kEnd.size()) + "_genai_perf.json";
-  return is_regular_file(counts) ? counts : std::string();
+constexpr std::string_view kAnalyzerEnd = ".json";
+constexpr std::string_view kMeansEnd = "_genai_perf.json";
+
+// The file that is written next to one with the requests and that has what they lack:
+// NAME_genai_perf.json next to Perf Analyzer's NAME.json, AIPerf's summary next to its lines.
+// Empty: there is none.
+std::string companion_of(const std::string& path) {
+  std::string other;
+  if (last_name(path) == kProfileRecords) {
+    other = beside(path, std::string(kProfileSummary));
+  } else if (path.ends_with(kAnalyzerEnd)) {
+    other = path.substr(0, path.size() - kAnalyzerEnd.size()) + std::string(kMeansEnd);
+  }
+  return is_regular_file(other) ? other : std::string();
+}
+
+LoadReading read_companion(const LoadFiles& files, const ResultFormat& format) {
+  LoadFile file = files.companion();
+  const auto open = [&] { return as_utf8(std::move(file.source)); };
+  return read_format(format, {.name = file.name, .open = open, .rules = files.rules}).front();
 }
 
 // Perf Analyzer writes the times of the requests, and GenAI-Perf next to it the means of their
 // tokens.
-void add_mean_counts(const LoadFiles& files, std::vector<LoadReading>& loads) {
-  LoadReading& times = loads.front();
-  if (!files.other || loads.size() > 1 || times.generator != kPerfAnalyzer.generator) return;
-  LoadFile counts = files.other(kMeanCountsRole);
-  if (!counts.source) return;
-  const auto open = [&] { return std::move(counts.source); };
-  const LoadReading means =
-      read_format(kGenaiPerfSummary, {.name = counts.name, .open = open, .rules = files.rules})
-          .front();
+void add_mean_counts(const LoadReading& means, LoadReading& times) {
   if (means.work.completed != times.work.completed || means.work.total_output_tokens <= 0) return;
   times.has_approximate_counts = true;
   times.notes.clear();
@@ -234,19 +311,118 @@ void add_mean_counts(const LoadFiles& files, std::vector<LoadReading>& loads) {
   set(&Load::total_output_tokens, Reason::invalid_output_token_count);
 }
 
+// AIPerf states in its summary how long its requests took.
+void compare_durations(const LoadReading& summary, LoadReading& lines) {
+  constexpr double kMostApart_s = 0.1;
+  const double stated_s = summary.work.reported_duration_s;
+  if (!lines.load || !(stated_s > 0)) return;
+  const double listed_s = lines.load->window.duration_s();
+  if (std::abs(stated_s - listed_s) <= kMostApart_s) return;
+  lines.reasons.add(
+      Reason::benchmark_duration_mismatch,
+      fmt::format("{} states {:.3f} s, and its requests in {} took {:.3f} s: one is of another run",
+                  kProfileSummary, stated_s, kProfileRecords, listed_s));
+}
+
+void use_companion(const LoadFiles& files, std::vector<LoadReading>& loads) {
+  LoadReading& load = loads.front();
+  if (!files.companion || loads.size() > 1) return;
+  if (load.generator == kPerfAnalyzer.generator) {
+    add_mean_counts(read_companion(files, kGenaiPerfSummary), load);
+  } else if (load.generator == kAiperfRequests.generator) {
+    compare_durations(read_companion(files, kAiperfSummary), load);
+  }
+}
+
+// ---- A result that was opened, and whose it is.
+
+struct OpenedResult {
+  std::string head;
+  std::unique_ptr<ByteSource> rest;
+  bool is_marked = false;  // it began with a byte-order mark
+  const LoadGenerator* best = nullptr;
+  double fit = 0;
+  std::string fault = {};
+};
+
+const Conversion* conversion_of(std::string_view head, bool is_named) {
+  const auto found = std::ranges::find_if(conversions(), [&](const Conversion& one) {
+    return one.is_result(head) || (is_named && one.fits(head));
+  });
+  return found == conversions().end() ? nullptr : &*found;
+}
+
+// Reads all of it; a fault is for people.
+void convert(const LoadFiles& files, const Conversion& conversion, OpenedResult& result) {
+  constexpr std::size_t kMostBytes = std::size_t{16} << 20;
+  result.head += read_up_to(*result.rest, kMostBytes);
+  if (result.head.size() >= kMostBytes) {
+    result.fault = fmt::format("{}: {} of more than 16 MiB is not read: write it as JSON",
+                               files.name, conversion.kind);
+    return;
+  }
+  try {
+    result.head = conversion.json_of(result.head);
+  } catch (const std::runtime_error& error) {
+    result.fault = fmt::format("{}: it is {}, and {}", files.name, conversion.kind, error.what());
+  }
+}
+
+// `is_named`: the caller says that the file is a result.
+OpenedResult open_result(const LoadFiles& files, std::span<const LoadGenerator> generators,
+                         bool is_named) {
+  OpenedResult result;
+  std::unique_ptr<ByteSource> bytes = files.open();
+  const std::string begin = read_up_to(*bytes, kHeadBytes);
+  result.is_marked = begin.starts_with("\xEF\xBB\xBF");
+  result.rest = as_utf8(std::make_unique<ResumedSource>(begin, std::move(bytes)));
+  result.head = read_up_to(*result.rest, kHeadBytes);
+  const Conversion* const conversion = conversion_of(result.head, is_named);
+  if (conversion != nullptr) convert(files, *conversion, result);
+  if (!result.fault.empty()) return result;
+  ResultHead keys = result_head(result.head);
+  result.best = best_fit(generators, keys, 0);
+  const bool is_uncertain = result.best == nullptr || fit_of(*result.best, keys) <= kUncertain;
+  if (is_uncertain && conversion == nullptr && may_have_late_marks(result.head)) {
+    constexpr std::size_t kMostBytes = std::size_t{16} << 20;
+    result.head += read_up_to(*result.rest, kMostBytes);
+    keys = result_head(result.head);
+    result.best = best_fit(generators, keys, 0);
+  }
+  result.fit = result.best != nullptr ? fit_of(*result.best, keys) : 0;
+  if (conversion != nullptr && result.fit <= kUncertain) {
+    result.fault = fmt::format(
+        "{}: {} that is not the result of a known load generator; 'aggregate-power help generators' lists them",
+        files.name, conversion->kind);
+  }
+  return result;
+}
+
+LoadReading without_times(const LoadGenerator& generator, LoadRules rules) {
+  LoadReading reading;
+  reading.generator = generator.name;
+  reading.no_window = generator.no_window;
+  set_counts(reading, rules, std::nullopt, std::nullopt, std::nullopt);
+  return reading;
+}
+
 std::vector<LoadReading> read_one_file(const LoadFiles& files,
                                        std::span<const LoadGenerator> generators) {
-  std::unique_ptr<ByteSource> source = files.open();
-  std::string head_text = head_of(*source, generators);
-  const LoadGenerator* const best = best_fit(generators, result_head(head_text), 0);
-  if (best == nullptr) {
+  OpenedResult result = open_result(files, generators, true);
+  if (!result.fault.empty()) return {refused(std::move(result.fault))};
+  if (result.best == nullptr) {
     return {refused(files.name + ": not the result of a known load generator")};
   }
+  if (result.best->no_window != nullptr) return {without_times(*result.best, files.rules)};
+  // contract.md B.2 refuses a byte-order mark, as Python does.
+  const bool keeps_mark = result.is_marked && result.best->read == read_benchmark_files;
+  if (keeps_mark) result.head.insert(0, "\xEF\xBB\xBF");
   LoadFiles resumed = files;
   resumed.open = [&] {
-    return std::make_unique<ResumedSource>(std::move(head_text), std::move(source));
+    return std::make_unique<ResumedSource>(std::move(result.head), std::move(result.rest));
   };
-  return best->read != nullptr ? best->read(resumed) : read_format(*best->format, resumed);
+  return result.best->read != nullptr ? result.best->read(resumed)
+                                      : read_format(*result.best->format, resumed);
 }
 
 std::vector<LoadReading> read_files(const LoadFiles& files,
@@ -273,14 +449,14 @@ void fence(const WallStamp& other, WindowClues& clues) {
 std::span<const LoadGenerator> load_generators() { return kLoadGenerators; }
 
 const LoadGenerator* recognized(const LoadFiles& files) {
-  const std::string head = head_of(*files.open(), load_generators());
-  return best_fit(load_generators(), result_head(head), kUncertain);
+  const OpenedResult result = open_result(files, load_generators(), false);
+  return result.fault.empty() && result.fit > kUncertain ? result.best : nullptr;
 }
 
 std::vector<LoadReading> read_loads(const LoadFiles& files,
                                     std::span<const LoadGenerator> generators) {
   std::vector<LoadReading> loads = read_files(files, generators);
-  add_mean_counts(files, loads);
+  use_companion(files, loads);
   for (LoadReading& load : loads) {
     for (const LoadReading& other : loads) {
       if (other.clues.end_stamp) fence(*other.clues.end_stamp, load.clues);
@@ -319,12 +495,10 @@ LoadFiles load_file(const std::string& path, LoadRules rules) {
   LoadFiles files{.name = name,
                   .open = [name] { return decompressed(open_source(name), name); },
                   .rules = rules};
-  const std::string counts = mean_counts_beside(path);
-  if (counts.empty()) return files;
-  files.other = [counts](std::string_view role) -> LoadFile {
-    if (role == kMeanCountsRole) return {decompressed(open_source(counts), counts), counts};
-    return {nullptr, std::string(role)};
-  };
+  const std::string other = companion_of(name);
+  if (!other.empty()) {
+    files.companion = [other] { return LoadFile{decompressed(open_source(other), other), other}; };
+  }
   return files;
 }
 

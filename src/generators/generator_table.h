@@ -25,8 +25,11 @@ struct LoadGenerator {
   // (not at all) to 1. Null: by the format, or the load is several files.
   double (*fits)(const ResultHead& head) = nullptr;
   // The benchmarks in it. Faults are reasons, never exceptions, except what the files throw.
-  std::vector<LoadReading> (*read)(const LoadFiles& files) = nullptr;  // null: by the format
+  std::vector<LoadReading> (*read)(const LoadFiles& files) =
+      nullptr;  // null: by the format, or `no_window`
   const ResultFormat* format = nullptr;
+  // Of a form that is recognized and states neither times nor counts: why, and what to do.
+  const char* no_window = nullptr;
   bool is_recording = false;  // it is named here for people who take it for a result
 };
 

@@ -52,25 +52,60 @@ ZoneOfRequests zone_of_requests(const ProfileZone& stated, Window requests,
 // ---- How the result of a load generator is laid out. A new generator is a file with its format,
 // and a row in the table (generator_table.cpp).
 
+struct ResultFormat;
+
 // One benchmark of a result, read to its end.
 struct ResultScope {
+  const ResultFormat& format;
   const ResultValues& values;
   const RequestTally& requests;  // of a format that lists requests one by one
   const LoadFiles& files;        // files.request receives the requests of a format of columns
 };
 
+// The reading that the rows of a format describe: its counts, its duration, its settings and its
+// window.
+LoadReading stated_reading(const ResultScope& scope);
+
+// Where a benchmark states its counts and how long it took; empty: nowhere. A format that lists
+// requests and names no path here counts the list.
+struct CountPaths {
+  std::string_view completed = {};
+  std::string_view failed = {};
+  std::string_view sent = {};          // completed and failed ones
+  std::string_view input_tokens = {};  // of all requests that succeeded
+  std::string_view output_tokens = {};
+  std::string_view mean_input = {};  // of a request; taken where there is no total
+  std::string_view mean_output = {};
+  std::string_view duration = {};  // of the load, without its warm-up
+  double duration_units = 1;       // in a second
+  std::string_view rate = {};      // completed requests per `rate_unit_s`; taken without a duration
+  double rate_unit_s = 1;
+};
+
+// By which clock the requests of a format are listed, if their window is the load's.
+enum class RequestClock { none, unix, monotonic };
+
 struct ResultFormat {
   std::string_view generator;  // "vLLM"
-  // The file has this format if its beginning has all of these key paths.
+  // The file has this format if its beginning has all of these key paths, or all of the others,
+  // such as those before the long lists of a file whose keys were sorted.
   std::span<const std::string_view> marks;
+  std::span<const std::string_view> other_marks = {};
+  bool is_sure = false;  // no other generator writes these marks
   JsonTexts texts = JsonTexts::one;
 
   // Where a benchmark is: "" for each value at the top, or a path such as "benchmarks[]". With
   // `is_whole_file` the file is one benchmark, of however many values.
   std::string_view benchmark = "";
   bool is_whole_file = false;
-  std::span<const std::string_view> fields = {};  // paths below the benchmark; see ResultValues
-  bool states_totals = false;                     // also total_paths() are read
+  // Paths below the benchmark; see ResultValues. A path that ends in ".*" is the list of the
+  // members.
+  CountPaths counts = {};
+  std::span<const std::string_view> settings = {};
+  std::string_view start = {};  // of the load's exact window, Unix seconds
+  std::string_view end = {};
+  std::span<const std::string_view> fields = {};  // others, for `conclude`
+  bool is_serving = false;                        // also what conclude_serving() reads
   // Lists that are read only for files.request.
   std::span<const std::string_view> request_lists = {};
 
@@ -79,9 +114,12 @@ struct ResultFormat {
   std::span<const std::string_view> request_fields = {};
   // Returns nullopt for what is no request of the load.
   std::optional<RequestTimes> (*request_of)(const ResultValues& request) = nullptr;
+  RequestClock clock = RequestClock::none;
 
+  std::string_view no_window = {};   // why it has no exact window
+  std::string_view not_result = {};  // what the file is instead; nothing in it is read
   // Faults are reasons, never exceptions.
-  LoadReading (*conclude)(const ResultScope& scope) = nullptr;
+  LoadReading (*conclude)(const ResultScope& scope) = stated_reading;
   // What only all benchmarks of a file together tell; may be null.
   void (*settle)(std::vector<LoadReading>& readings) = nullptr;
 };
@@ -103,9 +141,8 @@ void set_counts(LoadReading& reading, LoadRules rules, const RequestTally& reque
 // The window is stated exactly; its counts were set.
 void set_exact_window(LoadReading& reading, Window window);
 
-// The mean times the number, as a count; marks the counts as approximate.
-std::optional<std::int64_t> mean_times(LoadReading& reading, std::optional<double> mean,
-                                       std::optional<std::int64_t> number);
+// An ISO 8601 time with an offset, in Unix seconds.
+std::optional<double> instant_of(const std::string& text);
 
 // ---- The formats of load generators, each in a file of its own.
 
@@ -128,11 +165,24 @@ extern const ResultFormat kInferencePerfRequests;
 extern const ResultFormat kInferenceBenchmarker;
 extern const ResultFormat kGenaiBench;
 extern const ResultFormat kLlmdReport;
+extern const ResultFormat kLlmdReport01;
 extern const ResultFormat kLmEval;
 extern const ResultFormat kTorchbench;
 extern const ResultFormat kPytorchBenchmark;
 extern const ResultFormat kAiperfTelemetry;
 extern const ResultFormat kMlEnergy;
+extern const ResultFormat kOllama;
+extern const ResultFormat kEvalscope;
+extern const ResultFormat kEvalscope2025;
+extern const ResultFormat kEvalscopeRequests;
+extern const ResultFormat kVllmThroughput;
+extern const ResultFormat kVllmLatency;
+extern const ResultFormat kSglangOffline;
+extern const ResultFormat kSglangOneBatch;
+extern const ResultFormat kSglangOneBatchServer;
+extern const ResultFormat kOptimumBenchmark;
+extern const ResultFormat kLmdeploy;
+extern const ResultFormat kLmdeployBatches;
 
 // ---- MLPerf LoadGen's detail log, mlperf_log_detail.txt: lines ":::MLLOG {JSON}".
 // mlcommons/inference: loadgen/loadgen.cc, loadgen/utils.cc.
@@ -147,18 +197,21 @@ std::optional<WallStamp> compact_stamp(std::string_view text);
 
 // The settings by which runs in one file differ, as far as the result states them.
 void add_settings(LoadReading& reading, const ResultValues& values,
-                  std::initializer_list<std::string_view> keys);
+                  std::span<const std::string_view> keys);
 
 // Counts, duration, settings and, if there is a `date`, the stamp of the end. A result to which a
 // script added the window as InferenceX writes it states its window exactly.
 LoadReading conclude_serving(const ResultScope& scope);
 
-// ---- Results that llm-d and guidellm may write as YAML: the message says to convert them.
+// ---- Results that are not JSON, as JSON with the same meaning.
 
-double fits_yaml(const ResultHead& head);
-std::vector<LoadReading> read_yaml(const LoadFiles& files);
-// llm-d writes its benchmark reports as YAML.
-double fits_llmd_yaml(const ResultHead& head);
-std::vector<LoadReading> read_llmd_yaml(const LoadFiles& files);
+struct Conversion {
+  std::string_view kind;  // "YAML"
+  bool (*fits)(std::string_view head);
+  // Whether a load generator's file begins so; others are converted only if they are named as one.
+  bool (*is_result)(std::string_view head);
+  std::string (*json_of)(std::string_view text);  // throws Error, with the line
+};
+std::span<const Conversion> conversions();
 
 }  // namespace aggregate_power

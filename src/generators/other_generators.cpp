@@ -1,4 +1,4 @@
-// Generators that share no format with others, one after the other.
+// Results that state times, of generators that share no format with others.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -15,16 +15,6 @@ namespace {
 
 // ---- Generators that state only when their whole session began and ended: Hugging Face's
 // inference-benchmarker, llm-d's benchmark report, and lm-evaluation-harness.
-
-// An ISO 8601 time with an offset.
-std::optional<double> instant_of(const std::string& text) {
-  std::string iso = text;
-  if (iso.ends_with('Z')) iso.replace(iso.size() - 1, 1, "+00:00");
-  const auto time = read_iso(iso);
-  if (!time || !time->offset_us) return std::nullopt;
-  return static_cast<double>(time->clock_s) +
-         static_cast<double>(time->micros - *time->offset_us) / 1e6;
-}
 
 void set_session(LoadReading& reading, std::optional<double> start, std::optional<double> end) {
   if (start && end && *end > *start) reading.clues.session = Window{*start, *end};
@@ -44,6 +34,7 @@ constexpr std::string_view kBenchmarkerFields[] = {"start_time",
 LoadReading conclude_benchmarker(const ResultScope& scope) {
   const ResultValues& values = scope.values;
   LoadReading reading;
+  reading.no_window = scope.format.no_window;
   const auto sum = [&](std::string_view list) {
     const auto numbers = values.list(list);
     return whole_count(std::accumulate(numbers.begin(), numbers.end(), 0.0));
@@ -53,8 +44,6 @@ LoadReading conclude_benchmarker(const ResultScope& scope) {
   reading.failed_requests =
       static_cast<std::uint64_t>(sum("results[].failed_requests").value_or(0));
   set_session(reading, instant_of(values.text("start_time")), instant_of(values.text("end_time")));
-  reading.no_window =
-      "inference-benchmarker writes when its whole session began and ended, with the warm-up, and no times of its phases";
   reading.notes.emplace_back("the counts are those of all phases, as the session is");
   return reading;
 }
@@ -62,73 +51,99 @@ LoadReading conclude_benchmarker(const ResultScope& scope) {
 // ---- llm-d/llm-d-benchmark: llmdbenchmark/analysis/benchmark_report/schema_v0_2.py
 
 constexpr std::string_view kLlmdMarks[] = {"version", "run.uid", "scenario.stack"};
-constexpr std::string_view kLlmdFields[] = {
-    "run.time.start",
-    "run.time.end",
-    "run.time.duration",
-    "results.request_performance.aggregate.requests.total",
-    "results.request_performance.aggregate.requests.failures",
-    "results.request_performance.aggregate.requests.input_length.mean",
-    "results.request_performance.aggregate.requests.output_length.mean"};
+constexpr std::string_view kLlmdFields[] = {"run.time.start", "run.time.end", "run.time.duration",
+                                            "scenario.load.standardized.tool"};
 
+// "PT59.8S", "PT1H2M3.5S": ISO 8601; 0 if it is anything else.
+double iso_duration_s(std::string_view text) {
+  double seconds = 0;
+  if (!text.starts_with('P')) return 0;
+  text.remove_prefix(1);
+  for (bool is_time = false; !text.empty();) {
+    if (text.front() == 'T') {
+      is_time = true;
+      text.remove_prefix(1);
+      continue;
+    }
+    const std::size_t unit = text.find_first_not_of("0123456789.");
+    if (unit == 0 || unit == text.npos) return 0;
+    const double number = number_of(JsonKind::string, text.substr(0, unit));
+    const char name = text[unit];
+    const double unit_s = !is_time && name == 'D'  ? 86400
+                          : is_time && name == 'H' ? 3600
+                          : is_time && name == 'M' ? 60
+                          : is_time && name == 'S' ? 1
+                                                   : std::nan("");
+    seconds += number * unit_s;
+    text.remove_prefix(unit + 1);
+  }
+  return std::isfinite(seconds) ? seconds : 0;
+}
+
+// From a harness, start and end are the harness's; from guidellm, the measured part's; from
+// vLLM there is only an end, which is vLLM's `date`: local time, whatever offset it was given.
 LoadReading conclude_llmd(const ResultScope& scope) {
   const ResultValues& values = scope.values;
-  const std::string base = "results.request_performance.aggregate.requests.";
-  LoadReading reading;
-  auto requests = values.count(base + "total");
-  const auto failed = values.count(base + "failures").value_or(0);
-  if (requests) requests = std::max<std::int64_t>(*requests - failed, 0);
-  set_counts(reading, scope.files.rules, requests,
-             mean_times(reading, values.number(base + "input_length.mean"), requests),
-             mean_times(reading, values.number(base + "output_length.mean"), requests));
-  reading.failed_requests = static_cast<std::uint64_t>(failed);
-  const std::string duration = values.text("run.time.duration");  // "PT59.8S"
-  if (duration.starts_with("PT") && duration.ends_with('S')) {
-    const double seconds =
-        number_of(JsonKind::real, std::string_view(duration).substr(2, duration.size() - 3));
-    if (seconds > 0) reading.work.reported_duration_s = seconds;
+  LoadReading reading = stated_reading(scope);
+  reading.work.reported_duration_s = iso_duration_s(values.text("run.time.duration"));
+  const auto start = instant_of(values.text("run.time.start"));
+  const auto end = instant_of(values.text("run.time.end"));
+  const bool is_guidellm = values.text("scenario.load.standardized.tool") == "guidellm";
+  const double stated_s = reading.work.reported_duration_s;
+  if (start && end && is_guidellm &&
+      std::abs(*end - *start - stated_s) <= most_difference_s({*start, *end})) {
+    set_exact_window(reading, {*start, *end});
+  } else if (start) {
+    set_session(reading, start, end);
+  } else if (const auto stamp = read_iso(values.text("run.time.end"))) {
+    reading.clues.end_stamp = WallStamp{static_cast<double>(stamp->clock_s)};
   }
-  set_session(reading, instant_of(values.text("run.time.start")),
-              instant_of(values.text("run.time.end")));
-  reading.no_window = "a llm-d report states when the harness began and ended, with its set-up";
   return reading;
 }
 
 // ---- EleutherAI/lm-evaluation-harness: lm_eval/loggers/evaluation_tracker.py
 
 constexpr std::string_view kLmEvalMarks[] = {"results", "n-samples"};
-constexpr std::string_view kLmEvalFields[] = {"date", "lm_eval_version",
-                                              "total_evaluation_time_seconds"};
+constexpr std::string_view kLmEvalFields[] = {"date"};
 
 LoadReading conclude_lm_eval(const ResultScope& scope) {
   const ResultValues& values = scope.values;
-  LoadReading reading;
+  LoadReading reading = stated_reading(scope);
   const auto start = values.number("date");
   const auto duration = values.number("total_evaluation_time_seconds");
-  set_counts(reading, scope.files.rules, std::nullopt, std::nullopt, std::nullopt);
-  if (duration) reading.work.reported_duration_s = *duration;
   if (start && duration) set_session(reading, start, *start + *duration);
-  reading.no_window =
-      "lm-evaluation-harness writes when its whole evaluation began and ended, with the loading of the model";
   return reading;
 }
 
 }  // namespace
 
-const ResultFormat kInferenceBenchmarker = {.generator = "inference-benchmarker",
-                                            .marks = kBenchmarkerMarks,
-                                            .fields = kBenchmarkerFields,
-                                            .conclude = conclude_benchmarker};
+const ResultFormat kInferenceBenchmarker = {
+    .generator = "inference-benchmarker",
+    .marks = kBenchmarkerMarks,
+    .fields = kBenchmarkerFields,
+    .no_window =
+        "inference-benchmarker writes when its whole session began and ended, with the warm-up, and no times of its phases",
+    .conclude = conclude_benchmarker};
 
-const ResultFormat kLlmdReport = {.generator = "llm-d benchmark report",
-                                  .marks = kLlmdMarks,
-                                  .fields = kLlmdFields,
-                                  .conclude = conclude_llmd};
+const ResultFormat kLlmdReport = {
+    .generator = "llm-d benchmark report",
+    .marks = kLlmdMarks,
+    .counts = {.failed = "results.request_performance.aggregate.requests.failures",
+               .sent = "results.request_performance.aggregate.requests.total",
+               .mean_input = "results.request_performance.aggregate.requests.input_length.mean",
+               .mean_output = "results.request_performance.aggregate.requests.output_length.mean"},
+    .fields = kLlmdFields,
+    .no_window = "a llm-d report states when the harness began and ended, with its set-up",
+    .conclude = conclude_llmd};
 
-const ResultFormat kLmEval = {.generator = "lm-evaluation-harness",
-                              .marks = kLmEvalMarks,
-                              .fields = kLmEvalFields,
-                              .conclude = conclude_lm_eval};
+const ResultFormat kLmEval = {
+    .generator = "lm-evaluation-harness",
+    .marks = kLmEvalMarks,
+    .counts = {.duration = "total_evaluation_time_seconds"},
+    .fields = kLmEvalFields,
+    .no_window =
+        "lm-evaluation-harness writes when its whole evaluation began and ended, with the loading of the model",
+    .conclude = conclude_lm_eval};
 
 // ---- guidellm's report, version 2 of its layout; one file holds a sweep.
 // vllm-project/guidellm: src/guidellm/benchmark/schemas/report.py.
@@ -144,12 +159,11 @@ constexpr std::string_view kGuidellmFields[] = {"start_time",
                                                 "metrics.request_totals.incomplete",
                                                 "metrics.prompt_token_count.successful.total_sum",
                                                 "metrics.output_token_count.successful.total_sum",
-                                                "config.strategy.type_",
-                                                "config.strategy.rate",
-                                                "config.strategy.streams",
                                                 "scheduler_metrics.request_start_time",
                                                 "scheduler_metrics.request_end_time",
                                                 "requests.incomplete[].request_end_time"};
+constexpr std::string_view kGuidellmSettings[] = {"config.strategy.type_", "config.strategy.rate",
+                                                  "config.strategy.streams"};
 constexpr std::string_view kGuidellmRequestFields[] = {"request_start_time",     "request_end_time",
                                                        "time_to_first_token_ms", "prompt_tokens",
                                                        "output_tokens",          "request_id"};
@@ -202,57 +216,29 @@ LoadReading conclude_guidellm(const ResultScope& scope) {
         static_cast<std::uint64_t>(std::min(cut_off_at(*end, values), incomplete));
     cut_counts(reading, scope.requests, has_warm_up(values, {*start, *end}));
   }
-  reading.no_window = "'start_time' or 'end_time' of the benchmark is missing";
-  add_settings(reading, values,
-               {"config.strategy.type_", "config.strategy.rate", "config.strategy.streams"});
+  reading.no_window = scope.format.no_window;
+  add_settings(reading, values, scope.format.settings);
   return reading;
 }
 
 }  // namespace
 
-const ResultFormat kGuidellm = {.generator = "guidellm",
-                                .marks = kGuidellmMarks,
-                                .benchmark = "benchmarks[]",
-                                .fields = kGuidellmFields,
-                                .request = "benchmarks[].requests.successful[]",
-                                .request_fields = kGuidellmRequestFields,
-                                .request_of = guidellm_request,
-                                .conclude = conclude_guidellm};
+const ResultFormat kGuidellm = {
+    .generator = "guidellm",
+    .marks = kGuidellmMarks,
+    .benchmark = "benchmarks[]",
+    .settings = kGuidellmSettings,
+    .fields = kGuidellmFields,
+    .request = "benchmarks[].requests.successful[]",
+    .request_fields = kGuidellmRequestFields,
+    .request_of = guidellm_request,
+    .no_window = "'start_time' or 'end_time' of the benchmark is missing",
+    .conclude = conclude_guidellm};
 
-// ---- inference-perf: the summary of a run or a stage, and the requests one by one.
-// kubernetes-sigs/inference-perf: inference_perf/reportgen/base.py.
+// ---- inference-perf's requests, one by one. kubernetes-sigs/inference-perf:
+// inference_perf/reportgen/base.py.
 
 namespace {
-
-constexpr std::string_view kSummaryMarks[] = {"load_summary", "successes.throughput"};
-constexpr std::string_view kSummaryFields[] = {"successes.count",
-                                               "failures.count",
-                                               "successes.throughput.requests_per_sec",
-                                               "successes.prompt_tokens.total",
-                                               "successes.output_tokens.total",
-                                               "successes.prompt_len.mean",
-                                               "successes.output_len.mean"};
-
-LoadReading conclude_inference_perf(const ResultScope& scope) {
-  const ResultValues& values = scope.values;
-  LoadReading reading;
-  const auto requests = values.count("successes.count");
-  const auto per_s = values.number("successes.throughput.requests_per_sec");
-  if (requests && per_s && *per_s > 0) {
-    reading.work.reported_duration_s = static_cast<double>(*requests) / *per_s;
-  }
-  const auto tokens = [&](std::string_view total, std::string_view mean) {
-    const auto count = values.count(total);
-    return count ? count : mean_times(reading, values.number(mean), requests);
-  };
-  const auto input = tokens("successes.prompt_tokens.total", "successes.prompt_len.mean");
-  const auto output = tokens("successes.output_tokens.total", "successes.output_len.mean");
-  set_counts(reading, scope.files.rules, requests, input, output);
-  reading.failed_requests = static_cast<std::uint64_t>(values.count("failures.count").value_or(0));
-  reading.no_window =
-      "inference-perf writes no times into its summaries; per_request_lifecycle_metrics.json has those of the machine's monotonic clock";
-  return reading;
-}
 
 constexpr std::string_view kLifecycleMarks[] = {"[].start_time", "[].end_time", "[].info"};
 constexpr std::string_view kLifecycleFields[] = {"start_time", "end_time", "info.input_tokens",
@@ -268,30 +254,108 @@ std::optional<RequestTimes> lifecycle_request(const ResultValues& values) {
   return request;
 }
 
-LoadReading conclude_lifecycle(const ResultScope& scope) {
-  LoadReading reading;
-  reading.clues.monotonic = scope.requests.window;
-  if (scope.requests.window) reading.work.reported_duration_s = scope.requests.window->duration_s();
-  set_counts(reading, scope.files.rules, scope.requests);
-  reading.no_window =
-      "inference-perf writes the requests' times by the machine's monotonic clock only";
+}  // namespace
+
+const ResultFormat kInferencePerfRequests = {
+    .generator = "inference-perf requests",
+    .marks = kLifecycleMarks,
+    .is_whole_file = true,
+    .request = "[]",
+    .request_fields = kLifecycleFields,
+    .request_of = lifecycle_request,
+    .clock = RequestClock::monotonic,
+    .no_window = "inference-perf writes the requests' times by the machine's monotonic clock only"};
+
+// ---- evalscope perf's requests, as SQLite writes them out of its benchmark_data.db.
+// modelscope/evalscope: evalscope/perf/utils/db_util.py.
+
+namespace {
+
+constexpr std::string_view kDatabaseMarks[] = {"[].start_time", "[].completed_time",
+                                               "[].prompt_tokens", "[].completion_tokens"};
+constexpr std::string_view kDatabaseFields[] = {"start_time",    "completed_time",
+                                                "prompt_tokens", "completion_tokens",
+                                                "success",       "first_chunk_latency"};
+
+std::optional<RequestTimes> database_request(const ResultValues& values) {
+  RequestTimes request;
+  request.start_s = values.number("start_time").value_or(RequestTimes::kUnknown);
+  request.end_s = values.number("completed_time").value_or(RequestTimes::kUnknown);
+  if (const auto latency_s = values.number("first_chunk_latency")) {
+    request.first_token_s = request.start_s + *latency_s;
+  }
+  request.input_tokens = values.count("prompt_tokens").value_or(-1);
+  request.output_tokens = values.count("completion_tokens").value_or(-1);
+  request.failed = values.count("success") == 0 || values.text("success") == "false";
+  return request;
+}
+
+}  // namespace
+
+const ResultFormat kEvalscopeRequests = {
+    .generator = "evalscope requests",
+    .marks = kDatabaseMarks,
+    .is_whole_file = true,
+    .request = "[]",
+    .request_fields = kDatabaseFields,
+    .request_of = database_request,
+    .clock = RequestClock::monotonic,
+    .no_window = "evalscope writes the requests' times by the machine's monotonic clock only"};
+
+// ---- Ollama's answers to /api/generate and /api/chat, a line for each token or one object.
+// ollama/ollama: api/types.go, server/routes.go.
+
+namespace {
+
+constexpr std::string_view kOllamaMarks[] = {"model", "created_at", "done"};
+constexpr std::string_view kOllamaFields[] = {"created_at", "done",           "done_reason",
+                                              "error",      "total_duration", "prompt_eval_count",
+                                              "eval_count", "eval_duration",  "model"};
+
+// Only the last line of an answer has numbers; counts of 0 are left out.
+std::optional<RequestTimes> ollama_request(const ResultValues& values) {
+  const bool has_failed = values.has("error");
+  const auto total_ns = values.number("total_duration");
+  const bool is_answer =
+      values.text("done") == "true" && (total_ns || values.text("done_reason") == "stop");
+  if (!has_failed && !is_answer) return std::nullopt;
+  RequestTimes request;
+  request.failed = has_failed;
+  const auto end_s = instant_of(values.text("created_at"));
+  if (!end_s || !total_ns) return request;
+  request.end_s = *end_s;
+  request.start_s = *end_s - *total_ns / kNanosInSecond;
+  request.first_token_s = *end_s - values.number("eval_duration").value_or(0) / kNanosInSecond;
+  request.input_tokens = values.count("prompt_eval_count").value_or(0);
+  request.output_tokens = values.count("eval_count").value_or(0);
+  return request;
+}
+
+LoadReading conclude_ollama(const ResultScope& scope) {
+  LoadReading reading = stated_reading(scope);
+  const auto cached = std::ranges::count(scope.requests.spans, 0, &RequestSpan::input_tokens);
+  if (cached > 0) {
+    reading.notes.push_back(
+        fmt::format("{} of {} prompts were in Ollama's cache: their tokens are not counted", cached,
+                    scope.requests.listed));
+  }
   return reading;
 }
 
 }  // namespace
 
-const ResultFormat kInferencePerf = {.generator = "inference-perf",
-                                     .marks = kSummaryMarks,
-                                     .fields = kSummaryFields,
-                                     .conclude = conclude_inference_perf};
-
-const ResultFormat kInferencePerfRequests = {.generator = "inference-perf requests",
-                                             .marks = kLifecycleMarks,
-                                             .is_whole_file = true,
-                                             .request = "[]",
-                                             .request_fields = kLifecycleFields,
-                                             .request_of = lifecycle_request,
-                                             .conclude = conclude_lifecycle};
+const ResultFormat kOllama = {
+    .generator = "Ollama",
+    .marks = kOllamaMarks,
+    .texts = JsonTexts::several,
+    .is_whole_file = true,
+    .request = "",
+    .request_fields = kOllamaFields,
+    .request_of = ollama_request,
+    .clock = RequestClock::unix,
+    .no_window =
+        "no line has 'done' true with 'created_at' and 'total_duration': the answer broke off",
+    .conclude = conclude_ollama};
 
 // ---- llama.cpp's llama-bench -o json and -o jsonl: a file of tests, each with the second in which
 // it was set up and the times of its repetitions. ggml-org/llama.cpp:
@@ -303,6 +367,8 @@ constexpr std::string_view kBenchMarks[] = {"[].n_prompt", "[].n_gen", "[].test_
 constexpr std::string_view kBenchLineMarks[] = {"n_prompt", "n_gen", "test_time"};
 constexpr std::string_view kBenchFields[] = {"n_prompt",  "n_gen",        "n_depth",
                                              "test_time", "samples_ns[]", "model_filename"};
+
+constexpr std::string_view kBenchSettings[] = {"model_filename", "n_prompt", "n_gen", "n_depth"};
 
 LoadReading conclude_llama_bench(const ResultScope& scope) {
   const ResultValues& values = scope.values;
@@ -325,7 +391,7 @@ LoadReading conclude_llama_bench(const ResultScope& scope) {
   }
   reading.clues.may_pause = values.number("n_depth").value_or(0) > 0 && repetitions > 1;
   reading.no_window = "llama-bench writes only the second in which a test was set up ('test_time')";
-  add_settings(reading, values, {"model_filename", "n_prompt", "n_gen", "n_depth"});
+  add_settings(reading, values, kBenchSettings);
   return reading;
 }
 
@@ -362,37 +428,16 @@ namespace {
 
 constexpr std::string_view kLlmperfMarks[] = {"results_num_completed_requests",
                                               "results_num_requests_started"};
-constexpr std::string_view kLlmperfFields[] = {"timestamp",
-                                               "results_num_completed_requests",
-                                               "results_num_completed_requests_per_min",
-                                               "results_number_errors",
-                                               "results_num_requests_started",
-                                               "results_number_input_tokens_mean",
-                                               "results_number_output_tokens_mean",
-                                               "model",
-                                               "num_concurrent_requests"};
+constexpr std::string_view kLlmperfFields[] = {"timestamp"};
+constexpr std::string_view kLlmperfSettings[] = {"model", "num_concurrent_requests"};
 
 LoadReading conclude_llmperf(const ResultScope& scope) {
   const ResultValues& values = scope.values;
-  LoadReading reading;
-  const auto requests = values.count("results_num_completed_requests");
-  const auto per_minute = values.number("results_num_completed_requests_per_min");
-  if (requests && per_minute && *per_minute > 0) {
-    reading.work.reported_duration_s = static_cast<double>(*requests) / *per_minute * 60;
-  }
-  set_counts(reading, scope.files.rules, requests,
-             mean_times(reading, values.number("results_number_input_tokens_mean"), requests),
-             mean_times(reading, values.number("results_number_output_tokens_mean"), requests));
-  const std::int64_t started = values.count("results_num_requests_started").value_or(0);
-  const std::int64_t errors = values.count("results_number_errors").value_or(0);
-  reading.failed_requests =
-      static_cast<std::uint64_t>(std::max(errors, started - requests.value_or(started)));
+  LoadReading reading = stated_reading(scope);
   if (const auto written_s = values.number("timestamp")) {
     const bool is_whole = *written_s == std::floor(*written_s);
     reading.clues.end_stamp = WallStamp{*written_s, true, is_whole ? 1.0 : 0.001};
   }
-  add_settings(reading, values, {"model", "num_concurrent_requests"});
-  reading.no_window = "LLMPerf writes only the second in which it ended ('timestamp')";
   return reading;
 }
 
@@ -409,144 +454,94 @@ std::optional<RequestTimes> llmperf_request(const ResultValues& values) {
   return request;
 }
 
-LoadReading conclude_llmperf_responses(const ResultScope& scope) {
-  LoadReading reading;
-  set_counts(reading, scope.files.rules, scope.requests);
-  reading.no_window = "LLMPerf writes no times into its individual responses";
-  return reading;
-}
-
 }  // namespace
 
-const ResultFormat kLlmperfSummary = {.generator = "LLMPerf",
-                                      .marks = kLlmperfMarks,
-                                      .fields = kLlmperfFields,
-                                      .conclude = conclude_llmperf};
+const ResultFormat kLlmperfSummary = {
+    .generator = "LLMPerf",
+    .marks = kLlmperfMarks,
+    .counts = {.completed = "results_num_completed_requests",
+               .failed = "results_number_errors",
+               .sent = "results_num_requests_started",
+               .mean_input = "results_number_input_tokens_mean",
+               .mean_output = "results_number_output_tokens_mean",
+               .rate = "results_num_completed_requests_per_min",
+               .rate_unit_s = 60},
+    .settings = kLlmperfSettings,
+    .fields = kLlmperfFields,
+    .no_window = "LLMPerf writes only the second in which it ended ('timestamp')",
+    .conclude = conclude_llmperf};
 
-const ResultFormat kLlmperfRequests = {.generator = "LLMPerf responses",
-                                       .marks = kResponseMarks,
-                                       .is_whole_file = true,
-                                       .request = "[]",
-                                       .request_fields = kResponseFields,
-                                       .request_of = llmperf_request,
-                                       .conclude = conclude_llmperf_responses};
+const ResultFormat kLlmperfRequests = {
+    .generator = "LLMPerf responses",
+    .marks = kResponseMarks,
+    .is_whole_file = true,
+    .request = "[]",
+    .request_fields = kResponseFields,
+    .request_of = llmperf_request,
+    .no_window = "LLMPerf writes no times into its individual responses"};
 
 // ---- The ML.ENERGY benchmark: results.json. ml-energy/benchmark:
 // mlenergy/benchmark/llm/benchmark.py.
 
 namespace {
 
+// The results of diffusion models have images instead of tokens.
 constexpr std::string_view kMlEnergyMarks[] = {"timeline.benchmark_start_time",
                                                "timeline.benchmark_end_time"};
-constexpr std::string_view kMlEnergyFields[] = {"timeline.benchmark_start_time",
-                                                "timeline.benchmark_end_time",
-                                                "timeline.steady_state_start_time",
-                                                "timeline.steady_state_end_time",
-                                                "steady_state_energy",
-                                                "duration",
-                                                "completed",
-                                                "num_prompts",
-                                                "total_input_tokens",
-                                                "total_output_tokens",
-                                                "num_gpus",
-                                                "gpu_model",
-                                                "model_id",
-                                                "request_rate",
-                                                "max_num_seqs"};
+constexpr std::string_view kMlEnergyFields[] = {
+    "timeline.steady_state_start_time", "timeline.steady_state_end_time", "steady_state_energy",
+    "steady_state_energy_per_token", "entire_benchmark_measurement.gpu_energy.*"};
+constexpr std::string_view kMlEnergySettings[] = {"model_id", "request_rate", "num_prompts",
+                                                  "max_num_seqs"};
+
+// Its energy per token is by tokens that a tracker counted in the steady state, not by the totals.
+void note_steady_state(const ResultValues& values, LoadReading& reading) {
+  const auto start = values.number("timeline.steady_state_start_time");
+  const auto end = values.number("timeline.steady_state_end_time");
+  const auto energy_j = values.number("steady_state_energy");
+  const auto per_token_j = values.number("steady_state_energy_per_token");
+  if (!start || !end || !energy_j) return;
+  reading.notes.push_back(fmt::format(
+      "ML.ENERGY states {:.1f} J{} for its steady state of {:.3f} s, a part of this window: --start {} --end {} measures it",
+      *energy_j, per_token_j ? fmt::format(", {:.4f} J per token,", *per_token_j) : "",
+      *end - *start, *start, *end));
+}
 
 LoadReading conclude_ml_energy(const ResultScope& scope) {
   const ResultValues& values = scope.values;
-  LoadReading reading;
-  reading.work.reported_duration_s = values.number("duration").value_or(0);
-  set_counts(reading, scope.files.rules, values.count("completed"),
-             values.count("total_input_tokens"), values.count("total_output_tokens"));
-  const auto start = values.number("timeline.benchmark_start_time");
-  const auto end = values.number("timeline.benchmark_end_time");
-  if (start && end) set_exact_window(reading, {*start, *end});
-  reading.no_window = "ML.ENERGY's 'benchmark_start_time' or 'benchmark_end_time' is missing";
-  reading.gpus = values.count("num_gpus");
-  const auto steady_start = values.number("timeline.steady_state_start_time");
-  const auto steady_end = values.number("timeline.steady_state_end_time");
-  const auto energy_j = values.number("steady_state_energy");
-  if (steady_start && steady_end && energy_j) {
-    reading.notes.push_back(fmt::format(
-        "ML.ENERGY states {:.1f} J for its steady state of {:.3f} s, a part of this window: --start {} --end {} measures it",
-        *energy_j, *steady_end - *steady_start, *steady_start, *steady_end));
-  }
-  add_settings(reading, values, {"model_id", "request_rate", "num_prompts", "max_num_seqs"});
+  LoadReading reading = stated_reading(scope);
+  const auto energies = values.list("entire_benchmark_measurement.gpu_energy.*");
+  const double stated_j = std::accumulate(energies.begin(), energies.end(), 0.0);
+  if (stated_j > 0) reading.stated_energy_j = stated_j;
+  note_steady_state(values, reading);
   return reading;
 }
 
 }  // namespace
 
-const ResultFormat kMlEnergy = {.generator = "ML.ENERGY",
-                                .marks = kMlEnergyMarks,
-                                .fields = kMlEnergyFields,
-                                .conclude = conclude_ml_energy};
+const ResultFormat kMlEnergy = {
+    .generator = "ML.ENERGY",
+    .marks = kMlEnergyMarks,
+    .is_sure = true,
+    .counts = {.completed = "completed",
+               .sent = "num_prompts",
+               .input_tokens = "total_input_tokens",
+               .output_tokens = "total_output_tokens",
+               .duration = "duration"},
+    .settings = kMlEnergySettings,
+    .start = "timeline.benchmark_start_time",
+    .end = "timeline.benchmark_end_time",
+    .fields = kMlEnergyFields,
+    .no_window = "ML.ENERGY's 'benchmark_start_time' or 'benchmark_end_time' is missing",
+    .conclude = conclude_ml_energy};
 
-// ---- Files that lie beside results and are none.
-
-namespace {
-
-LoadReading no_result(const char* text) {
-  LoadReading reading;
-  reading.reasons.add(Reason::invalid_benchmark_result, text);
-  return reading;
-}
-
-constexpr std::string_view kPytorchMarks[] = {"[].benchmark", "[].metric"};
-constexpr std::string_view kGpuTelemetryMarks[] = {"timestamp_ns", "dcgm_url", "telemetry_data"};
-
-}  // namespace
-
-const ResultFormat kPytorchBenchmark = {
-    .generator = "PyTorch's benchmark database",
-    .marks = kPytorchMarks,
-    .is_whole_file = true,
-    .conclude = [](const ResultScope&) {
-      return no_result(
-          "it is a copy of the metrics for PyTorch's benchmark database (NAME.pytorch.json): give the result beside it");
-    }};
-
-const ResultFormat kAiperfTelemetry = {
-    .generator = "AIPerf GPU telemetry",
-    .marks = kGpuTelemetryMarks,
-    .texts = JsonTexts::several,
-    .is_whole_file = true,
-    .conclude = [](const ResultScope&) {
-      return no_result(
-          "it is AIPerf's GPU telemetry, a recording: give profile_export_aiperf.json or profile_export.jsonl");
-    }};
-
-// ---- GenAI-Perf, and the file that Perf Analyzer writes beneath it.
-// triton-inference-server/perf_analyzer: genai-perf/genai_perf/export_data/json_exporter.py,
+// ---- The requests of Perf Analyzer. triton-inference-server/perf_analyzer:
 // src/profile_data_exporter.cc.
 
 namespace {
 
-constexpr std::string_view kGenaiPerfMarks[] = {"input_config", "request_latency.unit"};
-constexpr std::string_view kGenaiPerfFields[] = {"request_count.avg", "request_throughput.avg",
-                                                 "input_sequence_length.avg",
-                                                 "output_sequence_length.avg"};
-
-LoadReading conclude_genai_perf(const ResultScope& scope) {
-  const ResultValues& values = scope.values;
-  LoadReading reading;
-  const auto requests = values.count("request_count.avg");
-  const auto per_s = values.number("request_throughput.avg");
-  if (requests && per_s && *per_s > 0) {
-    reading.work.reported_duration_s = static_cast<double>(*requests) / *per_s;
-  }
-  set_counts(reading, scope.files.rules, requests,
-             mean_times(reading, values.number("input_sequence_length.avg"), requests),
-             mean_times(reading, values.number("output_sequence_length.avg"), requests));
-  reading.no_window =
-      "GenAI-Perf writes no times here; profile_export.json, which Perf Analyzer writes beside it, has them";
-  return reading;
-}
-
 constexpr std::string_view kAnalyzerMarks[] = {"experiments[].requests[].timestamp"};
-constexpr std::string_view kAnalyzerFields[] = {"experiment.mode", "experiment.value"};
+constexpr std::string_view kAnalyzerSettings[] = {"experiment.mode", "experiment.value"};
 constexpr std::string_view kAnalyzerRequestFields[] = {"timestamp", "response_timestamps[]"};
 
 std::optional<RequestTimes> analyzer_request(const ResultValues& values) {
@@ -563,185 +558,22 @@ std::optional<RequestTimes> analyzer_request(const ResultValues& values) {
 }
 
 LoadReading conclude_analyzer(const ResultScope& scope) {
-  LoadReading reading;
-  set_counts(reading, scope.files.rules, scope.requests.listed - scope.requests.failed,
-             std::nullopt, std::nullopt);
-  reading.failed_requests = static_cast<std::uint64_t>(scope.requests.failed);
-  if (scope.requests.window) set_exact_window(reading, *scope.requests.window);
-  add_settings(reading, scope.values, {"experiment.mode", "experiment.value"});
-  reading.no_window = "no request in it has both times";
+  LoadReading reading = stated_reading(scope);
   reading.notes.emplace_back("Perf Analyzer writes texts, not numbers of tokens");
   return reading;
 }
 
 }  // namespace
 
-const ResultFormat kGenaiPerfSummary = {.generator = "GenAI-Perf",
-                                        .marks = kGenaiPerfMarks,
-                                        .fields = kGenaiPerfFields,
-                                        .conclude = conclude_genai_perf};
-
 const ResultFormat kPerfAnalyzer = {.generator = "Perf Analyzer",
                                     .marks = kAnalyzerMarks,
                                     .benchmark = "experiments[]",
-                                    .fields = kAnalyzerFields,
+                                    .settings = kAnalyzerSettings,
                                     .request = "experiments[].requests[]",
                                     .request_fields = kAnalyzerRequestFields,
                                     .request_of = analyzer_request,
+                                    .clock = RequestClock::unix,
+                                    .no_window = "no request in it has both times",
                                     .conclude = conclude_analyzer};
-
-// ---- Generators that write no times at all: genai-bench and torchbench's userbenchmark.
-
-namespace {
-
-// sgl-project/genai-bench: genai_bench/metrics/metrics.py
-constexpr std::string_view kGenaiBenchMarks[] = {"aggregated_metrics.run_duration",
-                                                 "aggregated_metrics.num_completed_requests"};
-constexpr std::string_view kGenaiBenchFields[] = {"aggregated_metrics.run_duration",
-                                                  "aggregated_metrics.num_completed_requests",
-                                                  "aggregated_metrics.num_error_requests",
-                                                  "aggregated_metrics.stats.num_input_tokens.sum",
-                                                  "aggregated_metrics.stats.num_input_tokens.mean",
-                                                  "aggregated_metrics.stats.num_output_tokens.sum",
-                                                  "aggregated_metrics.stats.num_output_tokens.mean",
-                                                  "aggregated_metrics.scenario",
-                                                  "aggregated_metrics.num_concurrency"};
-
-constexpr std::string_view kGenaiBenchRequestFields[] = {"num_input_tokens", "num_output_tokens",
-                                                         "error_code"};
-
-std::optional<RequestTimes> genai_bench_request(const ResultValues& values) {
-  RequestTimes request;
-  request.failed = values.has("error_code");
-  request.input_tokens = values.count("num_input_tokens").value_or(-1);
-  request.output_tokens = values.count("num_output_tokens").value_or(-1);
-  return request;
-}
-
-// How many requests a sum of tokens contains: its warm-up and cool-down ratios leave requests out
-// of the sums, and neither out of the duration nor out of the number of requests.
-bool is_sum_of(const ResultValues& values, const std::string& stats, std::int64_t completed) {
-  const auto sum = values.number(stats + ".sum");
-  const auto mean = values.number(stats + ".mean");
-  if (!sum || !mean || !(*mean > 0)) return true;
-  constexpr double kNear = 0.5;
-  return std::abs(*sum / *mean - static_cast<double>(completed)) < kNear;
-}
-
-void set_genai_bench_counts(const ResultScope& scope, LoadReading& reading) {
-  const ResultValues& values = scope.values;
-  const std::string input = "aggregated_metrics.stats.num_input_tokens";
-  const std::string output = "aggregated_metrics.stats.num_output_tokens";
-  const auto completed = values.count("aggregated_metrics.num_completed_requests");
-  auto input_tokens = values.count(input + ".sum");
-  auto output_tokens = values.count(output + ".sum");
-  if (completed &&
-      !(is_sum_of(values, input, *completed) && is_sum_of(values, output, *completed))) {
-    const RequestTally& requests = scope.requests;
-    const bool lists_all = requests.has_tokens && requests.listed - requests.failed == *completed;
-    input_tokens = lists_all ? std::optional(requests.input_tokens) : std::nullopt;
-    output_tokens = lists_all ? std::optional(requests.output_tokens) : std::nullopt;
-    reading.notes.emplace_back(
-        lists_all
-            ? "genai-bench's sums leave out its warm-up or cool-down: the tokens are those of all requests that it lists"
-            : "genai-bench's sums leave out its warm-up or cool-down, and it does not list all requests: there are no tokens");
-  }
-  set_counts(reading, scope.files.rules, completed, input_tokens, output_tokens);
-}
-
-LoadReading conclude_genai_bench(const ResultScope& scope) {
-  const ResultValues& values = scope.values;
-  LoadReading reading;
-  reading.work.reported_duration_s = values.number("aggregated_metrics.run_duration").value_or(0);
-  set_genai_bench_counts(scope, reading);
-  reading.failed_requests =
-      static_cast<std::uint64_t>(values.count("aggregated_metrics.num_error_requests").value_or(0));
-  reading.no_window = "genai-bench writes no times";
-  add_settings(reading, values,
-               {"aggregated_metrics.scenario", "aggregated_metrics.num_concurrency"});
-  return reading;
-}
-
-// pytorch/benchmark: userbenchmark/utils.py
-constexpr std::string_view kTorchbenchMarks[] = {"name", "environ.pytorch_git_version", "metrics"};
-
-LoadReading conclude_torchbench(const ResultScope& scope) {
-  LoadReading reading;
-  set_counts(reading, scope.files.rules, std::nullopt, std::nullopt, std::nullopt);
-  reading.no_window = "torchbench writes no times into its result";
-  return reading;
-}
-
-}  // namespace
-
-const ResultFormat kGenaiBench = {.generator = "genai-bench",
-                                  .marks = kGenaiBenchMarks,
-                                  .fields = kGenaiBenchFields,
-                                  .request = "individual_request_metrics[]",
-                                  .request_fields = kGenaiBenchRequestFields,
-                                  .request_of = genai_bench_request,
-                                  .conclude = conclude_genai_bench};
-
-const ResultFormat kTorchbench = {
-    .generator = "torchbench", .marks = kTorchbenchMarks, .conclude = conclude_torchbench};
-
-// ---- Results written as YAML are recognized, not read.
-
-namespace {
-
-// "key:" or "key: value" at the beginning of a line.
-bool is_mapping_line(std::string_view line) {
-  const std::size_t colon = line.find(':');
-  if (colon == 0 || colon == line.npos) return false;
-  const auto is_of_key = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-';
-  };
-  const bool ends_there = colon + 1 == line.size() || line[colon + 1] == ' ';
-  return ends_there && std::ranges::all_of(line.substr(0, colon), is_of_key);
-}
-
-// Whether the text has this line.
-bool has_line(std::string_view text, std::string_view line) {
-  for (std::size_t at = text.find(line); at != text.npos; at = text.find(line, at + 1)) {
-    const std::size_t end = at + line.size();
-    const bool begins = at == 0 || text[at - 1] == '\n';
-    if (begins && (end == text.size() || text[end] == '\n' || text[end] == '\r')) return true;
-  }
-  return false;
-}
-
-LoadReading of_yaml(const LoadFiles& files, std::string_view what) {
-  LoadReading reading;
-  reading.reasons.add(
-      Reason::invalid_benchmark_result,
-      fmt::format("{}: {}; write it as JSON, for example with 'yq -o=json'", files.name, what));
-  return reading;
-}
-
-}  // namespace
-
-double fits_yaml(const ResultHead& head) {
-  std::string_view text = head.text;
-  if (text.starts_with("---")) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
-  constexpr double kMoreThanAnyFile = 0.2;
-  return is_mapping_line(text.substr(0, text.find('\n'))) ? kMoreThanAnyFile : 0;
-}
-
-std::vector<LoadReading> read_yaml(const LoadFiles& files) {
-  return {of_yaml(files, "it is YAML")};
-}
-
-double fits_llmd_yaml(const ResultHead& head) {
-  constexpr double kCertain = 0.9;
-  const auto has = [&](std::string_view line) { return has_line(head.text, line); };
-  return fits_yaml(head) > 0 && has("run:") && has("scenario:") && has("results:") ? kCertain : 0;
-}
-
-std::vector<LoadReading> read_llmd_yaml(const LoadFiles& files) {
-  LoadReading reading = of_yaml(files, "it is a benchmark report of llm-d in YAML");
-  reading.generator = "llm-d benchmark report";
-  return {reading};
-}
 
 }  // namespace aggregate_power

@@ -45,9 +45,14 @@ std::string advice_for(std::string_view generator) {
 }  // namespace
 
 std::string requests_path(const std::string& path) {
-  if (last_name(path) != kProfileSummary) return path;
-  std::string records = beside(path, std::string(kProfileRecords));
-  return is_regular_file(records) ? records : path;
+  constexpr std::string_view kMeansEnd = "_genai_perf.json";
+  std::string requests;
+  if (last_name(path) == kProfileSummary) {
+    requests = beside(path, std::string(kProfileRecords));
+  } else if (path.ends_with(kMeansEnd)) {
+    requests = path.substr(0, path.size() - kMeansEnd.size()) + ".json";
+  }
+  return is_regular_file(requests) ? requests : path;
 }
 
 RequestFile read_requests(const std::string& path) {

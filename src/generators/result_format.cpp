@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/text/stated_gpus.h"
+#include "base/text/written_time.h"
 #include "core/load/benchmark.h"
 #include "core/load/stated_settings.h"
 #include "core/load/stated_totals.h"
@@ -19,25 +20,50 @@ namespace {
 
 constexpr std::string_view kInner = "[][]";
 constexpr std::string_view kElement = "[]";
+constexpr std::string_view kMembers = ".*";
 
 std::string joined(std::string_view base, std::string_view path) {
   const bool is_direct = base.empty() || path.empty() || path.starts_with('[');
   return fmt::format("{}{}{}", base, is_direct ? "" : ".", path);
 }
 
+// What conclude_serving() reads.
+constexpr std::string_view kServingPaths[] = {"date",
+                                              "duration",
+                                              "completed",
+                                              "failed",
+                                              "total_input_tokens",
+                                              "total_output_tokens",
+                                              "model_id",
+                                              "request_rate",
+                                              "max_concurrency",
+                                              "num_prompts",
+                                              "benchmark_start_time_unix",
+                                              "benchmark_end_time_unix"};
+
 std::vector<std::string_view> all_fields(const ResultFormat& format, bool with_requests) {
-  std::vector<std::string_view> fields(format.fields.begin(), format.fields.end());
-  if (with_requests) {
-    fields.insert(fields.end(), format.request_lists.begin(), format.request_lists.end());
-  }
+  std::vector<std::string_view> fields;
   const auto add = [&](std::span<const std::string_view> more) {
     for (const std::string_view key : more) {
-      if (std::ranges::find(fields, key) == fields.end()) fields.push_back(key);
+      if (!key.empty() && std::ranges::find(fields, key) == fields.end()) fields.push_back(key);
     }
   };
+  const CountPaths& counts = format.counts;
+  const std::string_view stated[] = {
+      counts.completed,     counts.failed,     counts.sent,        counts.input_tokens,
+      counts.output_tokens, counts.mean_input, counts.mean_output, counts.duration,
+      counts.rate,          format.start,      format.end};
+  add(format.fields);
+  add(stated);
+  add(format.settings);
+  if (with_requests) add(format.request_lists);
   add(kGpuKeys);
   for (const loads::SettingName& setting : loads::setting_names()) add(std::span(&setting.key, 1));
-  if (format.states_totals) add(total_paths());
+  if (format.is_serving) {
+    add(kServingPaths);
+    add(kOutcomePaths);
+    add(total_paths());
+  }
   return fields;
 }
 
@@ -125,7 +151,8 @@ class ResultWalk : public JsonVisitor {
   void add_paths(std::string_view base, std::span<const std::string_view> fields, Target target) {
     for (std::size_t i = 0; i < fields.size(); ++i) {
       const bool is_inner = fields[i].ends_with(kInner);
-      const bool is_list = fields[i].find(kElement) != std::string_view::npos;
+      const bool is_list =
+          fields[i].find(kElement) != std::string_view::npos || fields[i].ends_with(kMembers);
       add(joined(base, fields[i]), {target, i, is_list, is_inner});
       if (!is_inner) continue;
       std::string list = joined(base, fields[i]);
@@ -146,7 +173,7 @@ class ResultWalk : public JsonVisitor {
   }
 
   void conclude() {
-    LoadReading reading = format_.conclude({values_, requests_, files_});
+    LoadReading reading = format_.conclude({format_, values_, requests_, files_});
     if (reading.generator.empty()) reading.generator = format_.generator;
     if (!reading.gpus && reading.gpus_fault.empty()) {
       StatedGpus gpus = stated_gpus([&](std::string_view key) -> std::optional<std::string> {
@@ -243,10 +270,15 @@ std::string repeated_text(std::int64_t repeated) {
 }
 
 double fits_format(const ResultFormat& format, const ResultHead& head) {
-  const bool fits =
-      std::ranges::all_of(format.marks, [&](std::string_view mark) { return head.has(mark); });
-  const auto marks = static_cast<double>(format.marks.size());
-  return fits ? 0.5 + 0.4 * marks / (marks + 4) : 0;
+  constexpr double kSure = 0.95;
+  const auto fit_of = [&](std::span<const std::string_view> marks) {
+    if (marks.empty() || !std::ranges::all_of(marks, [&](auto mark) { return head.has(mark); })) {
+      return 0.0;
+    }
+    const auto count = static_cast<double>(marks.size());
+    return format.is_sure ? kSure : 0.5 + 0.4 * count / (count + 4);
+  };
+  return std::max(fit_of(format.marks), fit_of(format.other_marks));
 }
 
 std::vector<LoadReading> read_format(const ResultFormat& format, const LoadFiles& files) {
@@ -312,11 +344,89 @@ void set_exact_window(LoadReading& reading, Window window) {
   reading.has_window = true;
 }
 
-std::optional<std::int64_t> mean_times(LoadReading& reading, std::optional<double> mean,
-                                       std::optional<std::int64_t> number) {
-  if (!mean || !number) return std::nullopt;
-  reading.has_approximate_counts = true;
-  return whole_count(*mean * static_cast<double>(*number));
+std::optional<double> instant_of(const std::string& text) {
+  std::string iso = text;
+  if (iso.ends_with('Z')) iso.replace(iso.size() - 1, 1, "+00:00");
+  const auto time = read_iso(iso);
+  if (!time || !time->offset_us) return std::nullopt;
+  return static_cast<double>(time->clock_s) +
+         static_cast<double>(time->micros - *time->offset_us) / 1e6;
+}
+
+void add_settings(LoadReading& reading, const ResultValues& values,
+                  std::span<const std::string_view> keys) {
+  for (const std::string_view key : keys) {
+    const std::string text = values.text(key);
+    if (!text.empty()) reading.settings.emplace_back(key, text);
+  }
+}
+
+namespace {
+
+std::optional<std::int64_t> stated_completed(const CountPaths& paths, const ResultValues& values) {
+  const auto sent = values.count(paths.sent);
+  if (!paths.completed.empty() || !sent) return values.count(paths.completed);
+  return std::max<std::int64_t>(*sent - values.count(paths.failed).value_or(0), 0);
+}
+
+double stated_duration_s(const CountPaths& paths, const ResultValues& values) {
+  if (const auto duration = values.number(paths.duration)) {
+    return *duration / paths.duration_units;
+  }
+  const auto completed = stated_completed(paths, values);
+  const auto rate = values.number(paths.rate);
+  if (!completed || !rate || !(*rate > 0)) return 0;
+  return static_cast<double>(*completed) / *rate * paths.rate_unit_s;
+}
+
+void set_stated_counts(const ResultScope& scope, LoadReading& reading) {
+  const CountPaths& paths = scope.format.counts;
+  const ResultValues& values = scope.values;
+  const auto completed = stated_completed(paths, values);
+  const auto tokens = [&](std::string_view total, std::string_view mean) {
+    const auto count = values.count(total);
+    const auto each = values.number(mean);
+    if (count || !each || !completed) return count;
+    reading.has_approximate_counts = true;
+    return whole_count(*each * static_cast<double>(*completed));
+  };
+  const auto input = tokens(paths.input_tokens, paths.mean_input);
+  const auto output = tokens(paths.output_tokens, paths.mean_output);
+  set_counts(reading, scope.files.rules, completed, input, output);
+  const std::int64_t failed = values.count(paths.failed).value_or(0);
+  const std::int64_t lost = values.count(paths.sent).value_or(0) - completed.value_or(0);
+  reading.failed_requests = static_cast<std::uint64_t>(completed ? std::max(failed, lost) : failed);
+}
+
+}  // namespace
+
+LoadReading stated_reading(const ResultScope& scope) {
+  const ResultFormat& format = scope.format;
+  LoadReading reading;
+  if (!format.not_result.empty()) {
+    reading.reasons.add(Reason::invalid_benchmark_result, std::string(format.not_result));
+    return reading;
+  }
+  reading.no_window = format.no_window;
+  reading.work.reported_duration_s = stated_duration_s(format.counts, scope.values);
+  if (format.request_of != nullptr && format.counts.completed.empty()) {
+    set_counts(reading, scope.files.rules, scope.requests);
+  } else {
+    set_stated_counts(scope, reading);
+  }
+  add_settings(reading, scope.values, format.settings);
+  const std::optional<Window>& window = scope.requests.window;
+  const auto start = scope.values.number(format.start);
+  const auto end = scope.values.number(format.end);
+  if (start && end) set_exact_window(reading, {*start, *end});
+  if (!window || format.clock == RequestClock::none) return reading;
+  if (format.clock == RequestClock::unix) {
+    set_exact_window(reading, *window);
+  } else {
+    reading.clues.monotonic = window;
+    reading.work.reported_duration_s = window->duration_s();
+  }
+  return reading;
 }
 
 }  // namespace aggregate_power

@@ -25,20 +25,16 @@ std::optional<WallStamp> compact_stamp(std::string_view text) {
   return WallStamp{static_cast<double>(time->clock_s)};
 }
 
-void add_settings(LoadReading& reading, const ResultValues& values,
-                  std::initializer_list<std::string_view> keys) {
-  for (const std::string_view key : keys) {
-    const std::string text = values.text(key);
-    if (!text.empty()) reading.settings.emplace_back(key, text);
-  }
-}
-
 LoadReading conclude_serving(const ResultScope& scope) {
   const ResultValues& values = scope.values;
   const LoadRules rules = scope.files.rules;
   LoadReading reading = states_window(values) ? judge_stated(values, rules) : LoadReading();
-  add_settings(reading, values, {"model_id", "request_rate", "max_concurrency", "num_prompts"});
+  constexpr std::string_view kSettings[] = {"model_id", "request_rate", "max_concurrency",
+                                            "num_prompts"};
+  add_settings(reading, values, kSettings);
+  add_settings(reading, values, scope.format.settings);
   reading.model = values.text("model_id");
+  reading.no_window = scope.format.no_window;
   if (states_window(values)) return reading;
   const auto value = [&](std::string_view path) {
     return JsonValue{values.kind(path), values.text(path)};
@@ -61,32 +57,16 @@ namespace {
 
 constexpr std::string_view kSglangMarks[] = {"backend", "dataset_name", "sharegpt_output_len",
                                              "duration", "total_output_tokens_retokenized"};
-constexpr std::string_view kSglangFields[] = {"duration",
-                                              "completed",
-                                              "total_input_tokens",
-                                              "total_output_tokens",
-                                              "request_rate",
-                                              "max_concurrency",
-                                              "dataset_name",
-                                              "tag",
-                                              "server_info.tp_size",
-                                              "server_info.pp_size",
+constexpr std::string_view kSglangSortedMarks[] = {"backend", "completed", "concurrency",
+                                                   "dataset_name", "duration"};
+constexpr std::string_view kSglangFields[] = {"server_info.tp_size", "server_info.pp_size",
                                               "server_info.dp_size",
-                                              "server_info.enable_dp_attention",
-                                              "benchmark_start_time_unix",
-                                              "benchmark_end_time_unix",
-                                              "num_prompts",
-                                              "benchmark_outcome",
-                                              "benchmark_outcome.status",
-                                              "benchmark_outcome.requested",
-                                              "benchmark_outcome.completed",
-                                              "benchmark_outcome.failed",
-                                              "benchmark_outcome.max_failure_rate"};
+                                              "server_info.enable_dp_attention"};
+constexpr std::string_view kSglangSettings[] = {"dataset_name", "tag"};
 
 LoadReading conclude_sglang(const ResultScope& scope) {
   const ResultValues& values = scope.values;
   LoadReading reading = conclude_serving(scope);
-  add_settings(reading, values, {"dataset_name", "tag"});
   if (const auto tp = values.count("server_info.tp_size")) {
     const auto pp = values.count("server_info.pp_size").value_or(1);
     const bool shares = values.text("server_info.enable_dp_attention") == "true";
@@ -94,7 +74,6 @@ LoadReading conclude_sglang(const ResultScope& scope) {
     reading.gpus =
         whole_count(static_cast<double>(*tp) * static_cast<double>(pp) * static_cast<double>(dp));
   }
-  reading.no_window = "SGLang writes no times";
   return reading;
 }
 
@@ -102,9 +81,12 @@ LoadReading conclude_sglang(const ResultScope& scope) {
 
 const ResultFormat kSglang = {.generator = "SGLang",
                               .marks = kSglangMarks,
+                              .other_marks = kSglangSortedMarks,
                               .texts = JsonTexts::several,
+                              .settings = kSglangSettings,
                               .fields = kSglangFields,
-                              .states_totals = true,
+                              .is_serving = true,
+                              .no_window = "SGLang writes no times",
                               .conclude = conclude_sglang};
 
 // ---- TensorRT-LLM: tensorrt_llm.serve.scripts.benchmark_serving, and trtllm-bench with
@@ -120,24 +102,9 @@ constexpr std::string_view kServingMarks[] = {"date",
                                               "duration",
                                               "user_throughput",
                                               "avg_decoded_tokens_per_iter"};
-constexpr std::string_view kServingFields[] = {"date",
-                                               "duration",
-                                               "completed",
-                                               "total_input_tokens",
-                                               "total_output_tokens",
-                                               "model_id",
-                                               "request_rate",
-                                               "max_concurrency",
-                                               "num_prompts",
-                                               "energy.total_energy_j",
-                                               "benchmark_start_time_unix",
-                                               "benchmark_end_time_unix",
-                                               "benchmark_outcome",
-                                               "benchmark_outcome.status",
-                                               "benchmark_outcome.requested",
-                                               "benchmark_outcome.completed",
-                                               "benchmark_outcome.failed",
-                                               "benchmark_outcome.max_failure_rate"};
+constexpr std::string_view kServingSortedMarks[] = {
+    "avg_decoded_tokens_per_iter", "backend", "burstiness", "completed", "date", "duration"};
+constexpr std::string_view kServingFields[] = {"energy.total_energy_j"};
 
 LoadReading conclude_trt_serving(const ResultScope& scope) {
   const ResultValues& values = scope.values;
@@ -148,28 +115,16 @@ LoadReading conclude_trt_serving(const ResultScope& scope) {
     reading.failed_requests = static_cast<std::uint64_t>(*prompts - *completed);
   }
   reading.stated_energy_j = values.number("energy.total_energy_j");
-  reading.no_window = "TensorRT-LLM writes only the second in which it ended ('date', local time)";
   return reading;
 }
 
 constexpr std::string_view kReportMarks[] = {"engine", "world_info", "request_info", "performance"};
-constexpr std::string_view kReportFields[] = {
-    "world_info.world_size",         "request_info.num_requests",
-    "request_info.avg_input_length", "request_info.avg_output_length",
-    "performance.total_latency_ms",  "engine.model"};
+constexpr std::string_view kReportFields[] = {"world_info.world_size"};
+constexpr std::string_view kReportSettings[] = {"engine.model"};
 
 LoadReading conclude_trt_report(const ResultScope& scope) {
-  const ResultValues& values = scope.values;
-  LoadReading reading;
-  const auto requests = values.count("request_info.num_requests");
-  reading.work.reported_duration_s =
-      values.number("performance.total_latency_ms").value_or(0) / 1e3;
-  set_counts(reading, scope.files.rules, requests,
-             mean_times(reading, values.number("request_info.avg_input_length"), requests),
-             mean_times(reading, values.number("request_info.avg_output_length"), requests));
-  reading.gpus = values.count("world_info.world_size");
-  add_settings(reading, values, {"engine.model"});
-  reading.no_window = "trtllm-bench writes no times into its report";
+  LoadReading reading = stated_reading(scope);
+  reading.gpus = scope.values.count("world_info.world_size");
   return reading;
 }
 
@@ -192,36 +147,40 @@ std::optional<RequestTimes> trt_request(const ResultValues& values) {
                       .id = values.text("id")};
 }
 
-LoadReading conclude_trt_requests(const ResultScope& scope) {
-  LoadReading reading;
-  reading.clues.monotonic = scope.requests.window;
-  if (scope.requests.window) reading.work.reported_duration_s = scope.requests.window->duration_s();
-  set_counts(reading, scope.files.rules, scope.requests);
-  reading.no_window =
-      "trtllm-bench writes the requests' times by the machine's monotonic clock only";
-  return reading;
-}
-
 }  // namespace
 
-const ResultFormat kTensorRtLlmServing = {.generator = "TensorRT-LLM",
-                                          .marks = kServingMarks,
-                                          .texts = JsonTexts::several,
-                                          .fields = kServingFields,
-                                          .conclude = conclude_trt_serving};
+const ResultFormat kTensorRtLlmServing = {
+    .generator = "TensorRT-LLM",
+    .marks = kServingMarks,
+    .other_marks = kServingSortedMarks,
+    .texts = JsonTexts::several,
+    .fields = kServingFields,
+    .is_serving = true,
+    .no_window = "TensorRT-LLM writes only the second in which it ended ('date', local time)",
+    .conclude = conclude_trt_serving};
 
-const ResultFormat kTensorRtLlmReport = {.generator = "trtllm-bench",
-                                         .marks = kReportMarks,
-                                         .fields = kReportFields,
-                                         .conclude = conclude_trt_report};
+const ResultFormat kTensorRtLlmReport = {
+    .generator = "trtllm-bench",
+    .marks = kReportMarks,
+    .counts = {.completed = "request_info.num_requests",
+               .mean_input = "request_info.avg_input_length",
+               .mean_output = "request_info.avg_output_length",
+               .duration = "performance.total_latency_ms",
+               .duration_units = 1e3},
+    .settings = kReportSettings,
+    .fields = kReportFields,
+    .no_window = "trtllm-bench writes no times into its report",
+    .conclude = conclude_trt_report};
 
-const ResultFormat kTensorRtLlmRequests = {.generator = "trtllm-bench requests",
-                                           .marks = kRequestMarks,
-                                           .is_whole_file = true,
-                                           .request = "[]",
-                                           .request_fields = kRequestFields,
-                                           .request_of = trt_request,
-                                           .conclude = conclude_trt_requests};
+const ResultFormat kTensorRtLlmRequests = {
+    .generator = "trtllm-bench requests",
+    .marks = kRequestMarks,
+    .is_whole_file = true,
+    .request = "[]",
+    .request_fields = kRequestFields,
+    .request_of = trt_request,
+    .clock = RequestClock::monotonic,
+    .no_window = "trtllm-bench writes the requests' times by the machine's monotonic clock only"};
 
 // ---- vLLM: `vllm bench serve --save-result`, benchmark_serving.py and the Rust vllm-bench;
 // InferenceX's older results have the same layout. vllm-project/vllm: vllm/benchmarks/serve.py.
@@ -230,27 +189,9 @@ namespace {
 
 constexpr std::string_view kVllmMarks[] = {"date", "backend", "tokenizer_id", "num_prompts",
                                            "duration"};
-constexpr std::string_view kVllmFields[] = {"date",
-                                            "duration",
-                                            "completed",
-                                            "failed",
-                                            "total_input_tokens",
-                                            "total_output_tokens",
-                                            "model_id",
-                                            "request_rate",
-                                            "max_concurrency",
-                                            "num_prompts",
-                                            "benchmark_start_time_unix",
-                                            "benchmark_end_time_unix",
-                                            "best_of",
-                                            "start_times[]",
-                                            "latencies[]",
-                                            "benchmark_outcome",
-                                            "benchmark_outcome.status",
-                                            "benchmark_outcome.requested",
-                                            "benchmark_outcome.completed",
-                                            "benchmark_outcome.failed",
-                                            "benchmark_outcome.max_failure_rate"};
+constexpr std::string_view kVllmSortedMarks[] = {"backend", "burstiness", "completed", "date",
+                                                 "duration"};
+constexpr std::string_view kVllmFields[] = {"best_of", "start_times[]", "latencies[]"};
 constexpr std::string_view kVllmRequestLists[] = {"ttfts[]", "input_lens[]", "output_lens[]",
                                                   "errors[]", "itls[][]"};
 
@@ -314,9 +255,9 @@ LoadReading conclude_vllm(const ResultScope& scope) {
   if (is_inferencex) reading.generator = "InferenceX";
   reading.is_of_contract = is_inferencex;
   reading.clues.monotonic = monotonic_window(scope.values, reading.work.reported_duration_s);
-  reading.no_window = reading.clues.monotonic
-                          ? "vLLM writes the requests' times by the machine's monotonic clock only"
-                          : "vLLM writes only the second in which it ended ('date', local time)";
+  if (reading.clues.monotonic) {
+    reading.no_window = "vLLM writes the requests' times by the machine's monotonic clock only";
+  }
   const std::size_t count = scope.values.list("start_times[]").size();
   for (std::size_t i = 0; scope.files.request && i < count; ++i) {
     const RequestTimes request = vllm_request(scope.values, i);
@@ -328,12 +269,15 @@ LoadReading conclude_vllm(const ResultScope& scope) {
 
 }  // namespace
 
-const ResultFormat kVllm = {.generator = "vLLM",
-                            .marks = kVllmMarks,
-                            .texts = JsonTexts::several,
-                            .fields = kVllmFields,
-                            .states_totals = true,
-                            .request_lists = kVllmRequestLists,
-                            .conclude = conclude_vllm};
+const ResultFormat kVllm = {
+    .generator = "vLLM",
+    .marks = kVllmMarks,
+    .other_marks = kVllmSortedMarks,
+    .texts = JsonTexts::several,
+    .fields = kVllmFields,
+    .is_serving = true,
+    .request_lists = kVllmRequestLists,
+    .no_window = "vLLM writes only the second in which it ended ('date', local time)",
+    .conclude = conclude_vllm};
 
 }  // namespace aggregate_power

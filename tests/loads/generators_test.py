@@ -31,12 +31,17 @@ EXACT = {
     "guidellm.json": ("guidellm", 1, 59, 58000, (2, 2048, 256)),
     "mlperf_log_detail.txt": ("MLPerf LoadGen", 0, 60, 60000, (4000, None, 511998)),  # 8533.3 x 60
     "perf_analyzer.json": ("Perf Analyzer", 0.1, 1.4, 1300, (1, None, None)),
+    "guidellm.yaml": ("guidellm", 1, 59, 58000, (2, 2048, 256)),
+    "ml_energy.json": ("ML.ENERGY", 0, 60, 60000, (2, 2048, 256)),
+    # Ends at 07:20:59 and at 09:21:30 +02:00, after 29 s and 30 s; the second prompt was in the cache.
+    "ollama.jsonl": ("Ollama", 0, 60, 60000, (2, 1024, 256)),
 }
 SESSION = {
     "inference_benchmarker.json": ("inference-benchmarker", 0, 60, 60000, (3, 3072, 384)),  # with the warm-up
     # 29 s at 240 W, edges of one second from 240 W to 1000 W and back, 60 s at 1000 W, 9 s at 240 W.
     "llm_d.json": ("llm-d benchmark report", -30, 70, 29 * 240 + 620 + 60000 + 620 + 9 * 240, (None, None, None)),
     "lm_eval.json": ("lm-evaluation-harness", 0.5, 60.5, 59500 + 405, (None, None, None)),
+    "llm_d.yaml": ("llm-d benchmark report", -30, 70, 29 * 240 + 620 + 60000 + 620 + 9 * 240, (2, 2048, 256)),  # 2 x 1024 and 128
 }
 # The duration, and the true joules: in the load of 60 s lie 59.8 s of it.
 ESTIMATED = {
@@ -49,11 +54,42 @@ TIMELESS = {
     "sglang.jsonl": "SGLang", "genai_bench.json": "genai-bench", "genai_perf.json": "GenAI-Perf",
     "inference_perf.json": "inference-perf", "llmperf_responses.json": "LLMPerf", "torchbench.json": "torchbench",
     "trtllm_bench.json": "trtllm-bench", "trtllm_bench_requests.json": "trtllm-bench",
+    "evalscope.json": "evalscope", "evalscope_2025.json": "evalscope", "evalscope_requests.json": "evalscope",
+    "evalscope.db": "evalscope", "vllm_throughput.json": "vllm bench throughput", "vllm_latency.json": "vllm bench latency",
+    "sglang_offline.jsonl": "SGLang", "sglang_one_batch.jsonl": "SGLang", "sglang_one_batch_server.jsonl": "SGLang",
+    "optimum_benchmark.json": "optimum-benchmark", "optimum_benchmark_report.json": "optimum-benchmark",
+    "lmdeploy.csv": "LMDeploy", "lmdeploy_2024.csv": "LMDeploy", "tgi_benchmark.md": "text-generation-benchmark",
+    "perf_analyzer.csv": "Perf Analyzer", "llm_d_0_1.json": "llm-d",
+}
+# Of those above, what is read beside a given window: the duration, and requests, tokens in and out.
+COUNTS = {
+    "sglang.jsonl": (59.8, (2, 2048, 256)), "genai_bench.json": (59.8, (2, 2048, 256)), "trtllm_bench.json": (59.8, (2, 2048, 256)),
+    "trtllm_bench_requests.json": (1.3, (1, 1024, 128)),
+    "genai_perf.json": (2 / 0.033, (2, 2048, 256)), "inference_perf.json": (2 / 0.033, (2, 2048, 256)),
+    "llmperf_responses.json": (0, (1, 550, 150)), "torchbench.json": (0, (None, None, None)),
+    "evalscope.json": (60, (3, 3072, 384)), "evalscope_2025.json": (60, (3, 3072, 384)),  # 3 x 1024 and 3 x 128
+    "evalscope_requests.json": (59.8, (2, 2048, 256)), "evalscope.db": (0, (None, None, None)),
+    "vllm_throughput.json": (60, (2, None, None)), "vllm_latency.json": (60, (None, None, None)),  # 3 x 20 s
+    "sglang_offline.jsonl": (60, (2, 2048, 256)), "sglang_one_batch.jsonl": (60, (2, 2048, 256)),
+    "sglang_one_batch_server.jsonl": (60, (2, 2048, 250)),  # one stopped early: 250, not 2 x 128
+    "optimum_benchmark.json": (0, (None, None, None)), "optimum_benchmark_report.json": (0, (None, None, None)),
+    "lmdeploy.csv": (60, (2, 2048, 256)),
+    "lmdeploy_2024.csv": (60, (2, 2048, 256)),  # 2 / 2.000 a minute; (38.4 - 4.267) x 60 and 4.267 x 60
+    "tgi_benchmark.md": (0, (None, None, None)), "perf_analyzer.csv": (0, (None, None, None)),
+    "llm_d_0_1.json": (60, (2, 2048, 256)),
 }
 NAMES = {"llmperf_responses.json": "LLMPerf responses", "trtllm_bench_requests.json": "trtllm-bench requests",
-         "aiperf_gpu_telemetry.jsonl": "AIPerf GPU telemetry", "llama_bench.json": "llama-bench"}
+         "aiperf_gpu_telemetry.jsonl": "AIPerf GPU telemetry", "llama_bench.json": "llama-bench",
+         "evalscope_2025.json": "evalscope until 1.6", "evalscope_requests.json": "evalscope requests",
+         "evalscope.db": "evalscope database", "sglang_offline.jsonl": "SGLang offline", "sglang_one_batch.jsonl": "SGLang one batch",
+         "sglang_one_batch_server.jsonl": "SGLang one batch server", "lmdeploy_2024.csv": "LMDeploy until 2024",
+         "perf_analyzer.csv": "Perf Analyzer table", "llm_d_0_1.json": "llm-d benchmark report 0.1",
+         "inference_perf_requests.json": "inference-perf requests", "llama_bench.jsonl": "llama-bench lines",
+         "vllm.pytorch.json": "PyTorch's benchmark database"}
 INFERENCEX = {"benchmark_start_time_unix": START, "benchmark_end_time_unix": START + 60, "duration": 60, "completed": 2,
               "total_input_tokens": 2048, "total_output_tokens": 256, "max_concurrency": 2, "tp": 2}
+ZSTD = shutil.which("zstd")
+JQ = shutil.which("jq")
 COUNT_REASONS = {"invalid_successful_query_count", "invalid_input_token_count", "invalid_output_token_count"}
 
 
@@ -165,7 +201,7 @@ def test_inspect_names_the_generator(folder):
     names = {name: row[0] for table in (EXACT, SESSION, ESTIMATED) for name, row in table.items()}
     for name, generator in (names | TIMELESS | NAMES).items():
         folder.call("inspect", str(RESULTS / name), "--json")
-        same(0, folder.status, name)
+        same(1 if name == "vllm.pytorch.json" else 0, folder.status, name)
         if name == "aiperf_gpu_telemetry.jsonl":  # it is a recording
             same("aiperf-gpu-telemetry", json.loads(folder.out)["schema"])
         else:
@@ -227,10 +263,113 @@ def test_no_times_no_number(folder):
             assert generator in folder.err, folder.err
 
 
-def test_telemetry_is_no_result(folder):
-    name = folder.put_sample("aiperf_gpu_telemetry.jsonl")
-    same(["invalid_benchmark_result"], folder.measure(name)["reasons"])
-    same(["invalid_benchmark_result"], folder.refused(name))
+def test_counts_beside_a_given_window(folder):
+    same(set(TIMELESS), set(COUNTS))
+    for name, (duration, counts) in COUNTS.items():
+        folder.call("inspect", str(RESULTS / name), "--json")
+        near(duration, json.loads(folder.out)["benchmarks"][0]["duration_s"], name)
+        run = folder.measure(folder.put_sample(name), "--start", str(START), "--end", f"+{duration or 60}s")
+        same((0, True), (folder.status, run["valid"]), name)
+        check_counts(run, counts)
+
+
+def test_wrapped_without_a_duration(folder):
+    """The command took as long as the load, or its energy is asked for as a whole."""
+    folder.wrap(0, 60)
+    for name, (duration, counts) in COUNTS.items():
+        if duration != 60 or None in counts:
+            continue
+        run = folder.measure(folder.put_sample(name))
+        check_window(run, "wrapped", 0, 60)
+        near(60000, folder.published(name)[0]["total_gpu_energy_j"], name)
+
+
+def test_files_that_are_not_results(folder):
+    for name in ("aiperf_gpu_telemetry.jsonl", "vllm.pytorch.json"):
+        folder.put_sample(name)
+        same(["invalid_benchmark_result"], folder.measure(name)["reasons"])
+        same(["invalid_benchmark_result"], folder.refused(name))
+
+
+# ---- The same file in other spellings
+
+def reordered(value, order):
+    if isinstance(value, dict):
+        return {key: reordered(value[key], order) for key in order(list(value))}
+    return [reordered(item, order) for item in value] if isinstance(value, list) else value
+
+
+def documents(text):
+    text = text.strip()
+    while text:
+        value, end = json.JSONDecoder().raw_decode(text)
+        yield value
+        text = text[end:].strip()
+
+
+def spellings(path):
+    """The file as its generator writes it, and as editors, shells and archives leave it."""
+    data = path.read_bytes()
+    yield "as it is", data, ""
+    yield "gzip", gzip.compress(data), ".gz"
+    if ZSTD:
+        yield "Zstandard", subprocess.run([ZSTD, "-q", "-c"], input=data, capture_output=True, check=True).stdout, ".zst"
+    if path.suffix == ".db":
+        return
+    yield "a byte-order mark", b"\xef\xbb\xbf" + data, ""
+    yield "UTF-16", data.decode().encode("utf-16"), ""
+    yield "CRLF", data.replace(b"\n", b"\r\n"), ""
+    if path.suffix not in (".json", ".jsonl"):
+        return
+    if JQ:
+        yield "jq -S", subprocess.run([JQ, "-S", "."], input=data, capture_output=True, check=True).stdout, ""
+    for what, order in (("sorted", sorted), ("backwards", lambda keys: keys[::-1]), ("from the middle", lambda keys: keys[1::2] + keys[::2])):
+        yield what, "\n".join(json.dumps(reordered(value, order)) for value in documents(data.decode())).encode(), ""
+
+
+def what_is_read(folder, name):
+    return [{key: run.get(key) for key in ("generator", "valid", "reasons", "window", "window_source", "total_gpu_energy_j",
+                                           "completed_requests", "failed_requests", "input_tokens", "output_tokens")}
+            for run in folder.runs(name)]
+
+
+def test_every_row_in_every_spelling(folder):
+    read = set()
+    for path in sorted(RESULTS.iterdir()):
+        folder.call("inspect", str(path), "--json")
+        document = json.loads(folder.out)
+        read.add(document.get("result_of", "AIPerf GPU telemetry"))
+        wanted = None
+        for what, data, end in spellings(path):
+            name = folder.put(data, path.name + end)
+            found = what_is_read(folder, name)
+            assert found, f"{path.name} {what}: {folder.err}"
+            wanted = wanted or found
+            same(wanted, found, f"{path.name} {what}")
+            (folder.path / name).unlink()
+    rows = [line.strip() for line in folder.call("help", "generators").out.split("What is read")[1].split("The window that")[0].split("\n")
+            if line.startswith("  ") and not line.startswith("   ")]
+    own = {"InferenceX's form", "AIPerf profile"}  # the default command and `agentic` have tests of their own
+    same(set(rows) - own, read & set(rows))
+    same(set(), read - set(rows))
+
+
+def test_inferencexs_form_in_every_spelling(folder):
+    """contract.md B.2 reads it as Python does: any order, no byte-order mark."""
+    for order in (sorted, reversed, list):
+        near(60000, folder.published(folder.put(json.dumps(reordered(INFERENCEX, lambda keys: list(order(keys))))))[0]["total_gpu_energy_j"])
+    near(60000, folder.published(folder.put(gzip.compress(json.dumps(INFERENCEX).encode()), "r.json.gz"))[0]["total_gpu_energy_j"])
+    same(["invalid_benchmark_result"], folder.refused(folder.put("\ufeff" + json.dumps(INFERENCEX))))
+
+
+def test_long_lists_before_the_marks(folder):
+    """20 MB of texts, which sorted keys put before `num_prompts` and `tokenizer_id`."""
+    texts = ["x" * 1000] * 20000
+    for name, generator in (("vllm.json", "vLLM"), ("tensorrt_llm.json", "TensorRT-LLM"), ("sglang.jsonl", "SGLang")):
+        members = json.loads(sample(name, generated_texts=texts))
+        folder.put(json.dumps(dict(sorted(members.items()))))
+        run = folder.measure("result.json", "--start", str(START), "--duration", "59.8")
+        same((generator, 256), (run["generator"], run["output_tokens"]), name)
 
 
 def test_llama_bench(folder):
@@ -301,6 +440,8 @@ def test_appended_results(folder):
 
 def test_truncated_and_with_garbage(folder):
     for path in sorted(RESULTS.iterdir()):
+        if path.suffix not in (".json", ".jsonl", ".txt"):
+            continue  # only JSON shows where it ends
         text = path.read_text()
         for end, damaged in (("cut", text[:-8]), ("garbage", text + "garbage")):
             if (path.name, end) == ("mlperf_log_detail.txt", "garbage"):
@@ -1091,6 +1232,7 @@ def test_the_counts_beside_perf_analyzers_times(folder):
     run = folder.measure("profile.json")
     same((400, 100, True), (run["input_tokens"], run["output_tokens"], run["counts_are_approximate"]))
     near(600, folder.published("profile.json")[0]["joules_per_output_token"])
+    same(100, folder.measure("profile_genai_perf.json")["output_tokens"], "by either name")
     means(5)  # of another load
     assert "output_tokens" not in folder.measure("profile.json")
 
@@ -1104,9 +1246,29 @@ def test_aiperfs_summary_beside_its_requests(folder):
     for name in ("profile_export.jsonl", "profile_export_aiperf.json"):
         check_window(folder.measure(name), "exact", 0, 60)
     (folder.path / "profile_export.jsonl").unlink()
-    run = folder.measure("profile_export_aiperf.json")
-    check_window(run, "exact", -10, 70)
+    run = folder.measure("profile_export_aiperf.json")  # 80 s in which the load took 60 s
+    same("estimated", run["window_source"])
+    near(60000, run["total_gpu_energy_j"], most=400)
     assert any("may be longer than its load" in warning for warning in run["warnings"]), run["warnings"]
+    same("window_not_exact", folder.refused("profile_export_aiperf.json")[0])
+
+
+def test_aiperfs_summary_and_requests_are_of_one_run(folder):
+    """AIPerf states its own duration to the nanosecond; a failed request may be under way longer."""
+    summary = {"input_config": {}, "request_latency": {"unit": "ms"}, "request_count": {"avg": 10}}
+    late = json.loads(requests_of_aiperf(0, 1))
+    late["metadata"] |= {"request_start_ns": (START - 20) * 10**9, "request_end_ns": (START + 90) * 10**9}
+    folder.put(requests_of_aiperf(30, 0) + json.dumps(late) + "\n", "profile_export.jsonl")
+    for seconds, reasons in ((60, []), (60.09, []), (60.2, ["benchmark_duration_mismatch"]), (30, ["benchmark_duration_mismatch"])):
+        folder.put(json.dumps(summary | {"benchmark_duration": {"unit": "sec", "avg": seconds}}), "profile_export_aiperf.json")
+        for name in ("profile_export.jsonl", "profile_export_aiperf.json"):
+            run = folder.measure(name)
+            same(reasons, run["reasons"], (name, seconds))
+            if reasons:
+                same(reasons, folder.refused(name))
+                continue
+            check_window(run, "exact", 0, 60)
+            near(60000, folder.published(name)[0]["total_gpu_energy_j"])
 
 
 def test_ml_energy_states_its_times(folder):
@@ -1118,12 +1280,135 @@ def test_ml_energy_states_its_times(folder):
     check_counts(run, (2, 20, 10))
 
 
-def test_llm_d_in_yaml_is_named(folder):
-    text = "version: '0.2'\nrun:\n  uid: a\nscenario:\n  stack: []\nresults:\n  a: 1\n"
-    folder.call("inspect", folder.put(text, "report.yaml"))
-    assert "llm-d benchmark report" in folder.out and "yq" in folder.out, folder.out
-    run = folder.measure("report.yaml")
-    same(("llm-d benchmark report", ["invalid_benchmark_result"]), (run["generator"], run["reasons"]))
+def test_ml_energys_counts(folder):
+    run = folder.measure(folder.put_sample("ml_energy.json"))
+    assert any("40000.0 J, 200.0000 J per token, for its steady state of 40.000 s" in warning for warning in run["warnings"]), run
+    folder.call("inspect", "ml_energy.json")
+    assert "59900.0 J stated" in folder.out, folder.out  # 30000 + 29900
+    members = json.loads(sample("ml_energy.json", num_prompts=20, completed=19))
+    same(1, folder.measure(folder.put(json.dumps(members)))["failed_requests"])
+    same(["benchmark_failed"], folder.refused(folder.put(json.dumps(members | {"completed": 18}))))
+    folder.put(json.dumps(members["timeline"]["power"]), "power.json")
+    same("zeus-timeline", json.loads(folder.call("inspect", "power.json", "--json").out)["schema"])
+
+
+def test_evalscope_is_tied(folder):
+    folder.context(clock_pairs=[clocks(-100), clocks(150)])
+    run = folder.measure(folder.put_sample("evalscope_requests.json"))
+    check_window(run, "tied", 0, 59.8)
+    check_counts(run, (2, 2048, 256))
+    folder.refused(folder.put_sample("evalscope.db"))
+    assert "sqlite3 -json" in folder.err and "from result" in folder.err, folder.err
+
+
+def test_ollamas_answers(folder):
+    lines = (RESULTS / "ollama.jsonl").read_text().splitlines()
+    run = folder.measure(folder.put(lines[1]))  # without streaming it is one object
+    check_window(run, "exact", 0, 29)
+    same((1, 1024, 128), tuple(run[key] for key in ("completed_requests", "input_tokens", "output_tokens")))
+    run = folder.measure(folder.put("\n".join(lines[:3])))  # the last one broke off
+    same((1, 29.0), (run["completed_requests"], round(run["duration_s"], 3)))
+    same(["invalid_benchmark_window"], [code for code in folder.measure(folder.put(lines[0]))["reasons"]])
+    run = folder.measure(folder.put("\n".join([*lines, '{"error": "out of memory"}'])))
+    same((2, 1), (run["completed_requests"], run["failed_requests"]))
+
+
+def test_batches_that_stopped_early_or_were_cached(folder):
+    given = ["--start", str(START), "--end", "+60s"]
+    for change, tokens in (({"total_output_tokens": None}, None), ({"total_output_tokens": None, "num_early_stopped": 0}, 256), ({}, 250)):
+        run = folder.measure(folder.put(sample("sglang_one_batch_server.jsonl", **change)), *given)
+        same((2048, tokens), (run["input_tokens"], run.get("output_tokens")), change)
+    run = folder.measure(folder.put(sample("sglang_one_batch_server.jsonl", cache_hit_rate=0.5)), *given)
+    assert any("50 % of the prompts' tokens were in SGLang's cache" in warning for warning in run["warnings"]), run
+
+
+def test_rows_and_lines_that_were_appended(folder):
+    """Each is a benchmark; the last one is the command's."""
+    header, row = (RESULTS / "lmdeploy.csv").read_text().splitlines()
+    folder.put("\n".join([header, row.replace("inf", "1.0"), row]) + "\n", "l.csv")
+    folder.wrap(0, 60)
+    same([False, True], [run["valid"] for run in folder.runs("l.csv")])
+    near(60000, folder.published("l.csv", "--select", "last")[0]["total_gpu_energy_j"])
+    near(60000, folder.measure("l.csv", "--select", "request_rate=1", "--start", str(START), "--end", "+60s")["total_gpu_energy_j"])
+
+
+# ---- YAML
+
+def llm_d(**times):
+    """The sample with other times and another tool; None leaves one out."""
+    text = (RESULTS / "llm_d.yaml").read_text()
+    for key, value in times.items():
+        line = next(line for line in text.split("\n") if line.strip().startswith(f"{key}:"))
+        blanks = line[:len(line) - len(line.lstrip())]
+        text = text.replace(line + "\n", "" if value is None else f"{blanks}{key}: {value}\n")
+    return text
+
+
+def test_a_folder_with_a_report(folder):
+    (folder.path / "run").mkdir()
+    folder.put_sample("llm_d.yaml")
+    for name in ("llm_d.yaml", "gpu_metrics.csv"):
+        (folder.path / name).rename(folder.path / "run" / name)
+    same("session", json.loads(folder.call("measure", "run", "--json").out)["runs"][0]["window_source"])
+
+
+def test_llm_ds_windows(folder):
+    exact = {"tool": "guidellm", "start": "'2026-09-08T07:20:30Z'", "end": "'2026-09-08T07:21:30Z'", "duration": "PT1M0S"}
+    check_window(folder.measure(folder.put(llm_d(**exact), "r.yaml")), "exact", 0, 60)
+    near(60000, folder.published("r.yaml")[0]["total_gpu_energy_j"])
+    for change in ({"tool": "inference-perf"}, {"duration": "PT40S"}, {"duration": None}):  # the harness's
+        same("session", folder.measure(folder.put(llm_d(**(exact | change)), "r.yaml"))["window_source"], change)
+        same("window_not_exact", folder.refused("r.yaml")[0])
+    # vLLM's date, one second after the end in +02:00.
+    vllm = {"tool": "vllm-benchmark", "start": None, "end": "'2026-09-08T09:21:31Z'", "duration": "PT59.8S"}
+    run = folder.measure(folder.put(llm_d(**vllm), "r.yaml"))
+    same("estimated", run["window_source"])
+    near(59800, run["total_gpu_energy_j"], most=60)
+    same(["window_not_exact"], folder.refused("r.yaml"))
+
+
+def test_yaml_that_is_not_read_is_named(folder):
+    text = (RESULTS / "llm_d.yaml").read_text()
+    for what, damaged, words in (
+            ("an anchor", text.replace("uid: u", "uid: &a u"), "anchor"), ("a tag", text.replace("uid: u", "uid: !!str u"), "a tag"),
+            ("an open quote", text.replace("'0.2'", "'0.2"), "without an end"), ("an open bracket", text.replace("{}", "{a: ["), "not closed"),
+            ("two documents", text + "---\na: 1\n", "second document"), ("a wrong indent", text.replace("  time:", " time:"), "wrong indent"),
+            ("another program's", "a: 1\nb: 2\n", "help generators")):
+        run = folder.measure(folder.put(damaged, "r.yaml"))
+        same(["invalid_benchmark_result"], run["reasons"], what)
+        assert words in run["details"], (what, run["details"])
+        same(["invalid_benchmark_result"], folder.refused("r.yaml"), what)
+
+
+def test_yaml_that_people_write(folder):
+    text = """\
+# a report
+--- # written by hand
+version: '0.2'   # unquoted it is a number
+run: {uid: "u\\u0041", time: {start: 2026-09-08T07:20:00Z, end: 2026-09-08T07:21:40Z, duration: PT59.8S}}
+scenario:
+  stack: [ {a: 1}, 'b, ]' ]
+  load:
+    native:
+      script: |
+        run: nothing
+        - here
+      folded: >-
+        one
+
+        two
+      ? x
+      : y
+results:
+    request_performance:
+        aggregate:
+            requests: {total: 3,
+                failures: 1, input_length: {mean: 1e+3}, output_length: {mean: 128.0}}
+"""
+    run = folder.measure(folder.put(text.replace("      ? x\n      : y\n", ""), "r.yaml"))
+    same(("session", 2, 2000, 256, 1), tuple(run[key] for key in ("window_source", "completed_requests", "input_tokens", "output_tokens",
+                                                                "failed_requests")))
+    assert "a complex key" in folder.measure(folder.put(text, "r.yaml"))["details"]
 
 
 # ---- What measure writes

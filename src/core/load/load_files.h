@@ -46,6 +46,8 @@ struct LoadFiles {
   // Opens another file of the load by its role, each at most once. If this is empty, only a load of
   // one file can be read.
   std::function<LoadFile(std::string_view role)> other = {};
+  // Opens the file that the generator writes next to this one, if it is there. May be empty.
+  std::function<LoadFile()> companion = {};
   LoadRules rules = LoadRules::schema_2;
   std::optional<Zone> zone = {};  // named by the user for times without an offset
   // Receives the requests of the load, as far as its files list them with their times, in any

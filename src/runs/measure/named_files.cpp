@@ -72,7 +72,7 @@ std::vector<std::string> candidates_beside(const std::string& result) {
 }
 
 bool may_be_result(std::string_view name) {
-  constexpr std::string_view kEndings[] = {".json", ".jsonl", ".txt"};
+  constexpr std::string_view kEndings[] = {".json", ".jsonl", ".txt", ".yaml", ".csv"};
   return !is_of_run(name) && has_ending(name, kEndings);
 }
 

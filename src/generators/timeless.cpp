@@ -1,0 +1,386 @@
+// Results that state how long a load took, or not even that, and no times.
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "generators/generators.h"
+
+namespace aggregate_power {
+
+// ---- vLLM's offline benchmarks. vllm-project/vllm: vllm/benchmarks/{throughput,latency}.py.
+
+namespace {
+
+constexpr std::string_view kThroughputMarks[] = {"elapsed_time", "num_requests", "total_num_tokens",
+                                                 "tokens_per_second"};
+constexpr std::string_view kThroughputFields[] = {"total_num_tokens"};
+
+LoadReading conclude_throughput(const ResultScope& scope) {
+  LoadReading reading = stated_reading(scope);
+  if (const auto tokens = scope.values.count("total_num_tokens")) {
+    reading.notes.push_back(fmt::format(
+        "vllm bench throughput counts tokens in and out together ({}): --input-tokens and --output-tokens state them",
+        *tokens));
+  }
+  return reading;
+}
+
+constexpr std::string_view kLatencyMarks[] = {"avg_latency", "latencies", "percentiles"};
+constexpr std::string_view kLatencyFields[] = {"latencies[]"};
+
+// Its iterations follow one another; the warm-up is not listed.
+LoadReading conclude_latency(const ResultScope& scope) {
+  LoadReading reading = stated_reading(scope);
+  double total_s = 0;
+  for (const double latency_s : scope.values.list("latencies[]")) total_s += latency_s;
+  if (std::isfinite(total_s)) reading.work.reported_duration_s = total_s;
+  return reading;
+}
+
+}  // namespace
+
+const ResultFormat kVllmThroughput = {
+    .generator = "vllm bench throughput",
+    .marks = kThroughputMarks,
+    .counts = {.completed = "num_requests", .duration = "elapsed_time"},
+    .fields = kThroughputFields,
+    .no_window = "vllm bench throughput writes no times",
+    .conclude = conclude_throughput};
+
+const ResultFormat kVllmLatency = {
+    .generator = "vllm bench latency",
+    .marks = kLatencyMarks,
+    .fields = kLatencyFields,
+    .no_window =
+        "vllm bench latency writes no times, and its batch and lengths are only in its command",
+    .conclude = conclude_latency};
+
+// ---- SGLang's offline benchmarks, a line for each run. sgl-project/sglang:
+// python/sglang/benchmark/{offline_throughput,one_batch_server}.py, bench_one_batch.py.
+
+namespace {
+
+constexpr std::string_view kOfflineMarks[] = {"successful_requests", "last_gen_throughput",
+                                              "total_latency"};
+constexpr std::string_view kOfflineSettings[] = {"backend"};
+
+constexpr std::string_view kOneBatchMarks[] = {"run_name", "batch_size", "prefill_latency",
+                                               "median_decode_latency"};
+constexpr std::string_view kOneBatchServerMarks[] = {"run_name", "batch_size", "latency",
+                                                     "overall_throughput"};
+constexpr std::string_view kOneBatchFields[] = {"input_len", "output_len", "num_early_stopped",
+                                                "total_output_tokens", "cache_hit_rate"};
+constexpr std::string_view kOneBatchSettings[] = {"run_name", "batch_size", "input_len",
+                                                  "output_len"};
+
+// All requests of a batch have the same lengths, unless some stopped early.
+LoadReading conclude_one_batch(const ResultScope& scope) {
+  const ResultValues& values = scope.values;
+  LoadReading reading = stated_reading(scope);
+  const auto batch = values.count("batch_size");
+  const auto of_all = [&](std::string_view length) -> std::optional<std::int64_t> {
+    const auto each = values.count(length);
+    return batch && each ? whole_count(static_cast<double>(*batch) * static_cast<double>(*each))
+                         : std::nullopt;
+  };
+  auto output = values.count("total_output_tokens");
+  if (!output && values.count("num_early_stopped").value_or(0) == 0) output = of_all("output_len");
+  reading.reasons = {};
+  set_counts(reading, scope.files.rules, batch, of_all("input_len"), output);
+  if (const double rate = values.number("cache_hit_rate").value_or(0); rate > 0) {
+    reading.notes.push_back(fmt::format(
+        "{:.0f} % of the prompts' tokens were in SGLang's cache, and all are counted", rate * 100));
+  }
+  return reading;
+}
+
+constexpr std::string_view kNoTimesOfSglang = "SGLang writes no times";
+
+}  // namespace
+
+const ResultFormat kSglangOffline = {.generator = "SGLang offline",
+                                     .marks = kOfflineMarks,
+                                     .texts = JsonTexts::several,
+                                     .counts = {.completed = "successful_requests",
+                                                .input_tokens = "total_input_tokens",
+                                                .output_tokens = "total_output_tokens",
+                                                .duration = "total_latency"},
+                                     .settings = kOfflineSettings,
+                                     .no_window = kNoTimesOfSglang};
+
+const ResultFormat kSglangOneBatch = {
+    .generator = "SGLang one batch",
+    .marks = kOneBatchMarks,
+    .texts = JsonTexts::several,
+    .counts = {.completed = "batch_size", .duration = "total_latency"},
+    .settings = kOneBatchSettings,
+    .fields = kOneBatchFields,
+    .no_window = kNoTimesOfSglang,
+    .conclude = conclude_one_batch};
+
+const ResultFormat kSglangOneBatchServer = {
+    .generator = "SGLang one batch server",
+    .marks = kOneBatchServerMarks,
+    .texts = JsonTexts::several,
+    .counts = {.completed = "batch_size", .duration = "latency"},
+    .settings = kOneBatchSettings,
+    .fields = kOneBatchFields,
+    .no_window = kNoTimesOfSglang,
+    .conclude = conclude_one_batch};
+
+// ---- evalscope perf: benchmark_summary.json, since 1.7 and before. modelscope/evalscope:
+// evalscope/perf/utils/{perf_constants,perf_models}.py.
+
+namespace {
+
+constexpr std::string_view kSummaryMarks[] = {"Test Duration (s)", "Success Requests"};
+constexpr std::string_view kSummaryMarks2025[] = {"Time taken for tests (s)", "Succeed requests"};
+constexpr std::string_view kSummarySettings[] = {"Concurrency", "Request Rate (req/s)"};
+constexpr std::string_view kSummarySettings2025[] = {"Number of concurrency"};
+constexpr std::string_view kNoTimesOfEvalscope =
+    "evalscope writes no times into its summary; benchmark_data.db, as sqlite3 -json writes it, has those of the requests";
+
+}  // namespace
+
+const ResultFormat kEvalscope = {.generator = "evalscope",
+                                 .marks = kSummaryMarks,
+                                 .counts = {.completed = "Success Requests",
+                                            .failed = "Failed Requests",
+                                            .mean_input = "Avg Input Tokens",
+                                            .mean_output = "Avg Output Tokens",
+                                            .duration = "Test Duration (s)"},
+                                 .settings = kSummarySettings,
+                                 .no_window = kNoTimesOfEvalscope};
+
+const ResultFormat kEvalscope2025 = {.generator = "evalscope",
+                                     .marks = kSummaryMarks2025,
+                                     .counts = {.completed = "Succeed requests",
+                                                .failed = "Failed requests",
+                                                .mean_input = "Average input tokens per request",
+                                                .mean_output = "Average output tokens per request",
+                                                .duration = "Time taken for tests (s)"},
+                                     .settings = kSummarySettings2025,
+                                     .no_window = kNoTimesOfEvalscope};
+
+// ---- LMDeploy: the rows of its CSVs. InternLM/lmdeploy:
+// benchmark/{profile_restful_api,profile_throughput}.py; before 2025 a row of rates.
+
+namespace {
+
+constexpr std::string_view kLmdeployMarks[] = {"row.backend", "row.completed", "row.duration"};
+constexpr std::string_view kLmdeploySettings[] = {"dataset_name", "request_rate", "bs"};
+constexpr std::string_view kBatchesMarks[] = {"row.num_promts", "row.RPM"};
+constexpr std::string_view kBatchesFields[] = {"throughput(out tok/s)", "throughput(total tok/s)"};
+constexpr std::string_view kBatchesSettings[] = {"batch"};
+
+LoadReading conclude_batches(const ResultScope& scope) {
+  LoadReading reading = stated_reading(scope);
+  const double duration_s = reading.work.reported_duration_s;
+  const double out_per_s = scope.values.number(kBatchesFields[0]).value_or(0);
+  const double all_per_s = scope.values.number(kBatchesFields[1]).value_or(0);
+  reading.reasons = {};
+  reading.has_approximate_counts = true;
+  set_counts(reading, scope.files.rules, scope.values.count(scope.format.counts.completed),
+             whole_count((all_per_s - out_per_s) * duration_s),
+             whole_count(out_per_s * duration_s));
+  return reading;
+}
+
+constexpr std::string_view kNoTimesOfLmdeploy = "LMDeploy writes no times";
+
+}  // namespace
+
+const ResultFormat kLmdeploy = {.generator = "LMDeploy",
+                                .marks = kLmdeployMarks,
+                                .texts = JsonTexts::several,
+                                .benchmark = "row",
+                                .counts = {.completed = "completed",
+                                           .input_tokens = "total_input_tokens",
+                                           .output_tokens = "total_output_tokens",
+                                           .duration = "duration"},
+                                .settings = kLmdeploySettings,
+                                .no_window = kNoTimesOfLmdeploy};
+
+const ResultFormat kLmdeployBatches = {
+    .generator = "LMDeploy",
+    .marks = kBatchesMarks,
+    .texts = JsonTexts::several,
+    .benchmark = "row",
+    .counts = {.completed = "num_promts", .rate = "RPM", .rate_unit_s = 60},
+    .settings = kBatchesSettings,
+    .fields = kBatchesFields,
+    .no_window = kNoTimesOfLmdeploy,
+    .conclude = conclude_batches};
+
+// ---- Summaries without times, of generators whose requests may have them: GenAI-Perf and
+// inference-perf. triton-inference-server/perf_analyzer:
+// genai-perf/genai_perf/export_data/json_exporter.py; kubernetes-sigs/inference-perf:
+// inference_perf/reportgen/base.py.
+
+namespace {
+
+constexpr std::string_view kGenaiPerfMarks[] = {"input_config", "request_latency.unit"};
+constexpr std::string_view kStageMarks[] = {"load_summary", "successes.throughput"};
+
+}  // namespace
+
+const ResultFormat kGenaiPerfSummary = {
+    .generator = "GenAI-Perf",
+    .marks = kGenaiPerfMarks,
+    .counts = {.completed = "request_count.avg",
+               .mean_input = "input_sequence_length.avg",
+               .mean_output = "output_sequence_length.avg",
+               .rate = "request_throughput.avg"},
+    .no_window =
+        "GenAI-Perf writes no times here; profile_export.json, which Perf Analyzer writes beside it, has them"};
+
+const ResultFormat kInferencePerf = {
+    .generator = "inference-perf",
+    .marks = kStageMarks,
+    .counts = {.completed = "successes.count",
+               .failed = "failures.count",
+               .input_tokens = "successes.prompt_tokens.total",
+               .output_tokens = "successes.output_tokens.total",
+               .mean_input = "successes.prompt_len.mean",
+               .mean_output = "successes.output_len.mean",
+               .rate = "successes.throughput.requests_per_sec"},
+    .no_window =
+        "inference-perf writes no times into its summaries; per_request_lifecycle_metrics.json has those of the machine's monotonic clock"};
+
+// ---- llm-d's benchmark report 0.1, which calls vLLM's 'date' the start, and that is the end.
+// llm-d/llm-d-benchmark: llmdbenchmark/analysis/benchmark_report/native_to_br0_1.py.
+
+namespace {
+
+constexpr std::string_view kLlmdMarks01[] = {"version", "metrics.time.duration",
+                                             "metrics.requests.total", "scenario"};
+
+}  // namespace
+
+const ResultFormat kLlmdReport01 = {
+    .generator = "llm-d benchmark report",
+    .marks = kLlmdMarks01,
+    .counts = {.failed = "metrics.requests.failures",
+               .sent = "metrics.requests.total",
+               .mean_input = "metrics.requests.input_length.mean",
+               .mean_output = "metrics.requests.output_length.mean",
+               .duration = "metrics.time.duration"},
+    .no_window = "what llm-d's report 0.1 calls the start may be the end"};
+
+// ---- genai-bench, torchbench's userbenchmark, and optimum-benchmark.
+
+namespace {
+
+// sgl-project/genai-bench: genai_bench/metrics/metrics.py
+constexpr std::string_view kGenaiBenchMarks[] = {"aggregated_metrics.run_duration",
+                                                 "aggregated_metrics.num_completed_requests"};
+constexpr std::string_view kGenaiBenchFields[] = {
+    "aggregated_metrics.stats.num_input_tokens.mean",
+    "aggregated_metrics.stats.num_output_tokens.mean"};
+constexpr std::string_view kGenaiBenchSettings[] = {"aggregated_metrics.scenario",
+                                                    "aggregated_metrics.num_concurrency"};
+
+constexpr std::string_view kGenaiBenchRequestFields[] = {"num_input_tokens", "num_output_tokens",
+                                                         "error_code"};
+
+std::optional<RequestTimes> genai_bench_request(const ResultValues& values) {
+  RequestTimes request;
+  request.failed = values.has("error_code");
+  request.input_tokens = values.count("num_input_tokens").value_or(-1);
+  request.output_tokens = values.count("num_output_tokens").value_or(-1);
+  return request;
+}
+
+// How many requests a sum of tokens contains: its warm-up and cool-down ratios leave requests out
+// of the sums, and neither out of the duration nor out of the number of requests.
+bool is_sum_of(const ResultValues& values, const std::string& stats, std::int64_t completed) {
+  const auto sum = values.number(stats + ".sum");
+  const auto mean = values.number(stats + ".mean");
+  if (!sum || !mean || !(*mean > 0)) return true;
+  constexpr double kNear = 0.5;
+  return std::abs(*sum / *mean - static_cast<double>(completed)) < kNear;
+}
+
+LoadReading conclude_genai_bench(const ResultScope& scope) {
+  const ResultValues& values = scope.values;
+  const CountPaths& paths = scope.format.counts;
+  LoadReading reading = stated_reading(scope);
+  const auto completed = values.count(paths.completed);
+  const bool is_of_all =
+      !completed || (is_sum_of(values, "aggregated_metrics.stats.num_input_tokens", *completed) &&
+                     is_sum_of(values, "aggregated_metrics.stats.num_output_tokens", *completed));
+  if (is_of_all) return reading;
+  const RequestTally& requests = scope.requests;
+  const bool lists_all = requests.has_tokens && requests.listed - requests.failed == *completed;
+  reading.reasons = {};
+  set_counts(reading, scope.files.rules, completed,
+             lists_all ? std::optional(requests.input_tokens) : std::nullopt,
+             lists_all ? std::optional(requests.output_tokens) : std::nullopt);
+  reading.notes.emplace_back(
+      lists_all
+          ? "genai-bench's sums leave out its warm-up or cool-down: the tokens are those of all requests that it lists"
+          : "genai-bench's sums leave out its warm-up or cool-down, and it does not list all requests: there are no tokens");
+  return reading;
+}
+
+// pytorch/benchmark: userbenchmark/utils.py
+constexpr std::string_view kTorchbenchMarks[] = {"name", "environ.pytorch_git_version", "metrics"};
+
+// huggingface/optimum-benchmark: optimum_benchmark/benchmark/report.py. Its energy is CodeCarbon's,
+// of other passes than its latencies and of the whole machine.
+constexpr std::string_view kOptimumMarks[] = {"report.decode.latency", "report.decode.efficiency"};
+constexpr std::string_view kOptimumReportMarks[] = {"decode.latency", "decode.efficiency"};
+}  // namespace
+
+const ResultFormat kGenaiBench = {
+    .generator = "genai-bench",
+    .marks = kGenaiBenchMarks,
+    .counts = {.completed = "aggregated_metrics.num_completed_requests",
+               .failed = "aggregated_metrics.num_error_requests",
+               .input_tokens = "aggregated_metrics.stats.num_input_tokens.sum",
+               .output_tokens = "aggregated_metrics.stats.num_output_tokens.sum",
+               .duration = "aggregated_metrics.run_duration"},
+    .settings = kGenaiBenchSettings,
+    .fields = kGenaiBenchFields,
+    .request = "individual_request_metrics[]",
+    .request_fields = kGenaiBenchRequestFields,
+    .request_of = genai_bench_request,
+    .no_window = "genai-bench writes no times",
+    .conclude = conclude_genai_bench};
+
+const ResultFormat kTorchbench = {.generator = "torchbench",
+                                  .marks = kTorchbenchMarks,
+                                  .no_window = "torchbench writes no times into its result"};
+
+const ResultFormat kOptimumBenchmark = {
+    .generator = "optimum-benchmark",
+    .marks = kOptimumMarks,
+    .other_marks = kOptimumReportMarks,
+    .no_window =
+        "optimum-benchmark writes no times, and measures latency and energy in passes of their own"};
+
+// ---- Files found next to results that are not results.
+
+namespace {
+
+constexpr std::string_view kPytorchMarks[] = {"[].benchmark", "[].metric"};
+constexpr std::string_view kGpuTelemetryMarks[] = {"timestamp_ns", "dcgm_url", "telemetry_data"};
+
+}  // namespace
+
+const ResultFormat kPytorchBenchmark = {
+    .generator = "PyTorch's benchmark database",
+    .marks = kPytorchMarks,
+    .is_whole_file = true,
+    .not_result =
+        "it is a copy of the metrics for PyTorch's benchmark database (NAME.pytorch.json): give the result beside it"};
+
+const ResultFormat kAiperfTelemetry = {
+    .generator = "AIPerf GPU telemetry",
+    .marks = kGpuTelemetryMarks,
+    .texts = JsonTexts::several,
+    .is_whole_file = true,
+    .not_result =
+        "it is AIPerf's GPU telemetry, a recording: give profile_export_aiperf.json or profile_export.jsonl"};
+
+}  // namespace aggregate_power
