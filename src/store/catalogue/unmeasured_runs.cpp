@@ -24,6 +24,7 @@
 #include "runs/measure/measure.h"
 #include "runs/measure/named_files.h"
 #include "store/catalogue/retained_files.h"
+#include "store/catalogue/run_record.h"
 
 namespace aggregate_power {
 namespace {
@@ -106,19 +107,20 @@ struct RunSearch {
     }
   }
 
-  // Whether the folder itself is a run.
+  // Whether the folder itself has runs.
   bool add_run(const std::string& folder) {
     try {
-      std::optional<RunSpec> run = runs::run_in_folder(measuring, folder);
-      if (!run) return false;
-      run->telemetry = runs::recordings_near(*run, true);
-      if (is_link(run->bench_result) || is_link(run->telemetry.front())) {
-        warnings.push_back(fmt::format("{}: a link leads to its files, and is not followed",
-                                       printable_path(folder)));
-      } else if (is_regular_file(run->telemetry.front())) {
-        measurable.push_back(std::move(*run));
+      std::vector<RunSpec> runs = runs::runs_of_folder(measuring, folder);
+      for (RunSpec& run : runs) {
+        run.telemetry = runs::recordings_near(run, true);
+        if (is_link(run.bench_result) || is_link(run.telemetry.front())) {
+          warnings.push_back(fmt::format("{}: a link leads to its files, and is not followed",
+                                         printable_path(folder)));
+        } else if (is_regular_file(run.telemetry.front())) {
+          measurable.push_back(std::move(run));
+        }
       }
-      return true;
+      return !runs.empty();
     } catch (const Error& error) {
       warnings.emplace_back(error.what());
       return true;
@@ -138,10 +140,14 @@ Measured measured_runs_of(const RunSpec& run, bool is_alone) {
     measured.warnings = report.err;
     if (report.out.empty()) return measured;
     const JsonValue json = parse_json(report.out);
+    const JsonValue read_as = parse_json(fmt::format(R"({{"computed_from": {{"timezone": "{}"}}}})",
+                                                     run.zone ? run.zone->name() : "local"));
     for (const JsonValue& one : json.at("runs").items) {
       PublishedRun& published = measured.runs.emplace_back(measured_run_of(one));
       published.name = run.bench_result;
       published.identity = fmt::format("{}:{}", run.bench_result, measured.runs.size());
+      if (run.telemetry.size() == 1) published.recording = place_on_disk(run.telemetry.front());
+      published.read_as = read_as;
     }
   } catch (const std::runtime_error& error) {
     measured.warnings.emplace_back(error.what());
