@@ -881,8 +881,8 @@ wait_margin() {  # until a signal comes
   { wait "$pause"; kill -s KILL "$pause"; wait "$pause"; } 2>/dev/null || :
 }
 
-# Ends the recording if this process is killed, when nothing else can. A signal for the whole group is none for
-# it, since it has a session of its own; nor is it a child, for whose end bash might wait.
+# Ends the recording if this process is killed, when nothing else can. It has a session of its own, which no
+# signal for the whole group reaches, and is not a child, for whose end bash might wait.
 start_guard() {
   guard=$(
     setsid sh "$0" guard "$csv" "$ours" $$ "$(started $$)" </dev/null >/dev/null 2>&1 \

@@ -183,7 +183,7 @@ std::string_view name_by_cell(const std::string& cell) {
 }
 
 // The names of nvidia-smi's columns, where the cells show them beyond doubt: a second column of
-// watts is a limit if it alone stays the same. Else those of the columns that are needed.
+// watts is a limit if it alone stays the same. Else the columns that are needed.
 std::string likely_names(std::string_view head) {
   constexpr const char* kNeeded = "timestamp,index,power.draw";
   const std::vector<std::vector<std::string>> columns = columns_of(head);

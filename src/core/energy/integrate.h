@@ -115,8 +115,9 @@ class DeviceIntegrator {
 // them in the file.
 
 // A row between two that are both before the band of readings that count, or both after it, is not
-// of the window, provided that the file is in the order of time. Neither is a row at the file's end,
-// such as a recorder's last message, if the one before it is after the band. Anything else may be.
+// of the window, provided that the file is in the order of time. Neither is a row at the file's
+// end, such as a recorder's last message, if the one before it is after the band. Anything else may
+// be.
 class UnplacedRows {
  public:
   explicit UnplacedRows(Window band) : band_(band) {}

@@ -75,8 +75,8 @@ std::vector<std::string> candidates_beside(const std::string& result) {
     return path == result || !may_be_recording(last_name(path));
   });
   // There may be many results.
-  std::ranges::stable_partition(
-      found, [](const std::string& path) { return !may_be_result(last_name(path)); });
+  std::stable_partition(found.begin(), found.end(),
+                        [](const std::string& path) { return !may_be_result(last_name(path)); });
   found.resize(std::min(found.size(), kMost));
   return found;
 }
@@ -92,7 +92,7 @@ const LoadGenerator* generator_of_file(const std::string& path) {
   }
 }
 
-// Those of the folder itself, else those of the folders in it.
+// The runs of the folder itself, else of the folders in it.
 std::vector<RunSpec> runs_below(const RunSpec& options, const std::string& folder) {
   std::vector<RunSpec> runs = runs_of_folder(options, folder);
   if (!runs.empty()) return runs;

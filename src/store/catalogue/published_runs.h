@@ -146,8 +146,8 @@ struct PublishedRuns {
 PublishedRuns read_published_runs(const std::vector<std::string>& places, unsigned most_threads,
                                   const StoreAccess& access = {});
 
-// The recording that a run's record names, where it is now, or that it was measured by here;
-// nullopt: there is none in its store. May throw FileError.
+// The recording that a run's record names, where it is now, or by which it was measured here.
+// Returns nullopt if its store has none. May throw FileError.
 std::optional<StorePath> telemetry_of(const PublishedRun& run);
 // What is recorded of a run that has one. Throws FileError.
 JsonValue record_of(const PublishedRun& run);

@@ -21,6 +21,7 @@
 #include "base/system/parallel.h"
 #include "base/text/json_value.h"
 #include "core/record/record_read.h"
+#include "core/record/record_write.h"
 #include "runs/measure/measure.h"
 #include "runs/measure/named_files.h"
 #include "store/catalogue/retained_files.h"
@@ -140,8 +141,8 @@ Measured measured_runs_of(const RunSpec& run, bool is_alone) {
     measured.warnings = report.err;
     if (report.out.empty()) return measured;
     const JsonValue json = parse_json(report.out);
-    const JsonValue read_as = parse_json(fmt::format(R"({{"computed_from": {{"timezone": "{}"}}}})",
-                                                     run.zone ? run.zone->name() : "local"));
+    const JsonValue read_as = parse_json(fmt::format(
+        R"({{"{}": {{"timezone": "{}"}}}})", kComputedFrom, run.zone ? run.zone->name() : "local"));
     for (const JsonValue& one : json.at("runs").items) {
       PublishedRun& published = measured.runs.emplace_back(measured_run_of(one));
       published.name = run.bench_result;
