@@ -192,6 +192,26 @@ def test_results_that_share_a_recording_are_measured_each(folder):
     assert len(found["scenarios"]) == 10, found
 
 
+def test_no_result_gets_a_command_that_ran_several(folder):
+    """SGLang states no times. The recorded command is as long as one load, or as all three."""
+    sglang = json.loads((ROOT / "testdata" / "results" / "sglang.jsonl").read_text().splitlines()[0])
+    sglang["server_info"] = {}  # of two GPUs
+    for name, length in (("one", LENGTH), ("all", 180)):
+        place = sweep_of(folder, name, 3)
+        for i in range(3):
+            (place / f"bench_{i}.json").write_text(json.dumps(sglang | {"duration": LENGTH, "max_concurrency": i + 1}))
+        (place / "power_context.json").write_text(json.dumps(
+            {"timestamp_timezone": "+00:00", "monitor": "nvidia-smi", "interval_s": 0.5, "clock_pairs": [],
+             "window": {"start_unix": START, "end_unix": START + length}, "exit_status": 0}))
+        runs = folder.json("measure", name, status=1)["runs"]
+        assert [run["valid"] for run in runs] == [False] * 3, runs
+        assert all("which of several benchmarks the recorded command ran is not known" in run["details"] for run in runs), runs
+        folder.call("compare", name, status=None)
+        assert sum(one["n"] for one in folder.json("compare", name, "--metric", "total_gpu_energy_j", status=None).get("summaries", [])) == 0
+        # Alone, or named, it is the command's.
+        assert folder.json("measure", f"{name}/bench_1.json", f"{name}/power.csv")["runs"][0]["valid"]
+
+
 def test_the_recording_of_a_run_that_is_measured_here_is_used(folder):
     sweep_of(folder, "sweep", 2)
     folder.call("report", "sweep", "--out", "page.html")

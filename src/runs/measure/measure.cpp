@@ -160,11 +160,13 @@ void refuse_other_count(const LoadReading& load, const RunSpec& request,
 }
 
 RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
-                             LoadReading reading, bool is_alone) {
+                             LoadReading reading, AmongRuns among) {
   const std::vector<std::string>& paths = request.telemetry;
   RunRecordings recordings(paths, request);
   Recording& recording = recordings.open.front();
-  PlacedLoad placed = placed_load(std::move(reading), recording, any_window(request));
+  WindowOptions window_options = any_window(request);
+  if (among.shares_recording) reading.is_only = window_options.takes_wrapped_as_long = false;
+  PlacedLoad placed = placed_load(std::move(reading), recording, window_options);
   RunReport run;
   std::vector<std::string> warnings;
   excuse_counts(placed.reading, warnings);
@@ -185,8 +187,8 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
     placed.reading.reasons.add(Reason::invalid_benchmark_window, load.no_window);
   }
   MeasurementRequest wanted{request};
-  wanted.may_use_threads = is_alone;
-  if (!is_alone) show_interval_if_small(recordings.open, wanted);
+  wanted.may_use_threads = among.is_alone;
+  if (!among.is_alone) show_interval_if_small(recordings.open, wanted);
   std::list<SeenPower> watched;  // the recording that is read
   std::list<SeenPower> power;    // of each that counts
   recordings.before = [&](std::size_t, const Recording&, MeasurementRequest& of_one) {
@@ -320,7 +322,7 @@ void name_shared_folders(const std::vector<RunSpec>& runs, std::vector<std::stri
 
 // The benchmarks of one result, which has a label if it is one of several. Throws FileError.
 std::vector<RunReport> measured_runs(const RunSpec& request, const std::string& label,
-                                     bool is_alone, MeasureReport& report) {
+                                     AmongRuns among, MeasureReport& report) {
   refuse_repeated_recordings(request.telemetry);
   if (request.telemetry.size() > 1) {
     refuse_idle_stretch(request.idle, fmt::format("is of one recording, and there are {}",
@@ -346,7 +348,7 @@ std::vector<RunReport> measured_runs(const RunSpec& request, const std::string& 
     std::string benchmark =
         is_one_of_several ? benchmark_label(selected.loads[i], selected.numbers[i]) : "";
     if (!label.empty()) benchmark = label + (benchmark.empty() ? "" : ": " + benchmark);
-    runs.push_back(measured_benchmark(request, rates, std::move(selected.loads[i]), is_alone));
+    runs.push_back(measured_benchmark(request, rates, std::move(selected.loads[i]), among));
     runs.back().benchmark = std::move(benchmark);
   }
   if (!request.out.empty()) write_new(request, runs.front(), report);
@@ -366,7 +368,7 @@ void add_missing_file(const std::string& path, const std::string& otherwise,
 
 }  // namespace
 
-MeasureReport measure_run(const RunSpec& request, bool is_alone) {
+MeasureReport measure_run(const RunSpec& request, AmongRuns among) {
   MeasureReport report;
   std::vector<RunSpec> specs = runs::runs_in_folders(request);
   const bool is_of_several = specs.size() > 1;
@@ -382,7 +384,9 @@ MeasureReport measure_run(const RunSpec& request, bool is_alone) {
   for (RunSpec& spec : specs) {
     try {
       spec.telemetry = runs::recordings_near(spec, spec.bench_result != request.bench_result);
-      for (RunReport& run : measured_runs(spec, label_of(spec, specs), is_alone, report)) {
+      const std::string label = label_of(spec, specs);
+      const bool shares = among.shares_recording || label == spec.bench_result;
+      for (RunReport& run : measured_runs(spec, label, {among.is_alone, shares}, report)) {
         if (lacks_recording(run)) {
           report.exit_status = 2;
           for (const std::string& telemetry : spec.telemetry)

@@ -16,6 +16,7 @@
 
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
+#include "base/files/hash.h"
 #include "base/files/path.h"
 #include "base/files/tree.h"
 #include "generators/generator_table.h"
@@ -121,12 +122,21 @@ std::optional<std::string> recording_beside(const std::string& result) {
     commands.push_back(fmt::format("'aggregate-power measure {} {}'", printable_path(result),
                                    printable_path(path)));
   }
-  std::string all;  // paths
-  for (const std::string& path : found) all += " " + printable_path(path);
-  throw Error(fmt::format(
-      "{}: {} recordings are beside it: choose one: {}; or, if each is of a host of its own, give all: 'aggregate-power measure {}{}'",
-      printable_path(result), found.size(), fmt::join(commands, " or "), printable_path(result),
-      all));
+  std::string all;
+  std::set<std::string> contents;  // no copy can be given as well
+  for (const std::string& path : found) {
+    all += " " + printable_path(path);
+    contents.insert(hash_of(OpenedFile(path)));
+  }
+  if (contents.size() == found.size()) {
+    all = fmt::format(
+        "; or, if each is of a host of its own, give all: 'aggregate-power measure {}{}'",
+        printable_path(result), all);
+  } else {
+    all.clear();
+  }
+  throw Error(fmt::format("{}: {} recordings are beside it: choose one: {}{}",
+                          printable_path(result), found.size(), fmt::join(commands, " or "), all));
 }
 
 }  // namespace

@@ -134,10 +134,10 @@ struct Measured {
   std::vector<std::string> warnings = {};
 };
 
-Measured measured_runs_of(const RunSpec& run, bool is_alone) {
+Measured measured_runs_of(const RunSpec& run, AmongRuns among) {
   Measured measured;
   try {
-    const MeasureReport report = measure_run(run, is_alone);
+    const MeasureReport report = measure_run(run, among);
     measured.warnings = report.err;
     if (report.out.empty()) return measured;
     const JsonValue json = parse_json(report.out);
@@ -154,6 +154,10 @@ Measured measured_runs_of(const RunSpec& run, bool is_alone) {
     measured.warnings.emplace_back(error.what());
   }
   return measured;
+}
+
+std::string folder_of(const RunSpec& run) {
+  return fs::path(run.bench_result).parent_path().string();
 }
 
 void leave_out_published(const std::vector<PublishedRun>& published, std::vector<RunSpec>& runs) {
@@ -184,12 +188,14 @@ std::size_t add_unmeasured_runs(const std::vector<std::string>& places, const Ru
     });
     if (!is_store) search.look_into(place, kMostFolders);
   }
+  std::map<std::string, std::size_t> results;  // by their folder
+  for (const RunSpec& run : search.measurable) ++results[folder_of(run)];
   leave_out_published(found.runs, search.measurable);
   std::vector<Measured> measured(search.measurable.size());
   in_parallel(measured.size(), most_threads, [&](std::size_t i) {
     RunSpec run = search.measurable[i];
     run.json = true;
-    measured[i] = measured_runs_of(run, measured.size() == 1);
+    measured[i] = measured_runs_of(run, {measured.size() == 1, results.at(folder_of(run)) > 1});
   });
   std::ranges::move(search.warnings, std::back_inserter(found.warnings));
   std::size_t count = 0;
