@@ -11,7 +11,8 @@ me=${0##*/}
 usage() {
   cat <<END
 usage: $me start|stop [--output FILE] [--interval SECONDS] [--gpus LIST]
-       $me run [--output FILE] [--interval SECONDS] [--gpus LIST] [--result FILE] [--] COMMAND...
+       $me run [--output FILE] [--interval SECONDS] [--gpus LIST] [--margin SECONDS]
+         [--result FILE] [--] COMMAND...
 
 Samples the power of this machine's GPUs into a CSV, from start to stop or while run runs COMMAND,
 with the first of nvidia-smi, amd-smi and rocm-smi that is on the PATH.
@@ -25,11 +26,15 @@ with the first of nvidia-smi, amd-smi and rocm-smi that is on the PATH.
                        aggregate-power needs a longer --max-sample-gap (default: 1)
   --gpus LIST          the GPUs to record, with commas between them, as the tool names them
                        (nvidia-smi -i, amd-smi -g, rocm-smi -d; default: all)
+  --margin SECONDS     how long run records before and after COMMAND: idle GPUs show where the
+                       load was (default: 5)
   --result FILE        what COMMAND writes: run ends with 'aggregate-power measure FILE CSV'
   -h, --help           print this and exit
 
 Beside gpu_metrics.csv come gpu_metrics_context.json (UTC offset, tool, interval, clocks, and from run
-the window and the exit status of COMMAND); from nvidia-smi gpu_metrics_identity.csv; from amd-smi
+the window and the exit status of COMMAND); from nvidia-smi gpu_metrics_identity.csv, while the CSV
+itself has the power, name, driver and power limit of each GPU, its clocks, temperature, utilization,
+memory, and why its clocks are throttled, as far as that nvidia-smi knows them; from amd-smi
 gpu_metrics_identity.json and the energy counters, gpu_metrics_energy_start.csv and
 gpu_metrics_energy_end.csv; and until stop gpu_metrics_monitor.pid and gpu_metrics_monitor.log.
 
@@ -379,6 +384,39 @@ zone_change() {
 nvidia_fields=timestamp,index,power.draw,temperature.gpu,clocks.current.sm,clocks.current.memory
 nvidia_fields=$nvidia_fields,utilization.gpu,utilization.memory
 
+# Adds to $nvidia_fields what this nvidia-smi lists: one field that it does not know, and it records nothing.
+add_known_fields() {
+  bounded nvidia-smi --help-query-gpu >"$scratch" 2>>"$said" || return 0
+  for field in memory.used name driver_version power.limit; do
+    if grep -qF "\"$field\"" "$scratch"; then nvidia_fields=$nvidia_fields,$field; fi
+  done
+  for field in clocks_event_reasons.active clocks_throttle_reasons.active; do  # before release 535
+    grep -qF "\"$field\"" "$scratch" || continue
+    nvidia_fields=$nvidia_fields,$field
+    break
+  done
+}
+
+recorded_fields() {  # by the header of the CSV: "timestamp, power.draw [W]"
+  header=$(read_from "$csv" sed -n '/^timestamp/{ s/ *\[[^]]*\]//g; s/, */,/g; p; q; }')
+  if matches "$header" '[a-z0-9_.,]+'; then nvidia_fields=$header; fi
+}
+
+what_is_recorded() {
+  case $tool in
+    nvidia-smi)
+      recorded_fields
+      what='power, clocks, temperature, utilization'
+      case $nvidia_fields in *memory.used*) what="$what, memory" ;; esac
+      case $nvidia_fields in *power.limit*) what="$what, power limit" ;; esac
+      case $nvidia_fields in *_reasons.*) what="$what, throttle reasons" ;; esac
+      ;;
+    amd-smi) what='power, clocks, temperature, utilization' ;;
+    rocm-smi) what=power ;;
+  esac
+  printf '%s\n' "$what of ${gpus:+GPU }${gpus:-all GPUs}"
+}
+
 choose_tool() {
   for tool in nvidia-smi amd-smi rocm-smi; do
     if command -v "$tool" >/dev/null 2>&1; then return 0; fi
@@ -435,7 +473,7 @@ record() {  # the background process: samples $tool to standard output, which is
       by_line=
       if stdbuf -oL true 2>/dev/null; then by_line='stdbuf -oL'; fi
       # shellcheck disable=SC2046,SC2086  # two words each, or none
-      exec $by_line nvidia-smi --query-gpu="$nvidia_fields" --format=csv $every $(choice)
+      exec $by_line nvidia-smi --query-gpu="$fields" --format=csv $every $(choice)
       ;;
     amd-smi)
       export PYTHONUNBUFFERED=1  # Python would keep ticks back, and lose them at the end
@@ -487,6 +525,7 @@ after_end() {  # one sample more, where the tool gives single ones
   status=0
   case $tool in
     nvidia-smi)
+      recorded_fields
       format=csv,noheader
       read_from "$csv" grep -q '^timestamp' || format=csv
       bounded nvidia-smi --query-gpu="$nvidia_fields" --format="$format" $(choice) >"$scratch" 2>>"$said" ||
@@ -546,6 +585,20 @@ identity() {
       ;;
     rocm-smi) ;;
   esac
+}
+
+# By the first GPU. A clock that was set meanwhile makes no interval.
+warn_of_interval() {
+  held=$(read_from "$csv" grep '^[0-9]' | awk -F ', *' -v asked="$interval" '
+    device == "" { device = $2 }
+    $2 != device { next }
+    { now = split($1, part, /[ :]/) < 4 ? $1 : (part[2] * 60 + part[3]) * 60 + part[4]
+      gap = now - last
+      if (gaps >= 0 && gap > 0 && gap < 3600) { ++gaps; sum += gap; if (gap > most) most = gap }
+      if (gaps == "") gaps = 0
+      last = now }
+    END { if (gaps >= 5 && sum > 1.5 * asked * gaps) printf "every %.3g s, at most %.3g s apart", sum / gaps, most }') || :
+  [ -z "$held" ] || say "--interval $interval is not held: $tool gave samples $held; ask for fewer with --interval"
 }
 
 # ---- start
@@ -612,7 +665,7 @@ make_csv() {
 
 # Nothing of the caller's stays open: a harness may wait for the end of its pipes.
 begin_recorder() {
-  AGGREGATE_POWER_RECORDER=yes setsid sh "$0" record "$tool" "$interval" "$csv" "$gpus" </dev/null \
+  AGGREGATE_POWER_RECORDER=yes setsid sh "$0" record "$tool" "$interval" "$csv" "$gpus" "$nvidia_fields" </dev/null \
     >>/proc/self/fd/3 2>>/proc/self/fd/4 \
     3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
   recorder=$!
@@ -656,6 +709,7 @@ start() {
   began=yes
   (umask go-w; : | put "$log") || die "cannot write '$log'"
   remove_snapshots  # an older recording's
+  [ "$tool" != nvidia-smi ] || add_known_fields
   zone=$(local_zone) changed='' clock_pairs='' window=''
   note_clocks
   write_context || die "cannot write '$context'"
@@ -739,6 +793,7 @@ stop() {
     say "samples are missing since $(printf '%s\n' "$last_write" | sed 's/\(..\) \(.*\)/:\1 (Unix time \2)/')," \
       "when '$csv' was last written"
   else
+    warn_of_interval
     after_end
   fi
   energy_snapshot end
@@ -817,6 +872,36 @@ find_restoring() {
 
 as_called() { eval "$environment"; exec "$@"; }  # in a process of its own
 
+wait_margin() {  # until a signal comes
+  if [ -z "$ours" ] || [ -n "$signal" ]; then return 0; fi
+  case $margin in *.*) sleep 0.01 2>/dev/null || margin=$((${margin%.*} + 1)) ;; esac
+  # shellcheck disable=SC2217  # nothing of the caller's stays open
+  sleep "$margin" </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
+  pause=$!
+  { wait "$pause"; kill -s KILL "$pause"; wait "$pause"; } 2>/dev/null || :
+}
+
+# Ends the recording if this process is killed, when nothing else can. It has a session of its own, which no
+# signal for the whole group reaches, and is not a child, for whose end bash might wait.
+start_guard() {
+  guard=$(
+    setsid sh "$0" guard "$csv" "$ours" $$ "$(started $$)" </dev/null >/dev/null 2>&1 \
+      3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
+    printf '%s\n' $!
+  )
+}
+
+end_guard() {
+  [ -z "$guard" ] || kill -s KILL -- "-$guard" "$guard" 2>/dev/null || :
+  guard=
+}
+
+guard_run() {  # the guard itself
+  while [ "$(started "$1")" = "$2" ]; do sleep 1; done
+  (is_ours) || return 0
+  sh "$0" stop --output "$csv"
+}
+
 # Without such an env the command runs in the foreground, and a signal for this process alone waits for its end.
 run_command() {
   set -- sh -c 'exec "$@"' "$me" "$@"  # env would take a name with = in it for a variable
@@ -880,7 +965,7 @@ measure() {
 }
 
 run() {  # COMMAND...
-  signal='' interrupted='' ours='' witness='' restoring='' exit_status=''
+  signal='' interrupted='' ours='' witness='' guard='' restoring='' exit_status=''
   # In its POSIX mode bash now and then loses the status of a child that ends while a signal is handled.
   # shellcheck disable=SC3040  # other shells fail in the subshell
   if (set +o posix) 2>/dev/null; then set +o posix; fi
@@ -889,7 +974,13 @@ run() {  # COMMAND...
     trap "caught $each" "${each% *}"
   done
   trap : PIPE  # who read the messages may have ended
-  try_start || :  # what runs here, and the next three lines run, a signal may end
+  try_start || :  # what runs here, and the next lines run, a signal may end
+  if [ -n "$ours" ]; then
+    start_guard || :
+    say "recording $(what_is_recorded) every $interval s to '$csv' with $tool," \
+      "and $margin s before and after the command" || :
+  fi
+  wait_margin
   result_before=$(signature "$result") || :
   find_restoring || :
   [ -z "$restoring" ] || start_witness
@@ -899,11 +990,19 @@ run() {  # COMMAND...
   end=$(now)
   [ -z "$witness" ] || end_witness
   if [ -z "$exit_status" ]; then  # a signal came before the command
+    end_guard
     [ -z "$ours" ] || sh "$0" stop --output "$csv" </dev/null >/dev/null || :
     exit "$signal_status"
   fi
   case $end in *.*) ;; *) end=$((end + 1)) ;; esac  # whole seconds: the window must hold the command
   window="$window $end"
+  for each in HUP INT QUIT USR1 USR2 TERM; do
+    # shellcheck disable=SC2064  # now
+    trap : "$each"
+  done
+  wait_margin
+  trap '' HUP INT QUIT USR1 USR2 TERM PIPE
+  end_guard
   finish_recording
   trap - HUP INT QUIT USR1 USR2 TERM
   trap : PIPE
@@ -916,12 +1015,20 @@ run() {  # COMMAND...
 value() { [ $# -ge 2 ] || wrong "$1 needs a value"; }
 
 if [ "${1-}" = record ]; then  # start's background process
-  tool=$2 interval=$3 csv=$4 gpus=$5 stem=${csv%.csv}
+  tool=$2 interval=$3 csv=$4 gpus=$5 fields=$6 stem=${csv%.csv}
   record
   exit
 fi
 
-command='' csv=gpu_metrics.csv interval=1 gpus='' result='' dashes=
+if [ "${1-}" = guard ]; then  # run's background process
+  csv=$2 ours=$3 stem=${csv##*/}
+  stem=${csv%"${csv##*/}"}${stem%.*}
+  state=${stem}_monitor.pid
+  guard_run "$4" "$5"
+  exit
+fi
+
+command='' csv=gpu_metrics.csv interval=1 gpus='' result='' margin='' dashes=
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage; exit 0 ;;
@@ -935,6 +1042,8 @@ while [ $# -gt 0 ]; do
     --interval=*) interval=${1#*=} ;;
     --gpus) value "$@"; gpus=${2:-,}; shift ;;
     --gpus=*) gpus=${1#*=} gpus=${gpus:-,} ;;
+    --margin) value "$@"; margin=${2:-,}; shift ;;
+    --margin=*) margin=${1#*=} margin=${margin:-,} ;;
     --result) value "$@"; result=${2:-/}; shift ;;
     --result=*) result=${1#*=} result=${result:-/} ;;
     --) dashes=yes; shift; break ;;
@@ -957,6 +1066,11 @@ case $command:$result in
   run:*/) wrong "--result: expected a file name, got '${result%/}'" ;;
   run:-*) result=./$result ;;
   start:?* | stop:?*) wrong "--result is for run alone" ;;
+esac
+case $command:$margin in
+  run: | run:0 | start: | stop:) margin=${margin:-5} ;;
+  run:*) are_seconds "$margin" || wrong "--margin: expected 0, or seconds from 0.001 to 3600, got '${margin#,}'" ;;
+  *) wrong "--margin is for run alone" ;;
 esac
 case $csv in
   '' | */) wrong "--output: expected a file name, got '$csv'" ;;

@@ -4,7 +4,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <exception>
+#include <map>
+#include <string>
 #include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "aggregate_power/sample.h"
 #include "base/text/characters.h"
@@ -146,6 +151,59 @@ bool has_no_header(std::string_view head) {
   return !rows.empty() && rows[0].cells.size() > 1 && looks_like_data(rows[0].cells);
 }
 
+// The cells of each row at a place, of the first rows that have as many as the first one.
+std::vector<std::vector<std::string>> columns_of(std::string_view head) {
+  std::vector<std::vector<std::string>> columns;
+  for (const std::string_view line : lines_of(head, kMostLines)) {
+    const auto rows = split_csv(line, 1, true);
+    if (line.starts_with('#') || rows.empty()) continue;
+    const auto& cells = rows[0].cells;
+    if (columns.empty()) columns.resize(cells.size());
+    if (cells.size() != columns.size()) continue;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      columns[i].emplace_back(strip(cells[i]));
+    }
+  }
+  return columns;
+}
+
+// What nvidia-smi calls a column with such a cell, as far as the cell alone shows it.
+std::string_view name_by_cell(const std::string& cell) {
+  static constexpr Pattern kStamp = R"(\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3})";
+  static constexpr Pattern kUuid = "(GPU|MIG)-[0-9a-fA-F-]{12,}";
+  static constexpr Pattern kBus = R"([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])";
+  static constexpr Pattern kIndex = R"(\d{1,2})";
+  static constexpr Pattern kWatts = R"(\d+(\.\d+)? W)";
+  if (kStamp.matches(cell)) return "timestamp";
+  if (kUuid.matches(cell)) return "uuid";
+  if (kBus.matches(cell)) return "pci.bus_id";
+  if (kIndex.matches(cell)) return "index";
+  if (kWatts.matches(cell)) return "power.draw";
+  return cell.starts_with("NVIDIA ") || cell.starts_with("Tesla ") ? "name" : "";
+}
+
+// The names of nvidia-smi's columns, where the cells show them beyond doubt: a second column of
+// watts is a limit if it alone stays the same. Else the columns that are needed.
+std::string likely_names(std::string_view head) {
+  constexpr const char* kNeeded = "timestamp,index,power.draw";
+  const std::vector<std::vector<std::string>> columns = columns_of(head);
+  const auto varies = [](const std::vector<std::string>& cells) {
+    return std::ranges::any_of(cells, [&](const std::string& cell) { return cell != cells[0]; });
+  };
+  std::map<std::string_view, std::size_t> seen;
+  std::string names;
+  std::size_t of_watts = 0;
+  for (const auto& cells : columns) of_watts += name_by_cell(cells[0]) == "power.draw" ? 1 : 0;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    std::string_view name = name_by_cell(columns[i][0]);
+    if (name == "power.draw" && of_watts == 2 && !varies(columns[i])) name = "power.limit";
+    if (!name.empty() && ++seen[name] > 1) return kNeeded;
+    names +=
+        (i == 0 ? "" : ",") + (name.empty() ? fmt::format("column{}", i + 1) : std::string(name));
+  }
+  return seen.contains("timestamp") && seen.contains("power.draw") ? names : kNeeded;
+}
+
 #define RECORD_NVIDIA "nvidia-smi --query-gpu=timestamp,index,power.draw --format=csv -l 1"
 #define EXPORT "write its samples as a CSV with the header timestamp,gpu,power_w"
 
@@ -154,9 +212,10 @@ struct KnownFormat {
   std::string_view sentence;
   bool is_binary = false;
   bool may_be_result = false;
+  std::string (*detail)(std::string_view head) = nullptr;  // what "{}" stands for
 };
 
-// The first that fits counts. "{}" is Prometheus' own message.
+// The first that fits counts.
 constexpr KnownFormat kFormats[] = {
     {is_sqlite, "this is an SQLite database, not a CSV: " EXPORT, true},
     {is_parquet, "this is a Parquet file, not a CSV: " EXPORT, true},
@@ -169,7 +228,8 @@ constexpr KnownFormat kFormats[] = {
     {is_prometheus_json,
      "this is the answer to a Prometheus query, but not a series: ask query_range, which answers with a matrix"},
     {is_prometheus_error,
-     "this is an error of Prometheus and has no samples: '{}'; correct the query and ask again"},
+     "this is an error of Prometheus and has no samples: '{}'; correct the query and ask again",
+     false, false, prometheus_error},
     {is_profilers_trace,
      "this is a profiler's trace, not a recording of power: give it to 'aggregate-power attribute' with --trace, beside a recording of the GPUs"},
     {is_aiperf_export,
@@ -207,7 +267,8 @@ constexpr KnownFormat kFormats[] = {
     {has_line<kZeusWindows>,
      "this is a log of Zeus' windows, which has their energies and no samples: give it as --windows to 'aggregate-power windows', with a recording of the power as --telemetry"},
     {has_no_header,
-     "row 1 looks like data: the file needs a header; give --columns timestamp,index,power.draw, with a name for each of its columns"},
+     "row 1 looks like data: the file needs a header; give --columns {}, with a name for each of its columns",
+     false, false, likely_names},
 };
 
 #undef RECORD_NVIDIA
@@ -221,7 +282,7 @@ std::optional<ForeignFormat> foreign_format(std::string_view head) {
   if (format == std::end(kFormats)) return std::nullopt;
   std::string sentence(format->sentence);
   if (const std::size_t place = sentence.find("{}"); place != sentence.npos) {
-    sentence.replace(place, 2, prometheus_error(head));
+    sentence.replace(place, 2, format->detail(head));
   }
   return ForeignFormat{std::move(sentence), format->is_binary, format->may_be_result};
 }

@@ -300,9 +300,17 @@ def folders_of_runs(folder):
     same("as text", 3, run("runs", folder=folder)[1].count("\nvalid         yes\n"))
     same("--out", 2, run("runs", "--out", "x.json", folder=folder)[0])
     shutil.copy(source / "vllm.json", folder / "runs" / "b" / "second.json")
-    status, out, err = run("runs/b", folder=folder)
-    same("two results", (2, "", True), (status, out, "2 results are in it: name one of runs/b/result.json, runs/b/second.json" in err))
+    named = [json.loads(run("measure", f"runs/b/{name}.json", "runs/b/power.csv", "--json", folder=folder)[1])["runs"][0]
+             for name in ("result", "second")]
+    status, out, err = run("runs/b", "--json", folder=folder)
+    same("two results", (0, [{"benchmark": f"runs/b/{name}.json"} | one for name, one in zip(("result", "second"), named)]),
+         (status, json.loads(out)["runs"]))
+    same("and that both are measured", True, "runs/b: 2 results are in it: each is measured over its own window" in err)
+    same("among others", wanted[:1] + json.loads(out)["runs"] + wanted[2:], json.loads(run("runs", "--json", folder=folder)[1])["runs"])
     same("a named one", 0, run("runs/b/second.json", folder=folder)[0])
+    shutil.copy(source / "guidellm.json", folder / "runs" / "b" / "third.json")
+    status, out, err = run("runs/b", folder=folder)
+    same("of two generators", (2, "", True), (status, out, "results of 2 generators are in it: name one of runs/b/result.json, runs/b/second.json" in err))
 
 
 def former_names(folder):

@@ -13,6 +13,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from running import run_tests  # noqa: E402  (beside the folders that share it)
@@ -118,6 +119,33 @@ def test_what_a_file_is_instead(folder):
         assert what in folder.err, folder.err
         is_binary = what in ("SQLite", "a binary file")
         same(not is_binary and what != "nothing but blank lines", "\nfirst lines\n" in folder.out, folder.out)
+
+
+def test_a_csv_of_nvidia_smi_without_a_header(folder):
+    """Beside a result whose window its power would have to show, too, and in a folder that is named."""
+    names = "timestamp, index, name, power.draw [W], utilization.gpu [%], power.limit [W]"
+    cells = [(at, gpu, f"{time.strftime('%Y/%m/%d %H:%M:%S', time.gmtime(START + at))}.000, {gpu}, NVIDIA H100 80GB HBM3, "
+              f"{(100 * (gpu + 1) if 0 <= at < 30 else 20) + at % 3 / 100:.2f} W, 97 %, 700.00 W") for at in range(-20, 50) for gpu in (0, 1)]
+    (folder.path / "runs").mkdir()
+    stated = {"benchmark_start_time_unix": START, "benchmark_end_time_unix": START + 30}
+    for window in (stated, {"date": time.strftime("%Y%m%d-%H%M%S", time.gmtime(START + 31))}):
+        result = folder.path / "runs" / "result.json"
+        result.write_text(json.dumps({"backend": "vllm", "model_id": "m", "tokenizer_id": "m", "num_prompts": 5, "request_rate": "inf",
+                                      "duration": 30, "completed": 5, "total_input_tokens": 100, "total_output_tokens": 1000} | window))
+        energy = []
+        for header, more in ((names + "\n", []), ("", ["--columns", "timestamp,index,name,power.draw,column5,power.limit"])):
+            (folder.path / "runs" / "power.csv").write_text(header + "\n".join(row for _, _, row in cells) + "\n")
+            for words in (["runs"], ["runs/result.json", "runs/power.csv"]):
+                if more:  # what is said is what to give
+                    folder.call("measure", *words, "--json", "--timezone", "UTC")
+                    same(["timestamp_column_missing", "power_column_missing"], json.loads(folder.out)["runs"][0]["reasons"][:2], words)
+                    assert f"give {' '.join(more)}," in folder.out and "window_not_exact" not in folder.out, folder.out
+                folder.call("measure", *words, *more, "--json", "--timezone", "UTC")
+                run = json.loads(folder.out)["runs"][0]
+                same([], run["reasons"], (words, more))
+                energy.append(run["total_gpu_energy_j"])
+        assert max(energy) - min(energy) < 1e-6, energy
+        assert abs(energy[0] - 30 * 300) < 300, energy  # one second of 300 W, for the edges
 
 
 def test_json_that_is_taken_for_a_header(folder):

@@ -29,7 +29,7 @@ class Folder:
     def call(self, *words, status=0):
         environment = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "TZ": "UTC"}
         done = subprocess.run([PROGRAM, *words], cwd=self.path, env=environment, capture_output=True, text=True)
-        assert done.returncode == status, (words, done.returncode, done.stdout, done.stderr)
+        assert status in (None, done.returncode), (words, done.returncode, done.stdout, done.stderr)
         self.said = done.stderr
         return done.stdout
 
@@ -134,6 +134,121 @@ def test_compare_refuses_other_settings_and_says_how_to_compare(folder):
     assert ": better" in folder.call("compare", "a", "--with", "b", "--match-by", keys)
     folder.run("c/1", 4, driver="560.1")
     assert "driver is 550.54.15 on one side and 560.1 on the other" in folder.call("compare", "a", "--with", "c", status=3)
+
+
+def test_loads_of_other_lengths_are_other_settings(folder):
+    """That only the counts state: 100 tokens a request on one side, 4 and 2 times as many on others."""
+    folder.run("a/1", 1, 1000), folder.run("a/2", 2, 1010), folder.run("near", 3, 1300)
+    for name, number, counts in (("out4", 4, {"tokens": 4000}), ("out2", 5, {"tokens": 2000}),
+                                 ("in4", 6, {"tokens": 1000, "total_input_tokens": 400})):
+        folder.run(name, number, **counts)
+        text = " ".join(folder.call("compare", "a", "--with", name, status=3).split())
+        lack = {"out4": "output_tokens_per_request is 100 on one side and 400 on the other", "out2": "output_tokens_per_request is 100 ",
+                "in4": "input_tokens_per_request is 10 on one side and 40 on the other"}[name]
+        assert lack in text and ": better" not in text, text
+        keys = re.search(r"--match-by (\S+) compares them all the same", text)[1]
+        found = folder.json("compare", "a", "--with", name, "--match-by", keys, status=None)
+        assert (found["n_base"], found["n_new"]) == (2, 1) and found["change"] is not None, found
+    found = folder.json("compare", "a", "--with", "near")
+    assert (found["n_base"], found["n_new"]) == (2, 1), found
+    # The result states the length: a load that ends early is the same load.
+    for side, number, tokens in (("c", 7, 1000), ("d", 8, 4000)):
+        folder.run(side, number, tokens, output_len=400)
+    assert folder.json("compare", "c", "--with", "d")["n_new"] == 1
+    # Neither are they repeats of each other.
+    assert sorted(one["n"] for one in folder.json("compare", "a", "out4")["summaries"]) == [1, 2]
+
+
+def sweep_of(folder, name, count=10, limit="400.00 W"):
+    """Loads of 40 s in one recording, a minute from each other: the first at 200 W, each 10 W above the one before."""
+    place = folder.path / name
+    place.mkdir()
+    for i in range(count):
+        start = START + 60 * i
+        (place / f"bench_{i}.json").write_text(json.dumps(
+            {"benchmark_start_time_unix": start, "benchmark_end_time_unix": start + LENGTH, "duration": LENGTH,
+             "backend": "vllm", "model_id": "org/m", "completed": 10, "total_input_tokens": 100,
+             "total_output_tokens": 1000, "max_concurrency": i + 1}))
+    rows = [f"{START + t:.3f}, 0, NVIDIA H100 80GB HBM3, "
+            f"{(200 + 10 * (t // 60) if 0 <= t < 60 * count and t % 60 < LENGTH else 50) + 2 * math.sin(97 * t):.2f} W, {limit}"
+            for t in (step / 2 for step in range(-40, 120 * count))]
+    (place / "power.csv").write_text("\n".join(["timestamp, index, name, power.draw [W], power.limit [W]", *rows]) + "\n")
+    return place
+
+
+def test_results_that_share_a_recording_are_measured_each(folder):
+    sweep_of(folder, "sweep")
+    runs = folder.json("measure", "sweep")["runs"]
+    assert "sweep: 10 results are in it: each is measured over its own window" in folder.said, folder.said
+    assert [run["benchmark"] for run in runs] == [f"sweep/bench_{i}.json" for i in range(10)]
+    for i, run in enumerate(runs):  # its power for 40 s
+        assert abs(run["total_gpu_energy_j"] - 40 * (200 + 10 * i)) < 0.02 * 40 * 200, run
+    compared = folder.json("compare", "sweep")["summaries"]
+    assert "10 runs in sweep had not been measured" in folder.said, folder.said
+    assert sorted(int(one["members"]["conc"]) for one in compared) == list(range(1, 11)), compared
+    assert "10 runs, 10 valid" in folder.call("report", "sweep", "--out", "page.html")
+    assert "10 runs in sweep had not been measured" in folder.said, folder.said
+    found = folder.json("recommend", "sweep", status=1)  # of one limit
+    assert len(found["scenarios"]) == 10, found
+
+
+def test_no_result_gets_a_command_that_ran_several(folder):
+    """SGLang states no times. The recorded command is as long as one load, or as all three."""
+    sglang = json.loads((ROOT / "testdata" / "results" / "sglang.jsonl").read_text().splitlines()[0])
+    sglang["server_info"] = {}  # of two GPUs
+    for name, length in (("one", LENGTH), ("all", 180)):
+        place = sweep_of(folder, name, 3)
+        for i in range(3):
+            (place / f"bench_{i}.json").write_text(json.dumps(sglang | {"duration": LENGTH, "max_concurrency": i + 1}))
+        (place / "power_context.json").write_text(json.dumps(
+            {"timestamp_timezone": "+00:00", "monitor": "nvidia-smi", "interval_s": 0.5, "clock_pairs": [],
+             "window": {"start_unix": START, "end_unix": START + length}, "exit_status": 0}))
+        runs = folder.json("measure", name, status=1)["runs"]
+        assert [run["valid"] for run in runs] == [False] * 3, runs
+        assert all("which of several benchmarks the recorded command ran is not known" in run["details"] for run in runs), runs
+        folder.call("compare", name, status=None)
+        assert sum(one["n"] for one in folder.json("compare", name, "--metric", "total_gpu_energy_j", status=None).get("summaries", [])) == 0
+        # Alone, or named, it is the command's.
+        assert folder.json("measure", f"{name}/bench_1.json", f"{name}/power.csv")["runs"][0]["valid"]
+
+
+def test_the_recording_of_a_run_that_is_measured_here_is_used(folder):
+    sweep_of(folder, "sweep", 2)
+    folder.call("report", "sweep", "--out", "page.html")
+    page = (folder.path / "page.html").read_text()
+    assert "No recording was found" not in page and page.count("<svg") >= 2, page.count("<svg")
+    text = folder.call("recommend", "sweep", status=1)
+    assert "limit_not_confirmed" not in text and "400" in text, text
+    # Another limit for the second half of the first load.
+    recording = folder.path / "sweep" / "power.csv"
+    header, *rows = recording.read_text().splitlines()
+    recording.write_text("\n".join([header, *(row.replace("400.00 W", "300.00 W") if float(row.split(",")[0]) < START + 20 else row
+                                              for row in rows)]) + "\n")
+    assert "GPU 0 had another limit in" in folder.call("recommend", "sweep", status=1)
+
+
+def test_links_that_are_named_are_followed(folder):
+    for name in ("main", "branch"):
+        folder.run(f"{name}/1", ("main", "branch").index(name) + 1), folder.run(f"{name}/2", ("main", "branch").index(name) + 3)
+    here = folder.path / "here"
+    here.mkdir()
+    (here / "m").symlink_to("../main")
+    (here / "b").symlink_to(folder.path / "branch")
+    (here / "deep").symlink_to("..")
+    at = Folder(here)
+    for places in (["m", "--with", "b"], ["./m/", "--with", "deep/branch"], ["m/1", "m/2", "--with", "b"]):
+        found = at.json("compare", *places)
+        assert (found["n_base"], found["n_new"]) == (2, 2), (places, found)
+    for side in ("main", "branch"):
+        for run in "12":
+            folder.call("measure", f"{side}/{run}", "--out", f"{side}/{run}/agg_{side}{run}.json")
+    assert at.json("compare", "m", "--with", "b")["n_new"] == 2
+    at.call("report", "m", "--out", "-"), at.call("recommend", "m", status=1), at.call("export", "m", "--format", "csv", "--out", "-")
+    # A link in what is named leads out of it.
+    store = folder.path / "store"
+    store.mkdir()
+    (store / "other").symlink_to(folder.path / "main")
+    at.call("compare", "../store", status=2)
 
 
 def test_the_proposed_command_mixes_no_models(folder):

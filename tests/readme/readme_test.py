@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 """Checks that the README, the help pages and the program agree.
 
-* Every ```console block of the README is run in a plain copy of the checkout, as a newcomer does, and every one of
-  a page, line by line, in one fresh folder for each page: a copy of
+* Every ```sh block of the README that is followed by what it prints, a ```text block, is run in a plain copy of the
+  checkout, as a newcomer does who pastes it, and every ```console block of a page, line by line, in one fresh folder for each page: a copy of
   testdata/runs/b200, with copies of testdata/store as `artifacts`, and of testdata's folders `nodes`,
   `agentic`, `agentic_nodes`, `package`, `power-limits`, `rates`, `results` and `traces`, of `publication/sweep` as `sweep`, of `runs/h100-counter`, and of recordings of Zeus
   (`zeus`) and AIPowerMeter (`aipowermeter`, `inference`): "$ " begins a command, "> " goes on with it, the
   rest is what it prints on both streams. "$ cd FOLDER" holds for the rest of its block. A command must end with 0; one that does not ends with
   `; echo "exit status $?"`.
+* The other ```sh blocks of the README can be pasted, too: they name no file that is not there.
 * The ```sh blocks after "tested with stand-ins" and "tested with a stand-in" are run with stand-ins
   for what they call.
-* The ```json block has the keys that are read, and no others; the faults that must fail a run do.
+* The block with a result of one's own has the keys that are read, and no others; the faults that must fail a run do.
 * Keys, warnings and faults that the program has are in some page.
 * Each page is listed and printed, as text and as a man page; the README is short and its links work.
 
@@ -37,7 +38,7 @@ WORDS = set(re.findall(r"`([^`\n]+)`", re.sub(r"(?ms)^```.*?^```$", "", ALL)))
 MOST_README_LINES = 250
 MOST_PAGE_BYTES = 64 * 1024  # of one string, for every compiler
 
-# What the benchmark script of the README calls.
+# What the benchmark script of the page on recording calls.
 STAND_INS = {
     "run_benchmark": """#!/usr/bin/env python3
 import json, time
@@ -89,6 +90,12 @@ def console_commands(text):
                 yield folder, command.rstrip("\n"), "".join(lines[end:])
 
 
+def pasted_blocks(text):
+    """Each ```sh block of the README, and what it should print; None: the README does not show it."""
+    for commands, printed in re.findall(r"(?ms)^```sh\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", text):
+        yield commands, printed or None
+
+
 def environment(*folders):
     path = ":".join([*map(str, folders), os.environ.get("PATH", "/usr/bin:/bin")])
     return {"PATH": path, "TZ": "UTC", "HOME": os.environ.get("HOME", "/")}
@@ -125,6 +132,58 @@ def run_console(count, folder, name, text):
         count.same(f"{name}: $ {command}", wanted, found)
 
 
+def paste_readme(count, folder):
+    """In one shell, as they stand. What builds or installs is checked as shell alone."""
+    for commands, printed in pasted_blocks(README):
+        count.same(f"README: a shell reads {commands}", "", subprocess.run(
+            ["sh", "-n", "-c", commands], capture_output=True, text=True).stderr)
+        count.same(f"README: no gap to fill in {commands}", [], re.findall(r"\.\.\.|<[a-z]+>|\b(?:MODEL|FILE|RESULT|TIME)\b", commands))
+        if printed is None:
+            continue
+        done = subprocess.run(["sh", "-c", commands], cwd=folder, env=environment(PROGRAM.parent), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+        count.same(f"README: {commands}", (0, printed), (done.returncode, done.stdout))
+    fences = re.findall(r"(?m)^```(\w+)$", README)
+    count.same("blocks of other kinds", set(), set(fences) - {"sh", "text"})
+    count.same("blocks of output", fences.count("text"), sum(printed is not None for _, printed in pasted_blocks(README)))
+    start = README[:README.index("\n## Your generator\n")]
+    count.none("missing on the first screen", {word for word in (
+        "scripts/demo.sh", "scripts/test.sh", "![", "scripts/setup.sh && cmake", "scripts/monitor.sh run", "--save-detailed",
+        "(95 %:", "aggregate-power compare", "aggregate-power report") if word not in start})
+
+
+# What the README's load generator writes: four requests at once, of 1 s each, by the monotonic clock.
+VLLM = """#!/usr/bin/env python3
+import json, sys, time
+words = dict(zip(sys.argv, sys.argv[1:]))
+assert sys.argv[1:3] == ["bench", "serve"] and {"--save-result", "--save-detailed"} <= set(sys.argv)
+began = time.perf_counter()
+time.sleep(1)
+detailed = {"input_lens": [1024] * 4, "output_lens": [128] * 4, "ttfts": [0.1] * 4, "itls": [[0.9 / 127] * 127] * 4,
+            "start_times": [began] * 4, "generated_texts": ["a"] * 4, "errors": [""] * 4}
+json.dump({"date": time.strftime("%Y%m%d-%H%M%S"), "endpoint_type": "openai", "backend": "vllm", "label": None,
+           "model_id": words["--model"], "tokenizer_id": words["--model"], "num_prompts": 4, "request_rate": "inf",
+           "burstiness": 1.0, "max_concurrency": None, "duration": 1.0, "completed": 4, "failed": 0,
+           "total_input_tokens": 4096, "total_output_tokens": 512} | detailed, open(words["--result-filename"], "w"))
+"""
+
+
+def run_recorder(count, folder):
+    """The first screen's recording ends with what `measure` prints."""
+    command = re.search(r"<!-- tested with a stand-in for vllm -->\n```sh\n(.*?)^```$", README, re.M | re.S)[1]
+    (folder / "bin").mkdir()
+    (folder / "bin" / "vllm").write_text(VLLM)
+    (folder / "bin" / "vllm").chmod(0o755)
+    path = environment(folder / "bin", PROGRAM.parent, ROOT / "tests" / "scripts" / "stand-ins")
+    done = subprocess.run(["sh", "-c", command], cwd=folder, env=path, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=120)
+    facts = dict(re.findall(r"(?m)^([a-zA-Z]+)  +(.*)$", done.stdout))
+    # The stand-in's GPUs draw 401.27, 411.27, ..., 471.27 W.
+    good = done.returncode == 0 and facts.get("valid") == "yes" and facts.get("load", "").startswith("4 requests") and \
+        facts.get("power", "").startswith("436.27 W each GPU")
+    count.check("the recorder of the first screen", *([] if good else [done.stdout, done.stderr, str(done.returncode)]))
+
+
 def compare_picture(count, folder):
     """The README's picture is what the program draws of the run that it shows."""
     shown = (folder / "testdata" / "pictures" / "vllm.svg").read_text()
@@ -134,7 +193,7 @@ def compare_picture(count, folder):
 
 
 def run_benchmark_script(count, folder):
-    script = re.search(r"<!-- tested with stand-ins.*?-->\n```sh\n(.*?)^```$", README, re.M | re.S)
+    script = re.search(r"<!-- tested with stand-ins.*?-->\n```sh\n(.*?)^```$", PAGES["recording"], re.M | re.S)
     for name, text in STAND_INS.items():
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)
@@ -153,7 +212,7 @@ def run_benchmark_script(count, folder):
 
 def run_stamping_script(count, folder):
     """Runs the recipe for a load generator that does not say when it began and ended."""
-    script = re.search(r"<!-- tested with a stand-in .*?-->\n```sh\n(.*?)^```$",
+    script = re.search(r"<!-- tested with a stand-in for run_benchmark -->\n```sh\n(.*?)^```$",
                        PAGES["recording"], re.M | re.S)
     load = folder / "run_benchmark"
     load.write_text('#!/bin/sh\nsleep 0.5\necho \'{"completed": 1, "duration": 0.1, "x": NaN}\'\n')
@@ -170,7 +229,7 @@ def run_stamping_script(count, folder):
 
 
 def compare_benchmark(count):
-    block = json.loads(re.search(r"(?ms)^```json\n(.*?)^```$", README).group(1))
+    block = json.loads(re.search(r"(?ms)^cat >run.json <<'END'\n(.*?)^END$", README).group(1))
     source = (ROOT / "src" / "core" / "load" / "benchmark.h").read_text()
     fields = re.search(r"(?s)kStatedFields\[\] = \{(.*?)\};", source).group(1)
     # The others only matter to packages, to --expected-num-gpus auto and to benchmarks that failed,
@@ -392,10 +451,13 @@ def main():
             compare_keys(count, name, pathlib.Path(folder))
     with tempfile.TemporaryDirectory() as folder:
         lay_out_checkout(pathlib.Path(folder))
-        run_console(count, pathlib.Path(folder), "README", README)
+        paste_readme(count, pathlib.Path(folder))
         compare_picture(count, pathlib.Path(folder))
     with tempfile.TemporaryDirectory() as folder:
         check_man_pages(count, pathlib.Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        lay_out_checkout(pathlib.Path(folder))
+        run_recorder(count, pathlib.Path(folder))
     with tempfile.TemporaryDirectory() as folder:
         run_benchmark_script(count, pathlib.Path(folder))
     with tempfile.TemporaryDirectory() as folder:

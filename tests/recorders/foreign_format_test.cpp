@@ -85,7 +85,23 @@ TEST(ForeignFormat, IsNamedByContent) {
       {"nvidia_smi_power_draw_watts{uuid=\"5f0c\"} 4.2e+01\n",
        "these are metrics as an exporter prints them for Prometheus"},
       {"2026/04/25 12:00:00.000, 0, 100 W\n", "row 1 looks like data: "},
-      {"# by hand\n1777118400,0,100\n", "row 1 looks like data: "},
+      {"# by hand\n1777118400,0,100\n",
+       "row 1 looks like data: the file needs a header; give --columns timestamp,index,power.draw, "
+       "with"},
+      {"2026/04/25 12:00:00.000, NVIDIA H100, GPU-5f0c1a2b-1111-2222, 97 %, 100.1 W, 1980 MHz\n",
+       "row 1 looks like data: the file needs a header; give --columns "
+       "timestamp,name,uuid,column4,power.draw,column6, with"},
+      // Of two columns of watts, the limit is the one that stays the same.
+      {"2026/04/25 12:00:00.000, 00000000:07:00.0, 700.00 W, 100.10 W\n"
+       "2026/04/25 12:00:01.000, 00000000:07:00.0, 700.00 W, 101.10 W\n",
+       "row 1 looks like data: the file needs a header; give --columns "
+       "timestamp,pci.bus_id,power.limit,power.draw, with"},
+      {"2026/04/25 12:00:00.000, 0, 700.00 W, 100.10 W\n",
+       "row 1 looks like data: the file needs a header; give --columns timestamp,index,power.draw, "
+       "with"},
+      {"2026/04/25 12:00:00.000, 0, 1, 100.10 W\n",
+       "row 1 looks like data: the file needs a header; give --columns timestamp,index,power.draw, "
+       "with"},
       {"28.44\n28.45\n", ""},
       {"", "this has nothing but blank lines"},
   };

@@ -502,6 +502,63 @@ def test_a_selection_of_one_of_each_names_the_idle_ones(folder):
     refuses(folder, "expected_gpu_count_mismatch", "3 observed, and the result states 2: choose them with --gpus 0,2")
 
 
+def proposed_commands(said):
+    return [shlex.split(words)[1:] for words in re.findall(r"'(aggregate-power measure [^']*)'", " ".join(said.split()))]
+
+
+def of_two_hosts(folder, form, second_is_idle=False):
+    """Two GPUs on each host, 0 and 1, in one file with a column of hosts, or in a file of each. Returns joules by host."""
+    hosts = {"node-1": GPUS[:2], "node-2": [{at: 60 + at % 3 for at in TIMES}] * 2 if second_is_idle else GPUS[2:]}
+    if form == "one":
+        folder.table("timestamp,hostname,index,power.draw [W]", [
+            f"{START + at},{host},{i},{gpu[at] + i}" for at in TIMES for host, gpus in hosts.items() for i, gpu in enumerate(gpus)])
+    else:
+        for name, gpus in zip(form, hosts.values()):
+            folder.table("timestamp,index,power.draw [W]", [f"{START + at},{i},{gpu[at] + i}" for at in TIMES for i, gpu in enumerate(gpus)], name)
+    return [sum(joules(gpu) for gpu in gpus) + WINDOW for gpus in hosts.values()]  # one of the two draws 1 W more
+
+
+def measures(folder, words, wanted):
+    run = json.loads(folder.call(*words, "--timezone", "UTC", "--json").out)["runs"][0]
+    assert run["reasons"] == [] and abs(run["total_gpu_energy_j"] - wanted) < 1e-3 * wanted, (words, wanted, run["details"], run.get("total_gpu_energy_j"))
+
+
+def test_what_is_proposed_for_two_hosts_works(folder):
+    """Every command and option, whatever the result states."""
+    folder.result(tp=2)
+    each = of_two_hosts(folder, "one")
+    options = re.findall(r"--gpus [\w/,-]+", folder.measure()["details"])
+    assert options == ["--gpus node-1/0,node-1/1", "--gpus node-2/0,node-2/1"], options
+    for option, wanted in zip(options, each):
+        is_valid(folder, wanted, more=option.split())
+    each = of_two_hosts(folder, "one", second_is_idle=True)
+    is_valid(folder, each[0], more=proposed(folder))
+    for files in (("a.csv", "b.csv"), ("node-1.csv", "node-2.csv")):
+        (folder.path / "gpu.csv").unlink(missing_ok=True)
+        for idle in (False, True):
+            each = of_two_hosts(folder, files, idle)
+            folder.result(tp=2)
+            commands = proposed_commands(folder.measure(files=files)["details"])
+            assert len(commands) == 2, commands
+            for words, wanted in zip(commands, each):
+                measures(folder, words, wanted)
+            folder.result(tp=4)
+            one = folder.measure(files=files[:1])["details"]
+            assert "2 observed, and the result states 4: record all of them, or give the recordings of all hosts" in one, one
+            # Of the folder: one of them, or both.
+            commands = proposed_commands(folder.call("measure", "run.json", "--timezone", "UTC").err)
+            assert [len(words) for words in commands] == [3, 3, 4], commands
+            measures(folder, commands[2], sum(each))
+            folder.result()
+            for words, wanted in zip(commands, [*each, sum(each)]):
+                measures(folder, words, wanted)
+            said = " ".join(folder.measure(files=files)["warnings"])
+            if idle:
+                assert "give only their recordings" in said and "--gpus 0" not in said, said
+        for name in files:
+            (folder.path / name).unlink()
+
+
 def test_a_recording_that_repeats_others_is_left_out(folder):
     for first, second, out in (((0, 1), (0, 1), "leave out b.csv"), ((0, 1), (1,), "leave out b.csv"), ((1,), (0, 1), "leave out a.csv"),
                                ((0, 1), (1, 2), "name the GPUs that count with --gpus, each once")):

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 
-from monitor_place import BOOT, NO_ENV, PYTHON, eventually, run_scenarios
+from monitor_place import BOOT, MONITOR, NO_ENV, PYTHON, eventually, local, run_scenarios
 
 TELLS_TIME = ["sh", "-c", '"$0" +%s.%N; sleep 0.5; "$0" +%s.%N', shutil.which("date")]
 
@@ -30,7 +30,10 @@ def window_is_around_the_command(place):
     place.check("the window holds the command, closely",
                 first - slack <= window["start_unix"] <= first and last <= window["end_unix"] <= last + slack,
                 window, first, last)
-    place.same("what is said", "monitor.sh: to measure it: aggregate-power measure RESULT gpu_metrics.csv\n", done.err)
+    place.same("what is said",
+               "monitor.sh: recording power, clocks, temperature, utilization, memory, power limit, throttle reasons of all "
+               "GPUs every 0.2 s to 'gpu_metrics.csv' with nvidia-smi, and 0 s before and after the command\n"
+               "monitor.sh: to measure it: aggregate-power measure RESULT gpu_metrics.csv\n", done.err)
     place.same("what else is there", {"gpu_metrics.csv", "gpu_metrics_context.json", "gpu_metrics_identity.csv"},
                {path.name for path in place.dir.iterdir()})
     place.is_complete(0)
@@ -105,7 +108,7 @@ def status_is_the_commands(place):
 def streams_are_the_commands(place):
     done = place.run("sh", "-c", "cat; echo to stderr >&2", input="to\nstdin\n")
     place.same("standard input and output", "to\nstdin\n", done.out)
-    place.check("standard error", done.err.startswith("to stderr\n"), done.err)
+    place.check("standard error", "\nto stderr\n" in done.err, done.err)
     done = place.run("sh", "-c", "exec <&-; echo closed; exit 3")
     place.same("a command that closes its input", (3, "closed\n"), (done.returncode, done.out))
     listing = [PYTHON, "-c", "import os; print(sorted(int(n) for n in os.listdir('/proc/self/fd')))"]
@@ -357,7 +360,7 @@ def results_are_measured(place):
     writes = ["sh", "-c", 'echo load; echo "{}" >>"it\'s a run.json"']
     done = place.run(*writes, options=("--result", "it's a run.json"), input="not for the measure")
     place.same("what it prints", "load\nmeasured|measure|it's a run.json|gpu_metrics.csv|\n", done.out)
-    line = done.err.rstrip("\n").removeprefix("monitor.sh: to measure it: ")
+    line = done.err.splitlines()[-1].removeprefix("monitor.sh: to measure it: ")
     place.same("the line that is shown", ["aggregate-power", "measure", "it's a run.json", "gpu_metrics.csv"], shlex.split(line))
     done = place.run(*writes, options=("--result=it's a run.json",), env=place.variables() | {"MEASURE_STATUS": "3"})
     place.same("a measure that fails", (0, True), (done.returncode, done.err.endswith("\nmonitor.sh: aggregate-power measure ended with 3\n")))
@@ -438,15 +441,64 @@ def gpus_are_chosen(place):
         place.lacks(tool)
 
 
+def settings_are_recorded(place):
+    place.run("true")
+    header, *rows = place.csv.read_text().splitlines()
+    row = dict(zip(header.split(", "), rows[0].split(", ")))
+    place.same("the settings in each row", ("NVIDIA H100 80GB HBM3", "550.54.15", "700.00 W", "0x0000000000000001"),
+               tuple(row[key] for key in ("name", "driver_version", "power.limit [W]", "clocks_event_reasons.active")))
+
+
+def idle_is_recorded_around_the_command(place):
+    for options, least in (((), 5), (("--margin", "1"), 1)):
+        before = time.time()
+        process = subprocess.run([str(place.bin / "sh"), str(MONITOR), "run", *options, "--", "sh", "-c", "exit 3"],
+                                 cwd=place.dir, env=place.variables(), capture_output=True, text=True, timeout=60)
+        after = time.time()
+        window = place.context()["window"]
+        stamps = [line[:23] for line in place.csv.read_text().splitlines() if line[:1].isdigit()]
+        slack = 1 if place.shell == "busybox" else 0  # whole seconds
+        place.check(f"{least} s before the window", stamps[0][:19] <= local(window["start_unix"] - least + slack)[:19], stamps[0], window)
+        place.check(f"{least} s after it", stamps[-1][:19] >= local(window["end_unix"] + least - slack)[:19], stamps[-1], window)
+        place.check("it took as long", after - before >= 2 * least, after - before)
+        place.check("it is said", f"and {least} s before and after the command\n" in process.stderr, process.stderr)
+        place.is_complete(3)
+
+
+def signals_end_the_wait(place):
+    """Before the command it does not run; after it, its status stays."""
+    for to in (os.kill, os.killpg):
+        process = place.start("run", "--margin", "30", "--", "touch", "ran", start_new_session=True)
+        while "before and after" not in process.stderr.readline():
+            pass
+        to(process.pid, signal.SIGTERM)
+        process.communicate(timeout=20)
+        place.same("the status before", 143, process.returncode)
+        place.check("the command did not run", not (place.dir / "ran").exists())
+        place.is_over()
+        done = place.start("run", "--margin", "3", "--", "sh", "-c", "echo ready; exit 4", start_new_session=True)
+        done.stdout.readline()
+        time.sleep(0.5)
+        began = time.monotonic()
+        to(done.pid, signal.SIGINT)
+        done.communicate(timeout=20)
+        place.same("the status after", 4, done.returncode)
+        place.is_complete(4)
+
+
 def a_run_that_is_killed(place):
-    """Nothing can be done when it happens; a stop afterwards ends the recording."""
-    process = place.start("run", "--", "sh", "-c", "echo ready; exec sleep 1")
-    process.stdout.readline()
-    process.kill()
-    process.communicate(timeout=60)
-    place.same("stop", (0, ""), (place.call("stop").returncode, ""))
-    place.same("no window", None, place.context().get("window"))
-    place.is_over()
+    """The recorder ends by itself, and what it wrote does not look like a run that came to its end."""
+    for again in (False, True):
+        process = place.start("run", "--", "sh", "-c", "echo ready; exec sleep 1")
+        process.stdout.readline()
+        process.kill()
+        process.communicate(timeout=60)
+        if again:
+            place.call("stop")  # or the recording ended before
+        place.check("the recorder ends", eventually(lambda: not place.living(), 20), place.living())
+        place.same("no window", None, place.context().get("window"))
+        place.check("whole rows", all(line.count(",") == 12 for line in place.csv.read_text().splitlines()))
+        place.is_over()
 
 
 SCENARIOS = [window_is_around_the_command, a_command_without_dashes, clocks_from_python, clocks_without_python, start_and_stop_pair_clocks,
@@ -455,7 +507,7 @@ SCENARIOS = [window_is_around_the_command, a_command_without_dashes, clocks_from
              terminals_interrupt_once, a_signal_during_the_start, nothing_to_record_with, recorders_that_do_not_start,
              folders_that_take_nothing, full_disks, two_at_once, recorders_that_die, others_that_stop_it,
              results_are_measured, children_of_the_command, readers_that_went_away, paths_for_eval, gpus_are_chosen,
-             a_run_that_is_killed]
+             settings_are_recorded, idle_is_recorded_around_the_command, signals_end_the_wait, a_run_that_is_killed]
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ unset PYTHONUNBUFFERED || :
 work=$(mktemp -d)
 work=$(cd "$work" && pwd -P)
 nvidia_header='timestamp, index, power.draw [W], temperature.gpu, clocks.current.sm [MHz], clocks.current.memory [MHz], utilization.gpu [%], utilization.memory [%]'
+old_header=$nvidia_header
+nvidia_header="$nvidia_header, memory.used [MiB], name, driver_version, power.limit [W], clocks_event_reasons.active"
 amd_header=timestamp,gpu,gfx_activity,umc_activity,mm_activity,vcn_activity,socket_power,gfx_voltage,power_management,hotspot
 rocm_header='timestamp,device,Average Graphics Package Power (W)'
 
@@ -184,6 +186,34 @@ nvidia_torn() {
   check "a whole interval is a whole number" grep -q '"interval_s": 1,' "$dir/gpu_metrics_context.json"
   check "nothing runs on" nothing_runs
   inspected
+}
+
+nvidia_old() {  # a driver that knows none of the newer fields
+  csv=$dir/gpu_metrics.csv
+  run start --interval 0.2
+  check "start prints the path alone" began
+  stopped=$(local_now)
+  run stop
+  check "stop is quiet" quiet
+  check "the CSV has the fields that it knows" is_whole "$old_header"
+  check "each GPU has a sample from after the stop" each_gpu_later_than 8 "$stopped"
+  check "nothing runs on" nothing_runs
+  inspected
+}
+
+nvidia_slow() {  # a sample every 0.4 s, whatever is asked
+  csv=$dir/gpu_metrics.csv
+  run start --interval 0.1
+  check "start prints the path alone" began
+  eventually rows_from $((8 * 7)) || :
+  run stop
+  check "stop succeeds" equal "$status:$out" 0:
+  check "it says what was not held" says "monitor.sh: --interval 0.1 is not held: nvidia-smi gave samples every 0."
+  run start --interval 0.4
+  eventually rows_from $((8 * 7)) || :
+  run stop
+  check "an interval that is held is no news" quiet
+  check "nothing runs on" nothing_runs
 }
 
 nvidia_fails() {
@@ -509,7 +539,8 @@ command_line() {
   for words in "" "begin" "start stop" "start --output" "start --output=" "start --output=." \
     "start --interval 0" "start --interval -1" "start --interval 1e3" "start --interval 1..5" \
     "start --interval=5000" "start --every 1" "start --gpus=" "start --gpus 0,,1" "start --gpus -1" "start --gpus 0;1" \
-    "start --result x" "start -- true" "start true" "run" "run --" "run --result= -- true" "run --result x/ -- true"; do
+    "start --result x" "start -- true" "start true" "run" "run --" "run --result= -- true" "run --result x/ -- true" \
+    "start --margin 1" "run --margin -1 -- true" "run --margin= -- true" "run --margin 1e9 -- true"; do
     # shellcheck disable=SC2086  # words
     run $words
     check "'$words' is refused" equal "$status:$out" 2:
@@ -531,6 +562,8 @@ scenarios=
 scenario nvidia_steady nvidia-smi
 scenario nvidia_summer nvidia-smi
 scenario nvidia_torn nvidia-smi torn
+scenario nvidia_old nvidia-smi old
+scenario nvidia_slow nvidia-smi slow
 scenario nvidia_fails nvidia-smi fails
 scenario nvidia_dies nvidia-smi dies
 scenario nvidia_silent nvidia-smi silent

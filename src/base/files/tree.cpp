@@ -141,7 +141,10 @@ class KnownFolders {
 class BoundedTree : public DiskTree {
  public:
   BoundedTree(const std::string& root, const StoreAccess& access)
-      : root_(root), access_(access), roots_{resolve_what_is_there(root)} {
+      : root_(root),
+        named_(std::filesystem::absolute(root).lexically_normal().string()),
+        access_(access),
+        roots_{resolve_what_is_there(root)} {
     if (!access.artifacts.empty()) roots_.push_back(resolve_what_is_there(access.artifacts));
   }
 
@@ -195,8 +198,10 @@ class BoundedTree : public DiskTree {
     return fmt::format("leads out of {}, to {}", root_, target);
   }
 
+  // Also where a link in the root's own name leads away: who named it has chosen that.
   bool is_around_root(const std::string& folder) const {
-    return around_.is_in(folder, [&] { return is_in(roots_[0], resolve_what_is_there(folder)); });
+    return is_in(named_, folder) ||
+           around_.is_in(folder, [&] { return is_in(roots_[0], resolve_what_is_there(folder)); });
   }
 
   bool is_in_a_root(std::string_view real) const {
@@ -229,6 +234,7 @@ class BoundedTree : public DiskTree {
   }
 
   std::string root_;
+  std::string named_;  // the same, from the system's root on
   StoreAccess access_;
   std::vector<std::string> roots_;  // after all links
   mutable KnownFolders folders_;    // that are in a root

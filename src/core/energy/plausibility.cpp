@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -85,12 +86,15 @@ std::optional<std::string> idle_text(std::span<const std::string> names,
   }
   if (idle.empty()) return std::nullopt;
   const std::size_t shown = std::min(idle.size(), kMostNames);
+  // In several recordings, one name may be of a GPU in each.
+  const bool are_clear = std::set(names.begin(), names.end()).size() == names.size();
   return fmt::format(
       "the mean power of {}{} is below {:.0f} % of the busiest GPU's {:.6g} W, and all of them count: if the run used only {}",
       fmt::join(printable_all(std::span(idle).first(shown)), ", "),
       shown < idle.size() ? fmt::format(" and {} more", idle.size() - shown) : "", 100 * kIdleShare,
       most_w,
-      busy.size() > kMostNames
+      !are_clear ? std::string("the others, give only their recordings")
+      : busy.size() > kMostNames
           ? std::string("the others, choose them with --gpus")
           : fmt::format("{}, pass {}", fmt::join(printable_all(busy), ", "), gpus_option(busy)));
 }

@@ -6,6 +6,7 @@
 #include <compare>
 #include <cstddef>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <span>
@@ -265,6 +266,71 @@ RunComparison comparison_of(const Configuration& configuration, TwoSides sides,
   return comparison;
 }
 
+// ---- Loads whose lengths only their counts of tokens state
+
+// Repeats of a load differ by less, whatever its requests end with.
+constexpr double kSameLength = 1.5;
+
+// What is divided by the requests, and the members that would say so.
+struct LengthByCounts {
+  std::string_view key;
+  std::string_view stated[2];
+  std::int64_t PublishedRun::*tokens;
+};
+constexpr LengthByCounts kLengths[] = {
+    {"output_tokens_per_request", {"osl", "output_len"}, &PublishedRun::output_tokens},
+    {"input_tokens_per_request", {"isl", "input_len"}, &PublishedRun::input_tokens}};
+
+// 0: not known.
+double length_of(const PublishedRun& run, const LengthByCounts& length) {
+  const double tokens = static_cast<double>(run.*length.tokens);
+  return run.completed_requests > 0 ? tokens / static_cast<double>(run.completed_requests) : 0;
+}
+
+// The mean of each group of lengths that are alike; several, or none.
+std::vector<double> distinct_lengths(const TwoSides& sides, const LengthByCounts& length) {
+  std::vector<double> known;
+  for (const auto* const side : {&sides.base, &sides.next}) {
+    for (const PublishedRun* const run : *side) known.push_back(length_of(*run, length));
+  }
+  std::erase_if(known, [](double one) { return !(one > 0); });
+  std::ranges::sort(known);
+  std::vector<double> means;
+  for (std::size_t i = 0, first = 0; i < known.size(); ++i) {
+    if (i + 1 < known.size() && known[i + 1] <= kSameLength * known[i]) continue;
+    means.push_back(std::accumulate(&known[first], &known[i] + 1, 0.0) /
+                    static_cast<double>(i + 1 - first));
+    first = i + 1;
+  }
+  return means.size() > 1 ? means : std::vector<double>();
+}
+
+// Parts the runs of each configuration that states no lengths, and has runs of several.
+ByConfiguration parted_by_length(ByConfiguration found, const LengthByCounts& length) {
+  ByConfiguration parted;
+  for (auto& [configuration, sides] : found) {
+    const bool is_stated = std::ranges::any_of(configuration, [&](const auto& member) {
+      return std::ranges::find(length.stated, member.first) != std::end(length.stated);
+    });
+    const std::vector<double> means =
+        is_stated ? std::vector<double>() : distinct_lengths(sides, length);
+    const auto place_of = [&, &of_all = configuration](const PublishedRun& run) -> TwoSides& {
+      Configuration own = of_all;
+      const double one = length_of(run, length);
+      if (one > 0 && !means.empty()) {
+        const double nearest = *std::ranges::min_element(
+            means, {}, [&](double mean) { return std::abs(std::log(mean / one)); });
+        own.emplace_back(length.key,
+                         fmt::format(fmt::runtime(nearest < 10 ? "{:.2g}" : "{:.0f}"), nearest));
+      }
+      return parted[std::move(own)];
+    };
+    for (const PublishedRun* const run : sides.base) place_of(*run).base.push_back(run);
+    for (const PublishedRun* const run : sides.next) place_of(*run).next.push_back(run);
+  }
+  return parted;
+}
+
 // ---- All configurations
 
 bool side_has_power(const TwoSides& sides) {
@@ -483,6 +549,11 @@ RunComparisons compare_runs(const CompareRequest& request) {
   };
   for (const PublishedRun& run : base) place_of(run).base.push_back(&run);
   for (const PublishedRun& run : next) place_of(run).next.push_back(&run);
+  if (request.rule.match_by.empty()) {
+    for (const LengthByCounts& length : kLengths) {
+      found = parted_by_length(std::move(found), length);
+    }
+  }
   const bool needs_power = is_of_power(request.rule.metric);
   for (auto& [configuration, sides] : found) {
     if (needs_power && !side_has_power(sides)) {

@@ -49,8 +49,7 @@ std::optional<double> member_w(const PublishedRun& run, const std::string_view (
 std::map<std::string, GpuLimits> reported_limits(const PublishedRun& run) {
   const auto place = telemetry_of(run);
   if (!place || !place->facts) return {};
-  const JsonValue record = read_json_object(*run.record);
-  const auto opened = recording_of_run(*place, record);
+  const auto opened = recording_of_run(*place, record_of(run));
   const Recording& recording = *opened;
   if (!recording.faults().empty()) return {};
   const Window window{run.start_unix_s, run.start_unix_s + run.duration_s};
@@ -132,7 +131,7 @@ std::optional<double> stated_limit_w(const PublishedRun& run) {
 SweptLimit limit_of_run(const PublishedRun& run, const std::string& key) {
   SweptLimit limit{.asked_w = asked_limit_w(run, key)};
   limit.in_force_w = member_w(run, kInForceKeys);
-  if (!run.record || !(run.duration_s > 0)) return limit;
+  if (!(run.duration_s > 0)) return limit;
   std::map<std::string, GpuLimits> gpus;
   try {
     gpus = reported_limits(run);

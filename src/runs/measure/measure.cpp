@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <list>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -86,9 +87,7 @@ bool names_gpus(const RunSpec& request) {
 }
 
 // The --gpus of those that were not idle, if they are so many.
-std::string option_for(std::int64_t count, const Result& result) {
-  // Of several recordings, these are the GPUs of the first.
-  if (result.observed_gpus != result.gpus.size()) return "--gpus";
+std::string busy_option(std::int64_t count, const Result& result) {
   std::vector<double> means_w;
   for (const GpuResult& gpu : result.gpus) {
     means_w.push_back(result.load ? gpu.energy.energy_j / result.load->window.duration_s() : 0);
@@ -98,27 +97,76 @@ std::string option_for(std::int64_t count, const Result& result) {
   for (std::size_t i = 0; i < result.gpus.size(); ++i) {
     if (!is_idle[i]) busy.push_back(result.gpus[i].name);
   }
-  return static_cast<std::int64_t>(busy.size()) == count ? gpus_option(busy) : "--gpus";
+  return static_cast<std::int64_t>(busy.size()) == count ? gpus_option(busy) : "";
+}
+
+// The --gpus of each host that has so many.
+std::vector<std::string> host_options(std::int64_t count, const Result& result) {
+  std::map<std::string, std::vector<std::string>> by_host;
+  for (const GpuResult& gpu : result.gpus) {
+    const std::size_t slash = gpu.name.rfind('/');
+    if (slash != std::string::npos) by_host[gpu.name.substr(0, slash)].push_back(gpu.name);
+  }
+  std::vector<std::string> options;
+  for (const auto& [host, gpus] : by_host) {
+    if (static_cast<std::int64_t>(gpus.size()) == count) options.push_back(gpus_option(gpus));
+  }
+  return options;
+}
+
+// The recordings that have so many. Names of GPUs do not choose one of several recordings.
+std::vector<std::string> commands_for(std::int64_t count, const RunSpec& request,
+                                      const std::vector<std::size_t>& gpus_of_each) {
+  std::vector<std::string> commands;
+  for (std::size_t i = 0; i < gpus_of_each.size(); ++i) {
+    if (static_cast<std::int64_t>(gpus_of_each[i]) != count) continue;
+    commands.push_back(fmt::format("'aggregate-power measure {} {}'",
+                                   printable_path(request.bench_result),
+                                   printable_path(request.telemetry[i])));
+  }
+  return commands;
+}
+
+// How to measure as many GPUs as the result states, and no others.
+std::string way_to_count(std::int64_t count, const RunSpec& request,
+                         const std::vector<std::size_t>& gpus_of_each, const Result& result) {
+  constexpr std::size_t kMostWays = 4;
+  if (static_cast<std::int64_t>(result.observed_gpus) < count) {
+    return "record all of them, or give the recordings of all hosts";
+  }
+  const bool is_only = request.telemetry.size() == 1;
+  const std::string busy = is_only ? busy_option(count, result) : "";
+  if (!busy.empty()) return "choose them with " + busy;
+  const std::vector<std::string> ways =
+      is_only ? host_options(count, result) : commands_for(count, request, gpus_of_each);
+  if (!ways.empty() && ways.size() <= kMostWays) {
+    return fmt::format("choose {} with {}", is_only ? "those of one host" : "one recording",
+                       fmt::join(ways, " or "));
+  }
+  return is_only ? "choose them with --gpus" : "give only the recordings of its hosts";
 }
 
 // The number of GPUs that the result states, unless the caller names them.
-void refuse_other_count(const LoadReading& load, Result& result) {
+void refuse_other_count(const LoadReading& load, const RunSpec& request,
+                        const std::vector<std::size_t>& gpus_of_each, Result& result) {
   if (!load.gpus_fault.empty()) {
     result.reasons.add(Reason::invalid_expected_gpu_count, load.gpus_fault);
   }
   const auto counted = static_cast<std::int64_t>(result.observed_gpus);
   if (!load.gpus || counted == 0 || *load.gpus == counted) return;
   result.reasons.add(Reason::expected_gpu_count_mismatch,
-                     fmt::format("{} observed, and the result states {}: choose them with {}",
-                                 counted, *load.gpus, option_for(*load.gpus, result)));
+                     fmt::format("{} observed, and the result states {}: {}", counted, *load.gpus,
+                                 way_to_count(*load.gpus, request, gpus_of_each, result)));
 }
 
 RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
-                             LoadReading reading, bool is_alone) {
+                             LoadReading reading, AmongRuns among) {
   const std::vector<std::string>& paths = request.telemetry;
   RunRecordings recordings(paths, request);
   Recording& recording = recordings.open.front();
-  PlacedLoad placed = placed_load(std::move(reading), recording, any_window(request));
+  WindowOptions window_options = any_window(request);
+  if (among.shares_recording) reading.is_only = window_options.takes_wrapped_as_long = false;
+  PlacedLoad placed = placed_load(std::move(reading), recording, window_options);
   RunReport run;
   std::vector<std::string> warnings;
   excuse_counts(placed.reading, warnings);
@@ -131,13 +179,16 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
     run.benchmark_failure = load.failure;
     warnings.push_back(fmt::format("the benchmark failed: {}", load.failure));
   }
-  if (!load.load) placed.reading.reasons.add(recording.faults());
+  if (!load.load) {  // what the window lacks is no news where there is no power at all
+    const Reasons why = runs::why_no_power(recording);
+    if (!why.empty()) placed.reading.reasons = why;
+  }
   if (!load.load && load.reasons.empty()) {
     placed.reading.reasons.add(Reason::invalid_benchmark_window, load.no_window);
   }
   MeasurementRequest wanted{request};
-  wanted.may_use_threads = is_alone;
-  if (!is_alone) show_interval_if_small(recordings.open, wanted);
+  wanted.may_use_threads = among.is_alone;
+  if (!among.is_alone) show_interval_if_small(recordings.open, wanted);
   std::list<SeenPower> watched;  // the recording that is read
   std::list<SeenPower> power;    // of each that counts
   recordings.before = [&](std::size_t, const Recording&, MeasurementRequest& of_one) {
@@ -149,11 +200,13 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
       watched.back().watch(of_one, window);
     }
   };
-  recordings.after = [&](std::size_t, const Recording&, const Result&) {
+  std::vector<std::size_t> gpus_of_each(paths.size());
+  recordings.after = [&](std::size_t i, const Recording&, const Result& result) {
     power.splice(power.end(), watched);
+    gpus_of_each[i] = result.observed_gpus;
   };
   recordings.judge = [&](Result& result) {
-    if (!names_gpus(request)) refuse_other_count(load, result);
+    if (!names_gpus(request)) refuse_other_count(load, request, gpus_of_each, result);
   };
   run.result = evaluate(wanted, recordings, placed, {request.bench_result, ""}).result;
   if (wanted.shows_interval != request.shows_interval) refuse_interval(run.result);
@@ -245,16 +298,31 @@ void write_new(const RunSpec& request, RunReport& run, MeasureReport& report) {
   }
 }
 
-// The folder of a run among several, and the benchmark in it.
-std::string label_of(const RunSpec& request, bool is_of_several, const std::string& benchmark) {
-  if (!is_of_several) return benchmark;
-  const std::string folder(std::filesystem::path(request.bench_result).parent_path());
-  return benchmark.empty() ? folder : fmt::format("{}: {}", folder, benchmark);
+std::string folder_of(const RunSpec& run) {
+  return std::filesystem::path(run.bench_result).parent_path().string();
 }
 
-// The benchmarks of one result. Throws FileError.
-std::vector<RunReport> measured_runs(const RunSpec& request, bool is_of_several, bool is_alone,
-                                     MeasureReport& report) {
+// By its folder, else by its result, each run among several; nothing for a single one.
+std::string label_of(const RunSpec& run, const std::vector<RunSpec>& all) {
+  if (all.size() < 2) return {};
+  const std::string folder = folder_of(run);
+  return std::ranges::count(all, folder, folder_of) > 1 ? run.bench_result : folder;
+}
+
+// For people: the folders with several results.
+void name_shared_folders(const std::vector<RunSpec>& runs, std::vector<std::string>& lines) {
+  std::map<std::string, std::vector<const RunSpec*>> by_folder;
+  for (const RunSpec& run : runs) by_folder[folder_of(run)].push_back(&run);
+  for (const auto& [folder, in_it] : by_folder) {
+    if (in_it.size() < 2) continue;
+    lines.push_back(fmt::format("{}: {} results are in it: each is measured over its own window",
+                                printable_path(folder), in_it.size()));
+  }
+}
+
+// The benchmarks of one result, which has a label if it is one of several. Throws FileError.
+std::vector<RunReport> measured_runs(const RunSpec& request, const std::string& label,
+                                     AmongRuns among, MeasureReport& report) {
   refuse_repeated_recordings(request.telemetry);
   if (request.telemetry.size() > 1) {
     refuse_idle_stretch(request.idle, fmt::format("is of one recording, and there are {}",
@@ -277,10 +345,11 @@ std::vector<RunReport> measured_runs(const RunSpec& request, bool is_of_several,
   const bool is_one_of_several = selected.loads.size() > 1 || !request.select.empty();
   std::vector<RunReport> runs;
   for (std::size_t i = 0; i < selected.loads.size(); ++i) {
-    const std::string benchmark =
+    std::string benchmark =
         is_one_of_several ? benchmark_label(selected.loads[i], selected.numbers[i]) : "";
-    runs.push_back(measured_benchmark(request, rates, std::move(selected.loads[i]), is_alone));
-    runs.back().benchmark = label_of(request, is_of_several, benchmark);
+    if (!label.empty()) benchmark = label + (benchmark.empty() ? "" : ": " + benchmark);
+    runs.push_back(measured_benchmark(request, rates, std::move(selected.loads[i]), among));
+    runs.back().benchmark = std::move(benchmark);
   }
   if (!request.out.empty()) write_new(request, runs.front(), report);
   return runs;
@@ -299,7 +368,7 @@ void add_missing_file(const std::string& path, const std::string& otherwise,
 
 }  // namespace
 
-MeasureReport measure_run(const RunSpec& request, bool is_alone) {
+MeasureReport measure_run(const RunSpec& request, AmongRuns among) {
   MeasureReport report;
   std::vector<RunSpec> specs = runs::runs_in_folders(request);
   const bool is_of_several = specs.size() > 1;
@@ -310,11 +379,14 @@ MeasureReport measure_run(const RunSpec& request, bool is_alone) {
         "--out, --start, --end, --duration, the counts, --requests, --per-request and --phases are of one run, and there are {}",
         specs.size()));
   }
+  if (is_of_several) name_shared_folders(specs, report.err);
   std::vector<RunReport> runs;
   for (RunSpec& spec : specs) {
     try {
       spec.telemetry = runs::recordings_near(spec, spec.bench_result != request.bench_result);
-      for (RunReport& run : measured_runs(spec, is_of_several, is_alone, report)) {
+      const std::string label = label_of(spec, specs);
+      const bool shares = among.shares_recording || label == spec.bench_result;
+      for (RunReport& run : measured_runs(spec, label, {among.is_alone, shares}, report)) {
         if (lacks_recording(run)) {
           report.exit_status = 2;
           for (const std::string& telemetry : spec.telemetry)

@@ -18,9 +18,15 @@ struct MeasureReport {
   std::vector<std::string> refusals;  // why runs are not valid, which `out` says too
 };
 
+struct AmongRuns {
+  // No other run is measured meanwhile; else one thread reads it, and only a small recording is
+  // kept for an interval.
+  bool is_alone = true;
+  // Other results have the same recording: the command that was recorded may have run them.
+  bool shares_recording = false;
+};
+
 // Of a run, or of each run in the folders that are named in place of its files.
-// `is_alone`: no other run is measured meanwhile; else one thread reads it, and only a small
-// recording is kept for an interval.
-MeasureReport measure_run(const RunSpec& request, bool is_alone = true);
+MeasureReport measure_run(const RunSpec& request, AmongRuns among = {});
 
 }  // namespace aggregate_power

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -15,6 +16,7 @@
 
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
+#include "base/files/hash.h"
 #include "base/files/path.h"
 #include "base/files/tree.h"
 #include "generators/generator_table.h"
@@ -28,14 +30,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_recording_file(const std::string& path) {
+enum class Readable { yes, by_names, no };  // by_names: with --columns
+
+Readable readable(const std::string& path) {
   try {
-    const Recording recording(path, std::nullopt, {});
-    if (!recording.faults().empty()) return false;
-    const SeriesFacts facts = recording.open().facts();
-    return facts.has_times() && facts.has_power();
+    const Reasons why = why_no_power(Recording(path, std::nullopt, {}));
+    if (why.empty()) return Readable::yes;
+    return why.contains(Reason::no_header) ? Readable::by_names : Readable::no;
   } catch (const std::runtime_error&) {  // of the system, or of its content
-    return false;
+    return Readable::no;
   }
 }
 
@@ -54,6 +57,11 @@ bool may_be_recording(std::string_view name) {
   return !is_of_run(name) && has_ending(name, kEndings);
 }
 
+bool may_be_result(std::string_view name) {
+  constexpr std::string_view kEndings[] = {".json", ".jsonl", ".txt", ".yaml", ".csv"};
+  return !is_of_run(name) && has_ending(name, kEndings);
+}
+
 bool is_file(TreeEntry::Kind kind) { return kind == TreeEntry::Kind::file; }
 
 bool is_folder(TreeEntry::Kind kind) {
@@ -67,39 +75,47 @@ std::vector<std::string> candidates_beside(const std::string& result) {
   std::erase_if(found, [&](const std::string& path) {
     return path == result || !may_be_recording(last_name(path));
   });
+  // There may be many results.
+  constexpr std::string_view kUsual[] = {".csv", ".tsv", ".log"};
+  std::stable_partition(found.begin(), found.end(), [&](const std::string& path) {
+    return has_ending(last_name(path), kUsual);
+  });
   found.resize(std::min(found.size(), kMost));
   return found;
 }
 
-bool may_be_result(std::string_view name) {
-  constexpr std::string_view kEndings[] = {".json", ".jsonl", ".txt", ".yaml", ".csv"};
-  return !is_of_run(name) && has_ending(name, kEndings);
+// Null: it is not a result, or cannot be read.
+const LoadGenerator* generator_of_file(const std::string& path) {
+  if (path == "-" || !is_regular_file(path)) return nullptr;
+  try {
+    const LoadGenerator* const generator = recognized(load_file(path));
+    return generator == nullptr || generator->is_recording ? nullptr : generator;
+  } catch (const std::runtime_error&) {
+    return nullptr;
+  }
 }
 
-std::vector<std::string> results_in(const std::string& folder) {
-  std::vector<std::string> results = paths_in(folder, is_file);
-  std::erase_if(results, [](const std::string& path) {
-    return !may_be_result(last_name(path)) || !is_result_file(path);
-  });
-  return results;
-}
-
-// A folder with one result is a run, one with several folders of runs is several.
-std::vector<RunSpec> runs_in_folder(const RunSpec& options, const std::string& folder) {
-  if (auto run = run_in_folder(options, folder)) return {std::move(*run)};
-  std::vector<RunSpec> runs;
+// The runs of the folder itself, else of the folders in it.
+std::vector<RunSpec> runs_below(const RunSpec& options, const std::string& folder) {
+  std::vector<RunSpec> runs = runs_of_folder(options, folder);
+  if (!runs.empty()) return runs;
   for (const std::string& one : paths_in(folder, is_folder)) {
-    if (auto run = run_in_folder(options, one)) runs.push_back(std::move(*run));
+    std::ranges::move(runs_of_folder(options, one), std::back_inserter(runs));
   }
   return runs;
 }
 
 // Throws Error if there are several.
 std::optional<std::string> recording_beside(const std::string& result) {
-  std::vector<std::string> found = candidates_beside(result);
-  std::erase_if(found, [](const std::string& path) {
-    return is_result_file(path) || !is_recording_file(path);
-  });
+  std::vector<std::string> found;
+  std::vector<std::string> unnamed;  // without a header
+  for (std::string& path : candidates_beside(result)) {
+    if (is_result_file(path)) continue;
+    const Readable is = readable(path);
+    if (is == Readable::no) continue;
+    (is == Readable::yes ? found : unnamed).push_back(std::move(path));
+  }
+  if (found.empty()) found = std::move(unnamed);
   if (found.empty()) return std::nullopt;
   if (found.size() == 1) return std::move(found.front());
   constexpr std::size_t kShown = 3;
@@ -108,33 +124,53 @@ std::optional<std::string> recording_beside(const std::string& result) {
     commands.push_back(fmt::format("'aggregate-power measure {} {}'", printable_path(result),
                                    printable_path(path)));
   }
-  throw Error(fmt::format("{}: {} recordings are beside it: choose one: {}", printable_path(result),
-                          found.size(), fmt::join(commands, " or ")));
+  std::string all;
+  std::set<std::string> contents;  // no copy can be given as well
+  for (const std::string& path : found) {
+    all += " " + printable_path(path);
+    contents.insert(hash_of(OpenedFile(path)));
+  }
+  if (contents.size() == found.size()) {
+    all = fmt::format(
+        "; or, if each is of a host of its own, give all: 'aggregate-power measure {}{}'",
+        printable_path(result), all);
+  } else {
+    all.clear();
+  }
+  throw Error(fmt::format("{}: {} recordings are beside it: choose one: {}{}",
+                          printable_path(result), found.size(), fmt::join(commands, " or "), all));
 }
 
 }  // namespace
 
-bool is_result_file(const std::string& path) {
-  if (path == "-" || !is_regular_file(path)) return false;
-  try {
-    const LoadGenerator* const generator = recognized(load_file(path));
-    return generator != nullptr && !generator->is_recording;
-  } catch (const std::runtime_error&) {
-    return false;
-  }
+Reasons why_no_power(const Recording& recording) {
+  if (!recording.faults().empty()) return recording.faults();
+  const SeriesFacts facts = recording.open().facts();
+  return facts.has_times() && facts.has_power() ? Reasons() : facts.reasons;
 }
 
-std::optional<RunSpec> run_in_folder(const RunSpec& options, const std::string& folder) {
-  const std::vector<std::string> results = results_in(folder);
-  if (results.empty()) return std::nullopt;
-  if (results.size() > 1) {
-    throw Error(fmt::format("{}: {} results are in it: name one of {}", printable_path(folder),
-                            results.size(), fmt::join(results, ", ")));
+bool is_result_file(const std::string& path) { return generator_of_file(path) != nullptr; }
+
+std::vector<RunSpec> runs_of_folder(const RunSpec& options, const std::string& folder) {
+  std::vector<std::string> results;
+  std::set<const LoadGenerator*> generators;
+  for (std::string& path : paths_in(folder, is_file)) {
+    if (!may_be_result(last_name(path))) continue;
+    const LoadGenerator* const generator = generator_of_file(path);
+    if (generator == nullptr) continue;
+    generators.insert(generator);
+    results.push_back(std::move(path));
   }
-  RunSpec run = options;
-  run.bench_result = results.front();
-  run.telemetry.clear();
-  return run;
+  if (generators.size() > 1) {
+    throw Error(fmt::format("{}: results of {} generators are in it: name one of {}",
+                            printable_path(folder), generators.size(), fmt::join(results, ", ")));
+  }
+  std::vector<RunSpec> runs(results.size(), options);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    runs[i].bench_result = std::move(results[i]);
+    runs[i].telemetry.clear();
+  }
+  return runs;
 }
 
 void find_result(RunSpec& run) {
@@ -171,7 +207,7 @@ std::vector<RunSpec> runs_in_folders(const RunSpec& run) {
   for (const std::string& path : named) {
     std::error_code ignored;
     if (!fs::is_directory(path, ignored)) return {run};
-    std::ranges::move(runs_in_folder(run, path), std::back_inserter(runs));
+    std::ranges::move(runs_below(run, path), std::back_inserter(runs));
   }
   return runs.empty() ? std::vector{run} : runs;
 }

@@ -2,13 +2,17 @@
 // or not at all.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "aggregate_power/reason.h"
+#include "recorders/recording.h"
 #include "runs/evaluate/run_options.h"
 
 namespace aggregate_power::runs {
+
+// Why a recording has no power over time, by its beginning; empty: it has.
+Reasons why_no_power(const Recording& recording);
 
 // Whether a file is the result of a load generator. False if it cannot be read.
 bool is_result_file(const std::string& path);
@@ -23,13 +27,12 @@ void find_result(RunSpec& run);
 // several.
 std::vector<std::string> recordings_near(const RunSpec& run, bool is_of_folder = false);
 
-// The run of a folder with a result; nullopt: there is no result in it. Throws Error for a folder
-// with several.
-std::optional<RunSpec> run_in_folder(const RunSpec& options, const std::string& folder);
+// A run for each result in a folder. Throws Error for results of several generators: one may be
+// another's summary.
+std::vector<RunSpec> runs_of_folder(const RunSpec& options, const std::string& folder);
 
-// A run for each folder that is named in place of its files: one with a result, or one whose
-// folders have one each. A run without such a folder is itself. Throws Error for a folder with
-// several results.
+// The runs of each folder that is named in place of its files, or of the folders in it. A run
+// without such a folder is itself. Throws as runs_of_folder() does.
 std::vector<RunSpec> runs_in_folders(const RunSpec& run);
 
 }  // namespace aggregate_power::runs

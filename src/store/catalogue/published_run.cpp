@@ -468,9 +468,14 @@ std::string configuration_text(const Configuration& configuration) {
 }
 
 std::optional<StorePath> telemetry_of(const PublishedRun& run) {
+  if (run.recording) return run.recording;
   if (!run.record || run.telemetry.empty()) return std::nullopt;
   const RunRecord record{*run.record, read_json_object(*run.record)};
   return record.find(run.telemetry);
+}
+
+JsonValue record_of(const PublishedRun& run) {
+  return run.record ? read_json_object(*run.record) : run.read_as;
 }
 
 void require_members(std::string_view option, const std::vector<const PublishedRun*>& runs,

@@ -70,6 +70,9 @@ struct PublishedRun {
   // The energy of each GPU, in the order of the record; empty unless the run is valid.
   std::vector<std::pair<std::string, double>> gpu_energies_j;
   std::string telemetry;  // as the record names it
+  // Of a run that was measured here: its recording, and what a record would say of how it was read.
+  std::optional<StorePath> recording;
+  JsonValue read_as;
   std::string collector;
   std::string schema;
   std::string scope;  // of the sensor: "gpu", "module", "node"; hosts that differ: empty
@@ -143,9 +146,11 @@ struct PublishedRuns {
 PublishedRuns read_published_runs(const std::vector<std::string>& places, unsigned most_threads,
                                   const StoreAccess& access = {});
 
-// The recording that a run's record names, where it is now; nullopt: there is none in its store.
-// May throw FileError.
+// The recording that a run's record names, where it is now, or by which it was measured here.
+// Returns nullopt if its store has none. May throw FileError.
 std::optional<StorePath> telemetry_of(const PublishedRun& run);
+// What is recorded of a run that has one. Throws FileError.
+JsonValue record_of(const PublishedRun& run);
 // Opens that recording, as it was read then. `telemetry`: a file. `record`: the run's audit record,
 // which says how its stamps and columns were understood. Throws FileError.
 std::unique_ptr<Recording> recording_of_run(const StorePath& telemetry, const JsonValue& record);

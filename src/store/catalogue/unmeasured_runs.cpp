@@ -21,9 +21,11 @@
 #include "base/system/parallel.h"
 #include "base/text/json_value.h"
 #include "core/record/record_read.h"
+#include "core/record/record_write.h"
 #include "runs/measure/measure.h"
 #include "runs/measure/named_files.h"
 #include "store/catalogue/retained_files.h"
+#include "store/catalogue/run_record.h"
 
 namespace aggregate_power {
 namespace {
@@ -106,19 +108,20 @@ struct RunSearch {
     }
   }
 
-  // Whether the folder itself is a run.
+  // Whether the folder itself has runs.
   bool add_run(const std::string& folder) {
     try {
-      std::optional<RunSpec> run = runs::run_in_folder(measuring, folder);
-      if (!run) return false;
-      run->telemetry = runs::recordings_near(*run, true);
-      if (is_link(run->bench_result) || is_link(run->telemetry.front())) {
-        warnings.push_back(fmt::format("{}: a link leads to its files, and is not followed",
-                                       printable_path(folder)));
-      } else if (is_regular_file(run->telemetry.front())) {
-        measurable.push_back(std::move(*run));
+      std::vector<RunSpec> runs = runs::runs_of_folder(measuring, folder);
+      for (RunSpec& run : runs) {
+        run.telemetry = runs::recordings_near(run, true);
+        if (is_link(run.bench_result) || is_link(run.telemetry.front())) {
+          warnings.push_back(fmt::format("{}: a link leads to its files, and is not followed",
+                                         printable_path(folder)));
+        } else if (is_regular_file(run.telemetry.front())) {
+          measurable.push_back(std::move(run));
+        }
       }
-      return true;
+      return !runs.empty();
     } catch (const Error& error) {
       warnings.emplace_back(error.what());
       return true;
@@ -131,22 +134,30 @@ struct Measured {
   std::vector<std::string> warnings = {};
 };
 
-Measured measured_runs_of(const RunSpec& run, bool is_alone) {
+Measured measured_runs_of(const RunSpec& run, AmongRuns among) {
   Measured measured;
   try {
-    const MeasureReport report = measure_run(run, is_alone);
+    const MeasureReport report = measure_run(run, among);
     measured.warnings = report.err;
     if (report.out.empty()) return measured;
     const JsonValue json = parse_json(report.out);
+    const JsonValue read_as = parse_json(fmt::format(
+        R"({{"{}": {{"timezone": "{}"}}}})", kComputedFrom, run.zone ? run.zone->name() : "local"));
     for (const JsonValue& one : json.at("runs").items) {
       PublishedRun& published = measured.runs.emplace_back(measured_run_of(one));
       published.name = run.bench_result;
       published.identity = fmt::format("{}:{}", run.bench_result, measured.runs.size());
+      if (run.telemetry.size() == 1) published.recording = place_on_disk(run.telemetry.front());
+      published.read_as = read_as;
     }
   } catch (const std::runtime_error& error) {
     measured.warnings.emplace_back(error.what());
   }
   return measured;
+}
+
+std::string folder_of(const RunSpec& run) {
+  return fs::path(run.bench_result).parent_path().string();
 }
 
 void leave_out_published(const std::vector<PublishedRun>& published, std::vector<RunSpec>& runs) {
@@ -177,12 +188,14 @@ std::size_t add_unmeasured_runs(const std::vector<std::string>& places, const Ru
     });
     if (!is_store) search.look_into(place, kMostFolders);
   }
+  std::map<std::string, std::size_t> results;  // by their folder
+  for (const RunSpec& run : search.measurable) ++results[folder_of(run)];
   leave_out_published(found.runs, search.measurable);
   std::vector<Measured> measured(search.measurable.size());
   in_parallel(measured.size(), most_threads, [&](std::size_t i) {
     RunSpec run = search.measurable[i];
     run.json = true;
-    measured[i] = measured_runs_of(run, measured.size() == 1);
+    measured[i] = measured_runs_of(run, {measured.size() == 1, results.at(folder_of(run)) > 1});
   });
   std::ranges::move(search.warnings, std::back_inserter(found.warnings));
   std::size_t count = 0;

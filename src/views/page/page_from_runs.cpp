@@ -225,8 +225,7 @@ std::optional<RecordedCurve> curve_of(const ReportRun& run, bool is_asked) {
   if (!place || !place->facts || !(published.duration_s > 0)) return std::nullopt;
   const OpenedFile opened = place->tree->open(place->path);
   if (!is_asked && opened.size() > kMostBytesUnasked) return std::nullopt;
-  const JsonValue record =
-      run.is_computed_here ? run.record_content : read_json_object(*published.record);
+  const JsonValue record = run.is_computed_here ? run.record_content : record_of(published);
   return recorded_curve(*recording_of_run(*place, record),
                         {published.start_unix_s, published.start_unix_s + published.duration_s});
 }
