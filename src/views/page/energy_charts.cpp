@@ -263,6 +263,13 @@ EnergyChart energy_chart(const ReportRuns& report, const AxisChoice& x, const Ax
   return chart;
 }
 
+bool varies(const EnergyChart& chart) {
+  return std::ranges::any_of(chart.drawn, [&](std::size_t i) {
+    return chart.x.value(chart.report.points[i])->mean !=
+           chart.x.value(chart.report.points[chart.drawn[0]])->mean;
+  });
+}
+
 bool is_load_key(std::string_view key) {
   return std::ranges::find(kLoadKeys, key) != std::end(kLoadKeys);
 }
@@ -476,8 +483,13 @@ std::string energy_section(const ReportRuns& report, std::string_view source) {
   const std::vector<AxisChoice> ys = vertical_choices(report);
   const std::vector<AxisChoice> xs = horizontal_choices(report);
   if (ys.empty() || xs.empty()) return {};
-  const auto at_first = std::ranges::find_if(
-      xs, [&](const AxisChoice& x) { return !energy_chart(report, x, ys[0]).drawn.empty(); });
+  // Points that are all at one place of an axis say little.
+  auto at_first = std::ranges::find_if(
+      xs, [&](const AxisChoice& x) { return varies(energy_chart(report, x, ys[0])); });
+  if (at_first == xs.end()) {
+    at_first = std::ranges::find_if(
+        xs, [&](const AxisChoice& x) { return !energy_chart(report, x, ys[0]).drawn.empty(); });
+  }
   if (at_first == xs.end()) return {};
   const EnergyChart chart = energy_chart(report, *at_first, ys[0]);
   const std::string before =
