@@ -126,7 +126,8 @@ const [titles, ...points] = chart ?
   decodeURIComponent(figure.querySelector('a[download]').href.replace(/^[^,]*,/, '')).trim().split('\r\n').map((line) =>
     [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map((found) => found[1] ?? found[2])) : [[]];
 const counts = titles.lastIndexOf('n');
-const number = (text) => !text ? NaN : isNaN(text) ? Date.parse(text) / 1000 : +text;
+// All numbers are above 0, and the others are times.
+const number = (text) => +text || Date.parse(text) / 1000;
 // The mean of each point, and the ends of its interval.
 const values = (key) => {
   const column = titles.findLastIndex((title) => title.split(' ')[0] === key);
