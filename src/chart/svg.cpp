@@ -275,8 +275,16 @@ class SvgDrawing {
       for (const Dot& dot : series.dots) {
         const auto place = dot_place(dot, panel.y, area);
         if (place) draw_dot(series, dot, *place, panel.y, area, labels);
+        if (!place && !dot.tag.empty()) hidden_dot(series, dot);
       }
     }
+  }
+
+  // For a script that places it.
+  void hidden_dot(const Series& series, const Dot& dot) {
+    out_ += fmt::format(
+        "<g class=\"none\"{}><title/><circle class=\"{}\" cx=\"0\" cy=\"0\" r=\"{}\"/></g>\n",
+        tag_attribute(dot.tag), area_of(series), kDotRadius);
   }
 
   void draw_dot(const Series& series, const Dot& dot, Point place, const Axis& y, Box area,

@@ -18,7 +18,7 @@ struct SvgOptions {
 };
 
 // An <svg> element with its line end. The same chart gives the same bytes. Points beyond the axes
-// are cut off; those without a place on them are left out.
+// are cut off; those without a place on them are left out, and hidden if they have a tag.
 std::string svg(const Chart& chart, const SvgOptions& options = {});
 
 // The rules of all charts, for a <style> element: light, dark where the reader prefers that, and

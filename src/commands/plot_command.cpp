@@ -30,7 +30,8 @@ struct PlotOptions {
   RunSpec request;
   std::optional<PlotFormat> format;  // nullopt: by the output
   bool in_terminal = false;
-  std::string out;  // "-": standard output
+  std::string out;      // "-": standard output
+  std::string windows;  // a file; empty: none
 
   bool is_to_file() const { return !out.empty() && out != kStandardOutput; }
   PlotFormat chosen() const {
@@ -92,7 +93,7 @@ int run_plot(const PlotOptions& options) {
   RunSpec request = options.request;
   if (options.is_to_file()) request.out = options.out;
   try {
-    const PlottedRun run = plotted_run(request);
+    const PlottedRun run = plotted_run(request, options.windows);
     const std::string text = drawn(options, run.picture);
     if (options.is_to_file()) {
       write_picture(options.out, text);
@@ -104,7 +105,8 @@ int run_plot(const PlotOptions& options) {
     print_message(fmt::format("power not valid: {}", run.picture.reasons.text()));
     return 1;
   } catch (const FileError& error) {
-    const std::string hint = missing_file_hint(request.bench_result);
+    std::string hint = missing_file_hint(request.bench_result);
+    if (hint.empty()) hint = missing_file_hint(options.windows);
     throw Error(hint.empty() ? error.what() : hint);
   }
 }
@@ -162,7 +164,7 @@ Command plot_command() {
   const auto plot = std::make_shared<PlotOptions>();
   RunSpec* const request = &plot->request;
   Command command;
-  command.called_here = {{"--csv", "--telemetry"}, {"--windows", "--start and --end"}};
+  command.called_here = {{"--csv", "--telemetry"}};
   Options& options = command.options;
   options.positionals(
       "TELEMETRY", into_paths(request->telemetry),
@@ -172,6 +174,10 @@ Command plot_command() {
   options.value(
       "--bench-result", "FILE", into_optional_path(request->bench_result),
       "What the load generator wrote; without it and without --start the whole recording counts");
+  options
+      .value("--windows", "FILE", into_path(plot->windows),
+             "Windows that a script logged, to be marked; as 'windows' reads them")
+      .check(not_empty());
   add_output(options, *plot);
   add_load_choice(options, *request);
   add_given_load(options, request->given);

@@ -106,6 +106,7 @@ Command report_command() {
   const auto request = std::make_shared<ReportRequest>();
   request->most_threads = usable_processors();
   Command command;
+  command.called_here = {{"--output", "--out"}};
   Options& options = command.options;
   options
       .positionals(

@@ -2,6 +2,7 @@
 #include "generators/request_file.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -80,6 +81,23 @@ RequestFile read_requests(const std::string& path) {
         printable_path(files.name), readings.size()));
   }
   return file;
+}
+
+bool RequestFile::place(Window window, bool is_tied) {
+  if (!is_monotonic) return false;
+  double first_s = std::numeric_limits<double>::infinity();
+  for (const RequestTimes& request : requests) {
+    if (request.has_times()) first_s = std::min(first_s, request.start_s);
+  }
+  is_tied = is_tied && monotonic_window.has_value();
+  if (is_tied) first_s = monotonic_window->start_unix_s;
+  for (RequestTimes& request : requests) {
+    for (double* const time : {&request.start_s, &request.first_token_s, &request.end_s}) {
+      *time = window.start_unix_s + (*time - first_s);
+    }
+  }
+  is_monotonic = false;
+  return !is_tied;
 }
 
 }  // namespace aggregate_power

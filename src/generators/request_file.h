@@ -17,6 +17,10 @@ struct RequestFile {
   // Their times are of the machine's monotonic clock, not Unix times.
   bool is_monotonic = false;
   std::optional<Window> monotonic_window = {};  // of the load, on that clock
+
+  // Moves times of a monotonic clock to the Unix clock: by the window of the load if `is_tied` to
+  // this window, else the first request starts with the window. Returns whether that was assumed.
+  bool place(Window window, bool is_tied);
 };
 
 // Throws FileError if the file cannot be read, and Error if it lists no request with its times; the

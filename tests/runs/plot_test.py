@@ -245,7 +245,8 @@ def test_a_gap_breaks_the_line(folder):
 def test_invalid_stretches_are_marked(folder):
     recording(folder, [(at, 0, "[N/A]" if 10 <= at < 12 else -5 if at == 12 else 100) for at in range(30)])
     drawn = json.loads(Ran(folder, "power.csv", "--format", "json").out)
-    assert {"kind": "invalid", "from_s": 10.0, "to_s": 12.0} in drawn["stretches"], drawn["stretches"]
+    marked = [(each["kind"], each["from_s"], each["to_s"]) for each in drawn["stretches"]]
+    assert ("invalid", 10.0, 12.0) in marked, marked
     same(["invalid_power_sample", "sampling_gap_exceeded"], drawn["reasons"])
     for series in drawn["series"]:
         for line in series["lines"]:
@@ -268,6 +269,77 @@ def test_limit_and_idle_power(folder):
     assert "limit 700 W" in Ran(folder, "power.csv", *window).picture.words
     same(0, len([1 for level in json.loads(Ran(folder, "power.csv", "--format", "json").out)["levels"]
                  if "idle" in level["name"]]))
+
+
+def value_at(lines, at):
+    """Of a line of steps, between two of them."""
+    before = [value for line in lines for time, value in line if time <= at]
+    return before[-1]
+
+
+def test_requests_and_tokens_are_drawn_over_time(folder):
+    words = [RESULTS / "gpu_metrics.csv", "--bench-result", RESULTS / "vllm_detailed.json", "--window", "estimated"]
+    ran = Ran(folder, *words, "--format", "json")
+    drawn = json.loads(ran.out)
+    load = {each["name"]: each["lines"] for each in drawn["load"]}
+    same(["requests in flight", "prefill: input tokens/s", "decode: output tokens/s"], list(load))
+    stated = json.loads((RESULTS / "vllm_detailed.json").read_text())
+    shift = drawn["window"]["start_unix"] - drawn["start_unix"] - min(stated["start_times"])
+    spans = [(start + shift, start + shift + ttft + sum(itl)) for start, ttft, itl in
+             zip(stated["start_times"], stated["ttfts"], stated["itls"])]
+    for at in (span + 0.37 for span in range(-5, 60, 3)):
+        same(sum(start <= at < end for start, end in spans),
+             value_at(load["requests in flight"], at) if at > spans[0][0] else 0, at)
+    for name, wanted in (("prefill: input tokens/s", sum(stated["input_lens"])), ("decode: output tokens/s", sum(stated["output_lens"]))):
+        line = [point for part in load[name] for point in part]
+        near(wanted, sum((b[0] - a[0]) * a[1] for a, b in zip(line, line[1:])), wanted * 0.001)
+    picture = Ran(folder, *words).picture
+    assert {"requests in flight", "requests", "tokens/s"} <= set(picture.words), picture.words
+    same({"series", "line", "time_s", "power_w"}, set(Ran(folder, *words, "--format", "csv").out.split("\n")[0].split(",")))
+    assert "requests in flight" not in Ran(folder, *words, "--format", "csv").out
+
+
+def test_a_result_without_requests_has_power_alone(folder):
+    recording(folder, flat(30))
+    result(folder, 5, 25)
+    drawn = json.loads(Ran(folder, "power.csv", "--bench-result", "run.json", "--format", "json").out)
+    same([], drawn["load"])
+
+
+def test_the_energy_of_a_token_is_that_of_measure(folder):
+    words = [RESULTS / "gpu_metrics.csv", "--bench-result", RESULTS / "vllm_detailed.json", "--window", "estimated"]
+    drawn = json.loads(Ran(folder, *words, "--format", "json").out)
+    measured = json.loads(Ran(folder, words[2], words[0], *words[3:], "--json", command="measure").out)["runs"][0]
+    for ratio in drawn["ratios"]:
+        if ratio["key"] in measured:
+            same(measured[ratio["key"]], ratio["value"], ratio)
+        assert ratio["low"] < ratio["value"] < ratio["high"], ratio
+    same(["joules_per_output_token", "joules_per_input_token", "joules_per_total_token", "joules_per_successful_query"],
+         [ratio["key"] for ratio in drawn["ratios"]])
+    text = " ".join(Ran(folder, words[2], words[0], *words[3:], command="measure").out.split())
+    shown = re.search(r"[\d.]+ J per output token \([\d.]+ to [\d.]+\)", text).group()
+    assert shown in " ".join(drawn["caption"]), (shown, drawn["caption"])
+    recording(folder, [row for row in flat(30) if not 10 <= row[0] < 20])
+    result(folder, 5, 25)
+    refused = json.loads(Ran(folder, "power.csv", "--bench-result", "run.json", "--format", "json").out)
+    same(([], ["sampling_gap_exceeded"]), (refused["ratios"], refused["reasons"]))
+
+
+def test_logged_windows_are_marked(folder):
+    recording(folder, flat(60))
+    (folder / "windows.txt").write_text(f"begin <step> 1 {START + 10}\nend <step> 1 {START + 20}\nbegin tail +50\nend tail -5\n")
+    ran = Ran(folder, "power.csv", "--windows", "windows.txt", "--format", "json")
+    same([("window", 10.0, 20.0, "<step> 1: 10.000 s to 20.000 s"), ("window", 50.0, 55.0, "tail: 50.000 s to 55.000 s")],
+         [(each["kind"], each["from_s"], each["to_s"], each["label"]) for each in json.loads(ran.out)["stretches"]], ran)
+    picture = Ran(folder, "power.csv", "--windows", "windows.txt").picture
+    assert "2 logged windows" in picture.words, picture.words
+    same(2, sum(1 for rectangle in picture.root.iter(SVG + "rect") if rectangle.get("class") == "window" and rectangle.find(SVG + "title") is not None))
+    assert "2 logged windows" in Ran(folder, "power.csv", "--windows", "windows.txt", "--term").out
+    for words in (["--windows", "none.txt"], ["--windows", "power.csv"]):
+        same(2, Ran(folder, "power.csv", *words).status, words)
+    (folder / "far.txt").write_text(f"begin far {START + 9999}\nend far {START + 10999}\n")
+    for form in ("--term", "--format=svg"):
+        same(0, Ran(folder, "power.csv", "--windows", "far.txt", form).status, form)
 
 
 def test_more_than_16_gpus_are_a_range(folder):

@@ -568,6 +568,12 @@ RunComparisons compare_runs(const CompareRequest& request) {
   return compared;
 }
 
+RunComparison compare_repeats(std::vector<const PublishedRun*> base,
+                              std::vector<const PublishedRun*> next, const CompareRule& rule) {
+  const CompareKind kind = next.empty() ? CompareKind::base_alone : CompareKind::two_sides;
+  return comparison_of({}, {std::move(base), std::move(next)}, rule, kind, {});
+}
+
 // ---- Orders configurations, and names them by what differs.
 
 namespace {

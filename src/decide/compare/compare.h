@@ -45,8 +45,9 @@ struct CompareRule {
   std::string metric;
   bool is_higher_better = false;
   double margin = 0;  // relative: changes that are certainly within it are equivalent
-  std::vector<std::string> match_by;  // empty: all members that are known to say how a run was run
-  std::optional<Boards> boards;       // instead of what the runs say
+  // Empty: all members that are known to say how a run was run.
+  std::vector<std::string> match_by = {};
+  std::optional<Boards> boards = {};  // instead of what the runs say
 };
 
 struct ExcludedRun {
@@ -114,6 +115,11 @@ RunComparisons compare_runs(const CompareRequest& request);
 void summarize_sides(RunComparison& comparison);
 // The same, with the change and the verdict.
 void judge_change(RunComparison& comparison, const CompareRule& rule);
+
+// The repeats of one configuration, or the change from `base` to `next` if that is not empty, as
+// compare_runs() has them; it also names differing limits.
+RunComparison compare_repeats(std::vector<const PublishedRun*> base,
+                              std::vector<const PublishedRun*> next, const CompareRule& rule);
 
 // The verdict of all: worse before insufficient, better before equivalent. `decided_by` is the
 // comparison with that verdict and the largest change; nullptr: there are none.

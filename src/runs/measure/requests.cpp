@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,30 +26,9 @@ namespace {
 // The requests on the Unix clock.
 struct PlacedRequests {
   std::string source;
-  std::vector<RequestTimes> requests;
-  std::vector<std::string> assumptions;
+  std::vector<RequestTimes> requests = {};
+  std::vector<std::string> assumptions = {};
 };
-
-// The times of a monotonic clock: by that of the load's window if it was tied to this window, else
-// the first request starts with the window.
-PlacedRequests place_requests(RequestFile file, Window window, bool is_tied) {
-  PlacedRequests placed;
-  placed.requests = std::move(file.requests);
-  if (!file.is_monotonic) return placed;
-  double first_s = std::numeric_limits<double>::infinity();
-  for (const RequestTimes& request : placed.requests) {
-    if (request.has_times()) first_s = std::min(first_s, request.start_s);
-  }
-  is_tied = is_tied && file.monotonic_window.has_value();
-  if (is_tied) first_s = file.monotonic_window->start_unix_s;
-  for (RequestTimes& request : placed.requests) {
-    for (double* const time : {&request.start_s, &request.first_token_s, &request.end_s}) {
-      *time = window.start_unix_s + (*time - first_s);
-    }
-  }
-  if (!is_tied) placed.assumptions.push_back(assumption("first_request_starts_with_window"));
-  return placed;
-}
 
 bool is_in_window(const RequestTimes& request, Window window) {
   return request.has_times() && request.end_s > window.start_unix_s &&
@@ -194,8 +172,12 @@ PlacedRequests placed_requests(const RequestRun& run, const Result& result) {
   const std::string& path = run.options.file.empty() ? run.load_file : run.options.file;
   const bool is_tied = result.window_source == window_source_name(WindowSource::tied) &&
                        is_same_file(path, run.load_file);
-  PlacedRequests placed = place_requests(read_requests(path), result.load->window, is_tied);
-  placed.source = requests_path(path);
+  RequestFile file = read_requests(path);
+  PlacedRequests placed{.source = requests_path(path)};
+  if (file.place(result.load->window, is_tied)) {
+    placed.assumptions.push_back(assumption("first_request_starts_with_window"));
+  }
+  placed.requests = std::move(file.requests);
   return placed;
 }
 

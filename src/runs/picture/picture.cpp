@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <set>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -90,10 +92,13 @@ class PictureChart {
     set_time();
     if (gpus_ > 1) chart_.panels.push_back(sum_panel());
     chart_.panels.push_back(gpus_ > kMostLines ? range_panel() : gpu_panel());
+    if (has_all_times()) {
+      std::ranges::move(load_panels(picture_), std::back_inserter(chart_.panels));
+    }
     for (Panel& panel : chart_.panels) {
       const double highest = highest_of(panel);
-      constexpr std::size_t kMostTicks = 6;
-      panel.y = linear_axis(std::move(panel.y.title), 0, highest > 0 ? highest : 1, kMostTicks);
+      const std::size_t most_ticks = panel.height > kLoadPanelHeight ? 6 : 3;
+      panel.y = linear_axis(std::move(panel.y.title), 0, highest > 0 ? highest : 1, most_ticks);
     }
     mark_stretches();
     chart_.description = description();
@@ -306,6 +311,17 @@ class PictureChart {
           fmt::format("window, {:.3f} s to {:.3f} s", picture_.window->start_unix_s - start_s_,
                       picture_.window->end_unix_s - start_s_));
     }
+    constexpr std::size_t kMostLogged = 500;
+    for (const NamedWindow& logged :
+         std::span(picture_.logged).first(std::min(kMostLogged, picture_.logged.size()))) {
+      add(Stretch::Kind::window, logged.window, one_line(logged.name).c_str());
+    }
+    if (!picture_.logged.empty()) {
+      chart_.stretch_key.emplace_back(
+          Stretch::Kind::window,
+          count_text(picture_.logged.size(), "logged window") +
+              (picture_.logged.size() > kMostLogged ? ", the first 500 drawn" : ""));
+    }
     for (const PicturedRecording& recording : picture_.recordings) {
       for (const Window& gap : recording.curves.gaps) add(Stretch::Kind::gap, gap, "no samples");
       for (const Window& at : recording.curves.invalid) {
@@ -383,6 +399,11 @@ class PictureChart {
         "Energy: {} ({} kWh), {}, {}.", joules_text(*picture_.total_j),
         rounded(*picture_.total_j / kJoulesInKilowattHour, 6), rule,
         picture_.window ? "inside the window" : "from each GPU's first to its last sample");
+    const char* before = " As measured: ";
+    for (const PowerPicture::Ratio& ratio : picture_.ratios) {
+      text += std::exchange(before, ", ") + ratio.text;
+    }
+    if (!picture_.ratios.empty()) text += ".";
     if (picture_.low_j && picture_.high_j) {
       text += fmt::format(" As the window is estimated: between {} and {}.",
                           joules_text(*picture_.low_j), joules_text(*picture_.high_j));
@@ -447,6 +468,10 @@ class PictureChart {
       chart_.caption.push_back(fmt::format(
           "A line breaks where two samples of a GPU are more than {} s apart, and the sum where one GPU's power is not known; what is missing is never drawn as 0 W.",
           picture_.max_gap_s));
+    }
+    if (picture_.are_requests_assumed) {
+      chart_.caption.emplace_back(
+          "The times of the requests are of another clock: the first one is drawn where the window begins.");
     }
     if (unnamed > 0) {
       chart_.caption.push_back(

@@ -9,9 +9,11 @@
 
 #include "aggregate_power/reason.h"
 #include "aggregate_power/record_facts.h"
+#include "aggregate_power/request.h"
 #include "aggregate_power/result.h"
 #include "base/text/time_zone.h"
 #include "chart/chart.h"
+#include "generators/windows_file.h"
 #include "runs/evaluate/run_options.h"
 #include "runs/picture/curves.h"
 
@@ -41,9 +43,22 @@ struct PowerPicture {
   std::optional<double> total_j = {};
   std::optional<double> low_j = {};  // bounds of an estimated window's energy
   std::optional<double> high_j = {};
+  // Joules per token and per request, each as `measure` has it: its text, the published number, and
+  // its interval.
+  struct Ratio {
+    std::string key;
+    std::string text;
+    double value = 0;
+    std::optional<Interval> bounds = {};
+  };
+  std::vector<Ratio> ratios = {};
   // By recording and name in it; not rounded.
   std::map<std::pair<std::size_t, std::string>, double> energies_j = {};
   std::optional<IdlePower> idle = {};  // of one recording, if it shows it
+
+  std::vector<RequestTimes> requests = {};  // of the load, on the Unix clock; empty: not listed
+  bool are_requests_assumed = false;        // the first one begins with the window
+  std::vector<NamedWindow> logged = {};     // that a script logged
 
   bool is_valid() const { return reasons.empty(); }
   std::size_t gpus() const;
@@ -54,6 +69,9 @@ struct PowerPicture {
 inline constexpr std::size_t kMostLines = 16;
 
 Chart power_chart(const PowerPicture& picture);
+// Its panels below the power: requests in flight, input and output tokens per second.
+std::vector<Panel> load_panels(const PowerPicture& picture);
+inline constexpr double kLoadPanelHeight = 90;
 
 // "GPU 3"; other names as they are. With its recording, if there are several.
 std::string gpu_label(const PowerPicture& picture, std::size_t recording, const std::string& gpu);
@@ -73,7 +91,8 @@ struct PlottedRun {
 // The energies are those that a single run publishes, by the same rules; without a load, those of
 // the whole recording. Each recording is read once, except where its rows are out of order or its
 // zone has to be found. Throws FileError if a file cannot be opened, and Error if the pictures
-// cannot be one, or if `out` is one of the files that are read.
-PlottedRun plotted_run(const RunSpec& request);
+// cannot be one, or if `out` is one of the files that are read. `windows`: a file of windows that a
+// script logged; empty: none.
+PlottedRun plotted_run(const RunSpec& request, const std::string& windows);
 
 }  // namespace aggregate_power

@@ -17,10 +17,12 @@
 #include "core/energy/integrate.h"
 #include "core/energy/plausibility.h"
 #include "generators/generator_table.h"
+#include "generators/request_file.h"
 #include "recorders/side_files.h"
 #include "runs/evaluate/explain.h"
 #include "runs/measure/evaluate.h"
 #include "runs/measure/extras.h"
+#include "runs/measure/interval_text.h"
 #include "runs/measure/named_files.h"
 #include "runs/window/window.h"
 
@@ -190,6 +192,13 @@ void take_result(const Result& result, PlottedRun& run) {
     picture.low_j = metric.interval->low;
     picture.high_j = metric.interval->high;
   }
+  for (const results::ShownRatio& ratio : results::ratios_of(result)) {
+    std::string text = results::ratio_text(result, *ratio.metric, ratio.what);
+    if (const auto gap = text.find("  "); gap != std::string::npos) text.erase(gap, 1);
+    picture.ratios.push_back({std::string(ratio.metric->key), std::move(text),
+                              rounded(ratio.metric->value, kAuditDecimals),
+                              results::best_number(result, *ratio.metric).bounds});
+  }
 }
 
 // The number that is expected of all recordings together.
@@ -216,8 +225,31 @@ std::optional<IdlePower> idle_of(const RunSpec& request, const Recording& record
   return copy.idle && copy.idle->is_available() ? std::move(copy.idle) : std::nullopt;
 }
 
+// A result without a list of requests has nothing to draw.
+void read_requests_of(const RunSpec& request, const Result& result, PowerPicture& picture) {
+  if (request.bench_result.empty() || request.bench_result == "-" || !result.load) return;
+  try {
+    RequestFile file = read_requests(request.bench_result);
+    const bool is_tied = result.window_source == window_source_name(WindowSource::tied);
+    picture.are_requests_assumed = file.place(result.load->window, is_tied);
+    picture.requests = std::move(file.requests);
+  } catch (const std::runtime_error&) {
+  }
+}
+
+void read_logged(const RunSpec& request, const std::string& windows, PowerPicture& picture) {
+  Window recorded{picture.start_unix_s(), picture.start_unix_s()};
+  for (const PicturedRecording& recording : picture.recordings) {
+    for (const DeviceCurve& device : recording.curves.devices) {
+      recorded.end_unix_s = std::max(recorded.end_unix_s, device.last_unix_s);
+    }
+  }
+  picture.logged = read_windows_file(windows, {.recorded = recorded, .zone = request.zone});
+}
+
 void forget_energy(PowerPicture& picture) {
   picture.total_j = picture.low_j = picture.high_j = std::nullopt;
+  picture.ratios.clear();
   picture.energies_j.clear();
   picture.idle.reset();
 }
@@ -231,6 +263,7 @@ void plot_window(const RunSpec& request, const std::vector<std::string>& paths, 
   MeasurementRequest wanted{request};
   wanted.schema_version = 2;
   wanted.may_use_threads = true;
+  wanted.shows_interval = true;
   if (paths.size() > 1) {  // the number is checked of all that is drawn
     recordings.is_number_stated = request.expected_num_gpus || request.finds_gpus;
     wanted.expected_num_gpus.reset();
@@ -262,6 +295,7 @@ void plot_window(const RunSpec& request, const std::vector<std::string>& paths, 
   Result result = evaluate(wanted, recordings, placed, {request.bench_result, ""}).result;
   add_window_facts(placed, load, result);
   take_result(result, run);
+  read_requests_of(request, result, picture);
   if (paths.size() > 1) check_plot_count(request, load, picture);
 }
 
@@ -328,7 +362,7 @@ void plot_whole(const RunSpec& request, const std::vector<std::string>& paths, P
 
 }  // namespace
 
-PlottedRun plotted_run(const RunSpec& request) {
+PlottedRun plotted_run(const RunSpec& request, const std::string& windows) {
   const std::vector<std::string> paths = runs::recordings_near(request);
   check_plot_output(request, paths);
   refuse_repeated_recordings(paths);
@@ -337,6 +371,7 @@ PlottedRun plotted_run(const RunSpec& request) {
   run.picture.max_gap_s = request.max_sample_gap_s;
   request.has_window() ? plot_window(request, paths, run) : plot_whole(request, paths, run);
   if (!run.picture.is_valid()) forget_energy(run.picture);
+  if (!windows.empty()) read_logged(request, windows, run.picture);
   return run;
 }
 
@@ -366,9 +401,13 @@ std::vector<std::pair<std::string, std::vector<Polyline>>> drawn_lines(const Pan
   return drawn;
 }
 
-Json lines_json(const Chart& chart) {
+// Else it is of the load.
+bool is_of_power(const Panel& panel) { return panel.y.title.starts_with("power"); }
+
+Json lines_json(const Chart& chart, bool of_power) {
   Json all = Json::array();
   for (const Panel& panel : chart.panels) {
+    if (is_of_power(panel) != of_power) continue;
     for (const auto& [name, lines] : drawn_lines(panel)) {
       Json points = Json::array();
       for (const Polyline& line : lines) {
@@ -392,6 +431,7 @@ std::string_view kind_name(Stretch::Kind kind) {
 std::string picture_csv(const Chart& chart) {
   std::string text = "series,line,time_s,power_w\n";
   for (const Panel& panel : chart.panels) {
+    if (!is_of_power(panel)) continue;
     for (const auto& [name, lines] : drawn_lines(panel)) {
       for (std::size_t i = 0; i < lines.size(); ++i) {
         for (const Point& point : lines[i]) {
@@ -420,6 +460,15 @@ std::string picture_json(const PowerPicture& picture, const Chart& chart) {
                       {"class", picture.window_class}};
   }
   json["total_gpu_energy_j"] = picture.total_j ? Json(*picture.total_j) : Json();
+  json["ratios"] = list_of(picture.ratios, [](const PowerPicture::Ratio& ratio) -> Json {
+    const auto bound = [&](double Interval::*end) {
+      return ratio.bounds ? Json(rounded((*ratio.bounds).*end, kAuditDecimals)) : Json();
+    };
+    return {{"key", ratio.key},
+            {"value", ratio.value},
+            {"low", bound(&Interval::low)},
+            {"high", bound(&Interval::high)}};
+  });
   JsonObject energies;
   for (const auto& [key, joules] : picture.energies_j) {
     energies.set(gpu_label(picture, key.first, key.second), number_or_null(joules));
@@ -433,10 +482,14 @@ std::string picture_json(const PowerPicture& picture, const Chart& chart) {
   }
   json["levels"] = std::move(levels);
   json["stretches"] = list_of(chart.stretches, [&](const Stretch& each) -> Json {
-    return {{"kind", kind_name(each.kind)}, {"from_s", each.from}, {"to_s", each.to}};
+    return {{"kind", kind_name(each.kind)},
+            {"from_s", each.from},
+            {"to_s", each.to},
+            {"label", each.label}};
   });
   json["caption"] = chart.caption;
-  json["series"] = lines_json(chart);
+  json["series"] = lines_json(chart, true);
+  json["load"] = lines_json(chart, false);
   return line_text(json) + "\n";
 }
 

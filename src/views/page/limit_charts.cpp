@@ -24,7 +24,7 @@ struct LimitChartRow {
   std::string heading;  // of the chart
   std::string axis;
   std::string formula;
-  std::optional<LimitValue> LimitPoint::*value;
+  std::optional<PointValue> LimitPoint::*value;
 };
 
 std::vector<LimitChartRow> chart_rows(const LimitSweep& sweep) {
@@ -35,11 +35,6 @@ std::vector<LimitChartRow> chart_rows(const LimitSweep& sweep) {
            &LimitPoint::utilization},
           {"Time", sweep.time_title, "length of the window", &LimitPoint::time},
           {"Energy", sweep.energy_title, sweep.energy_formula, &LimitPoint::energy}};
-}
-
-std::string shown_limit_value(const LimitValue& value) {
-  if (!value.interval) return shown_number(value.mean);
-  return shown_interval(value.mean, value.interval->low, value.interval->high);
 }
 
 bool is_recommended(const LimitSweep& sweep, const LimitPoint& point) {
@@ -53,12 +48,12 @@ std::string mark_of(const LimitSweep& sweep, const LimitPoint& point) {
 }
 
 Dot limit_dot(const LimitSweep& sweep, const LimitPoint& point, const LimitChartRow& row) {
-  const LimitValue& value = *(point.*row.value);
+  const PointValue& value = *(point.*row.value);
   Dot dot{.at = {point.limit_w, value.mean}, .y_error = value.interval};
   dot.is_marked = is_recommended(sweep, point);
   if (dot.is_marked) dot.label = fmt::format("{:g} W", point.limit_w);
   const std::string mark = mark_of(sweep, point);
-  dot.tooltip = fmt::format("{:g} W: {} {}, n = {}{}{}", point.limit_w, shown_limit_value(value),
+  dot.tooltip = fmt::format("{:g} W: {} {}, n = {}{}{}", point.limit_w, shown_value(value),
                             row.axis, point.n, mark.empty() ? "" : ", ", mark);
   return dot;
 }
@@ -137,7 +132,7 @@ FigureTable limit_table(const LimitSweep& sweep, const std::vector<LimitChartRow
                                       fmt::format("{}", point.n)};
     for (const LimitChartRow& row : rows) {
       const auto& value = point.*row.value;
-      cells.push_back(value ? shown_limit_value(*value) : std::string());
+      cells.push_back(value ? shown_value(*value) : std::string());
     }
     cells.push_back(mark_of(sweep, point));
     table.rows.push_back(std::move(cells));
@@ -145,27 +140,18 @@ FigureTable limit_table(const LimitSweep& sweep, const std::vector<LimitChartRow
   return table;
 }
 
-std::optional<LimitValue> limit_value(const std::optional<RepeatStatistics>& statistics) {
-  if (!statistics) return std::nullopt;
-  LimitValue value{statistics->mean};
-  if (statistics->low && statistics->high) {
-    value.interval = ErrorBar{*statistics->low, *statistics->high};
-  }
-  return value;
-}
-
-std::optional<LimitValue> limit_value(const std::optional<double>& mean) {
-  return mean ? std::optional(LimitValue{*mean}) : std::nullopt;
+std::optional<PointValue> limit_value(const std::optional<double>& mean) {
+  return mean ? std::optional(PointValue{*mean}) : std::nullopt;
 }
 
 LimitPoint limit_point(const ReportPoint& point, double limit_w) {
   return {.limit_w = limit_w,
           .n = point.runs.size(),
-          .throughput = limit_value(point[ReportQuantity::throughput]),
-          .temperature = limit_value(point[ReportQuantity::temperature]),
-          .utilization = limit_value(point[ReportQuantity::utilization]),
-          .time = limit_value(point[ReportQuantity::duration]),
-          .energy = limit_value(point[ReportQuantity::energy_per_token])};
+          .throughput = point_value(point[ReportQuantity::throughput]),
+          .temperature = point_value(point[ReportQuantity::temperature]),
+          .utilization = point_value(point[ReportQuantity::utilization]),
+          .time = point_value(point[ReportQuantity::duration]),
+          .energy = point_value(point[ReportQuantity::energy_per_token])};
 }
 
 // ---- What is recommended
@@ -256,6 +242,27 @@ std::vector<LimitChoice> choices_of_runs(const ReportRuns& report, const Scenari
   return choices;
 }
 
+// As `compare` has it, and as the page has it for the same runs elsewhere.
+std::optional<LimitInterval> margin_of(const ReportRuns& report,
+                                       const std::vector<std::size_t>& points,
+                                       const LimitChoice& choice) {
+  const auto runs_at = [&](const std::optional<double>& limit_w) {
+    const auto found = std::ranges::find_if(points, [&](std::size_t i) {
+      const auto own_w = report.runs[report.points[i].runs[0]].limit_w;
+      return limit_w && own_w && is_same_limit(*own_w, *limit_w);
+    });
+    return found == points.end() ? std::vector<const PublishedRun*>()
+                                 : report.runs_of(report.points[*found]);
+  };
+  auto best = runs_at(choice.recommended_limit_w);
+  auto next = runs_at(choice.runner_up_w);
+  if (best.empty() || next.empty()) return std::nullopt;
+  const auto change =
+      compare_repeats(std::move(best), std::move(next), {.metric = std::string(report.metric->key)})
+          .change;
+  return change ? std::optional(LimitInterval{change->low, change->high}) : std::nullopt;
+}
+
 // ---- Tables
 
 // The mean of a column over the rows at a limit.
@@ -279,7 +286,7 @@ LimitPoint limit_point_of_table(const LimitChoice& choice, const JudgedLimit& ju
                                 const SweepRows* rows) {
   LimitPoint point{.limit_w = judged.group.limit_w, .n = judged.group.n};
   if (judged.tokens && judged.time_s && *judged.time_s > 0) {
-    point.throughput = LimitValue{*judged.tokens / *judged.time_s};
+    point.throughput = PointValue{*judged.tokens / *judged.time_s};
   }
   point.time = limit_value(judged.time_s);
   point.energy = limit_value(choice.has_tokens ? judged.joules_per_token : judged.energy_j);
@@ -335,7 +342,11 @@ std::vector<LimitSweep> sweeps_of_runs(const ReportRuns& report, const LimitSwee
     }
     std::ranges::sort(sweep.points, {}, &LimitPoint::limit_w);
     const auto choice = std::ranges::find(choices, sweep.name, &LimitChoice::scenario);
-    if (choice != choices.end()) take_choice(*choice, sweep);
+    if (choice != choices.end()) {
+      LimitChoice own = *choice;
+      own.margin_interval = margin_of(report, points, own);
+      take_choice(own, sweep);
+    }
     sweeps.push_back(std::move(sweep));
   }
   return sweeps;

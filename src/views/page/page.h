@@ -26,14 +26,16 @@ struct FigureTable {
   std::vector<std::vector<std::string>> rows = {};
   // Columns from here on are numbers.
   std::size_t first_number = 0;
+  bool rows_are_points = false;  // the first number leads to the runs of the point
 };
 
 // The table has at most so many rows; the CSV has all.
 inline constexpr std::size_t kMostFigureRows = 500;
 
 // `id` begins the ids of the charts, and is the name of the CSV. Several charts are side by side.
-std::string chart_figure(const std::vector<Chart>& charts, const FigureTable& table,
-                         const std::string& id);
+// `before` and `after` are elements around them.
+std::string chart_figure(std::vector<Chart> charts, const FigureTable& table, const std::string& id,
+                         std::string_view before = {}, std::string_view after = {});
 
 // A table of its own.
 std::string html_table(const FigureTable& table, std::string_view attributes);
@@ -109,15 +111,18 @@ inline constexpr const char* kCurveViewBox = "0 0 39 63";
 
 enum class ReportQuantity {
   energy_per_token,
+  energy_per_total_token,
+  energy_per_query,
   gpu_power,
   energy,
   duration,
   throughput,
+  input_throughput,
   interactivity,
   temperature,
   utilization,
 };
-inline constexpr std::size_t kReportQuantities = 8;
+inline constexpr std::size_t kReportQuantities = 11;
 
 // The metric by which energy is divided by work in a whole report.
 struct EnergyMetric {
@@ -129,12 +134,12 @@ struct EnergyMetric {
 const EnergyMetric& energy_metric_of(const std::function<bool(std::string_view key)>& has);
 
 struct QuantityFacts {
-  std::string key;         // of its column
-  std::string title;       // of an axis: "energy (J/output token)"
-  std::string column;      // of a column: "J/output token"
-  double column_unit = 1;  // that its numbers are divided by
-  std::string unit;        // "J/output token"
-  std::string formula;     // what it is, in a few words
+  std::string key;          // of its column
+  std::string title;        // of an axis: "energy (J/output token)"
+  std::string column = {};  // of a column: "J/output token"
+  double column_unit = 1;   // that its numbers are divided by
+  std::string unit = {};    // "J/output token"
+  std::string formula;      // what it is, in a few words
 };
 QuantityFacts facts_of(ReportQuantity quantity, const EnergyMetric& metric);
 
@@ -144,12 +149,6 @@ std::optional<double> quantity_of(const PublishedRun& run, ReportQuantity quanti
 // Its interval between runs on the same boards; nullopt: the record states none.
 std::optional<Spread> repeatability_of(const PublishedRun& run, ReportQuantity quantity,
                                        const EnergyMetric& metric);
-// Its value with what the record states of its uncertainty.
-std::optional<MeasuredValue> measured_quantity(const PublishedRun& run, ReportQuantity quantity,
-                                               const EnergyMetric& metric);
-// Half of the last digit that is published.
-double half_digit_of(ReportQuantity quantity);
-
 struct ReportRun {
   PublishedRun run;
   bool is_computed_here = false;            // for this report; nothing of it was written
@@ -179,6 +178,14 @@ struct ReportPoint {
   }
 };
 
+// What a chart shows of a point, with its interval of 95 % if that is known.
+struct PointValue {
+  double mean = 0;
+  std::optional<ErrorBar> interval = {};
+};
+std::optional<PointValue> point_value(const std::optional<RepeatStatistics>& statistics);
+std::string shown_value(const PointValue& value);
+
 struct ReportRuns {
   std::vector<ReportRun> runs;
   const EnergyMetric* metric = nullptr;    // by which all of them are judged
@@ -191,6 +198,8 @@ struct ReportRuns {
   std::size_t copies = 0;                  // runs that are copies of a measurement: no repeats
 
   std::size_t count(PowerState state) const;
+  // The runs that make a point.
+  std::vector<const PublishedRun*> runs_of(const ReportPoint& point) const;
 };
 
 // Runs with equal configurations are repeats, and make a point if they are valid. `keys` make a
@@ -209,12 +218,16 @@ inline constexpr std::string_view kLimitKey = "power_limit_w";
 std::string page_style();
 
 // For the <script> element: filters, sorting, compact curves. The page is complete without it.
-std::string_view page_script();
+const std::string& page_script();
 // What a Content-Security-Policy calls it: nothing else on the page may run.
 std::string page_script_hash();
 
-// Counts, and what each hardware came to.
+// The best configuration of each kind of work and by how much, with the counts.
 std::string summary_section(const ReportRuns& report);
+// What each hardware came to.
+std::string hardware_section(const ReportRuns& report);
+// The chart of energy and power whose axes may be chosen; empty if nothing can be drawn.
+std::string energy_section(const ReportRuns& report, std::string_view source);
 
 // Each reason why power is not valid, with how often, what it means and what to do; empty if all
 // runs are valid.
@@ -258,20 +271,15 @@ Report make_report(const ReportRequest& request);
 
 // ---- The charts of a sweep over power limits
 
-struct LimitValue {
-  double mean = 0;
-  std::optional<ErrorBar> interval = {};
-};
-
 // What was measured at one limit; nullopt: unknown.
 struct LimitPoint {
   double limit_w = 0;
   std::size_t n = 0;
-  std::optional<LimitValue> throughput = {};
-  std::optional<LimitValue> temperature = {};
-  std::optional<LimitValue> utilization = {};
-  std::optional<LimitValue> time = {};
-  std::optional<LimitValue> energy = {};
+  std::optional<PointValue> throughput = {};
+  std::optional<PointValue> temperature = {};
+  std::optional<PointValue> utilization = {};
+  std::optional<PointValue> time = {};
+  std::optional<PointValue> energy = {};
   std::string note = {};  // why it cannot be chosen; empty: it can
 };
 

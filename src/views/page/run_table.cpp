@@ -22,7 +22,8 @@ constexpr std::size_t kManyRuns = 1000;
 
 constexpr ReportQuantity kNumberColumns[] = {
     ReportQuantity::energy_per_token, ReportQuantity::gpu_power,  ReportQuantity::energy,
-    ReportQuantity::duration,         ReportQuantity::throughput, ReportQuantity::interactivity};
+    ReportQuantity::duration,         ReportQuantity::throughput, ReportQuantity::input_throughput,
+    ReportQuantity::interactivity};
 
 class RunTable {
  public:

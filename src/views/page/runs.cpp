@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/text/shown_number.h"
 #include "core/model/units.h"
 #include "decide/compare/compare.h"
 #include "store/catalogue/published_runs.h"
@@ -113,52 +114,6 @@ std::string label_of(const Configuration& configuration, const std::vector<std::
   return label;
 }
 
-// `runs` keep one of each measurement; returns how many were copies.
-std::size_t drop_copies(const ReportRuns& report, std::vector<std::size_t>& runs) {
-  std::set<MeasurementIdentity> known;
-  return std::erase_if(runs, [&](std::size_t i) {
-    const PublishedRun& run = report.runs[i].run;
-    const auto value = quantity_of(run, ReportQuantity::energy_per_token, *report.metric);
-    const auto measurement = measurement_identity(run, value.value_or(0));
-    return measurement && !known.insert(*measurement).second;
-  });
-}
-
-std::optional<RepeatStatistics> mean_of_runs(const ReportRuns& report,
-                                             const std::vector<std::size_t>& runs,
-                                             ReportQuantity quantity) {
-  RepeatedValues values;
-  values.half_last_digit = half_digit_of(quantity);
-  for (const std::size_t i : runs) {
-    const auto measured = measured_quantity(report.runs[i].run, quantity, *report.metric);
-    if (!measured) return std::nullopt;  // a mean of some would be called that of all
-    values.values.push_back(*measured);
-  }
-  RepeatStatistics statistics = repeat_statistics(values);
-  if (!(statistics.mean > 0)) statistics.low = statistics.high = std::nullopt;
-  return statistics;
-}
-
-void make_points(ReportRuns& report) {
-  std::map<Configuration, std::vector<std::size_t>, ConfigurationLess> groups;
-  for (std::size_t i = 0; i < report.runs.size(); ++i) {
-    const ReportRun& run = report.runs[i];
-    if (run.run.state != PowerState::valid) continue;
-    if (!quantity_of(run.run, ReportQuantity::energy_per_token, *report.metric)) continue;
-    groups[run.configuration].push_back(i);
-  }
-  for (auto& [configuration, runs] : groups) {
-    for (const std::size_t i : runs) report.runs[i].point = report.points.size();
-    report.copies += drop_copies(report, runs);
-    ReportPoint point{configuration, label_of(configuration, report.varying),
-                      report.runs[runs[0]].hardware, runs};
-    for (std::size_t i = 0; i < kReportQuantities; ++i) {
-      point.values[i] = mean_of_runs(report, runs, static_cast<ReportQuantity>(i));
-    }
-    report.points.push_back(std::move(point));
-  }
-}
-
 constexpr std::array<EnergyMetric, 4> kEnergyMetrics = {{
     {"joules_per_output_token", "J/output token", "energy / output tokens"},
     {"joules_per_total_token", "J/token", "energy / (input + output tokens)"},
@@ -183,21 +138,99 @@ std::optional<double> number_of_ours(const PublishedRun& run, std::string_view k
   return number == nullptr ? std::nullopt : std::optional(number->value);
 }
 
+struct QuantityRow {
+  std::string_view key;
+  std::string_view title;
+  std::string_view column;
+  std::string_view unit;
+  std::string_view formula;
+  double column_unit = 1;
+  bool is_ours = true;  // one of our metrics; else the benchmark itself says it
+};
+
+// By ReportQuantity, from the second on.
+constexpr QuantityRow kQuantities[kReportQuantities - 1] = {
+    {"joules_per_total_token", "energy (J/token)", "J/token", "J/token",
+     "energy / (input + output tokens)"},
+    {"joules_per_successful_query", "energy (J/request)", "J/request", "J/request",
+     "energy / completed requests"},
+    {"avg_power_w", "power of a GPU (W)", "mean W/GPU", "W/GPU", "energy / time / GPUs"},
+    {"total_gpu_energy_j", "energy (J)", "energy (kJ)", "J", "energy of all GPUs in the window",
+     1000},
+    {"duration_s", "time (s)", "time (s)", "s", "length of the benchmark's window", 1, false},
+    {"output_tput_per_gpu", "throughput (output tokens/s/GPU)", "output tokens/s/GPU",
+     "tokens/s/GPU", "output tokens / time / GPUs", 1, false},
+    {"input_tput_per_gpu", "prefill throughput (input tokens/s/GPU)", "input tokens/s/GPU",
+     "tokens/s/GPU", "input tokens / time / GPUs", 1, false},
+    {"median_intvty", "interactivity (tokens/s/user)", "tokens/s/user", "tokens/s/user",
+     "1 / time per output token of a median request, as the benchmark reports it", 1, false},
+    {"avg_temp_c", "temperature (\u00B0C)", "\u00B0C", "\u00B0C", "mean of the GPUs in the window"},
+    {"avg_util_pct", "utilization (%)", "utilization (%)", "%", "mean of the GPUs in the window"},
+};
+
+// Nullptr: it is the one that the metric of the report says.
+const QuantityRow* row_of(ReportQuantity quantity) {
+  const auto number = static_cast<std::size_t>(quantity);
+  return number == 0 ? nullptr : &kQuantities[number - 1];
+}
+
 // Of our metric; empty for what the benchmark itself says.
 std::string_view metric_key(ReportQuantity quantity, const EnergyMetric& metric) {
-  switch (quantity) {
-    case ReportQuantity::energy_per_token:
-      return metric.key;
-    case ReportQuantity::gpu_power:
-      return "avg_power_w";
-    case ReportQuantity::energy:
-      return "total_gpu_energy_j";
-    case ReportQuantity::temperature:
-      return "avg_temp_c";
-    case ReportQuantity::utilization:
-      return "avg_util_pct";
-    default:
-      return {};
+  const QuantityRow* const row = row_of(quantity);
+  if (row == nullptr) return metric.key;
+  return row->is_ours ? row->key : std::string_view();
+}
+
+// `runs` keep one of each measurement; returns how many were copies.
+std::size_t drop_copies(const ReportRuns& report, std::vector<std::size_t>& runs) {
+  std::set<MeasurementIdentity> known;
+  return std::erase_if(runs, [&](std::size_t i) {
+    const PublishedRun& run = report.runs[i].run;
+    const auto value = quantity_of(run, ReportQuantity::energy_per_token, *report.metric);
+    const auto measurement = measurement_identity(run, value.value_or(0));
+    return measurement && !known.insert(*measurement).second;
+  });
+}
+
+std::vector<const PublishedRun*> published(const ReportRuns& report,
+                                           const std::vector<std::size_t>& runs) {
+  std::vector<const PublishedRun*> all;
+  for (const std::size_t i : runs) all.push_back(&report.runs[i].run);
+  return all;
+}
+
+// Of our metrics as `compare` has them. Nullopt if some run lacks the quantity.
+std::optional<RepeatStatistics> mean_of_runs(const ReportRuns& report,
+                                             const std::vector<std::size_t>& runs,
+                                             ReportQuantity quantity) {
+  RepeatedValues values;
+  for (const std::size_t i : runs) {
+    const auto value = quantity_of(report.runs[i].run, quantity, *report.metric);
+    if (!value || !std::isfinite(*value)) return std::nullopt;
+    values.values.push_back({.value = *value});
+  }
+  const std::string key(metric_key(quantity, *report.metric));
+  if (key.empty()) return repeat_statistics(values);
+  return compare_repeats(published(report, runs), {}, {.metric = key}).base.statistics;
+}
+
+void make_points(ReportRuns& report) {
+  std::map<Configuration, std::vector<std::size_t>, ConfigurationLess> groups;
+  for (std::size_t i = 0; i < report.runs.size(); ++i) {
+    const ReportRun& run = report.runs[i];
+    if (run.run.state != PowerState::valid) continue;
+    if (!quantity_of(run.run, ReportQuantity::energy_per_token, *report.metric)) continue;
+    groups[run.configuration].push_back(i);
+  }
+  for (auto& [configuration, runs] : groups) {
+    for (const std::size_t i : runs) report.runs[i].point = report.points.size();
+    report.copies += drop_copies(report, runs);
+    ReportPoint point{configuration, label_of(configuration, report.varying),
+                      report.runs[runs[0]].hardware, runs};
+    for (std::size_t i = 0; i < kReportQuantities; ++i) {
+      point.values[i] = mean_of_runs(report, runs, static_cast<ReportQuantity>(i));
+    }
+    report.points.push_back(std::move(point));
   }
 }
 
@@ -210,13 +243,13 @@ std::optional<double> gpus_of(const PublishedRun& run) {
   return std::round(all->value / one->value);
 }
 
-std::optional<double> throughput_of(const PublishedRun& run) {
-  if (const auto stated = positive_member(run, "output_tput_per_gpu")) return stated;
+// Of a GPU, as the aggregate states it or by the tokens of the window.
+std::optional<double> throughput_of(const PublishedRun& run, std::string_view key,
+                                    std::int64_t tokens) {
+  if (const auto stated = positive_member(run, key)) return stated;
   const auto gpus = gpus_of(run);
-  if (!gpus || !(*gpus > 0) || !(run.duration_s > 0) || run.output_tokens <= 0) {
-    return std::nullopt;
-  }
-  return static_cast<double>(run.output_tokens) / run.duration_s / *gpus;
+  if (!gpus || !(*gpus > 0) || !(run.duration_s > 0) || tokens <= 0) return std::nullopt;
+  return static_cast<double>(tokens) / run.duration_s / *gpus;
 }
 
 std::optional<double> interactivity_of(const PublishedRun& run) {
@@ -237,6 +270,10 @@ std::string_view member_in(const Configuration& configuration, std::string_view 
 std::size_t ReportRuns::count(PowerState state) const {
   return static_cast<std::size_t>(
       std::ranges::count_if(runs, [&](const ReportRun& run) { return run.run.state == state; }));
+}
+
+std::vector<const PublishedRun*> ReportRuns::runs_of(const ReportPoint& point) const {
+  return published(*this, point.runs);
 }
 
 ReportRuns arrange_runs(std::vector<ReportRun> runs, const std::vector<std::string>& keys) {
@@ -272,58 +309,16 @@ const EnergyMetric& energy_metric_of(const std::function<bool(std::string_view k
 }
 
 QuantityFacts facts_of(ReportQuantity quantity, const EnergyMetric& metric) {
-  switch (quantity) {
-    case ReportQuantity::energy_per_token:
-      return {.key = std::string(metric.key),
-              .title = fmt::format("energy ({})", metric.unit),
-              .column = std::string(metric.unit),
-              .unit = std::string(metric.unit),
-              .formula = std::string(metric.formula)};
-    case ReportQuantity::gpu_power:
-      return {.key = "avg_power_w",
-              .title = "mean power of a GPU (W)",
-              .column = "mean W/GPU",
-              .unit = "W/GPU",
-              .formula = "energy / time / GPUs"};
-    case ReportQuantity::energy:
-      return {.key = "total_gpu_energy_j",
-              .title = "energy (J)",
-              .column = "energy (kJ)",
-              .column_unit = 1000,
-              .unit = "J",
-              .formula = "energy of all GPUs in the window"};
-    case ReportQuantity::duration:
-      return {.key = "duration_s",
-              .title = "time (s)",
-              .column = "time (s)",
-              .unit = "s",
-              .formula = "length of the benchmark's window"};
-    case ReportQuantity::throughput:
-      return {.key = "output_tput_per_gpu",
-              .title = "throughput (output tokens/s/GPU)",
-              .column = "output tokens/s/GPU",
-              .unit = "tokens/s/GPU",
-              .formula = "output tokens / time / GPUs"};
-    case ReportQuantity::interactivity:
-      return {
-          .key = "median_intvty",
-          .title = "interactivity (tokens/s/user)",
-          .column = "tokens/s/user",
-          .unit = "tokens/s/user",
-          .formula = "1 / time per output token of a median request, as the benchmark reports it"};
-    case ReportQuantity::temperature:
-      return {.key = "avg_temp_c",
-              .title = "temperature (\u00B0C)",
-              .column = "\u00B0C",
-              .unit = "\u00B0C",
-              .formula = "mean of the GPUs in the window"};
-    default:
-      return {.key = "avg_util_pct",
-              .title = "utilization (%)",
-              .column = "utilization (%)",
-              .unit = "%",
-              .formula = "mean of the GPUs in the window"};
-  }
+  const QuantityRow* const found = row_of(quantity);
+  const std::string title = fmt::format("energy ({})", metric.unit);
+  const QuantityRow row =
+      found ? *found : QuantityRow{metric.key, title, metric.unit, metric.unit, metric.formula};
+  return {.key = std::string(row.key),
+          .title = std::string(row.title),
+          .column = std::string(row.column),
+          .column_unit = row.column_unit,
+          .unit = std::string(row.unit),
+          .formula = std::string(row.formula)};
 }
 
 std::optional<double> quantity_of(const PublishedRun& run, ReportQuantity quantity,
@@ -332,7 +327,9 @@ std::optional<double> quantity_of(const PublishedRun& run, ReportQuantity quanti
     case ReportQuantity::duration:
       return run.duration_s > 0 ? std::optional(run.duration_s) : std::nullopt;
     case ReportQuantity::throughput:
-      return throughput_of(run);
+      return throughput_of(run, "output_tput_per_gpu", run.output_tokens);
+    case ReportQuantity::input_throughput:
+      return throughput_of(run, "input_tput_per_gpu", run.input_tokens);
     case ReportQuantity::interactivity:
       return interactivity_of(run);
     default:
@@ -346,34 +343,18 @@ std::optional<Spread> repeatability_of(const PublishedRun& run, ReportQuantity q
   return number == nullptr ? std::nullopt : number->repeatability;
 }
 
-std::optional<MeasuredValue> measured_quantity(const PublishedRun& run, ReportQuantity quantity,
-                                               const EnergyMetric& metric) {
-  const auto value = quantity_of(run, quantity, metric);
-  if (!value || !std::isfinite(*value)) return std::nullopt;
-  MeasuredValue measured{.value = *value};
-  const auto spread = repeatability_of(run, quantity, metric);
-  if (spread && *value > 0) {
-    measured.repeatability = spread->standard_uncertainty / *value;
-    // The bounds of an estimate may not hold what was published.
-    if (spread->low < *value && *value < spread->high) {
-      measured.bounds = {{spread->low, spread->high}};
-    }
+std::optional<PointValue> point_value(const std::optional<RepeatStatistics>& statistics) {
+  if (!statistics) return std::nullopt;
+  PointValue value{statistics->mean};
+  if (statistics->low && statistics->high) {
+    value.interval = ErrorBar{*statistics->low, *statistics->high};
   }
-  return measured;
+  return value;
 }
 
-double half_digit_of(ReportQuantity quantity) {
-  switch (quantity) {
-    case ReportQuantity::energy_per_token:
-      return 5e-7;
-    case ReportQuantity::gpu_power:
-    case ReportQuantity::energy:
-    case ReportQuantity::temperature:
-    case ReportQuantity::utilization:
-      return 5e-4;
-    default:
-      return 0;
-  }
+std::string shown_value(const PointValue& value) {
+  if (!value.interval) return shown_number(value.mean);
+  return shown_interval(value.mean, value.interval->low, value.interval->high);
 }
 
 }  // namespace aggregate_power

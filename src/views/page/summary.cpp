@@ -1,6 +1,7 @@
 // What came out, at a glance.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -13,6 +14,7 @@
 #include "base/text/shown_number.h"
 #include "chart/chart.h"
 #include "core/energy/recording_summary.h"
+#include "decide/compare/compare.h"
 #include "views/page/page.h"
 
 namespace aggregate_power {
@@ -129,6 +131,95 @@ std::string hardware_table(const ReportRuns& report) {
   return out + "</tbody></table></div>\n" + more_rows(rows.size());
 }
 
+// ---- The best configuration
+
+// Members that say what was asked for: points that differ in these do other work.
+constexpr std::string_view kWorkKeys[] = {
+    "model",   "model_id", "model_name", "model_prefix", "scenario_type", "infmax_model_prefix",
+    "dataset", "isl",      "osl",        "input_len",    "output_len"};
+
+using PointsByWork = std::map<Configuration, std::vector<const ReportPoint*>, ConfigurationLess>;
+
+// Each with the best one first.
+PointsByWork points_by_work(const ReportRuns& report) {
+  PointsByWork all;
+  for (const ReportPoint& point : report.points) {
+    if (!point[ReportQuantity::energy_per_token]) continue;
+    Configuration work;
+    std::ranges::copy_if(point.configuration, std::back_inserter(work), [](const auto& member) {
+      return std::ranges::find(kWorkKeys, member.first) != std::end(kWorkKeys);
+    });
+    all[std::move(work)].push_back(&point);
+  }
+  for (auto& [work, points] : all) {
+    std::ranges::stable_sort(points, {}, [](const ReportPoint* point) {
+      return (*point)[ReportQuantity::energy_per_token]->mean;
+    });
+  }
+  return all;
+}
+
+std::string name_of(const ReportRuns& report, const ReportPoint& point) {
+  std::string name = report.hardware.size() > 1 ? report.hardware[point.hardware] + " " : "";
+  name += point.label;
+  return html(
+      cut_text(name.empty() ? report.hardware[point.hardware] : name, 2 * kSharedCharacters));
+}
+
+std::string energy_of(const ReportPoint& point) {
+  const auto& energy = point[ReportQuantity::energy_per_token];
+  return shown_value(*point_value(energy)) + (energy->low ? "" : " (\u00B1 unknown)");
+}
+
+// As `compare BEST --with NEXT` has it.
+std::string change_text(const ReportRuns& report, const ReportPoint& best,
+                        const ReportPoint& next) {
+  const auto change = compare_repeats(report.runs_of(best), report.runs_of(next),
+                                      {.metric = std::string(report.metric->key)})
+                          .change;
+  if (!change) {
+    return fmt::format(
+        "{:.2f} % more; without repeats or stated intervals nothing says whether that is real",
+        100 * (next[ReportQuantity::energy_per_token]->mean /
+                   best[ReportQuantity::energy_per_token]->mean -
+               1));
+  }
+  return fmt::format("{:.2f} % more ({:.2f} to {:.2f} %, 95 %){}", 100 * change->change,
+                     100 * change->low, 100 * change->high,
+                     change->low > 0 ? "" : ", which may be chance");
+}
+
+std::string answer(const ReportRuns& report, const Configuration& work,
+                   const std::vector<const ReportPoint*>& points, bool names_work) {
+  const ReportPoint& best = *points[0];
+  std::string out = fmt::format(
+      "<p class=\"answer\">{}Least energy{}: <b>{}</b>, <b>{} {}</b>, n = {}.",
+      names_work ? html(cut_text(configuration_text(work), kSharedCharacters)) + ": " : "",
+      points.size() > 1 ? fmt::format(" of {} configurations", points.size()) : "",
+      name_of(report, best), energy_of(best), html(report.metric->unit), best.runs.size());
+  if (points.size() > 1) {
+    const ReportPoint& next = *points[1];
+    out += fmt::format(" The next, {}, uses {}: {}, n = {}.", name_of(report, next),
+                       change_text(report, best, next), energy_of(next), next.runs.size());
+  }
+  return out + "</p>\n";
+}
+
+std::string answers(const ReportRuns& report) {
+  constexpr std::size_t kMostAnswers = 4;
+  const PointsByWork all = points_by_work(report);
+  std::string out;
+  std::size_t shown = 0;
+  for (const auto& [work, points] : all) {
+    if (++shown <= kMostAnswers) out += answer(report, work, points, all.size() > 1);
+  }
+  if (shown > kMostAnswers) {
+    out += fmt::format("<p class=\"muted\">and {} more kinds of work: see the filters.</p>\n",
+                       shown - kMostAnswers);
+  }
+  return out;
+}
+
 struct ReasonRow {
   std::size_t runs = 0;
   std::vector<std::string> names;  // the first ones
@@ -232,7 +323,7 @@ std::string summary_section(const ReportRuns& report) {
   const std::size_t valid = report.count(PowerState::valid);
   const std::size_t not_valid = report.count(PowerState::not_valid);
   const std::size_t none = report.count(PowerState::none);
-  std::string out = "<section id=\"summary\">\n<ul class=\"tiles\">\n";
+  std::string out = "<section id=\"summary\">\n" + answers(report) + "<ul class=\"tiles\">\n";
   out += tile(fmt::format("{}", report.runs.size()), report.runs.size() == 1 ? "run" : "runs");
   out += tile(fmt::format("{}", valid), "valid");
   if (not_valid > 0) out += tile(fmt::format("{}", not_valid), "not valid", true);
@@ -246,6 +337,12 @@ std::string summary_section(const ReportRuns& report) {
     out += tile(shown_energy(*energy), "measured in all windows");
   }
   out += "</ul>\n";
+  return out + "</section>\n";
+}
+
+std::string hardware_section(const ReportRuns& report) {
+  if (report.runs.empty()) return {};
+  std::string out = "<section id=\"hardware\">\n<h2>Hardware</h2>\n";
   if (const std::string period = period_of(report); !period.empty()) {
     out += fmt::format("<p>Measured from {}.</p>\n", html(period));
   }
@@ -258,8 +355,7 @@ std::string summary_section(const ReportRuns& report) {
         "<p class=\"muted\">{} runs are copies of a measurement that is here already: a copy is no repeat, and is not counted in n.</p>\n",
         report.copies);
   }
-  if (!report.runs.empty()) out += hardware_table(report);
-  return out + "</section>\n";
+  return out + hardware_table(report) + "</section>\n";
 }
 
 std::string validity_section(const ReportRuns& report) {
