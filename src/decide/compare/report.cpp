@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/report/json_parts.h"
+#include "base/report/document.h"
 #include "base/text/characters.h"
 #include "base/text/wrap.h"
 #include "decide/compare/compare.h"
@@ -241,12 +241,12 @@ Json compare_configuration_json(const Configuration& configuration) {
   return json;
 }
 
+Json compare_texts_json(const std::vector<std::string>& texts) { return list_of(texts, one_line); }
+
 Json compared_side_json(const ComparedSide& side) {
   const RepeatStatistics statistics = side.statistics.value_or(RepeatStatistics());
   const bool is_there = side.statistics.has_value();
   const auto number = [&](double value) { return is_there ? Json(value) : Json(); };
-  Json files = Json::array();
-  for (const std::string& file : side.files) files.push_back(one_line(file));
   return {{"n", side.files.size()},
           {"mean", number(statistics.mean)},
           {"median", number(statistics.median)},
@@ -255,23 +255,15 @@ Json compared_side_json(const ComparedSide& side) {
           {"high", number_or_null(statistics.high)},
           {"smallest", number(statistics.smallest)},
           {"largest", number(statistics.largest)},
-          {"files", std::move(files)}};
+          {"files", compare_texts_json(side.files)}};
 }
 
 Json compare_excluded_json(const std::vector<ExcludedRun>& excluded) {
-  Json json = Json::array();
-  for (const ExcludedRun& run : excluded) {
-    json.push_back({{"file", one_line(run.file)},
-                    {"side", run.is_new ? "new" : "base"},
-                    {"reason", one_line(run.reason)}});
-  }
-  return json;
-}
-
-Json compare_texts_json(const std::vector<std::string>& texts) {
-  Json json = Json::array();
-  for (const std::string& text : texts) json.push_back(one_line(text));
-  return json;
+  return list_of(excluded, [](const ExcludedRun& run) -> Json {
+    return {{"file", one_line(run.file)},
+            {"side", run.is_new ? "new" : "base"},
+            {"reason", one_line(run.reason)}};
+  });
 }
 
 // null: there is no change.
@@ -337,10 +329,9 @@ std::string comparison_json(const RunComparisons& compared) {
   json["decided_by"] = overall.decided_by == nullptr
                            ? Json()
                            : Json(one_line(configuration_text(overall.decided_by->configuration)));
-  Json& comparisons = json["comparisons"] = Json::array();
-  for (const RunComparison& comparison : compared.comparisons) {
-    comparisons.push_back(one_comparison_json(comparison, compared.rule));
-  }
+  json["comparisons"] = list_of(compared.comparisons, [&](const RunComparison& comparison) {
+    return one_comparison_json(comparison, compared.rule);
+  });
   return compare_text_of(std::move(json), compared);
 }
 
@@ -379,12 +370,11 @@ std::string gate_test_json(const RunComparisons& compared, const std::vector<Gat
     add_run_counts(one, *test.comparison);
     one["boards"] = boards_name(test.comparison->boards);
     one["smallest_caught"] = number_or_null(test.smallest_caught);
-    Json& trials = one["amounts"] = Json::array();
-    for (const GateTrial& trial : test.trials) {
+    one["amounts"] = list_of(test.trials, [](const GateTrial& trial) {
       Json row = {{"amount", trial.amount}, {"verdict", change_verdict_name(trial.verdict)}};
       add_change_json(row, trial.change);
-      trials.push_back(std::move(row));
-    }
+      return row;
+    });
     one["excluded"] = compare_excluded_json(test.comparison->excluded);
     list.push_back(std::move(one));
   }
@@ -397,34 +387,19 @@ namespace {
 
 constexpr std::size_t kReportColumns = 100;
 
-std::vector<std::size_t> report_widths(const TabularReport& report) {
-  std::vector<std::size_t> widths;
+// The last column is a word, and the first one too: numbers end where their column does.
+TextTable report_table(const TabularReport& report) {
+  std::string layout;
   for (std::size_t i = 0; i < report.columns.size(); ++i) {
-    std::size_t width = columns(report.columns[i].title);
+    const std::string& title = report.columns[i].title;
+    std::size_t width = columns(title);
     for (const auto& row : report.rows) width = std::max(width, columns(row[i]));
-    widths.push_back(width);
+    const bool is_last = i + 1 == report.columns.size();
+    layout += i == 0    ? fmt::format("[{} <{}]", title, width)
+              : is_last ? fmt::format("  [{} <]", title)
+                        : fmt::format("  [{} >{}]", title, width);
   }
-  return widths;
-}
-
-std::string report_padding(std::size_t width, const std::string& text) {
-  return std::string(width - std::min(width, columns(text)), ' ');
-}
-
-// The last column is a word: numbers end where their column does, words begin there.
-std::string report_row(const std::vector<std::string>& cells,
-                       const std::vector<std::size_t>& widths) {
-  std::string line;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (i == 0) {
-      line += cells[i] + (cells.size() > 1 ? report_padding(widths[i], cells[i]) : "");
-    } else if (i + 1 == cells.size()) {
-      line += "  " + cells[i];
-    } else {
-      line += "  " + report_padding(widths[i], cells[i]) + cells[i];
-    }
-  }
-  return line + '\n';
+  return TextTable(layout);
 }
 
 // In front of what Markdown would take for more than text.
@@ -451,13 +426,12 @@ std::string markdown_name(const std::string& name) {
 }  // namespace
 
 std::string as_plain_table(const TabularReport& report) {
-  const std::vector<std::size_t> widths = report_widths(report);
+  const TextTable table = report_table(report);
   std::string text = report.heading + '\n';
   for (const std::string& line : report.before) text += wrapped(line, "", 2, kReportColumns);
-  std::vector<std::string> titles;
-  for (const ReportColumn& column : report.columns) titles.push_back(column.title);
-  text += '\n' + report_row(titles, widths);
-  for (const auto& row : report.rows) text += report_row(row, widths);
+  text += '\n' + table.head();
+  for (const auto& row : report.rows)
+    table.add(std::vector<TextCell>(row.begin(), row.end()), text);
   if (!report.after.empty()) text += '\n';
   for (const std::string& line : report.after) text += wrapped(line, "", 2, kReportColumns);
   return text;

@@ -57,19 +57,17 @@ std::string log_text(const std::string& file, const std::vector<NamedWindow>& wi
 }
 
 Json log_json(const std::vector<NamedWindow>& windows) {
-  Json rows = Json::array();
-  for (const NamedWindow& named : windows) {
-    rows.push_back({{"name", named.name},
-                    {"start", named.window.start_unix_s},
-                    {"duration_s", named.window.duration_s()},
-                    {"energy_j", logged_sum_j(named)},
-                    {"gpus", list_of(named.logged_j, [&](const auto& member) -> Json {
-                       return {{"gpu", member.first}, {"energy_j", member.second}};
-                     })}});
-  }
   return {{"log_of", "Zeus"},
           {"clock", is_monotonic(windows) ? "monotonic" : "unix"},
-          {"windows", std::move(rows)}};
+          {"windows", list_of(windows, [](const NamedWindow& named) -> Json {
+             return {{"name", named.name},
+                     {"start", named.window.start_unix_s},
+                     {"duration_s", named.window.duration_s()},
+                     {"energy_j", logged_sum_j(named)},
+                     {"gpus", list_of(named.logged_j, [](const auto& member) -> Json {
+                        return {{"gpu", member.first}, {"energy_j", member.second}};
+                      })}};
+           })}};
 }
 
 }  // namespace
