@@ -337,8 +337,7 @@ std::string comparison_json(const RunComparisons& compared) {
 
 std::string summary_json(const RunComparisons& compared) {
   Json json = compare_head(compared);
-  Json& summaries = json["summaries"] = Json::array();
-  for (const RunComparison& comparison : compared.comparisons) {
+  json["summaries"] = list_of(compared.comparisons, [&](const RunComparison& comparison) {
     Json summary;
     add_compared_configuration(summary, comparison);
     summary["metric"] = compared.rule.metric;
@@ -355,16 +354,15 @@ std::string summary_json(const RunComparisons& compared) {
     summary["values"] = compared_values_name(comparison);
     summary["notes"] = compare_texts_json(comparison.notes);
     summary["excluded"] = compare_excluded_json(comparison.excluded);
-    summaries.push_back(std::move(summary));
-  }
+    return summary;
+  });
   return compare_text_of(std::move(json), compared);
 }
 
 std::string gate_test_json(const RunComparisons& compared, const std::vector<GateTest>& tests) {
   Json json = compare_head(compared);
   json["can_fail"] = gate_can_fail(tests);
-  Json& list = json["self_test"] = Json::array();
-  for (const GateTest& test : tests) {
+  json["self_test"] = list_of(tests, [&](const GateTest& test) {
     Json one;
     add_compared_configuration(one, *test.comparison);
     add_run_counts(one, *test.comparison);
@@ -376,8 +374,8 @@ std::string gate_test_json(const RunComparisons& compared, const std::vector<Gat
       return row;
     });
     one["excluded"] = compare_excluded_json(test.comparison->excluded);
-    list.push_back(std::move(one));
-  }
+    return one;
+  });
   return compare_text_of(std::move(json), compared);
 }
 

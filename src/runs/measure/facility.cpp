@@ -105,10 +105,7 @@ Json facility_json(const FacilityRates& rates, const std::string& measured,
   json["mean_gco2e_per_kwh"] = number_or_null(mean_carbon_per_kwh(figures));
   json["assumption"] = text_or_null(figures.assumption);
   json["reasons"] = figures.reasons;
-  json["hours"] = Json::array();
-  for (const RatedStretch& stretch : figures.stretches) {
-    json["hours"].push_back(stretch_json(stretch));
-  }
+  json["hours"] = list_of(figures.stretches, stretch_json);
   return json;
 }
 

@@ -82,7 +82,7 @@ Json run_json(const RunReport& run) {
   const Result& result = run.result;
   Json json;
   if (!run.benchmark.empty()) json["benchmark"] = run.benchmark;
-  json["generator"] = result.load_generator.empty() ? Json() : Json(result.load_generator);
+  json["generator"] = text_or_null(result.load_generator);
   for (const auto& [key, text] : run.configuration) {
     json[key] = Json::parse(configuration_json(text));
   }

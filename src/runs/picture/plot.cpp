@@ -419,7 +419,7 @@ std::string picture_json(const PowerPicture& picture, const Chart& chart) {
                       {"end_unix", picture.window->end_unix_s},
                       {"class", picture.window_class}};
   }
-  json["total_gpu_energy_j"] = picture.total_j ? Json(*picture.total_j) : Json();
+  json["total_gpu_energy_j"] = or_null(picture.total_j);
   JsonObject energies;
   for (const auto& [key, joules] : picture.energies_j) {
     energies.set(gpu_label(picture, key.first, key.second), number_or_null(joules));

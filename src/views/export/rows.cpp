@@ -202,7 +202,7 @@ Json boundaries_json(const std::vector<BoundaryPower>& rungs) {
 Json limit_json(const std::optional<RunLimit>& limit) {
   if (!limit) return nullptr;
   return {{"basis", basis_name(Basis::modelled)},
-          {"gpu", limit->gpu.empty() ? Json() : Json(limit->gpu)},
+          {"gpu", text_or_null(limit->gpu)},
           {"power_limit_w", limit->watts},
           {"source", limit->source},
           {"power_to_limit", or_null(limit->power_ratio)},
@@ -236,7 +236,7 @@ Json run_object(const ExportedRun& exported, const FacilityRates& rates) {
                {"source", printable_path(run.name)},
                {"valid", run.state == PowerState::valid},
                {"reasons", run.reasons},
-               {"doubt", run.doubt.empty() ? Json() : Json(run.doubt)},
+               {"doubt", text_or_null(run.doubt)},
                {"configuration", std::move(configuration)},
                {"start_unix_s", positive_or_null(run.start_unix_s)},
                {"end_unix_s", positive_or_null(exported.end_unix_s())},
@@ -265,7 +265,7 @@ Json window_object(const ExportedWindows& file, const ExportedWindow& window) {
           {"number", window.number},
           {"window", window.name},
           {"valid", window.reason.empty()},
-          {"reason", window.reason.empty() ? Json() : Json(window.reason)},
+          {"reason", text_or_null(window.reason)},
           {"start_unix_s", window.window.start_unix_s},
           {"end_unix_s", window.window.end_unix_s},
           {"duration_s", window.window.duration_s()},
