@@ -10,11 +10,24 @@
 #include "base/text/characters.h"
 #include "base/text/wrap.h"
 #include "decide/compare/compare.h"
-#include "decide/compare/compare_parts.h"
 #include "runs/measure/facility.h"
 
 namespace aggregate_power {
 namespace {
+
+// A report as people read it: a table with lines before and after it.
+struct ReportColumn {
+  std::string title;
+  bool is_name = false;  // as found in a file; else a number or a word of ours
+};
+
+struct TabularReport {
+  std::string heading;
+  std::vector<std::string> before;
+  std::vector<ReportColumn> columns;
+  std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> after;
+};
 
 std::string compared_number(double value) { return fmt::format("{:.6g}", value); }
 
@@ -116,8 +129,6 @@ std::string caught_text(const GateTest& test) {
   return test.smallest_caught ? compared_percent(*test.smallest_caught) : "nothing";
 }
 
-}  // namespace
-
 TabularReport comparison_report(const RunComparisons& compared) {
   TabularReport report;
   const OverallVerdict overall = overall_verdict(compared);
@@ -205,25 +216,7 @@ TabularReport gate_test_report(const RunComparisons& compared, const std::vector
   return report;
 }
 
-std::string comparison_text(const RunComparisons& compared, CompareFormat format) {
-  const bool is_summary = compared.kind == CompareKind::base_alone;
-  if (format == CompareFormat::json) {
-    return is_summary ? summary_json(compared) : comparison_json(compared);
-  }
-  const TabularReport report = is_summary ? summary_report(compared) : comparison_report(compared);
-  return format == CompareFormat::markdown ? as_markdown(report) : as_plain_table(report);
-}
-
-std::string gate_test_text(const RunComparisons& compared, CompareFormat format) {
-  const std::vector<GateTest> tests = test_gate(compared);
-  if (format == CompareFormat::json) return gate_test_json(compared, tests);
-  const TabularReport report = gate_test_report(compared, tests);
-  return format == CompareFormat::markdown ? as_markdown(report) : as_plain_table(report);
-}
-
 // ---- A comparison as JSON.
-
-namespace {
 
 Json compare_head(const RunComparisons& compared) {
   Json json = {{"schema", "aggregate-power/compare-1"},
@@ -318,8 +311,6 @@ std::string compare_text_of(Json json, const RunComparisons& compared) {
   return indented_lines(json);
 }
 
-}  // namespace
-
 std::string comparison_json(const RunComparisons& compared) {
   Json json = compare_head(compared);
   const OverallVerdict overall = overall_verdict(compared);
@@ -381,8 +372,6 @@ std::string gate_test_json(const RunComparisons& compared, const std::vector<Gat
 
 // ---- A table with lines before and after it, for a terminal or as Markdown.
 
-namespace {
-
 constexpr std::size_t kReportColumns = 100;
 
 // The last column is a word, and the first one too: numbers end where their column does.
@@ -421,8 +410,6 @@ std::string markdown_name(const std::string& name) {
   return quoted + '`';
 }
 
-}  // namespace
-
 std::string as_plain_table(const TabularReport& report) {
   const TextTable table = report_table(report);
   std::string text = report.heading + '\n';
@@ -456,6 +443,64 @@ std::string as_markdown(const TabularReport& report) {
   if (!report.after.empty()) text += '\n';
   for (const std::string& line : report.after) text += fmt::format("* {}\n", markdown_text(line));
   return text;
+}
+
+}  // namespace
+
+std::string comparison_text(const RunComparisons& compared, CompareFormat format) {
+  const bool is_summary = compared.kind == CompareKind::base_alone;
+  if (format == CompareFormat::json) {
+    return is_summary ? summary_json(compared) : comparison_json(compared);
+  }
+  const TabularReport report = is_summary ? summary_report(compared) : comparison_report(compared);
+  return format == CompareFormat::markdown ? as_markdown(report) : as_plain_table(report);
+}
+
+std::string gate_test_text(const RunComparisons& compared, CompareFormat format) {
+  const std::vector<GateTest> tests = test_gate(compared);
+  if (format == CompareFormat::json) return gate_test_json(compared, tests);
+  const TabularReport report = gate_test_report(compared, tests);
+  return format == CompareFormat::markdown ? as_markdown(report) : as_plain_table(report);
+}
+
+// ---- Degrades runs in memory, and compares them.
+
+namespace {
+
+constexpr double kAmounts[] = {0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1};
+
+GateTrial gate_trial(const RunComparison& comparison, const CompareRule& rule, double amount) {
+  RunComparison degraded = comparison;
+  const double factor = rule.is_higher_better ? 1 - amount : 1 + amount;
+  for (MeasuredValue& measured : degraded.next.repeats.values) measured.value *= factor;
+  judge_change(degraded, rule);
+  return {amount, degraded.verdict, degraded.change};
+}
+
+}  // namespace
+
+std::vector<GateTest> test_gate(const RunComparisons& compared) {
+  std::vector<GateTest> tests;
+  for (const RunComparison& comparison : compared.comparisons) {
+    GateTest test{.comparison = &comparison};
+    for (const double amount : kAmounts) {
+      test.trials.push_back(gate_trial(comparison, compared.rule, amount));
+      const bool is_caught = test.trials.back().verdict == ChangeVerdict::worse;
+      if (!is_caught) {
+        test.smallest_caught.reset();
+      } else if (!test.smallest_caught) {
+        test.smallest_caught = amount;
+      }
+    }
+    tests.push_back(std::move(test));
+  }
+  return tests;
+}
+
+bool gate_can_fail(const std::vector<GateTest>& tests) {
+  return !tests.empty() && std::ranges::all_of(tests, [](const GateTest& test) {
+    return test.smallest_caught.has_value();
+  });
 }
 
 }  // namespace aggregate_power

@@ -26,7 +26,6 @@
 #include "recorders/energy_rate.h"
 #include "recorders/recording.h"
 #include "runs/measure/facility.h"
-#include "runs/windows/trace_place.h"
 #include "runs/windows/trace_sensors.h"
 #include "runs/windows/window_energy.h"
 
@@ -317,7 +316,7 @@ struct Attributed {
   RowIntervals intervals;
   AttributionReport report = {};
   Window span = {};                  // of the events, in the times of the first trace
-  Window counted = {};               // the same, or that of the recording
+  Window counted = {};               // the same, or the whole recording
   std::vector<Window> windows = {};  // what counts of each lane, in the times of its trace
   std::vector<std::string> odd_names = {};
   std::vector<DeviceEnergy> odd = {};  // of each name

@@ -329,7 +329,7 @@ void compare_member(CheckedRun& run, const JsonValue& aggregate, const std::stri
   }
 }
 
-void compare_recomputed(CheckedRun& run) {
+void compare_with_recomputed(CheckedRun& run) {
   const RecomputedRun now = recompute_run(run.record, *run.aggregate);
   if (!now.fault.empty()) {
     fault(run, is_of_this_version(run) ? kChanged : kNotReproducible, name(run), now.fault);
@@ -434,7 +434,7 @@ void check_all(CheckedRun& run) {
   if (names_files) check_inputs(run);
   if (run.aggregate_text.empty() || !is_aggregate_good(run)) return;
   if (run.record.content.at("retracted").is_object()) return check_retracted(run);
-  if (names_files && run.is_intact) compare_recomputed(run);
+  if (names_files && run.is_intact) compare_with_recomputed(run);
   if (!run.is_aggregate_compared) compare_with_record(run);
   check_others(run);
 }

@@ -179,7 +179,7 @@ void verify_records(CheckedRuns& all) {
   all.records.clear();
 }
 
-Verification verified(CheckedRuns& all) {
+Verification verified_runs(CheckedRuns& all) {
   for (const std::string& path : all.request.places) add(all, path);
   verify_records(all);
   std::erase_if(all.aggregates, [&](const Named& aggregate) {
@@ -207,7 +207,7 @@ Verification verified(CheckedRuns& all) {
 Verification verify_runs(const RunsRequest& request) {
   CheckedRuns all{request};
   all.found.kind = "runs";
-  return verified(all);
+  return verified_runs(all);
 }
 
 // ---- Writes down what a verification found.
