@@ -42,23 +42,14 @@
 namespace aggregate_power {
 namespace {
 
-std::string undo_text(const std::vector<UndoneRun>& runs, bool dry_run) {
-  std::array<std::size_t, kUndoOutcomes> counts{};
-  for (const UndoneRun& run : runs) ++counts[static_cast<std::size_t>(run.outcome)];
-  std::vector<OutcomeRow> rows;
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    rows.push_back({undo_outcome_name(static_cast<UndoOutcome>(i)), counts[i]});
-  }
-  return outcome_table(runs.size(), dry_run, rows);
-}
-
 int print_undone(const std::vector<UndoneRun>& runs, bool dry_run) {
   std::size_t lost_records = 0;
   for (const UndoneRun& run : runs) {
     if (run.lost_record) ++lost_records;
     for (const std::string& change : run.changes) print_result(one_line(change) + "\n");
   }
-  print_result(undo_text(runs, dry_run));
+  print_result(
+      outcome_table(runs.size(), dry_run, outcome_rows(runs, kUndoOutcomes, undo_outcome_name)));
   std::ignore = std::fflush(stdout);  // the counts come before what is said about them
   if (lost_records > 0) {
     print_note(fmt::format(
@@ -489,9 +480,7 @@ std::string reasons_text(const BackfillCounts& counts) {
   return text;
 }
 
-}  // namespace
-
-std::string summary_text(const BackfillCounts& counts, bool dry_run) {
+std::vector<OutcomeRow> outcomes_of(const BackfillCounts& counts) {
   std::vector<OutcomeRow> rows;
   for (int i = 0; i < kOutcomes; ++i) {
     const auto outcome = static_cast<Outcome>(i);
@@ -500,7 +489,13 @@ std::string summary_text(const BackfillCounts& counts, bool dry_run) {
       rows.back().note = fmt::format("{} of them not valid", counts.unchanged_not_valid);
     }
   }
-  std::string text = outcome_table(counts.done(), dry_run, rows);
+  return rows;
+}
+
+}  // namespace
+
+std::string summary_text(const BackfillCounts& counts, bool dry_run) {
+  std::string text = outcome_table(counts.done(), dry_run, outcomes_of(counts));
   if (counts.doubtful > 0) {
     text += count_line("doubtful", counts.doubtful,
                        "valid, with warnings: the details in --report have them");
@@ -517,31 +512,24 @@ std::string summary_text(const BackfillCounts& counts, bool dry_run) {
 }
 
 std::string summary_json(const BackfillCounts& counts, bool dry_run) {
-  Json outcomes = Json::object();
-  for (int i = 0; i < kOutcomes; ++i) {
-    const auto outcome = static_cast<Outcome>(i);
-    outcomes[std::string(outcome_name(outcome))] = counts.of(outcome);
-  }
   Json zones = Json::object();
   for (const auto& [timezone, levels] : counts.zones) zones[timezone] = levels;
-  Json reasons = Json::array();
-  for (const auto& [why, of] : reason_rows(counts)) {
-    const auto& [reason, obstacle] = why;
-    reasons.push_back({{"code", code(reason)},
-                       {"runs", of.runs},
-                       {"first_runs", of.first_names},
-                       {"remedy", remedy(reason, obstacle)}});
-  }
   const Json summary = {{"dry_run", dry_run},
                         {"runs", counts.done()},
                         {"valid", counts.valid},
-                        {"outcomes", std::move(outcomes)},
+                        {"outcomes", outcomes_json(outcomes_of(counts))},
                         {"unchanged_not_valid", counts.unchanged_not_valid},
                         {"doubtful", counts.doubtful},
                         {"links_to_folders", counts.folder_links},
                         {"links_out_of_the_store", counts.links_out},
                         {"timezones", std::move(zones)},
-                        {"reasons", std::move(reasons)}};
+                        {"reasons", list_of(reason_rows(counts), [](const ReasonRow& row) -> Json {
+                           const auto& [why, of] = row;
+                           return {{"code", code(why.first)},
+                                   {"runs", of.runs},
+                                   {"first_runs", of.first_names},
+                                   {"remedy", remedy(why.first, why.second)}};
+                         })}};
   return indented_lines(summary);
 }
 

@@ -12,7 +12,6 @@
 #include "commands/options/terminal.h"
 #include "decide/compare/compare.h"
 #include "decide/compare/facility.h"
-#include "decide/compare/gate_self_test.h"
 
 namespace aggregate_power {
 namespace {

@@ -1,6 +1,5 @@
 // aggregate-power retract: withdraw published numbers by what their audit records prove.
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <string>
 
@@ -27,49 +26,25 @@ struct RetractOptions {
   bool json = false;
 };
 
-using RetractCounts = std::array<std::size_t, kRetractOutcomes>;
-
-RetractCounts counts_of(const RetractResult& result) {
-  RetractCounts counts{};
-  for (const RetractedRun& run : result.runs) ++counts[static_cast<std::size_t>(run.outcome)];
-  return counts;
-}
-
-std::string retract_text(const RetractResult& result, bool dry_run) {
-  const RetractCounts counts = counts_of(result);
-  std::vector<OutcomeRow> rows;
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    rows.push_back({retract_outcome_name(static_cast<RetractOutcome>(i)), counts[i]});
-  }
-  return outcome_table(result.runs.size(), dry_run, rows);
-}
-
-std::string retract_json(const RetractResult& result, bool dry_run) {
-  Json outcomes = Json::object();
-  const RetractCounts counts = counts_of(result);
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    outcomes[std::string(retract_outcome_name(static_cast<RetractOutcome>(i)))] = counts[i];
-  }
-  const Json all = {{"schema", "aggregate-power/retract-1"},
-                    {"dry_run", dry_run},
-                    {"outcomes", std::move(outcomes)},
-                    {"runs", list_of(result.runs, [&](const RetractedRun& run) -> Json {
-                       return {{"run", printable_path(run.name)},
-                               {"outcome", retract_outcome_name(run.outcome)},
-                               {"why", run.why.empty() ? Json() : Json(run.why)}};
-                     })}};
-  return indented_lines(all);
-}
-
 int print_retracted(const RetractResult& result, const RetractOptions& options) {
   const bool dry_run = options.request.dry_run;
+  const std::vector<OutcomeRow> rows =
+      outcome_rows(result.runs, kRetractOutcomes, retract_outcome_name);
   if (options.json) {
-    print(stdout, retract_json(result, dry_run));
+    const Json all = {{"schema", "aggregate-power/retract-1"},
+                      {"dry_run", dry_run},
+                      {"outcomes", outcomes_json(rows)},
+                      {"runs", list_of(result.runs, [](const RetractedRun& run) -> Json {
+                         return {{"run", printable_path(run.name)},
+                                 {"outcome", retract_outcome_name(run.outcome)},
+                                 {"why", text_or_null(run.why)}};
+                       })}};
+    print(stdout, indented_lines(all));
   } else {
     for (const RetractedRun& run : result.runs) {
       for (const std::string& change : run.changes) print_result(one_line(change) + "\n");
     }
-    print_result(retract_text(result, dry_run));
+    print_result(outcome_table(result.runs.size(), dry_run, rows));
   }
   for (const std::string& warning : result.warnings) print_note("warning: " + warning);
   bool is_complete = true;

@@ -1,4 +1,4 @@
-// Pads cells.
+// Lays out cells and rows.
 #include "base/report/document.h"
 
 #include <algorithm>
@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "base/text/characters.h"
+#include "base/text/csv.h"
+#include "base/text/json.h"
 #include "base/text/wrap.h"
 
 namespace aggregate_power {
@@ -63,8 +65,73 @@ void TextTable::add(std::span<const TextCell> cells, std::string& text) const {
 std::string fact(std::string_view name, std::string_view value, std::size_t indent,
                  std::size_t width) {
   std::string first = fmt::format("{:<{}} ", name, indent - 1);
-  return width == std::string::npos ? first.append(value) + "\n"
-                                    : wrapped(value, std::move(first), indent, width);
+  const bool fits = width == std::string::npos || columns(first) + columns(value) <= width;
+  return fits ? first.append(value) + "\n" : wrapped(value, std::move(first), indent, width);
+}
+
+// ---- Writes rows.
+
+std::string csv_names(const Json::object_t& row) {
+  std::string text;
+  for (const auto& [name, value] : row) {
+    text += (text.empty() ? "" : ",") + name;
+  }
+  return text;
+}
+
+void add_csv_cells(const Json::object_t& row, std::string& text, CsvNumbers numbers) {
+  bool is_first = true;
+  for (const auto& [name, value] : row) {
+    if (!std::exchange(is_first, false)) text += ',';
+    if (const auto* const number = value.get_ptr<const double*>()) {
+      text += numbers == CsvNumbers::real ? json_number(*number) : fmt::format("{}", *number);
+    } else if (const auto* const cell = value.get_ptr<const std::string*>()) {
+      text += spreadsheet_cell(*cell);
+    } else if (!value.is_null()) {
+      text += line_text(value);
+    }
+  }
+}
+
+void add_spaced_json(const Json& json, std::string& text) {
+  const auto is_plain_text = [](const std::string& string) {
+    return std::ranges::all_of(string, [](unsigned char c) { return is_plain(c); });
+  };
+  std::string_view between;
+  if (const auto* const object = json.get_ptr<const Json::object_t*>()) {
+    text += '{';
+    for (const auto& [name, value] : *object) {
+      text.append(std::exchange(between, ", ")).append(1, '"').append(name).append("\": ", 3);
+      add_spaced_json(value, text);
+    }
+    text += '}';
+  } else if (const auto* const list = json.get_ptr<const Json::array_t*>()) {
+    text += '[';
+    for (const Json& value : *list) {
+      text += std::exchange(between, ", ");
+      add_spaced_json(value, text);
+    }
+    text += ']';
+  } else if (const auto* const number = json.get_ptr<const double*>()) {
+    text += json_number(*number);
+  } else if (const auto* const string = json.get_ptr<const std::string*>();
+             string != nullptr && is_plain_text(*string)) {
+    text.append("\"").append(*string).append("\"");
+  } else if (const auto* const count = json.get_ptr<const Json::number_unsigned_t*>()) {
+    text += std::to_string(*count);
+  } else {
+    text += json.is_null() ? "null" : line_text(json);
+  }
+}
+
+std::string spaced_json_head(const Json& members, std::string_view list) {
+  std::string text = "{\n";
+  for (const auto& [name, value] : members.get_ref<const Json::object_t&>()) {
+    text += fmt::format("\"{}\": ", name);
+    add_spaced_json(value, text);
+    text += ",\n";
+  }
+  return text + fmt::format("\"{}\": [", list);
 }
 
 // ---- Cuts names.

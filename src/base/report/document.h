@@ -1,4 +1,4 @@
-// Reports for people: facts, and tables in padded columns.
+// Reports: facts and tables in padded columns for people, rows of a CSV, and JSON in lines.
 #pragma once
 
 #include <concepts>
@@ -10,6 +10,8 @@
 #include <string_view>
 #include <variant>
 #include <vector>
+
+#include "base/report/json_parts.h"
 
 namespace aggregate_power {
 
@@ -60,6 +62,23 @@ class TextTable {
 // if it would be longer than `width`.
 std::string fact(std::string_view name, std::string_view value, std::size_t indent = 11,
                  std::size_t width = std::string::npos);
+
+// ---- Rows that are JSON objects: their members are the columns of a CSV.
+
+enum class CsvNumbers { real, shortest };  // 600.0 or 600
+
+// The names of a row's members as the first line of a CSV, without a line end.
+std::string csv_names(const Json::object_t& row);
+// Adds their values as another line, without a line end. Null is an empty cell; a text is one for
+// spreadsheets.
+void add_csv_cells(const Json::object_t& row, std::string& text,
+                   CsvNumbers numbers = CsvNumbers::real);
+
+// In one line with a blank after each comma and colon, as Python's json.dumps writes it.
+void add_spaced_json(const Json& json, std::string& text);
+// The begin of an object whose members are in lines of their own, up to the first item of its last
+// one, a list.
+std::string spaced_json_head(const Json& members, std::string_view list);
 
 // ---- Names cut to the width of a table's column.
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cctype>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -235,6 +236,8 @@ std::string csv_cell(std::string_view text) {
 }
 
 std::string spreadsheet_cell(std::string_view text) {
+  const auto is_word_character = [](unsigned char c) { return std::isalnum(c) != 0; };
+  if (std::ranges::all_of(text, is_word_character)) return std::string(text);
   // Some spreadsheets read the full-width forms as the others.
   constexpr std::string_view kBeginnings[] = {"=",      "+",      "-",      "@",
                                               "\uFF1D", "\uFF0B", "\uFF0D", "\uFF20"};

@@ -570,7 +570,7 @@ std::string json_number(double value) {
   assert(std::isfinite(value));
   std::string text = fmt::format("{}", value);
   // fmt uses the exponent form where Python does, but writes 600.0 as 600.
-  if (text.find_first_of(".e") == text.npos) text += ".0";
+  if (std::ranges::none_of(text, [](char c) { return c == '.' || c == 'e'; })) text += ".0";
   return text;
 }
 

@@ -157,6 +157,12 @@ void print_note(const std::string& line) {
   if (!quiet) print_message(line);
 }
 
+Json outcomes_json(const std::vector<OutcomeRow>& rows) {
+  Json json = Json::object();
+  for (const OutcomeRow& row : rows) json[std::string(row.name)] = row.runs;
+  return json;
+}
+
 std::string outcome_table(std::uint64_t runs, bool dry_run, const std::vector<OutcomeRow>& rows) {
   std::string text = count_line(dry_run ? "runs (dry run)" : "runs", runs);
   for (const OutcomeRow& row : rows) {

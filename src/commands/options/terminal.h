@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/report/json_parts.h"
 #include "runs/measure/deliver.h"
 #include "store/backfill/tally.h"
 
@@ -63,6 +64,18 @@ struct OutcomeRow {
   std::uint64_t runs = 0;
   std::string note = {};
 };
+// Of each outcome, in the order of their values.
+template <typename Run, typename Name>
+std::vector<OutcomeRow> outcome_rows(const std::vector<Run>& runs, std::size_t outcomes,
+                                     const Name& name) {
+  std::vector<OutcomeRow> rows;
+  for (std::size_t i = 0; i < outcomes; ++i) {
+    rows.push_back({name(static_cast<decltype(Run::outcome)>(i))});
+  }
+  for (const Run& run : runs) ++rows[static_cast<std::size_t>(run.outcome)].runs;
+  return rows;
+}
+Json outcomes_json(const std::vector<OutcomeRow>& rows);  // {"patched": 2, ...}
 // Runs, and below them the number for each outcome that some had.
 std::string outcome_table(std::uint64_t runs, bool dry_run, const std::vector<OutcomeRow>& rows);
 std::string count_line(const std::string& name, std::uint64_t count, const std::string& note = {});

@@ -132,6 +132,26 @@ OverallVerdict overall_verdict(const RunComparisons& compared);
 // Whether a metric of this name is one of which more is better.
 bool is_higher_better_by_name(std::string_view metric);
 
+// ---- Whether a comparison could have said "worse": the same runs, made worse by known amounts.
+
+struct GateTrial {
+  double amount = 0;  // 0.01: 1 % more of what less is better, or less of what more is better
+  ChangeVerdict verdict = ChangeVerdict::insufficient;
+  std::optional<RelativeChange> change;
+};
+
+struct GateTest {
+  const RunComparison* comparison = nullptr;
+  std::vector<GateTrial> trials = {};
+  std::optional<double> smallest_caught = {};  // all larger ones are caught as well
+};
+
+// One for each comparison, which must live as long. Nothing is written.
+std::vector<GateTest> test_gate(const RunComparisons& compared);
+
+// Whether there is a configuration, and something is caught in each.
+bool gate_can_fail(const std::vector<GateTest>& tests);
+
 // ---- What a comparison came to, for people, pull requests and programs.
 
 enum class CompareFormat { table, json, markdown };

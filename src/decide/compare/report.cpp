@@ -6,15 +6,28 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/report/json_parts.h"
+#include "base/report/document.h"
 #include "base/text/characters.h"
 #include "base/text/wrap.h"
 #include "decide/compare/compare.h"
-#include "decide/compare/compare_parts.h"
 #include "runs/measure/facility.h"
 
 namespace aggregate_power {
 namespace {
+
+// A report as people read it: a table with lines before and after it.
+struct ReportColumn {
+  std::string title;
+  bool is_name = false;  // as found in a file; else a number or a word of ours
+};
+
+struct TabularReport {
+  std::string heading;
+  std::vector<std::string> before;
+  std::vector<ReportColumn> columns;
+  std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> after;
+};
 
 std::string compared_number(double value) { return fmt::format("{:.6g}", value); }
 
@@ -116,8 +129,6 @@ std::string caught_text(const GateTest& test) {
   return test.smallest_caught ? compared_percent(*test.smallest_caught) : "nothing";
 }
 
-}  // namespace
-
 TabularReport comparison_report(const RunComparisons& compared) {
   TabularReport report;
   const OverallVerdict overall = overall_verdict(compared);
@@ -205,25 +216,7 @@ TabularReport gate_test_report(const RunComparisons& compared, const std::vector
   return report;
 }
 
-std::string comparison_text(const RunComparisons& compared, CompareFormat format) {
-  const bool is_summary = compared.kind == CompareKind::base_alone;
-  if (format == CompareFormat::json) {
-    return is_summary ? summary_json(compared) : comparison_json(compared);
-  }
-  const TabularReport report = is_summary ? summary_report(compared) : comparison_report(compared);
-  return format == CompareFormat::markdown ? as_markdown(report) : as_plain_table(report);
-}
-
-std::string gate_test_text(const RunComparisons& compared, CompareFormat format) {
-  const std::vector<GateTest> tests = test_gate(compared);
-  if (format == CompareFormat::json) return gate_test_json(compared, tests);
-  const TabularReport report = gate_test_report(compared, tests);
-  return format == CompareFormat::markdown ? as_markdown(report) : as_plain_table(report);
-}
-
 // ---- A comparison as JSON.
-
-namespace {
 
 Json compare_head(const RunComparisons& compared) {
   Json json = {{"schema", "aggregate-power/compare-1"},
@@ -241,12 +234,12 @@ Json compare_configuration_json(const Configuration& configuration) {
   return json;
 }
 
+Json compare_texts_json(const std::vector<std::string>& texts) { return list_of(texts, one_line); }
+
 Json compared_side_json(const ComparedSide& side) {
   const RepeatStatistics statistics = side.statistics.value_or(RepeatStatistics());
   const bool is_there = side.statistics.has_value();
   const auto number = [&](double value) { return is_there ? Json(value) : Json(); };
-  Json files = Json::array();
-  for (const std::string& file : side.files) files.push_back(one_line(file));
   return {{"n", side.files.size()},
           {"mean", number(statistics.mean)},
           {"median", number(statistics.median)},
@@ -255,23 +248,15 @@ Json compared_side_json(const ComparedSide& side) {
           {"high", number_or_null(statistics.high)},
           {"smallest", number(statistics.smallest)},
           {"largest", number(statistics.largest)},
-          {"files", std::move(files)}};
+          {"files", compare_texts_json(side.files)}};
 }
 
 Json compare_excluded_json(const std::vector<ExcludedRun>& excluded) {
-  Json json = Json::array();
-  for (const ExcludedRun& run : excluded) {
-    json.push_back({{"file", one_line(run.file)},
-                    {"side", run.is_new ? "new" : "base"},
-                    {"reason", one_line(run.reason)}});
-  }
-  return json;
-}
-
-Json compare_texts_json(const std::vector<std::string>& texts) {
-  Json json = Json::array();
-  for (const std::string& text : texts) json.push_back(one_line(text));
-  return json;
+  return list_of(excluded, [](const ExcludedRun& run) -> Json {
+    return {{"file", one_line(run.file)},
+            {"side", run.is_new ? "new" : "base"},
+            {"reason", one_line(run.reason)}};
+  });
 }
 
 // null: there is no change.
@@ -326,8 +311,6 @@ std::string compare_text_of(Json json, const RunComparisons& compared) {
   return indented_lines(json);
 }
 
-}  // namespace
-
 std::string comparison_json(const RunComparisons& compared) {
   Json json = compare_head(compared);
   const OverallVerdict overall = overall_verdict(compared);
@@ -337,17 +320,15 @@ std::string comparison_json(const RunComparisons& compared) {
   json["decided_by"] = overall.decided_by == nullptr
                            ? Json()
                            : Json(one_line(configuration_text(overall.decided_by->configuration)));
-  Json& comparisons = json["comparisons"] = Json::array();
-  for (const RunComparison& comparison : compared.comparisons) {
-    comparisons.push_back(one_comparison_json(comparison, compared.rule));
-  }
+  json["comparisons"] = list_of(compared.comparisons, [&](const RunComparison& comparison) {
+    return one_comparison_json(comparison, compared.rule);
+  });
   return compare_text_of(std::move(json), compared);
 }
 
 std::string summary_json(const RunComparisons& compared) {
   Json json = compare_head(compared);
-  Json& summaries = json["summaries"] = Json::array();
-  for (const RunComparison& comparison : compared.comparisons) {
+  json["summaries"] = list_of(compared.comparisons, [&](const RunComparison& comparison) {
     Json summary;
     add_compared_configuration(summary, comparison);
     summary["metric"] = compared.rule.metric;
@@ -364,67 +345,48 @@ std::string summary_json(const RunComparisons& compared) {
     summary["values"] = compared_values_name(comparison);
     summary["notes"] = compare_texts_json(comparison.notes);
     summary["excluded"] = compare_excluded_json(comparison.excluded);
-    summaries.push_back(std::move(summary));
-  }
+    return summary;
+  });
   return compare_text_of(std::move(json), compared);
 }
 
 std::string gate_test_json(const RunComparisons& compared, const std::vector<GateTest>& tests) {
   Json json = compare_head(compared);
   json["can_fail"] = gate_can_fail(tests);
-  Json& list = json["self_test"] = Json::array();
-  for (const GateTest& test : tests) {
+  json["self_test"] = list_of(tests, [&](const GateTest& test) {
     Json one;
     add_compared_configuration(one, *test.comparison);
     add_run_counts(one, *test.comparison);
     one["boards"] = boards_name(test.comparison->boards);
     one["smallest_caught"] = number_or_null(test.smallest_caught);
-    Json& trials = one["amounts"] = Json::array();
-    for (const GateTrial& trial : test.trials) {
+    one["amounts"] = list_of(test.trials, [](const GateTrial& trial) {
       Json row = {{"amount", trial.amount}, {"verdict", change_verdict_name(trial.verdict)}};
       add_change_json(row, trial.change);
-      trials.push_back(std::move(row));
-    }
+      return row;
+    });
     one["excluded"] = compare_excluded_json(test.comparison->excluded);
-    list.push_back(std::move(one));
-  }
+    return one;
+  });
   return compare_text_of(std::move(json), compared);
 }
 
 // ---- A table with lines before and after it, for a terminal or as Markdown.
 
-namespace {
-
 constexpr std::size_t kReportColumns = 100;
 
-std::vector<std::size_t> report_widths(const TabularReport& report) {
-  std::vector<std::size_t> widths;
+// The last column is a word, and the first one too: numbers end where their column does.
+TextTable report_table(const TabularReport& report) {
+  std::string layout;
   for (std::size_t i = 0; i < report.columns.size(); ++i) {
-    std::size_t width = columns(report.columns[i].title);
+    const std::string& title = report.columns[i].title;
+    std::size_t width = columns(title);
     for (const auto& row : report.rows) width = std::max(width, columns(row[i]));
-    widths.push_back(width);
+    const bool is_last = i + 1 == report.columns.size();
+    layout += i == 0    ? fmt::format("[{} <{}]", title, width)
+              : is_last ? fmt::format("  [{} <]", title)
+                        : fmt::format("  [{} >{}]", title, width);
   }
-  return widths;
-}
-
-std::string report_padding(std::size_t width, const std::string& text) {
-  return std::string(width - std::min(width, columns(text)), ' ');
-}
-
-// The last column is a word: numbers end where their column does, words begin there.
-std::string report_row(const std::vector<std::string>& cells,
-                       const std::vector<std::size_t>& widths) {
-  std::string line;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (i == 0) {
-      line += cells[i] + (cells.size() > 1 ? report_padding(widths[i], cells[i]) : "");
-    } else if (i + 1 == cells.size()) {
-      line += "  " + cells[i];
-    } else {
-      line += "  " + report_padding(widths[i], cells[i]) + cells[i];
-    }
-  }
-  return line + '\n';
+  return TextTable(layout);
 }
 
 // In front of what Markdown would take for more than text.
@@ -448,16 +410,13 @@ std::string markdown_name(const std::string& name) {
   return quoted + '`';
 }
 
-}  // namespace
-
 std::string as_plain_table(const TabularReport& report) {
-  const std::vector<std::size_t> widths = report_widths(report);
+  const TextTable table = report_table(report);
   std::string text = report.heading + '\n';
   for (const std::string& line : report.before) text += wrapped(line, "", 2, kReportColumns);
-  std::vector<std::string> titles;
-  for (const ReportColumn& column : report.columns) titles.push_back(column.title);
-  text += '\n' + report_row(titles, widths);
-  for (const auto& row : report.rows) text += report_row(row, widths);
+  text += '\n' + table.head();
+  for (const auto& row : report.rows)
+    table.add(std::vector<TextCell>(row.begin(), row.end()), text);
   if (!report.after.empty()) text += '\n';
   for (const std::string& line : report.after) text += wrapped(line, "", 2, kReportColumns);
   return text;
@@ -484,6 +443,64 @@ std::string as_markdown(const TabularReport& report) {
   if (!report.after.empty()) text += '\n';
   for (const std::string& line : report.after) text += fmt::format("* {}\n", markdown_text(line));
   return text;
+}
+
+}  // namespace
+
+std::string comparison_text(const RunComparisons& compared, CompareFormat format) {
+  const bool is_summary = compared.kind == CompareKind::base_alone;
+  if (format == CompareFormat::json) {
+    return is_summary ? summary_json(compared) : comparison_json(compared);
+  }
+  const TabularReport report = is_summary ? summary_report(compared) : comparison_report(compared);
+  return format == CompareFormat::markdown ? as_markdown(report) : as_plain_table(report);
+}
+
+std::string gate_test_text(const RunComparisons& compared, CompareFormat format) {
+  const std::vector<GateTest> tests = test_gate(compared);
+  if (format == CompareFormat::json) return gate_test_json(compared, tests);
+  const TabularReport report = gate_test_report(compared, tests);
+  return format == CompareFormat::markdown ? as_markdown(report) : as_plain_table(report);
+}
+
+// ---- Degrades runs in memory, and compares them.
+
+namespace {
+
+constexpr double kAmounts[] = {0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1};
+
+GateTrial gate_trial(const RunComparison& comparison, const CompareRule& rule, double amount) {
+  RunComparison degraded = comparison;
+  const double factor = rule.is_higher_better ? 1 - amount : 1 + amount;
+  for (MeasuredValue& measured : degraded.next.repeats.values) measured.value *= factor;
+  judge_change(degraded, rule);
+  return {amount, degraded.verdict, degraded.change};
+}
+
+}  // namespace
+
+std::vector<GateTest> test_gate(const RunComparisons& compared) {
+  std::vector<GateTest> tests;
+  for (const RunComparison& comparison : compared.comparisons) {
+    GateTest test{.comparison = &comparison};
+    for (const double amount : kAmounts) {
+      test.trials.push_back(gate_trial(comparison, compared.rule, amount));
+      const bool is_caught = test.trials.back().verdict == ChangeVerdict::worse;
+      if (!is_caught) {
+        test.smallest_caught.reset();
+      } else if (!test.smallest_caught) {
+        test.smallest_caught = amount;
+      }
+    }
+    tests.push_back(std::move(test));
+  }
+  return tests;
+}
+
+bool gate_can_fail(const std::vector<GateTest>& tests) {
+  return !tests.empty() && std::ranges::all_of(tests, [](const GateTest& test) {
+    return test.smallest_caught.has_value();
+  });
 }
 
 }  // namespace aggregate_power

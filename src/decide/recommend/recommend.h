@@ -13,7 +13,6 @@
 
 #include "base/files/tree.h"
 #include "base/text/time_zone.h"
-#include "decide/recommend/pareto_front.h"
 #include "decide/recommend/sweep.h"
 #include "runs/evaluate/run_options.h"
 

@@ -128,99 +128,99 @@ std::string faults_text(const WritingFaults& faults) {
   return text;
 }
 
-class Retraction {
- public:
-  Retraction(const RetractRequest& request, const PublishedRun& run) : request_(request) {
-    done_.name = run.name;
-    done_.stated.resize(request.conditions.size());
-    try {
-      retract(run);
-    } catch (const std::exception& error) {
-      leave(error.what());
-    }
-  }
-  RetractedRun take() && { return std::move(done_); }
-
- private:
-  void leave(std::string why) {
-    done_.outcome = RetractOutcome::left_alone;
-    done_.why = std::move(why);
-  }
-
-  void retract(const PublishedRun& run) {
-    const StorePath& place = *run.record;
-    const std::string text = read_whole(place.tree->open(place.path), kAuditRecordFile);
-    const RunRecord record{place, parse_json(text)};
-    match(request_.conditions, record.content, done_);
-    if (record.content.at("retracted").is_object()) {
-      done_.outcome = RetractOutcome::already_retracted;
-    } else if (!record.is_valid()) {
-      done_.outcome = RetractOutcome::not_valid;
-    } else if (!done_.is_matching) {
-      done_.outcome = RetractOutcome::not_matching;
-    } else {
-      withdraw(run, record, text);
-    }
-  }
-
-  void withdraw(const PublishedRun& run, const RunRecord& record, const std::string& text) {
-    const auto aggregate = record.find_aggregate();
-    if (!aggregate || !aggregate->facts) {
-      const auto out = record.aggregate_way_out();
-      return leave(out ? "its aggregate " + out->text : "its aggregate is not there");
-    }
-    if (aggregate->tree->is_archive() || record.place.tree->is_archive()) {
-      return leave("files in archives are not replaced: unpack the archive");
-    }
-    if (!run.doubt.empty() && !run.is_impossible) {
-      return leave(run.doubt + ": its numbers are not those of its record");
-    }
-    if (std::string risk = replacement_risk(aggregate->path); !risk.empty()) return leave(risk);
-    const std::string before = read_file(aggregate->path, kAggregateFile);
-    const WritePlan plan = plan_of(record, text, aggregate->display, before);
-    request_.dry_run ? show(plan) : write(plan);
-  }
-
-  WritePlan plan_of(const RunRecord& record, const std::string& text, const std::string& aggregate,
-                    const std::string& before) const {
-    WritePlan plan;
-    plan.aggregate_path = aggregate;
-    plan.record_path = record.place.display;
-    plan.only_together = true;
-    plan.root = root_around(record.place.path, request_.stores);
-    plan.inputs = {aggregate};
-    plan.edits = withdrawing_edits(parse_json(before), record.content);
-    plan.leftovers = leftovers_of(Way::one_node);
-    plan.is_as_read = [before](std::string_view now) { return now == before; };
-    std::vector<std::string> where;
-    for (const RetractCondition& condition : request_.conditions) {
-      where.push_back(fmt::format("{}={}", condition.key, condition.value));
-    }
-    plan.record = [where, text, path = record.place.display](const Reasons&, std::string_view now) {
-      if (!holds(path, text)) throw FileChanged(path);
-      return withdrawn_record(text, where, now);
-    };
-    return plan;
-  }
-
-  void write(const WritePlan& plan) {
-    const WriteOutcome outcome = carry_out(plan);
-    const std::string faults = faults_text(outcome);
-    if (!faults.empty()) return leave(faults);
-    done_.outcome = RetractOutcome::retracted;
-  }
-
-  void show(const WritePlan& plan) {
-    Preview found = preview(plan);
-    const std::string faults = faults_text(found);
-    if (!faults.empty()) return leave(faults);
-    done_.outcome = RetractOutcome::retracted;
-    done_.changes = std::move(found.lines);
-  }
-
-  const RetractRequest& request_;
-  RetractedRun done_;
+struct Retracting {
+  const RetractRequest& request;
+  RetractedRun done;
 };
+
+void leave(Retracting& of, std::string why) {
+  of.done.outcome = RetractOutcome::left_alone;
+  of.done.why = std::move(why);
+}
+
+WritePlan plan_of(const Retracting& of, const RunRecord& record, const std::string& text,
+                  const std::string& aggregate, const std::string& before) {
+  WritePlan plan;
+  plan.aggregate_path = aggregate;
+  plan.record_path = record.place.display;
+  plan.only_together = true;
+  plan.root = root_around(record.place.path, of.request.stores);
+  plan.inputs = {aggregate};
+  plan.edits = withdrawing_edits(parse_json(before), record.content);
+  plan.leftovers = leftovers_of(Way::one_node);
+  plan.is_as_read = [before](std::string_view now) { return now == before; };
+  std::vector<std::string> where;
+  for (const RetractCondition& condition : of.request.conditions) {
+    where.push_back(fmt::format("{}={}", condition.key, condition.value));
+  }
+  plan.record = [where, text, path = record.place.display](const Reasons&, std::string_view now) {
+    if (!holds(path, text)) throw FileChanged(path);
+    return withdrawn_record(text, where, now);
+  };
+  return plan;
+}
+
+void write(Retracting& of, const WritePlan& plan) {
+  const WriteOutcome outcome = carry_out(plan);
+  const std::string faults = faults_text(outcome);
+  if (!faults.empty()) return leave(of, faults);
+  of.done.outcome = RetractOutcome::retracted;
+}
+
+void show(Retracting& of, const WritePlan& plan) {
+  Preview found = preview(plan);
+  const std::string faults = faults_text(found);
+  if (!faults.empty()) return leave(of, faults);
+  of.done.outcome = RetractOutcome::retracted;
+  of.done.changes = std::move(found.lines);
+}
+
+void withdraw(Retracting& of, const PublishedRun& run, const RunRecord& record,
+              const std::string& text) {
+  const auto aggregate = record.find_aggregate();
+  if (!aggregate || !aggregate->facts) {
+    const auto out = record.aggregate_way_out();
+    return leave(of, out ? "its aggregate " + out->text : "its aggregate is not there");
+  }
+  if (aggregate->tree->is_archive() || record.place.tree->is_archive()) {
+    return leave(of, "files in archives are not replaced: unpack the archive");
+  }
+  if (!run.doubt.empty() && !run.is_impossible) {
+    return leave(of, run.doubt + ": its numbers are not those of its record");
+  }
+  if (std::string risk = replacement_risk(aggregate->path); !risk.empty()) return leave(of, risk);
+  const std::string before = read_file(aggregate->path, kAggregateFile);
+  const WritePlan plan = plan_of(of, record, text, aggregate->display, before);
+  of.request.dry_run ? show(of, plan) : write(of, plan);
+}
+
+void retract(Retracting& of, const PublishedRun& run) {
+  const StorePath& place = *run.record;
+  const std::string text = read_whole(place.tree->open(place.path), kAuditRecordFile);
+  const RunRecord record{place, parse_json(text)};
+  match(of.request.conditions, record.content, of.done);
+  if (record.content.at("retracted").is_object()) {
+    of.done.outcome = RetractOutcome::already_retracted;
+  } else if (!record.is_valid()) {
+    of.done.outcome = RetractOutcome::not_valid;
+  } else if (!of.done.is_matching) {
+    of.done.outcome = RetractOutcome::not_matching;
+  } else {
+    withdraw(of, run, record, text);
+  }
+}
+
+RetractedRun retracted(const RetractRequest& request, const PublishedRun& run) {
+  Retracting of{request, {}};
+  of.done.name = run.name;
+  of.done.stated.resize(request.conditions.size());
+  try {
+    retract(of, run);
+  } catch (const std::exception& error) {
+    leave(of, error.what());
+  }
+  return std::move(of.done);
+}
 
 }  // namespace
 
@@ -243,7 +243,7 @@ RetractResult retract_runs(const RetractRequest& request) {
   std::erase_if(published.runs, [](const PublishedRun& run) { return !run.record; });
   std::vector<std::optional<RetractedRun>> done(published.runs.size());
   in_parallel(done.size(), request.most_threads,
-              [&](std::size_t i) { done[i] = Retraction(request, published.runs[i]).take(); });
+              [&](std::size_t i) { done[i] = retracted(request, published.runs[i]); });
   RetractResult result;
   for (std::optional<RetractedRun>& run : done) result.runs.push_back(std::move(*run));
   result.warnings = std::move(published.warnings);

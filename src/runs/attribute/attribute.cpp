@@ -26,7 +26,6 @@
 #include "recorders/energy_rate.h"
 #include "recorders/recording.h"
 #include "runs/measure/facility.h"
-#include "runs/windows/trace_place.h"
 #include "runs/windows/trace_sensors.h"
 #include "runs/windows/window_energy.h"
 
@@ -310,273 +309,270 @@ class RowIntervals {
 
 // ---- The shares.
 
-class Attributing {
- public:
-  Attributing(const AttributeRequest& request, std::vector<AttributionLane>& lanes,
-              std::optional<Zone> zone, runs::TraceSensors sensors)
-      : request_(request),
-        lanes_(lanes),
-        zone_(std::move(zone)),
-        intervals_(request.uncertainty, std::move(sensors)) {
-    report_.has_intervals = request.uncertainty.is_wanted;
-    const bool has_devices = lanes_.front().device != nullptr;
-    report_.by = !request.by.empty() ? request.by : has_devices ? "kernel" : "layer";
-    report_.span = request.whole_recording ? "recording" : "events";
-    span_ = span_of_events(lanes_);
-    if (span_.duration_s() > 0) return;
-    throw Error(fmt::format("{}: its events have no duration", lanes_.front().trace->path));
-  }
-
-  AttributionReport report(const FacilityRates& rates, const RecordedPower& recorded) && {
-    const std::string& scope = recorded.scope;
-    for (AttributionLane& lane : lanes_) add_lane(lane, recorded);
-    warn_of_odd(recorded.usual_w);
-    const GpuTrace& first = *lanes_.front().trace;
-    report_.start_unix_s = unix_of(first, counted_.start_unix_s);
-    report_.end_unix_s = unix_of(first, counted_.end_unix_s);
-    report_.span_s = counted_.duration_s();
-    std::map<std::string, EnergyShare> by_name;
-    for (const auto& [name, share] : shares_) by_name[name].add(share);
-    for (const auto& [name, share] : by_name) report_.rows.push_back(row_of(name, share));
-    sort_rows(report_.rows, request_.order);
-    report_.rest = row_of(report_.by == "kernel" ? "(idle)" : "(outside)", rest_);
-    finish_intervals();
-    if (rates.is_asked()) add_facility_of_span(rates, scope);
-    finish_iterations();
-    return std::move(report_);
-  }
-
- private:
-  Window window_of(const AttributionLane& lane) const {
-    const Window wanted = in_lane(span_, lane, *lanes_.front().trace);
-    const Window recording = recorded(lane);
-    const bool meets =
-        recording.start_unix_s < wanted.end_unix_s && wanted.start_unix_s < recording.end_unix_s;
-    const bool is_good = request_.whole_recording ? meets : lane.power.covers(wanted);
-    if (!is_good) refuse_uncovered(request_, lane, wanted, zone_);
-    return request_.whole_recording ? recording : wanted;
-  }
-
-  void add_lane(AttributionLane& lane, const RecordedPower& recorded) {
-    const Window window = window_of(lane);
-    refuse_gaps(request_, lane, window);
-    refuse_invalid_rows(lane, window);
-    const double energy_j = lane.power.energy_j(window);
-    refuse_impossible_power(request_, lane, window, recorded);
-    windows_.push_back(window);
-    note_odd(lane, window);
-    AttributionRules rules{.window = window,
-                           .sensor_period_s = sensor_period_s(lane.power.samples())};
-    add_gpu(lane, rules, energy_j);
-    add_span(lane, window);
-    const bool is_kernels = report_.by == "kernel";
-    if (!is_kernels) add_ranges(lane, rules, energy_j);
-    if (const auto& power = intervals_.last()) {
-      std::string doubt = counter_doubt(lane, rules.window, recorded, *power);
-      if (!doubt.empty()) report_.warnings.push_back(std::move(doubt));
-    }
-    add_iterations(lane, window);
-  }
-
-  // Of single readings that no sensor can be right about.
-  void note_odd(const AttributionLane& lane, Window window) {
-    OddReadings odd(lane.power.samples());
-    odd.count_in(window);
-    DeviceEnergy found = odd.found();
-    found.highest_unix_s = unix_of(*lane.trace, found.highest_unix_s);
-    odd_.push_back(found);
-    odd_names_.push_back(lane.power.device());
-  }
-
-  void warn_of_odd(double usual_w) {
-    const std::string file =
-        request_.telemetry.size() == 1 ? printable_path(request_.telemetry[0]) + ": " : "";
-    for (const std::string& text : odd_samples_text(odd_names_, odd_, usual_w)) {
-      report_.warnings.push_back(file + text);
-    }
-  }
-
-  void add_span(const AttributionLane& lane, Window window) {
-    const double shift_s = shift_between(*lane.trace, *lanes_.front().trace);
-    const Window common{window.start_unix_s + shift_s, window.end_unix_s + shift_s};
-    const bool is_first = report_.gpus.size() == 1;
-    counted_.start_unix_s =
-        is_first ? common.start_unix_s : std::min(counted_.start_unix_s, common.start_unix_s);
-    counted_.end_unix_s =
-        is_first ? common.end_unix_s : std::max(counted_.end_unix_s, common.end_unix_s);
-    report_.gpu_time_s += window.duration_s();
-    report_.peak_w = std::max(report_.peak_w, lane.power.peak_w(window));
-  }
-
-  // The events of the GPU: how many, how long, and under --by kernel, the shares.
-  void add_gpu(const AttributionLane& lane, AttributionRules& rules, double energy_j) {
-    AttributionGpu gpu;
-    gpu.name = lane.power.device();
-    gpu.trace = lane.trace->path;
-    gpu.energy_j = energy_j;
-    gpu.sensor_period_s = rules.sensor_period_s;
-    report_.energy_j += energy_j;
-    report_.sensor_period_s = std::max(report_.sensor_period_s, rules.sensor_period_s);
-    if (lane.device != nullptr) {
-      gpu.device = std::to_string(lane.number);
-      gpu.model = lane.device->model;
-      const bool is_kernels = report_.by == "kernel";
-      EnergyShares shares = shares_of(
-          lane, lane.device->events, rules, is_kernels, [&](const SharedInterval& shared) {
-            report_.event_sum_s += shared.interval.end_s - shared.interval.start_s;
-          });
-      for (const EnergyShare& share : shares.by_name) {
-        gpu.events += share.calls;
-        report_.short_events += share.short_calls;
-      }
-      gpu.busy_s = rules.window.duration_s() - shares.rest.time_s.value();
-      if (is_kernels) {
-        keep(lane, shares);
-        if (intervals_.is_wanted()) intervals_.add(lane, lane.device->events, rules, energy_j);
-      }
-    }
-    report_.events += gpu.events;
-    report_.busy_s += gpu.busy_s;
-    report_.gpus.push_back(std::move(gpu));
-  }
-
-  void add_ranges(const AttributionLane& lane, AttributionRules& rules, double energy_j) {
-    IntervalStore& ranges = ranges_of(lane);
-    rules.nesting = report_.by == "phase" ? Nesting::outermost : Nesting::innermost;
-    keep(lane, shares_of(lane, ranges, rules, true, {}));
-    if (intervals_.is_wanted()) intervals_.add(lane, ranges, rules, energy_j);
-  }
-
-  EnergyShares shares_of(const AttributionLane& lane, IntervalStore& intervals,
-                         AttributionRules& rules, bool are_rows,
-                         const std::function<void(const SharedInterval&)>& each) {
-    EnergyShares shares;
-    std::vector<AttributionCall> calls;
-    const bool lists = are_rows && request_.lists_calls;
-    rules.each = [&](const SharedInterval& shared) {
-      if (each) each(shared);
-      if (lists) calls.push_back(call_of(lane, shared));
-    };
-    attribute_energy(lane.power, intervals, rules, shares);
-    rules.each = nullptr;
-    std::ranges::stable_sort(calls, {}, &AttributionCall::start_unix_s);
-    for (AttributionCall& call : calls) {
-      call.name = call_names_.number(lane.trace->names.names()[call.name]);
-      report_.calls.push_back(call);
-    }
-    report_.call_names = call_names_.names();
-    if (are_rows && shares.outside > 0) {
-      report_.warnings.push_back(
-          fmt::format("{}: {} intervals are outside of the span, and not counted", lane.trace->path,
-                      shares.outside));
-    }
-    return shares;
-  }
-
-  static AttributionCall call_of(const AttributionLane& lane, const SharedInterval& shared) {
-    const TraceInterval& interval = shared.interval;
-    return {interval.name,
-            unix_of(*lane.trace, interval.start_s),
-            unix_of(*lane.trace, interval.end_s),
-            interval.end_s - interval.start_s,
-            lane.power.watts_at(interval.start_s),
-            lane.power.watts_at(interval.end_s),
-            shared.energy_j};
-  }
-
-  void keep(const AttributionLane& lane, const EnergyShares& shares) {
-    for (std::size_t i = 0; i < shares.by_name.size(); ++i) {
-      if (shares.by_name[i].calls == 0) continue;
-      shares_[lane.trace->names.names()[i]].add(shares.by_name[i]);
-    }
-    rest_.add(shares.rest);
-  }
-
-  AttributionRow row_of(const std::string& name, const EnergyShare& share) const {
-    AttributionRow row{name, share.calls, share.short_calls, share.time_s.value(),
-                       share.energy_j.value()};
-    // Rounding must not lift a mean above all samples.
-    if (row.time_s > 0) row.power_w = std::min(row.energy_j / row.time_s, report_.peak_w);
-    return row;
-  }
-
-  void finish_intervals() {
-    if (intervals_.is_wanted()) {
-      for (AttributionRow& row : report_.rows) intervals_.give(row);
-      intervals_.give_rest(report_.rest);
-    }
-    for (AttributionRow& row : report_.rows) intervals_.refuse(row);
-    intervals_.refuse(report_.rest);
-  }
-
-  void add_iterations(const AttributionLane& lane, Window window) {
-    for (const auto& [number, iteration] : lane.trace->iterations) {
-      const Window part{std::max(iteration.start_unix_s, window.start_unix_s),
-                        std::min(iteration.end_unix_s, window.end_unix_s)};
-      if (part.duration_s() <= 0) continue;
-      AttributionIteration& sum = iterations_[number];
-      sum.time_s = std::max(sum.time_s, part.duration_s());
-      sum.gpu_time_s += part.duration_s();
-      sum.energy_j += lane.power.energy_j(part);
-    }
-  }
-
-  void add_facility_of_span(const FacilityRates& rates, const std::string& scope) {
-    FacilityReport& report = report_.facility.emplace(
-        FacilityReport{.rates = rates, .measured = measured_boundary(scope)});
-    report.figures =
-        facility_figures(rates, {report_.start_unix_s, report_.end_unix_s}, report_.energy_j,
-                         [this](Window part) { return energy_in_part(part); });
-    if (rates.pue) report.figures.power_w = *rates.pue * report_.energy_j / report_.span_s;
-    std::ranges::move(facility_doubts(rates), std::back_inserter(report_.warnings));
-    std::ranges::move(facility_faults(rates, report.figures), std::back_inserter(report_.warnings));
-  }
-
-  // Of all lanes, each as far as it counts. The span's own edges are taken from the lanes, where
-  // they are more exact than in Unix time.
-  double energy_in_part(Window part) const {
-    double sum_j = 0;
-    for (std::size_t i = 0; i < lanes_.size(); ++i) {
-      const GpuTrace& trace = *lanes_[i].trace;
-      const auto in_trace = [&](double unix_s) {
-        return (unix_s - static_cast<double>(trace.origin_s)) - trace.origin_rest_s;
-      };
-      Window own = windows_[i];
-      if (part.start_unix_s > report_.start_unix_s) {
-        own.start_unix_s = std::max(own.start_unix_s, in_trace(part.start_unix_s));
-      }
-      if (part.end_unix_s < report_.end_unix_s) {
-        own.end_unix_s = std::min(own.end_unix_s, in_trace(part.end_unix_s));
-      }
-      if (own.duration_s() > 0) sum_j += lanes_[i].power.energy_j(own);
-    }
-    return sum_j;
-  }
-
-  void finish_iterations() {
-    std::uint64_t before = 0;
-    for (auto& [number, iteration] : iterations_) {
-      iteration.number = number;
-      iteration.is_warm_up = before++ < request_.warm_up;
-      report_.iterations.push_back(iteration);
-    }
-  }
-
-  const AttributeRequest& request_;
-  std::vector<AttributionLane>& lanes_;
-  std::optional<Zone> zone_;
-  RowIntervals intervals_;
-  AttributionReport report_;
-  Window span_;                  // of the events, in the times of the first trace
-  Window counted_;               // the same, or that of the recording
-  std::vector<Window> windows_;  // what counts of each lane, in the times of its trace
-  std::vector<std::string> odd_names_;
-  std::vector<DeviceEnergy> odd_;  // of each name
-  std::map<std::string, EnergyShare> shares_;
-  EnergyShare rest_;
-  std::map<std::int64_t, AttributionIteration> iterations_;
-  NameNumbers call_names_;
+struct Attributed {
+  const AttributeRequest& request;
+  std::vector<AttributionLane>& lanes;
+  std::optional<Zone> zone;
+  RowIntervals intervals;
+  AttributionReport report = {};
+  Window span = {};                  // of the events, in the times of the first trace
+  Window counted = {};               // the same, or the whole recording
+  std::vector<Window> windows = {};  // what counts of each lane, in the times of its trace
+  std::vector<std::string> odd_names = {};
+  std::vector<DeviceEnergy> odd = {};  // of each name
+  std::map<std::string, EnergyShare> shares = {};
+  EnergyShare rest = {};
+  std::map<std::int64_t, AttributionIteration> iterations = {};
+  NameNumbers call_names = {};
 };
+
+Window window_of(const Attributed& of, const AttributionLane& lane) {
+  const Window wanted = in_lane(of.span, lane, *of.lanes.front().trace);
+  const Window recording = recorded(lane);
+  const bool meets =
+      recording.start_unix_s < wanted.end_unix_s && wanted.start_unix_s < recording.end_unix_s;
+  const bool is_good = of.request.whole_recording ? meets : lane.power.covers(wanted);
+  if (!is_good) refuse_uncovered(of.request, lane, wanted, of.zone);
+  return of.request.whole_recording ? recording : wanted;
+}
+
+// Of single readings that no sensor can be right about.
+void note_odd(Attributed& of, const AttributionLane& lane, Window window) {
+  OddReadings odd(lane.power.samples());
+  odd.count_in(window);
+  DeviceEnergy found = odd.found();
+  found.highest_unix_s = unix_of(*lane.trace, found.highest_unix_s);
+  of.odd.push_back(found);
+  of.odd_names.push_back(lane.power.device());
+}
+
+void add_span(Attributed& of, const AttributionLane& lane, Window window) {
+  const double shift_s = shift_between(*lane.trace, *of.lanes.front().trace);
+  const Window common{window.start_unix_s + shift_s, window.end_unix_s + shift_s};
+  const bool is_first = of.report.gpus.size() == 1;
+  of.counted.start_unix_s =
+      is_first ? common.start_unix_s : std::min(of.counted.start_unix_s, common.start_unix_s);
+  of.counted.end_unix_s =
+      is_first ? common.end_unix_s : std::max(of.counted.end_unix_s, common.end_unix_s);
+  of.report.gpu_time_s += window.duration_s();
+  of.report.peak_w = std::max(of.report.peak_w, lane.power.peak_w(window));
+}
+
+AttributionCall call_of(const AttributionLane& lane, const SharedInterval& shared) {
+  const TraceInterval& interval = shared.interval;
+  return {interval.name,
+          unix_of(*lane.trace, interval.start_s),
+          unix_of(*lane.trace, interval.end_s),
+          interval.end_s - interval.start_s,
+          lane.power.watts_at(interval.start_s),
+          lane.power.watts_at(interval.end_s),
+          shared.energy_j};
+}
+
+EnergyShares shares_of(Attributed& of, const AttributionLane& lane, IntervalStore& intervals,
+                       AttributionRules& rules, bool are_rows,
+                       const std::function<void(const SharedInterval&)>& each) {
+  EnergyShares shares;
+  std::vector<AttributionCall> calls;
+  const bool lists = are_rows && of.request.lists_calls;
+  rules.each = [&](const SharedInterval& shared) {
+    if (each) each(shared);
+    if (lists) calls.push_back(call_of(lane, shared));
+  };
+  attribute_energy(lane.power, intervals, rules, shares);
+  rules.each = nullptr;
+  std::ranges::stable_sort(calls, {}, &AttributionCall::start_unix_s);
+  for (AttributionCall& call : calls) {
+    call.name = of.call_names.number(lane.trace->names.names()[call.name]);
+    of.report.calls.push_back(call);
+  }
+  of.report.call_names = of.call_names.names();
+  if (are_rows && shares.outside > 0) {
+    of.report.warnings.push_back(
+        fmt::format("{}: {} intervals are outside of the span, and not counted", lane.trace->path,
+                    shares.outside));
+  }
+  return shares;
+}
+
+void keep(Attributed& of, const AttributionLane& lane, const EnergyShares& shares) {
+  for (std::size_t i = 0; i < shares.by_name.size(); ++i) {
+    if (shares.by_name[i].calls == 0) continue;
+    of.shares[lane.trace->names.names()[i]].add(shares.by_name[i]);
+  }
+  of.rest.add(shares.rest);
+}
+
+// The events of the GPU: how many, how long, and under --by kernel, the shares.
+void add_gpu(Attributed& of, const AttributionLane& lane, AttributionRules& rules,
+             double energy_j) {
+  AttributionGpu gpu;
+  gpu.name = lane.power.device();
+  gpu.trace = lane.trace->path;
+  gpu.energy_j = energy_j;
+  gpu.sensor_period_s = rules.sensor_period_s;
+  of.report.energy_j += energy_j;
+  of.report.sensor_period_s = std::max(of.report.sensor_period_s, rules.sensor_period_s);
+  if (lane.device != nullptr) {
+    gpu.device = std::to_string(lane.number);
+    gpu.model = lane.device->model;
+    const bool is_kernels = of.report.by == "kernel";
+    EnergyShares shares = shares_of(
+        of, lane, lane.device->events, rules, is_kernels, [&](const SharedInterval& shared) {
+          of.report.event_sum_s += shared.interval.end_s - shared.interval.start_s;
+        });
+    for (const EnergyShare& share : shares.by_name) {
+      gpu.events += share.calls;
+      of.report.short_events += share.short_calls;
+    }
+    gpu.busy_s = rules.window.duration_s() - shares.rest.time_s.value();
+    if (is_kernels) {
+      keep(of, lane, shares);
+      if (of.intervals.is_wanted()) of.intervals.add(lane, lane.device->events, rules, energy_j);
+    }
+  }
+  of.report.events += gpu.events;
+  of.report.busy_s += gpu.busy_s;
+  of.report.gpus.push_back(std::move(gpu));
+}
+
+void add_ranges(Attributed& of, const AttributionLane& lane, AttributionRules& rules,
+                double energy_j) {
+  IntervalStore& ranges = ranges_of(lane);
+  rules.nesting = of.report.by == "phase" ? Nesting::outermost : Nesting::innermost;
+  keep(of, lane, shares_of(of, lane, ranges, rules, true, {}));
+  if (of.intervals.is_wanted()) of.intervals.add(lane, ranges, rules, energy_j);
+}
+
+void add_iterations(Attributed& of, const AttributionLane& lane, Window window) {
+  for (const auto& [number, iteration] : lane.trace->iterations) {
+    const Window part{std::max(iteration.start_unix_s, window.start_unix_s),
+                      std::min(iteration.end_unix_s, window.end_unix_s)};
+    if (part.duration_s() <= 0) continue;
+    AttributionIteration& sum = of.iterations[number];
+    sum.time_s = std::max(sum.time_s, part.duration_s());
+    sum.gpu_time_s += part.duration_s();
+    sum.energy_j += lane.power.energy_j(part);
+  }
+}
+
+void add_lane(Attributed& of, AttributionLane& lane, const RecordedPower& recorded) {
+  const Window window = window_of(of, lane);
+  refuse_gaps(of.request, lane, window);
+  refuse_invalid_rows(lane, window);
+  const double energy_j = lane.power.energy_j(window);
+  refuse_impossible_power(of.request, lane, window, recorded);
+  of.windows.push_back(window);
+  note_odd(of, lane, window);
+  AttributionRules rules{.window = window,
+                         .sensor_period_s = sensor_period_s(lane.power.samples())};
+  add_gpu(of, lane, rules, energy_j);
+  add_span(of, lane, window);
+  const bool is_kernels = of.report.by == "kernel";
+  if (!is_kernels) add_ranges(of, lane, rules, energy_j);
+  if (const auto& power = of.intervals.last()) {
+    std::string doubt = counter_doubt(lane, rules.window, recorded, *power);
+    if (!doubt.empty()) of.report.warnings.push_back(std::move(doubt));
+  }
+  add_iterations(of, lane, window);
+}
+
+void warn_of_odd(Attributed& of, double usual_w) {
+  const std::string file =
+      of.request.telemetry.size() == 1 ? printable_path(of.request.telemetry[0]) + ": " : "";
+  for (const std::string& text : odd_samples_text(of.odd_names, of.odd, usual_w)) {
+    of.report.warnings.push_back(file + text);
+  }
+}
+
+AttributionRow row_of(const Attributed& of, const std::string& name, const EnergyShare& share) {
+  AttributionRow row{name, share.calls, share.short_calls, share.time_s.value(),
+                     share.energy_j.value()};
+  // Rounding must not lift a mean above all samples.
+  if (row.time_s > 0) row.power_w = std::min(row.energy_j / row.time_s, of.report.peak_w);
+  return row;
+}
+
+void finish_intervals(Attributed& of) {
+  if (of.intervals.is_wanted()) {
+    for (AttributionRow& row : of.report.rows) of.intervals.give(row);
+    of.intervals.give_rest(of.report.rest);
+  }
+  for (AttributionRow& row : of.report.rows) of.intervals.refuse(row);
+  of.intervals.refuse(of.report.rest);
+}
+
+// Of all lanes, each as far as it counts. The span's own edges are taken from the lanes, where
+// they are more exact than in Unix time.
+double energy_in_part(const Attributed& of, Window part) {
+  double sum_j = 0;
+  for (std::size_t i = 0; i < of.lanes.size(); ++i) {
+    const GpuTrace& trace = *of.lanes[i].trace;
+    const auto in_trace = [&](double unix_s) {
+      return (unix_s - static_cast<double>(trace.origin_s)) - trace.origin_rest_s;
+    };
+    Window own = of.windows[i];
+    if (part.start_unix_s > of.report.start_unix_s) {
+      own.start_unix_s = std::max(own.start_unix_s, in_trace(part.start_unix_s));
+    }
+    if (part.end_unix_s < of.report.end_unix_s) {
+      own.end_unix_s = std::min(own.end_unix_s, in_trace(part.end_unix_s));
+    }
+    if (own.duration_s() > 0) sum_j += of.lanes[i].power.energy_j(own);
+  }
+  return sum_j;
+}
+
+void add_facility_of_span(Attributed& of, const FacilityRates& rates, const std::string& scope) {
+  FacilityReport& report = of.report.facility.emplace(
+      FacilityReport{.rates = rates, .measured = measured_boundary(scope)});
+  report.figures =
+      facility_figures(rates, {of.report.start_unix_s, of.report.end_unix_s}, of.report.energy_j,
+                       [&of](Window part) { return energy_in_part(of, part); });
+  if (rates.pue) report.figures.power_w = *rates.pue * of.report.energy_j / of.report.span_s;
+  std::ranges::move(facility_doubts(rates), std::back_inserter(of.report.warnings));
+  std::ranges::move(facility_faults(rates, report.figures), std::back_inserter(of.report.warnings));
+}
+
+void finish_iterations(Attributed& of) {
+  std::uint64_t before = 0;
+  for (auto& [number, iteration] : of.iterations) {
+    iteration.number = number;
+    iteration.is_warm_up = before++ < of.request.warm_up;
+    of.report.iterations.push_back(iteration);
+  }
+}
+
+// Throws Error if the events have no duration.
+void begin_report(Attributed& of) {
+  of.report.has_intervals = of.request.uncertainty.is_wanted;
+  const bool has_devices = of.lanes.front().device != nullptr;
+  of.report.by = !of.request.by.empty() ? of.request.by : has_devices ? "kernel" : "layer";
+  of.report.span = of.request.whole_recording ? "recording" : "events";
+  of.span = span_of_events(of.lanes);
+  if (of.span.duration_s() > 0) return;
+  throw Error(fmt::format("{}: its events have no duration", of.lanes.front().trace->path));
+}
+
+AttributionReport report_of(Attributed& of, const FacilityRates& rates,
+                            const RecordedPower& recorded) {
+  begin_report(of);
+  for (AttributionLane& lane : of.lanes) add_lane(of, lane, recorded);
+  warn_of_odd(of, recorded.usual_w);
+  const GpuTrace& first = *of.lanes.front().trace;
+  of.report.start_unix_s = unix_of(first, of.counted.start_unix_s);
+  of.report.end_unix_s = unix_of(first, of.counted.end_unix_s);
+  of.report.span_s = of.counted.duration_s();
+  std::map<std::string, EnergyShare> by_name;
+  for (const auto& [name, share] : of.shares) by_name[name].add(share);
+  for (const auto& [name, share] : by_name) of.report.rows.push_back(row_of(of, name, share));
+  sort_rows(of.report.rows, of.request.order);
+  of.report.rest = row_of(of, of.report.by == "kernel" ? "(idle)" : "(outside)", of.rest);
+  finish_intervals(of);
+  if (rates.is_asked()) add_facility_of_span(of, rates, recorded.scope);
+  finish_iterations(of);
+  return std::move(of.report);
+}
 
 void require_ranges(const AttributionReport& report) {
   if (!report.rows.empty()) return;
@@ -631,8 +627,8 @@ AttributionReport attribute_run(const AttributeRequest& request) {
   } else if (!sensors.unresolved.empty()) {
     warnings.push_back("no interval: " + sensors.unresolved);
   }
-  AttributionReport report =
-      Attributing(request, lanes, zone, std::move(sensors)).report(rates, recorded);
+  Attributed of{request, lanes, zone, RowIntervals(request.uncertainty, std::move(sensors))};
+  AttributionReport report = report_of(of, rates, recorded);
   report.telemetry = request.telemetry;
   for (const GpuTrace& trace : traces) {
     report.traces.push_back(trace.path);

@@ -28,8 +28,14 @@ std::optional<double> quotient(double value, double by) {
   return by > 0 ? std::optional(value / by) : std::nullopt;
 }
 
-Json row_json(const AttributionReport& report, const AttributionRow& row) {
-  Json json = {
+// Rows have no times of their own: where rates change within the span, each has its share.
+bool shares_cost(const AttributionReport& report) {
+  return report.facility && report.facility->figures.stretches.size() > 1;
+}
+
+Json::object_t row_members(const AttributionReport& report, const AttributionRow& row,
+                           bool is_csv) {
+  Json::object_t json = {
       {"name", row.name},
       {"calls", row.calls},
       {"time_s", row.time_s},
@@ -37,11 +43,9 @@ Json row_json(const AttributionReport& report, const AttributionRow& row) {
       {"energy_j", row.energy_j},
       {"power_w", number_or_null(row.power_w)},
       {"unresolved_calls", row.short_calls}};
-  if (const auto facility = facility_of(report, row)) {
-    json["facility_energy_j"] = number_or_null(facility->energy_j);
-    json["cost"] = number_or_null(facility->cost);
-    json["carbon_gco2e"] = number_or_null(facility->carbon_g);
-  }
+  auto facility = facility_of(report, row);
+  if (facility && shares_cost(report)) facility->reasons.push_back("shared_by_energy");
+  if (facility || (report.facility && is_csv)) add_facility_members(facility, is_csv, json);
   if (report.has_intervals) {
     json["energy_j_estimate"] = number_or_null(row.estimate_j);
     json["energy_j_low"] = row.estimate_j ? Json(row.low_j) : Json();
@@ -49,6 +53,20 @@ Json row_json(const AttributionReport& report, const AttributionRow& row) {
     json["no_interval"] = text_or_null(row.no_interval);
   }
   return json;
+}
+
+Json row_json(const AttributionReport& report, const AttributionRow& row) {
+  return row_members(report, row, false);
+}
+
+// The names of the first row, and all rows.
+std::string csv_of(const std::vector<Json::object_t>& rows) {
+  std::string text = csv_names(rows.front());
+  for (const Json::object_t& row : rows) {
+    text += '\n';
+    add_csv_cells(row, text, CsvNumbers::shortest);
+  }
+  return text + '\n';
 }
 
 Json gpu_json(const AttributionGpu& gpu) {
@@ -72,24 +90,6 @@ Json iteration_json(const AttributionIteration& iteration) {
 
 std::string csv_number(std::optional<double> value) {
   return value ? fmt::format("{}", *value) : std::string();
-}
-
-// Rows have no times of their own: where rates change within the span, each has its share.
-bool shares_cost(const AttributionReport& report) {
-  return report.facility && report.facility->figures.stretches.size() > 1;
-}
-
-std::string csv_row(const AttributionReport& report, const AttributionRow& row) {
-  auto facility = facility_of(report, row);
-  if (facility && shares_cost(report)) facility->reasons.push_back("shared_by_energy");
-  std::string cost = report.facility ? facility_cells(facility) : "";
-  if (report.has_intervals) {
-    cost += row.estimate_j ? fmt::format(",{},{},{},", *row.estimate_j, row.low_j, row.high_j)
-                           : ",,,," + csv_cell(row.no_interval);
-  }
-  return fmt::format("{},{},{},{},{},{},{}{}\n", spreadsheet_cell(row.name), row.calls, row.time_s,
-                     csv_number(quotient(row.time_s, static_cast<double>(row.calls))), row.energy_j,
-                     csv_number(row.power_w), row.short_calls, cost);
 }
 
 // Rounding must not lift a mean above all samples.
@@ -304,17 +304,12 @@ std::string attribution_json(const AttributionReport& report, std::optional<std:
                {"sensor_period_s", report.sensor_period_s},
                {"unresolved_events", report.short_events},
                {"measured", measured_part(report)},
-               {"gpus", Json::array()},
-               {"iterations", Json::array()},
-               {"rows", Json::array()},
+               {"gpus", list_of(report.gpus, gpu_json)},
+               {"iterations", list_of(report.iterations, iteration_json)},
+               {"rows", list_of(top_rows(report, most),
+                                [&](const AttributionRow& row) { return row_json(report, row); })},
                {"idle", row_json(report, report.rest)},
                {"warnings", report.warnings}};
-  for (const AttributionGpu& gpu : report.gpus) json["gpus"].push_back(gpu_json(gpu));
-  for (const auto& iteration : report.iterations) {
-    json["iterations"].push_back(iteration_json(iteration));
-  }
-  for (const AttributionRow& row : top_rows(report, most))
-    json["rows"].push_back(row_json(report, row));
   if (const auto& facility = report.facility) {
     json["facility"] = facility_json(facility->rates, facility->measured, facility->figures, {});
     json["facility"]["rows"] =
@@ -324,12 +319,12 @@ std::string attribution_json(const AttributionReport& report, std::optional<std:
 }
 
 std::string attribution_csv(const AttributionReport& report, std::optional<std::size_t> most) {
-  std::string text = "name,calls,time_s,mean_time_s,energy_j,power_w,unresolved_calls";
-  text += report.facility ? facility_columns() : "";
-  text +=
-      report.has_intervals ? ",energy_j_estimate,energy_j_low,energy_j_high,no_interval\n" : "\n";
-  for (const AttributionRow& row : top_rows(report, most)) text += csv_row(report, row);
-  return text + csv_row(report, report.rest);
+  std::vector<Json::object_t> rows;
+  for (const AttributionRow& row : top_rows(report, most)) {
+    rows.push_back(row_members(report, row, true));
+  }
+  rows.push_back(row_members(report, report.rest, true));
+  return csv_of(rows);
 }
 
 std::string attribution_gpupp(const AttributionReport& report, std::optional<std::size_t> most) {
@@ -428,6 +423,15 @@ std::vector<AttributionChange> top_changes(const std::vector<AttributionChange>&
   return top;
 }
 
+Json::object_t change_members(const AttributionChange& change) {
+  return {{"name", change.name},
+          {"change_j", change.change_j()},
+          {"other_energy_j", change.other_energy_j},
+          {"energy_j", change.energy_j},
+          {"other_time_s", change.other_time_s},
+          {"time_s", change.time_s}};
+}
+
 }  // namespace
 
 std::vector<AttributionChange> attribution_changes(const AttributionReport& report,
@@ -486,32 +490,24 @@ std::string changes_table(const std::vector<AttributionChange>& changes,
 
 std::string changes_csv(const std::vector<AttributionChange>& changes,
                         std::optional<std::size_t> most) {
-  std::string text = "name,change_j,other_energy_j,energy_j,other_time_s,time_s\n";
-  for (const AttributionChange& change : top_changes(changes, most)) {
-    text += fmt::format("{},{},{},{},{},{}\n", spreadsheet_cell(change.name), change.change_j(),
-                        change.other_energy_j, change.energy_j, change.other_time_s, change.time_s);
-  }
-  return text;
+  std::vector<Json::object_t> rows;
+  for (const auto& change : top_changes(changes, most)) rows.push_back(change_members(change));
+  return csv_of(rows);
 }
 
 std::string changes_json(const AttributionReport& report,
                          const std::vector<AttributionChange>& changes, const std::string& path,
                          std::optional<std::size_t> most) {
-  Json json = {{"schema", "aggregate-power/attribution-change-1"},
-               {"by", report.by},
-               {"traces", report.traces},
-               {"other", path},
-               {"changes", Json::array()}};
-  for (const AttributionChange& change : top_changes(changes, most)) {
-    json["changes"].push_back({{"name", change.name},
-                               {"change_j", change.change_j()},
-                               {"other_energy_j", change.other_energy_j},
-                               {"energy_j", change.energy_j},
-                               {"other_time_s", change.other_time_s},
-                               {"time_s", change.time_s},
-                               {"in_other", change.is_there},
-                               {"in_this", change.is_here}});
-  }
+  const Json json = {{"schema", "aggregate-power/attribution-change-1"},
+                     {"by", report.by},
+                     {"traces", report.traces},
+                     {"other", path},
+                     {"changes", list_of(top_changes(changes, most), [](const auto& change) {
+                        Json row = change_members(change);
+                        row["in_other"] = change.is_there;
+                        row["in_this"] = change.is_here;
+                        return row;
+                      })}};
   return indented_lines(json);
 }
 

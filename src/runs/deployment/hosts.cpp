@@ -26,7 +26,7 @@
 #include "recorders/side_files.h"
 #include "runs/deployment/host_folders.h"
 #include "runs/deployment/hosts.h"
-#include "runs/deployment/nodes.h"
+#include "runs/deployment/native.h"
 #include "runs/deployment/run_kinds.h"
 #include "runs/evaluate/evaluate.h"
 #include "runs/evaluate/option_codec.h"
@@ -34,7 +34,7 @@
 #include "runs/measure/deliver.h"
 #include "runs/measure/evaluate.h"
 #include "runs/measure/extras.h"
-#include "runs/window/own_zone.h"
+#include "runs/window/result_clock.h"
 
 namespace aggregate_power {
 namespace {

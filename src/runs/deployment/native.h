@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "aggregate_power/load.h"
 #include "aggregate_power/reason.h"
 #include "aggregate_power/result.h"
+#include "aggregate_power/sample.h"
 #include "base/files/file.h"
 #include "core/load/load_files.h"
 #include "packages/native/node.h"
@@ -70,5 +72,24 @@ struct NativeReadingOptions {
 std::vector<NativeReading> read_native_nodes(const NativePlace& place,
                                              const std::optional<Load>& load,
                                              NativeReadingOptions options);
+
+// ---- Adds up what the GPUs of several nodes drew, together and by role.
+
+struct NodeFleet {
+  const FleetMeasurement& fleet;
+};
+
+// All nodes together, on one clock. The curve is for a valid run, in which every node has one.
+FleetMeasurement fleet_of_all(std::span<const NodeFleet> nodes, Window window, bool with_curve);
+
+struct NodeGpu {
+  Role role;
+  double energy_j;
+};
+
+// Sets the metrics of a valid run, by its load and fleet and by the energies of its GPUs, which are
+// added in this order. `contract` gives the order of the metrics. One that is too large for a
+// number is a reason.
+void add_node_metrics(std::span<const NodeGpu> gpus, Contract contract, Result& result);
 
 }  // namespace aggregate_power

@@ -282,13 +282,6 @@ std::string devices_text(const std::vector<DeviceSurvey>& devices) {
 
 Json json_of(const Findings& findings) {
   const SeriesFacts& series = findings.series;
-  const auto name = [](const std::optional<std::string>& column) {
-    return column ? Json(*column) : Json();
-  };
-  const auto number = [](std::optional<double> value) {
-    return value && std::isfinite(*value) ? Json(*value) : Json();
-  };
-  const auto text = [](const std::string& value) { return value.empty() ? Json() : Json(value); };
   Json skipped = Json::object();
   for (const auto& [cause, count] : by_cause(findings.skipped)) skipped[std::string(cause)] = count;
   Json window;
@@ -296,31 +289,31 @@ Json json_of(const Findings& findings) {
     window = {{"start_time_unix", findings.load->window.start_unix_s},
               {"end_time_unix", findings.load->window.end_unix_s}};
   }
-  Json json = {{"schema", text(series.schema)},
-               {"timestamp_column", name(series.timestamp_column)},
-               {"power_column", name(series.power_column)},
-               {"power_unit", series.has_power() ? Json(unit_symbol(series.unit)) : Json()},
-               {"device_column", name(series.device_column)},
-               {"timezone", text(findings.timezone)},
-               {"timezone_source", text(findings.timezone_source)},
-               {"rows", findings.rows},
-               {"devices", list_of(findings.devices,
-                                   [&](const DeviceSurvey& device) -> Json {
-                                     return {
-                                         {"id", device.id},
-                                         {"samples", device.samples},
-                                         {"first_unix", device.first_unix_s},
-                                         {"last_unix", device.last_unix_s},
-                                         {"median_interval_s", number(device.median_interval_s)},
-                                         {"max_gap_s", number(device.max_gap_s)},
-                                         {"mean_w", device.mean_w},
-                                         {"min_w", device.min_w},
-                                         {"max_w", device.max_w}};
-                                   })},
-               {"skipped", std::move(skipped)},
-               {"benchmark_window", std::move(window)},
-               {"reasons", findings.reasons.codes()},
-               {"warnings", findings.warnings}};
+  Json json = {
+      {"schema", text_or_null(series.schema)},
+      {"timestamp_column", or_null(series.timestamp_column)},
+      {"power_column", or_null(series.power_column)},
+      {"power_unit", series.has_power() ? Json(unit_symbol(series.unit)) : Json()},
+      {"device_column", or_null(series.device_column)},
+      {"timezone", text_or_null(findings.timezone)},
+      {"timezone_source", text_or_null(findings.timezone_source)},
+      {"rows", findings.rows},
+      {"devices", list_of(findings.devices,
+                          [&](const DeviceSurvey& device) -> Json {
+                            return {{"id", device.id},
+                                    {"samples", device.samples},
+                                    {"first_unix", device.first_unix_s},
+                                    {"last_unix", device.last_unix_s},
+                                    {"median_interval_s", number_or_null(device.median_interval_s)},
+                                    {"max_gap_s", number_or_null(device.max_gap_s)},
+                                    {"mean_w", device.mean_w},
+                                    {"min_w", device.min_w},
+                                    {"max_w", device.max_w}};
+                          })},
+      {"skipped", std::move(skipped)},
+      {"benchmark_window", std::move(window)},
+      {"reasons", findings.reasons.codes()},
+      {"warnings", findings.warnings}};
   if (!findings.sensors.empty()) json["sensors"] = sensors_json(findings.sensors, findings.sums);
   if (findings.beside) json["beside"] = findings.beside->json;
   if (findings.gpu_sensors) json["gpu_sensors"] = findings.gpu_sensors->json;

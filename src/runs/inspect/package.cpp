@@ -29,37 +29,6 @@ PackagePlace asked_place(const InspectRequest& request) {
   return place;
 }
 
-std::string yes_or_no(std::optional<bool> value) {
-  return !value ? "-" : *value ? "true" : "false";
-}
-
-std::string package_text(const PackagePlace& place, const packages::PackageValidation& found) {
-  std::string text;
-  const auto line = [&](const char* name, const std::string& value) {
-    text += fmt::format("{} {}\n", name, value);
-  };
-  line("package", printable_path(place.power_dir));
-  line("validation_ok", yes_or_no(found.is_publishable()));
-  line("publication_valid", yes_or_no(found.stored_publication_valid));
-  line("producer_git_commit", printable(found.producer_git_commit.value_or("-")));
-  line("job_id", printable(found.job_id.value_or("-")));
-  line("expected_devices", std::to_string(found.expected_devices));
-  line("observed_devices", std::to_string(found.observed_devices));
-  line("stable_uuids", std::to_string(found.stable_uuids));
-  line("sample_rows", std::to_string(found.sample_rows));
-  line("windows", std::to_string(found.windows.size()));
-  line("max_sample_gap_seconds",
-       found.max_sample_gap_s ? fmt::format("{:.3f}", *found.max_sample_gap_s) : "-");
-  for (const WindowValidation& window : found.windows) {
-    text += fmt::format(
-        "window {}: {}\n", printable(window.key.text()),
-        window.codes.empty() ? "valid" : fmt::format("{}", fmt::join(window.codes, ", ")));
-  }
-  for (const std::string& failure : found.failures) text += "FAIL " + failure + "\n";
-  for (const std::string& warning : found.warnings) text += "warning: " + warning + "\n";
-  return text;
-}
-
 Json package_json(const PackagePlace& place, const packages::PackageValidation& found) {
   return {{"package", printable_path(place.power_dir)},
           {"validation_ok", found.is_publishable()},
@@ -84,6 +53,32 @@ Json package_json(const PackagePlace& place, const packages::PackageValidation& 
           {"warnings", found.warnings}};
 }
 
+// What each line of facts begins with is the name of its member.
+std::string package_text(const Json& json, const packages::PackageValidation& found) {
+  std::string text;
+  for (const char* const name :
+       {"package", "validation_ok", "publication_valid", "producer_git_commit", "job_id",
+        "expected_devices", "observed_devices", "stable_uuids", "sample_rows", "windows"}) {
+    const Json& value = json[name];
+    text += fmt::format("{} {}\n", name,
+                        value.is_null()     ? "-"
+                        : value.is_array()  ? std::to_string(value.size())
+                        : value.is_string() ? printable(value.get<std::string>())
+                                            : line_text(value));
+  }
+  text +=
+      fmt::format("max_sample_gap_seconds {}\n",
+                  found.max_sample_gap_s ? fmt::format("{:.3f}", *found.max_sample_gap_s) : "-");
+  for (const WindowValidation& window : found.windows) {
+    text += fmt::format(
+        "window {}: {}\n", printable(window.key.text()),
+        window.codes.empty() ? "valid" : fmt::format("{}", fmt::join(window.codes, ", ")));
+  }
+  for (const std::string& failure : found.failures) text += "FAIL " + failure + "\n";
+  for (const std::string& warning : found.warnings) text += "warning: " + warning + "\n";
+  return text;
+}
+
 }  // namespace
 
 InspectReport inspect_package(const InspectRequest& request, Json& json) {
@@ -104,8 +99,8 @@ InspectReport inspect_package(const InspectRequest& request, Json& json) {
   }
   const packages::PackageValidation found = packages::validate_package(place, request.contract);
   report.exit_status = found.is_publishable() ? 0 : 1;
-  report.out = package_text(place, found);
   json = package_json(place, found);
+  report.out = package_text(json, found);
   return report;
 }
 

@@ -144,16 +144,16 @@ GpuSensorsReport inspect_gpu_sensors(const Recording& recording, const SeriesFac
     devices[each.gpu] = shown_json(shown);
   }
   report.json = {
-      {"model", model.name.empty() ? Json() : Json(model.name)},
-      {"known_from", model.known_from.empty() ? Json() : Json(model.known_from)},
+      {"model", text_or_null(model.name)},
+      {"known_from", text_or_null(model.known_from)},
       {"boards", known.name},
       {"column", readings.series.sensor.name},
       {"window_s",
        list_of(known.models, [&](const SensorModel& each) -> Json { return each.window_s; })},
       {"refresh_s", known.models.empty() ? Json() : Json(known.models[0].refresh_s)},
       {"stamps", stamps},
-      {"unresolved", known.unresolved.empty() ? Json() : Json(known.unresolved)},
-      {"contradiction", model.contradiction.empty() ? Json() : Json(model.contradiction)},
+      {"unresolved", text_or_null(known.unresolved)},
+      {"contradiction", text_or_null(model.contradiction)},
       {"devices", std::move(devices)}};
   return report;
 }
@@ -199,21 +199,19 @@ std::string sensors_text(const std::vector<SensorEnergy>& sensors,
 }
 
 Json sensors_json(const std::vector<SensorEnergy>& sensors, const std::vector<SensorSum>& sums) {
-  Json energies = Json::array();
-  for (const SensorEnergy& sensor : sensors) {
-    const std::optional<double> mean = mean_w(sensor);
-    energies.push_back({{"name", sensor.name},
-                        {"energy_j", sensor.total_j},
-                        {"segments_j", sensor.segments_j},
-                        {"held_back_j", sensor.held_back_j},
-                        {"energy_kwh", sensor.total_j / kJoulesPerKwh},
-                        {"first_unix", sensor.first_unix_s},
-                        {"last_unix", sensor.last_unix_s},
-                        {"duration_s", sensor.duration_s},
-                        {"mean_w", mean ? Json(*mean) : Json()},
-                        {"max_w", sensor.max_w}});
-  }
-  return {{"energies", std::move(energies)},
+  return {{"energies", list_of(sensors,
+                               [](const SensorEnergy& sensor) -> Json {
+                                 return {{"name", sensor.name},
+                                         {"energy_j", sensor.total_j},
+                                         {"segments_j", sensor.segments_j},
+                                         {"held_back_j", sensor.held_back_j},
+                                         {"energy_kwh", sensor.total_j / kJoulesPerKwh},
+                                         {"first_unix", sensor.first_unix_s},
+                                         {"last_unix", sensor.last_unix_s},
+                                         {"duration_s", sensor.duration_s},
+                                         {"mean_w", or_null(mean_w(sensor))},
+                                         {"max_w", sensor.max_w}};
+                               })},
           {"sums", list_of(sums, [&](const SensorSum& sum) -> Json {
              return {{"sum", sum.text}, {"holds", sum.holds}, {"detail", sum.detail}};
            })}};

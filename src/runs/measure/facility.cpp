@@ -105,22 +105,17 @@ Json facility_json(const FacilityRates& rates, const std::string& measured,
   json["mean_gco2e_per_kwh"] = number_or_null(mean_carbon_per_kwh(figures));
   json["assumption"] = text_or_null(figures.assumption);
   json["reasons"] = figures.reasons;
-  json["hours"] = Json::array();
-  for (const RatedStretch& stretch : figures.stretches) {
-    json["hours"].push_back(stretch_json(stretch));
-  }
+  json["hours"] = list_of(figures.stretches, stretch_json);
   return json;
 }
 
-std::string facility_columns() { return ",facility_energy_j,cost,carbon_gco2e,facility_reason"; }
-
-std::string facility_cells(const std::optional<FacilityFigures>& figures) {
-  if (!figures) return ",,,,";
-  std::string text;
-  for (const auto& value : {figures->energy_j, figures->cost, figures->carbon_g}) {
-    text += "," + (value ? json_number(*value) : std::string());
-  }
-  return text + fmt::format(",{}", fmt::join(figures->reasons, " "));
+void add_facility_members(const std::optional<FacilityFigures>& figures, bool with_reasons,
+                          Json::object_t& row) {
+  const FacilityFigures known = figures.value_or(FacilityFigures());
+  row["facility_energy_j"] = number_or_null(known.energy_j);
+  row["cost"] = number_or_null(known.cost);
+  row["carbon_gco2e"] = number_or_null(known.carbon_g);
+  if (with_reasons) row["facility_reason"] = fmt::format("{}", fmt::join(known.reasons, " "));
 }
 
 std::vector<std::pair<std::string, std::string>> facility_rows(const FacilityRates& rates,

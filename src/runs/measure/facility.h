@@ -25,10 +25,10 @@ Json facility_figures_json(const FacilityFigures& figures);
 Json facility_json(const FacilityRates& rates, const std::string& measured,
                    const FacilityFigures& figures, TokenCounts tokens);
 
-// Columns of a CSV, and the cells of one row, each with a comma before it. What is unknown is
-// empty; several reasons have blanks between them.
-std::string facility_columns();
-std::string facility_cells(const std::optional<FacilityFigures>& figures);
+// `facility_energy_j`, `cost` and `carbon_gco2e` of a row, null if they are not known, and perhaps
+// `facility_reason`: several have blanks between them.
+void add_facility_members(const std::optional<FacilityFigures>& figures, bool with_reasons,
+                          Json::object_t& row);
 
 // Rows of a table, name and text: "facility", "cost", "carbon", as far as they were asked for.
 std::vector<std::pair<std::string, std::string>> facility_rows(const FacilityRates& rates,

@@ -10,6 +10,7 @@
 
 #include "aggregate_power/facility.h"
 #include "base/files/path.h"
+#include "base/report/document.h"
 #include "base/report/json_parts.h"
 #include "base/text/characters.h"
 #include "base/text/show_time.h"
@@ -81,7 +82,7 @@ Json run_json(const RunReport& run) {
   const Result& result = run.result;
   Json json;
   if (!run.benchmark.empty()) json["benchmark"] = run.benchmark;
-  json["generator"] = result.load_generator.empty() ? Json() : Json(result.load_generator);
+  json["generator"] = text_or_null(result.load_generator);
   for (const auto& [key, text] : run.configuration) {
     json[key] = Json::parse(configuration_json(text));
   }
@@ -157,65 +158,49 @@ Json run_json(const RunReport& run) {
   return json;
 }
 
-class Table {
- public:
-  void row(std::string_view name, std::string_view value) {
-    constexpr std::size_t kWidth = 80;
-    constexpr std::size_t kIndent = 14;
-    std::string line = fmt::format("{:<{}}", name, kIndent);
-    std::string_view rest = value;
-    while (line.size() + rest.size() > kWidth) {
-      const std::size_t room = kWidth - line.size();
-      std::size_t cut = rest.rfind(' ', room);
-      if (cut == rest.npos || cut == 0) cut = std::min(rest.find(' '), rest.size());
-      text_ += line.append(rest.substr(0, cut)) + "\n";
-      rest.remove_prefix(std::min(cut + 1, rest.size()));
-      line.assign(kIndent, ' ');
-      if (rest.empty()) return;
-    }
-    text_ += line.append(rest) + "\n";
-  }
-  // Not wrapped: it is looked for in one line.
-  void whole_row(std::string_view name, std::string_view value) {
-    text_ += fmt::format("{:<14}{}\n", name, value);
-  }
-  std::string take() && { return std::move(text_); }
+// Facts in at most 80 columns.
+struct Facts {
+  static constexpr std::size_t kIndent = 14;
 
- private:
-  std::string text_;
+  void row(std::string_view name, std::string_view value) {
+    text += fact(name, value, kIndent, 80);
+  }
+
+  std::string text = {};
 };
 
-void add_energy(const RunReport& run, Table& table) {
+void add_energy(const RunReport& run, Facts& facts) {
   const Metric* const energy = metric(run.result, "total_gpu_energy_j");
   if (energy == nullptr) return;
   const auto watts = [&](std::string_view key) {
     return value_of(run.result.metrics, key).value_or(0);
   };
-  table.row("power", fmt::format("{:.2f} W each GPU, {:.2f} W together", watts("avg_power_w"),
+  facts.row("power", fmt::format("{:.2f} W each GPU, {:.2f} W together", watts("avg_power_w"),
                                  watts("avg_total_gpu_power_w")));
-  table.whole_row("energy", results::energy_text(run.result, *energy));
-  table.row("", results::published_text(run.result, *energy));
+  // Not wrapped: it is looked for in one line.
+  facts.text += fact("energy", results::energy_text(run.result, *energy), Facts::kIndent);
+  facts.row("", results::published_text(run.result, *energy));
   for (const auto& [ratio, what] : results::ratios_of(run.result)) {
     const bool is_approximate = run.has_approximate_counts && what != "request";
     const std::string text = results::ratio_text(run.result, *ratio, what);
-    table.row("", is_approximate ? text + ", approximately" : text);
+    facts.row("", is_approximate ? text + ", approximately" : text);
   }
   if (const std::string rates = results::rates_text(run.result); !rates.empty()) {
-    table.row("", run.has_approximate_counts ? rates + ", approximately" : rates);
+    facts.row("", run.has_approximate_counts ? rates + ", approximately" : rates);
   }
   for (const std::string& efficiency : results::efficiency_texts(run.result)) {
-    table.row("", run.has_approximate_counts ? efficiency + ", approximately" : efficiency);
+    facts.row("", run.has_approximate_counts ? efficiency + ", approximately" : efficiency);
   }
   if (run.stated_energy_j) {
     const double share = 100 * stated_error(run).value_or(0);
-    table.row("", fmt::format("{:.1f} J by the generator's own figure ({:+.1f} %)",
+    facts.row("", fmt::format("{:.1f} J by the generator's own figure ({:+.1f} %)",
                               *run.stated_energy_j, share));
   }
 }
 
-void add_load(const RunReport& run, Table& table) {
+void add_load(const RunReport& run, Facts& facts) {
   const Load& load = *run.result.load;
-  table.row("window", fmt::format("{} to {}", wall_time(load.window.start_unix_s, Zone::local()),
+  facts.row("window", fmt::format("{} to {}", wall_time(load.window.start_unix_s, Zone::local()),
                                   wall_time(load.window.end_unix_s, Zone::local())));
   std::string source =
       fmt::format("{:.3f} s, {}: {}", load.window.duration_s(), source_of(run.result),
@@ -223,7 +208,7 @@ void add_load(const RunReport& run, Table& table) {
   if (const auto& width_s = run.result.window_half_width_s) {
     source += fmt::format(", give or take {:.1f} s", std::max(0.1, *width_s));
   }
-  table.row("", source);
+  facts.row("", source);
   std::vector<std::string> counts;
   const auto count = [&](std::int64_t value, const char* what) {
     if (value > 0) counts.push_back(fmt::format("{} {}", value, what));
@@ -232,42 +217,42 @@ void add_load(const RunReport& run, Table& table) {
   count(static_cast<std::int64_t>(run.failed_requests), "failed");
   count(load.total_input_tokens, "input tokens");
   count(load.total_output_tokens, "output tokens");
-  if (!counts.empty()) table.row("load", fmt::format("{}", fmt::join(counts, ", ")));
+  if (!counts.empty()) facts.row("load", fmt::format("{}", fmt::join(counts, ", ")));
 }
 
 std::string run_text(const RunReport& run) {
   const Result& result = run.result;
-  Table table;
-  if (!run.benchmark.empty()) table.row("benchmark", run.benchmark);
-  if (!result.load_generator.empty()) table.row("generator", result.load_generator);
-  table.row("telemetry", printable_path(result.telemetry_source));
-  if (result.load) add_load(run, table);
+  Facts facts;
+  if (!run.benchmark.empty()) facts.row("benchmark", run.benchmark);
+  if (!result.load_generator.empty()) facts.row("generator", result.load_generator);
+  facts.row("telemetry", printable_path(result.telemetry_source));
+  if (result.load) add_load(run, facts);
   if (result.observed_gpus > 0) {
-    table.row(
+    facts.row(
         "GPUs",
         fmt::format("{} ({})", result.observed_gpus,
                     printable(fmt::format("{}", fmt::join(result.observed_gpu_ids, ", ")), 200)));
   }
-  if (!result.limits.empty()) table.row("power limit", results::limits_text(result.limits));
-  add_energy(run, table);
+  if (!result.limits.empty()) facts.row("power limit", results::limits_text(result.limits));
+  add_energy(run, facts);
   if (const auto& facility = run.facility) {
     for (const auto& [name, text] :
          facility_rows(facility->rates, facility->measured, facility->figures, tokens_of(run))) {
-      table.row(name, text);
+      facts.row(name, text);
     }
   }
-  if (const auto text = results::salvage_text(result)) table.row("salvaged", *text);
-  if (result.request_energy) table.row("requests", request_energy_text(*result.request_energy));
-  if (result.phase_energy) table.row("phases", phase_energy_text(*result.phase_energy));
+  if (const auto text = results::salvage_text(result)) facts.row("salvaged", *text);
+  if (result.request_energy) facts.row("requests", request_energy_text(*result.request_energy));
+  if (result.phase_energy) facts.row("phases", phase_energy_text(*result.phase_energy));
   if (const auto texts = idle_texts(result)) {
-    table.row("idle", texts->idle);
-    table.row("net", texts->net);
+    facts.row("idle", texts->idle);
+    facts.row("net", texts->net);
   }
-  table.row("valid", result.is_valid() ? "yes" : fmt::format("no: {}", result.reasons.text()));
-  for (const std::string& remedy : remedies(result)) table.row("  what to do", remedy);
-  for (const std::string& hint : result.hints) table.row("  hint", hint);
-  for (const std::string& warning : result.warnings) table.row("warning", warning);
-  return std::move(table).take();
+  facts.row("valid", result.is_valid() ? "yes" : fmt::format("no: {}", result.reasons.text()));
+  for (const std::string& remedy : remedies(result)) facts.row("  what to do", remedy);
+  for (const std::string& hint : result.hints) facts.row("  hint", hint);
+  for (const std::string& warning : result.warnings) facts.row("warning", warning);
+  return std::move(facts.text);
 }
 
 }  // namespace
@@ -330,10 +315,8 @@ std::string_view explained_window(std::string_view source, bool is_in_command) {
 }
 
 std::string report_json(const std::vector<RunReport>& runs) {
-  Json all = Json::array();
-  for (const RunReport& run : runs) all.push_back(run_json(run));
-  const Json json = {{"schema", "aggregate-power/measure-1"}, {"runs", std::move(all)}};
-  return indented_lines(json);
+  return indented_lines(
+      {{"schema", "aggregate-power/measure-1"}, {"runs", list_of(runs, run_json)}});
 }
 
 std::string report_text(const std::vector<RunReport>& runs) {

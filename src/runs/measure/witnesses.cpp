@@ -11,10 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/files/path.h"
-#include "base/report/document.h"
-#include "base/report/json_parts.h"
 #include "base/text/characters.h"
-#include "base/text/json.h"
 #include "base/text/show_time.h"
 #include "recorders/node_sensors.h"
 #include "runs/evaluate/explain.h"
@@ -23,12 +20,6 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kWitnessColumns = 20;
-
-std::string json_text(std::string_view text) { return line_text(Json(std::string(text))); }
-
-std::string json_or_null(std::optional<double> number) {
-  return number ? json_number(*number) : "null";
-}
 
 std::optional<double> ratio_of(double energy_j, std::optional<double> gpu_energy_j) {
   if (!gpu_energy_j || !(energy_j > 0)) return std::nullopt;
@@ -58,39 +49,33 @@ std::string WitnessView::doubt() const {
       *gpu_energy_j, seen.energy_j, printable(facts.name));
 }
 
-std::string witness_json(const WitnessView& view) {
+Json witness_json(const WitnessView& view) {
   const bool is_known = view.seen.fault.empty();
-  const auto known = [&](std::optional<double> number) {
-    return is_known ? json_or_null(number) : "null";
-  };
-  std::optional<double> mean_w;
-  if (view.duration_s > 0) mean_w = view.seen.energy_j / view.duration_s;
-  return fmt::format(
-      "{{\"witness\": {}, \"energy_j\": {}, \"mean_power_w\": {}, \"gpu_ratio\": {}, \"reason\": {}}}",
-      json_text(view.facts.name), known(view.seen.energy_j), known(mean_w),
-      json_or_null(view.gpu_ratio()), is_known ? "null" : json_text(view.seen.fault));
+  const bool has_mean = is_known && view.duration_s > 0;
+  return {{"witness", view.facts.name},
+          {"energy_j", is_known ? Json(view.seen.energy_j) : Json()},
+          {"mean_power_w", has_mean ? Json(view.seen.energy_j / view.duration_s) : Json()},
+          {"gpu_ratio", or_null(view.gpu_ratio())},
+          {"reason", text_or_null(view.seen.fault)}};
 }
 
-std::string witnesses_json(const std::vector<WitnessFacts>& facts, bool is_one_node) {
-  std::string list;
-  for (const WitnessFacts& witness : facts) {
-    fmt::format_to(std::back_inserter(list),
-                   "{}{{\"witness\": {}, \"source\": {}, \"scope\": {}, \"file\": {}",
-                   list.empty() ? "" : ", ", json_text(witness.name), json_text(witness.source),
-                   json_text(witness.scope), json_text(witness.file));
+Json witnesses_json(const std::vector<WitnessFacts>& facts, bool is_one_node) {
+  return list_of(facts, [&](const WitnessFacts& witness) {
+    Json json = {{"witness", witness.name},
+                 {"source", witness.source},
+                 {"scope", witness.scope},
+                 {"file", witness.file}};
     if (const auto& own = witness.own_span) {
-      fmt::format_to(
-          std::back_inserter(list),
-          ", \"start_unix_s\": {}, \"end_unix_s\": {}, \"energy_j\": {}, \"gpu_energy_j\": {}, "
-          "\"gpu_ratio\": {}, \"reason\": {}",
-          json_number(own->span.start_unix_s), json_number(own->span.end_unix_s),
-          json_number(own->energy_j), json_or_null(own->gpu_energy_j),
-          json_or_null(is_one_node ? ratio_of(own->energy_j, own->gpu_energy_j) : std::nullopt),
-          own->gpu_energy_j ? "null" : json_text(own->gpu_fault));
+      const auto ratio = ratio_of(own->energy_j, own->gpu_energy_j);
+      json["start_unix_s"] = own->span.start_unix_s;
+      json["end_unix_s"] = own->span.end_unix_s;
+      json["energy_j"] = own->energy_j;
+      json["gpu_energy_j"] = or_null(own->gpu_energy_j);
+      json["gpu_ratio"] = is_one_node ? or_null(ratio) : Json();
+      json["reason"] = own->gpu_energy_j ? Json() : Json(own->gpu_fault);
     }
-    list += '}';
-  }
-  return fmt::format("[{}]", list);
+    return json;
+  });
 }
 
 WitnessBlock::WitnessBlock(const std::vector<WitnessFacts>& facts, bool is_one_node,

@@ -36,10 +36,10 @@ struct WitnessView {
 };
 
 // {"witness": "energy", "energy_j": 1.5, ...}
-std::string witness_json(const WitnessView& view);
+Json witness_json(const WitnessView& view);
 // The list of all witnesses: what they are, and what totals are in their own span, and whether the
 // GPUs are compared with them.
-std::string witnesses_json(const std::vector<WitnessFacts>& facts, bool is_one_node);
+Json witnesses_json(const std::vector<WitnessFacts>& facts, bool is_one_node);
 
 // A block below a table of windows.
 class WitnessBlock {

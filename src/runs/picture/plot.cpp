@@ -459,7 +459,7 @@ std::string picture_json(const PowerPicture& picture, const Chart& chart) {
                       {"end_unix", picture.window->end_unix_s},
                       {"class", picture.window_class}};
   }
-  json["total_gpu_energy_j"] = picture.total_j ? Json(*picture.total_j) : Json();
+  json["total_gpu_energy_j"] = or_null(picture.total_j);
   json["ratios"] = list_of(picture.ratios, [](const PowerPicture::Ratio& ratio) -> Json {
     const auto bound = [&](double Interval::*end) {
       return ratio.bounds ? Json(rounded((*ratio.bounds).*end, kAuditDecimals)) : Json();

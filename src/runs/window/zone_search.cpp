@@ -14,7 +14,7 @@
 #include <fmt/ranges.h>
 
 #include "energy/zones/zone_evidence.h"
-#include "runs/window/own_zone.h"
+#include "runs/window/result_clock.h"
 
 namespace aggregate_power {
 namespace {

@@ -13,9 +13,7 @@
 #include "base/report/document.h"
 #include "base/report/json_parts.h"
 #include "base/text/characters.h"
-#include "base/text/csv.h"
 #include "base/text/encoding.h"
-#include "base/text/json.h"
 #include "core/energy/curve.h"
 #include "core/energy/plausibility.h"
 #include "energy/shares/processes.h"
@@ -81,38 +79,41 @@ class CsvProcesses final : public ProcessReport {
  public:
   explicit CsvProcesses(const WindowReportFacts& facts) : facts_(facts) {}
 
-  std::string head() override {
-    return "number,name,start_unix_s,end_unix_s,duration_s,gpu,process,energy_j,mean_power_w,share,"
-           "idle_power_j,reason\n";
-  }
+  std::string head() override { return csv_names(line({}, "", {}, {})) + "\n"; }
 
   void add(const ProcessWindow& row, std::string& text) override {
-    const double duration_s = row.window.duration_s();
-    const std::string of_window =
-        fmt::format("{},{},{},{},{}", row.number, spreadsheet_cell(row.name),
-                    json_number(row.window.start_unix_s), json_number(row.window.end_unix_s),
-                    json_number(duration_s));
-    const auto known = [](std::optional<double> value) {
-      return value ? json_number(*value) : std::string();
-    };
     for (std::size_t i = 0; i < row.gpus.size(); ++i) {
       const GpuProcesses& gpu = row.gpus[i];
-      const std::string of_gpu = of_window + "," + spreadsheet_cell(facts_.gpus[i]);
-      if (!gpu.fault.empty()) {
-        text += fmt::format("{},all,,,,,{}\n", of_gpu, spreadsheet_cell(gpu.fault));
-        continue;
-      }
-      const auto line = [&](const ProcessPart& part) {
-        text += fmt::format("{},{},{},{},{},{},\n", of_gpu, spreadsheet_cell(part.process),
-                            known(part.energy_j), known(part_of(part.energy_j, duration_s)),
-                            known(part_of(part.energy_j, gpu.energy_j)), known(part.idle_power_j));
+      const auto add_part = [&](const ProcessPart& part) {
+        add_csv_cells(line(row, facts_.gpus[i], gpu, part), text);
+        text += '\n';
       };
-      line({"all", gpu.energy_j});
-      std::ranges::for_each(gpu.parts, line);
+      add_part({"all", gpu.energy_j});
+      std::ranges::for_each(gpu.parts, add_part);
     }
   }
 
  private:
+  static Json::object_t line(const ProcessWindow& row, const std::string& gpu,
+                             const GpuProcesses& all, const ProcessPart& part) {
+    const double duration_s = row.window.duration_s();
+    const auto known = [&](std::optional<double> value) {
+      return all.fault.empty() ? or_null(value) : Json();
+    };
+    return {{"number", row.number},
+            {"name", row.name},
+            {"start_unix_s", row.window.start_unix_s},
+            {"end_unix_s", row.window.end_unix_s},
+            {"duration_s", duration_s},
+            {"gpu", gpu},
+            {"process", part.process},
+            {"energy_j", known(part.energy_j)},
+            {"mean_power_w", known(part_of(part.energy_j, duration_s))},
+            {"share", known(part_of(part.energy_j, all.energy_j))},
+            {"idle_power_j", known(part.idle_power_j)},
+            {"reason", all.fault}};
+  }
+
   const WindowReportFacts& facts_;
 };
 

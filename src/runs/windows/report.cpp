@@ -20,16 +20,6 @@ namespace {
 
 constexpr const char* kWindowsSchema = "aggregate-power/windows-1";
 
-std::string quoted_json(std::string_view text) { return line_text(Json(std::string(text))); }
-
-std::string quoted_json(const std::vector<std::string>& texts) {
-  std::string list;
-  for (const std::string& text : texts) {
-    list += fmt::format("{}{}", list.empty() ? "" : ", ", quoted_json(text));
-  }
-  return fmt::format("[{}]", list);
-}
-
 // A mean over no time, or a share of nothing, is not a number.
 std::optional<double> ratio(double numerator, double denominator) {
   if (!(denominator > 0)) return std::nullopt;
@@ -41,128 +31,139 @@ std::optional<double> counter_to_power(const GpuWindow& gpu) {
   return ratio(*gpu.counter_energy_j, *gpu.power_energy_j);
 }
 
-// Members of a JSON object, each with a comma before it.
-std::string stated_json(const std::optional<StatedEnergy>& stated) {
-  if (!stated) {
-    return R"(, "energy_j_estimate": null, "energy_j_low": null, "energy_j_high": null)";
-  }
-  return fmt::format(R"(, "energy_j_estimate": {}, "energy_j_low": {}, "energy_j_high": {})",
-                     json_number(stated->estimate_j), json_number(stated->low_j),
-                     json_number(stated->high_j));
+// The members of a window that are columns too. More are to come.
+Json::object_t window_members(const WindowRow& row) {
+  constexpr std::size_t kMostMembers = 24;
+  Json::object_t members;
+  members.reserve(kMostMembers);
+  members.emplace_back("number", row.number);
+  members.emplace_back("name", row.name);
+  members.emplace_back("start_unix_s", row.window.start_unix_s);
+  members.emplace_back("end_unix_s", row.window.end_unix_s);
+  members.emplace_back("duration_s", row.window.duration_s());
+  members.emplace_back("depth", row.depth);
+  members.emplace_back("parent", row.parent == 0 ? Json() : Json(row.parent));
+  members.emplace_back("overlaps", row.overlaps.empty() ? Json() : Json(row.overlaps));
+  return members;
 }
 
-std::string stated_cells(const std::optional<StatedEnergy>& stated, const std::string& why) {
-  if (!stated) return ",,,," + csv_cell(why);
-  return fmt::format(",{},{},{},", json_number(stated->estimate_j), json_number(stated->low_j),
-                     json_number(stated->high_j));
+void add_stated(const std::optional<StatedEnergy>& stated, Json::object_t& members) {
+  const auto add = [&](const char* name, double StatedEnergy::*energy_j) {
+    members.emplace_back(name, stated ? Json((*stated).*energy_j) : Json());
+  };
+  add("energy_j_estimate", &StatedEnergy::estimate_j);
+  add("energy_j_low", &StatedEnergy::low_j);
+  add("energy_j_high", &StatedEnergy::high_j);
+}
+
+// The members of a GPU in a window. `energy_j` is of all GPUs, if they were all measured.
+Json::object_t gpu_members(const WindowReportFacts& facts, const WindowRow& row, std::size_t i,
+                           std::optional<double> energy_j, bool is_csv) {
+  constexpr std::size_t kMostMembers = 24;
+  Json::object_t members;
+  members.reserve(kMostMembers);
+  const GpuWindow& gpu = row.gpus[i];
+  const auto add = [&](const char* name, Json value) {
+    members.emplace_back(name, std::move(value));
+  };
+  const auto known = [&](std::optional<double> value) {
+    return gpu.fault.empty() ? or_null(value) : Json();
+  };
+  const auto add_logged = [&](bool is_here) {
+    if (facts.has_logged && is_here) add("logged_energy_j", or_null(gpu.logged_energy_j));
+  };
+  add("gpu", facts.gpus[i]);
+  add("source", gpu.source);
+  add("energy_j", known(gpu.energy_j));
+  add("mean_power_w", known(ratio(gpu.energy_j, row.window.duration_s())));
+  add("peak_power_w", known(gpu.peak_power_w));
+  add("share", energy_j ? or_null(ratio(gpu.energy_j, *energy_j)) : Json());
+  if (is_csv) add("own_duration_s", row.own_duration_s);
+  add("own_energy_j", known(gpu.own_energy_j));
+  add_logged(!is_csv);
+  add("reason", text_or_null(gpu.fault));
+  if (facts.has_counters) {
+    add("power_energy_j", or_null(gpu.power_energy_j));
+    add("counter_energy_j", or_null(gpu.counter_energy_j));
+    add("counter_to_power", or_null(counter_to_power(gpu)));
+    add("counter_resolution_j", or_null(gpu.counter_resolution_j));
+    add("counter_reason", text_or_null(gpu.counter_fault));
+  }
+  if (facts.has_intervals) {
+    add_stated(gpu.stated, members);
+    if (is_csv) add("no_interval", gpu.stated ? Json() : Json(row.no_interval));
+  }
+  add_logged(is_csv);
+  return members;
 }
 
 class JsonWindows final : public WindowReport {
  public:
   explicit JsonWindows(const WindowReportFacts& facts)
-      : facts_(facts), is_one_node_(are_of_one_node(facts.gpus, facts.telemetry.size())) {
-    for (const std::string& gpu : facts.gpus) gpus_.push_back(quoted_json(gpu));
-  }
+      : facts_(facts), is_one_node_(are_of_one_node(facts.gpus, facts.telemetry.size())) {}
 
   std::string head() override {
-    return fmt::format(
-        "{{\n\"schema\": \"{}\",\n\"telemetry\": {},\n\"windows_file\": {},\n"
-        "\"recorded\": {{\"start_unix_s\": {}, \"end_unix_s\": {}}},\n\"gpus\": {},\n"
-        "\"not_exact\": {},\n{}{}\"windows\": [",
-        kWindowsSchema, quoted_json(facts_.telemetry), quoted_json(facts_.windows_file),
-        json_number(facts_.recorded.start_unix_s), json_number(facts_.recorded.end_unix_s),
-        quoted_json(facts_.gpus), quoted_json(facts_.missing),
-        facts_.witnesses.empty()
-            ? std::string()
-            : fmt::format("\"witnesses\": {},\n", witnesses_json(facts_.witnesses, is_one_node_)),
-        facts_.rates.is_asked()
-            ? fmt::format("\"facility\": {},\n",
-                          line_text(facility_terms_json(facts_.rates, facts_.measured)))
-            : std::string());
+    Json head = {{"schema", kWindowsSchema},
+                 {"telemetry", facts_.telemetry},
+                 {"windows_file", facts_.windows_file},
+                 {"recorded",
+                  {{"start_unix_s", facts_.recorded.start_unix_s},
+                   {"end_unix_s", facts_.recorded.end_unix_s}}},
+                 {"gpus", facts_.gpus},
+                 {"not_exact", facts_.missing}};
+    if (!facts_.witnesses.empty()) {
+      head["witnesses"] = witnesses_json(facts_.witnesses, is_one_node_);
+    }
+    std::string text = spaced_json_head(head, "windows");
+    if (!facts_.rates.is_asked()) return text;
+    return text.insert(text.rfind("\"windows"),
+                       fmt::format("\"facility\": {},\n",
+                                   line_text(facility_terms_json(facts_.rates, facts_.measured))));
   }
 
   void add(const WindowRow& row, std::string& text) override {
     const std::string fault = row.fault(facts_.gpus);
-    const bool is_measured = fault.empty();
+    const std::optional<double> energy_j = row.measured_energy_j();
     const double duration_s = row.window.duration_s();
-    const double energy_j = row.energy_j();
-    const auto known = [&](std::optional<double> value, bool is_known) {
-      return is_known && value ? json_number(*value) : std::string("null");
-    };
-    auto out = std::back_inserter(text);
-    fmt::format_to(
-        out,
-        "{}\n{{\"number\": {}, \"name\": {}, \"start_unix_s\": {}, \"end_unix_s\": {}, "
-        "\"duration_s\": {}, \"depth\": {}, \"parent\": {}, \"overlaps\": {}, \"measured\": {}, "
-        "\"reason\": {}, \"energy_j\": {}, \"mean_power_w\": {}, \"own_duration_s\": {}, "
-        "\"own_energy_j\": {}, \"gpus\": [",
-        row.number > 1 ? "," : "", row.number, quoted_json(row.name),
-        json_number(row.window.start_unix_s), json_number(row.window.end_unix_s),
-        json_number(duration_s), row.depth, row.parent == 0 ? "null" : std::to_string(row.parent),
-        row.overlaps.empty() ? "null" : quoted_json(row.overlaps), is_measured,
-        is_measured ? "null" : quoted_json(fault), known(energy_j, is_measured),
-        known(ratio(energy_j, duration_s), is_measured), json_number(row.own_duration_s),
-        known(row.own_energy_j(), is_measured));
+    Json::object_t members = window_members(row);
+    members.emplace_back("measured", fault.empty());
+    members.emplace_back("reason", text_or_null(fault));
+    members.emplace_back("energy_j", or_null(energy_j));
+    members.emplace_back("mean_power_w", energy_j ? or_null(ratio(*energy_j, duration_s)) : Json());
+    members.emplace_back("own_duration_s", row.own_duration_s);
+    members.emplace_back("own_energy_j", energy_j ? Json(row.own_energy_j()) : Json());
+    Json::array_t gpus;
     for (std::size_t i = 0; i < row.gpus.size(); ++i) {
-      const GpuWindow& gpu = row.gpus[i];
-      const bool has_energy = gpu.fault.empty();
-      fmt::format_to(
-          out,
-          "{}{{\"gpu\": {}, \"source\": \"{}\", \"energy_j\": {}, \"mean_power_w\": {}, "
-          "\"peak_power_w\": {}, \"share\": {}, \"own_energy_j\": {}, {}\"reason\": {}",
-          i > 0 ? ", " : "", gpus_[i], gpu.source, known(gpu.energy_j, has_energy),
-          known(ratio(gpu.energy_j, duration_s), has_energy), known(gpu.peak_power_w, has_energy),
-          known(ratio(gpu.energy_j, energy_j), is_measured), known(gpu.own_energy_j, has_energy),
-          facts_.has_logged
-              ? fmt::format("\"logged_energy_j\": {}, ", known(gpu.logged_energy_j, true))
-              : "",
-          has_energy ? "null" : quoted_json(gpu.fault));
-      if (facts_.has_counters) add_sources(gpu, text);
-      if (facts_.has_intervals) text += stated_json(gpu.stated);
-      text += '}';
+      gpus.emplace_back(gpu_members(facts_, row, i, energy_j, false));
     }
-    text += ']';
+    members.emplace_back("gpus", std::move(gpus));
     if (facts_.has_intervals) {
-      text += stated_json(row.stated);
-      text += ", \"no_interval\": ";
-      text += row.no_interval.empty() ? "null" : quoted_json(row.no_interval);
+      add_stated(row.stated, members);
+      members.emplace_back("no_interval", text_or_null(row.no_interval));
     }
-    add_witnesses(row, text);
-    if (facts_.rates.is_asked()) {
-      text += ", \"facility\": ";
-      text += row.facility ? line_text(facility_figures_json(*row.facility)) : "null";
-    }
-    text += '}';
+    if (!facts_.witnesses.empty()) members.emplace_back("witnesses", seen_by_witnesses(row));
+    text += row.number > 1 ? ",\n" : "\n";
+    add_spaced_json(std::move(members), text);
+    if (!facts_.rates.is_asked()) return;
+    text.back() = ',';
+    text += fmt::format(" \"facility\": {}}}",
+                        row.facility ? line_text(facility_figures_json(*row.facility)) : "null");
   }
 
   std::string foot() override { return "\n]\n}\n"; }
 
  private:
-  void add_witnesses(const WindowRow& row, std::string& text) const {
-    if (facts_.witnesses.empty()) return;
-    text += ", \"witnesses\": [";
+  Json seen_by_witnesses(const WindowRow& row) const {
+    Json list = Json::array();
     for (std::size_t i = 0; i < row.witnesses.size(); ++i) {
-      if (i > 0) text += ", ";
-      text += witness_json({facts_.witnesses[i], row.witnesses[i], row.window.duration_s(),
-                            is_one_node_ ? row.measured_energy_j() : std::nullopt});
+      list.push_back(witness_json({facts_.witnesses[i], row.witnesses[i], row.window.duration_s(),
+                                   is_one_node_ ? row.measured_energy_j() : std::nullopt}));
     }
-    text += ']';
-  }
-  static void add_sources(const GpuWindow& gpu, std::string& text) {
-    const auto number = [](std::optional<double> value) {
-      return value ? json_number(*value) : std::string("null");
-    };
-    fmt::format_to(std::back_inserter(text),
-                   ", \"power_energy_j\": {}, \"counter_energy_j\": {}, \"counter_to_power\": {}, "
-                   "\"counter_resolution_j\": {}, \"counter_reason\": {}",
-                   number(gpu.power_energy_j), number(gpu.counter_energy_j),
-                   number(counter_to_power(gpu)), number(gpu.counter_resolution_j),
-                   gpu.counter_fault.empty() ? "null" : quoted_json(gpu.counter_fault));
+    return list;
   }
 
   const WindowReportFacts& facts_;
   bool is_one_node_;
-  std::vector<std::string> gpus_;
 };
 
 class CsvWindows final : public WindowReport {
@@ -170,56 +171,29 @@ class CsvWindows final : public WindowReport {
   explicit CsvWindows(const WindowReportFacts& facts) : facts_(facts) {}
 
   std::string head() override {
-    std::string names =
-        "number,name,start_unix_s,end_unix_s,duration_s,depth,parent,overlaps,gpu,source,"
-        "energy_j,mean_power_w,peak_power_w,share,own_duration_s,own_energy_j,reason";
-    if (facts_.has_counters) {
-      names +=
-          ",power_energy_j,counter_energy_j,counter_to_power,counter_resolution_j,counter_reason";
-    }
-    if (facts_.has_intervals) {
-      names += ",energy_j_estimate,energy_j_low,energy_j_high,no_interval";
-    }
-    if (facts_.has_logged) names += ",logged_energy_j";
-    if (facts_.rates.is_asked()) names += facility_columns();
-    return names + "\n";
+    WindowRow none;
+    none.gpus.emplace_back();
+    return csv_names(window_members(none)) + "," + csv_names(gpu(none, 0, {})) + "\n";
   }
 
   void add(const WindowRow& row, std::string& text) override {
-    const bool is_measured = row.fault(facts_.gpus).empty();
-    const double duration_s = row.window.duration_s();
-    const double energy_j = row.energy_j();
-    const auto known = [&](std::optional<double> value, bool is_known) {
-      return is_known && value ? json_number(*value) : std::string();
-    };
-    const std::string of_window = fmt::format(
-        "{},{},{},{},{},{},{},{}", row.number, spreadsheet_cell(row.name),
-        json_number(row.window.start_unix_s), json_number(row.window.end_unix_s),
-        json_number(duration_s), row.depth, row.parent == 0 ? "" : std::to_string(row.parent),
-        spreadsheet_cell(row.overlaps));
-    const std::string own_s = json_number(row.own_duration_s);
+    const std::optional<double> energy_j = row.measured_energy_j();
+    std::string of_window;
+    add_csv_cells(window_members(row), of_window);
     for (std::size_t i = 0; i < row.gpus.size(); ++i) {
-      const GpuWindow& gpu = row.gpus[i];
-      const bool has_energy = gpu.fault.empty();
-      fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{},{},{}", of_window,
-                     spreadsheet_cell(facts_.gpus[i]), gpu.source, known(gpu.energy_j, has_energy),
-                     known(ratio(gpu.energy_j, duration_s), has_energy),
-                     known(gpu.peak_power_w, has_energy),
-                     known(ratio(gpu.energy_j, energy_j), is_measured), own_s,
-                     known(gpu.own_energy_j, has_energy), spreadsheet_cell(gpu.fault));
-      if (facts_.has_counters) {
-        fmt::format_to(std::back_inserter(text), ",{},{},{},{},{}", known(gpu.power_energy_j, true),
-                       known(gpu.counter_energy_j, true), known(counter_to_power(gpu), true),
-                       known(gpu.counter_resolution_j, true), spreadsheet_cell(gpu.counter_fault));
-      }
-      if (facts_.has_intervals) text += stated_cells(gpu.stated, row.no_interval);
-      if (facts_.has_logged) text += "," + known(gpu.logged_energy_j, true);
-      if (facts_.rates.is_asked()) text += facility_cells(gpu.facility);
+      text.append(of_window).append(",");
+      add_csv_cells(gpu(row, i, energy_j), text);
       text += '\n';
     }
   }
 
  private:
+  Json::object_t gpu(const WindowRow& row, std::size_t i, std::optional<double> energy_j) const {
+    Json::object_t members = gpu_members(facts_, row, i, energy_j, true);
+    if (facts_.rates.is_asked()) add_facility_members(row.gpus[i].facility, true, members);
+    return members;
+  }
+
   const WindowReportFacts& facts_;
 };
 

@@ -89,13 +89,15 @@ struct WindowReportFacts {
 };
 
 // The parts of a report, in this order. Facts outlive it.
-class WindowReport {
+template <typename Row>
+class RowReport {
  public:
-  virtual ~WindowReport() = default;
+  virtual ~RowReport() = default;
   virtual std::string head() = 0;
-  virtual void add(const WindowRow& row, std::string& text) = 0;
+  virtual void add(const Row& row, std::string& text) = 0;
   virtual std::string foot() { return {}; }
 };
+using WindowReport = RowReport<WindowRow>;
 
 std::unique_ptr<WindowReport> window_report(WindowFormat format, const WindowReportFacts& facts);
 

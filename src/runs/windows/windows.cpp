@@ -25,7 +25,6 @@
 #include "runs/evaluate/explain.h"
 #include "runs/measure/facility.h"
 #include "runs/measure/witnesses.h"
-#include "runs/windows/trace_place.h"
 #include "runs/windows/trace_sensors.h"
 #include "runs/windows/window_energy.h"
 

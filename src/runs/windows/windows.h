@@ -101,16 +101,9 @@ struct ProcessWindow {
   std::vector<GpuProcesses> gpus = {};  // in the order of WindowReportFacts::gpus
 };
 
-// The parts of a report, in this order. Facts and `idle_w`, the idle power of each GPU, outlive it.
-class ProcessReport {
- public:
-  virtual ~ProcessReport() = default;
-  virtual std::string head() = 0;
-  virtual void add(const ProcessWindow& row, std::string& text) = 0;
-  virtual std::string foot() { return {}; }
-};
+using ProcessReport = RowReport<ProcessWindow>;
 
-// There is no form for WindowFormat::zeus.
+// There is no form for WindowFormat::zeus. `idle_w`, the idle power of each GPU, outlives it.
 std::unique_ptr<ProcessReport> process_report(WindowFormat format, const WindowReportFacts& facts,
                                               const std::vector<double>& idle_w);
 

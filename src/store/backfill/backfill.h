@@ -25,13 +25,11 @@
 #include "core/record/transaction.h"
 #include "energy/zones/zone_sources.h"
 #include "runs/measure/evaluate.h"
-#include "store/backfill/backfill_request.h"
 #include "store/backfill/recompute.h"
 #include "store/backfill/tally.h"
 #include "store/backfill/zone_cases.h"
 #include "store/catalogue/pieces.h"
 #include "store/catalogue/store_path.h"
-#include "store/catalogue/stored_run.h"
 
 namespace aggregate_power {
 

@@ -36,7 +36,7 @@
 #include "store/catalogue/layouts.h"
 #include "store/catalogue/multinode_logs.h"
 #include "store/catalogue/pieces.h"
-#include "store/catalogue/stored_run.h"
+#include "store/catalogue/store_path.h"
 
 namespace aggregate_power {
 namespace {

@@ -2,8 +2,10 @@
 // nothing is.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,7 +20,7 @@
 #include "runs/evaluate/run_options.h"
 #include "store/backfill/zone_cases.h"
 #include "store/catalogue/pieces.h"
-#include "store/catalogue/stored_run.h"
+#include "store/catalogue/store_path.h"
 
 namespace aggregate_power {
 
@@ -131,5 +133,21 @@ Recomputed unchanged(Recomputed run, const StoredRecord& record, const StoredAgg
 // knows its options and inputs. `others` as in plan_of().
 Recomputed planned(Recomputed run, Result result, const InputFile& others,
                    const RecomputeContext& context);
+
+// ---- What a backfill is asked to do.
+
+struct BackfillRequest {
+  std::vector<std::string> stores;
+  RecomputeOptions recompute;
+  std::string report;  // empty: none
+  // A file that lists the runs, "-" for standard input (store/run_list.h); empty: all runs in the
+  // stores.
+  std::string runs;
+  std::string only;  // a glob that the runs' names must match; empty: all
+  std::uint64_t shard = 0;
+  std::uint64_t shards = 1;
+  unsigned jobs = 1;
+  std::set<Outcome> list;  // list the runs with these outcomes
+};
 
 }  // namespace aggregate_power

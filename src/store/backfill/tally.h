@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "aggregate_power/reason.h"
-#include "store/backfill/backfill_request.h"
 #include "store/backfill/recompute.h"
 #include "store/catalogue/external_sort.h"
 

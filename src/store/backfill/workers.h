@@ -13,13 +13,12 @@
 #include <vector>
 
 #include "store/backfill/backfill.h"
-#include "store/backfill/backfill_request.h"
+#include "store/backfill/recompute.h"
 #include "store/backfill/tally.h"
 #include "store/backfill/zone_cases.h"
 #include "store/catalogue/found_runs.h"
 #include "store/catalogue/pieces.h"
-#include "store/catalogue/run_list.h"
-#include "store/catalogue/stored_run.h"
+#include "store/catalogue/store_path.h"
 
 namespace aggregate_power {
 

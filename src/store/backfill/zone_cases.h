@@ -14,7 +14,7 @@
 
 #include "energy/zones/zone_sources.h"
 #include "store/catalogue/external_sort.h"
-#include "store/catalogue/stored_run.h"
+#include "store/catalogue/store_path.h"
 
 namespace aggregate_power {
 

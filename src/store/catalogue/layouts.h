@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "store/catalogue/pieces.h"
-#include "store/catalogue/stored_run.h"
+#include "store/catalogue/store_path.h"
 
 namespace aggregate_power {
 

@@ -58,104 +58,97 @@ std::vector<StorePath> formal_results_of(const StorePath& agentic, const std::st
   return is_anothers ? std::vector<StorePath>() : results;
 }
 
-class Search {
- public:
-  Search(const StoredRun& run, bool is_of_agents)
-      : run_(run),
-        own_(std::make_shared<const StorePath>(run.folder)),
-        is_of_agents_(is_of_agents),
-        concurrency_(is_of_agents_ ? concurrency_of(run) : "") {}
+struct LogSearch {
+  const StoredRun& run;
+  Folder own;
+  bool is_of_agents;
+  std::string concurrency;  // empty: not the load of a particular concurrency
+  std::vector<MultinodeLogs> found = {};
+  std::exception_ptr fault = {};
+};
 
-  std::vector<MultinodeLogs> found() {
-    look_into(*own_);
-    if (is_complete()) return std::move(found_);
-    if (is_of_agents_ && look_for("agentic_") && found_.empty() && concurrency_.empty()) return {};
-    look_for("power_audit_");
-    if (fault_ && !is_complete()) std::rethrow_exception(fault_);
-    keep_the_best();
-    return std::move(found_);
-  }
+void add_native(const Folder& logs, MultinodeLogs& found) {
+  auto native = folder_in(logs, kNativeFolder);
+  found.has_both = native && found.power;
+  found.is_native = native && !found.power;
+  if (found.is_native) found.power = std::move(native);
+}
 
- private:
-  // Returns whether there is such an artifact.
-  bool look_for(std::string_view kind) {
-    bool is_there = false;
-    for (const std::string& name : artifact_names(run_)) {
-      for (const Folder& folder : {own_, run_.folder.folder}) {
-        if (!folder) continue;
-        try {
-          const auto artifact = artifact_in(folder, fmt::format("{}{}", kind, name));
-          if (!artifact) continue;
-          is_there = true;
-          if (artifact->display != own_->display) look_into(*artifact);
-        } catch (const FileError&) {
-          if (!fault_) fault_ = std::current_exception();
-        }
+void look_into(LogSearch& of, const StorePath& artifact) {
+  auto logs = folder_in(std::make_shared<const StorePath>(artifact), "LOGS");
+  if (!logs) return;
+  const auto folder = std::make_shared<const StorePath>(*logs);
+  MultinodeLogs found{.logs = std::move(*logs), .power = folder_in(folder, "power")};
+  if (!of.is_of_agents) add_native(folder, found);
+  if (of.is_of_agents) found.agentic = folder_in(folder, "agentic");
+  if (found.agentic) found.formal_results = formal_results_of(*found.agentic, of.concurrency);
+  if (found.power || found.agentic) of.found.push_back(std::move(found));
+}
+
+// Returns whether there is such an artifact.
+bool look_for(LogSearch& of, std::string_view kind) {
+  bool is_there = false;
+  for (const std::string& name : artifact_names(of.run)) {
+    for (const Folder& folder : {of.own, of.run.folder.folder}) {
+      if (!folder) continue;
+      try {
+        const auto artifact = artifact_in(folder, fmt::format("{}{}", kind, name));
+        if (!artifact) continue;
+        is_there = true;
+        if (artifact->display != of.own->display) look_into(of, *artifact);
+      } catch (const FileError&) {
+        if (!of.fault) of.fault = std::current_exception();
       }
     }
-    return is_there;
   }
+  return is_there;
+}
 
-  void look_into(const StorePath& artifact) {
-    auto logs = folder_in(std::make_shared<const StorePath>(artifact), "LOGS");
-    if (!logs) return;
-    const auto folder = std::make_shared<const StorePath>(*logs);
-    MultinodeLogs found{.logs = std::move(*logs), .power = folder_in(folder, "power")};
-    if (!is_of_agents_) add_native(folder, found);
-    if (is_of_agents_) found.agentic = folder_in(folder, "agentic");
-    if (found.agentic) found.formal_results = formal_results_of(*found.agentic, concurrency_);
-    if (found.power || found.agentic) found_.push_back(std::move(found));
-  }
+// A folder without a manifest is not a package yet.
+bool has_manifest(const MultinodeLogs& logs) {
+  if (logs.is_native) return !native_nodes({logs.power->tree, logs.power->path}).empty();
+  return logs.power && file_below(*logs.power, "manifest.json");
+}
 
-  static void add_native(const Folder& logs, MultinodeLogs& found) {
-    auto native = folder_in(logs, kNativeFolder);
-    found.has_both = native && found.power;
-    found.is_native = native && !found.power;
-    if (found.is_native) found.power = std::move(native);
-  }
+bool is_complete(const LogSearch& of) {
+  return std::ranges::any_of(of.found, [&](const MultinodeLogs& logs) {
+    return has_manifest(logs) && (logs.agentic || !of.is_of_agents);
+  });
+}
 
-  bool is_complete() const {
-    return std::ranges::any_of(found_, [&](const MultinodeLogs& logs) {
-      return has_manifest(logs) && (logs.agentic || !is_of_agents_);
-    });
-  }
+// A run of agents counts where its results are; a package alone counts less.
+int merit(const MultinodeLogs& logs) {
+  return (logs.agentic ? 8 : 0) + (has_manifest(logs) ? 4 : 0) + (logs.power ? 2 : 0) +
+         (logs.formal_results.size() == 1);
+}
 
-  // A folder without a manifest is not a package yet.
-  static bool has_manifest(const MultinodeLogs& logs) {
-    if (logs.is_native) return !native_nodes({logs.power->tree, logs.power->path}).empty();
-    return logs.power && file_below(*logs.power, "manifest.json");
-  }
-
-  // A run of agents counts where its results are; a package alone counts less.
-  static int merit(const MultinodeLogs& logs) {
-    return (logs.agentic ? 8 : 0) + (has_manifest(logs) ? 4 : 0) + (logs.power ? 2 : 0) +
-           (logs.formal_results.size() == 1);
-  }
-
-  void keep_the_best() {
-    std::ranges::stable_sort(found_, std::ranges::greater(), merit);
-    std::erase_if(found_, [best = found_.empty() ? 0 : merit(found_[0])](
+void keep_the_best(LogSearch& of) {
+  std::ranges::stable_sort(of.found, std::ranges::greater(), merit);
+  std::erase_if(of.found, [best = of.found.empty() ? 0 : merit(of.found[0])](
                               const MultinodeLogs& logs) { return merit(logs) < best; });
-    if (found_.size() > 1 && !is_complete()) found_.resize(1);
-  }
+  if (of.found.size() > 1 && !is_complete(of)) of.found.resize(1);
+}
 
-  const StoredRun& run_;
-  Folder own_;
-  bool is_of_agents_;
-  std::string concurrency_;  // empty: not the load of a particular concurrency
-  std::vector<MultinodeLogs> found_;
-  std::exception_ptr fault_;
-};
+std::vector<MultinodeLogs> find_logs(const StoredRun& run, bool is_of_agents) {
+  LogSearch of{run, std::make_shared<const StorePath>(run.folder), is_of_agents,
+               is_of_agents ? concurrency_of(run) : ""};
+  look_into(of, *of.own);
+  if (is_complete(of)) return std::move(of.found);
+  if (of.is_of_agents && look_for(of, "agentic_") && of.found.empty() && of.concurrency.empty())
+    return {};
+  look_for(of, "power_audit_");
+  if (of.fault && !is_complete(of)) std::rethrow_exception(of.fault);
+  keep_the_best(of);
+  return std::move(of.found);
+}
 
 }  // namespace
 
 std::vector<MultinodeLogs> find_multinode_logs(const StoredRun& run) {
-  return Search(run, false).found();
+  return find_logs(run, false);
 }
 
-std::vector<MultinodeLogs> find_agents_logs(const StoredRun& run) {
-  return Search(run, true).found();
-}
+std::vector<MultinodeLogs> find_agents_logs(const StoredRun& run) { return find_logs(run, true); }
 
 // ---- Lists the files of a stored package.
 

@@ -11,7 +11,6 @@
 #include "aggregate_power/record_facts.h"
 #include "packages/srt_slurm/windows.h"
 #include "store/catalogue/store_path.h"
-#include "store/catalogue/stored_run.h"
 
 namespace aggregate_power {
 

@@ -11,7 +11,6 @@
 
 #include "store/catalogue/multinode_logs.h"
 #include "store/catalogue/store_path.h"
-#include "store/catalogue/stored_run.h"
 
 namespace aggregate_power {
 

@@ -9,7 +9,6 @@
 
 #include "base/files/tree.h"
 #include "store/catalogue/store_path.h"
-#include "store/catalogue/stored_run.h"
 
 namespace aggregate_power {
 

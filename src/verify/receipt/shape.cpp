@@ -149,71 +149,66 @@ constexpr Key kPublicationRecord[] = {{"kind", "'publication-record'", is_record
                                       {"ingest_sha", kCommit, is_commit},
                                       {"app_sha", kCommit, is_commit}};
 
-class Shaper {
- public:
-  Shaper(const std::string& name, std::vector<PublicationFault>& faults)
-      : name_(name), faults_(faults) {}
+struct ShapeFaults {
+  const std::string& name;  // of the file
+  std::vector<PublicationFault>& all;
 
-  JsonValue shaped(const JsonValue& value, Shape shape, const std::string& place) {
-    JsonValue result = value;
-    for (const JsonValue::Member& member : value.members) {
-      if (std::ranges::find(shape, member.first, &Key::name) != shape.end()) continue;
-      fault(place + printable(member.first), "no such key", member.second.shown());
-    }
-    for (const Key& key : shape) {
-      const std::string below = place + std::string(key.name);
-      const auto member = std::ranges::find(result.members, key.name, &JsonValue::Member::first);
-      if (member != result.members.end()) {
-        shape_member(member->second, key, below);
-      } else if (key.if_absent.empty()) {
-        fault(below, std::string(key.expected), "nothing");
-      } else {
-        result.members.emplace_back(std::string(key.name), parse_json(key.if_absent));
-      }
-    }
-    return result;
+  void add(const std::string& place, std::string expected, std::string found) const {
+    all.push_back({0, name, fmt::format("'{}'", place), std::move(expected), std::move(found)});
   }
+};
 
- private:
-  void shape_member(JsonValue& value, const Key& key, const std::string& place) {
+bool is_list_of_objects(const JsonValue& value) {
+  return value.is_array() && std::ranges::all_of(value.items, &JsonValue::is_object);
+}
+
+JsonValue shaped(const JsonValue& value, Shape shape, const std::string& place,
+                 const ShapeFaults& faults) {
+  const auto shape_member = [&](JsonValue& member, const Key& key, const std::string& below) {
     const bool is_list = key.expected == kObjects;
-    const bool fits = key.fits != nullptr ? key.fits(value)
-                      : is_list           ? is_list_of_objects(value)
-                                          : value.is_object();
+    const bool fits = key.fits != nullptr ? key.fits(member)
+                      : is_list           ? is_list_of_objects(member)
+                                          : member.is_object();
     if (!fits) {
-      fault(place, std::string(key.expected), value.shown());
+      faults.add(below, std::string(key.expected), member.shown());
     } else if (is_list) {
-      for (std::size_t i = 0; i < value.items.size(); ++i) {
-        value.items[i] = shaped(value.items[i], key.members, fmt::format("{}[{}].", place, i));
+      for (std::size_t i = 0; i < member.items.size(); ++i) {
+        member.items[i] =
+            shaped(member.items[i], key.members, fmt::format("{}[{}].", below, i), faults);
       }
     } else if (!key.members.empty()) {
-      value = shaped(value, key.members, place + ".");
+      member = shaped(member, key.members, below + ".", faults);
+    }
+  };
+  JsonValue result = value;
+  for (const JsonValue::Member& member : value.members) {
+    if (std::ranges::find(shape, member.first, &Key::name) != shape.end()) continue;
+    faults.add(place + printable(member.first), "no such key", member.second.shown());
+  }
+  for (const Key& key : shape) {
+    const std::string below = place + std::string(key.name);
+    const auto member = std::ranges::find(result.members, key.name, &JsonValue::Member::first);
+    if (member != result.members.end()) {
+      shape_member(member->second, key, below);
+    } else if (key.if_absent.empty()) {
+      faults.add(below, std::string(key.expected), "nothing");
+    } else {
+      result.members.emplace_back(std::string(key.name), parse_json(key.if_absent));
     }
   }
-
-  static bool is_list_of_objects(const JsonValue& value) {
-    return value.is_array() && std::ranges::all_of(value.items, &JsonValue::is_object);
-  }
-
-  void fault(const std::string& place, std::string expected, std::string found) {
-    faults_.push_back(
-        {0, name_, fmt::format("'{}'", place), std::move(expected), std::move(found)});
-  }
-
-  const std::string& name_;
-  std::vector<PublicationFault>& faults_;
-};
+  return result;
+}
 
 }  // namespace
 
 JsonValue shaped_receipt(const JsonValue& receipt, const std::string& name,
                          std::vector<PublicationFault>& faults) {
-  return Shaper(name, faults).shaped(receipt, kReceipt, "");
+  return shaped(receipt, kReceipt, "", {name, faults});
 }
 
 JsonValue shaped_publication_record(const JsonValue& record, const std::string& name,
                                     std::vector<PublicationFault>& faults) {
-  return Shaper(name, faults).shaped(record, kPublicationRecord, "");
+  return shaped(record, kPublicationRecord, "", {name, faults});
 }
 
 }  // namespace aggregate_power

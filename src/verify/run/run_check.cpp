@@ -127,335 +127,336 @@ bool is_power_claim(const std::string& key) {
   return is_our_key(key) && !is_other;
 }
 
-class RunCheck {
- public:
-  RunCheck(const StorePath& record, const std::string& artifacts)
-      : record_{record, {}, artifacts} {}
+struct CheckedRun {
+  RunRecord record;
+  Verification found;
+  std::optional<StorePath> aggregate;
+  std::string aggregate_text;
+  bool has_hashes = false;
+  bool is_intact = true;  // no input is changed or missing
+  bool is_aggregate_compared = false;
+};
 
-  RunVerification verified() {
-    ++found_.files;  // the record
-    try {
-      if (read_record()) check_all();
-    } catch (const FileError& error) {
-      found_.could_not_open = true;
-      found_.faults.push_back({.where = name(), .what = error.what()});
-    } catch (const std::exception& error) {
-      fault(kTampered, name(), error.what());
-    }
-    return {std::move(found_), std::move(aggregate_)};
+std::string name(const CheckedRun& run) { return run.record.place.display; }
+
+void fault(CheckedRun& run, const char* verdict, std::string where, std::string what,
+           std::string expected = {}, std::string was = {}) {
+  run.found.faults.push_back({.where = std::move(where),
+                              .what = std::move(what),
+                              .expected = std::move(expected),
+                              .found = std::move(was),
+                              .verdict = verdict});
+}
+
+void check_keys(CheckedRun& run, std::string_view text, const std::string& where) {
+  if (const auto key = repeated_json_key(text)) fault(run, kTampered, where, repetition_of(*key));
+}
+
+bool read_record(CheckedRun& run) {
+  try {
+    const std::string text =
+        read_whole(run.record.place.tree->open(run.record.place.path), kAuditRecordFile);
+    run.record.content = json_object_of(text, name(run));
+    check_keys(run, text, name(run));
+    if (is_run_record(run.record.content)) return true;
+    fault(run, kTampered, name(run), "it is not an audit record");
+  } catch (const Error& error) {
+    fault(run, kTampered, name(run), error.what());
   }
+  return false;
+}
 
- private:
-  std::string name() const { return record_.place.display; }
+bool says(const CheckedRun& run, std::string_view reason) {
+  return std::ranges::find(run.record.content.at("reasons").items, reason, &JsonValue::text) !=
+         run.record.content.at("reasons").items.end();
+}
 
-  void fault(const char* verdict, std::string where, std::string what, std::string expected = {},
-             std::string was = {}) {
-    found_.faults.push_back({.where = std::move(where),
-                             .what = std::move(what),
-                             .expected = std::move(expected),
-                             .found = std::move(was),
-                             .verdict = verdict});
-  }
-
-  bool read_record() {
-    try {
-      const std::string text =
-          read_whole(record_.place.tree->open(record_.place.path), kAuditRecordFile);
-      record_.content = json_object_of(text, name());
-      check_keys(text, name());
-      if (is_run_record(record_.content)) return true;
-      fault(kTampered, name(), "it is not an audit record");
-    } catch (const Error& error) {
-      fault(kTampered, name(), error.what());
-    }
+bool is_aggregate_good(CheckedRun& run) {
+  try {
+    std::ignore = json_object_of(run.aggregate_text, run.aggregate->display);
+    check_keys(run, run.aggregate_text, run.aggregate->display);
+    return true;
+  } catch (const Error& error) {
+    if (!says(run, "aggregate_result_unwritable"))
+      fault(run, kTampered, run.aggregate->display, error.what());
     return false;
   }
+}
 
-  void check_keys(std::string_view text, const std::string& where) {
-    if (const auto key = repeated_json_key(text)) fault(kTampered, where, repetition_of(*key));
+std::string aggregate_name(const CheckedRun& run) {
+  const JsonValue& named = run.record.from().at("aggregate");
+  const std::string name = named.is_string() ? "its aggregate, " + named.text : "its aggregate";
+  const auto out = run.record.aggregate_way_out();
+  return out ? fmt::format("{}; it {}", name, out->text) : name;
+}
+
+// What is not a file; the aggregate is compared for itself.
+bool is_listing(const std::string& role) {
+  return role == "windows" || role == "links" || role == "aggregate_result";
+}
+
+void lose(CheckedRun& run, const std::string& input) {
+  run.is_intact = false;
+  const std::string& path = input == "telemetry"          ? run.record.telemetry()
+                            : input == "benchmark_result" ? run.record.benchmark()
+                                                          : input;
+  const std::string_view file = last_name(path);
+  if (file.find('.') != file.npos) run.found.missing_names.emplace_back(file);
+  const std::string out = run.record.way_out(input);
+  fault(run, kMissing, input,
+        fmt::format("named by {}{}{}", name(run), out.empty() ? "" : "; it ", out));
+}
+
+// What is read because it is next to the recording, and would lead out of the store.
+void check_files_beside(CheckedRun& run) {
+  const auto telemetry = run.record.find(run.record.telemetry());
+  if (!telemetry || !telemetry->facts) return;
+  const auto check = [&](const std::string& file) {
+    const std::string path = beside(telemetry->path, file);
+    const std::string out = telemetry->tree->way_out(path);
+    if (out.empty()) return;
+    run.is_intact = false;
+    fault(run, kMissing, path, fmt::format("next to its recording; it {}", out));
+  };
+  for (const SideFile& side : kSideFiles) check(side_name(side, telemetry->path));
+  for (const ModelFile& file : kModelFiles) check(plain_stem(telemetry->path) + file.end);
+}
+
+void check_input(CheckedRun& run, const InputFile& input, const std::optional<StorePath>& place) {
+  if (!place || !place->facts) {
+    lose(run, input.role);
+    return;
   }
+  ++run.found.files;
+  const OpenedFile file = place->tree->open(place->path);
+  const bool has_size = file.size() == input.bytes;  // else there is no need to read it
+  const std::string hash = has_size ? hash_of(file) : "";
+  if (has_size && hash == input.hash) return;
+  run.is_intact = false;
+  fault(run, kChanged, place->display, "its content, against " + name(run),
+        fmt::format("{} bytes, XXH3 {}", input.bytes, input.hash),
+        has_size ? fmt::format("{} bytes, XXH3 {}", file.size(), hash)
+                 : fmt::format("{} bytes", file.size()));
+}
 
-  void check_all() {
-    const bool names_files = record_.from().is_object();
-    if (!names_files) {
-      fault(kNotReproducible, name(),
-            "it does not name the files that it was computed from: 'computed_from'", "an object",
-            record_.from().is_null() ? "nothing" : record_.from().shown());
-    }
-    aggregate_ = record_.find_aggregate();
-    if (aggregate_ && aggregate_->facts) {
-      ++found_.files;
-      aggregate_text_ = read_whole(aggregate_->tree->open(aggregate_->path), kAggregateFile);
-    } else if (!says("aggregate_result_missing")) {
-      fault(kMissing, name(), aggregate_name());
-    }
-    if (names_files) check_inputs();
-    if (aggregate_text_.empty() || !is_aggregate_good()) return;
-    if (record_.content.at("retracted").is_object()) return check_retracted();
-    if (names_files && is_intact_) compare_recomputed();
-    if (!is_aggregate_compared_) compare_with_record();
-    check_others();
+// ---- The files
+
+void check_inputs(CheckedRun& run) {
+  const std::vector<InputFile> inputs = recorded_inputs(run.record.content);
+  run.has_hashes = !inputs.empty();
+  InputPlaces places;
+  if (run.record.is_of_store()) places = inputs_in_store(run.record);
+  for (const InputFile& input : inputs) {
+    if (run.record.is_of_store() && is_listing(input.role)) continue;
+    check_input(
+        run, input,
+        run.record.is_of_store() ? places[input.role] : run.record.find(input.role, input.hash));
   }
-
-  bool says(std::string_view reason) const {
-    return std::ranges::find(record_.content.at("reasons").items, reason, &JsonValue::text) !=
-           record_.content.at("reasons").items.end();
+  check_files_beside(run);
+  if (run.record.telemetry() == "-") lose(run, "standard input");
+  if (run.has_hashes) return;
+  for (const std::string& named : {run.record.telemetry(), run.record.benchmark()}) {
+    if (!run.record.find(named)) lose(run, named);
   }
+}
 
-  bool is_aggregate_good() {
-    try {
-      std::ignore = json_object_of(aggregate_text_, aggregate_->display);
-      check_keys(aggregate_text_, aggregate_->display);
-      return true;
-    } catch (const Error& error) {
-      if (!says("aggregate_result_unwritable")) fault(kTampered, aggregate_->display, error.what());
-      return false;
-    }
+// Members of a stored aggregate that are not ours, but that the record knows.
+void check_others(CheckedRun& run) {
+  if (!run.record.is_of_store()) return;
+  for (const InputFile& input : recorded_inputs(run.record.content)) {
+    if (input.role != "aggregate_result") continue;
+    const std::string hash = hashed_others(run.aggregate_text).hash;
+    if (hash == input.hash) return;
+    fault(run, kChanged, run.aggregate->display,
+          "members that do not tell of power, against " + name(run), "XXH3 " + input.hash,
+          "XXH3 " + hash);
   }
+}
 
-  std::string aggregate_name() const {
-    const JsonValue& named = record_.from().at("aggregate");
-    const std::string name = named.is_string() ? "its aggregate, " + named.text : "its aggregate";
-    const auto out = record_.aggregate_way_out();
-    return out ? fmt::format("{}; it {}", name, out->text) : name;
+// ---- The numbers
+
+bool is_of_this_version(const CheckedRun& run) {
+  return run.record.from().at("tool_version").text == AGGREGATE_POWER_VERSION;
+}
+
+// Of a record by another version, whose texts may be others.
+bool gives_the_same_numbers(CheckedRun& run, std::span<const RecordDifference> differences,
+                            const std::string& version) {
+  const auto of_number =
+      std::ranges::find_if(differences, [](const auto& one) { return one.is_of_number; });
+  if (of_number != differences.end()) {
+    fault(run, kNotReproducible, name(run),
+          fmt::format("written by version {}, read by {}: {} of its values, the first is '{}'",
+                      version, AGGREGATE_POWER_VERSION, differences.size(), of_number->key),
+          of_number->expected, of_number->found);
+    return false;
   }
+  run.found.warnings.push_back(
+      fmt::format("{}: written by version {}; this one gives the same {}", name(run), version,
+                  differences.empty()
+                      ? "values"
+                      : fmt::format("numbers, and words {} texts otherwise", differences.size())));
+  return true;
+}
 
-  // ---- The files
-
-  void check_inputs() {
-    const std::vector<InputFile> inputs = recorded_inputs(record_.content);
-    has_hashes_ = !inputs.empty();
-    InputPlaces places;
-    if (record_.is_of_store()) places = inputs_in_store(record_);
-    for (const InputFile& input : inputs) {
-      if (record_.is_of_store() && is_listing(input.role)) continue;
-      check_input(
-          input, record_.is_of_store() ? places[input.role] : record_.find(input.role, input.hash));
-    }
-    check_files_beside();
-    if (record_.telemetry() == "-") lose("standard input");
-    if (has_hashes_) return;
-    for (const std::string& named : {record_.telemetry(), record_.benchmark()}) {
-      if (!record_.find(named)) lose(named);
-    }
+// The file that --per-request wrote, line by line.
+void compare_request_lines(CheckedRun& run, const RecomputedRun& now) {
+  if (!now.request_lines) return;
+  const std::string named = run.record.from().at("options").at("per_request").text;
+  const auto place = run.record.find(named);
+  if (!place || !place->facts) {
+    fault(run, kMissing, named, "named by " + name(run));
+    return;
   }
+  ++run.found.files;
+  const std::string text = read_whole(place->tree->open(place->path), kCommandOutput);
+  if (text == *now.request_lines) return;
+  const DifferentLine line = first_difference(*now.request_lines, text);
+  fault(run, is_of_this_version(run) ? kTampered : kNotReproducible, place->display,
+        fmt::format("line {}{}", line.number, line.key.empty() ? "" : ": '" + line.key + "'"),
+        line.expected, line.found);
+}
 
-  // What is not a file; the aggregate is compared for itself.
-  static bool is_listing(const std::string& role) {
-    return role == "windows" || role == "links" || role == "aggregate_result";
+void compare_member(CheckedRun& run, const JsonValue& aggregate, const std::string& key,
+                    const std::optional<JsonValue>& expected) {
+  const JsonValue* const found = aggregate.find(key);
+  if (!expected && found == nullptr) return;
+  const std::vector<RecordDifference> differences =
+      compare_values(expected ? &*expected : nullptr, found, key);
+  for (const RecordDifference& difference : differences) {
+    fault(run, kTampered, run.aggregate->display, fmt::format("'{}'", difference.key),
+          difference.expected, difference.found);
   }
+}
 
-  void lose(const std::string& input) {
-    is_intact_ = false;
-    const std::string& path = input == "telemetry"          ? record_.telemetry()
-                              : input == "benchmark_result" ? record_.benchmark()
-                                                            : input;
-    const std::string_view file = last_name(path);
-    if (file.find('.') != file.npos) found_.missing_names.emplace_back(file);
-    const std::string out = record_.way_out(input);
-    fault(kMissing, input, fmt::format("named by {}{}{}", name(), out.empty() ? "" : "; it ", out));
+void compare_with_recomputed(CheckedRun& run) {
+  const RecomputedRun now = recompute_run(run.record, *run.aggregate);
+  if (!now.fault.empty()) {
+    fault(run, is_of_this_version(run) ? kChanged : kNotReproducible, name(run), now.fault);
+    return;
   }
-
-  // What is read because it is next to the recording, and would lead out of the store.
-  void check_files_beside() {
-    const auto telemetry = record_.find(record_.telemetry());
-    if (!telemetry || !telemetry->facts) return;
-    const auto check = [&](const std::string& file) {
-      const std::string path = beside(telemetry->path, file);
-      const std::string out = telemetry->tree->way_out(path);
-      if (out.empty()) return;
-      is_intact_ = false;
-      fault(kMissing, path, fmt::format("next to its recording; it {}", out));
-    };
-    for (const SideFile& side : kSideFiles) check(side_name(side, telemetry->path));
-    for (const ModelFile& file : kModelFiles) check(plain_stem(telemetry->path) + file.end);
+  std::vector<RecordDifference> differences = compare_records(now.record, run.record.content);
+  const std::string version = run.record.from().at("tool_version").text;
+  if (!is_of_this_version(run)) {
+    if (!gives_the_same_numbers(run, differences, version)) return;
+    differences.clear();
   }
-
-  void check_input(const InputFile& input, const std::optional<StorePath>& place) {
-    if (!place || !place->facts) {
-      lose(input.role);
-      return;
-    }
-    ++found_.files;
-    const OpenedFile file = place->tree->open(place->path);
-    const bool has_size = file.size() == input.bytes;  // else there is no need to read it
-    const std::string hash = has_size ? hash_of(file) : "";
-    if (has_size && hash == input.hash) return;
-    is_intact_ = false;
-    fault(kChanged, place->display, "its content, against " + name(),
-          fmt::format("{} bytes, XXH3 {}", input.bytes, input.hash),
-          has_size ? fmt::format("{} bytes, XXH3 {}", file.size(), hash)
-                   : fmt::format("{} bytes", file.size()));
+  constexpr std::size_t kMost = 8;
+  for (std::size_t i = 0; i < std::min(differences.size(), kMost); ++i) {
+    const RecordDifference& difference = differences[i];
+    fault(run, run.has_hashes ? kTampered : kChanged, name(run),
+          run.has_hashes
+              ? fmt::format("'{}'", difference.key)
+              : fmt::format("'{}', or a file that it was computed from: it has no hashes",
+                            difference.key),
+          difference.expected, difference.found);
   }
-
-  // Members of a stored aggregate that are not ours, but that the record knows.
-  void check_others() {
-    if (!record_.is_of_store()) return;
-    for (const InputFile& input : recorded_inputs(record_.content)) {
-      if (input.role != "aggregate_result") continue;
-      const std::string hash = hashed_others(aggregate_text_).hash;
-      if (hash == input.hash) return;
-      fault(kChanged, aggregate_->display, "members that do not tell of power, against " + name(),
-            "XXH3 " + input.hash, "XXH3 " + hash);
-    }
+  if (differences.size() > kMost) {
+    fault(run, run.has_hashes ? kTampered : kChanged, name(run),
+          fmt::format("{} values more", differences.size() - kMost));
   }
-
-  // ---- The numbers
-
-  bool is_of_this_version() const {
-    return record_.from().at("tool_version").text == AGGREGATE_POWER_VERSION;
+  if (!run.has_hashes && !differences.empty()) return;
+  compare_request_lines(run, now);
+  run.is_aggregate_compared = true;
+  const JsonValue aggregate = json_object_of(run.aggregate_text, run.aggregate->display);
+  for (const JsonEdit& edit : now.edits) {
+    compare_member(run, aggregate, edit.key,
+                   edit.value.empty() ? std::nullopt : std::optional(parse_json(edit.value)));
   }
-
-  void compare_recomputed() {
-    const RecomputedRun now = recompute_run(record_, *aggregate_);
-    if (!now.fault.empty()) {
-      fault(is_of_this_version() ? kChanged : kNotReproducible, name(), now.fault);
-      return;
-    }
-    std::vector<RecordDifference> differences = compare_records(now.record, record_.content);
-    const std::string version = record_.from().at("tool_version").text;
-    if (!is_of_this_version()) {
-      if (!gives_the_same_numbers(differences, version)) return;
-      differences.clear();
-    }
-    constexpr std::size_t kMost = 8;
-    for (std::size_t i = 0; i < std::min(differences.size(), kMost); ++i) {
-      const RecordDifference& difference = differences[i];
-      fault(has_hashes_ ? kTampered : kChanged, name(),
-            has_hashes_ ? fmt::format("'{}'", difference.key)
-                        : fmt::format("'{}', or a file that it was computed from: it has no hashes",
-                                      difference.key),
-            difference.expected, difference.found);
-    }
-    if (differences.size() > kMost) {
-      fault(has_hashes_ ? kTampered : kChanged, name(),
-            fmt::format("{} values more", differences.size() - kMost));
-    }
-    if (!has_hashes_ && !differences.empty()) return;
-    compare_request_lines(now);
-    is_aggregate_compared_ = true;
-    const JsonValue aggregate = json_object_of(aggregate_text_, aggregate_->display);
-    for (const JsonEdit& edit : now.edits) {
-      compare_member(aggregate, edit.key,
-                     edit.value.empty() ? std::nullopt : std::optional(parse_json(edit.value)));
-    }
-    for (const auto& [key, value] : aggregate.members) {
-      const bool is_written = std::ranges::find(now.edits, key, &JsonEdit::key) != now.edits.end();
-      if (!is_written && is_power_claim(key)) compare_member(aggregate, key, std::nullopt);
-    }
+  for (const auto& [key, value] : aggregate.members) {
+    const bool is_written = std::ranges::find(now.edits, key, &JsonEdit::key) != now.edits.end();
+    if (!is_written && is_power_claim(key)) compare_member(run, aggregate, key, std::nullopt);
   }
+}
 
-  // Of a record by another version, whose texts may be others.
-  bool gives_the_same_numbers(std::span<const RecordDifference> differences,
-                              const std::string& version) {
-    const auto of_number =
-        std::ranges::find_if(differences, [](const auto& one) { return one.is_of_number; });
-    if (of_number != differences.end()) {
-      fault(kNotReproducible, name(),
-            fmt::format("written by version {}, read by {}: {} of its values, the first is '{}'",
-                        version, AGGREGATE_POWER_VERSION, differences.size(), of_number->key),
-            of_number->expected, of_number->found);
-      return false;
-    }
-    found_.warnings.push_back(fmt::format(
-        "{}: written by version {}; this one gives the same {}", name(), version,
-        differences.empty()
-            ? "values"
-            : fmt::format("numbers, and words {} texts otherwise", differences.size())));
-    return true;
+// What was withdrawn is not computed again; the aggregate must claim nothing.
+void check_retracted(CheckedRun& run) {
+  run.found.warnings.push_back(
+      fmt::format("{}: the run was retracted, so that its numbers were not computed", name(run)));
+  const JsonValue aggregate = json_object_of(run.aggregate_text, run.aggregate->display);
+  const bool is_mean = run.record.content.at("integration_method").text == "mean_of_sample_buckets";
+  if (!is_mean) compare_member(run, aggregate, kPowerValid, JsonValue::integer(0));
+  for (const auto& [key, value] : aggregate.members) {
+    const bool is_verdict = key.starts_with("power_") || key == "cpu_power_valid";
+    if (is_power_claim(key) && !is_verdict) compare_member(run, aggregate, key, std::nullopt);
   }
+  check_others(run);
+}
 
-  // The file that --per-request wrote, line by line.
-  void compare_request_lines(const RecomputedRun& now) {
-    if (!now.request_lines) return;
-    const std::string named = record_.from().at("options").at("per_request").text;
-    const auto place = record_.find(named);
-    if (!place || !place->facts) {
-      fault(kMissing, named, "named by " + name());
-      return;
-    }
-    ++found_.files;
-    const std::string text = read_whole(place->tree->open(place->path), kCommandOutput);
-    if (text == *now.request_lines) return;
-    const DifferentLine line = first_difference(*now.request_lines, text);
-    fault(is_of_this_version() ? kTampered : kNotReproducible, place->display,
-          fmt::format("line {}{}", line.number, line.key.empty() ? "" : ": '" + line.key + "'"),
-          line.expected, line.found);
+// Under schema 1, an aggregate has what its record has, and no verdict.
+void refuse_keys_without_record(CheckedRun& run, const JsonValue& aggregate) {
+  for (const auto& [key, value] : aggregate.members) {
+    const bool is_recorded = run.record.content.at("metrics").find(key) != nullptr;
+    if (!is_recorded && is_power_claim(key)) compare_member(run, aggregate, key, std::nullopt);
   }
+}
 
-  // What was withdrawn is not computed again; the aggregate must claim nothing.
-  void check_retracted() {
-    found_.warnings.push_back(
-        fmt::format("{}: the run was retracted, so that its numbers were not computed", name()));
-    const JsonValue aggregate = json_object_of(aggregate_text_, aggregate_->display);
-    const bool is_mean = record_.content.at("integration_method").text == "mean_of_sample_buckets";
-    if (!is_mean) compare_member(aggregate, kPowerValid, JsonValue::integer(0));
-    for (const auto& [key, value] : aggregate.members) {
-      const bool is_verdict = key.starts_with("power_") || key == "cpu_power_valid";
-      if (is_power_claim(key) && !is_verdict) compare_member(aggregate, key, std::nullopt);
-    }
-    check_others();
-  }
-
-  void compare_member(const JsonValue& aggregate, const std::string& key,
-                      const std::optional<JsonValue>& expected) {
-    const JsonValue* const found = aggregate.find(key);
-    if (!expected && found == nullptr) return;
-    const std::vector<RecordDifference> differences =
-        compare_values(expected ? &*expected : nullptr, found, key);
-    for (const RecordDifference& difference : differences) {
-      fault(kTampered, aggregate_->display, fmt::format("'{}'", difference.key),
-            difference.expected, difference.found);
-    }
-  }
-
-  // The aggregate against a record that could not be computed again. Both are rounded, so that they
-  // may differ by half of the last digit.
-  void compare_with_record() {
-    const JsonValue aggregate = json_object_of(aggregate_text_, aggregate_->display);
-    const JsonValue& content = record_.content;
-    for (const JsonValue& from : {content, content.at("cpu"), content.at("cpu_power")}) {
-      for (const auto& [key, value] : from.at("metrics").members) {
-        if (!value.is_finite_number()) continue;
-        const JsonValue& found = aggregate.at(key);
-        if (found.is_finite_number() &&
-            std::fabs(found.as_double() - value.as_double()) <= metric_tolerance(key)) {
-          continue;
-        }
-        const int decimals = key.find("joules_per_") == std::string::npos ? 3 : 6;
-        compare_member(aggregate, key, JsonValue::real(rounded(value.as_double(), decimals)));
+// The aggregate against a record that could not be computed again. Both are rounded, so that they
+// may differ by half of the last digit.
+void compare_with_record(CheckedRun& run) {
+  const JsonValue aggregate = json_object_of(run.aggregate_text, run.aggregate->display);
+  const JsonValue& content = run.record.content;
+  for (const JsonValue& from : {content, content.at("cpu"), content.at("cpu_power")}) {
+    for (const auto& [key, value] : from.at("metrics").members) {
+      if (!value.is_finite_number()) continue;
+      const JsonValue& found = aggregate.at(key);
+      if (found.is_finite_number() &&
+          std::fabs(found.as_double() - value.as_double()) <= metric_tolerance(key)) {
+        continue;
       }
-    }
-    const bool is_mean = record_.content.at("integration_method").text == "mean_of_sample_buckets";
-    if (is_mean) return refuse_keys_without_record(aggregate);
-    compare_member(aggregate, kPowerValid, JsonValue::integer(record_.is_valid() ? 1 : 0));
-    for (const std::string_view key : all_metric_keys()) {
-      if (content.at("metrics").find(key) != nullptr) continue;
-      compare_member(aggregate, std::string(key), std::nullopt);
+      const int decimals = key.find("joules_per_") == std::string::npos ? 3 : 6;
+      compare_member(run, aggregate, key, JsonValue::real(rounded(value.as_double(), decimals)));
     }
   }
-
-  // Under schema 1, an aggregate has what its record has, and no verdict.
-  void refuse_keys_without_record(const JsonValue& aggregate) {
-    for (const auto& [key, value] : aggregate.members) {
-      const bool is_recorded = record_.content.at("metrics").find(key) != nullptr;
-      if (!is_recorded && is_power_claim(key)) compare_member(aggregate, key, std::nullopt);
-    }
+  const bool is_mean = run.record.content.at("integration_method").text == "mean_of_sample_buckets";
+  if (is_mean) return refuse_keys_without_record(run, aggregate);
+  compare_member(run, aggregate, kPowerValid, JsonValue::integer(run.record.is_valid() ? 1 : 0));
+  for (const std::string_view key : all_metric_keys()) {
+    if (content.at("metrics").find(key) != nullptr) continue;
+    compare_member(run, aggregate, std::string(key), std::nullopt);
   }
+}
 
-  RunRecord record_;
-  Verification found_;
-  std::optional<StorePath> aggregate_;
-  std::string aggregate_text_;
-  bool has_hashes_ = false;
-  bool is_intact_ = true;  // no input is changed or missing
-  bool is_aggregate_compared_ = false;
-};
+void check_all(CheckedRun& run) {
+  const bool names_files = run.record.from().is_object();
+  if (!names_files) {
+    fault(run, kNotReproducible, name(run),
+          "it does not name the files that it was computed from: 'computed_from'", "an object",
+          run.record.from().is_null() ? "nothing" : run.record.from().shown());
+  }
+  run.aggregate = run.record.find_aggregate();
+  if (run.aggregate && run.aggregate->facts) {
+    ++run.found.files;
+    run.aggregate_text = read_whole(run.aggregate->tree->open(run.aggregate->path), kAggregateFile);
+  } else if (!says(run, "aggregate_result_missing")) {
+    fault(run, kMissing, name(run), aggregate_name(run));
+  }
+  if (names_files) check_inputs(run);
+  if (run.aggregate_text.empty() || !is_aggregate_good(run)) return;
+  if (run.record.content.at("retracted").is_object()) return check_retracted(run);
+  if (names_files && run.is_intact) compare_with_recomputed(run);
+  if (!run.is_aggregate_compared) compare_with_record(run);
+  check_others(run);
+}
+
+RunVerification verified(CheckedRun& run) {
+  ++run.found.files;  // the record
+  try {
+    if (read_record(run)) check_all(run);
+  } catch (const FileError& error) {
+    run.found.could_not_open = true;
+    run.found.faults.push_back({.where = name(run), .what = error.what()});
+  } catch (const std::exception& error) {
+    fault(run, kTampered, name(run), error.what());
+  }
+  return {std::move(run.found), std::move(run.aggregate)};
+}
 
 }  // namespace
 
 RunVerification verify_run(const StorePath& record, const std::string& artifacts) {
-  return RunCheck(record, artifacts).verified();
+  CheckedRun run{{record, {}, artifacts}, {}, {}, {}};
+  return verified(run);
 }
 
 // ---- Walks both records together.

@@ -66,147 +66,149 @@ PublicationFault lacking(const StorePath& aggregate) {
           .verdict = kMissing};
 }
 
-class Runs {
- public:
-  explicit Runs(const RunsRequest& request) : request_(request) { found_.kind = "runs"; }
+using RecordsByAggregate = std::multimap<std::string, StorePath>;  // by identity
+using Named = std::pair<StorePath, std::string>;  // a file, and where else its run's may be
 
-  Verification verified() {
-    for (const std::string& path : request_.places) add(path);
-    verify_records();
-    std::erase_if(aggregates_, [&](const Named& aggregate) {
-      return is_verified(aggregate.first) || !claims_record(aggregate.first);
-    });
-    add_records_beside();
-    verify_records();
-    for (const auto& [aggregate, artifacts] : aggregates_) {
-      if (is_verified(aggregate)) continue;
-      ++found_.points;
-      found_.faults.push_back(lacking(aggregate));
-    }
-    // A gate on the wrong folder must not pass.
-    if (found_.points == 0) {
-      found_.faults.push_back(
-          {.where = fmt::format("{}", fmt::join(request_.places, ", ")),
-           .what = "a run with an audit record; name the folder of its record or aggregate",
-           .verdict = kMissing});
-    }
-    return std::move(found_);
-  }
-
- private:
-  using RecordsByAggregate = std::multimap<std::string, StorePath>;  // by identity
-  using Named = std::pair<StorePath, std::string>;  // a file, and where else its run's may be
-
-  bool is_verified(const StorePath& aggregate) const {
-    return verified_.contains(identity_of(aggregate));
-  }
-
-  void add(const std::string& path) {
-    const auto place = place_in_store(path, request_.access);
-    if (!place) throw FileError(path, "no such file or folder");
-    if (place->facts) {
-      add_file(*place);
-      return;
-    }
-    for (StorePath& file : files_below(*place, kMostLevels, is_either_name)) {
-      // A run whose results are elsewhere has its files at the same place in its store.
-      std::string artifacts = request_.access.artifacts;
-      if (!artifacts.empty()) artifacts += file.folder->path.substr(place->path.size());
-      if (is_run_record_name(last_name(file.path))) {
-        add_record(std::move(file), std::move(artifacts));
-      } else {
-        aggregates_.emplace_back(std::move(file), std::move(artifacts));
-      }
-    }
-  }
-
-  void add_file(const StorePath& file) {
-    const JsonValue content = read_json_object(file);
-    const std::string other = other_publication(content, shell_word(file.display));
-    if (!other.empty()) throw Error(fmt::format("{}: {}", file.display, other));
-    if (is_run_record(content)) {
-      add_record(file, request_.access.artifacts);
-    } else if (!add_records_of(file, 0, is_run_record_name) &&
-               !add_records_of(file, 0, is_json_name) &&
-               !add_records_of(file, kNearLevels, is_run_record_name)) {
-      ++found_.points;
-      found_.faults.push_back(lacking(file));
-    }
-  }
-
-  // The record is beside the aggregate; that of agents, in their results, which may be below.
-  bool add_records_of(const StorePath& aggregate, int levels, IsWantedName is_wanted) {
-    const RecordsByAggregate& records = records_in(*aggregate.folder, levels, is_wanted);
-    const auto [first, last] = records.equal_range(identity_of(aggregate));
-    for (auto at = first; at != last; ++at) add_record(at->second, request_.access.artifacts);
-    return first != last;
-  }
-
-  // Reads a folder once, however many of its aggregates are named.
-  const RecordsByAggregate& records_in(const StorePath& folder, int levels,
-                                       IsWantedName is_wanted) {
-    const auto [known, is_new] = records_in_.try_emplace({folder.display, levels, is_wanted});
-    if (!is_new) return known->second;
-    for (StorePath& file : files_below(folder, levels, is_wanted)) {
-      const std::string aggregate = aggregate_of_record(file);
-      if (!aggregate.empty()) known->second.emplace(aggregate, std::move(file));
-    }
-    return known->second;
-  }
-
-  // The identity of the aggregate that it names; empty: it is not a record that can be read.
-  static std::string aggregate_of_record(const StorePath& file) {
-    try {
-      const auto record = record_in(file);
-      const auto aggregate = record ? record->find_aggregate() : std::nullopt;
-      return aggregate ? identity_of(*aggregate) : std::string();
-    } catch (const std::exception&) {
-      return {};
-    }
-  }
-
-  // Records with other names, in the folders of aggregates that have none so far.
-  void add_records_beside() {
-    std::set<std::string> seen;
-    for (const auto& [aggregate, artifacts] : aggregates_) {
-      if (!seen.insert(aggregate.folder->display).second) continue;
-      for (StorePath& file : files_below(*aggregate.folder, 0, is_json_name)) {
-        if (record_in(file)) add_record(std::move(file), artifacts);
-      }
-    }
-  }
-
-  void add_record(StorePath record, std::string artifacts) {
-    const bool is_new = known_.insert(identity_of(record)).second;
-    if (is_new) records_.emplace_back(std::move(record), std::move(artifacts));
-  }
-
-  void verify_records() {
-    std::vector<RunVerification> all(records_.size());
-    in_parallel(all.size(), request_.most_threads,
-                [&](std::size_t i) { all[i] = verify_run(records_[i].first, records_[i].second); });
-    for (RunVerification& one : all) {
-      ++found_.points;
-      found_.files += one.found.files;
-      found_.add(std::move(one.found));
-      if (one.aggregate) verified_.insert(identity_of(*one.aggregate));
-    }
-    records_.clear();
-  }
-
-  const RunsRequest& request_;
-  Verification found_;
-  std::vector<Named> records_;      // to be verified
-  std::vector<Named> aggregates_;   // in folders
-  std::set<std::string> known_;     // records
-  std::set<std::string> verified_;  // aggregates
+struct CheckedRuns {
+  const RunsRequest& request;
+  Verification found = {};
+  std::vector<Named> records = {};      // to be verified
+  std::vector<Named> aggregates = {};   // in folders
+  std::set<std::string> known = {};     // records
+  std::set<std::string> verified = {};  // aggregates
   // By folder, levels and names.
-  std::map<std::tuple<std::string, int, IsWantedName>, RecordsByAggregate> records_in_;
+  std::map<std::tuple<std::string, int, IsWantedName>, RecordsByAggregate> records_in = {};
 };
+
+bool is_verified(const CheckedRuns& all, const StorePath& aggregate) {
+  return all.verified.contains(identity_of(aggregate));
+}
+
+// The identity of the aggregate that it names; empty: it is not a record that can be read.
+std::string aggregate_of_record(const StorePath& file) {
+  try {
+    const auto record = record_in(file);
+    const auto aggregate = record ? record->find_aggregate() : std::nullopt;
+    return aggregate ? identity_of(*aggregate) : std::string();
+  } catch (const std::exception&) {
+    return {};
+  }
+}
+
+// Reads a folder once, however many of its aggregates are named.
+const RecordsByAggregate& records_in(CheckedRuns& all, const StorePath& folder, int levels,
+                                     IsWantedName is_wanted) {
+  const auto [known, is_new] = all.records_in.try_emplace({folder.display, levels, is_wanted});
+  if (!is_new) return known->second;
+  for (StorePath& file : files_below(folder, levels, is_wanted)) {
+    const std::string aggregate = aggregate_of_record(file);
+    if (!aggregate.empty()) known->second.emplace(aggregate, std::move(file));
+  }
+  return known->second;
+}
+
+void add_record(CheckedRuns& all, StorePath record, std::string artifacts) {
+  const bool is_new = all.known.insert(identity_of(record)).second;
+  if (is_new) all.records.emplace_back(std::move(record), std::move(artifacts));
+}
+
+// The record is beside the aggregate; that of agents, in their results, which may be below.
+bool add_records_of(CheckedRuns& all, const StorePath& aggregate, int levels,
+                    IsWantedName is_wanted) {
+  const RecordsByAggregate& records = records_in(all, *aggregate.folder, levels, is_wanted);
+  const auto [first, last] = records.equal_range(identity_of(aggregate));
+  for (auto at = first; at != last; ++at) add_record(all, at->second, all.request.access.artifacts);
+  return first != last;
+}
+
+void add_file(CheckedRuns& all, const StorePath& file) {
+  const JsonValue content = read_json_object(file);
+  const std::string other = other_publication(content, shell_word(file.display));
+  if (!other.empty()) throw Error(fmt::format("{}: {}", file.display, other));
+  if (is_run_record(content)) {
+    add_record(all, file, all.request.access.artifacts);
+  } else if (!add_records_of(all, file, 0, is_run_record_name) &&
+             !add_records_of(all, file, 0, is_json_name) &&
+             !add_records_of(all, file, kNearLevels, is_run_record_name)) {
+    ++all.found.points;
+    all.found.faults.push_back(lacking(file));
+  }
+}
+
+void add(CheckedRuns& all, const std::string& path) {
+  const auto place = place_in_store(path, all.request.access);
+  if (!place) throw FileError(path, "no such file or folder");
+  if (place->facts) {
+    add_file(all, *place);
+    return;
+  }
+  for (StorePath& file : files_below(*place, kMostLevels, is_either_name)) {
+    // A run whose results are elsewhere has its files at the same place in its store.
+    std::string artifacts = all.request.access.artifacts;
+    if (!artifacts.empty()) artifacts += file.folder->path.substr(place->path.size());
+    if (is_run_record_name(last_name(file.path))) {
+      add_record(all, std::move(file), std::move(artifacts));
+    } else {
+      all.aggregates.emplace_back(std::move(file), std::move(artifacts));
+    }
+  }
+}
+
+// Records with other names, in the folders of aggregates that have none so far.
+void add_records_beside(CheckedRuns& all) {
+  std::set<std::string> seen;
+  for (const auto& [aggregate, artifacts] : all.aggregates) {
+    if (!seen.insert(aggregate.folder->display).second) continue;
+    for (StorePath& file : files_below(*aggregate.folder, 0, is_json_name)) {
+      if (record_in(file)) add_record(all, std::move(file), artifacts);
+    }
+  }
+}
+
+void verify_records(CheckedRuns& all) {
+  std::vector<RunVerification> checked(all.records.size());
+  in_parallel(checked.size(), all.request.most_threads, [&](std::size_t i) {
+    checked[i] = verify_run(all.records[i].first, all.records[i].second);
+  });
+  for (RunVerification& one : checked) {
+    ++all.found.points;
+    all.found.files += one.found.files;
+    all.found.add(std::move(one.found));
+    if (one.aggregate) all.verified.insert(identity_of(*one.aggregate));
+  }
+  all.records.clear();
+}
+
+Verification verified_runs(CheckedRuns& all) {
+  for (const std::string& path : all.request.places) add(all, path);
+  verify_records(all);
+  std::erase_if(all.aggregates, [&](const Named& aggregate) {
+    return is_verified(all, aggregate.first) || !claims_record(aggregate.first);
+  });
+  add_records_beside(all);
+  verify_records(all);
+  for (const auto& [aggregate, artifacts] : all.aggregates) {
+    if (is_verified(all, aggregate)) continue;
+    ++all.found.points;
+    all.found.faults.push_back(lacking(aggregate));
+  }
+  // A gate on the wrong folder must not pass.
+  if (all.found.points == 0) {
+    all.found.faults.push_back(
+        {.where = fmt::format("{}", fmt::join(all.request.places, ", ")),
+         .what = "a run with an audit record; name the folder of its record or aggregate",
+         .verdict = kMissing});
+  }
+  return std::move(all.found);
+}
 
 }  // namespace
 
-Verification verify_runs(const RunsRequest& request) { return Runs(request).verified(); }
+Verification verify_runs(const RunsRequest& request) {
+  CheckedRuns all{request};
+  all.found.kind = "runs";
+  return verified_runs(all);
+}
 
 // ---- Writes down what a verification found.
 

@@ -7,9 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/files/path.h"
-#include "base/report/json_parts.h"
-#include "base/text/csv.h"
-#include "base/text/json.h"
+#include "base/report/document.h"
 #include "core/energy/metrics.h"
 #include "decide/compare/facility.h"
 #include "runs/measure/facility.h"
@@ -25,29 +23,9 @@ constexpr std::string_view kOwnColumns[] = {"hw", "framework", "model", "precisi
 constexpr std::string_view kWithIntervals[] = {"total_gpu_energy_j", "joules_per_output_token"};
 constexpr std::string_view kModelled[] = {"node", "rack", "facility"};
 
-// Collects a row by the names of its columns, so that the head and the rows agree.
-class ExportRow {
- public:
-  void text(std::string column, std::string_view value) {
-    names_.push_back(std::move(column));
-    cells_.push_back(spreadsheet_cell(value));
-  }
-  void number(std::string column, const std::optional<double>& value) {
-    text(std::move(column), value ? json_number(*value) : std::string());
-  }
-  void count(std::string column, std::int64_t value) {
-    text(std::move(column), value > 0 ? std::to_string(value) : std::string());
-  }
-  std::string head() const { return fmt::format("{}\r\n", fmt::join(names_, ",")); }
-  std::string line() const { return fmt::format("{}\r\n", fmt::join(cells_, ",")); }
-
- private:
-  std::vector<std::string> names_;
-  std::vector<std::string> cells_;
-};
-
-std::optional<double> value_if(double value, bool is_known) {
-  return is_known ? std::optional(value) : std::nullopt;
+template <typename T>
+Json positive_or_null(T value) {
+  return value > 0 ? Json(value) : Json();
 }
 
 // A run or a window: the part that it does not have is empty.
@@ -69,37 +47,38 @@ std::string reasons_cell(const CsvSubject& of) {
   return run.doubt.empty() ? fmt::format("{}", fmt::join(run.reasons, ";")) : run.doubt;
 }
 
-void add_identity(const CsvSubject& of, ExportRow& row) {
+void add_identity(const CsvSubject& of, Json::object_t& row) {
   const bool is_run = of.run != nullptr;
   const bool is_valid = is_run ? of.run->run.state == PowerState::valid : of.window->reason.empty();
-  row.text("kind", is_run ? "run" : "window");
-  row.text("run", is_run ? of.run->name : of.file->name);
-  row.text("window", is_run ? std::string() : of.window->name);
-  row.text("number", is_run ? std::string() : std::to_string(of.window->number));
-  row.text("source", printable_path(is_run ? of.run->run.name : of.file->source));
-  row.text("valid", is_valid ? "1" : "0");
-  row.text("reasons", reasons_cell(of));
+  row.emplace_back("kind", is_run ? "run" : "window");
+  row.emplace_back("run", is_run ? of.run->name : of.file->name);
+  row.emplace_back("window", is_run ? std::string() : of.window->name);
+  row.emplace_back("number", is_run ? std::string() : std::to_string(of.window->number));
+  row.emplace_back("source", printable_path(is_run ? of.run->run.name : of.file->source));
+  row.emplace_back("valid", is_valid ? "1" : "0");
+  row.emplace_back("reasons", reasons_cell(of));
   for (const std::string_view key : kOwnColumns) {
-    row.text(std::string(key), configuration_value(of.run, key));
+    row.emplace_back(key, configuration_value(of.run, key));
   }
-  row.text("configuration", is_run && !of.run->configuration.empty()
-                                ? configuration_text(of.run->configuration)
-                                : std::string());
+  row.emplace_back("configuration", is_run && !of.run->configuration.empty()
+                                        ? configuration_text(of.run->configuration)
+                                        : std::string());
 }
 
-void add_window_cells(const CsvSubject& of, ExportRow& row) {
+void add_window_cells(const CsvSubject& of, Json::object_t& row) {
   const bool is_run = of.run != nullptr;
   const double start_unix_s = is_run ? of.run->run.start_unix_s : of.window->window.start_unix_s;
   const double end_unix_s = is_run ? of.run->end_unix_s() : of.window->window.end_unix_s;
   const double duration_s = is_run ? of.run->run.duration_s : of.window->window.duration_s();
-  row.number("start_unix_s", value_if(start_unix_s, start_unix_s > 0));
-  row.number("end_unix_s", value_if(end_unix_s, end_unix_s > 0));
-  row.number("duration_s", value_if(duration_s, duration_s > 0));
+  row.emplace_back("start_unix_s", positive_or_null(start_unix_s));
+  row.emplace_back("end_unix_s", positive_or_null(end_unix_s));
+  row.emplace_back("duration_s", positive_or_null(duration_s));
   const std::size_t gpus = is_run ? of.run->run.gpu_ids.size() : of.window->gpu_energies_j.size();
-  row.count("gpus", static_cast<std::int64_t>(gpus));
-  row.count("completed_requests", is_run ? of.run->run.completed_requests : 0);
-  row.count("input_tokens", is_run ? of.run->run.input_tokens : 0);
-  row.count("output_tokens", is_run ? of.run->run.output_tokens : 0);
+  row.emplace_back("gpus", positive_or_null(gpus));
+  row.emplace_back("completed_requests",
+                   positive_or_null(is_run ? of.run->run.completed_requests : 0));
+  row.emplace_back("input_tokens", positive_or_null(is_run ? of.run->run.input_tokens : 0));
+  row.emplace_back("output_tokens", positive_or_null(is_run ? of.run->run.output_tokens : 0));
 }
 
 std::optional<double> measured_value(const CsvSubject& of, std::string_view key) {
@@ -112,36 +91,36 @@ std::optional<double> measured_value(const CsvSubject& of, std::string_view key)
   return std::nullopt;
 }
 
-void add_intervals(const CsvSubject& of, std::string_view key, ExportRow& row) {
+void add_intervals(const CsvSubject& of, std::string_view key, Json::object_t& row) {
   const auto number = of.run != nullptr ? of.run->run.number(key) : std::nullopt;
   const auto add = [&](const char* what, const std::optional<Spread>& spread) {
-    row.number(fmt::format("{}{}_low", key, what),
-               spread ? std::optional(spread->low) : std::nullopt);
-    row.number(fmt::format("{}{}_high", key, what),
-               spread ? std::optional(spread->high) : std::nullopt);
+    row.emplace_back(fmt::format("{}{}_low", key, what), spread ? Json(spread->low) : Json());
+    row.emplace_back(fmt::format("{}{}_high", key, what), spread ? Json(spread->high) : Json());
   };
   add("", number ? number->flowed : std::nullopt);
   add("_repeatability", number ? number->repeatability : std::nullopt);
 }
 
-void add_measured(const CsvSubject& of, ExportRow& row) {
+void add_measured(const CsvSubject& of, Json::object_t& row) {
   std::vector<std::string_view> keys = all_metric_keys();
   std::ranges::copy(dashboard_metric_keys(), std::back_inserter(keys));
   for (const std::string_view key : keys) {
-    row.number(std::string(key), measured_value(of, key));
+    row.emplace_back(key, or_null(measured_value(of, key)));
     if (std::ranges::find(kWithIntervals, key) != std::end(kWithIntervals)) {
       add_intervals(of, key, row);
     }
   }
-  row.number("own_energy_j", of.window != nullptr ? of.window->own_energy_j : std::nullopt);
+  row.emplace_back("own_energy_j",
+                   or_null(of.window != nullptr ? of.window->own_energy_j : std::nullopt));
 }
 
-void add_modelled(const CsvSubject& of, ExportRow& row) {
+void add_modelled(const CsvSubject& of, Json::object_t& row) {
   const auto limit = of.run != nullptr ? of.run->limit : std::nullopt;
-  row.number("modelled_gpu_power_limit_w", limit ? std::optional(limit->watts) : std::nullopt);
-  row.number("modelled_gpu_power_to_limit", limit ? limit->power_ratio : std::nullopt);
-  row.number("modelled_provisioned_joules_per_output_token",
-             limit ? limit->joules_per_output_token : std::nullopt);
+  row.emplace_back("modelled_gpu_power_limit_w", limit ? Json(limit->watts) : Json());
+  row.emplace_back("modelled_gpu_power_to_limit",
+                   or_null(limit ? limit->power_ratio : std::nullopt));
+  row.emplace_back("modelled_provisioned_joules_per_output_token",
+                   or_null(limit ? limit->joules_per_output_token : std::nullopt));
   for (const std::string_view boundary : kModelled) {
     BoundaryPower rung;
     for (const BoundaryPower& one :
@@ -149,32 +128,33 @@ void add_modelled(const CsvSubject& of, ExportRow& row) {
       if (one.boundary == boundary && one.basis == Basis::modelled) rung = one;
     }
     const bool is_known = !rung.boundary.empty();
-    row.number(fmt::format("modelled_{}_factor", boundary), value_if(rung.factor, is_known));
-    row.number(fmt::format("modelled_{}_energy_j", boundary), rung.energy_j);
-    row.number(fmt::format("modelled_{}_power_w", boundary), rung.power_w);
-    row.number(fmt::format("modelled_{}_joules_per_output_token", boundary),
-               rung.joules_per_output_token);
+    row.emplace_back(fmt::format("modelled_{}_factor", boundary),
+                     is_known ? Json(rung.factor) : Json());
+    row.emplace_back(fmt::format("modelled_{}_energy_j", boundary), or_null(rung.energy_j));
+    row.emplace_back(fmt::format("modelled_{}_power_w", boundary), or_null(rung.power_w));
+    row.emplace_back(fmt::format("modelled_{}_joules_per_output_token", boundary),
+                     or_null(rung.joules_per_output_token));
   }
 }
 
 // Only if a rate was asked for.
-void add_cost(const CsvSubject& of, const FacilityRates& rates, ExportRow& row) {
+void add_cost(const CsvSubject& of, const FacilityRates& rates, Json::object_t& row) {
   if (!rates.is_asked()) return;
   static const ExportedRun kNone;
   const ExportedRun& run = of.run != nullptr ? *of.run : kNone;
   const RunCost cost = run.cost.value_or(RunCost());
-  row.text("cost_boundary", cost.boundary);
-  row.text("cost_basis", run.cost ? basis_name(cost.basis) : "");
-  if (rates.price) row.text("currency", rates.currency);
+  row.emplace_back("cost_boundary", cost.boundary);
+  row.emplace_back("cost_basis", run.cost ? basis_name(cost.basis) : "");
+  if (rates.price) row.emplace_back("currency", rates.currency);
   for (const auto& [key, value] : facility_numbers(run.run, cost.figures, rates)) {
-    row.number(key, value);
+    row.emplace_back(key, or_null(value));
   }
-  row.text("cost_assumption", cost.figures.assumption);
-  row.text("cost_reasons", fmt::format("{}", fmt::join(cost.figures.reasons, ";")));
+  row.emplace_back("cost_assumption", cost.figures.assumption);
+  row.emplace_back("cost_reasons", fmt::format("{}", fmt::join(cost.figures.reasons, ";")));
 }
 
-ExportRow csv_row(const CsvSubject& of, const FacilityRates& rates) {
-  ExportRow row;
+Json::object_t csv_row(const CsvSubject& of, const FacilityRates& rates) {
+  Json::object_t row;
   add_identity(of, row);
   add_window_cells(of, row);
   add_measured(of, row);
@@ -184,8 +164,6 @@ ExportRow csv_row(const CsvSubject& of, const FacilityRates& rates) {
 }
 
 constexpr const char* kExportSchema = "aggregate-power/export-1";
-
-Json positive_or_null(double value) { return value > 0 ? Json(value) : Json(); }
 
 Json spread_json(const std::optional<Spread>& spread) {
   if (!spread) return nullptr;
@@ -224,7 +202,7 @@ Json boundaries_json(const std::vector<BoundaryPower>& rungs) {
 Json limit_json(const std::optional<RunLimit>& limit) {
   if (!limit) return nullptr;
   return {{"basis", basis_name(Basis::modelled)},
-          {"gpu", limit->gpu.empty() ? Json() : Json(limit->gpu)},
+          {"gpu", text_or_null(limit->gpu)},
           {"power_limit_w", limit->watts},
           {"source", limit->source},
           {"power_to_limit", or_null(limit->power_ratio)},
@@ -258,7 +236,7 @@ Json run_object(const ExportedRun& exported, const FacilityRates& rates) {
                {"source", printable_path(run.name)},
                {"valid", run.state == PowerState::valid},
                {"reasons", run.reasons},
-               {"doubt", run.doubt.empty() ? Json() : Json(run.doubt)},
+               {"doubt", text_or_null(run.doubt)},
                {"configuration", std::move(configuration)},
                {"start_unix_s", positive_or_null(run.start_unix_s)},
                {"end_unix_s", positive_or_null(exported.end_unix_s())},
@@ -287,7 +265,7 @@ Json window_object(const ExportedWindows& file, const ExportedWindow& window) {
           {"number", window.number},
           {"window", window.name},
           {"valid", window.reason.empty()},
-          {"reason", window.reason.empty() ? Json() : Json(window.reason)},
+          {"reason", text_or_null(window.reason)},
           {"start_unix_s", window.window.start_unix_s},
           {"end_unix_s", window.window.end_unix_s},
           {"duration_s", window.window.duration_s()},
@@ -303,14 +281,14 @@ Json window_object(const ExportedWindows& file, const ExportedWindow& window) {
 
 std::string rows_csv(const Exported& exported) {
   const ExportedRun none;
-  std::string text = csv_row({.run = &none}, exported.rates).head();
-  for (const ExportedRun& run : exported.runs) {
-    text += csv_row({.run = &run}, exported.rates).line();
-  }
+  std::string text = csv_names(csv_row({.run = &none}, exported.rates)) + "\r\n";
+  const auto add = [&](const CsvSubject& of) {
+    add_csv_cells(csv_row(of, exported.rates), text);
+    text += "\r\n";
+  };
+  for (const ExportedRun& run : exported.runs) add({.run = &run});
   for (const ExportedWindows& file : exported.windows) {
-    for (const ExportedWindow& window : file.windows) {
-      text += csv_row({.file = &file, .window = &window}, exported.rates).line();
-    }
+    for (const ExportedWindow& window : file.windows) add({.file = &file, .window = &window});
   }
   return text;
 }

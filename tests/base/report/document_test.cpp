@@ -49,5 +49,40 @@ TEST(Fact, PutsItsValueAtOneColumn) {
   EXPECT_EQ(fact("note", "one two three", 6, 12), "note  one\n      two\n      three\n");
 }
 
+// ---- Rows
+
+const Json kRow = {{"name", "a, b"},  {"formula", "=1+1"}, {"joules", 600.0},
+                   {"none", nullptr}, {"count", 3},        {"exact", true}};
+
+TEST(Rows, AreLinesOfACsvForSpreadsheets) {
+  const auto& row = kRow.get_ref<const Json::object_t&>();
+  EXPECT_EQ(csv_names(row), "name,formula,joules,none,count,exact");
+  std::string real;
+  add_csv_cells(row, real);
+  EXPECT_EQ(real, "\"a, b\",'=1+1,600.0,,3,true");
+  std::string shortest;
+  add_csv_cells(row, shortest, CsvNumbers::shortest);
+  EXPECT_EQ(shortest, "\"a, b\",'=1+1,600,,3,true");
+}
+
+// What json.dumps() of Python 3.11 writes.
+TEST(Rows, AreSpacedJsonAsInPython) {
+  const Json json = {
+      {"a", Json::array({1, 1e16, 1e-5, nullptr})}, {"b", kRow}, {"c", "\u00e9\"\n"}};
+  std::string text;
+  add_spaced_json(json, text);
+  EXPECT_EQ(text,
+            R"({"a": [1, 1e+16, 1e-05, null], "b": {"name": "a, b", "formula": "=1+1", )"
+            R"("joules": 600.0, "none": null, "count": 3, "exact": true}, "c": "\u00e9\"\n"})");
+  EXPECT_EQ(spaced_json_head({{"a", 1}, {"b", "x"}}, "rows"),
+            "{\n\"a\": 1,\n\"b\": \"x\",\n\"rows\": [");
+}
+
+// A text that fits its line stays as it is; a longer one is broken at blanks.
+TEST(Facts, KeepBlanksWhereTheyFit) {
+  EXPECT_EQ(fact("name", "a  b", 6, 10), "name  a  b\n");
+  EXPECT_EQ(fact("name", "a  b c", 6, 10), "name  a b\n      c\n");
+}
+
 }  // namespace document_test
 }  // namespace aggregate_power

@@ -1,5 +1,5 @@
 // The front of a sweep over concurrency, and its knee.
-#include "decide/recommend/pareto_front.h"
+#include "decide/recommend/sweep.h"
 
 #include <algorithm>
 #include <utility>
