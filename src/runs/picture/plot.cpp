@@ -17,7 +17,7 @@
 #include "core/energy/integrate.h"
 #include "core/energy/plausibility.h"
 #include "generators/generator_table.h"
-#include "recorders/side_files.h"
+#include "recorders/recorder_context.h"
 #include "runs/evaluate/explain.h"
 #include "runs/measure/evaluate.h"
 #include "runs/measure/extras.h"
