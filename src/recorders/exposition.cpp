@@ -284,8 +284,9 @@ bool begins_as_scrape(const std::string& path) {
 std::vector<Scrape> mlflow_files(const std::string& folder) {
   static constexpr Pattern name = "gpu_[0-9]+_power_usage_watts";
   std::vector<Scrape> files;
-  const fs::path metrics = fs::path(folder) / "metrics" / "system";
   std::error_code ec;
+  fs::path metrics = fs::path(folder) / "metrics" / "system";
+  if (!fs::is_directory(metrics, ec)) metrics = folder;
   for (fs::recursive_directory_iterator at(metrics, ec), end; !ec && at != end; at.increment(ec)) {
     struct stat status {};
     if (at.depth() > 1 || !name.matches(at->path().filename().string())) continue;

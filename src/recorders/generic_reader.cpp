@@ -60,13 +60,14 @@ struct WideHeader {
   std::size_t cells = 0;
   Cells names = {};                   // of all columns
   std::size_t other_series = 0;       // columns of series that are not known as power
-  std::size_t unnamed = 0;            // those of them without a name
+  std::size_t unnamed = 0;            // columns of series without a name
   std::string power = {};             // how the columns of power are called
   std::string device = "the column";  // what names the GPU
   Sensor sensor = {};
   PowerUnit::Size unit = PowerUnit::Size::watt;
   bool is_unit_stated = false;
   std::optional<EnergyCounter> counter = {};  // of other columns, or of these
+  std::optional<std::size_t> host = {};       // says which host's GPUs a row is of
   // Cells are means since this time in seconds began, which another column has.
   std::optional<std::size_t> duration = {};
   double last_duration_s = 0;
@@ -113,8 +114,8 @@ std::string with_any_number(std::string_view name, std::string_view number) {
   return at == text.npos ? text : text.replace(at, number.size(), "*");
 }
 
-// Adds the columns that are numbered powers, by names of which `name_of` gives the part that counts
-// (empty: another column).
+// Adds the columns that are numbered powers. `name_of` returns the part of a name that counts;
+// empty: another column.
 void find_numbered(const std::function<std::string_view(std::string_view)>& name_of,
                    WideHeader& header) {
   std::map<std::pair<std::string, std::string>, std::string> known;
@@ -191,14 +192,16 @@ std::string header_doubt(TableRows rows, const WideHeader& header) {
         printable(strip(header.names[column.index])), least, most,
         printable(strip(header.names[*hot])), range(*hot).second);
   }
-  for (const CsvTextRow& row : rows.subspan(1)) {
+  const auto cells_of = [](const CsvTextRow& row) {
     std::size_t cells = row.cells.size();
     while (cells > 0 && strip(row.cells[cells - 1]).empty()) --cells;
-    if (row.terminated && cells > header.cells) {
-      return fmt::format(
-          "a row has {} cells, and the header names {}: the header disagrees with its columns",
-          cells, header.cells);
-    }
+    return cells;
+  };
+  const auto is_too_long = [&](const CsvTextRow& row) { return cells_of(row) > header.cells; };
+  if (rows.size() > 1 && std::ranges::all_of(rows.subspan(1), is_too_long)) {
+    return fmt::format(
+        "its rows have {} cells, and the header names {}: the header disagrees with its columns",
+        cells_of(rows[1]), header.cells);
   }
   return {};
 }
@@ -220,6 +223,10 @@ WideHeader numbered_header(TableRows rows, const TelemetryOptions& options) {
     const auto stamp = stamps.parse(strip(text));
     return stamp && stamp->unix_s >= kFirstAbsoluteUnixS;
   };
+  static constexpr Pattern host = "host|host_?name|node|node_?name|instance";
+  for (std::size_t i = 0; i < header.cells; ++i) {
+    if (host.matches(lower_ascii(strip(header.names[i])))) header.host = i;
+  }
   find_time("_timestamp", header);
   const Columns chosen = choose_columns(header.names, cells, is_absolute, options.columns);
   if (!header.time && chosen.timestamp) header.time = chosen.timestamp->index;
@@ -591,6 +598,10 @@ void take_wide_row(const RowCells& cells, bool is_whole, std::uint64_t line_numb
     if (header.duration) {
       watts = mean_since_row(watts, duration_s, header.last_duration_s, column);
     }
+    if (header.host) {
+      sink.add_to(sink.find_in(cell_of(cells, *header.host), column.gpu), watts);
+      continue;
+    }
     sink.add_to(column.number(sink), watts);
     sink.note_series(column.number_of_series, *column.device);
   }
@@ -598,6 +609,7 @@ void take_wide_row(const RowCells& cells, bool is_whole, std::uint64_t line_numb
 }
 
 void add_series(WideHeader& header, ReadingSink& sink) {
+  if (header.host) return;  // a column is of several GPUs
   for (WideColumn& column : header.columns) {
     column.number_of_series = sink.add_series(column.series);
   }
@@ -686,8 +698,8 @@ SeriesFacts wide_facts(const WideTable& table, const TelemetryOptions& options) 
   if (header.device == options.columns.device) others.columns.device.clear();
   if (table.form->may_be_plain) others.columns.timestamp.clear();
   SeriesFacts facts = facts_of_names(names, others);
-  facts.names_hosts = std::ranges::any_of(
-      header.columns, [](const WideColumn& column) { return !column.host.empty(); });
+  const auto has_host = [](const WideColumn& column) { return !column.host.empty(); };
+  facts.names_hosts = header.host || std::ranges::any_of(header.columns, has_host);
   facts.sensor = header.sensor;
   facts.counter = header.counter;
   if (!header.fault.empty()) {

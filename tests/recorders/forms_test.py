@@ -209,6 +209,17 @@ def test_two_columns_of_one_gpu_are_refused(folder):
     assert "'gpu0_power_w' and 'gpu0_board_power_w' are both the power of GPU 0" in err, err
 
 
+def test_hosts_of_rows_are_kept_apart(folder):
+    """Two hosts write into one table: GPU 0 is not one GPU."""
+    rows = [f"{START + 10 * i},{host},{watts + more},50\n" for i, watts in enumerate((100, 200, 400, 200))
+            for host, more in (("a", 0), ("b", 100))]
+    (folder / "hosts.csv").write_text("time,hostname,gpu0_power_w,gpu1_power_w\n" + "".join(rows))
+    _, report, err = inspected("hosts.csv", folder=folder)
+    same([], report["reasons"], err)
+    same([("a/0", 225), ("a/1", 50), ("b/0", 325), ("b/1", 50)],
+         sorted((gpu[0], gpu[3]) for gpu in devices_of(report)))
+
+
 def test_counters_are_read_along(_folder):
     for file, counter, unit in [("amd-smi/watch.json", "total_energy_consumption", "J"),
                                 ("aiperf/amd.jsonl", "energy_consumption", "MJ"),

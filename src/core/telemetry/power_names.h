@@ -29,7 +29,7 @@ bool is_power_name(const std::string& name);
 // "avg_over_time(DCGM_FI_DEV_POWER_USAGE[5m])" and "gpu_power:avg5m"; 0 for other names.
 double averaged_over_s(std::string_view name);
 
-// A name that says of which GPU it is the power: "gpu0_power_w", "GPU 0 Power (W)",
+// The name of a numbered GPU's power: "gpu0_power_w", "GPU 0 Power (W)",
 // "system.gpu.0.powerWatts", with a host "system.gpu.0.powerWatts/l:HOST", "gpu/0/power".
 struct NumberedPower {
   std::string gpu;
