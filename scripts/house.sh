@@ -145,7 +145,7 @@ done <<'TABLE'
 6 608 480 number of .cpp and .h files
 6 375 294 number of modules
 6 2 0 folders with more than 20 modules
-6 23 20 modules in the largest folder
+6 22 20 modules in the largest folder
 6 - 150-400 median lines of a source
 6 11 0 headers used by one file of their folder only
 6 295 0 sources outside their folder's namespace
@@ -153,7 +153,7 @@ done <<'TABLE'
 7 1 1 files 'nth_element'
 7 2 1 files that define a reason code
 7 0 0 files of step 7 still there
-7 114500 80000 lines
+7 114900 80000 lines
 TABLE
 if [ -z "$check" ]; then
   echo "folders with more than 20 modules:"
