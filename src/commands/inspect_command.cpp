@@ -40,6 +40,8 @@ Command inspect_command() {
           "Folder that the package's windows name their results from (default: the one that the package is in)")
       .needs("--validate");
   options.flag("--json", request->json, "Print one JSON object");
+  options.flag("--per-process", request->per_process,
+               "Also show what each process used; recordings of AIPowerMeter only");
   options.flag(
       "--sensor", request->with_sensors,
       "Also show what is understood of the power sensors, and what the file shows of them");

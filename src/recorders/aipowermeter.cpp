@@ -19,6 +19,7 @@
 #include "base/text/csv.h"
 #include "base/text/decimal.h"
 #include "base/text/pattern.h"
+#include "base/text/timestamp.h"
 #include "core/telemetry/lines.h"
 #include "recorders/aipowermeter.h"
 #include "recorders/recorder_table.h"
@@ -558,5 +559,242 @@ const Recorder kOmegawattRecorder = {.name = "OmegaWatt",
                                      .fits = fits_omegawatt,
                                      .open = open_omegawatt,
                                      .schemas = omegawatt_schemas};
+
+// ---- How processes shared the GPUs: numbers them, and sorts the records by GPU.
+
+namespace {
+
+class ShareKeeper {
+ public:
+  explicit ShareKeeper(const Zone& zone) : stamps_(zone) {}
+
+  void take(const AipmRecord& record) {
+    const auto stamp = stamps_.parse(strip(record.date));
+    if (!stamp) return;
+    if (!record.attributable.empty() && !record.drawn.empty()) {
+      ++shares_.attributed;
+      shares_.above_drawn += record.is_above_drawn() ? 1 : 0;
+    }
+    for (const AipmOfGpu& of : record.drawn) {
+      const auto found = std::ranges::find(record.processes, of.gpu, &AipmProcesses::gpu);
+      const bool is_known = found != record.processes.end();
+      ShareRecord& kept = gpu(of.gpu).records.emplace_back();
+      kept.unix_s = stamp->unix_s;
+      kept.is_known = is_known;
+      if (!is_known) continue;
+      shares_.has_processes = true;
+      for (const AipmUse& use : found->uses) {
+        if (use.use > 0) kept.uses.push_back({number_of(use.process), use.use});
+      }
+    }
+  }
+
+  ProcessShares finish() && {
+    for (ProcessShares::Gpu& gpu : shares_.gpus) {
+      std::ranges::stable_sort(gpu.records, {}, &ShareRecord::unix_s);
+    }
+    return std::move(shares_);
+  }
+
+ private:
+  ProcessShares::Gpu& gpu(const std::string& name) {
+    const auto found = std::ranges::find(shares_.gpus, name, &ProcessShares::Gpu::name);
+    if (found != shares_.gpus.end()) return *found;
+    shares_.gpus.push_back({name, {}});
+    return shares_.gpus.back();
+  }
+  std::size_t number_of(const std::string& process) {
+    const auto [place, is_new] = numbers_.try_emplace(process, shares_.processes.size());
+    if (is_new) shares_.processes.push_back(process);
+    return place->second;
+  }
+
+  StampParser stamps_;
+  ProcessShares shares_;
+  std::map<std::string, std::size_t> numbers_;
+};
+
+}  // namespace
+
+const ProcessShares::Gpu* ProcessShares::find(const std::string& gpu) const {
+  const auto found = std::ranges::find(gpus, gpu, &Gpu::name);
+  return found == gpus.end() ? nullptr : &*found;
+}
+
+ProcessShares read_process_shares(ByteSource& source, const Zone& zone) {
+  ShareKeeper keeper(zone);
+  AipmWalk walk([&](const AipmRecord& record) { keeper.take(record); }, [] {});
+  try {
+    walk_aipm_records(source, walk);
+  } catch (const JsonError&) {  // reading its power says what is wrong
+  }
+  return std::move(keeper).finish();
+}
+
+// ---- All metrics, by process.
+
+namespace {
+
+constexpr std::string_view kMetricPaths[] = {"",
+                                             "date",
+                                             "metrics.cpu.*",
+                                             "metrics.cpu.*.*",
+                                             "metrics.gpu.*",
+                                             "metrics.gpu.*.*",
+                                             "metrics.gpu.*.*.*"};
+enum MetricPath {
+  kMetricRecord,
+  kMetricDate,
+  kCpuMetric,
+  kCpuProcess,
+  kGpuMetric,
+  kMetricGpu,
+  kGpuProcess
+};
+
+struct ProcessPowerName {
+  const char* name;
+  const char* metric;
+  const char* total;
+};
+constexpr ProcessPowerName kProcessPowers[] = {
+    {"cpu", "per_process_cpu_power", "total_cpu_power"},
+    {"dram", "per_process_dram_power", "total_dram_power"}};
+
+class MetricWalk : public JsonVisitor {
+ public:
+  explicit MetricWalk(const Zone& zone) : stamps_(zone) {
+    for (const ProcessPowerName& power : kProcessPowers) {
+      found_.powers.push_back({power.name, power.metric, {}, {}});
+    }
+  }
+
+  void begin(std::size_t path) override {
+    if (path != kMetricRecord) return;
+    date_.clear();
+    values_.clear();
+    totals_.fill(kNoAipmSensor);
+  }
+  void end(std::size_t path) override {
+    if (path == kMetricRecord) finish_record();
+  }
+  void key(std::size_t path, std::string_view key) override {
+    if (path == kCpuMetric || path == kGpuMetric) {
+      metric_ = key;
+      gpu_.clear();
+      add_name(path == kCpuMetric ? found_.cpu : found_.gpu);
+    }
+    if (path == kMetricGpu) gpu_ = key;
+    if (path == kCpuProcess || path == kGpuProcess) process_ = key;
+  }
+  void scalar(std::size_t path, JsonKind kind, std::string_view text) override {
+    if (path == kMetricRecord && text == kSegmentEnd) has_ended_ = true;
+    if (path == kMetricDate) date_ = text;
+    const double number = number_in(kind, text);
+    if (std::isnan(number)) return;
+    if (path == kCpuProcess || path == kGpuProcess) {
+      values_.push_back({metric_, gpu_, process_, number});
+    }
+    for (std::size_t i = 0; path == kCpuMetric && i < totals_.size(); ++i) {
+      if (metric_ == kProcessPowers[i].total) totals_[i] = number;
+    }
+  }
+
+  AipmMetrics finish() && {
+    std::erase_if(found_.powers, [](const auto& power) { return power.processes.empty(); });
+    return std::move(found_);
+  }
+
+ private:
+  struct Value {
+    std::string metric, gpu, process;
+    double number;
+  };
+
+  void add_name(std::vector<std::string>& names) const {
+    if (std::ranges::find(names, metric_) == names.end()) names.push_back(metric_);
+  }
+
+  AipmMetrics::Use& use_of(const Value& value, const std::string& process) {
+    const auto [place, is_new] = places_.try_emplace(
+        fmt::format("{}\n{}\n{}", value.metric, value.gpu, process), found_.uses.size());
+    if (is_new) {
+      if (found_.uses.size() == kMostSensors) {
+        throw TelemetryError(fmt::format("more than {} metrics of processes", kMostSensors));
+      }
+      found_.uses.push_back({value.metric, value.gpu, process});
+    }
+    return found_.uses[place->second];
+  }
+  static void add(double number, AipmMetrics::Use& use) {
+    ++use.records;
+    use.sum += number;
+    use.max = std::max(use.max, number);
+  }
+
+  void finish_record() {
+    const auto stamp = stamps_.parse(strip(date_));
+    if (!stamp) return;
+    std::map<std::pair<std::string, std::string>, double> sums;
+    for (const Value& value : values_) {
+      sums[{value.metric, value.gpu}] += value.number;
+      add(value.number, use_of(value, value.process));
+    }
+    for (const auto& [key, sum] : sums) {
+      add(sum, use_of({key.first, key.second, {}, 0}, "all"));
+    }
+    if (has_ended_ && last_unix_s_ && *last_unix_s_ < stamp->unix_s) {
+      found_.pauses.push_back({*last_unix_s_, stamp->unix_s});
+    }
+    has_ended_ = false;
+    last_unix_s_ = stamp->unix_s;
+    for (std::size_t i = 0; i < found_.powers.size(); ++i) {
+      const auto sum = sums.find({found_.powers[i].metric, {}});
+      if (sum != sums.end()) add_power(stamp->unix_s, i, sum->second);
+    }
+  }
+
+  static std::vector<Sample>& samples_of(const std::string& process, AipmMetrics::Power& power) {
+    for (auto& [name, samples] : power.processes) {
+      if (name == process) return samples;
+    }
+    std::vector<Sample>& samples = power.processes.emplace_back(process, power.total).second;
+    for (Sample& sample : samples) sample.watts = 0;
+    return samples;
+  }
+
+  void add_power(double unix_s, std::size_t which, double sum_w) {
+    AipmMetrics::Power& power = found_.powers[which];
+    for (const Value& value : values_) {
+      if (value.metric != power.metric) continue;
+      samples_of(value.process, power).push_back({unix_s, value.number});
+    }
+    power.total.push_back({unix_s, std::isnan(totals_[which]) ? sum_w : totals_[which]});
+    for (auto& [name, samples] : power.processes) {
+      if (samples.size() < power.total.size()) samples.push_back({unix_s, 0});
+    }
+  }
+
+  StampParser stamps_;
+  AipmMetrics found_;
+  std::map<std::string, std::size_t> places_;  // in found_.uses
+  std::string date_, metric_, gpu_, process_;
+  std::vector<Value> values_;  // of the record
+  std::array<double, std::size(kProcessPowers)> totals_{};
+  std::optional<double> last_unix_s_;
+  bool has_ended_ = false;
+};
+
+}  // namespace
+
+AipmMetrics read_aipm_metrics(ByteSource& source, const Zone& zone) {
+  static const JsonPaths paths(kMetricPaths);
+  MetricWalk walk(zone);
+  try {
+    walk_json(source, paths, walk, JsonTexts::several);
+  } catch (const JsonError&) {  // reading its power says what is wrong
+  }
+  return std::move(walk).finish();
+}
 
 }  // namespace aggregate_power

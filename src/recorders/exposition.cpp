@@ -18,6 +18,7 @@
 #include "base/files/file.h"
 #include "base/text/characters.h"
 #include "base/text/decimal.h"
+#include "base/text/pattern.h"
 #include "base/text/timestamp.h"
 #include "core/telemetry/lines.h"
 #include "recorders/exposition.h"
@@ -54,7 +55,7 @@ struct ScrapedSeries {
   std::size_t number_of_series = 0;          // as the sink numbers it
 
   std::uint32_t number(ReadingSink& sink) {
-    if (!device) device = host.empty() ? sink.find(gpu) : sink.find(host, gpu);
+    if (!device) device = sink.find_in(host, gpu);
     return *device;
   }
 };
@@ -278,6 +279,25 @@ bool begins_as_scrape(const std::string& path) {
   }
 }
 
+// MLflow's files of GPUs' power in a run's folder, each named by the line before it, as MLflow's
+// form of a recording expects it.
+std::vector<Scrape> mlflow_files(const std::string& folder) {
+  static constexpr Pattern name = "gpu_[0-9]+_power_usage_watts";
+  std::vector<Scrape> files;
+  std::error_code ec;
+  fs::path metrics = fs::path(folder) / "metrics" / "system";
+  if (!fs::is_directory(metrics, ec)) metrics = folder;
+  for (fs::recursive_directory_iterator at(metrics, ec), end; !ec && at != end; at.increment(ec)) {
+    struct stat status {};
+    if (at.depth() > 1 || !name.matches(at->path().filename().string())) continue;
+    if (::stat(at->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    const std::string place = "mlflow: system/" + at->path().lexically_relative(metrics).string();
+    files.push_back({at->path().string(), place, 0, static_cast<std::uint64_t>(status.st_size)});
+  }
+  std::ranges::sort(files, {}, &Scrape::path);
+  return files;
+}
+
 class ScrapesSource : public ByteSource {
  public:
   explicit ScrapesSource(std::span<const Scrape> scrapes) : rest_(scrapes) {}
@@ -308,6 +328,7 @@ class ScrapesSource : public ByteSource {
 }  // namespace
 
 std::vector<Scrape> scrapes_in(const std::string& folder) {
+  if (std::vector<Scrape> files = mlflow_files(folder); !files.empty()) return files;
   std::vector<Scrape> named;
   std::vector<Scrape> others;
   std::error_code ec;

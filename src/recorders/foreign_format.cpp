@@ -58,6 +58,9 @@ bool is_binary(std::string_view head) {
   return odd * 50 > std::ssize(begin);
 }
 
+// W&B's own log of a run.
+bool is_wandb_log(std::string_view head) { return head.starts_with(":W&B"); }
+
 // ---- JSON and markup
 
 bool is_json(std::string_view head) {
@@ -109,9 +112,24 @@ bool is_json_lines(std::string_view head) {
   return is_json(head) && lines.size() == 2 && lines[0].ends_with('}') && lines[1].starts_with('{');
 }
 
+bool has_all(std::string_view head, std::initializer_list<std::string_view> texts) {
+  return std::ranges::all_of(texts,
+                             [&](std::string_view text) { return head.find(text) != head.npos; });
+}
+
+bool is_one_amd_reading(std::string_view head) {
+  return is_json(head) && has_all(head, {"\"gpu\"", "\"power\"", "socket_power\""});
+}
+
+bool is_macmon_without_times(std::string_view head) {
+  return is_json(head) && has_all(head, {"\"gpu_power\"", "\"ane_power\""});
+}
+
 bool is_html(std::string_view head) {
   return starts_as(head, "<!doctype html") || starts_as(head, "<html");
 }
+
+bool is_one_nvidia_xml(std::string_view head) { return has_all(head, {"<nvidia_smi_log>"}); }
 
 bool is_xml(std::string_view head) { return starts_as(head, "<?xml"); }
 
@@ -121,11 +139,15 @@ bool is_xml(std::string_view head) { return starts_as(head, "<?xml"); }
 constexpr char kExposition[] =
     "# (HELP|TYPE) .*|[a-zA-Z_:][a-zA-Z0-9_:]*\\{.*\\} [-+.0-9a-zA-Z]+.*";
 constexpr char kNvidiaDmon[] = "#\\s*((Date|Time)[\\s,]+)*gpu[\\s,].*";
+constexpr char kNvidiaPmon[] = "#\\s*((Date|Time)[\\s,]+)*gpu[\\s,]+pid[\\s,].*";
 constexpr char kNvidiaQ[] = "=+ ?NVSMI LOG ?=+";
 constexpr char kNvidiaTable[] = "\\|\\s*NVIDIA-SMI .*";
 constexpr char kRocmText[] = "=+ ?ROCm System Management Interface ?=+";
 constexpr char kDcgmiDmon[] = "#\\s*Entity\\s.*";
 constexpr char kTegrastats[] = "(.* )?RAM [0-9]+/[0-9]+MB .*";
+constexpr char kVariorumText[] = "_[A-Z_]*GPU_POWER_USAGE\\s+Host\\s.*";
+constexpr char kKokkosRelative[] = "time_relative_ms,power_watts(,.*)?";
+constexpr char kKokkosEnergy[] = "timestamp_system_epoch_ms,nvml_joules_energy.*";
 constexpr char kZeusWindows[] = "(.*,)?start_time,(.*,)?window_name,(.*,)?elapsed_time(,.*)?";
 constexpr char kLayers[] = "layer_name,(.*,)?start_time,(.*,)?end_time(,.*)?";
 constexpr char kKernels[] = "kernel_name,(.*,)?(total_)?duration_ms(,.*)?";
@@ -217,8 +239,17 @@ struct KnownFormat {
 
 // The first that fits counts.
 constexpr KnownFormat kFormats[] = {
-    {is_sqlite, "this is an SQLite database, not a CSV: " EXPORT, true},
-    {is_parquet, "this is a Parquet file, not a CSV: " EXPORT, true},
+    {is_sqlite,
+     "this is an SQLite database, not a CSV: " EXPORT
+     "; of MLflow's, write the rows 'timestamp value' of each key system/gpu_N_power_usage_watts of the table metrics into a file of that name; of Trackio's, print trackio get system-metric with --json",
+     true},
+    {is_parquet,
+     "this is a Parquet file, not a CSV: " EXPORT
+     "; of Trackio's, print trackio get system-metric with --json",
+     true},
+    {is_wandb_log,
+     "this is W&B's binary log of a run: upload it with wandb sync, and write run.history(stream=\"system\", samples=1000000) as a CSV",
+     true},
     {is_compressed_otherwise,
      "this is compressed in a way that is not read: unpack it, or compress it with gzip or Zstandard",
      true},
@@ -235,6 +266,10 @@ constexpr KnownFormat kFormats[] = {
     {is_aiperf_export,
      "this is an export of AIPerf, which has statistics of its telemetry and no samples: give profile_export_gpu_telemetry.jsonl beside it",
      false, true},
+    {is_one_amd_reading,
+     "this is one reading of amd-smi, without a time: record with amd-smi metric -p -E -w 1 --json"},
+    {is_macmon_without_times,
+     "these are lines of a macmon that writes no times: a newer one does, or write the time before each line as \"timestamp\""},
     {is_json_lines, "these are JSON lines, not a CSV: " EXPORT},
     {is_json,
      "this is JSON, not a CSV: " EXPORT "; amd-smi metric -p -w 1 --csv and " RECORD_NVIDIA
@@ -242,18 +277,28 @@ constexpr KnownFormat kFormats[] = {
      false, true},
     {is_html,
      "this is a web page (HTML), not a CSV: download the file itself, with a login if it needs one"},
+    {is_one_nvidia_xml,
+     "this is one reading of nvidia-smi -q -x: record with nvidia-smi -q -x -l 1 or " RECORD_NVIDIA},
     {is_xml, "this is XML, not a CSV: record with " RECORD_NVIDIA},
+    {has_line<kNvidiaPmon>,
+     "this is the text of nvidia-smi pmon, which has the shares of processes and no power: record with " RECORD_NVIDIA},
     {has_line<kNvidiaDmon>,
      "this is the text of nvidia-smi dmon without dates: record with nvidia-smi dmon -o DT or " RECORD_NVIDIA},
     {has_line<kNvidiaQ>,
-     "this is the text of nvidia-smi -q, not a CSV: record with " RECORD_NVIDIA},
+     "this is one reading of nvidia-smi -q: record with nvidia-smi -q -l 1 or " RECORD_NVIDIA},
     {has_line<kNvidiaTable>,
      "this is the table of nvidia-smi, not a CSV: record with " RECORD_NVIDIA},
     {has_line<kRocmText>, "this is the text of rocm-smi, not a CSV: record with monitor.sh"},
     {has_line<kDcgmiDmon>,
      "this is the text of dcgmi dmon without times: put the time before each line, or record with " RECORD_NVIDIA},
     {has_line<kTegrastats>,
-     "this is the text of tegrastats, not a CSV: write its samples as a CSV with the header timestamp,power_mw"},
+     "this is the text of tegrastats without dates: write the date before each line as newer versions do, as in 09-08-2026 09:20:30, or its samples as a CSV with the header timestamp,power_mw"},
+    {has_line<kVariorumText>,
+     "this is the text of Variorum, which has no times: record its JSON, as variorum_get_power_json gives it"},
+    {has_line<kKokkosRelative>,
+     "its times count from the start of the run: give the file without -relative in its name"},
+    {has_line<kKokkosEnergy>,
+     "this is an energy counter of Kokkos Tools, which does not tell GPUs apart, without a power: give nvml-power.csv or *-power-gpus.csv of the same run"},
     {is_sensor_log,
      "these are readings of a node's sensors, not of GPUs: give them to 'aggregate-power windows' with --witness, beside a recording of the GPUs"},
     {is_rapl_table,

@@ -1,11 +1,11 @@
-// Reads CSVs with a column of power for each GPU, whose name says which: EnergiBridge's, and the
-// ones that Grafana writes of series joined by time.
+// Reads tables with a column of power for each GPU, or a row for each sample with the GPU's labels:
+// a row of kWideForms says which columns are the time and the GPUs' power.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <iterator>
+#include <functional>
 #include <limits>
-#include <numeric>
+#include <map>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -14,21 +14,28 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "aggregate_power/error.h"
-#include "base/files/path.h"
 #include "base/text/characters.h"
 #include "base/text/csv.h"
+#include "base/text/decimal.h"
+#include "base/text/encoding.h"
+#include "base/text/json.h"
 #include "base/text/pattern.h"
+#include "core/telemetry/column_names.h"
+#include "core/telemetry/csv_telemetry.h"
 #include "core/telemetry/energy_counter.h"
 #include "core/telemetry/lines.h"
+#include "core/telemetry/power_names.h"
 #include "recorders/metric_labels.h"
-#include "recorders/node_sensors.h"
 #include "recorders/recorder_table.h"
 #include "recorders/recorders.h"
 
 namespace aggregate_power {
 namespace {
+
+using Cells = std::vector<std::string>;
+using RowCells = std::vector<std::string_view>;
 
 struct WideColumn {
   std::size_t index = 0;
@@ -37,9 +44,11 @@ struct WideColumn {
   MetricLabels series = {};
   std::size_t number_of_series = 0;          // as the sink numbers it
   std::optional<std::uint32_t> device = {};  // its number, once it had a sample
+  PowerForm form = {};                       // of its cell in the row before
+  double joules = 0;  // since WideHeader::duration began, up to the row before
 
   std::uint32_t number(ReadingSink& sink) {
-    if (!device) device = host.empty() ? sink.find(gpu) : sink.find(host, gpu);
+    if (!device) device = sink.find_in(host, gpu);
     return *device;
   }
 };
@@ -49,40 +58,372 @@ struct WideHeader {
   std::optional<std::size_t> time;
   std::vector<WideColumn> columns;
   std::size_t cells = 0;
-  std::vector<std::string> names;  // of all columns
-  std::size_t other_series = 0;    // columns of series that are not known as power
-  std::size_t unnamed = 0;         // those of them without a name
-  std::string power;               // how the columns of power are called
-  std::string device;              // what names the GPU
-  Sensor sensor;
-  std::optional<EnergyCounter> counter;  // of other columns, or of these
+  Cells names = {};                   // of all columns
+  std::size_t other_series = 0;       // columns of series that are not known as power
+  std::size_t unnamed = 0;            // columns of series without a name
+  std::string power = {};             // how the columns of power are called
+  std::string device = "the column";  // what names the GPU
+  Sensor sensor = {};
+  PowerUnit::Size unit = PowerUnit::Size::watt;
+  bool is_unit_stated = false;
+  std::optional<EnergyCounter> counter = {};  // of other columns, or of these
+  std::optional<std::size_t> host = {};       // says which host's GPUs a row is of
+  // Cells are means since this time in seconds began, which another column has.
+  std::optional<std::size_t> duration = {};
+  double last_duration_s = 0;
+  // The time of a row in ISO 8601, where it is written otherwise; empty: none is there.
+  std::string (*stamp)(const RowCells& cells, const WideHeader& header) = nullptr;
+  bool has_month_first = false;  // of dates with slashes
+  std::string fault = {};        // why it cannot be read
+  Reason reason = Reason::power_column_missing;
 };
 
-using ReadHeader = WideHeader (*)(const std::vector<std::string>& cells,
-                                  const TelemetryOptions& options);
+// The first rows of a table, header and all.
+using TableRows = std::span<const CsvTextRow>;
 
-WideHeader energibridge_header(const std::vector<std::string>& cells, const TelemetryOptions&) {
-  static constexpr Pattern power("GPU[0-9]+_POWER \\(mWatts\\)");
+struct WideForm {
+  const char* name;
+  SchemaRow schema;
+  // Reads the header. Without a column of power and without a fault the table has another form.
+  WideHeader (*read)(TableRows rows, const TelemetryOptions& options);
+  std::size_t header_rows = 1;
+  // Whether --power-column names a column of a plain CSV.
+  bool may_be_plain = false;
+};
+
+// ---- The forms
+
+WideHeader header_of(const Cells& names) {
   WideHeader header;
-  header.cells = cells.size();
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const std::string_view name = strip(cells[i]);
-    if (name == "Time") header.time = i;
-    if (!power.matches(name)) continue;
-    const std::string gpu(name.substr(3, name.find('_') - 3));
-    header.columns.push_back({.index = i, .gpu = gpu, .series = {std::string(name), {}}});
+  header.names = names;
+  header.cells = names.size();
+  while (header.cells > 0 && strip(names[header.cells - 1]).empty()) --header.cells;
+  return header;
+}
+
+void find_time(std::string_view name, WideHeader& header) {
+  for (std::size_t i = 0; i < header.names.size() && !header.time; ++i) {
+    if (lower_ascii(strip(header.names[i])) == name) header.time = i;
   }
-  header.power = "GPU*_POWER (mWatts)";
+}
+
+// "gpu*_power_w" of "gpu0_power_w".
+std::string with_any_number(std::string_view name, std::string_view number) {
+  std::string text(name);
+  const std::size_t at = text.find(number);
+  return at == text.npos ? text : text.replace(at, number.size(), "*");
+}
+
+// Adds the columns that are numbered powers. `name_of` returns the part of a name that counts;
+// empty: another column.
+void find_numbered(const std::function<std::string_view(std::string_view)>& name_of,
+                   WideHeader& header) {
+  std::map<std::pair<std::string, std::string>, std::string> known;
+  std::optional<PowerUnit> unit;
+  bool has_bare = false;
+  for (std::size_t i = 0; i < header.cells; ++i) {
+    const std::string_view own = strip(header.names[i]);
+    const std::string_view part = name_of(own);
+    auto gpu = part.empty() ? std::nullopt : columns::numbered_power(part);
+    if (!gpu) continue;
+    const Cells one = {std::string(part.substr(0, part.find("/l:")))};
+    const PowerUnit of_name = columns::read_names(one)[0].unit;
+    if (header.power.empty()) header.power = with_any_number(own, gpu->gpu);
+    const auto [place, is_new] = known.try_emplace({gpu->host, gpu->gpu}, own);
+    if (!is_new) {
+      header.fault = fmt::format("'{}' and '{}' are both the power of GPU {}: keep one of them",
+                                 printable(place->second), printable(own), printable(gpu->gpu));
+      header.reason = Reason::ambiguous_power_column;
+    }
+    if (unit && unit->size != of_name.size) {
+      header.fault = "the columns of power have several units: write all in one";
+    }
+    unit = of_name;
+    has_bare = has_bare || gpu->is_bare;
+    header.columns.push_back({.index = i, .host = gpu->host, .gpu = gpu->gpu});
+  }
+  if (!unit) return;
+  header.unit = unit->size;
+  header.is_unit_stated = unit->stated;
+  header.device = "the number in the column's name";
+  header.sensor.name = header.power;
+  if (has_bare) {
+    header.reason = Reason::wide_power_columns;
+    header.fault = fmt::format(
+        "nothing says that '{}' is a power: pass --power-unit W if it is, or name it in the header, as in gpu0_power_w",
+        printable(header.power));
+  }
+}
+
+constexpr auto kWholeName = [](std::string_view name) { return name; };
+
+bool is_filled(const CsvTextRow& row) {
+  return std::ranges::any_of(row.cells,
+                             [](const std::string& cell) { return !strip(cell).empty(); });
+}
+
+// Why the cells are not what the header says, as where a script writes them in another order.
+std::string header_doubt(TableRows rows, const WideHeader& header) {
+  constexpr double kLeastC = 15, kMostC = 95;
+  constexpr double kHotC = 150, kMostW = 5000;
+  constexpr double kNoReading = 255;
+  const auto range = [&](std::size_t column) {
+    std::pair found(std::numeric_limits<double>::infinity(), -1.0);
+    for (const CsvTextRow& row : rows.subspan(1)) {
+      const auto number =
+          column < row.cells.size() ? nearest_double(strip(row.cells[column])) : std::nullopt;
+      if (!number) continue;
+      found = {std::min(found.first, *number), std::max(found.second, *number)};
+    }
+    return found;
+  };
+  static constexpr Pattern temperature = ".*temp.*";
+  std::optional<std::size_t> hot;
+  for (std::size_t i = 0; i < header.cells && !hot; ++i) {
+    if (!temperature.matches(lower_ascii(header.names[i]))) continue;
+    const auto [least, most] = range(i);
+    if (least > kHotC && most < kMostW && !(least == kNoReading && most == kNoReading)) hot = i;
+  }
+  for (const WideColumn& column : header.columns) {
+    const auto [least, most] = range(column.index);
+    if (!hot || least < kLeastC || most > kMostC) continue;
+    return fmt::format(
+        "'{}' has {} to {}, and '{}' up to {}: the header disagrees with its columns; write it in the order of the cells",
+        printable(strip(header.names[column.index])), least, most,
+        printable(strip(header.names[*hot])), range(*hot).second);
+  }
+  const auto cells_of = [](const CsvTextRow& row) {
+    std::size_t cells = row.cells.size();
+    while (cells > 0 && strip(row.cells[cells - 1]).empty()) --cells;
+    return cells;
+  };
+  const auto is_too_long = [&](const CsvTextRow& row) { return cells_of(row) > header.cells; };
+  if (rows.size() > 1 && std::ranges::all_of(rows.subspan(1), is_too_long)) {
+    return fmt::format(
+        "its rows have {} cells, and the header names {}: the header disagrees with its columns",
+        cells_of(rows[1]), header.cells);
+  }
+  return {};
+}
+
+WideHeader numbered_header(TableRows rows, const TelemetryOptions& options) {
+  WideHeader header = header_of(rows[0].cells);
+  find_numbered(kWholeName, header);
+  constexpr std::size_t kFewest = 2;
+  const bool is_of_tracker = header.power.starts_with("system");
+  if (header.columns.size() < (is_of_tracker ? 1 : kFewest)) return {};
+  if (header.fault.empty()) header.fault = header_doubt(rows, header);
+  if (options.columns.power_unit && header.reason == Reason::wide_power_columns) header.fault = {};
+  std::vector<Cells> cells;
+  for (const CsvTextRow& row : rows.subspan(1)) {
+    if (is_filled(row)) cells.push_back(row.cells);
+  }
+  StampParser stamps(Zone::fixed(0));
+  const auto is_absolute = [&](std::string_view text) {
+    const auto stamp = stamps.parse(strip(text));
+    return stamp && stamp->unix_s >= kFirstAbsoluteUnixS;
+  };
+  static constexpr Pattern host = "host|host_?name|node|node_?name|instance";
+  for (std::size_t i = 0; i < header.cells; ++i) {
+    if (host.matches(lower_ascii(strip(header.names[i])))) header.host = i;
+  }
+  find_time("_timestamp", header);
+  const Columns chosen = choose_columns(header.names, cells, is_absolute, options.columns);
+  if (!header.time && chosen.timestamp) header.time = chosen.timestamp->index;
+  return header;
+}
+
+WideHeader energibridge_header(TableRows rows, const TelemetryOptions& options) {
+  if (rows[0].cells.size() < 2 || rows[0].cells[0] != "Delta" || rows[0].cells[1] != "Time") {
+    return {};
+  }
+  WideHeader header = numbered_header(rows, options);
+  if (header.columns.empty()) {  // one GPU
+    header = header_of(rows[0].cells);
+    find_numbered(kWholeName, header);
+    find_time("time", header);
+  }
   header.device = "the column";
   header.sensor = {"EnergiBridge", "nvmlDeviceGetPowerUsage", "gpu", "unknown"};
   return header;
 }
 
-WideHeader grafana_header(const std::vector<std::string>& cells, const TelemetryOptions& options) {
-  WideHeader header;
-  header.cells = cells.size();
-  while (header.cells > 0 && strip(cells[header.cells - 1]).empty()) --header.cells;
-  if (cells.empty() || lower_ascii(strip(cells[0])) != "time") return header;
+// "run - system/gpu.0.powerWatts", with columns of the minimum and the maximum next to it.
+WideHeader chart_header(TableRows rows, const TelemetryOptions&) {
+  WideHeader header = header_of(rows[0].cells);
+  find_time("wall time", header);
+  find_numbered(
+      [](std::string_view name) {
+        const std::size_t dash = name.rfind(" - ");
+        return dash == name.npos ? std::string_view() : name.substr(dash + 3);
+      },
+      header);
+  if (header.columns.empty()) return {};
+  if (!header.time) {
+    header.reason = Reason::timestamp_column_missing;
+    header.fault =
+        "this is the download of a W&B chart whose times are seconds since the start: set its x axis to Wall Time, or export run.history(stream=\"system\") as a CSV";
+  }
+  header.sensor = {"W&B", header.power, "gpu", "unknown"};
+  return header;
+}
+
+// Means since the collector's start are made means since the row before by their duration.
+WideHeader nvitop_header(TableRows rows, const TelemetryOptions&) {
+  WideHeader header = header_of(rows[0].cells);
+  std::optional<std::size_t> time;
+  std::optional<std::size_t> time_of_last;
+  std::vector<WideColumn> means;
+  for (std::size_t i = 0; i < header.cells; ++i) {
+    const columns::NvitopName name = columns::nvitop_name(strip(header.names[i]));
+    if (name.is_time) time = i;
+    if (name.is_time_of_last) time_of_last = i;
+    if (name.is_duration) header.duration = i;
+    if (name.is_last) header.columns.push_back({.index = i, .gpu = name.gpu});
+    if (name.is_mean) means.push_back({.index = i, .gpu = name.gpu});
+  }
+  header.device = "the number in the column's name";
+  header.power = "power_usage (W)/last";
+  header.sensor = {"nvitop", header.power, "gpu", "unknown"};
+  if (!header.columns.empty()) {
+    header.duration.reset();
+    header.time = time_of_last ? time_of_last : time;
+    return header;
+  }
+  if (means.empty()) return {};
+  header.columns = std::move(means);
+  header.power = "power_usage (W)/mean";
+  header.sensor = {"nvitop", header.power, "gpu", "over the period before the stamp"};
+  header.time = time;
+  if (!header.duration) {
+    header.fault =
+        "its power is a mean since the collector's start, and no column has the duration: collect 'duration (s)' too, or 'power_usage (W)/last'";
+  }
+  return header;
+}
+
+// ---- HWiNFO and LibreHardwareMonitor
+
+std::string_view cell_of(const RowCells& cells, std::size_t index) {
+  return index < cells.size() ? strip(cells[index]) : std::string_view();
+}
+
+// The numbers of "8.9.2026", "9/8/2026", "2026-09-08", and what is between.
+struct DateParts {
+  std::vector<std::string_view> numbers;
+  char between = ' ';
+};
+DateParts date_parts(std::string_view date) {
+  DateParts parts;
+  while (true) {
+    const std::size_t end = std::min(date.find_first_of("./-"), date.size());
+    if (!is_ascii_digits(date.substr(0, end))) return {};
+    parts.numbers.push_back(date.substr(0, end));
+    if (end == date.size()) break;
+    parts.between = date[end];
+    date.remove_prefix(end + 1);
+  }
+  return parts.numbers.size() == 3 ? parts : DateParts();
+}
+
+// "2026-09-08 09:20:30.123"; empty: the date is not one.
+std::string iso_of_local(std::string_view date, std::string_view time, bool is_month_first) {
+  const DateParts parts = date_parts(date);
+  if (parts.numbers.empty()) return {};
+  const auto& numbers = parts.numbers;
+  const bool is_year_first = numbers[0].size() == 4;
+  const std::size_t month = is_year_first || !is_month_first ? 1 : 0;
+  const std::size_t day = is_year_first ? 2 : 1 - month;
+  const std::size_t colon = std::min(time.find(':'), time.size());
+  return fmt::format("{}-{:0>2}-{:0>2} {:0>2}{}", numbers[is_year_first ? 0 : 2], numbers[month],
+                     numbers[day], time.substr(0, colon), time.substr(colon));
+}
+
+// Points are between day, month and year; slashes say nothing. nullopt: no row decides it.
+std::optional<bool> is_month_first(TableRows rows) {
+  const auto number = [](std::string_view text) { return nearest_double(text).value_or(0); };
+  for (const CsvTextRow& row : rows.subspan(1)) {
+    const DateParts parts = row.cells.empty() ? DateParts() : date_parts(strip(row.cells[0]));
+    if (parts.numbers.empty()) continue;
+    if (parts.between != '/' || parts.numbers[0].size() == 4) return false;
+    const double first = number(parts.numbers[0]);
+    const double second = number(parts.numbers[1]);
+    if (first > 12 || first == second) return false;
+    if (second > 12) return true;
+  }
+  return std::nullopt;
+}
+
+// Several columns may have one name; their order is the GPUs'.
+WideHeader hwinfo_header(TableRows rows, const TelemetryOptions&) {
+  static constexpr Pattern powers[] = {"gpu power \\[w\\]",
+                                       "gpu board power.* \\[w\\]|total board power.* \\[w\\]",
+                                       "gpu asic power \\[w\\]|total graphics power.* \\[w\\]"};
+  const Cells& names = rows[0].cells;
+  if (names.size() < 3 || names[0] != "Date" || names[1] != "Time") return {};
+  WideHeader header = header_of(names);
+  for (const Pattern& power : powers) {
+    for (std::size_t i = 2; i < header.cells; ++i) {
+      if (!power.matches(lower_ascii(strip(names[i])))) continue;
+      header.power = strip(names[i]);
+      header.columns.push_back({.index = i, .gpu = std::to_string(header.columns.size())});
+    }
+    if (!header.columns.empty()) break;
+  }
+  if (header.columns.empty()) return {};
+  header.time = 0;
+  header.device = "the order of the columns";
+  header.sensor = {"HWiNFO", header.power, "gpu", "unknown"};
+  const std::optional<bool> order = is_month_first(rows);
+  header.has_month_first = order.value_or(false);
+  header.stamp = [](const RowCells& cells, const WideHeader& own) {
+    return iso_of_local(cell_of(cells, 0), cell_of(cells, 1), own.has_month_first);
+  };
+  if (!order) {
+    header.reason = Reason::timestamp_column_missing;
+    header.fault =
+        "no row shows whether its dates have the day or the month first: write them as 2026-09-08";
+  }
+  return header;
+}
+
+// The identifiers of the sensors are above their names. A load may be called a power.
+WideHeader hardware_monitor_header(TableRows rows, const TelemetryOptions&) {
+  static constexpr Pattern id = "/gpu-[a-z]+/[0-9]+/power/[0-9]+";
+  constexpr std::string_view kPowers[] = {"GPU Package", "GPU Power", "GPU Total"};
+  if (rows.size() < 2 || rows[0].cells.empty() || !strip(rows[0].cells[0]).empty()) return {};
+  const Cells& ids = rows[0].cells;
+  WideHeader header = header_of(rows[1].cells);
+  if (header.cells == 0 || header.names[0] != "Time") return {};
+  std::map<std::string, bool> known;
+  for (const std::string_view power : kPowers) {
+    for (std::size_t i = 1; i < std::min(header.cells, ids.size()); ++i) {
+      const std::string_view sensor = strip(ids[i]);
+      if (strip(header.names[i]) != power || !id.matches(sensor)) continue;
+      const std::string_view gpu = sensor.substr(1, sensor.find("/power/") - 1);
+      if (!known.try_emplace(std::string(gpu), true).second) continue;
+      header.columns.push_back({.index = i, .gpu = std::string(gpu)});
+    }
+  }
+  if (header.columns.empty()) return {};
+  header.time = 0;
+  header.power = "GPU Package";
+  header.device = "the sensor's identifier";
+  header.sensor = {"LibreHardwareMonitor", header.power, "gpu", "unknown"};
+  header.stamp = [](const RowCells& cells, const WideHeader&) {
+    const std::string_view text = cell_of(cells, 0);
+    const std::size_t blank = std::min(text.find(' '), text.size());
+    return iso_of_local(text.substr(0, blank), strip(text.substr(blank)), true);
+  };
+  return header;
+}
+
+// ---- Grafana, series joined by time
+
+WideHeader grafana_header(TableRows rows, const TelemetryOptions& options) {
+  const Cells& cells = rows[0].cells;
+  WideHeader header = header_of(cells);
+  if (cells.empty() || lower_ascii(strip(cells[0])) != "time") return {};
   header.time = 0;
   PowerSeries power(options);
   for (std::size_t i = 1; i < cells.size(); ++i) {
@@ -104,10 +445,57 @@ WideHeader grafana_header(const std::vector<std::string>& cells, const Telemetry
   header.device = power.label();
   header.sensor = power.sensor();
   if (power.counter() != nullptr) header.counter = *power.counter();
+  if (header.columns.empty() && header.other_series > 0) {
+    header.fault =
+        header.unnamed == header.other_series
+            ? "the series have no name; if their values are watts, pass --power-column value"
+            : "no series is known as the power of a GPU; name its metric with --power-column";
+  }
   return header;
 }
 
-using RowCells = std::vector<std::string_view>;
+constexpr WideForm kWideForms[] = {
+    {.name = "Grafana, series joined by time",
+     .schema =
+         {"grafana-wide",
+          "columns named `METRIC{labels}`, of a metric as in `prometheus-matrix`, in W; `{labels}` alone with `--power-column value`",
+          "as in `prometheus-matrix`"},
+     .read = grafana_header},
+    {.name = "EnergiBridge",
+     .schema = {"energibridge", "`GPU0_POWER (mWatts)` and so on, in mW", "the column"},
+     .read = energibridge_header},
+    {.name = "W&B chart",
+     .schema =
+         {"wandb-chart",
+          "columns `RUN - system/gpu.N.powerWatts` of a chart's download over Wall Time, in W",
+          "the number in the column's name"},
+     .read = chart_header},
+    {.name = "nvitop's collector",
+     .schema =
+         {"nvitop",
+          "columns `gpu:N/power_usage (W)/last` of nvitop's ResourceMetricCollector at `last_timestamp`; else `/mean`, which is since the collector's start, with `duration (s)`",
+          "the number in the column's name, in brackets if there are two"},
+     .read = nvitop_header},
+    {.name = "HWiNFO",
+     .schema = {"hwinfo", "columns `GPU Power [W]` of HWiNFO's CSV, with `Date` and `Time`",
+                "the order of the columns"},
+     .read = hwinfo_header},
+    {.name = "LibreHardwareMonitor",
+     .schema = {"librehardwaremonitor",
+                "columns `GPU Package` below `/gpu-*/N/power/*`, in W; dates have the month first",
+                "vendor and number of the sensor's identifier"},
+     .read = hardware_monitor_header,
+     .header_rows = 2},
+    {.name = "a column for each GPU",
+     .schema =
+         {"wide",
+          "a column for each GPU, named by a number, a word for power and its unit: `gpu0_power_w`, `GPU 0 Power (W)`, `system.gpu.0.powerWatts`, also in mW; bare `GPU0` with `--power-unit`",
+          "the number in the column's name"},
+     .read = numbered_header,
+     .may_be_plain = true},
+};
+
+// ---- Rows
 
 // Splits a row at its commas; one with quotes or control characters as a CSV, into `copies`.
 void split_row(std::string_view line, RowCells& cells, std::vector<std::string>& copies) {
@@ -122,6 +510,12 @@ void split_row(std::string_view line, RowCells& cells, std::vector<std::string>&
     line.remove_prefix(comma + 1);
   }
   cells.push_back(line);
+}
+
+// Empty, or a word for nothing: another column has a sample then.
+bool is_no_sample(std::string_view cell) {
+  cell = strip(cell);
+  return cell.empty() || cell == "None" || cell == "null" || cell == "nan" || cell == "NaN";
 }
 
 // A row that has the time column's name is a header: the recording's, or one of other columns.
@@ -148,175 +542,313 @@ bool has_too_many(const RowCells& cells, std::size_t names) {
   return false;
 }
 
+// The mean power since the row before, of a mean since the duration began; it may begin again.
+double mean_since_row(double mean_w, double duration_s, double last_duration_s,
+                      WideColumn& column) {
+  const double joules = mean_w * duration_s;
+  const bool is_new = duration_s < last_duration_s;
+  const double before_j = is_new ? 0 : std::exchange(column.joules, joules);
+  column.joules = joules;
+  const double period_s = is_new ? duration_s : duration_s - last_duration_s;
+  return period_s > 0 ? (joules - before_j) / period_s : std::numeric_limits<double>::quiet_NaN();
+}
+
+// Whether a row's last cell is shorter than the same cell above because no line break ends it.
+bool is_cut_off(std::string_view cell, bool is_whole, WideColumn& column) {
+  if (!is_whole) return is_cut_off(strip(cell), column.form);
+  const std::string_view number = strip(cell);
+  const std::size_t point = std::min(number.find('.'), number.size());
+  if (point > 0) column.form = {{}, number.size() - std::min(point + 1, number.size()), point};
+  return false;
+}
+
 // The cells of one row. MIG instances are columns of one GPU, and each repeats its power.
 void take_wide_row(const RowCells& cells, bool is_whole, std::uint64_t line_number,
                    WideHeader& header, ReadingSink& sink) {
   if (cells.size() == 0) return sink.skip(&Skipped::blank);  // NUL bytes
   if (!is_whole && cells.size() < header.cells) return sink.skip(&Skipped::torn_tail);
   const std::size_t time = header.time.value_or(0);
-  const std::string_view stamp = time < cells.size() ? cells[time] : std::string_view();
+  const std::string written = header.stamp != nullptr ? header.stamp(cells, header) : std::string();
+  const std::string_view stamp = !written.empty()      ? std::string_view(written)
+                                 : time < cells.size() ? cells[time]
+                                                       : std::string_view();
   Stamp at{};
   if (!sink.read_stamp(stamp, at)) {
     const HeaderRow row = header_row(header, cells);
     if (row == HeaderRow::other) throw OtherHeader(line_number);
     if (row == HeaderRow::repeated) return sink.skip(&Skipped::repeated_header);
+    if (header.stamp != nullptr && strip(stamp).empty()) return sink.skip(&Skipped::comment);
     std::ignore = sink.start_row(stamp);
     return;
   }
   sink.start_row(at);
   const bool is_too_long = has_too_many(cells, header.cells);
   if (is_too_long) sink.skip(&Skipped::too_many_cells);
+  const double duration_s =
+      header.duration ? nearest_double(cell_of(cells, *header.duration)).value_or(0) : 0;
   for (WideColumn& column : header.columns) {
     if (column.index >= cells.size()) continue;
     const std::string_view cell = cells[column.index];
-    const double watts = is_too_long ? std::numeric_limits<double>::quiet_NaN() : sink.number(cell);
-    if (std::isnan(watts) && strip(cell).empty()) continue;  // another series has a sample then
+    if (column.index + 1 == header.cells && is_cut_off(cell, is_whole, column)) {
+      sink.skip(&Skipped::torn_tail);
+      continue;
+    }
+    double watts = is_too_long ? std::numeric_limits<double>::quiet_NaN() : sink.number(cell);
+    if (std::isnan(watts) && is_no_sample(cell)) continue;
+    if (header.duration) {
+      watts = mean_since_row(watts, duration_s, header.last_duration_s, column);
+    }
+    if (header.host) {
+      sink.add_to(sink.find_in(cell_of(cells, *header.host), column.gpu), watts);
+      continue;
+    }
     sink.add_to(column.number(sink), watts);
     sink.note_series(column.number_of_series, *column.device);
   }
+  header.last_duration_s = duration_s;
 }
 
-// Reads the lines of a table into a sink.
+void add_series(WideHeader& header, ReadingSink& sink) {
+  if (header.host) return;  // a column is of several GPUs
+  for (WideColumn& column : header.columns) {
+    column.number_of_series = sink.add_series(column.series);
+  }
+}
+
+// Reads the lines of a table into a sink, after its header.
 class WideLines {
  public:
-  WideLines(ReadHeader read_header, const TelemetryOptions& options, ReadingSink& sink)
-      : read_header_(read_header), options_(options), sink_(sink) {}
+  WideLines(WideHeader header, std::size_t header_rows, const TelemetryOptions& options,
+            ReadingSink& sink)
+      : header_(std::move(header)), header_rows_(header_rows), sink_(sink) {
+    if (options.counters && header_.counter) sink_.count_energy(*header_.counter);
+    add_series(header_, sink_);
+  }
 
   void take(std::string_view line, bool is_whole) {
     ++line_number_;
     if (strip(line).empty()) return sink_.skip(&Skipped::blank);
-    if (!header_) return take_header(line);
+    if (header_rows_ > 0) {
+      header_rows_ -= line.starts_with("sep=") ? 0 : 1;
+      return;
+    }
     split_row(line, cells_, copies_);
-    take_wide_row(cells_, is_whole, line_number_, *header_, sink_);
+    take_wide_row(cells_, is_whole, line_number_, header_, sink_);
   }
 
  private:
-  void take_header(std::string_view line) {
-    if (line.starts_with("sep=")) return;
-    const std::vector<std::string> names = cells_of_line(line);
-    header_ = read_header_(names, options_);
-    header_->names = names;
-    if (options_.counters && header_->counter) sink_.count_energy(*header_->counter);
-    for (WideColumn& column : header_->columns) {
-      column.number_of_series = sink_.add_series(column.series);
-    }
-  }
-
-  ReadHeader read_header_;
-  const TelemetryOptions& options_;
+  WideHeader header_;
+  std::size_t header_rows_;  // still to come
   ReadingSink& sink_;
-  std::optional<WideHeader> header_;
   RowCells cells_;
-  std::vector<std::string> copies_;  // of cells that are not as they are written
+  Cells copies_;  // of cells that are not as they are written
   std::uint64_t line_number_ = 0;
 };
 
-void read_wide(ByteSource& source, ReadHeader read_header, const TelemetryOptions& options,
-               ReadingSink& sink) {
-  WideLines lines(read_header, options, sink);
-  for_each_line(source, [&](std::string_view line, bool is_whole) { lines.take(line, is_whole); });
-}
-
-WideHeader header_in(std::string_view head, ReadHeader read_header,
-                     const TelemetryOptions& options) {
+// The table's first rows, from its header on.
+std::vector<CsvTextRow> first_rows(std::string_view head) {
+  constexpr std::size_t kRows = 64;
   if (head.starts_with("sep=")) head.remove_prefix(std::min(head.find('\n') + 1, head.size()));
+  std::vector<CsvTextRow> rows;
   try {
-    return read_header(cells_of_line(head.substr(0, head.find('\n'))), options);
-  } catch (const CsvError&) {
-    return {};
+    split_csv(head, kRows, head.size() < kHeadBytes, rows);
+  } catch (const CsvError&) {  // reported when it is read
   }
+  const auto header = std::ranges::find_if(rows, is_filled);
+  rows.erase(rows.begin(), header);
+  return rows;
 }
 
-SeriesFacts wide_facts(const WideHeader& header, const char* schema, PowerUnit::Size unit,
-                       const TelemetryOptions& options) {
-  SeriesNames names = {.schema = schema, .timestamp = "Time"};
-  names.unit = unit;
-  if (!header.power.empty()) names.power = header.power;
-  if (!header.power.empty() && header.power == options.columns.power) {
+struct WideTable {
+  const WideForm* form = nullptr;
+  WideHeader header;
+};
+
+WideTable wide_table_of(std::string_view head, const TelemetryOptions& options) {
+  const std::vector<CsvTextRow> rows = first_rows(head);
+  if (rows.empty()) return {};
+  for (const WideForm& form : kWideForms) {
+    WideHeader header = form.read(rows, options);
+    if (header.columns.empty() && header.fault.empty()) continue;
+    for (WideColumn& column : header.columns) {  // one without any value is named
+      MetricLabels& series = column.series;
+      if (series.metric.empty() && series.labels.empty())
+        series.metric = header.names[column.index];
+    }
+    return {&form, std::move(header)};
+  }
+  return {};
+}
+
+SeriesFacts wide_facts(const WideTable& table, const TelemetryOptions& options) {
+  const WideHeader& header = table.header;
+  SeriesNames names = {.schema = std::string(table.form->schema.name)};
+  const bool lacks_time =
+      header.reason == Reason::timestamp_column_missing && !header.fault.empty();
+  if (header.time && !lacks_time) names.timestamp = strip(header.names[*header.time]);
+  names.unit = header.unit;
+  const bool lacks_power =
+      header.reason != Reason::timestamp_column_missing && !header.fault.empty();
+  if (!header.power.empty() && !lacks_power) names.power = header.power;
+  if (names.power && header.power == options.columns.power) {
     names.power_why = "named by --power-column";
   }
   if (!header.device.empty()) names.device = header.device;
   TelemetryOptions others = options;
   if (header.device == options.columns.device) others.columns.device.clear();
+  if (table.form->may_be_plain) others.columns.timestamp.clear();
   SeriesFacts facts = facts_of_names(names, others);
-  facts.names_hosts = std::ranges::any_of(
-      header.columns, [](const WideColumn& column) { return !column.host.empty(); });
+  const auto has_host = [](const WideColumn& column) { return !column.host.empty(); };
+  facts.names_hosts = header.host || std::ranges::any_of(header.columns, has_host);
   facts.sensor = header.sensor;
   facts.counter = header.counter;
-  if (!names.power) {
+  if (!header.fault.empty()) {
+    facts.reasons.add(header.reason, header.fault);
+    facts.reasons.explain(header.reason, header.fault);
+  } else if (!header.time) {
     facts.reasons.explain(
-        Reason::power_column_missing,
-        header.unnamed == header.other_series
-            ? "the series have no name; if their values are watts, pass --power-column value"
-            : "no series is known as the power of a GPU; name its metric with --power-column");
+        Reason::timestamp_column_missing,
+        fmt::format("no column has absolute times; the header has '{}'",
+                    printable(fmt::format("{}", fmt::join(header.names, "', '")))));
   }
   return facts;
 }
 
-Telemetry open_wide(std::unique_ptr<ByteSource> source, const TelemetryOptions& options,
-                    const char* schema, ReadHeader read_header, PowerUnit::Size unit) {
+double fits_wide(std::string_view head) {
+  return wide_table_of(head, {}).form != nullptr ? 0.9 : 0;
+}
+
+Telemetry open_wide(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
+  source = as_utf8(std::move(source));
+  std::string head = read_up_to(*source, kHeadBytes);
+  const WideTable table = wide_table_of(head, options);
+  source = std::make_unique<ResumedSource>(std::move(head), std::move(source));
+  if (table.form == nullptr || (table.form->may_be_plain && !options.columns.power.empty())) {
+    return open_csv(std::move(source), options);
+  }
   return open_stream(std::move(source), options,
-                     {.facts_of =
-                          [&](std::string_view head) {
-                            return wide_facts(header_in(head, read_header, options), schema, unit,
-                                              options);
-                          },
+                     {.facts_of = [&](std::string_view) { return wide_facts(table, options); },
                       .read =
-                          [options, read_header](ByteSource& bytes, ReadingSink& sink) {
+                          [options, table](ByteSource& bytes, ReadingSink& sink) {
+                            WideLines lines(table.header, table.form->header_rows, options, sink);
                             try {
-                              read_wide(bytes, read_header, options, sink);
+                              for_each_line(bytes, [&](std::string_view line, bool is_whole) {
+                                lines.take(line, is_whole);
+                              });
                             } catch (const CsvError& error) {
                               throw TelemetryError(error.what());
                             }
                           },
-                      .cut_off_after = at_any_line});
+                      .cut_off_after = table.header.duration ? nullptr : at_any_line});
 }
 
-bool has_columns(std::string_view head, ReadHeader read_header) {
-  const WideHeader header = header_in(head, read_header, {});
-  return header.time && (!header.columns.empty() || header.unnamed > 0);
-}
-
-double fits_energibridge(std::string_view head) {
-  return head.starts_with("Delta,Time,") && has_columns(head, energibridge_header) ? 0.9 : 0;
-}
-
-Telemetry open_energibridge(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
-  return open_wide(std::move(source), options, "energibridge", energibridge_header,
-                   PowerUnit::Size::milliwatt);
-}
-
-std::vector<SchemaRow> energibridge_schemas() {
-  return {{"energibridge", "`GPU0_POWER (mWatts)` and so on, in mW", "the column"}};
-}
-
-double fits_grafana_wide(std::string_view head) {
-  return has_columns(head, grafana_header) ? 0.9 : 0;
-}
-
-Telemetry open_grafana_wide(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
-  return open_wide(std::move(source), options, "grafana-wide", grafana_header,
-                   PowerUnit::Size::watt);
-}
-
-std::vector<SchemaRow> grafana_wide_schemas() {
-  return {
-      {"grafana-wide",
-       "columns named `METRIC{labels}`, of a metric as in `prometheus-matrix`, in W; `{labels}` alone with `--power-column value`",
-       "as in `prometheus-matrix`"}};
+std::vector<SchemaRow> wide_schemas() {
+  std::vector<SchemaRow> rows;
+  for (const WideForm& form : kWideForms) rows.push_back(form.schema);
+  return rows;
 }
 
 }  // namespace
 
-const Recorder kGrafanaWideRecorder = {.name = "Grafana, series joined by time",
-                                       .fits = fits_grafana_wide,
-                                       .open = open_grafana_wide,
-                                       .schemas = grafana_wide_schemas,
-                                       .is_table = true};
-const Recorder kEnergibridgeRecorder = {.name = "EnergiBridge",
-                                        .fits = fits_energibridge,
-                                        .open = open_energibridge,
-                                        .schemas = energibridge_schemas};
+const Recorder kWideRecorder = {.name = "a column for each GPU",
+                                .fits = fits_wide,
+                                .open = open_wide,
+                                .schemas = wide_schemas,
+                                .is_table = true};
+
+// ---- W&B's logged tables: {"columns": ["_timestamp", ...], "data": [[1788852030.12, 412.3],
+// ...]}.
+
+namespace {
+
+constexpr std::string_view kTablePaths[] = {"columns[]", "data[]", "data[][]"};
+
+class JsonTable : public JsonVisitor {
+ public:
+  explicit JsonTable(const std::function<void(const Cells& names, const Cells& row)>& take)
+      : take_(take) {}
+  void begin(std::size_t path) override {
+    if (path == 1) row_.clear();
+  }
+  void end(std::size_t path) override {
+    if (path == 1) take_(names_, row_);
+  }
+  void scalar(std::size_t path, JsonKind kind, std::string_view text) override {
+    const bool is_none = kind == JsonKind::null;
+    if (path == 0) names_.emplace_back(text);
+    if (path == 2) row_.emplace_back(is_none ? std::string_view() : text);
+  }
+
+ private:
+  const std::function<void(const Cells&, const Cells&)>& take_;
+  Cells names_;
+  Cells row_;
+};
+
+void walk_table(ByteSource& bytes,
+                const std::function<void(const Cells& names, const Cells& row)>& take) {
+  static const JsonPaths paths(kTablePaths);
+  JsonTable table(take);
+  walk_json(bytes, paths, table, JsonTexts::one);
+}
+
+// The header and the first rows.
+std::vector<CsvTextRow> rows_of_table(std::string_view head) {
+  constexpr std::size_t kRows = 64;
+  std::vector<CsvTextRow> rows;
+  MemorySource source(head);
+  try {
+    walk_table(source, [&](const Cells& names, const Cells& row) {
+      if (rows.empty()) rows.push_back({.cells = names});
+      if (rows.size() < kRows) rows.push_back({.cells = row});
+    });
+  } catch (const JsonError&) {  // cut off
+  }
+  return rows;
+}
+
+constexpr WideForm kTableForm = {
+    .name = "W&B table",
+    .schema = {"wandb-table",
+               "columns `system.gpu.N.powerWatts` of a logged table, `*.table.json`, in W",
+               "the number in the column's name"},
+    .read = numbered_header};
+
+WideHeader header_of_table(std::string_view head, const TelemetryOptions& options) {
+  const std::vector<CsvTextRow> rows = rows_of_table(head);
+  return rows.empty() ? WideHeader() : numbered_header(rows, options);
+}
+
+double fits_wandb_table(std::string_view head) {
+  const bool may_fit = strip(head.substr(0, 64)).starts_with('{') &&
+                       head.find("\"columns\"") != head.npos && head.find("\"data\"") != head.npos;
+  return may_fit && !header_of_table(head, {}).columns.empty() ? 0.95 : 0;
+}
+
+Telemetry open_wandb_table(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
+  std::string head = read_up_to(*source, kHeadBytes);
+  const WideTable table = {&kTableForm, header_of_table(head, options)};
+  return open_stream(std::make_unique<ResumedSource>(std::move(head), std::move(source)), options,
+                     {.facts_of = [&](std::string_view) { return wide_facts(table, options); },
+                      .read =
+                          [header = table.header](ByteSource& bytes, ReadingSink& sink) {
+                            WideHeader own = header;
+                            add_series(own, sink);
+                            walk_table(bytes, [&](const Cells&, const Cells& row) {
+                              take_wide_row(RowCells(row.begin(), row.end()), true, 1, own, sink);
+                            });
+                          },
+                      .has_lines = false});
+}
+
+std::vector<SchemaRow> wandb_table_schemas() { return {kTableForm.schema}; }
+
+}  // namespace
+
+const Recorder kWandbTableRecorder = {.name = "W&B table",
+                                      .fits = fits_wandb_table,
+                                      .open = open_wandb_table,
+                                      .schemas = wandb_table_schemas};
 
 // ---- Reads the CSV of older versions of Grafana, "Series;Time;Value", a row for each sample: from
 // the row's end, since the series' name may contain anything.
@@ -443,8 +975,7 @@ void read_grafana_rows(ByteSource& source, GrafanaSeries& series, ReadingSink* s
     }
     if (value.empty() || value == "null") return;  // nothing was sampled
     if (!sink->start_row(time)) return;
-    const std::uint32_t device =
-        gpu->host.empty() ? sink->find(gpu->name) : sink->find(gpu->host, gpu->name);
+    const std::uint32_t device = sink->find_in(gpu->host, gpu->name);
     sink->add_to(device, value);
     if (number) sink->note_series(*number, device);
   });
@@ -510,340 +1041,161 @@ const Recorder kGrafanaRowsRecorder = {.name = "Grafana, a row for each sample",
                                        .open = open_grafana_rows,
                                        .schemas = grafana_rows_schemas};
 
-// ---- Reads tables of a node's sensors: a time, and columns of RAPL domains or of the node's
-// power.
+// ---- Reads InfluxDB's annotated CSV: tables after each other, each with its header; a row for
+// each sample, whose unit only the field's name says.
 
 namespace {
 
-struct SensorColumn {
-  std::size_t index = 0;
-  std::string name = {};  // as the header has it
-  NodeWitness::Kind kind = NodeWitness::Kind::power;
-  double factor = 1;  // to J or W
-  std::string source = "csv";
-  std::string scope = "unknown";
-};
-
-struct SensorTable {
-  std::size_t time = std::string::npos;
-  std::size_t domain = std::string::npos;  // the sensor's name is in the row
-  std::size_t host = std::string::npos;
-  std::size_t socket = std::string::npos;
-  std::size_t range = std::string::npos;  // max_energy_range_uj of the row's sensor
-  std::size_t cells = 0;
-  std::vector<SensorColumn> sensors;
-};
-
-struct SensorUnit {
-  NodeWitness::Kind kind;
-  double factor;  // to J or W
-};
-
-struct WattUnit {
-  std::string_view name;
-  double watts;
-};
-constexpr WattUnit kWattUnits[] = {
-    {"W", 1},     {"w", 1},          {"mW", 1e-3},      {"mw", 1e-3},      {"kW", 1e3},
-    {"kw", 1e3},  {"KW", 1e3},       {"MW", 1e6},       {"uW", 1e-6},      {"uw", 1e-6},
-    {"UW", 1e-6}, {"\u00B5W", 1e-6}, {"\u00B5w", 1e-6}, {"\u03BCW", 1e-6}, {"\u03BCw", 1e-6}};
-
-// "microjoules" as "uJ", "Watts" as "W".
-std::string unit_symbol_of(std::string_view unit) {
-  constexpr std::pair<std::string_view, std::string_view> kPrefixes[] = {
-      {"micro", "u"}, {"milli", "m"}, {"kilo", "k"}, {"mega", "M"}, {"", ""}};
-  const std::string lower = lower_ascii(unit);
-  for (const auto& [word, symbol] : kPrefixes) {
-    if (!lower.starts_with(word)) continue;
-    const std::string_view base = std::string_view(lower).substr(word.size());
-    if (base == "joule" || base == "joules") return fmt::format("{}J", symbol);
-    if (base == "watt" || base == "watts") return fmt::format("{}W", symbol);
-  }
-  return unit == "UJ" || unit == "\u00B5j" ? "uJ" : std::string(unit);
-}
-
-// The unit at a name's end. As in energy_unit(), MW and MJ are none if all letters are capitals.
-std::optional<SensorUnit> sensor_unit(std::string_view name) {
-  if (name.ends_with(']') || name.ends_with(')')) name.remove_suffix(1);
-  const auto is_letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 128;
-  };
-  std::size_t begin = name.size();
-  while (begin > 0 && is_letter(name[begin - 1])) --begin;
-  if (begin == 0) return std::nullopt;
-  const std::string_view before = name.substr(0, begin);
-  const std::string unit = unit_symbol_of(name.substr(begin));
-  if (const auto energy = energy_unit(unit, before)) {
-    return SensorUnit{NodeWitness::Kind::counter, energy->joules};
-  }
-  const auto* const power = std::ranges::find(kWattUnits, unit, &WattUnit::name);
-  const bool has_small_letters =
-      std::ranges::any_of(before, [](char c) { return c >= 'a' && c <= 'z'; });
-  if (power == std::end(kWattUnits) || (unit == "MW" && !has_small_letters)) return std::nullopt;
-  return SensorUnit{NodeWitness::Kind::power, power->watts};
-}
-
-std::optional<SensorColumn> sensor_column(std::size_t index, const std::string& header) {
-  static constexpr Pattern rapl =
-      "(intel-rapl|package|dram|core|uncore|psys|energy|domain)[-_: ]?[0-9:]*([^a-z0-9].*)?";
-  static constexpr Pattern bare = "(package|dram|core|uncore|psys)[-_ ]?[0-9]*|intel-rapl:[0-9:]+";
-  static constexpr Pattern node = "(sys|system|node|chassis|server|total system)[ _.-]*power.*";
-  static constexpr Pattern plain = "power[ _-]?([mk]?w|watts?|\\[[mk]?w\\]|\\([mk]?w\\))";
-  const std::string name = lower_ascii(header);
-  const bool is_rapl = rapl.matches(name);
-  const bool is_node = node.matches(name);
-  if (!is_rapl && !is_node && !plain.matches(name)) return std::nullopt;
-  SensorColumn column = {.index = index, .name = header};
-  if (is_node) column.scope = "node";
-  if (is_rapl) column.scope = scope_of_rapl(name);
-  if (is_rapl) column.source = "rapl";
-  if (const auto unit = sensor_unit(header)) {
-    column.kind = unit->kind;
-    column.factor = unit->factor;
-    return column;
-  }
-  if (!bare.matches(name)) return std::nullopt;
-  column.kind = NodeWitness::Kind::counter;  // what energy_uj holds
-  column.factor = 1e-6;
-  return column;
-}
-
-SensorTable sensor_table(const std::vector<std::string>& header) {
-  static constexpr Pattern time =
-      "(unix|epoch|timestamp|time|datetime|date[ _]?time|ts)([ _-]?(unix|utc|s|ms|us|ns))?";
-  static constexpr Pattern domain = "domain|zone|name|sensor";
-  static constexpr Pattern host = "host|host[ _]?name|node|node[ _]?name|instance";
-  static constexpr Pattern socket = "(socket|cpu[ _]?socket)([ _]?id)?";
-  static constexpr Pattern range = "max_energy_range_uj";
-  SensorTable table;
-  table.cells = header.size();
-  for (std::size_t i = 0; i < header.size(); ++i) {
-    const std::string name(strip(header[i]));
-    const std::string lower = lower_ascii(name);
-    if (range.matches(lower)) {
-      table.range = i;
-    } else if (domain.matches(lower)) {
-      table.domain = i;
-    } else if (host.matches(lower)) {
-      table.host = i;
-    } else if (socket.matches(lower)) {
-      table.socket = i;
-    } else if (table.time == std::string::npos && time.matches(lower)) {
-      table.time = i;
-    } else if (auto column = sensor_column(i, name)) {
-      table.sensors.push_back(std::move(*column));
-    }
-  }
-  return table;
-}
-
-bool is_usable(const SensorTable& table) {
-  return table.time != std::string::npos && !table.sensors.empty();
-}
-
-// A name such as "energy_j" may be that of a GPU's counter.
-bool is_rapl_counter(const SensorColumn& column) {
-  const std::string name = lower_ascii(column.name);
-  const bool is_named =
-      column.scope != "unknown" || name == "energy_uj" || name.starts_with("intel-rapl");
-  return column.source == "rapl" && column.kind == NodeWitness::Kind::counter && is_named;
-}
-
-// What makes a sensor of a table another one.
-struct SensorKey {
-  std::string host;
-  std::string socket;
-  std::string domain;
-  std::string column;
-
-  std::string joined() const { return fmt::format("{}\n{}\n{}\n{}", host, socket, domain, column); }
-};
-
-class SensorRows {
+class InfluxRows {
  public:
-  SensorRows(const WitnessText& file, NodeWitnesses& found)
-      : file_(file), times_(file), found_(found) {}
+  InfluxRows(const TelemetryOptions& options, ReadingSink* sink)
+      : wanted_(options.columns.power), power_(options), sink_(sink) {}
 
-  // Rows count from 1.
-  void take(const std::vector<std::string>& cells, std::uint32_t row) {
-    if (row == 1) {
-      table_ = sensor_table(cells);
-      return;
-    }
-    const auto unix_s = times_.unix_s(cell(cells, table_.time));
-    if (!unix_s) {
-      take_header(cells, row);
-    } else if (cells.size() <= table_.cells) {
-      for (const SensorColumn& column : table_.sensors) take_cell(cells, *unix_s, column, row);
-    }
+  void take(std::string_view line, bool is_whole) {
+    line = strip(line);
+    if (line.empty()) return names_.clear();
+    if (line.starts_with('#')) return names_.clear();
+    if (!is_whole) return skip(&Skipped::torn_tail);
+    split_row(line, cells_, copies_);
+    if (names_.empty()) return take_header();
+    take_row();
   }
-
-  // Refuses readings that one name cannot have, and names the sensors.
-  void finish() {
-    for (std::size_t i = 0; i < keys_.size(); ++i) refuse_contradictions(i);
-    const auto differ = [&](std::string SensorKey::*part) {
-      return std::ranges::any_of(keys_,
-                                 [&](const SensorKey& key) { return key.*part != keys_[0].*part; });
-    };
-    const bool has_sockets = differ(&SensorKey::socket);
-    const bool has_columns = differ(&SensorKey::column);
-    found_.has_several_hosts = differ(&SensorKey::host);
-    for (std::size_t i = 0; i < keys_.size(); ++i) {
-      const SensorKey& key = keys_[i];
-      std::string name = found_.has_several_hosts ? key.host + ":" : "";
-      if (has_sockets) name += fmt::format("socket {} ", key.socket);
-      name += key.domain.empty() ? key.column : key.domain;
-      if (has_columns && !key.domain.empty()) name += " " + key.column;
-      found_.witnesses[i].name = std::move(name);
-    }
-  }
+  const PowerSeries& power() const { return power_; }
+  bool has_power() const { return !power_.metric().empty(); }
 
  private:
-  static std::string_view cell(const std::vector<std::string>& cells, std::size_t index) {
-    return index < cells.size() ? strip(cells[index]) : std::string_view();
-  }
+  struct Series {
+    bool is_power = false;
+    std::string host = {};
+    std::string gpu = {};
+    std::size_t number = 0;
+  };
 
-  // A recorder that started again writes another header. Rows of something else are not read.
-  void take_header(const std::vector<std::string>& cells, std::uint32_t row) {
-    const auto is_number = [](const std::string& text) { return sensor_number(text).has_value(); };
-    if (std::ranges::any_of(cells, is_number)) return;
-    SensorTable next = sensor_table(cells);
-    if (next.time == std::string::npos && next.sensors.empty()) return;
-    if (!is_usable(next)) {
-      refuse(row, "it is another header, without a time or a sensor: divide the file there");
-    }
-    table_ = std::move(next);
-  }
-
-  void take_cell(const std::vector<std::string>& cells, double unix_s, const SensorColumn& column,
-                 std::uint32_t row) {
-    const auto number = sensor_number(cell(cells, column.index));
-    if (!number) return;
-    refuse_other_unit(column, *number);
-    SensorKey key{std::string(cell(cells, table_.host)), std::string(cell(cells, table_.socket)),
-                  std::string(cell(cells, table_.domain)), column.name};
-    NodeWitness& witness = witness_named(found_, key.joined(), column.kind);
-    const auto place = static_cast<std::size_t>(&witness - found_.witnesses.data());
-    if (place == keys_.size()) {
-      witness.source = column.source;
-      witness.scope = key.domain.empty() ? column.scope : scope_of_rapl(key.domain);
-      if (witness.scope == "unknown" && column.source == "rapl") witness.scope = column.scope;
-      keys_.push_back(std::move(key));
-      rows_.emplace_back();
-    }
-    witness.readings.push_back({unix_s, *number * column.factor});
-    rows_[place].push_back(row);
-    if (column.source != "rapl" || column.kind != NodeWitness::Kind::counter) return;
-    if (const auto range = sensor_number(cell(cells, table_.range)); range && *range > 0) {
-      witness.wraps_j = {*range / 1e6};
-      witness.states_wrap = true;
-    }
-    assume_rapl_wraps(witness);
-  }
-
-  // A counter of microjoules has whole numbers; "package-0" of another recorder may be a power.
-  void refuse_other_unit(const SensorColumn& column, double number) const {
-    if (column.kind != NodeWitness::Kind::counter || column.factor != 1e-6) return;
-    if (number == std::floor(number)) return;
-    throw Error(fmt::format(
-        "{}: column '{}' has {}, which is not a whole number of microjoules: name its unit in the header, as in '{}_w'",
-        printable_path(file_.path), printable(column.name), number, printable(column.name)));
-  }
-
-  // Two values at one time are those of two sensors.
-  void refuse_contradictions(std::size_t place) const {
-    const std::vector<NodeWitness::Reading>& readings = found_.witnesses[place].readings;
-    std::vector<std::uint32_t> order(readings.size());
-    std::iota(order.begin(), order.end(), 0U);
-    std::ranges::stable_sort(order, {}, [&](std::uint32_t i) { return readings[i].unix_s; });
-    for (std::size_t i = 1; i < order.size(); ++i) {
-      const NodeWitness::Reading& first = readings[order[i - 1]];
-      const NodeWitness::Reading& second = readings[order[i]];
-      if (first.unix_s != second.unix_s || first.value == second.value) continue;
-      refuse(
-          rows_[place][order[i]],
-          fmt::format(
-              "'{}' has another value than in row {} at the same time: a column that tells sensors apart must be named host, socket, domain or sensor",
-              printable(keys_[place].column), rows_[place][order[i - 1]]));
+  void take_header() {
+    names_.assign(cells_.begin(), cells_.end());
+    const auto place = [&](std::string_view name) {
+      const auto found = std::ranges::find(names_, name);
+      return static_cast<std::size_t>(found - names_.begin());
+    };
+    time_ = place("_time");
+    value_ = place("_value");
+    field_ = place("_field");
+    measurement_ = place("_measurement");
+    tags_.clear();
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      const std::string& name = names_[i];
+      if (!name.empty() && !name.starts_with('_') && name != "result" && name != "table") {
+        tags_.push_back(i);
+      }
     }
   }
 
-  [[noreturn]] void refuse(std::uint32_t row, const std::string& what) const {
-    throw Error(fmt::format("{}: row {}: {}", printable_path(file_.path), row, what));
+  void take_row() {
+    const auto cell = [&](std::size_t i) { return cell_of(cells_, i); };
+    key_.assign(cell(measurement_)).append("\n").append(cell(field_));
+    for (const std::size_t tag : tags_) key_.append("\n").append(cell(tag));
+    const auto [place, is_new] = series_.try_emplace(key_);
+    Series& series = place->second;
+    if (is_new) series = described();
+    if (!series.is_power || sink_ == nullptr || !sink_->start_row(cell(time_))) return;
+    if (cell(value_).empty()) return;
+    const std::uint32_t device = sink_->find_in(series.host, series.gpu);
+    sink_->add_to(device, cell(value_));
+    sink_->note_series(series.number, device);
   }
 
-  const WitnessText& file_;
-  WitnessTimes times_;
-  NodeWitnesses& found_;
-  SensorTable table_;
-  // In the order of found_.witnesses.
-  std::vector<SensorKey> keys_;
-  std::vector<std::vector<std::uint32_t>> rows_;  // of the readings
+  Series described() {
+    MetricLabels labels;
+    labels.metric = cell_of(cells_, field_);
+    if (labels.metric != wanted_) {
+      labels.metric = fmt::format("{}_{}", cell_of(cells_, measurement_), labels.metric);
+    }
+    for (const std::size_t tag : tags_) {
+      labels.labels.emplace_back(names_[tag], cell_of(cells_, tag));
+    }
+    if (!power_.has(labels)) return {};
+    const PowerSeries::Gpu gpu = power_.gpu_of(labels);
+    return {true, std::string(gpu.host), std::string(gpu.name),
+            sink_ != nullptr ? sink_->find_series(labels) : 0};
+  }
+
+  void skip(std::uint64_t Skipped::*cause) const {
+    if (sink_ != nullptr) sink_->skip(cause);
+  }
+
+  std::string wanted_;
+  PowerSeries power_;
+  ReadingSink* sink_;
+  Cells names_;  // of the table; empty: its header is still to come
+  std::size_t time_ = 0, value_ = 0, field_ = 0, measurement_ = 0;
+  std::vector<std::size_t> tags_;
+  std::unordered_map<std::string, Series> series_;
+  std::string key_;
+  RowCells cells_;
+  Cells copies_;
 };
 
-bool fits_sensor_table(std::string_view head) {
+void read_influx(ByteSource& bytes, InfluxRows& rows) {
   try {
-    const auto rows = split_csv(head, 1, true);
-    return !rows.empty() && is_usable(sensor_table(rows[0].cells));
-  } catch (const CsvError&) {
-    return false;
+    for_each_line(bytes, [&](std::string_view line, bool is_whole) { rows.take(line, is_whole); });
+  } catch (const CsvError& error) {
+    throw TelemetryError(error.what());
   }
+  rows.power().check();
 }
 
-void read_sensor_table(const WitnessText& file, NodeWitnesses& found) {
-  constexpr std::size_t kRowsAtOnce = 4096;
-  SensorRows reader(file, found);
-  std::uint32_t number = 0;
+SeriesFacts influx_facts(std::string_view head, const TelemetryOptions& options) {
+  InfluxRows rows(options, nullptr);
+  MemorySource source(head);
   try {
-    for (std::size_t at = 0; at < file.text.size();) {
-      const auto rows = split_csv(file.text.substr(at), kRowsAtOnce, true);
-      if (rows.empty()) break;
-      for (const CsvTextRow& row : rows) {
-        ++number;
-        // A last number without a line break after it may be cut off.
-        if (row.terminated) reader.take(row.cells, number);
-      }
-      at += rows.back().end;
-    }
-  } catch (const CsvError& error) {
-    throw Error(fmt::format("{}: {}", printable_path(file.path), error.what()));
+    read_influx(source, rows);
+  } catch (const TelemetryError&) {  // reported when all is read
   }
-  reader.finish();
+  SeriesNames names = {.schema = "influxdb", .timestamp = "_time"};
+  if (rows.has_power()) names.power = rows.power().metric();
+  if (!rows.power().label().empty()) names.device = rows.power().label();
+  if (!options.columns.power.empty()) names.power_why = "named by --power-column";
+  TelemetryOptions others = options;
+  if (names.device) others.columns.device.clear();
+  SeriesFacts facts = facts_of_names(names, others);
+  facts.names_hosts = rows.power().names_hosts();
+  facts.sensor = rows.power().sensor();
+  if (!names.power) {
+    facts.reasons.explain(
+        Reason::power_column_missing,
+        "no field is known as the power of a GPU; name it with --power-column, as in power_draw, or filter by it");
+  }
+  return facts;
+}
+
+double fits_influx(std::string_view head) {
+  static constexpr Pattern annotation = "#(datatype|group|default)[,\"].*";
+  const auto lines = lines_of(head, 1);
+  if (lines.empty()) return 0;
+  return annotation.matches(lines[0]) || lines[0].starts_with(",result,table,") ? 0.95 : 0;
+}
+
+Telemetry open_influx(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
+  return open_stream(
+      std::move(source), options,
+      {.facts_of = [&](std::string_view head) { return influx_facts(head, options); },
+       .read =
+           [options](ByteSource& bytes, ReadingSink& sink) {
+             InfluxRows rows(options, &sink);
+             read_influx(bytes, rows);
+           }});
+}
+
+std::vector<SchemaRow> influx_schemas() {
+  return {
+      {"influxdb",
+       "`_value` of InfluxDB's annotated CSV in the rows of a known field, such as `power_draw` of telegraf's `nvidia_smi`, or of the field that `--power-column` names, in W",
+       "the tag `uuid`, else host and `index`, `gpu` or another, as in `prometheus-matrix`"}};
 }
 
 }  // namespace
 
-bool is_rapl_table(std::string_view head) {
-  try {
-    const auto rows = split_csv(head, 1, true);
-    if (rows.empty()) return false;
-    const SensorTable table = sensor_table(rows[0].cells);
-    return is_usable(table) && std::ranges::any_of(table.sensors, is_rapl_counter);
-  } catch (const CsvError&) {
-    return false;
-  }
-}
-
-std::string what_a_table_needs(std::string_view head) {
-  constexpr std::size_t kMostShown = 12;
-  try {
-    const auto rows = split_csv(head, 1, true);
-    if (rows.empty() || rows[0].cells.size() < 2) return {};
-    std::string columns;
-    for (std::size_t i = 0; i < std::min(rows[0].cells.size(), kMostShown); ++i) {
-      columns += fmt::format("{}'{}'", i == 0 ? "" : ", ", printable(strip(rows[0].cells[i])));
-    }
-    if (rows[0].cells.size() > kMostShown) {
-      columns += fmt::format(" and {} more", rows[0].cells.size() - kMostShown);
-    }
-    return fmt::format(
-        ". Its columns are {}. A table needs a time, such as timestamp or time, and a sensor with its unit, such as node_power_w, sys_power_kw, package-0_w or energy_uj; units are W, mW, uW, kW, MW, J, mJ, uJ, kJ and MJ",
-        columns);
-  } catch (const CsvError&) {
-    return {};
-  }
-}
-
-const WitnessForm kSensorTableForm = {fits_sensor_table, read_sensor_table};
+const Recorder kInfluxRecorder = {
+    .name = "InfluxDB", .fits = fits_influx, .open = open_influx, .schemas = influx_schemas};
 
 }  // namespace aggregate_power

@@ -41,13 +41,16 @@ constexpr KnownMetric kKnownMetrics[] = {
     {"amd_gpu_power", "AMD SMI exporter", "package", "unknown"},
     {"all_smi_gpu_power_consumption_watts", "all-smi", "gpu", "unknown"},
     {"xpum_power_watts", "XPU Manager", "gpu", "unknown"},
+    {"kepler_node_gpu_watts", "Kepler", "gpu", "unknown"},
+    {"nvidia_smi_power_draw", "telegraf", "gpu", "unknown"},
+    {"amd_rocm_smi_power_draw", "telegraf", "package", "unknown"},
 };
 
 constexpr std::string_view kUuidLabels[] = {"UUID", "gpu_uuid"};
 constexpr std::string_view kIndexLabels[] = {"gpu",          "gpu_id",   "gpu_index",
                                              "index",        "card",     "device",
                                              "minor_number", "dev_file", "pci_bus_id"};
-constexpr std::string_view kHostLabels[] = {"Hostname", "host", "node", "instance"};
+constexpr std::string_view kHostLabels[] = {"Hostname", "host", "node", "node_name", "instance"};
 
 const KnownMetric* known_metric(std::string_view name) {
   const auto* const found = std::ranges::find(kKnownMetrics, name, &KnownMetric::name);

@@ -5,7 +5,12 @@
 #include <cassert>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include <fmt/format.h>
+
+#include "aggregate_power/sample.h"
+#include "base/text/characters.h"
 #include "base/text/csv.h"
 #include "base/text/csv_dialect.h"
 #include "base/text/encoding.h"
@@ -33,12 +38,50 @@ struct Opened {
   }
 };
 
+// A cell of a row of units: "W", "[mW]", "s", "%", or nothing.
+bool is_unit(std::string_view cell) {
+  cell = strip(cell);
+  constexpr std::size_t kLongest = 12;
+  return cell.size() <= kLongest && std::ranges::none_of(cell, is_ascii_digit);
+}
+
+// A unit of power in a row below the header goes into the names: "power" and "mW" are "power [mW]".
+void add_units_to_names(std::string& head) {
+  std::vector<CsvTextRow> rows;
+  try {
+    split_csv(head, 2, false, rows);
+  } catch (const CsvError&) {  // reported when it is read
+  }
+  if (rows.size() < 2 || rows[0].cells.size() != rows[1].cells.size()) return;
+  const auto is_power = [](const std::string& cell) {
+    std::string_view unit = strip(cell);
+    if (unit.size() > 2 && (unit[0] == '[' || unit[0] == '('))
+      unit = unit.substr(1, unit.size() - 2);
+    return power_unit(unit).has_value();
+  };
+  const std::vector<std::string>& units = rows[1].cells;
+  if (!std::ranges::all_of(units, is_unit) || std::ranges::none_of(units, is_power)) return;
+  std::string names;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    std::string name = rows[0].cells[i];
+    std::string_view unit = strip(units[i]);
+    if (is_power(units[i]) && unit[0] != '[' && unit[0] != '(') name += fmt::format(" [{}]", unit);
+    if (is_power(units[i]) && (unit[0] == '[' || unit[0] == '(')) name += fmt::format(" {}", unit);
+    names += fmt::format("{}{}", i == 0 ? "" : ",", csv_cell(name));
+  }
+  head.replace(rows[0].begin, rows[1].end - rows[0].begin, names + "\n");
+}
+
 // A table of another dialect, as CSV; any other file as it is.
 Opened in_usual_dialect(Opened file) {
   Opened text(as_utf8(std::move(file).whole()));
+  if (text.head.starts_with("sep=")) {  // for spreadsheets
+    text.head.erase(0, std::min(text.head.find('\n'), text.head.size() - 1) + 1);
+  }
   const CsvDialect dialect = csv_dialect(text.head, text.head.size() < kHeadBytes);
-  if (dialect.is_usual()) return text;
-  return Opened(as_usual_csv(std::move(text).whole(), dialect));
+  if (!dialect.is_usual()) text = Opened(as_usual_csv(std::move(text).whole(), dialect));
+  add_units_to_names(text.head);
+  return text;
 }
 
 // Any file may be a CSV, so this fits a little whatever it is.
@@ -56,16 +99,17 @@ std::span<const Recorder> recorders() {
                                  kZeusTimelineRecorder,
                                  kPrometheusMatrixRecorder,
                                  kVictoriaExportRecorder,
-                                 kGrafanaWideRecorder,
+                                 kWideRecorder,
+                                 kWandbTableRecorder,
                                  kGrafanaRowsRecorder,
+                                 kInfluxRecorder,
                                  kScrapesRecorder,
                                  kDcgmiDmonRecorder,
                                  kNvidiaDmonRecorder,
                                  kRocmSmiLoopRecorder,
-                                 kAiperfTelemetryRecorder,
-                                 kEnergibridgeRecorder,
-                                 kOmegawattRecorder,
-                                 kAllSmiRecorder};
+                                 kTextFormsRecorder,
+                                 kJsonFormsRecorder,
+                                 kOmegawattRecorder};
   return all;
 }
 

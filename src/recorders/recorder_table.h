@@ -26,9 +26,10 @@ struct Recorder {
 
 // Each is in the source that reads its format.
 extern const Recorder kCsvRecorder, kAipowermeterRecorder, kZeusTimelineRecorder,
-    kPrometheusMatrixRecorder, kVictoriaExportRecorder, kGrafanaWideRecorder, kGrafanaRowsRecorder,
-    kScrapesRecorder, kDcgmiDmonRecorder, kNvidiaDmonRecorder, kRocmSmiLoopRecorder,
-    kAiperfTelemetryRecorder, kEnergibridgeRecorder, kOmegawattRecorder, kAllSmiRecorder;
+    kPrometheusMatrixRecorder, kVictoriaExportRecorder, kWideRecorder, kWandbTableRecorder,
+    kGrafanaRowsRecorder, kInfluxRecorder, kScrapesRecorder, kDcgmiDmonRecorder,
+    kNvidiaDmonRecorder, kRocmSmiLoopRecorder, kTextFormsRecorder, kJsonFormsRecorder,
+    kOmegawattRecorder;
 
 std::span<const Recorder> recorders();
 

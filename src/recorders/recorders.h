@@ -8,10 +8,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "aggregate_power/gpu.h"
 #include "aggregate_power/record_facts.h"
+#include "aggregate_power/sample.h"
 #include "base/system/byte_source.h"
 #include "base/text/time_zone.h"
 #include "core/telemetry/parallel_read.h"
@@ -40,6 +42,36 @@ struct ProcessShares {
 // Stamps without an offset are in `zone`. Of a text that is cut off, up to there. Throws what
 // `source` throws.
 ProcessShares read_process_shares(ByteSource& source, const Zone& zone);
+
+// ---- All metrics of AIPowerMeter's records, and what each process used of them.
+
+struct AipmMetrics {
+  // A metric with a value for each process. "all" is the sum of the processes of each record.
+  struct Use {
+    std::string metric;
+    std::string gpu;  // empty: it is not of a GPU
+    std::string process;
+    std::uint64_t records = 0;  // that have the process
+    double sum = 0;
+    double max = 0;
+  };
+  // The power of the processor ("cpu") or of its memory ("dram"), and of processes: 0 W in records
+  // that do not name them.
+  struct Power {
+    std::string name;
+    std::string metric;
+    std::vector<Sample> total;  // the recorder's own; where it has none, the sum of the processes
+    std::vector<std::pair<std::string, std::vector<Sample>>> processes;
+  };
+  std::vector<std::string> cpu;  // names, in the order in which they come
+  std::vector<std::string> gpu;
+  std::vector<Use> uses;
+  std::vector<Power> powers;  // that have processes
+  std::vector<Window> pauses;
+};
+
+// As read_process_shares().
+AipmMetrics read_aipm_metrics(ByteSource& source, const Zone& zone);
 
 // ---- Opens recordings in formats other than CSV tables: what they have in common.
 

@@ -18,6 +18,7 @@
 #include "base/files/path.h"
 #include "base/system/parallel.h"
 #include "base/text/characters.h"
+#include "base/text/encoding.h"
 #include "base/text/json_value.h"
 #include "base/text/show_time.h"
 #include "base/text/time_zone.h"
@@ -332,6 +333,10 @@ std::unique_ptr<ByteSource> Recording::source() const {
   if (!scrapes_.empty()) return scrapes_source(scrapes_);
   if (!file_) throw unopened_.value_or(FileError(path_, "open", ENOENT));
   return file_->source();
+}
+
+std::unique_ptr<ByteSource> Recording::text() const {
+  return as_utf8(decompressed(source(), path_));
 }
 
 Telemetry Recording::open_to_read(bool counters, const GpuSelection& gpus) const {

@@ -90,6 +90,8 @@ class Recording {
   Telemetry open_all() const { return open_to_read(false, {}); }
   // As open(), but what is read is the energy counters (TelemetryOptions::counters).
   Telemetry open_counters() const { return open_to_read(true, gpus_); }
+  // Its bytes from the start, expanded, as text in UTF-8. Throws FileError.
+  std::unique_ptr<ByteSource> text() const;
   std::uint64_t bytes() const { return bytes_; }
   // From now on the first open() hashes what is read. Recordings that were already open do it
   // anyway.

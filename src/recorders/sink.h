@@ -92,6 +92,10 @@ class ReadingSink {
     return known(found == kNoDevice ? devices_.find(strip(device)) : found);
   }
   std::uint32_t find(std::string_view host, std::string_view device);
+  // The same; without a host the device's name stands alone.
+  std::uint32_t find_in(std::string_view host, std::string_view device) {
+    return host.empty() ? find(device) : find(host, device);
+  }
   // Rows before this one and rows after it are of different segments.
   void end_segment() { segment_has_ended_ = true; }
   // From here on what is added as text is an energy counter's number, in its unit.

@@ -288,5 +288,48 @@ def test_a_short_pause_is_not_covered(folder):
     same("GPU 0: the recorder was stopped for a while inside the window", done.report["windows"][0]["reason"])
 
 
+def test_metrics_and_processes(folder):
+    # Two processes for 4 s; the second is there from 2 s on. CPU: 10 W, 10 W, 10 W and -, 20 W, 40 W.
+    lines = []
+    for at, second in ((0, None), (2, 20.0), (4, 40.0)):
+        pids = {"7": 10.0} | ({"8": second} if second else {})
+        line = json.loads(record(at, {"0": 100}, cpu={
+            "per_process_cpu_power": pids, "total_cpu_power": sum(pids.values()) + 5,
+            "per_process_mem_use_abs": {pid: 1000 for pid in pids}, "per_process_mem_use_uss": {"7": 800 + at},
+            "per_process_dram_power": {"7": 1.0}}))
+        line["metrics"]["gpu"]["per_gpu_attributable_mem_use"] = {"0": {"7": 1 << 20}}
+        lines.append(json.dumps(line))
+    write(folder, *lines)
+    (folder / "results_exp.json").write_text(json.dumps([{"end_training_epoch": "2026-04-25 12:00:04", "accuracy": 0.5}]))
+    report = inspected(folder, "power_metrics.json", "--per-process").report
+    same({"cpu": ["per_process_cpu_power", "total_cpu_power", "per_process_mem_use_abs", "per_process_mem_use_uss",
+                  "per_process_dram_power"],
+          "gpu": ["per_gpu_power_draw", "per_gpu_attributable_mem_use"], "experiments": ["accuracy"]}, report["metrics"])
+    found = {(use["quantity"], use["process"]): use for use in report["processes"]}
+    # 7: 10 W * 4 s. 8: 0 to 20 W in 2 s, then 20 to 40 W in 2 s: 20 J + 60 J.
+    same([40.0, 80.0, 120.0], [found["CPU power", process]["energy_j"] for process in ("7", "8", "all")])
+    same([4.0, None], [found["DRAM power", "7"]["energy_j"], found["memory (PSS)", "7"]["energy_j"]])
+    same([802.0, 804.0], [found["memory (USS)", "7"][key] for key in ("mean", "max")])
+    same([(1000 + 2000 + 2000) / 3, 2000.0], [found["memory (PSS)", "all"][key] for key in ("mean", "max")])
+    same([1 << 20, "0"], [found["GPU memory", "7"]["max"], found["GPU memory", "7"]["gpu"]])
+    # In the last 2 s: 20 J, 60 J, and of 35 W to 55 W what no process used, 5 W.
+    (folder / "w.txt").write_text("begin end +2\nend end +4\n")
+    done = Ran(folder, "windows", "--telemetry", "power_metrics.json", "--windows", "w.txt", "--timezone", "UTC",
+               "--per-process", "--json")
+    same(["0", "cpu", "dram"], done.report["gpus"], repr(done))
+    cpu, dram = done.report["windows"][0]["gpus"][1:]
+    same([90.0, [("7", 20.0), ("8", 60.0), ("other", 10.0)]],
+         [cpu["energy_j"], [(part["process"], part["energy_j"]) for part in cpu["processes"]]])
+    same([2.0, [("7", 2.0), ("other", 0.0)]],
+         [dram["energy_j"], [(part["process"], part["energy_j"]) for part in dram["processes"]]])
+
+
+def test_other_recordings_have_no_processes(folder):
+    (folder / "gpus.csv").write_text("timestamp,index,power_w\n1777118400,0,100\n1777118401,0,100\n")
+    done = inspected(folder, "gpus.csv", "--per-process")
+    same(1, done.status)
+    assert "only a recording of AIPowerMeter" in done.err, repr(done)
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(globals()))

@@ -65,6 +65,9 @@ bool StampParser::read_any(std::string_view text, Stamp& stamp) {
   }
   std::optional<WrittenTime> written = read_slashes(text);
   if (!written) written = read_iso(text);
+  if (!written && !text.empty() && text[0] >= 'A') {
+    if (const std::string iso = iso_of_ctime(text); !iso.empty()) return read_any(iso, stamp);
+  }
   if (!written) return false;
   remember_minute(text, *written);
   const std::optional<Stamp> found = stamp_of(*written, zone_);

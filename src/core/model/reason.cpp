@@ -402,7 +402,7 @@ constexpr auto kRows = std::to_array<Row>({
         "several columns are power draws of equal rank: choose one with --power-column"),
     ROW(wide_power_columns, header, "the file has one column per GPU",
         "a table that was pivoted for plotting, or a recorder that writes one row per tick",
-        "files with one column per GPU are not read: record one row per GPU, or choose one column with --power-column (under schema 1 or with --expected-num-gpus 1 only, because the GPUs cannot be distinguished then)"),
+        "the names of these columns do not say which GPU's power they are: name each as in gpu0_power_w, with its unit; give --power-unit for bare names such as GPU0; or choose one column with --power-column (under schema 1 or with --expected-num-gpus 1 only, because the GPUs cannot be distinguished then)"),
     ROW(model_name_as_device, header, "the device column holds model names",
         "the recorder was asked for the name of the GPU, not for its index",
         "the device column holds model names: record an index or UUID, or choose another column with --device-column"),

@@ -22,6 +22,7 @@ const EnergyCounter kCounterMetrics[] = {
     {"nvidia_smi_energy_joules_total", "J", 1},
     {"gpu_energy_consumed", "uJ", 1e-6},
     {"xpum_energy_joules", "J", 1},
+    {"kepler_node_gpu_joules_total", "J", 1},
 };
 
 constexpr EnergyUnit kEnergyUnits[] = {

@@ -241,6 +241,64 @@ bool is_power_name(const std::string& name) {
   return matches(name, kPowerOrShort) && !matches(name, kLimitWords) && !matches(name, kNotADraw);
 }
 
+std::optional<NumberedPower> numbered_power(std::string_view name) {
+  constexpr std::string_view kBetween = " ._-:()[]/#";
+  constexpr std::string_view kLabel = "/l:";
+  NumberedPower found;
+  if (const std::size_t label = name.find(kLabel); label != name.npos) {
+    found.host = name.substr(label + kLabel.size());
+    name = name.substr(0, label);
+  }
+  for (const std::string_view host : {"system.", "system/"}) {
+    if (name.starts_with(host)) name.remove_prefix(host.size());
+  }
+  bool is_power = false;
+  std::size_t words = 0;
+  std::string last;
+  while (!name.empty()) {
+    const std::string word = lower_ascii(first_word(name));
+    name.remove_prefix(word.size());
+    if (kBetween.find(word[0]) != kBetween.npos) continue;
+    ++words;
+    if (is_ascii_digit(word[0])) {
+      const bool is_of_gpu = std::ranges::find(kNumberedWords, last) != std::end(kNumberedWords);
+      if (!is_of_gpu || !found.gpu.empty()) return std::nullopt;
+      found.gpu = word;
+    } else if (!is_plain_word(word)) {
+      return std::nullopt;
+    }
+    is_power = is_power || power_unit(word) || word.find("power") != word.npos ||
+               word.find("pwr") != word.npos || word.find("watt") != word.npos;
+    last = word;
+  }
+  found.is_bare = !is_power && words == 2;
+  if (found.gpu.empty() || !(is_power || found.is_bare)) return std::nullopt;
+  return found;
+}
+
+NvitopName nvitop_name(std::string_view name) {
+  static constexpr Pattern device = "gpu:[0-9]+|cuda:[0-9:]+ \\(gpu:[0-9]+\\)";
+  NvitopName found;
+  const auto take_last = [&] {
+    const std::size_t slash = name.rfind('/');
+    const std::string_view part = slash == name.npos ? name : name.substr(slash + 1);
+    name = slash == name.npos ? std::string_view() : name.substr(0, slash);
+    return part;
+  };
+  const std::string_view last = take_last();
+  found.is_time = last == "timestamp";
+  found.is_time_of_last = last == "last_timestamp";
+  found.is_duration = last == "duration (s)";
+  if ((last != "last" && last != "mean") || take_last() != "power_usage (W)") return found;
+  std::string_view gpu = take_last();
+  if (!device.matches(gpu)) return found;
+  if (gpu.ends_with(')')) gpu.remove_suffix(1);
+  found.gpu = gpu.substr(gpu.rfind(':') + 1);
+  found.is_last = last == "last";
+  found.is_mean = last == "mean";
+  return found;
+}
+
 Found power_limits(const std::vector<Name>& names) {
   Found limits;
   for (const Name& name : names) {

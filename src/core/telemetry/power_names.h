@@ -1,6 +1,7 @@
 // Which columns of a header are called the power of a GPU, by their names alone.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,28 @@ bool is_power_name(const std::string& name);
 // Seconds over which a metric or an expression is a mean, by its name: 300 for
 // "avg_over_time(DCGM_FI_DEV_POWER_USAGE[5m])" and "gpu_power:avg5m"; 0 for other names.
 double averaged_over_s(std::string_view name);
+
+// The name of a numbered GPU's power: "gpu0_power_w", "GPU 0 Power (W)",
+// "system.gpu.0.powerWatts", with a host "system.gpu.0.powerWatts/l:HOST", "gpu/0/power".
+struct NumberedPower {
+  std::string gpu;
+  std::string host = {};
+  bool is_bare = false;  // "GPU0": nothing says that it is a power
+};
+// Returns nullopt for any other name, such as the name of a limit, a temperature or a total.
+std::optional<NumberedPower> numbered_power(std::string_view name);
+
+// The names of nvitop's collector: "DAEMON/gpu:0/power_usage (W)/last", "cuda:0 (gpu:3)", where the
+// number in brackets counts. Instances of divided GPUs ("gpu:0:1") have no name here.
+struct NvitopName {
+  std::string gpu = {};
+  bool is_last = false;  // the power of the last sample
+  bool is_mean = false;  // the mean since the duration's beginning
+  bool is_time = false;
+  bool is_time_of_last = false;
+  bool is_duration = false;
+};
+NvitopName nvitop_name(std::string_view name);
 
 // Limits of power: "power.limit [W]".
 Found power_limits(const std::vector<Name>& names);

@@ -23,7 +23,7 @@
 #include "core/record/salvage_json.h"
 #include "energy/zones/clock_offset.h"
 #include "generators/generator_table.h"
-#include "recorders/side_files.h"
+#include "recorders/recorder_context.h"
 #include "runs/deployment/host_folders.h"
 #include "runs/deployment/hosts.h"
 #include "runs/deployment/native.h"

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <iterator>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -20,6 +23,7 @@
 #include "base/text/json_value.h"
 #include "core/energy/curve.h"
 #include "core/telemetry/lines.h"
+#include "recorders/recorders.h"
 #include "runs/windows/window_energy.h"
 
 namespace aggregate_power {
@@ -269,7 +273,123 @@ void add_wall(const InspectRequest& request, const std::vector<SensorEnergy>& se
   report.json["wall"]["sockets"] = std::move(sockets);
 }
 
+// ---- The metrics
+
+struct ProcessMetric {
+  std::string_view key;
+  const char* name;
+  const char* unit;
+};
+constexpr ProcessMetric kProcessMetrics[] = {
+    {"per_process_cpu_uses", "CPU use", "share"},
+    {"per_process_cpu_power", "CPU power", "W"},
+    {"per_process_dram_power", "DRAM power", "W"},
+    {"per_process_mem_use_abs", "memory (PSS)", "B"},
+    {"per_process_mem_use_percent", "memory", "share"},
+    {"per_process_mem_use_uss", "memory (USS)", "B"},
+    {"per_gpu_attributable_mem_use", "GPU memory", "B"},
+    {"per_gpu_per_pid_utilization_absolute", "GPU use", "share"}};
+
+ProcessMetric metric_of(const std::string& key) {
+  const auto* const found = std::ranges::find(kProcessMetrics, key, &ProcessMetric::key);
+  return found == std::end(kProcessMetrics) ? ProcessMetric{key, key.c_str(), ""} : *found;
+}
+
+// In joules, of the whole recording; nullopt: it is not a power.
+std::optional<double> energy_of(const AipmMetrics& metrics, const AipmMetrics::Use& use) {
+  for (const AipmMetrics::Power& power : metrics.powers) {
+    if (power.metric != use.metric) continue;
+    double sum_j = 0;
+    for (const auto& [process, samples] : power.processes) {
+      if (use.process != "all" && use.process != process) continue;
+      const Window whole{samples.front().unix_s, samples.back().unix_s};
+      sum_j += PowerTrace(process, samples, Interpolation::linear, metrics.pauses).energy_j(whole);
+    }
+    return sum_j;
+  }
+  return std::nullopt;
+}
+
+std::string number_text(double number, const char* unit) {
+  return *unit == 'B' ? fmt::format("{:.0f}", number) : fmt::format("{:.4f}", number);
+}
+
+void add_processes(const AipmMetrics& metrics, BesideReport& report) {
+  const TextTable table(
+      "[quantity <13][unit <6][GPU <4][process <9][records >8][mean >16][max >16][joules >11.3f]");
+  report.text += "\n" + table.head();
+  Json json = Json::array();
+  for (const ProcessMetric& known : kProcessMetrics) {
+    for (const AipmMetrics::Use& use : metrics.uses) {
+      if (use.metric != known.key) continue;
+      const ProcessMetric metric = metric_of(use.metric);
+      const double mean = use.sum / static_cast<double>(use.records);
+      const std::optional<double> energy_j = energy_of(metrics, use);
+      table.add({metric.name, metric.unit, use.gpu.empty() ? "-" : printable(use.gpu),
+                 printable(use.process), use.records, number_text(mean, metric.unit),
+                 number_text(use.max, metric.unit), energy_j},
+                report.text);
+      json.push_back({{"metric", use.metric},
+                      {"quantity", metric.name},
+                      {"unit", metric.unit},
+                      {"gpu", use.gpu.empty() ? Json() : Json(use.gpu)},
+                      {"process", use.process},
+                      {"records", use.records},
+                      {"mean", mean},
+                      {"max", use.max},
+                      {"energy_j", number_or_null(energy_j)}});
+    }
+  }
+  report.json["processes"] = std::move(json);
+}
+
+// The names in results_exp.json next to the recording, without the times.
+std::vector<std::string> experiment_names(const std::string& recording) {
+  std::vector<std::string> names;
+  const std::string path = beside(recording, "results_exp.json");
+  if (recording == "-" || !is_regular_file(path)) return names;
+  const auto add = [&](const JsonValue& record) {
+    const JsonValue* const inner = record.find("metrics");
+    for (const auto& [name, value] : (inner != nullptr ? *inner : record).members) {
+      const bool is_time = name == "end_training_epoch" || name == "date";
+      if (!is_time && std::ranges::find(names, name) == names.end()) names.push_back(name);
+    }
+  };
+  const std::string text = read_whole(*side_source(path), path, kSummaryFile);
+  try {
+    const JsonValue all = parse_json(text);
+    for (const JsonValue& record : all.items) add(record);
+    for (const auto& [name, record] : all.members) add(record);
+  } catch (const JsonError&) {  // lines, as older versions write them
+    for (const std::string_view line : lines_of(text, 4096)) {
+      try {
+        add(parse_json(line));
+      } catch (const JsonError&) {  // cut off
+      }
+    }
+  }
+  return names;
+}
+
 }  // namespace
+
+BesideReport inspect_metrics(const InspectRequest& request, const Recording& recording,
+                             const Zone& zone) {
+  const AipmMetrics metrics = read_aipm_metrics(*recording.text(), zone);
+  const std::vector<std::string> experiments = experiment_names(request.file);
+  BesideReport report{"\nmetrics\n", Json::object()};
+  const auto add = [&](const char* title, const char* key, const std::vector<std::string>& names) {
+    report.json["metrics"][key] = names;
+    if (!names.empty()) {
+      report.text += fact(title, one_line(fmt::format("{}", fmt::join(names, ", "))));
+    }
+  };
+  add("  CPU", "cpu", metrics.cpu);
+  add("  GPU", "gpu", metrics.gpu);
+  add("  experiment", "experiments", experiments);
+  if (request.per_process) add_processes(metrics, report);
+  return report;
+}
 
 std::optional<BesideReport> inspect_beside(const InspectRequest& request,
                                            const std::vector<SensorEnergy>& sensors) {

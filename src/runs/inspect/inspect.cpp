@@ -48,6 +48,7 @@ struct Findings {
   std::vector<SensorEnergy> sensors;
   std::vector<SensorSum> sums;
   std::optional<BesideReport> beside;
+  std::optional<BesideReport> metrics;
   std::optional<GpuSensorsReport> gpu_sensors;
   std::uint64_t rows = 0;
   std::uint64_t unnamed_readings = 0;
@@ -316,6 +317,7 @@ Json json_of(const Findings& findings) {
       {"warnings", findings.warnings}};
   if (!findings.sensors.empty()) json["sensors"] = sensors_json(findings.sensors, findings.sums);
   if (findings.beside) json["beside"] = findings.beside->json;
+  if (findings.metrics) json.update(findings.metrics->json);
   if (findings.gpu_sensors) json["gpu_sensors"] = findings.gpu_sensors->json;
   if (!findings.limits.empty()) json["power_limits"] = results::limits_json(findings.limits);
   if (series.counter) {
@@ -380,6 +382,7 @@ std::string text_of(const std::string& file, const Findings& findings) {
   }
   if (findings.gpu_sensors) text += findings.gpu_sensors->text;
   text += sensors_text(findings.sensors, findings.sums);
+  if (findings.metrics) text += findings.metrics->text;
   if (findings.beside) text += findings.beside->text;
   if (findings.load) text += "\n" + window_lines(findings);
   if (!findings.reasons.empty() && !series.first_lines.empty()) {
@@ -433,6 +436,13 @@ InspectReport inspect(const InspectRequest& request) {
     } else {
       read_recording(request, recording, findings);
       if (!findings.sensors.empty()) findings.beside = inspect_beside(request, findings.sensors);
+      if (findings.series.schema == "aipowermeter") {
+        findings.metrics =
+            inspect_metrics(request, recording, request.zone.value_or(Zone::local()));
+      } else if (request.per_process) {
+        report.err.push_back("--per-process: only a recording of AIPowerMeter names processes");
+        report.exit_status = std::max(report.exit_status, 1);
+      }
     }
   } catch (const TelemetryError& error) {
     findings.reasons.add(Reason::telemetry_file_unreadable, error.what());

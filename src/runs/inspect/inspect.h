@@ -20,6 +20,7 @@ struct InspectRequest : RecordingOptions {
   bool validates = false;      // a package of several nodes, by itself
   std::string logs_root = {};  // of that package; empty: the folder that it is in
   Contract contract = Contract::october;
+  bool per_process = false;   // also what each process used; AIPowerMeter's recordings only
   bool with_sensors = false;  // also what is understood of the GPUs' sensors
   std::string gpu = {};       // their model; empty: as the files say
 };
@@ -75,6 +76,11 @@ struct BesideReport {
 // that cannot be used is reported as such; nothing is thrown because of it.
 std::optional<BesideReport> inspect_beside(const InspectRequest& request,
                                            const std::vector<SensorEnergy>& sensors);
+
+// The metrics of a recording of AIPowerMeter by CPU, GPU and experiment, and what each process used
+// of them if that is asked for. May throw FileError.
+BesideReport inspect_metrics(const InspectRequest& request, const Recording& recording,
+                             const Zone& zone);
 
 // ---- What is understood of the sensors behind a recording, and what the recording itself shows of
 // them: for `inspect --sensor`.

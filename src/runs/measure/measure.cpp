@@ -22,7 +22,7 @@
 #include "generators/generator_table.h"
 #include "generators/request_file.h"
 #include "recorders/energy_rate.h"
-#include "recorders/side_files.h"
+#include "recorders/recorder_context.h"
 #include "runs/evaluate/explain.h"
 #include "runs/evaluate/option_codec.h"
 #include "runs/measure/deliver.h"

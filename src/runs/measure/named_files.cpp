@@ -20,8 +20,8 @@
 #include "base/files/path.h"
 #include "base/files/tree.h"
 #include "generators/generator_table.h"
+#include "recorders/recorder_context.h"
 #include "recorders/recording.h"
-#include "recorders/side_files.h"
 #include "runs/deployment/run_kinds.h"
 #include "runs/window/results_beside.h"
 

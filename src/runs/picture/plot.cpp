@@ -18,7 +18,7 @@
 #include "core/energy/plausibility.h"
 #include "generators/generator_table.h"
 #include "generators/request_file.h"
-#include "recorders/side_files.h"
+#include "recorders/recorder_context.h"
 #include "runs/evaluate/explain.h"
 #include "runs/measure/evaluate.h"
 #include "runs/measure/extras.h"

@@ -255,6 +255,55 @@ class ProcessMeter {
   const ProcessShares::Gpu* gpu_ = nullptr;
 };
 
+// Measures the processor or its memory.
+class PowerMeter {
+ public:
+  PowerMeter(const AipmMetrics::Power& power, const AipmMetrics& metrics, double max_gap_s)
+      : total_(power.name, power.total, Interpolation::linear, metrics.pauses),
+        max_gap_s_(max_gap_s) {
+    for (const auto& [process, samples] : power.processes) {
+      processes_.emplace_back(process, samples, Interpolation::linear, metrics.pauses);
+    }
+  }
+
+  const std::string& name() const { return total_.device(); }
+
+  // What no process of the recording used is "other".
+  GpuProcesses measure(Window window) const {
+    GpuProcesses found;
+    found.fault = TraceCoverage(total_, max_gap_s_).fault(window);
+    if (!found.fault.empty()) return found;
+    double sum_j = 0;
+    for (const PowerTrace& process : processes_) {
+      const double energy_j = process.energy_j(window);
+      sum_j += energy_j;
+      if (energy_j > 0) found.parts.push_back({process.device(), energy_j});
+    }
+    found.energy_j = std::max(total_.energy_j(window), sum_j);
+    found.parts.push_back({"other", found.energy_j - sum_j});
+    return found;
+  }
+
+ private:
+  PowerTrace total_;
+  std::vector<PowerTrace> processes_;
+  double max_gap_s_;
+};
+
+// Of a single recording: several may be of one machine.
+std::vector<PowerMeter> power_meters(const Traces& traces, double max_gap_s) {
+  std::vector<PowerMeter> meters;
+  if (traces.files.size() != 1) return meters;
+  const TraceFile& file = traces.files[0];
+  if (file.path == "-" || file.facts.series.schema != "aipowermeter") return meters;
+  const auto source = as_utf8(decompressed(open_source(file.path), file.path));
+  const AipmMetrics metrics = read_aipm_metrics(*source, file.zone);
+  for (const AipmMetrics::Power& power : metrics.powers) {
+    meters.emplace_back(power, metrics, max_gap_s);
+  }
+  return meters;
+}
+
 void note_shares(const std::vector<SharedFile>& files, WindowsOutcome& outcome) {
   for (const SharedFile& file : files) {
     const ProcessShares& shares = file.shares;
@@ -288,6 +337,11 @@ void print_processes(const WindowsRequest& request, const Traces& traces,
     idle_w.push_back(
         meters.emplace_back(device, files, request, plausible_watts_of(traces).most_w).idle_w());
   }
+  const std::vector<PowerMeter> others = power_meters(traces, request.max_sample_gap_s);
+  for (const PowerMeter& meter : others) {
+    facts.gpus.push_back(meter.name());
+    idle_w.push_back(0);
+  }
   note_shares(files, outcome);
 
   const auto report = process_report(request.format, facts, idle_w);
@@ -296,6 +350,7 @@ void print_processes(const WindowsRequest& request, const Traces& traces,
   for (std::size_t i = 0; i < windows.size(); ++i) {
     ProcessWindow row{i + 1, windows[i].name, windows[i].window};
     for (const ProcessMeter& meter : meters) row.gpus.push_back(meter.measure(row.window));
+    for (const PowerMeter& meter : others) row.gpus.push_back(meter.measure(row.window));
     unmeasured += std::ranges::all_of(row.gpus, &std::string::empty, &GpuProcesses::fault) ? 0 : 1;
     report->add(row, text);
     if (text.size() < kProcessBytesAtOnce) continue;

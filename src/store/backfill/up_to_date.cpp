@@ -9,7 +9,7 @@
 #include "base/files/hash.h"
 #include "base/files/path.h"
 #include "core/record/aggregate.h"
-#include "recorders/side_files.h"
+#include "recorders/recorder_context.h"
 #include "runs/measure/uncertainty.h"
 #include "store/catalogue/pieces.h"
 

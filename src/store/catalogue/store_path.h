@@ -80,7 +80,7 @@ std::string display_of(
 
 // ---- One run in an artifact store, as a walk finds it.
 
-// The layout of a run in its store; store/layouts.h says what each of these means.
+// The layout of a run in its store; layouts.h says what each of these means.
 enum class Layout { power_audit, bmk, folder, multinode, agentic };
 
 // One aggregate, or a folder that should have one.

@@ -26,7 +26,7 @@
 #include "core/record/edits.h"
 #include "core/record/record_write.h"
 #include "generators/aiperf.h"
-#include "recorders/side_files.h"
+#include "recorders/recorder_context.h"
 #include "runs/measure/uncertainty.h"
 #include "store/catalogue/multinode_logs.h"
 #include "store/catalogue/pieces.h"

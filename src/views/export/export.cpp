@@ -30,7 +30,7 @@ enum AipmGauge { draw_cpu, intel, mem_cpu, mem_gpu, draw_gpu, kAipmGauges };
 constexpr std::pair<std::string_view, std::string_view> kAipmNames[kAipmGauges] = {
     {"power_draw_cpu", "cpu consumption for the specified process"},
     {"intel_power", "total rapl power"},
-    {"mem_used_cpu", "total cpu memory used (uss)"},
+    {"mem_used_cpu", "total cpu memory used (pss)"},
     {"mem_used_gpu", "average memory used by the gpu"},
     {"power_draw_gpu", "Power consumed by gpu as given by nvidia-smi"}};
 

@@ -1,0 +1,724 @@
+// Reads samples of GPUs that recorders write as JSON: a row says where in a text its time, its GPUs
+// and their power are.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text/characters.h"
+#include "base/text/json.h"
+#include "base/text/pattern.h"
+#include "core/telemetry/power_names.h"
+#include "recorders/recorder_table.h"
+#include "recorders/recorders.h"
+
+namespace aggregate_power {
+namespace {
+
+// What a value is. `record` and `gpu` are objects; where no path is a `gpu`, a record is one of a
+// single GPU. `card` is the power of a card with several GPUs, whose number is `board`.
+enum class Part {
+  none,
+  record,
+  gpu,
+  time,
+  uuid,
+  host,
+  host_of_all,
+  index,
+  board,
+  card,
+  power,
+  counter,
+  member
+};
+
+// What a member is of an object whose keys are names of values, such as "gpu/0/power".
+struct Member {
+  Part part = Part::none;
+  std::string gpu = {};  // empty: the object is of one GPU
+  std::string host = {};
+};
+
+struct JsonPart {
+  std::string_view path;
+  Part part = Part::none;
+};
+
+struct JsonForm {
+  const char* name;
+  SchemaRow schema;
+  const char* time;
+  const char* power;
+  const char* device;
+  Sensor sensor;
+  std::vector<JsonPart> parts;
+  // What the first 64 KiB contain: all of one of these lists.
+  std::vector<std::vector<std::string_view>> marks;
+  Member (*member)(std::string_view key) = nullptr;
+  std::optional<EnergyCounter> counter = {};
+  bool names_hosts = false;
+  bool naive_is_utc = false;
+  const char* warning = "";
+};
+
+bool is_no_value(std::string_view text) {
+  return text.empty() || text == "N/A" || text == "-1" || text == "-1.0";
+}
+
+// A value that may be in a record several times: the first that is one counts.
+struct JsonValueText {
+  bool is_there = false;
+  std::string text;
+
+  void set(JsonKind kind, std::string_view value) {
+    is_there = true;
+    if (is_no_value(text) && kind != JsonKind::null) text = value;
+  }
+  void clear() {
+    is_there = false;
+    text.clear();
+  }
+};
+
+struct JsonGpu {
+  std::string uuid, host, index, board;
+  JsonValueText card, watts, count;
+
+  void clear() {
+    for (std::string* const text : {&uuid, &host, &index, &board}) text->clear();
+    for (JsonValueText* const value : {&card, &watts, &count}) value->clear();
+  }
+};
+
+class JsonFormWalk : public JsonVisitor {
+ public:
+  JsonFormWalk(const JsonForm& form, bool reads_counters, ReadingSink& sink)
+      : form_(form),
+        reads_counters_(reads_counters),
+        sink_(sink),
+        has_gpus_(has(Part::gpu)),
+        are_in_places_(!has(Part::index) && form.member == nullptr) {}
+
+  void begin(std::size_t path) override {
+    const Part part = form_.parts[path].part;
+    if (part == Part::record) {
+      time_.clear();
+      host_ = record_key_;
+      count_ = 0;
+    }
+    if (part == (has_gpus_ ? Part::gpu : Part::record)) start_gpu();
+  }
+  // A record's time may come after its GPUs.
+  void end(std::size_t path) override {
+    if (form_.parts[path].part != Part::record) return;
+    if (reads_counters_) return add_all(sink_, &JsonGpu::count);
+    add_all(sink_, &JsonGpu::watts);
+    if (sink_.counters() != nullptr && form_.counter) add_all(*sink_.counters(), &JsonGpu::count);
+  }
+  void key(std::size_t path, std::string_view key) override {
+    const Part part = form_.parts[path].part;
+    if (part == Part::member) member_ = &find_member(key);
+    if (part == Part::record) record_key_ = key;
+  }
+  void scalar(std::size_t path, JsonKind kind, std::string_view text) override {
+    const Part part = form_.parts[path].part;
+    if (part != Part::member) return set(part, kind, text, nullptr);
+    if (member_->part != Part::none) set(member_->part, kind, text, member_);
+  }
+
+ private:
+  struct KnownMember : Member {
+    std::string key;
+  };
+
+  bool has(Part part) const {
+    return std::ranges::find(form_.parts, part, &JsonPart::part) != form_.parts.end();
+  }
+
+  // Keys come in the same order with each record.
+  const Member& find_member(std::string_view key) {
+    constexpr std::size_t kMost = 65536;
+    if (next_ >= members_.size()) next_ = 0;
+    if (next_ < members_.size() && members_[next_].key == key) return members_[next_++];
+    const auto known = std::ranges::find(members_, key, &KnownMember::key);
+    next_ = static_cast<std::size_t>(known - members_.begin()) + 1;
+    if (known != members_.end()) return *known;
+    if (members_.size() == kMost) throw TelemetryError("more than 65536 names of values");
+    return members_.emplace_back(KnownMember{form_.member(key), std::string(key)});
+  }
+
+  void start_gpu() {
+    if (++count_ > gpus_.size()) gpus_.emplace_back();
+    gpus_[count_ - 1].clear();
+  }
+  JsonGpu& gpu_of(const Member* member) {
+    if (member != nullptr && !member->gpu.empty()) return gpu_named(*member);
+    if (count_ == 0) start_gpu();
+    return gpus_[count_ - 1];
+  }
+  JsonGpu& gpu_named(const Member& member) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (gpus_[i].index == member.gpu && gpus_[i].host == member.host) return gpus_[i];
+    }
+    start_gpu();
+    gpus_[count_ - 1].index = member.gpu;
+    gpus_[count_ - 1].host = member.host;
+    return gpus_[count_ - 1];
+  }
+
+  void set(Part part, JsonKind kind, std::string_view text, const Member* member) {
+    const auto set_text = [&](std::string& into) {
+      if (into.empty() && kind != JsonKind::null) into = text;
+    };
+    switch (part) {
+      case Part::time:
+        return set_text(time_);
+      case Part::host_of_all:
+        return set_text(host_);
+      case Part::host:
+        return set_text(gpu_of(member).host);
+      case Part::uuid:
+        return set_text(gpu_of(member).uuid);
+      case Part::index:
+        return set_text(gpu_of(member).index);
+      case Part::board:
+        return set_text(gpu_of(member).board);
+      case Part::card:
+        return gpu_of(member).card.set(kind, text);
+      case Part::power:
+        return set_power(gpu_of(member), kind, text, member != nullptr);
+      case Part::counter:
+        return gpu_of(member).count.set(kind, text);
+      default:
+        return;
+    }
+  }
+
+  static void set_power(JsonGpu& gpu, JsonKind kind, std::string_view text, bool is_member) {
+    if (is_member && !is_no_value(gpu.watts.text) && !is_no_value(text)) {
+      throw TelemetryError(fmt::format(
+          "GPU {} has two values of power in one record, {} and {}: names must tell GPUs apart",
+          printable(gpu.index), gpu.watts.text, printable(text)));
+    }
+    gpu.watts.set(kind, text);
+  }
+
+  // A card's power counts once, for its first GPU.
+  std::optional<std::string_view> value_of(std::size_t number,
+                                           JsonValueText JsonGpu::*value) const {
+    const JsonGpu& gpu = gpus_[number];
+    if (value != &JsonGpu::watts || is_no_value(gpu.card.text)) {
+      return (gpu.*value).is_there ? std::optional<std::string_view>((gpu.*value).text)
+                                   : std::nullopt;
+    }
+    const auto end = gpus_.begin() + static_cast<std::ptrdiff_t>(number);
+    const bool is_second = std::ranges::any_of(gpus_.begin(), end, [&](const JsonGpu& before) {
+      return !gpu.board.empty() && before.board == gpu.board && !is_no_value(before.card.text);
+    });
+    return is_second ? std::nullopt : std::optional<std::string_view>(gpu.card.text);
+  }
+
+  void add_all(ReadingSink& sink, JsonValueText JsonGpu::*value) {
+    bool has_row = false;
+    for (std::size_t i = 0; i < count_; ++i) {
+      const std::optional<std::string_view> text = value_of(i, value);
+      if (!text) continue;
+      if (!has_row && !sink.start_row(time_)) return;
+      has_row = true;
+      const JsonGpu& gpu = gpus_[i];
+      if (!gpu.uuid.empty()) {
+        sink.add(gpu.uuid, *text);
+      } else {
+        const std::string place = are_in_places_ ? std::to_string(i) : gpu.index;
+        sink.add_to(sink.find_in(gpu.host.empty() ? host_ : gpu.host, place), *text);
+      }
+    }
+  }
+
+  const JsonForm& form_;
+  bool reads_counters_;
+  ReadingSink& sink_;
+  bool has_gpus_;
+  bool are_in_places_;  // what tells GPUs apart is their place in the record
+  std::string time_;
+  std::string record_key_;     // a host, where records are members of an object
+  std::string host_;           // of all GPUs of the record that name none
+  std::vector<JsonGpu> gpus_;  // the first count_ ones are of this record
+  std::size_t count_ = 0;
+  std::deque<KnownMember> members_;
+  std::size_t next_ = 0;
+  const Member* member_ = nullptr;
+};
+
+// ---- The rows
+
+Member numbered_member(std::string_view key, std::string_view time) {
+  if (key == time) return {Part::time};
+  const auto gpu = columns::numbered_power(key);
+  return gpu ? Member{Part::power, gpu->gpu, gpu->host} : Member{};
+}
+Member wandb_member(std::string_view key) { return numbered_member(key, "_timestamp"); }
+Member trackio_member(std::string_view key) { return numbered_member(key, "timestamp"); }
+
+Member nvitop_member(std::string_view key) {
+  const columns::NvitopName name = columns::nvitop_name(key);
+  if (name.is_time_of_last) return {Part::time};
+  return name.is_last ? Member{Part::power, name.gpu} : Member{};
+}
+
+Member gpustat_member(std::string_view key) {
+  if (key == "uuid") return {Part::uuid};
+  if (key == "index") return {Part::index};
+  return key == "power.draw" ? Member{Part::power} : Member{};
+}
+
+Member xpu_smi_member(std::string_view key) {
+  return key == "power.draw" ? Member{Part::power} : Member{};
+}
+
+// "GPU_1"; of older versions "power_gpu_socket_0" and "power_gpu_watts_socket_0", of all GPUs of a
+// socket.
+Member variorum_gpu(std::string_view key) {
+  constexpr std::string_view kGpu = "GPU_";
+  return key.starts_with(kGpu) ? Member{Part::power, std::string(key.substr(kGpu.size()))}
+                               : Member{};
+}
+Member variorum_socket(std::string_view key) {
+  if (key == "timestamp") return {Part::time};
+  if (key == "hostname") return {Part::host_of_all};
+  if (!key.starts_with("power_gpu_")) return {};
+  const std::size_t socket = key.find("socket_");
+  return socket == key.npos ? Member{} : Member{Part::power, std::string(key.substr(socket))};
+}
+
+const std::vector<JsonForm>& json_forms() {
+  static const std::vector<JsonForm> forms = {
+      {.name = "AIPerf GPU telemetry",
+       .schema =
+           {"aiperf-gpu-telemetry",
+            "`gpu_power_usage`, `nvidia_power_usage` or `amd_power` in the lines of `profile_export_gpu_telemetry.jsonl`, in W",
+            "`gpu_uuid`, else `hostname` and `gpu_index`"},
+       .time = "timestamp_ns",
+       .power = "gpu_power_usage",
+       .device = "uuid",
+       .sensor = {"AIPerf", "gpu_power_usage", "gpu", "unknown"},
+       .parts = {{"", Part::record},
+                 {"timestamp_ns", Part::time},
+                 {"gpu_uuid", Part::uuid},
+                 {"hostname", Part::host},
+                 {"gpu_index", Part::index},
+                 {"telemetry_data.gpu_power_usage", Part::power},
+                 {"telemetry_data.nvidia_power_usage", Part::power},
+                 {"telemetry_data.amd_power", Part::power},
+                 {"telemetry_data.amd_power_usage", Part::power},
+                 {"telemetry_data.energy_consumption", Part::counter},
+                 {"telemetry_data.nvidia_energy_consumption", Part::counter},
+                 {"telemetry_data.amd_energy_consumption", Part::counter}},
+       .marks = {{"\"timestamp_ns\"", "\"telemetry_data\"", "\"gpu_uuid\""}},
+       .counter = EnergyCounter{"energy_consumption", "MJ", 1e6}},
+      {.name = "all-smi",
+       .schema = {"all-smi", "`power_consumption` in the frames of `all-smi record`, in W",
+                  "`uuid`"},
+       .time = "timestamp",
+       .power = "power_consumption",
+       .device = "uuid",
+       .sensor = {"all-smi", "power_consumption", "gpu", "unknown"},
+       .parts = {{"", Part::record},
+                 {"timestamp", Part::time},
+                 {"gpus[]", Part::gpu},
+                 {"gpus[].uuid", Part::uuid},
+                 {"gpus[].hostname", Part::host},
+                 {"gpus[].index", Part::index},
+                 {"gpus[].power_consumption", Part::power}},
+       .marks = {{"\"schema\"", "\"header\"", "\"all_smi_version\""},
+                 {"\"schema\"", "\"timestamp\"", "\"gpus\""}}},
+      {.name = "gpustat",
+       .schema = {"gpustat", "`power.draw` of `gpustat --json` in a loop, in whole W",
+                  "`uuid`, else host and `index`"},
+       .time = "query_time",
+       .power = "power.draw",
+       .device = "uuid",
+       .sensor = {"gpustat", "power.draw", "gpu", "unknown"},
+       .parts = {{"", Part::record},
+                 {"query_time", Part::time},
+                 {"hostname", Part::host_of_all},
+                 {"gpus[]", Part::gpu},
+                 {"gpus[].*", Part::member}},
+       .marks = {{"\"query_time\"", "\"gpus\""}},
+       .member = gpustat_member,
+       .warning =
+           "rounded_down: gpustat writes whole watts, rounded down, so that its power is 0.5 W too low on average"},
+      {.name = "amd-smi metric --json",
+       .schema =
+           {"amd-smi-json",
+            "`power.socket_power`, else `current_socket_power` or `average_socket_power`, of `amd-smi metric -p -E -w 1 --json`, in W",
+            "`gpu`"},
+       .time = "timestamp",
+       .power = "socket_power",
+       .device = "gpu",
+       .sensor = {"amd-smi", "socket_power", "package", "unknown"},
+       .parts = {{"[]", Part::record},
+                 {"[].timestamp", Part::time},
+                 {"[].gpu", Part::index},
+                 {"[].power.socket_power", Part::power},
+                 {"[].power.socket_power.value", Part::power},
+                 {"[].power.current_socket_power.value", Part::power},
+                 {"[].power.average_socket_power.value", Part::power},
+                 {"[].energy.total_energy_consumption.value", Part::counter},
+                 {"gpu_data[]", Part::record},
+                 {"gpu_data[].timestamp", Part::time},
+                 {"gpu_data[].gpu", Part::index},
+                 {"gpu_data[].power.socket_power", Part::power},
+                 {"gpu_data[].power.socket_power.value", Part::power},
+                 {"gpu_data[].power.current_socket_power.value", Part::power},
+                 {"gpu_data[].power.average_socket_power.value", Part::power},
+                 {"gpu_data[].energy.total_energy_consumption.value", Part::counter}},
+       .marks = {{"\"gpu\"", "\"power\"", "_power\"", "\"throttle_status\"", "\"timestamp\""},
+                 {"\"gpu\"", "\"power\"", "\"socket_power\"", "\"timestamp\""}},
+       .counter = EnergyCounter{"total_energy_consumption", "J", 1}},
+      {.name = "tt-smi",
+       .schema =
+           {"tt-smi",
+            "`board_power` of a card, else `power` of the ASIC, of snapshots of `tt-smi -s`, one after the other, in W",
+            "host and place in the list; a card with two chips counts once by `board_power`"},
+       .time = "time",
+       .power = "power",
+       .device = "device_info",
+       .sensor = {"tt-smi", "power", "gpu", "unknown"},
+       .parts = {{"", Part::record},
+                 {"time", Part::time},
+                 {"host_info.Hostname", Part::host_of_all},
+                 {"device_info[]", Part::gpu},
+                 {"device_info[].board_info.board_id", Part::board},
+                 {"device_info[].telemetry.board_power", Part::card},
+                 {"device_info[].telemetry.power", Part::power}},
+       .marks = {{"\"time\"", "\"device_info\"", "\"board_info\"", "\"telemetry\""}},
+       .names_hosts = true},
+      {.name = "macmon",
+       .schema = {"macmon", "`gpu_power` of `macmon pipe`, in W: the GPU's part of the chip",
+                  "one device"},
+       .time = "timestamp",
+       .power = "gpu_power",
+       .device = "the chip",
+       .sensor = {"macmon", "gpu_power", "rail", "over the period before the stamp"},
+       .parts = {{"", Part::record}, {"timestamp", Part::time}, {"gpu_power", Part::power}},
+       .marks = {{"\"timestamp\"", "\"gpu_power\"", "\"ane_power\""}}},
+      {.name = "W&B events",
+       .schema = {"wandb-events",
+                  "`system.gpu.N.powerWatts` in the lines of `wandb-events.jsonl`, in W",
+                  "the name's number; with a host if it has a label `/l:HOST`"},
+       .time = "_timestamp",
+       .power = "system.gpu.N.powerWatts",
+       .device = "the name's number",
+       .sensor = {"W&B", "system.gpu.N.powerWatts", "gpu", "unknown"},
+       .parts = {{"", Part::record}, {"*", Part::member}},
+       .marks = {{"\"_timestamp\"", "\"system.gpu.", ".powerWatts"},
+                 {"\"_timestamp\"", "\"system/gpu.", ".powerWatts"}},
+       .member = wandb_member},
+      {.name = "Trackio",
+       .schema = {"trackio",
+                  "`gpu/N/power` in what `trackio get system-metric ... --json` prints, in W",
+                  "the name's number"},
+       .time = "timestamp",
+       .power = "gpu/N/power",
+       .device = "the name's number",
+       .sensor = {"Trackio", "gpu/N/power", "gpu", "unknown"},
+       .parts = {{"system_metrics[]", Part::record}, {"system_metrics[].*", Part::member}},
+       .marks = {{"\"system_metrics\"", "\"gpu/", "/power\""}},
+       .member = trackio_member},
+      {.name = "nvitop's collector, JSON",
+       .schema =
+           {"nvitop-json",
+            "`gpu:N/power_usage (W)/last` of nvitop's ResourceMetricCollector in JSON lines, at `last_timestamp`, in W",
+            "the name's number, in brackets if there are two"},
+       .time = "last_timestamp",
+       .power = "power_usage (W)/last",
+       .device = "the name's number",
+       .sensor = {"nvitop", "power_usage (W)/last", "gpu", "unknown"},
+       .parts = {{"", Part::record}, {"*", Part::member}},
+       .marks = {{"/power_usage (W)/last\"", "last_timestamp\""}},
+       .member = nvitop_member},
+      {.name = "Variorum",
+       .schema =
+           {"variorum",
+            "`power_gpu_watts` of Variorum's JSON, in W; of older versions `power_gpu_socket_N`, of all GPUs of a socket",
+            "host and `GPU_N`"},
+       .time = "timestamp",
+       .power = "power_gpu_watts",
+       .device = "GPU_N",
+       .sensor = {"Variorum", "power_gpu_watts", "gpu", "instantaneous"},
+       .parts = {{"*", Part::record},
+                 {"*.timestamp", Part::time},
+                 {"*.*", Part::none},
+                 {"*.*.power_gpu_watts.*", Part::member}},
+       .marks = {{"\"timestamp\"", "\"power_gpu_watts\"", "\"GPU_"}},
+       .member = variorum_gpu,
+       .names_hosts = true},
+      {.name = "Variorum, flat",
+       .schema = {"variorum-flat",
+                  "`power_gpu_socket_N` of older versions of Variorum, in W: all GPUs of a socket",
+                  "host and socket"},
+       .time = "timestamp",
+       .power = "power_gpu_socket_N",
+       .device = "the socket",
+       .sensor = {"Variorum", "power_gpu_socket_N", "gpu", "instantaneous"},
+       .parts = {{"", Part::record}, {"*", Part::member}},
+       .marks = {{"\"timestamp\"", "\"hostname\"", "\"power_gpu_", "socket_0\"", "\"power_node"}},
+       .member = variorum_socket,
+       .names_hosts = true},
+      {.name = "xpu-smi dump -j",
+       .schema = {"xpu-smi-json",
+                  "`power.draw` in the lines of `xpu-smi dump -j --date`, in W; timestamps are UTC",
+                  "`device`"},
+       .time = "timestamp",
+       .power = "power.draw",
+       .device = "device",
+       .sensor = {"xpu-smi", "power.draw", "gpu", "over the interval before the stamp"},
+       .parts = {{"", Part::record},
+                 {"timestamp", Part::time},
+                 {"device", Part::index},
+                 {"metrics.*", Part::member}},
+       .marks = {{"\"timestamp\"", "\"device\"", "\"metrics\"", "\"power.draw\""}},
+       .member = xpu_smi_member,
+       .naive_is_utc = true},
+  };
+  return forms;
+}
+
+const JsonForm* json_form_of(std::string_view head) {
+  const std::size_t first = head.find_first_not_of(" \t\r\n");
+  if (first == head.npos || (head[first] != '{' && head[first] != '[')) return nullptr;
+  const auto has = [&](std::string_view mark) { return head.find(mark) != head.npos; };
+  const auto fits = [&](const JsonForm& form) {
+    return std::ranges::any_of(form.marks,
+                               [&](const auto& marks) { return std::ranges::all_of(marks, has); });
+  };
+  const auto found = std::ranges::find_if(json_forms(), fits);
+  return found == json_forms().end() ? nullptr : &*found;
+}
+
+SeriesFacts json_facts(const JsonForm& form, std::string_view head,
+                       const TelemetryOptions& options) {
+  SeriesFacts facts = facts_of_names({.schema = std::string(form.schema.name),
+                                      .timestamp = form.time,
+                                      .power = form.power,
+                                      .device = form.device},
+                                     options);
+  facts.sensor = form.sensor;
+  facts.names_hosts = form.names_hosts;
+  facts.naive_is_utc = form.naive_is_utc;
+  if (*form.warning != '\0') facts.warnings.emplace_back(form.warning);
+  if (form.counter && head.find(form.counter->name + "\":") != head.npos) {
+    facts.counter = form.counter;
+  }
+  if (!options.columns.power.empty() && options.columns.power != form.power) {
+    facts.reasons.add(Reason::named_column_missing, "--power-column: this format has its own");
+  }
+  return facts;
+}
+
+JsonPaths paths_of(const JsonForm& form) {
+  std::vector<std::string_view> paths;
+  for (const JsonPart& part : form.parts) paths.push_back(part.path);
+  return JsonPaths(paths);
+}
+
+void read_json_form(const JsonForm& form, bool reads_counters, ByteSource& bytes,
+                    ReadingSink& sink) {
+  if (form.counter && reads_counters) sink.count_energy(*form.counter);
+  if (form.counter && sink.counters() != nullptr) sink.counters()->count_energy(*form.counter);
+  JsonFormWalk walk(form, reads_counters, sink);
+  walk_json(bytes, paths_of(form), walk, JsonTexts::several);
+}
+
+double fits_json_forms(std::string_view head) { return json_form_of(head) != nullptr ? 0.9 : 0; }
+
+Telemetry open_json_forms(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
+  std::string head = read_up_to(*source, kHeadBytes);
+  const JsonForm& form = *json_form_of(head);
+  return open_stream(
+      std::make_unique<ResumedSource>(std::move(head), std::move(source)), options,
+      {.facts_of = [&](std::string_view text) { return json_facts(form, text, options); },
+       .read = [&form, counters = options.counters && form.counter](
+                   ByteSource& bytes,
+                   ReadingSink& sink) { read_json_form(form, counters, bytes, sink); },
+       .cut_off_after = at_any_json_line});
+}
+
+std::vector<SchemaRow> json_form_schemas() {
+  std::vector<SchemaRow> rows;
+  for (const JsonForm& form : json_forms()) rows.push_back(form.schema);
+  return rows;
+}
+
+}  // namespace
+
+const Recorder kJsonFormsRecorder = {.name = "JSON of samples",
+                                     .fits = fits_json_forms,
+                                     .open = open_json_forms,
+                                     .schemas = json_form_schemas};
+
+// ---- Power timelines as Zeus' PowerMonitor gives them out: by domain and GPU, or by GPU only,
+// pairs of Unix seconds and watts. A pair is there only when the power changed.
+
+namespace {
+
+struct Domain {
+  const char* name;
+  const char* scope;
+  const char* averaging;
+};
+
+// Those of GPUs first, in the order in which they are chosen: Zeus' own.
+constexpr Domain kDomains[] = {{"device_instant", "gpu", "instantaneous"},
+                               {"device_average", "gpu", "1 s"},
+                               {"memory_average", "rail", "1 s"},
+                               {"package_average", "package", "unknown"},
+                               {"dram_average", "rail", "unknown"}};
+constexpr std::size_t kGpuDomains = 2;
+
+// For each domain, and at the end without one: the pairs' GPU, a pair, and its numbers.
+constexpr std::size_t kPathsEach = 3;
+constexpr std::array<std::string_view, 18> kTimelinePaths = {"device_instant.*",
+                                                             "device_instant.*[]",
+                                                             "device_instant.*[][]",
+                                                             "device_average.*",
+                                                             "device_average.*[]",
+                                                             "device_average.*[][]",
+                                                             "memory_average.*",
+                                                             "memory_average.*[]",
+                                                             "memory_average.*[][]",
+                                                             "package_average.*",
+                                                             "package_average.*[]",
+                                                             "package_average.*[][]",
+                                                             "dram_average.*",
+                                                             "dram_average.*[]",
+                                                             "dram_average.*[][]",
+                                                             "*",
+                                                             "*[]",
+                                                             "*[][]"};
+constexpr std::size_t kNoDomain = 5;
+
+// The domains that have pairs, up to the point where a text was cut off.
+class TimelineWalk : public JsonVisitor {
+ public:
+  TimelineWalk(std::size_t domain, ReadingSink* sink) : domain_(domain), sink_(sink) {}
+
+  void begin(std::size_t path) override {
+    if (path % kPathsEach == 1) size_ = 0;
+  }
+  void end(std::size_t path) override {
+    const std::size_t domain = path / kPathsEach;
+    if (path % kPathsEach != 1 || size_ != 2) return;
+    has_pairs_[domain] = true;
+    if (domain == domain_ && sink_ != nullptr && sink_->start_row(pair_[0])) {
+      sink_->add(gpu_, pair_[1]);
+    }
+  }
+  void key(std::size_t /*path*/, std::string_view key) override { gpu_ = key; }
+  void scalar(std::size_t path, JsonKind /*kind*/, std::string_view text) override {
+    if (path % kPathsEach == 2 && size_++ < 2) pair_[size_ - 1] = text;
+  }
+  bool has_pairs(std::size_t domain) const { return has_pairs_[domain]; }
+
+ private:
+  std::size_t domain_;
+  ReadingSink* sink_;
+  std::string gpu_;
+  std::array<std::string, 2> pair_;
+  std::size_t size_ = 0;
+  std::array<bool, kNoDomain + 1> has_pairs_{};
+};
+
+void walk_timeline(ByteSource& source, TimelineWalk& walk) {
+  static const JsonPaths paths(kTimelinePaths);
+  walk_json(source, paths, walk, JsonTexts::one);
+}
+
+// The domain to read; those that are only further on in the file are chosen by name.
+std::size_t domain_of(std::string_view head, const std::string& wanted) {
+  for (std::size_t i = 0; i < std::size(kDomains); ++i) {
+    if (wanted == kDomains[i].name) return i;
+  }
+  TimelineWalk walk(kNoDomain, nullptr);
+  MemorySource source(head);
+  try {
+    walk_timeline(source, walk);
+  } catch (const JsonError&) {  // cut off
+  }
+  for (std::size_t i = 0; i < kGpuDomains; ++i) {
+    if (walk.has_pairs(i)) return i;
+  }
+  return kNoDomain;
+}
+
+SeriesFacts timeline_facts(std::size_t domain, const TelemetryOptions& options) {
+  const bool has_domain = domain != kNoDomain;
+  const std::string name = has_domain ? kDomains[domain].name : "power";
+  const std::string& wanted = options.columns.power;
+  SeriesNames names = {.schema = "zeus-timeline", .timestamp = "first of each pair"};
+  names.power = name;
+  names.device = "GPU";
+  if (!wanted.empty()) names.power_why = "named by --power-column";
+  SeriesFacts facts = facts_of_names(names, options);
+  if (!wanted.empty() && wanted != name) {
+    facts.reasons.add(Reason::named_column_missing,
+                      "--power-column: the domains are device_instant, device_average, "
+                      "memory_average, package_average and dram_average");
+  }
+  facts.interpolation = Interpolation::hold;
+  facts.lines.push_back({"between", "the last value holds", "the recorder writes only changes"});
+  facts.sensor.collector = "Zeus";
+  facts.sensor.name = name;
+  if (has_domain) facts.sensor.scope = kDomains[domain].scope;
+  if (has_domain) facts.sensor.averaging = kDomains[domain].averaging;
+  return facts;
+}
+
+double fits_zeus_timeline(std::string_view head) {
+  static constexpr Pattern start =
+      "\\{\\s*(\"(device_instant|device_average|memory_average|package_average|dram_average)\"\\s*:"
+      "\\s*\\{[^\\[]*)?(\"[0-9]+\"\\s*:\\s*\\[\\s*\\[|\\}).*";
+  const std::string_view text = strip(head.substr(0, 1024));
+  std::string line(text.substr(0, 512));
+  std::ranges::replace(line, '\n', ' ');
+  std::ranges::replace(line, '\r', ' ');
+  return line.starts_with('{') && line.find('[') != line.npos && start.matches(line) ? 0.9 : 0;
+}
+
+Telemetry open_zeus_timeline(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
+  std::string head = read_up_to(*source, kHeadBytes);
+  const std::size_t domain = domain_of(head, options.columns.power);
+  return open_stream(std::make_unique<ResumedSource>(std::move(head), std::move(source)), options,
+                     {.facts_of = [&](std::string_view) { return timeline_facts(domain, options); },
+                      .read =
+                          [domain](ByteSource& bytes, ReadingSink& sink) {
+                            TimelineWalk walk(domain, &sink);
+                            walk_timeline(bytes, walk);
+                          },
+                      .has_lines = false});
+}
+
+std::vector<SchemaRow> zeus_timeline_schemas() {
+  return {
+      {"zeus-timeline",
+       "the timelines of Zeus' `PowerMonitor` in JSON: `device_instant`, else `device_average`, in W",
+       "GPU"}};
+}
+
+}  // namespace
+
+const Recorder kZeusTimelineRecorder = {.name = "Zeus timeline",
+                                        .fits = fits_zeus_timeline,
+                                        .open = open_zeus_timeline,
+                                        .schemas = zeus_timeline_schemas};
+
+}  // namespace aggregate_power

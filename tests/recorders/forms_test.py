@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""Each form of a recording in testdata/forms, through the built program: which GPUs, which times and
+which powers are read, or why it is refused.
+
+Two GPUs, read four times, 10 s apart, from 2026-09-08T07:20:30Z on: 100, 200, 400 and 200 W, of which
+the mean is 225 W, and always 50 W. By straight lines between them that is 10 * (150 + 300 + 300) =
+7,500 J and 1,500 J. Local times are two hours ahead of UTC.
+
+usage: tests/recorders/forms_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from running import run_tests  # noqa: E402  (beside the folders that share it)
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
+FORMS = ROOT / "testdata" / "forms"
+START = 1788852030
+FIRST, SECOND = (225.0, 400.0), (50.0, 50.0)  # mean and maximum
+
+# File, schema, seconds of the first reading after START, GPUs; all with FIRST and SECOND, or else with
+# a factor of FIRST only.
+READ = [
+    ("aiperf/amd.jsonl", "aiperf-gpu-telemetry", 0.12, ["u0", "u1"]),
+    ("amd-smi/watch.json", "amd-smi-json", 0, ["0", "1"]),
+    ("amd-smi/file.json", "amd-smi-json", 0, ["0", "1"]),
+    ("amd-smi/gpu-data.json", "amd-smi-json", 0, ["0", "1"]),
+    ("desktop/hwinfo.csv", "hwinfo", 0.123, ["0", "1"]),
+    ("desktop/hwinfo-iso.csv", "hwinfo", 0.123, ["0", "1"]),
+    ("desktop/librehardwaremonitor.csv", "librehardwaremonitor", 0, ["gpu-nvidia/0", "gpu-nvidia/1"]),
+    ("gpustat/loop.json", "gpustat", 0.123456, ["GPU-0", "GPU-1"]),
+    ("hl-smi/utc.csv", "nvidia-smi", 0, ["0", "1"]),
+    ("influxdb/annotated.csv", "influxdb", 0, ["GPU-0", "GPU-1"]),
+    ("kepler/matrix.json", "prometheus-matrix", 0, ["GPU-0", "GPU-1"]),
+    ("kepler/scrapes.txt", "exporter-scrapes", 0, ["GPU-0", "GPU-1"]),
+    ("kokkos/n0-power-gpus.csv", "kokkos", 0.12, ["0", "1"]),
+    ("mlflow/run", "mlflow", 0.12, ["0", "1"]),
+    ("mlflow/nodes", "mlflow", 0.12, ["node-a/0", "node-a/1", "node-b/0", "node-b/1"]),
+    ("nvidia-smi/q.txt", "nvidia-smi-q", 0, ["GPU-0", "GPU-1"]),
+    ("nvidia-smi/q-530.txt", "nvidia-smi-q", 0, ["GPU-0", "GPU-1"]),
+    ("nvidia-smi/q-x.xml", "nvidia-smi-xml", 0, ["GPU-0", "GPU-1"]),
+    ("nvidia-smi/q-x-530.xml", "nvidia-smi-xml", 0, ["GPU-0", "GPU-1"]),
+    ("nvitop/last.csv", "nvitop", -0.1, ["2", "3"]),
+    ("nvitop/mean.csv", "nvitop", 0.12, ["2", "3"]),
+    ("nvitop/resources.jsonl", "nvitop-json", 0, ["0", "1"]),
+    ("trackio/system-metrics.json", "trackio", 0.12, ["0", "1"]),
+    ("tt-smi/loop.json", "tt-smi", 0.123456, ["n0/0", "n0/1"]),
+    ("variorum/power.jsonl", "variorum", 0.123456, ["n0/0", "n0/1"]),
+    ("variorum/old.jsonl", "variorum-flat", 0.123456, ["n0/socket_0", "n0/socket_1"]),
+    ("wandb/chart-wall-time.csv", "wandb-chart", 0.25, ["0", "1"]),
+    ("wandb/history.csv", "wide", 0.25, ["0", "1"]),
+    ("wandb/system.table.json", "wandb-table", 0.25, ["0", "1"]),
+    ("wandb/wandb-events.jsonl", "wandb-events", 0.25, ["0", "1"]),
+    ("wide/milliwatts.csv", "wide", 0, ["0", "1"]),
+    ("wide/plain.csv", "wide", 0, ["0", "1"]),
+    ("wide/profiler.csv", "wide", 0, ["0", "1"]),
+    ("wide/semicolons.csv", "wide", 0, ["0", "1"]),
+    ("wide/tabs-units-row.tsv", "wide", 0, ["0", "1"]),
+    ("wide/with-cpu.csv", "wide", 0.25, ["0", "1"]),
+    ("xpu-smi/dump-1.csv", "xpu-smi", 0, ["0", "1"]),
+    ("xpu-smi/dump-2.csv", "xpu-smi-2", 0.123, ["0", "1"]),
+    ("xpu-smi/dump-2.jsonl", "xpu-smi-json", 0.123, ["0", "1"]),
+    ("zeus/power.txt", "zeus-power", 0.123456, ["0", "1"]),
+    ("zeus/power-broken-lines.txt", "zeus-power", 0, ["0", "1"]),
+]
+# File, schema, first second, GPU, mean and maximum in W.
+READ_OF_ONE = [
+    ("apple/macmon.jsonl", "macmon", 0.123456, "0", 2.25, 4),
+    ("apple/powermetrics.plist", "powermetrics-plist", 0, "0", 2.25, 4),
+    ("apple/powermetrics.txt", "powermetrics", 0, "0", 2.25, 4),
+    ("jetson/jtop.csv", "jtop", 0.123456, "0", 237, 412),  # Power TOT: 12 W more than the GPU's rail
+    ("jetson/tegrastats.txt", "tegrastats-lines", 0, "0", 225, 400),
+    ("jetson/tegrastats-vdd-in.txt", "tegrastats-lines", 0, "0", 225, 400),
+    ("kokkos/nvml-power.csv", "loose", 0.12, "0", 225, 400),
+    ("mlflow/run/metrics/system/gpu_0_power_usage_watts", "mlflow", 0.12, "0", 225, 400),
+    ("tt-smi/two-chip-card.json", "tt-smi", 0.123456, "n0/0", 225, 400),  # board_power counts once
+]
+# File, reason, words that say what it is or what to do.
+REFUSED = [
+    ("amd-smi/once.json", "timestamp_column_missing", "amd-smi metric -p -E -w 1 --json"),
+    ("apple/macmon-without-times.jsonl", "timestamp_column_missing", "a newer one does"),
+    ("desktop/hwinfo-unclear-date.csv", "timestamp_column_missing", "day or the month first"),
+    ("hl-smi/cest.csv", "invalid_timestamp_sample", "CEST 2026"),
+    ("jetson/tegrastats-no-dates.txt", "timestamp_column_missing", "tegrastats without dates"),
+    ("kokkos/nvml-energy.csv", "power_column_missing", "does not tell GPUs apart"),
+    ("kokkos/power-relative.csv", "timestamp_column_missing", "count from the start"),
+    ("mlflow/run/metrics/system/gpu_0_power_usage_percentage", "power_column_missing", "gpu_N_power_usage_watts"),
+    ("nvidia-smi/pmon.txt", "power_column_missing", "shares of processes and no power"),
+    ("nvidia-smi/pmon-dates.txt", "power_column_missing", "shares of processes and no power"),
+    ("nvidia-smi/q-once.txt", "timestamp_column_missing", "one reading of nvidia-smi -q"),
+    ("nvitop/mean-without-duration.csv", "power_column_missing", "duration (s)"),
+    ("variorum/text.txt", "timestamp_column_missing", "no times"),
+    ("wandb/chart.csv", "timestamp_column_missing", "Wall Time"),
+    ("wide/header-disagrees.csv", "power_column_missing", "disagrees with its columns"),
+    ("wide/no-unit.csv", "wide_power_columns", "--power-unit W"),
+    ("wide/relative.csv", "timestamp_column_missing", "no column has absolute times"),
+    ("xpu-smi/time-of-day.csv", "time_without_date", ""),
+]
+
+
+def same(wanted, found, what=""):
+    assert wanted == found, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
+
+
+def near(wanted, found, what="", most=1e-6):
+    assert abs(wanted - found) <= most, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
+
+
+def run(*words, folder=FORMS):
+    done = subprocess.run([PROGRAM, *map(str, words)], cwd=folder, capture_output=True, text=True,
+                          env={"PATH": os.environ["PATH"], "TZ": "UTC"})
+    return done.returncode, done.stdout, done.stderr
+
+
+def inspected(file, *words, folder=FORMS):
+    zone = () if "xpu-smi/dump-2" in str(file) else ("--timezone", "+02:00")  # which is in UTC
+    status, out, err = run("inspect", file, "--json", *zone, *words, folder=folder)
+    return status, json.loads(out), err
+
+
+def devices_of(report):
+    return [(gpu["id"], gpu["samples"], round(gpu["first_unix"] - START, 6), gpu["mean_w"], gpu["max_w"])
+            for gpu in report["devices"]]
+
+
+def check_two(file, schema, first_s, gpus, *words, folder=FORMS):
+    _, report, err = inspected(file, *words, folder=folder)
+    same((schema, []), (report["schema"], report["reasons"]), f"{file}: {err}")
+    found = devices_of(report)
+    same(gpus, [device[0] for device in found], file)
+    for number, (_, samples, at_s, mean_w, max_w) in enumerate(found):
+        wanted = (FIRST, SECOND)[number % 2]
+        is_short = file == "wide/profiler.csv" and number == 1  # its last cell says None
+        same(3 if is_short else 4, samples, file)
+        near(first_s, at_s, file)
+        near(wanted[0], mean_w, file)
+        near(wanted[1], max_w, file)
+
+
+def test_forms_of_two_gpus(_folder):
+    for row in READ:
+        check_two(*row)
+
+
+def test_forms_of_one_gpu(_folder):
+    for file, schema, first_s, gpu, mean_w, max_w in READ_OF_ONE:
+        _, report, err = inspected(file)
+        same((schema, []), (report["schema"], report["reasons"]), f"{file}: {err}")
+        (found,) = devices_of(report)
+        same((gpu, 4), found[:2], file)
+        for wanted, value in zip((first_s, mean_w, max_w), found[2:]):
+            near(wanted, value, file)
+
+
+def test_what_cannot_be_read_is_named(_folder):
+    for file, reason, words in REFUSED:
+        status, report, err = inspected(file)
+        assert status != 0, file
+        assert reason in report["reasons"], f"{file}: {report['reasons']}"
+        assert words in err, f"{file}: {err}"
+
+
+def test_every_form_has_a_test(_folder):
+    tested = {row[0] for row in READ + READ_OF_ONE + REFUSED}
+    for file in FORMS.rglob("*"):
+        name = str(file.relative_to(FORMS))
+        assert not file.is_file() or name in tested or name.startswith("mlflow/"), name
+
+
+def test_bare_columns_of_gpus_need_the_unit(_folder):
+    check_two("wide/no-unit.csv", "wide", 0, ["0", "1"], "--power-unit", "W")
+
+
+def test_one_column_may_be_named(_folder):
+    _, report, _ = inspected("wide/plain.csv", "--power-column", "gpu1_power_w")
+    same(("named", "gpu1_power_w"), (report["schema"], report["power_column"]))
+    near(50, report["devices"][0]["mean_w"])
+
+
+def test_names_of_wide_columns(folder):
+    """Which names are the power of a numbered GPU, and which other columns are left out."""
+    for first, second, others in [
+            ("GPU0 Power", "GPU1 Power", ["GPU0 Power Limit", "Total GPU Power"]),
+            ("gpu_0_power_draw_w", "gpu_1_power_draw_w", ["gpu_0_power_cap_w", "cpu_0_power_w"]),
+            ("power_gpu0_w", "power_gpu1_w", ["power_total_w", "power_cpu_w"]),
+            ("system.gpu.0.powerWatts", "system.gpu.1.powerWatts",
+             ["system.gpu.0.powerPercent", "system.gpu.process.0.powerWatts"]),
+            ("system/gpu_0_power_usage_watts", "system/gpu_1_power_usage_watts",
+             ["system/gpu_0_power_usage_percentage"]),
+            ("gpu/0/power", "gpu/1/power", ["gpu/total_power", "gpu/0/power_limit", "gpu/0/temp"]),
+            ("card0 [W]", "card1 [W]", ["card0 [%]", "node power [W]"])]:
+        rows = [["time", first, *others, second]]
+        rows += [[START + 10 * i, watts, *[90] * len(others), 50]
+                 for i, watts in enumerate((100, 200, 400, 200))]
+        (folder / "wide.csv").write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
+        check_two("wide.csv", "wide", 0, ["0", "1"], folder=folder)
+
+
+def test_two_columns_of_one_gpu_are_refused(folder):
+    (folder / "twice.csv").write_text("time,gpu0_power_w,gpu0_board_power_w,gpu1_power_w\n"
+                                      + "".join(f"{START + i},100,120,50\n" for i in range(4)))
+    _, report, err = inspected("twice.csv", folder=folder)
+    assert "ambiguous_power_column" in report["reasons"], report
+    assert "'gpu0_power_w' and 'gpu0_board_power_w' are both the power of GPU 0" in err, err
+
+
+def test_hosts_of_rows_are_kept_apart(folder):
+    """Two hosts write into one table: GPU 0 is not one GPU."""
+    rows = [f"{START + 10 * i},{host},{watts + more},50\n" for i, watts in enumerate((100, 200, 400, 200))
+            for host, more in (("a", 0), ("b", 100))]
+    (folder / "hosts.csv").write_text("time,hostname,gpu0_power_w,gpu1_power_w\n" + "".join(rows))
+    _, report, err = inspected("hosts.csv", folder=folder)
+    same([], report["reasons"], err)
+    same([("a/0", 225), ("a/1", 50), ("b/0", 325), ("b/1", 50)],
+         sorted((gpu[0], gpu[3]) for gpu in devices_of(report)))
+
+
+def test_counters_are_read_along(_folder):
+    for file, counter, unit in [("amd-smi/watch.json", "total_energy_consumption", "J"),
+                                ("aiperf/amd.jsonl", "energy_consumption", "MJ"),
+                                ("kepler/scrapes.txt", "kepler_node_gpu_joules_total", "J")]:
+        _, report, _ = inspected(file)
+        same((counter, unit), (report["counter_column"], report["counter_unit"]), file)
+
+
+def test_a_cut_off_end_does_not_count(folder):
+    """No cut within the last record makes another number of it."""
+    for file in ["nvidia-smi/q.txt", "nvidia-smi/q-x.xml", "zeus/power-broken-lines.txt",
+                 "apple/powermetrics.txt", "jetson/tegrastats.txt", "gpustat/loop.json",
+                 "amd-smi/watch.json", "wide/plain.csv", "influxdb/annotated.csv"]:
+        text = (FORMS / file).read_bytes()
+        for cut in range(max(len(text) * 2 // 3, len(text) - 160), len(text), 7):
+            (folder / "cut").write_bytes(text[:cut])
+            _, report, err = inspected("cut", folder=folder)
+            for gpu in report["devices"]:
+                seen = {gpu["min_w"], gpu["max_w"]}
+                assert seen <= {50, 100, 200, 400} or seen <= {1, 2, 4}, f"{file} cut at {cut}: {gpu} {err}"
+
+
+def test_sparse_samples_are_refused(_folder):
+    """Trackers sample each 10 to 30 s. From the second reading to the last: 300 W and 50 W for 20 s."""
+    window = ("--start", START + 10.25, "--end", START + 30.25, "--telemetry", "wandb/wandb-events.jsonl")
+    status, out, err = run("measure", *window)
+    assert status == 1 and "sampling_gap_exceeded" in out + err, (status, out, err)
+    status, out, err = run("measure", *window, "--max-sample-gap", 11, "--json")
+    near(7000, json.loads(out)["runs"][0]["total_gpu_energy_j"], out)
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(globals()))
