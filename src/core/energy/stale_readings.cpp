@@ -148,8 +148,8 @@ bool change_regularly(std::span<const Hold> holds, double step_s) {
 
 // Whether the power rises at the window's start and falls at its end, and nowhere else.
 bool change_at_edges(std::span<const Hold> holds, Window window, double step_s) {
-  constexpr double kSoonS = 1;
-  const double most_s = 1.5 * step_s + kSoonS;
+  constexpr double kSlack_s = 1;
+  const double most_s = 1.5 * step_s + kSlack_s;
   for (std::size_t i = 1; i < holds.size(); ++i) {
     const double edge_s =
         holds[i].watts > holds[i - 1].watts ? window.start_unix_s : window.end_unix_s;

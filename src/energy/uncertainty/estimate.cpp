@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,7 +15,6 @@
 
 #include "base/system/parallel.h"
 #include "core/model/code_descriptions.h"
-#include "energy/uncertainty/gpu_finding.h"
 #include "energy/uncertainty/interval.h"
 #include "energy/uncertainty/random_walk.h"
 #include "energy/uncertainty/readings.h"
@@ -26,6 +26,18 @@ namespace {
 
 constexpr std::size_t kFewestReadings = 3;
 constexpr double kLeastShiftUncertainty_s = 0.15;
+
+// What is to be said of one GPU alone: its energy, and what its readings show of sensor and load.
+struct GpuFinding {
+  GpuEnergy energy;
+  double stale_share = 0;
+  std::optional<double> refresh_observed_s;
+  bool is_under_sampled = false;
+  bool is_power_capped = false;
+  std::optional<std::string> throttling;
+};
+
+GpuFinding gpu_finding(const GpuEnergyQuestion& question);
 
 struct Placed {
   std::vector<GpuReadings> gpus;
@@ -455,8 +467,6 @@ void observe_refresh(std::span<const Sample> samples, Window window, GpuFinding&
   finding.refresh_observed_s = median_period_s(changes);
 }
 
-}  // namespace
-
 GpuFinding gpu_finding(const GpuEnergyQuestion& question) {
   const GpuReadings& gpu = question.gpu;
   const ReadingSeries& series = question.series;
@@ -470,4 +480,5 @@ GpuFinding gpu_finding(const GpuEnergyQuestion& question) {
   return finding;
 }
 
+}  // namespace
 }  // namespace aggregate_power

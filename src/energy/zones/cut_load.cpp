@@ -1,5 +1,5 @@
 // Follows the power from idle time in a window to the end of the load.
-#include "energy/zones/cut_load.h"
+#include "energy/zones/load_place.h"
 
 #include <algorithm>
 #include <cmath>

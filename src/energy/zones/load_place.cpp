@@ -8,8 +8,6 @@
 
 #include "base/text/time_zone.h"
 #include "energy/uncertainty/random_walk.h"
-#include "energy/zones/cut_load.h"
-#include "energy/zones/power_cells.h"
 
 namespace aggregate_power::energy {
 namespace {

@@ -19,11 +19,9 @@
 #include "core/load/benchmark.h"
 #include "generators/generator_table.h"
 #include "packages/srt_slurm/energy.h"
-#include "packages/srt_slurm/energy_report.h"
 #include "packages/srt_slurm/faults.h"
 #include "packages/srt_slurm/launcher_limits.h"
 #include "packages/srt_slurm/manifest.h"
-#include "packages/srt_slurm/match.h"
 #include "packages/srt_slurm/package.h"
 #include "packages/srt_slurm/srt_slurm.h"
 

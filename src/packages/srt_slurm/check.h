@@ -9,9 +9,12 @@
 #include <vector>
 
 #include "aggregate_power/contract.h"
+#include "aggregate_power/load.h"
 #include "aggregate_power/reason.h"
 #include "aggregate_power/result.h"
 #include "base/files/file.h"
+#include "base/text/json_value.h"
+#include "core/load/load_files.h"
 #include "energy/uncertainty/gather.h"
 #include "packages/srt_slurm/shared_samples.h"
 #include "packages/srt_slurm/topology.h"
@@ -62,5 +65,20 @@ bool is_accepted(const Findings& findings, std::span<const Reason> accepts);
 
 // A sentence as the detail of a reason: on one line, and not too long.
 std::string shortened(const std::string& detail);
+
+// ---- The window of a package that a processed benchmark result belongs to. Contract.md C.6.
+
+struct MatchRequest {
+  const PackagePlace& place;
+  const WindowScan& scan;
+  const std::optional<OpenedFile>& result;  // nullopt: it cannot be opened
+  const std::string& result_name;           // for messages
+  const std::string& window_file;           // the only window that may be the result's; empty: any
+  const LoadReading& reading;               // of the result
+};
+
+// The result was renamed on its way, so only its content ties it to a window. Returns nullopt if it
+// belongs to no window; `findings` then say why.
+std::optional<PackageWindow> match_window(const MatchRequest& request, Findings& findings);
 
 }  // namespace aggregate_power

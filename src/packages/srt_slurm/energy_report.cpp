@@ -1,5 +1,5 @@
 // Reads the reports, and the samples over their windows.
-#include "packages/srt_slurm/energy_report.h"
+#include "packages/srt_slurm/energy.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Compares a processed benchmark result with the windows of a package.
-#include "packages/srt_slurm/match.h"
+#include "packages/srt_slurm/check.h"
 
 #include <algorithm>
 #include <array>

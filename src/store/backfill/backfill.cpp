@@ -24,7 +24,6 @@
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/system/interruption.h"
-#include "store/backfill/workers.h"
 #include "store/catalogue/walk.h"
 
 namespace aggregate_power {

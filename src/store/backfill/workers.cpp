@@ -1,5 +1,5 @@
 // Finds runs, hands them to workers, recomputes them, and hands them on.
-#include "store/backfill/workers.h"
+#include "store/backfill/backfill.h"
 
 #include <algorithm>
 #include <chrono>
@@ -15,7 +15,6 @@
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/system/interruption.h"
-#include "store/backfill/backfill.h"
 #include "store/backfill/recompute.h"
 #include "store/catalogue/layouts.h"
 #include "store/catalogue/walk.h"
