@@ -140,7 +140,7 @@ struct BackfillRequest {
   std::vector<std::string> stores;
   RecomputeOptions recompute;
   std::string report;  // empty: none
-  // A file that lists the runs, "-" for standard input (read_run_list); empty: all runs in the
+  // A file that lists the runs, "-" for standard input (RunList); empty: all runs in the
   // stores.
   std::string runs;
   std::string only;  // a glob that the runs' names must match; empty: all
