@@ -97,8 +97,9 @@ void make_counter(NodeWitness& meter) {
 NodeWitness in_order(const NodeWitness& meter) {
   NodeWitness sorted = meter;
   std::ranges::stable_sort(sorted.readings, {}, &NodeWitness::Reading::unix_s);
-  const auto rest = std::ranges::unique(sorted.readings, {}, &NodeWitness::Reading::unix_s);
-  sorted.readings.erase(rest.begin(), rest.end());
+  const auto rest = std::unique(sorted.readings.begin(), sorted.readings.end(),
+                                [](const auto& a, const auto& b) { return a.unix_s == b.unix_s; });
+  sorted.readings.erase(rest, sorted.readings.end());
   return sorted;
 }
 
@@ -523,8 +524,8 @@ double step_error_w(const NodeWitness& meter, double step_w) {
   std::vector<double> values;
   for (const NodeWitness::Reading& reading : meter.readings) values.push_back(reading.value);
   std::ranges::sort(values);
-  const auto rest = std::ranges::unique(values);
-  const auto levels = static_cast<double>(values.size() - rest.size());
+  const auto levels =
+      static_cast<double>(std::unique(values.begin(), values.end()) - values.begin());
   return step_w / std::sqrt(12 * levels);
 }
 
