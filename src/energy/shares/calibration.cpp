@@ -33,7 +33,7 @@ constexpr double kAlsoFits = 1.3;
 constexpr double kFitRounding = 1e-9;
 constexpr double kWhite = 1.02;
 constexpr double kNoiseDoubt = 0.3;  // relative, of what the noise of the GPUs' readings does
-constexpr double kSensor_s2 = 0.04;  // the variance of what a GPU's sensor averages over
+constexpr double kSensor_s2 = 0.05;  // the variance of what a GPU's sensor averages over
 constexpr double kSame = 1 - 1e-3;   // of a length of time that rounding may have shortened
 // The power of the GPUs must vary at least so much: relative to its mean, and in watts.
 constexpr double kLeastSwing = 0.03;
@@ -174,6 +174,7 @@ class EnergyTable {
 struct Stretch {
   Window by_meter;
   double meter_w = 0;
+  double gpu_w = 0;
   Terms terms = {};  // 1, power of the GPUs, its rise in W/s
   double bend = 0;   // in W/s^2
 };
@@ -283,8 +284,9 @@ std::vector<Stretch> with_gpus(std::vector<Stretch> stretches, const Calibration
     const double later_w = mean_w(question.gpus, shifted(own, -tap_s));
     const double earlier_w = mean_w(question.gpus, shifted(own, tap_s));
     const double rise = (later_w - earlier_w) / (2 * tap_s);
-    const double bend = (later_w - 2 * mean_w(question.gpus, own) + earlier_w) / (tap_s * tap_s);
-    stretch.terms = {1, mean_w(question.gpus, own) - smooth_s2 / 2 * bend, rise};
+    stretch.gpu_w = mean_w(question.gpus, own);
+    const double bend = (later_w - 2 * stretch.gpu_w + earlier_w) / (tap_s * tap_s);
+    stretch.terms = {1, stretch.gpu_w - smooth_s2 / 2 * bend, rise};
     stretch.bend = bend;
   }
   return stretches;
@@ -651,7 +653,9 @@ Calibration calibrate(const CalibrationQuestion& question) {
   const double tap_s = std::max(kLeastTapS, found.stretch_s / 2);
   // A meter's readings are means of its refresh, or moments.
   const double refresh_s2 = is_power ? found.refresh_s * found.refresh_s / 24 : 0;
-  const double smooth_s2 = kSensor_s2 + refresh_s2;
+  // Lines between readings smooth what each is a mean of, and not the steps between moments.
+  const double lines_s2 = facts->period_s * facts->period_s / 20;
+  const double smooth_s2 = kSensor_s2 + refresh_s2 + lines_s2;
   std::vector<Stretch> stretches = stretches_of(meter, found.stretch_s, question.windows);
   std::vector<Stretch> at_once = with_gpus(stretches, question, 0, tap_s, smooth_s2);
   if (at_once.size() >= kFewestStretches) {
@@ -671,15 +675,14 @@ Calibration calibrate(const CalibrationQuestion& question) {
         "the meter follows the GPUs at no lag of up to {:.0f} s: its clock, its zone or its node is another one, or the recordings hardly overlap",
         kMostLagS));
   }
-  const auto gpu_w = [](const Stretch& stretch) { return stretch.terms[1]; };
-  found.gpu_least_w = gpu_w(*std::ranges::min_element(stretches, {}, gpu_w));
-  found.gpu_most_w = gpu_w(*std::ranges::max_element(stretches, {}, gpu_w));
+  found.gpu_least_w = std::ranges::min_element(stretches, {}, &Stretch::gpu_w)->gpu_w;
+  found.gpu_most_w = std::ranges::max_element(stretches, {}, &Stretch::gpu_w)->gpu_w;
   const Means means = take_means_out(stretches);
   found.gpu_center_w = means.gpu_w;
   found.freedom = static_cast<double>(stretches.size() - kTerms);
   const double of_stretch = facts->period_s / found.stretch_s;
   const Seen seen{fits_of(stretches, facts->noise_w2 * of_stretch, found.stretch_s), found.freedom,
-                  std::hypot(3 * kSensor_s2, refresh_s2),
+                  std::hypot(3 * kSensor_s2, refresh_s2, 1.5 * lines_s2),
                   kNoiseDoubt * facts->most_noise_w2 * of_stretch};
   if (seen.fits.empty()) return refused(fmt::format("no line fits: {}", kRecordInstead));
   set_numbers(seen, means, step_w, found);
