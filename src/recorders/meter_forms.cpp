@@ -73,22 +73,34 @@ bool fits_ptd(std::string_view head) {
 
 // New ones write the month first, and old ones the day: a file with a day after the 12th says
 // which.
-bool has_day_first(std::string_view text) {
-  bool has = false;
+struct PtdHabits {
+  bool has_day_first = false;
+  bool marks_tests = false;
+
+  // Of ranging, which comes before, the load is the same and the meter is being set up.
+  bool counts(std::string_view mark) const {
+    return mark.find(marks_tests ? "testing" : "ranging") != mark.npos ? marks_tests : !marks_tests;
+  }
+};
+
+PtdHabits habits_of(std::string_view text) {
+  PtdHabits habits;
   for_each_witness_line(text, [&](std::string_view line, std::size_t) {
     const auto read = ptd_line(line);
-    has = has || (read && read->date.substr(0, 2) > "12");
+    if (!read) return;
+    habits.has_day_first = habits.has_day_first || read->date.substr(0, 2) > "12";
+    habits.marks_tests = habits.marks_tests || read->mark.find("testing") != read->mark.npos;
   });
-  return has;
+  return habits;
 }
 
-// Of ranging, which comes before, the load is the same and the meter is being set up.
 void read_ptd(const WitnessText& file, NodeWitnesses& found) {
   WitnessTimes times(file);
-  const std::size_t day = has_day_first(file.text) ? 0 : 3;
+  const PtdHabits habits = habits_of(file.text);
+  const std::size_t day = habits.has_day_first ? 0 : 3;
   for_each_witness_line(file.text, [&](std::string_view line, std::size_t) {
     const auto read = ptd_line(line);
-    if (!read || (!read->mark.empty() && !read->mark.ends_with("_testing"))) return;
+    if (!read || !habits.counts(read->mark)) return;
     const auto unix_s =
         times.unix_s(fmt::format("{}-{}-{}T{}", read->date.substr(6), read->date.substr(3 - day, 2),
                                  read->date.substr(day, 2), read->clock));

@@ -221,6 +221,12 @@ def test_too_short_recordings_are_refused(folder):
     assert "record 10 minutes" in err or "no lag" in err, err
 
 
+def test_a_meter_of_another_hour_is_refused(folder):
+    folder.gpus()
+    folder.meter(lag=7200)
+    assert "over the same time" in folder.refused("--witness", "node.csv")
+
+
 def test_a_meter_of_another_node_is_refused(folder):
     folder.gpus()
     folder.meter(hold=23, levels=(700, 120, 410, 330, 640))
@@ -362,6 +368,13 @@ def test_ptdaemon_counts_while_it_tests(folder):
                 "--json")
     same([15000.0], [each["energy_j"] for each in json.loads(folder.out)["windows"][0]["witnesses"]], folder.err)
     assert "--timezone" in folder.call("windows", "--telemetry", "gpus.csv", "--windows", "w.txt", "--witness", "spl.txt").err
+
+
+def test_marks_of_ptdaemon_may_have_other_names(folder):
+    for mark, joules in (("testing-workload", 15000.0), ("notset", 15000.0), ("run_ranging", None)):
+        rows = [f"Time,09-08-2026 {clock(second)}.000,Watts,1500,Volts,229.9,Amps,6.55,PF,0.995,Mark,{mark}"
+                for second in range(31)]
+        same(joules, folder.seen("\n".join(rows) + "\n").get("Watts"), mark)
 
 
 def test_mlperf_training_logs_readings(folder):

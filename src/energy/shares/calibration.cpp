@@ -665,6 +665,10 @@ Calibration calibrate(const CalibrationQuestion& question) {
       search_lag(stretches, EnergyTable(question.gpus, facts->recorded), facts->recorded);
   stretches = with_gpus(std::move(stretches), question, lag.lag_s, tap_s, smooth_s2);
   found.stretches = stretches.size();
+  if (stretches.empty()) {
+    return refused(
+        "the meter and the GPUs have no readings over the same time: see the zone of each, and --timezone and --clock-offset");
+  }
   if (stretches.size() < kFewestStretches) {
     return refused(fmt::format(
         "only {} stretches of {:.1f} s have readings of the meter and of all GPUs, and {} are needed: {}",
