@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/files/path.h"
 #include "base/report/json_parts.h"
 #include "base/text/json.h"
 
