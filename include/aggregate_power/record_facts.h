@@ -243,6 +243,16 @@ struct WitnessResult {
   std::optional<double> gpu_ratio = {};  // the GPUs' energy to its, of a valid run
 };
 
+// What a meter of the node would have shown, by a profile of `calibrate`: never measured.
+struct ModelledNode {
+  std::string calibration = {};  // the profile's path
+  std::string meter = {};        // whose readings it stands for
+  std::string reason = {};       // why there is no energy; empty: there is one
+  std::optional<double> energy_j = {};
+  double low_j = 0;  // 95 %
+  double high_j = 0;
+};
+
 // ---- The energy in a recorder's own report: a witness, which no number depends on.
 
 // One leg of power_energy_*.json. Contract-october.md 9.7.

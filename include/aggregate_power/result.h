@@ -354,6 +354,7 @@ struct Result {
   std::optional<PhaseEnergy> phase_energy;      // nullopt: not requested
   std::vector<ReportedEnergy> reported_energies;
   std::vector<WitnessResult> witnesses;  // compared only: no number and no verdict depends on them
+  std::optional<ModelledNode> modelled_node = {};  // if a node has a profile
 
   std::optional<TelemetryFacts> telemetry;  // of a single recording; nullopt: it was not read
   std::vector<HostResult> hosts;

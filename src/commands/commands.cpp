@@ -13,6 +13,7 @@ namespace aggregate_power {
 Command agentic_command();
 Command attribute_command();
 Command backfill_command();
+Command calibrate_command();
 Command compare_command();
 Command doctor_command();
 Command explain_command();
@@ -48,6 +49,11 @@ constexpr CommandRow kRows[] = {
      "STORE... [OPTIONS]",
      "Bring all finished runs of an archive up to date: find them, compute their energy, patch their aggregates, and report what could not be done and why. It can be interrupted, repeated and run in parallel.",
      backfill_command},
+    {"calibrate", CommandGroup::measure, "what a meter adds to the watts of GPUs",
+     "--witness --meter --scope --meter-accuracy --window --out --json --gpus --timezone",
+     "RECORDING... [--witness FILE] [OPTIONS]",
+     "Watts of a node for each watt of its GPUs and the idle part, or the gain of the GPUs' sensors, from a meter that was recorded beside them; with intervals, and as a profile for later measurements. Nothing that exists is changed.",
+     calibrate_command},
     {"compare", CommandGroup::decide, "whether an energy changed; a verdict",
      "--with --metric --margin --match-by --boards --format --json",
      "BASE... [--with NEW...] [OPTIONS]",

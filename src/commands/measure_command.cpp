@@ -120,6 +120,8 @@ Command measure_command() {
           "GPUs that must be in the recording; auto: as many as the result names (default: those that are there)"),
       *request);
   add_gpus(options, *request);
+  add_witness(options, *request);
+  add_calibration(options, *request);
   add_max_sample_gap(options, *request);
   add_clock_offset(options, *request);
   add_salvage(options, *request).help = kSalvageOfRecordings;

@@ -128,6 +128,7 @@ Command patch_command() {
       options, *request,
       "power_validation_STEM.json beside the benchmark result with schema 2, none with schema 1");
   add_witness(options, *request);
+  add_calibration(options, *request);
   add_max_sample_gap(options, *request);
   add_clock_offset(options, *request);
   add_salvage(options, *request).help = kSalvageOfRecordings;

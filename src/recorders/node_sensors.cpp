@@ -31,8 +31,9 @@ namespace {
 constexpr std::size_t kMostWitnessBytes = std::size_t{512} << 20;
 
 // More special forms first.
-constexpr std::array<const WitnessForm*, 5> kWitnessForms = {
-    &kSacctForm, &kDcmiForm, &kPmCountersForm, &kSensorFilesForm, &kSensorTableForm};
+constexpr std::array<const WitnessForm*, 10> kWitnessForms = {
+    &kPtdForm,  &kMllogForm,      &kJsonMeterForm,   &kPduForm,        &kSacctForm,
+    &kDcmiForm, &kPmCountersForm, &kSensorFilesForm, &kMeterTableForm, &kSensorTableForm};
 
 std::string witness_text(const std::string& path) {
   const auto source = as_utf8(decompressed(open_source(path), path));
@@ -93,7 +94,7 @@ NodeWitnesses read_node_witnesses(const std::string& path, const std::optional<Z
 
 bool is_sensor_log(std::string_view head) {
   return std::ranges::any_of(kWitnessForms, [&](const WitnessForm* form) {
-    return form != &kSensorTableForm && form->fits(head);
+    return form != &kSensorTableForm && form != &kMeterTableForm && form->fits(head);
   });
 }
 

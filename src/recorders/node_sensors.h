@@ -28,6 +28,7 @@ struct NodeWitnesses {
 //   ipmi-dcmi    `ipmitool dcmi power reading`, again and again
 //   pm_counters  what was read of /sys/cray/pm_counters, a file or a folder with one for each
 //   counter sysfs        `grep .` of powercap and hwmon files, each time after a line with the time
+//   meters       logs of PTDaemon, MLPerf Training, Redfish, Shelly, Tasmota, SNMP, iDRAC
 //   csv          a table with a time and columns of RAPL domains or of a node's power
 // `zone` is that of times without an offset, which are refused without one. Throws FileError if a
 // file cannot be opened, and Error for what is none of these or has no reading.
@@ -60,6 +61,11 @@ struct WitnessForm {
   void (*read)(const WitnessText& file, NodeWitnesses& found);
 };
 
+extern const WitnessForm kPtdForm;
+extern const WitnessForm kMllogForm;
+extern const WitnessForm kJsonMeterForm;
+extern const WitnessForm kPduForm;
+extern const WitnessForm kMeterTableForm;
 extern const WitnessForm kSacctForm;
 extern const WitnessForm kDcmiForm;
 extern const WitnessForm kPmCountersForm;

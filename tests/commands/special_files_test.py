@@ -32,6 +32,7 @@ LINES = {
     "backfill": ["store --timezone UTC --dry-run {}", "--undo report.jsonl {}",
                  "store --timezone UTC --sweep-manifest out --sweep sweep.json {}"],
     "compare": ["agg_run.json --with agg_run.json {}"],
+    "calibrate": ["gpu_metrics.csv --witness windows.csv {}"],
     "doctor": ["gpu_metrics.csv {}"],
     "explain": ["{}"],
     "export": ["agg_run.json --format csv {}", "agg_run.json --format prometheus --names aipowermeter {}"],

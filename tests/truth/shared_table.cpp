@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "decide/compare/change.h"
+#include "energy/uncertainty/interval.h"
 #include "energy/uncertainty/placed_interval.h"
 #include "energy/uncertainty/random_walk.h"
 #include "truth/request_load.h"

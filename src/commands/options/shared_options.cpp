@@ -316,6 +316,14 @@ Option& add_witness(Options& options, RunOptions& run) {
       "What a sensor beside the GPUs recorded: sacct -P, logs of /sys/cray/pm_counters, of RAPL, of power meters or of ipmitool dcmi; its energy is shown beside that of the GPUs, never summed with it; may be repeated");
 }
 
+void add_calibration(Options& options, RunOptions& run) {
+  options
+      .value(
+          "--calibration", "FILE", into_optional_path(run.calibration),
+          "A profile of 'calibrate': of a node, its energy is modelled from that of the GPUs, apart from what was measured; of the GPUs alone, it narrows the interval")
+      .check(not_empty());
+}
+
 void add_request_options(Options& options, RunOptions& run, const std::string& otherwise) {
   const std::string help = fmt::format(
       "The result that lists the requests with their times, of any generator that writes them; a number is that of --request-count (default: {})",
@@ -425,17 +433,29 @@ std::span<const char* const> options_of_loads() {
 }
 
 std::span<const char* const> options_of_recordings() {
-  static constexpr const char* kNames[] = {"--columns",       "--timestamp-column",
-                                           "--power-column",  "--device-column",
-                                           "--power-unit",    "--timezone",
-                                           "--witness",       "--max-sample-gap",
-                                           "--clock-offset",  "--gpus",
-                                           "--select",        "--window",
-                                           "--start",         "--end",
-                                           "--duration",      "--requests",
-                                           "--request-count", "--input-tokens",
-                                           "--output-tokens", "--per-request",
-                                           "--share",         "--phases",
+  static constexpr const char* kNames[] = {"--columns",
+                                           "--timestamp-column",
+                                           "--power-column",
+                                           "--device-column",
+                                           "--power-unit",
+                                           "--timezone",
+                                           "--witness",
+                                           "--calibration",
+                                           "--max-sample-gap",
+                                           "--clock-offset",
+                                           "--gpus",
+                                           "--select",
+                                           "--window",
+                                           "--start",
+                                           "--end",
+                                           "--duration",
+                                           "--requests",
+                                           "--request-count",
+                                           "--input-tokens",
+                                           "--output-tokens",
+                                           "--per-request",
+                                           "--share",
+                                           "--phases",
                                            "--idle"};
   return kNames;
 }

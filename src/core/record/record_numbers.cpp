@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/files/path.h"
 #include "base/report/json_parts.h"
 #include "base/text/json.h"
 
@@ -274,6 +275,38 @@ Json idle_json(const Result& result, bool is_valid) {
   }
   if (is_available) add_net_numbers(result, json);
   return json;
+}
+
+Json seen_by_witnesses_json(const Result& result, bool is_valid) {
+  const double duration_s = result.load->window.duration_s();
+  return list_of(result.witnesses, [&](const WitnessResult& witness) -> Json {
+    const bool is_known = witness.seen.fault.empty();
+    const auto known = [&](double number) {
+      return is_known ? number_or_null(rounded(number, kAuditDecimals)) : Json();
+    };
+    return {{"witness", witness.facts.name},
+            {"source", witness.facts.source},
+            {"scope", witness.facts.scope},
+            {"file", witness.facts.file},
+            {"energy_j", known(witness.seen.energy_j)},
+            {"mean_power_w", known(witness.seen.energy_j / duration_s)},
+            {"gpu_ratio", is_valid && witness.gpu_ratio
+                              ? number_or_null(rounded(*witness.gpu_ratio, kAuditDecimals))
+                              : Json()},
+            {"reason", text_or_null(witness.seen.fault)}};
+  });
+}
+
+Json modelled_node_json(const Result& result) {
+  const ModelledNode& node = *result.modelled_node;
+  const auto bound = [&](double joules) { return node.energy_j ? number_or_null(joules) : Json(); };
+  return {{"energy_j", number_or_null(node.energy_j)},
+          {"energy_j_low", bound(node.low_j)},
+          {"energy_j_high", bound(node.high_j)},
+          {"is_measured", false},
+          {"meter", text_or_null(node.meter)},
+          {"calibration", printable_path(node.calibration)},
+          {"reason", text_or_null(node.reason)}};
 }
 
 std::optional<IdleTexts> idle_texts(const Result& result) {

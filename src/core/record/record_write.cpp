@@ -303,26 +303,10 @@ Json failed_requests(const Written& written) {
 }
 
 Json witnesses(const Written& written) {
-  const double duration_s = written.result.load->window.duration_s();
-  Json list = Json::array();
-  for (const WitnessResult& witness : written.result.witnesses) {
-    const bool is_known = witness.seen.fault.empty();
-    const auto known = [&](double number) {
-      return is_known ? number_or_null(rounded(number, kAuditDecimals)) : Json();
-    };
-    list.push_back({{"witness", witness.facts.name},
-                    {"source", witness.facts.source},
-                    {"scope", witness.facts.scope},
-                    {"file", witness.facts.file},
-                    {"energy_j", known(witness.seen.energy_j)},
-                    {"mean_power_w", known(witness.seen.energy_j / duration_s)},
-                    {"gpu_ratio", written.is_valid() && witness.gpu_ratio
-                                      ? number_or_null(rounded(*witness.gpu_ratio, kAuditDecimals))
-                                      : Json()},
-                    {"reason", text_or_null(witness.seen.fault)}});
-  }
-  return list;
+  return seen_by_witnesses_json(written.result, written.is_valid());
 }
+
+Json modelled_node(const Written& written) { return modelled_node_json(written.result); }
 
 Json idle(const Written& written) { return idle_json(written.result, written.is_valid()); }
 
@@ -627,6 +611,8 @@ constexpr Member kMembers[] = {
     {"failed_requests", kOneRecording | kPackage, failed_requests, has_failed_requests},
     {"witnesses", kOneRecording, witnesses,
      [](const Written& w) { return !w.result.witnesses.empty(); }},
+    {"modelled_node", kOneRecording, modelled_node,
+     [](const Written& w) { return w.result.modelled_node.has_value(); }},
     {"request_energy", kOneRecording,
      [](const Written& w) { return request_energy_json(*w.result.request_energy, w.is_valid()); },
      [](const Written& w) { return w.result.request_energy.has_value(); }},

@@ -75,13 +75,4 @@ double expected_half_width(const RepeatStatistics& base, const RepeatStatistics&
 std::optional<RelativeChange> relative_change(const RepeatedValues& base,
                                               const RepeatedValues& next, double accuracy);
 
-// ---- Student's t distribution. Pure arithmetic.
-
-// The probability of a value of at most `t`. `degrees_of_freedom` is above 0, need not be whole,
-// and may be infinite: then the distribution is the normal one.
-double student_t_probability(double t, double degrees_of_freedom);
-
-// The value that is not exceeded with `probability`, which is inside (0, 1).
-double student_t_quantile(double probability, double degrees_of_freedom);
-
 }  // namespace aggregate_power

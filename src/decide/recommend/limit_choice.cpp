@@ -11,6 +11,7 @@
 
 #include "core/energy/curve.h"
 #include "decide/compare/change.h"
+#include "energy/uncertainty/interval.h"
 
 namespace aggregate_power {
 namespace {

@@ -51,4 +51,13 @@ ExpectedInterval expected_interval(EstimateQuestion seen, double window_s);
 // stretch if it is too short for that.
 Window inside_of_load(Window stretch, const GpuReadings& gpu);
 
+// ---- Student's t distribution. Pure arithmetic.
+
+// The probability of a value of at most `t`. `degrees_of_freedom` is above 0, need not be whole,
+// and may be infinite: then the distribution is the normal one.
+double student_t_probability(double t, double degrees_of_freedom);
+
+// The value that is not exceeded with `probability`, which is inside (0, 1).
+double student_t_quantile(double probability, double degrees_of_freedom);
+
 }  // namespace aggregate_power

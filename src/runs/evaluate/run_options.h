@@ -90,6 +90,7 @@ struct RunOptions : RecordingOptions {
   std::optional<Zone> result_zone = {};  // of times that the result states without an offset
   // Normal paths of what sensors beside the GPUs recorded: never summed with the GPUs.
   std::vector<std::string> witnesses = {};
+  std::string calibration = {};   // normal path of a profile of `calibrate`; empty: none
   RequestOptions requests = {};   // of a run on one node, under schema 2
   FacilityOptions facility = {};  // of commands that report and publish nothing
   TakePlan take_plan = {};        // empty: the run is written

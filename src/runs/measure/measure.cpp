@@ -23,6 +23,7 @@
 #include "generators/request_file.h"
 #include "recorders/energy_rate.h"
 #include "recorders/recorder_context.h"
+#include "runs/calibrate/calibrate.h"
 #include "runs/evaluate/explain.h"
 #include "runs/evaluate/option_codec.h"
 #include "runs/measure/deliver.h"
@@ -33,6 +34,7 @@
 #include "runs/measure/named_files.h"
 #include "runs/measure/requests.h"
 #include "runs/measure/uncertainty.h"
+#include "runs/measure/witnesses.h"
 #include "runs/window/window.h"
 
 namespace aggregate_power {
@@ -217,6 +219,10 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
   run.configuration =
       run_configuration(load, run.result, {request.settings, request.uncertainty.gpu});
   add_request_energy(requests_of_measure(request), recording, power.front(), run.result);
+  if (paths.size() == 1) {
+    add_witnesses(request, run.result);
+    add_modelled_node(request, run.result);
+  }
   if (rates.is_asked()) add_facility(rates, power, run);
   return run;
 }
@@ -267,6 +273,8 @@ void write_new(const RunSpec& request, RunReport& run, MeasureReport& report) {
   target.aggregate_text = text + "\n}\n";
   target.record_path = record_beside(request.out);
   target.inputs = request.telemetry;
+  target.inputs.insert(target.inputs.end(), request.witnesses.begin(), request.witnesses.end());
+  if (!request.calibration.empty()) target.inputs.push_back(request.calibration);
   if (!request.bench_result.empty()) target.inputs.push_back(request.bench_result);
   if (!request.requests.file.empty()) target.inputs.push_back(requests_path(request.requests.file));
   if (request.may_need_interval()) {

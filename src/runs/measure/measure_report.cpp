@@ -23,6 +23,7 @@
 #include "core/record/record_write.h"
 #include "core/record/request_json.h"
 #include "core/record/salvage_json.h"
+#include "runs/calibrate/calibrate.h"
 #include "runs/measure/facility.h"
 #include "runs/measure/interval_text.h"
 
@@ -67,6 +68,7 @@ constexpr std::string_view kRunKeys =
     "wh_per_query power_limits performance_per_watt generator_energy_j "
     "generator_energy_relative_error facility completed_requests input_tokens output_tokens "
     "failed_requests counts_are_approximate request_energy phase_energy idle uncertainty salvage "
+    "witnesses modelled_node "
     "telemetry reasons accepted_reasons details remedies warnings settings ";
 
 // A key that is written, and not in the list, is a fault of ours.
@@ -145,6 +147,10 @@ Json run_json(const RunReport& run) {
   if (interval_of(result) != nullptr) {
     json["uncertainty"] = uncertainty_json(result, result.is_valid());
   }
+  if (!result.witnesses.empty()) {
+    json["witnesses"] = seen_by_witnesses_json(result, result.is_valid());
+  }
+  if (result.modelled_node) json["modelled_node"] = modelled_node_json(result);
   if (result.salvaged) {
     json["salvage"] = results::salvage_json(*result.salvaged, results::lacks_only_samples(result));
   }
@@ -220,6 +226,18 @@ void add_load(const RunReport& run, Facts& facts) {
   if (!counts.empty()) facts.row("load", fmt::format("{}", fmt::join(counts, ", ")));
 }
 
+std::string seen_text(const WitnessResult& witness, const Result& result) {
+  const std::string name = printable(witness.facts.name);
+  if (!witness.seen.fault.empty())
+    return fmt::format("{}: not known: {}", name, witness.seen.fault);
+  const double mean_w = witness.seen.energy_j / result.load->window.duration_s();
+  std::string text = fmt::format("{} ({}): {:.1f} J, {:.2f} W", name, witness.facts.scope,
+                                 witness.seen.energy_j, mean_w);
+  if (witness.gpu_ratio)
+    text += fmt::format(", {:.1f} % of it the GPUs'", 100 * *witness.gpu_ratio);
+  return text;
+}
+
 std::string run_text(const RunReport& run) {
   const Result& result = run.result;
   Facts facts;
@@ -248,6 +266,10 @@ std::string run_text(const RunReport& run) {
     facts.row("idle", texts->idle);
     facts.row("net", texts->net);
   }
+  for (const WitnessResult& witness : result.witnesses) {
+    facts.row("witness", seen_text(witness, result));
+  }
+  if (result.modelled_node) facts.row("node", modelled_node_text(*result.modelled_node));
   facts.row("valid", result.is_valid() ? "yes" : fmt::format("no: {}", result.reasons.text()));
   for (const std::string& remedy : remedies(result)) facts.row("  what to do", remedy);
   for (const std::string& hint : result.hints) facts.row("  hint", hint);

@@ -12,6 +12,7 @@
 #include "generators/request_file.h"
 #include "recorders/recorder_context.h"
 #include "recorders/recording.h"
+#include "runs/calibrate/calibrate.h"
 #include "runs/deployment/run_kinds.h"
 #include "runs/evaluate/option_codec.h"
 #include "runs/measure/evaluate.h"
@@ -40,6 +41,7 @@ WritePlan target_of_node(const RunSpec& request, const std::string& telemetry) {
   target.inputs = with_side_files(telemetry);
   target.inputs.insert(target.inputs.end(), {request.bench_result, request.agg_result});
   target.inputs.insert(target.inputs.end(), request.witnesses.begin(), request.witnesses.end());
+  if (!request.calibration.empty()) target.inputs.push_back(request.calibration);
   if (request.uncertainty.is_wanted || request.requests.is_asked()) {
     std::ranges::move(model_files_beside(telemetry), std::back_inserter(target.inputs));
   }
@@ -103,6 +105,7 @@ CommandOutput aggregate(const RunSpec& request) {
   result.benchmark_result = request.bench_result;
   result.sources.options = options_for_record(request, RunKind::recording);
   add_witnesses(request, result);
+  add_modelled_node(request, result);
   return deliver(std::move(result), target_of_node(request, telemetry), request.delivery());
 }
 

@@ -483,6 +483,7 @@ constexpr std::string_view kIgnoredEnds[] = {".telemetry", ".identity", ".timezo
 
 bool is_ignored(std::string_view key) {
   if (std::ranges::find(kIgnored, key) != std::end(kIgnored)) return true;
+  if (key == "modelled_node.calibration") return true;
   if (key.starts_with("witnesses[")) return key.ends_with(".file");
   return key.starts_with("computed_from.") &&
          std::ranges::any_of(kIgnoredEnds,

@@ -1,5 +1,5 @@
 // Student's t against published tables, closed forms and another program.
-#include "decide/compare/change.h"
+#include "energy/uncertainty/interval.h"
 
 #include <cmath>
 #include <limits>

@@ -1,0 +1,126 @@
+// aggregate-power calibrate: what a meter beside the GPUs adds to their watts.
+#include <memory>
+#include <string>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/file.h"
+#include "base/files/path.h"
+#include "base/text/characters.h"
+#include "base/text/timestamp.h"
+#include "commands/options/command.h"
+#include "commands/options/shared_options.h"
+#include "commands/options/terminal.h"
+#include "runs/calibrate/calibrate.h"
+
+namespace aggregate_power {
+namespace {
+
+struct CalibrateCall : CalibrateRequest {
+  std::vector<std::string> window_texts;
+};
+
+int print_calibration(const CalibrateRequest& request) {
+  try {
+    const CalibrateOutcome outcome = run_calibrate(request);
+    request.json ? print(stdout, outcome.out) : print_result(outcome.out);
+    std::ignore = std::fflush(stdout);  // the report comes before what is said about it
+    for (const std::string& line : outcome.err) {
+      const bool is_note = line.starts_with("warning: ") || line.starts_with("note: ");
+      is_note ? print_note(line) : print_message(line);
+    }
+    return outcome.exit_status;
+  } catch (const FileError& error) {
+    for (const auto* paths : {&request.telemetry, &request.witnesses}) {
+      for (const std::string& path : *paths) {
+        if (const std::string hint = missing_file_hint(path); !hint.empty()) throw Error(hint);
+      }
+    }
+    throw Error(error.what());
+  }
+}
+
+Window window_of(const std::string& text, const std::optional<Zone>& zone) {
+  const std::size_t comma = text.find(',');
+  const auto instant = [&](std::string_view part) {
+    return instant_of(strip(part), zone ? &*zone : nullptr);
+  };
+  const auto from = instant(std::string_view(text).substr(0, comma));
+  const auto to =
+      comma == text.npos ? std::nullopt : instant(std::string_view(text).substr(comma + 1));
+  if (!from || !to || !(*from < *to)) {
+    throw Error(fmt::format(
+        "--window: expected two times with a comma between them, the earlier one first, each with an offset or with --timezone, got '{}'",
+        printable(text)));
+  }
+  return {*from, *to};
+}
+
+}  // namespace
+
+Command calibrate_command() {
+  const auto call = std::make_shared<CalibrateCall>();
+  Command command;
+  command.called_here = {{"--csv", "RECORDING without an option's name"}};
+  Options& options = command.options;
+  options
+      .positionals("RECORDING", into_paths(call->telemetry),
+                   "A recording of all GPUs that the meter measures")
+      .required();
+  add_witness(options, *call).help =
+      "What the meter recorded, in any form of 'help windows' (default: a column such as node_power_w of RECORDING)";
+  options.value("--meter", "NAME", into(call->meter),
+                "Which sensor of the witness is the meter, where several can be");
+  options
+      .value(
+          "--scope", "node|gpu", into(call->scope),
+          "What the meter measures: the node with its GPUs, or the GPUs alone (default: what its form says)")
+      .one_of({"node", "gpu"});
+  options
+      .value(
+          "--meter-accuracy", "R",
+          [call](const std::string& text) { return into(call->meter_accuracy.emplace())(text); },
+          "Relative standard uncertainty of the meter itself, as its maker or a laboratory states it, such as 0.005")
+      .check(number_between(0, 1));
+  options.list(
+      "--window", "A,B",
+      [call](const std::string& text) {
+        call->window_texts.push_back(text);
+        return true;
+      },
+      "Compare from time A to time B only; may be repeated (default: wherever both were recorded)");
+  options.value("--out", "FILE", into_optional_path(call->out),
+                "Write a profile, a JSON file that --calibration of measure and patch uses");
+  options.flag("--json", call->json, "Print the profile instead of a report");
+  add_gpus(options, *call).help =
+      "GPUs of the recording that the meter measures; rows of others are left out (default: all)";
+  options
+      .value("--gpu-model", "NAME", into(call->uncertainty.gpu),
+             "Model of the GPUs, such as H100, where no file names it")
+      .formerly("--gpu");
+  add_max_sample_gap(options, *call).help =
+      "Longest stretch between two samples of a GPU that is compared (default: 3)";
+  add_accept(options, *call).help =
+      "Calibrate in spite of these reasons, which 'help reasons' marks as ours";
+  add_clock_offset(options, *call);
+  add_recording_options(options, *call);
+  options.at("--timezone").help += "; also of times of the witness without an offset";
+  command.examples =
+      "aggregate-power calibrate gpu_metrics.csv --witness ipmi.log --timezone UTC --out node.json\n"
+      "aggregate-power calibrate gpu_metrics.csv --witness spl.txt --timezone UTC --window 2026-09-08T07:20:00Z,2026-09-08T07:40:00Z\n"
+      "aggregate-power measure result.json gpu_metrics.csv --calibration node.json";
+  command.exit_statuses =
+      "0 calibrated; 1 the recordings do not say it, with the reason and what to record instead; 2 a file cannot be opened or used, or wrong options";
+  command.settle = [call](const Options&) {
+    if (call->witnesses.size() > 1) throw Error("--witness: expected one file");
+    for (const std::string& text : call->window_texts) {
+      call->windows.push_back(window_of(text, call->zone));
+    }
+  };
+  command.run = [call] { return print_calibration(*call); };
+  return command;
+}
+
+}  // namespace aggregate_power

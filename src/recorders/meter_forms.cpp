@@ -1,0 +1,531 @@
+// Reads what meters of nodes log by themselves: PTDaemon, MLPerf Training, Redfish, Shelly,
+// Tasmota, SNMP and iDRAC.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/path.h"
+#include "base/report/json_parts.h"
+#include "base/text/characters.h"
+#include "base/text/pattern.h"
+#include "core/telemetry/lines.h"
+#include "recorders/node_sensors.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr double kJoulesOfWh = 3600;
+constexpr double kJoulesOfKwh = 3.6e6;
+
+void add_meter_reading(NodeWitnesses& found, std::string_view name, std::string_view source,
+                       std::string_view scope, NodeWitness::Reading reading,
+                       NodeWitness::Kind kind = NodeWitness::Kind::power) {
+  if (!(reading.value >= 0) || !std::isfinite(reading.value)) return;  // -1: there is none
+  NodeWitness& witness = witness_named(found, name, kind);
+  witness.source = source;
+  witness.scope = scope;
+  witness.readings.push_back(reading);
+}
+
+// ---- PTDaemon: "Time,09-08-2026 07:20:30.123,Watts,1500.5,Volts,...,Mark,run_testing"
+
+constexpr std::string_view kPtdTime = "Time,";
+constexpr std::string_view kPtdWatts = ",Watts,";
+
+struct PtdLine {
+  std::string_view date;  // of two numbers and the year
+  std::string_view clock;
+  std::string_view watts;  // the first: the sum of all meters and channels
+  std::string_view mark;   // empty: none
+};
+
+std::string_view cell_after(std::string_view line, std::string_view name) {
+  const std::size_t at = line.find(name);
+  if (at == line.npos) return {};
+  line.remove_prefix(at + name.size());
+  return line.substr(0, line.find(','));
+}
+
+std::optional<PtdLine> ptd_line(std::string_view line) {
+  static constexpr Pattern stamp = "\\d\\d-\\d\\d-\\d{4} \\d\\d:\\d\\d:\\d\\d([.]\\d+)?";
+  if (!line.starts_with(kPtdTime) || line.find(kPtdWatts) == line.npos) return std::nullopt;
+  const std::string_view time = cell_after(line, kPtdTime);
+  if (!stamp.matches(time)) return std::nullopt;
+  return PtdLine{time.substr(0, 10), time.substr(11), cell_after(line, kPtdWatts),
+                 cell_after(line, ",Mark,")};
+}
+
+bool fits_ptd(std::string_view head) {
+  bool fits = false;
+  for_each_witness_line(
+      head, [&](std::string_view line, std::size_t) { fits = fits || ptd_line(line).has_value(); });
+  return fits;
+}
+
+// New ones write the month first, and old ones the day: a file with a day after the 12th says
+// which.
+struct PtdHabits {
+  bool has_day_first = false;
+  bool marks_tests = false;
+
+  // Of ranging, which comes before, the load is the same and the meter is being set up.
+  bool counts(std::string_view mark) const {
+    return mark.find(marks_tests ? "testing" : "ranging") != mark.npos ? marks_tests : !marks_tests;
+  }
+};
+
+PtdHabits habits_of(std::string_view text) {
+  PtdHabits habits;
+  for_each_witness_line(text, [&](std::string_view line, std::size_t) {
+    const auto read = ptd_line(line);
+    if (!read) return;
+    habits.has_day_first = habits.has_day_first || read->date.substr(0, 2) > "12";
+    habits.marks_tests = habits.marks_tests || read->mark.find("testing") != read->mark.npos;
+  });
+  return habits;
+}
+
+void read_ptd(const WitnessText& file, NodeWitnesses& found) {
+  WitnessTimes times(file);
+  const PtdHabits habits = habits_of(file.text);
+  const std::size_t day = habits.has_day_first ? 0 : 3;
+  for_each_witness_line(file.text, [&](std::string_view line, std::size_t) {
+    const auto read = ptd_line(line);
+    if (!read || !habits.counts(read->mark)) return;
+    const auto unix_s =
+        times.unix_s(fmt::format("{}-{}-{}T{}", read->date.substr(6), read->date.substr(3 - day, 2),
+                                 read->date.substr(day, 2), read->clock));
+    const auto watts = sensor_number(read->watts);
+    if (unix_s && watts) add_meter_reading(found, "Watts", "ptdaemon", "node", {*unix_s, *watts});
+  });
+}
+
+// ---- MLPerf Training: ":::MLLOG {"time_ms": ..., "key": "power_reading", "value": 1500.0, ...}"
+
+constexpr std::string_view kMllog = ":::MLLOG ";
+
+bool fits_mllog(std::string_view head) {
+  return head.find(kMllog) != head.npos && head.find("\"power_reading\"") != head.npos;
+}
+
+std::string node_of_mllog(const Json& entry, const std::string& path) {
+  const Json metadata = entry.value("metadata", Json());
+  const bool is_named = metadata.is_object() && metadata.value("host", Json()).is_string();
+  return is_named ? metadata.at("host").get<std::string>() : plain_stem(path);
+}
+
+void read_mllog(const WitnessText& file, NodeWitnesses& found) {
+  bool has_efficiency = false;
+  for_each_witness_line(file.text, [&](std::string_view line, std::size_t) {
+    const std::size_t at = line.find(kMllog);
+    if (at == line.npos) return;
+    const Json entry = Json::parse(line.substr(at + kMllog.size()), nullptr, false);
+    if (!entry.is_object()) return;
+    const Json key = entry.value("key", Json());
+    has_efficiency = has_efficiency || key == "conversion_eff";
+    const Json value = entry.value("value", Json());
+    const Json time_ms = entry.value("time_ms", Json());
+    if (key != "power_reading" || !value.is_number() || !time_ms.is_number()) return;
+    const std::string node = node_of_mllog(entry, file.path);
+    add_meter_reading(found, node, "mlperf-training", node.starts_with("sw") ? "unknown" : "node",
+                      {time_ms.get<double>() / 1000, value.get<double>()});
+  });
+  found.has_several_hosts = found.witnesses.size() > 1;
+  if (!has_efficiency) return;
+  found.warnings.push_back(fmt::format(
+      "{}: it states a conversion_eff, with which its readings are not multiplied here: they are watts where the meter is",
+      printable_path(file.path)));
+}
+
+// ---- JSON in lines: Redfish, Shelly, Tasmota
+
+// What a reader of JSON needs to know of a line.
+struct JsonLine {
+  NodeWitnesses& found;
+  double unix_s;
+};
+
+std::string text_of(const Json& object, const char* key) {
+  const Json value = object.value(key, Json());
+  return value.is_string() ? value.get<std::string>() : "";
+}
+
+std::optional<double> number_of(const Json& object, const char* key) {
+  const Json value = object.value(key, Json());
+  return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
+}
+
+// By the names that makers give.
+std::string scope_of_redfish(const Json& object, std::string_view otherwise) {
+  const std::string name = lower_ascii(
+      fmt::format("{} {} {} {}", text_of(object, "PhysicalContext"), text_of(object, "Id"),
+                  text_of(object, "Name"), text_of(object, "@odata.id")));
+  const auto has = [&](std::string_view word) { return name.find(word) != name.npos; };
+  if (has("gpu") || has("accelerator")) return "gpu";
+  if (has("cpu") || has("processor")) return "cpu";
+  if (has("memory") || has("dimm")) return "memory";
+  if (has("system") || has("chassis") || has("total") || has("server")) return "node";
+  return std::string(otherwise);
+}
+
+std::string name_in(const Json& object, std::string_view otherwise) {
+  for (const char* const key : {"Name", "Id", "MemberId"}) {
+    if (std::string name = text_of(object, key); !name.empty()) return name;
+  }
+  return std::string(otherwise);
+}
+
+void take_power_control(const Json& members, const JsonLine& line) {
+  for (const Json& member : members) {
+    if (!member.is_object()) continue;
+    const auto watts = number_of(member, "PowerConsumedWatts");
+    if (!watts) continue;
+    add_meter_reading(line.found, name_in(member, "PowerControl"), "redfish",
+                      scope_of_redfish(member, members.size() == 1 ? "node" : "unknown"),
+                      {line.unix_s, *watts});
+  }
+}
+
+// What they draw from the wall, if each says it.
+void take_power_supplies(const Json& supplies, const JsonLine& line) {
+  double sum_w = 0;
+  for (const Json& supply : supplies) {
+    const auto watts = supply.is_object() ? number_of(supply, "PowerInputWatts") : std::nullopt;
+    if (!watts) return;
+    sum_w += *watts;
+  }
+  if (supplies.empty()) return;
+  add_meter_reading(line.found, "PowerSupplies input", "redfish", "node", {line.unix_s, sum_w});
+}
+
+void take_redfish_sensor(const Json& sensor, const JsonLine& line) {
+  const auto watts = number_of(sensor, "Reading");
+  const bool is_power =
+      text_of(sensor, "ReadingUnits") == "W" || text_of(sensor, "ReadingType") == "Power";
+  if (!watts || !is_power) return;
+  add_meter_reading(line.found, name_in(sensor, "Reading"), "redfish",
+                    scope_of_redfish(sensor, "unknown"), {line.unix_s, *watts});
+}
+
+void take_environment(const Json& object, const JsonLine& line) {
+  const Json power = object.value("PowerWatts", Json());
+  const auto watts = power.is_object() ? number_of(power, "Reading") : std::nullopt;
+  if (!watts) return;
+  add_meter_reading(line.found, name_in(object, "PowerWatts"), "redfish",
+                    scope_of_redfish(object, "unknown"), {line.unix_s, *watts});
+}
+
+// Plugs and meters: active power, and energy in Wh. Apparent power is in VA and is not read.
+void take_shelly(const std::string& name, const Json& part, const JsonLine& line) {
+  for (const char* const key : {"apower", "act_power", "total_act_power"}) {
+    const auto watts = number_of(part, key);
+    if (watts) add_meter_reading(line.found, name, "shelly", "node", {line.unix_s, *watts});
+  }
+  const Json energy = part.value("aenergy", Json());
+  const auto wh = energy.is_object() ? number_of(energy, "total") : std::nullopt;
+  if (!wh) return;
+  add_meter_reading(line.found, name, "shelly", "node", {line.unix_s, *wh * kJoulesOfWh},
+                    NodeWitness::Kind::counter);
+}
+
+// Of the first generation: {"power": 150.5, "is_valid": true, "total": watt-minutes}.
+void take_shelly_meters(const Json& meters, const JsonLine& line) {
+  for (std::size_t i = 0; i < meters.size(); ++i) {
+    const Json& meter = meters[i];
+    if (!meter.is_object() || meter.value("is_valid", Json(true)) != true) continue;
+    const auto watts = number_of(meter, "power");
+    if (!watts) continue;
+    add_meter_reading(line.found, fmt::format("meter {}", i), "shelly", "node",
+                      {line.unix_s, *watts});
+  }
+}
+
+// "Power" in W and "Total" in kWh, or arrays of them for two channels.
+void take_tasmota(const Json& energy, const JsonLine& line) {
+  const auto take = [&](const char* key, double factor, NodeWitness::Kind kind) {
+    const Json value = energy.value(key, Json());
+    const Json list = value.is_array() ? value : Json::array({value});
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (!list[i].is_number()) continue;
+      const std::string name = value.is_array() ? fmt::format("ENERGY {}", i + 1) : "ENERGY";
+      add_meter_reading(line.found, name, "tasmota", "node",
+                        {line.unix_s, list[i].get<double>() * factor}, kind);
+    }
+  };
+  take("Power", 1, NodeWitness::Kind::power);
+  take("Total", kJoulesOfKwh, NodeWitness::Kind::counter);
+}
+
+// At any depth: loggers put the answers of a meter into members of their own.
+void take_json(const std::string& name, const Json& value, const JsonLine& line, int depth = 0) {
+  constexpr int kMostDepth = 6;
+  if (depth > kMostDepth) return;
+  if (value.is_array()) {
+    for (const Json& item : value) take_json(name, item, line, depth + 1);
+  }
+  if (!value.is_object()) return;
+  take_redfish_sensor(value, line);
+  take_environment(value, line);
+  take_shelly(name, value, line);
+  for (const auto& [key, member] : value.items()) {
+    if (key == "PowerControl" && member.is_array()) {
+      take_power_control(member, line);
+    } else if (key == "PowerSupplies" && member.is_array()) {
+      take_power_supplies(member, line);
+    } else if ((key == "meters" || key == "emeters") && member.is_array()) {
+      take_shelly_meters(member, line);
+    } else if (key == "ENERGY" && member.is_object()) {
+      take_tasmota(member, line);
+    } else if (key != "PowerWatts" && key != "aenergy") {
+      take_json(key, member, line, depth + 1);
+    }
+  }
+}
+
+// The stamp of a logger before the JSON, or in it, or the meter's own. A PeakReadingTime is not it.
+std::optional<double> time_in(std::string_view before, const Json& json, WitnessTimes& times) {
+  while (!before.empty() && std::string_view(",;: \t\"'").find(before.back()) != before.npos) {
+    before.remove_suffix(1);
+  }
+  if (!before.empty()) return times.unix_s(strip(before));
+  for (const char* const key : {"timestamp", "Timestamp", "time", "ts", "unixtime", "Time"}) {
+    const Json value = json.value(key, Json());
+    if (value.is_number()) return times.unix_s(fmt::format("{}", value.get<double>()));
+    if (value.is_string()) return times.unix_s(value.get<std::string>());
+  }
+  for (const auto& [key, member] : json.items()) {
+    if ((key == "sys" || key == "StatusSNS") && member.is_object())
+      return time_in("", member, times);
+  }
+  return std::nullopt;
+}
+
+constexpr std::array<std::string_view, 9> kJsonWords = {
+    "\"PowerControl\"", "\"PowerSupplies\"", "\"ReadingUnits\"", "\"PowerWatts\"", "\"apower\"",
+    "\"act_power\"",    "\"meters\"",        "\"emeters\"",      "\"ENERGY\""};
+
+bool fits_json_meter(std::string_view head) {
+  const std::string_view first = strip(head.substr(0, head.find('\n')));
+  if (first.find('{') == first.npos) return false;
+  return std::ranges::any_of(kJsonWords,
+                             [&](std::string_view word) { return head.find(word) != head.npos; });
+}
+
+void read_json_meter(const WitnessText& file, NodeWitnesses& found) {
+  WitnessTimes times(file);
+  std::size_t unusable = 0;
+  for_each_witness_line(file.text, [&](std::string_view text, std::size_t number) {
+    const std::size_t begin = text.find('{');
+    if (begin == text.npos) return;
+    const Json json = Json::parse(text.substr(begin), nullptr, false);
+    if (!json.is_object()) {
+      ++unusable;
+      return;
+    }
+    const auto unix_s = time_in(text.substr(0, begin), json, times);
+    if (!unix_s) {
+      throw Error(fmt::format(
+          "{}: line {}: it has no time: log one before each answer, as from date +%s, or in a member 'timestamp'",
+          printable_path(file.path), number));
+    }
+    take_json("", json, {found, *unix_s});
+  });
+  if (unusable == 0) return;
+  found.warnings.push_back(fmt::format("{}: skipped {} lines that are not whole JSON",
+                                       printable_path(file.path), unusable));
+}
+
+// ---- Lines of a PDU or of racadm, each with its time or after a line with it:
+// "2026-09-08 09:20:30.123,SNMPv2-SMI::enterprises.13742.6.5.4.3.1.4.1.1.5 = Gauge32: 1500"
+
+struct PduValue {
+  std::string name;
+  double value;
+  NodeWitness::Kind kind = NodeWitness::Kind::power;
+  std::string_view source = "snmp";
+};
+
+// The objects that are whole devices or outlets; phases and banks are parts of them.
+std::optional<PduValue> pdu_value(std::string_view object, double number) {
+  static constexpr Pattern apc_device =
+      ".*(rPDU2DeviceStatusPower|318[.]1[.]1[.]26[.]4[.]3[.]1[.]5)[.][0-9]+";
+  static constexpr Pattern apc_outlet =
+      ".*(rPDU2OutletMeteredStatusPower|318[.]1[.]1[.]26[.]9[.]4[.]3[.]1[.]7)[.][0-9]+";
+  static constexpr Pattern raritan_watts = ".*13742[.]6[.]5[.]4[.]3[.]1[.]4[.][0-9]+[.][0-9]+[.]5";
+  static constexpr Pattern raritan_wh = ".*13742[.]6[.]5[.]4[.]3[.]1[.]4[.][0-9]+[.][0-9]+[.]8";
+  const auto part = [&](std::string_view text) { return text.substr(text.rfind('.') + 1); };
+  constexpr double kHundredthsOfKw = 10;
+  if (apc_device.matches(object)) {
+    return PduValue{fmt::format("PDU {}", part(object)), number * kHundredthsOfKw};
+  }
+  if (apc_outlet.matches(object)) return PduValue{fmt::format("outlet {}", part(object)), number};
+  const bool is_energy = raritan_wh.matches(object);
+  if (!is_energy && !raritan_watts.matches(object)) return std::nullopt;
+  PduValue value{fmt::format("outlet {}", part(object.substr(0, object.rfind('.')))), number};
+  if (!is_energy) return value;
+  value.value *= kJoulesOfWh;
+  value.kind = NodeWitness::Kind::counter;
+  return value;
+}
+
+struct PduLine {
+  std::string_view time;  // empty: a line before has it
+  PduValue value;
+};
+
+std::optional<PduLine> pdu_line(std::string_view line) {
+  const std::size_t sign = line.find('=');
+  if (sign == line.npos) return std::nullopt;
+  std::string_view object = strip(line.substr(0, sign));
+  std::string_view value = strip(line.substr(sign + 1));
+  if (const std::size_t colon = value.find(": "); colon != value.npos)
+    value.remove_prefix(colon + 2);
+  const auto number = sensor_number(value.substr(0, value.find_first_of(" \t|W")));
+  if (!number) return std::nullopt;
+  const std::size_t cut = object.find_last_of(", \t");
+  const std::string_view time = cut == object.npos ? "" : strip(object.substr(0, cut));
+  if (cut != object.npos) object.remove_prefix(cut + 1);
+  if (object == "Realtime.Power") {
+    return PduLine{time, {"Realtime.Power", *number, NodeWitness::Kind::power, "idrac"}};
+  }
+  auto read = pdu_value(object, *number);
+  if (!read) return std::nullopt;
+  return PduLine{time.ends_with(',') ? strip(time.substr(0, time.size() - 1)) : time,
+                 std::move(*read)};
+}
+
+bool fits_pdu(std::string_view head) {
+  bool fits = false;
+  for_each_witness_line(
+      head, [&](std::string_view line, std::size_t) { fits = fits || pdu_line(line).has_value(); });
+  return fits;
+}
+
+void read_pdu(const WitnessText& file, NodeWitnesses& found) {
+  WitnessTimes times(file);
+  std::optional<double> before;
+  for_each_witness_line(file.text, [&](std::string_view line, std::size_t number) {
+    const auto read = pdu_line(line);
+    if (!read) {
+      if (const std::string_view time = time_of_line(line); !time.empty())
+        before = times.unix_s(time);
+      return;
+    }
+    const auto unix_s = read->time.empty() ? before : times.unix_s(read->time);
+    if (!unix_s) {
+      throw Error(fmt::format(
+          "{}: line {}: it has no date and time: log them before each reading, as from date +%s",
+          printable_path(file.path), number));
+    }
+    const PduValue& value = read->value;
+    add_meter_reading(found, value.name, value.source, "node", {*unix_s, value.value}, value.kind);
+  });
+}
+
+// ---- Tables of loggers of iDRAC and IPMI, and columns beside the readings of GPUs
+
+struct KnownColumn {
+  std::string_view name;
+  std::string_view source;
+};
+constexpr KnownColumn kKnownColumns[] = {
+    {"realtime_power", "idrac"}, {"powerreading_watts", "ipmi"}, {"wall_power_w", "csv"},
+    {"pdu_power_w", "csv"},      {"node_power_w", "csv"},        {"sys_power_w", "csv"}};
+// An epoch before a local time.
+constexpr std::string_view kTimeColumns[] = {"unixtimestamp", "timestamp", "time"};
+
+struct KnownTable {
+  std::size_t time = std::string::npos;
+  std::vector<std::pair<std::size_t, KnownColumn>> meters;
+};
+
+KnownTable known_table(const std::vector<std::string>& header) {
+  KnownTable table;
+  const auto place = [&](std::string_view name) {
+    const auto found = std::ranges::find_if(
+        header, [&](const std::string& cell) { return lower_ascii(strip(cell)) == name; });
+    return found == header.end() ? std::string::npos
+                                 : static_cast<std::size_t>(found - header.begin());
+  };
+  for (const std::string_view name : kTimeColumns) {
+    if (table.time == std::string::npos) table.time = place(name);
+  }
+  for (const KnownColumn& column : kKnownColumns) {
+    if (const std::size_t at = place(column.name); at != std::string::npos) {
+      table.meters.emplace_back(at, column);
+    }
+  }
+  return table;
+}
+
+std::vector<std::string> cells_of(std::string_view line) {
+  std::vector<std::string> cells;
+  for (std::size_t at = 0; at <= line.size();) {
+    const std::size_t end = std::min(line.find(',', at), line.size());
+    std::string_view cell = strip(line.substr(at, end - at));
+    if (cell.size() >= 2 && cell.front() == '"' && cell.back() == '"') {
+      cell = cell.substr(1, cell.size() - 2);
+    }
+    cells.emplace_back(cell);
+    at = end + 1;
+  }
+  return cells;
+}
+
+// Columns of a node's power alone are read by kSensorTableForm, which knows hosts.
+bool fits_known_table(std::string_view head) {
+  static constexpr Pattern gpu = ".*power[.]draw.*|index|gpu|gpu[_ ]?(id|index|uuid)";
+  const std::vector<std::string> header = cells_of(strip(head.substr(0, head.find('\n'))));
+  const KnownTable table = known_table(header);
+  if (table.time == std::string::npos || table.meters.empty()) return false;
+  const bool is_of_gpus = std::ranges::any_of(
+      header, [&](const std::string& cell) { return gpu.matches(lower_ascii(cell)); });
+  const auto is_only_here = [](const auto& meter) {
+    return meter.second.name != "node_power_w" && meter.second.name != "sys_power_w";
+  };
+  return is_of_gpus || std::ranges::any_of(table.meters, is_only_here);
+}
+
+// Rows of several GPUs repeat what the node draws: each time counts once.
+void read_known_table(const WitnessText& file, NodeWitnesses& found) {
+  WitnessTimes times(file);
+  KnownTable table;
+  std::set<std::pair<double, std::size_t>> seen;
+  // A last number without a line break after it may be cut off.
+  const std::size_t whole = file.text.rfind('\n') + 1;
+  for_each_witness_line(file.text.substr(0, whole), [&](std::string_view line, std::size_t number) {
+    const std::vector<std::string> cells = cells_of(line);
+    if (number == 1) {
+      table = known_table(cells);
+      return;
+    }
+    const auto unix_s = table.time < cells.size() ? times.unix_s(cells[table.time]) : std::nullopt;
+    if (!unix_s) return;
+    for (const auto& [at, column] : table.meters) {
+      if (at >= cells.size() || !seen.emplace(*unix_s, at).second) continue;
+      std::string_view cell = cells[at];
+      if (cell.ends_with(" W")) cell.remove_suffix(2);
+      const auto watts = sensor_number(cell);
+      if (watts) add_meter_reading(found, column.name, column.source, "node", {*unix_s, *watts});
+    }
+  });
+}
+
+}  // namespace
+
+const WitnessForm kPtdForm = {fits_ptd, read_ptd};
+const WitnessForm kMllogForm = {fits_mllog, read_mllog};
+const WitnessForm kJsonMeterForm = {fits_json_meter, read_json_meter};
+const WitnessForm kPduForm = {fits_pdu, read_pdu};
+const WitnessForm kMeterTableForm = {fits_known_table, read_known_table};
+
+}  // namespace aggregate_power

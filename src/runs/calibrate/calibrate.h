@@ -1,0 +1,85 @@
+// Compares a recording of GPUs with a meter beside them, and uses what was found.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aggregate_power/record_facts.h"
+#include "aggregate_power/result.h"
+#include "base/report/json_parts.h"
+#include "energy/shares/calibration.h"
+#include "runs/evaluate/run_options.h"
+
+namespace aggregate_power {
+
+// ---- The command
+
+struct CalibrateRequest : RunOptions {
+  std::vector<std::string> telemetry;  // normal paths
+  std::string meter = {};              // the name of the witness's sensor; empty: the only one
+  std::string scope = {};              // "node" or "gpu"; empty: as the witness says
+  std::vector<Window> windows = {};    // empty: all that was recorded
+  std::optional<double> meter_accuracy = {};  // relative standard uncertainty
+  std::string out = {};                       // normal path of the profile; empty: none is written
+};
+
+struct CalibrateOutcome {
+  int exit_status = 0;  // 0: calibrated; 1: refused, with the reason
+  std::string out;
+  std::vector<std::string> err;
+};
+
+// Throws FileError if a file cannot be opened, and Error for what cannot be used.
+CalibrateOutcome run_calibrate(const CalibrateRequest& request);
+
+// ---- What a calibration found, as a file that later measurements use
+
+// What a profile is of: it says nothing of other GPUs, and nothing of another reading of them.
+struct CalibratedGpus {
+  std::string model = {};   // empty: the recording does not name it
+  std::string driver = {};  // the same
+  std::size_t count = 0;
+  Sensor sensor = {};
+};
+
+struct CalibrationProfile {
+  CalibratedGpus gpus = {};
+  std::string meter = {};   // its name
+  std::string source = {};  // what recorded it
+  std::string scope = {};   // "node": it measures other parts, too; "gpu": the GPUs alone
+  std::optional<double> meter_accuracy =
+      {};                  // relative standard uncertainty, as somebody states it
+  double last_unix_s = 0;  // the end of what was calibrated
+  Calibration line = {};
+  std::vector<std::pair<std::string, InputFile>> inputs = {};  // by path
+
+  bool is_of_gpus() const { return scope == "gpu"; }
+};
+
+// {"schema": "aggregate-power/calibration-1", ...}
+Json profile_json(const CalibrationProfile& profile);
+
+// Throws FileError if the file cannot be opened, and Error if it is not a profile.
+CalibrationProfile read_profile(const std::string& path);
+
+// Why a profile says nothing of these GPUs; empty: it does.
+std::string profile_mismatch(const CalibrationProfile& profile, const CalibratedGpus& gpus);
+
+// What is in the numbers of a calibration and cannot be told apart, a sentence for each.
+std::vector<std::string> inseparable(bool is_of_gpus);
+
+// ---- What a profile adds to a run: never to what was measured.
+
+// The gain of the sensors by a meter of the GPUs alone whose accuracy is stated goes instead of
+// what is known of boards in general, unless the caller states one.
+UncertaintyOptions with_calibrated_gain(const RunOptions& run, const Result& result);
+
+// Adds the energy of the node, modelled from what the GPUs used, or why it is not.
+void add_modelled_node(const RunOptions& run, Result& result);
+
+// For people: "1500.0 J, 95 %: 1480.0 to 1520.0 J; modelled by ..., not measured".
+std::string modelled_node_text(const ModelledNode& node);
+
+}  // namespace aggregate_power

@@ -1,0 +1,450 @@
+#!/usr/bin/env python3
+"""A meter beside the GPUs: calibrate, its profiles, and the forms of meters, through the built program.
+
+Two GPUs draw 100, 307 and 713 W each in turn, for 40 s at a time; they are read each second, and power is
+linear between two readings. The node draws 1000 W and 1.25 W for each watt of the GPUs. A meter of power
+shows the mean of the second before each reading, so that both sides have the same energy in each second.
+
+usage: tests/runs/calibrate_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from running import run_tests  # noqa: E402  (beside the folders that share it)
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
+START = 1788852000
+LEVELS = (100, 307, 713)
+MODEL = "NVIDIA H100 80GB HBM3"
+
+
+def same(wanted, found, what=""):
+    assert wanted == found, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
+
+
+def near(wanted, found, within, what=""):
+    assert abs(wanted - found) <= within, f"{what}\n    expected {wanted!r} give or take {within!r}\n    got      {found!r}"
+
+
+def inside(wanted, number, what=""):
+    assert number["low"] <= wanted <= number["high"], f"{what}\n    expected {wanted!r} in {number!r}"
+
+
+def gpu_w(second, hold=40, levels=LEVELS):
+    """Of one GPU; before and after the recording as well."""
+    return levels[second // hold % len(levels)]
+
+
+def mean_w(second, **shape):
+    """Of both GPUs, over the second that ends there."""
+    return gpu_w(second - 1, **shape) + gpu_w(second, **shape)
+
+
+class Folder:
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+
+    def call(self, *words):
+        done = subprocess.run([PROGRAM, *map(str, words)], cwd=self.path, capture_output=True, text=True,
+                              env={"PATH": os.environ["PATH"], "TZ": "Asia/Kolkata"})
+        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+        return self
+
+    def write(self, name, text):
+        (self.path / name).write_text(text)
+        return name
+
+    def gpus(self, name="gpus.csv", seconds=600, gpus=2, model=MODEL, column="power.draw.instant [W]", more=None,
+             **shape):
+        rows = [f"timestamp,index,name,{column}" + (f",{more[0]}" if more else "")]
+        for second in range(seconds + 1):
+            for gpu in range(gpus):
+                end = f",{more[1](second)}" if more else ""
+                rows.append(f"{START + second},{gpu},{model},{gpu_w(second, **shape)}{end}")
+        return self.write(name, "\n".join(rows) + "\n")
+
+    def meter(self, watts=lambda gpus: 1000 + 1.25 * gpus, name="node.csv", lag=0, seconds=600, each=1, step=0,
+              column="node_power_w", **shape):
+        rows = [f"timestamp,{column}"]
+        for second in range(-20, seconds + 21, each):
+            value = sum(watts(mean_w(second - i, **shape)) for i in range(each)) / each
+            if step:
+                value = round(value / step) * step
+            rows.append(f"{START + second + lag},{value}")
+        return self.write(name, "\n".join(rows) + "\n")
+
+    def profile(self, *words):
+        self.call("calibrate", "gpus.csv", "--json", *words)
+        same(0, self.status, self.err)
+        return json.loads(self.out)
+
+    def refused(self, *words, status=1):
+        self.call("calibrate", "gpus.csv", *words)
+        same(status, self.status, self.out + self.err)
+        same("", self.out)
+        return self.err
+
+    def load(self, levels=(399, 401), seconds=60, **more):
+        """A recording of 100 s, of 400 W in the mean, and a load from second 20 on."""
+        self.gpus("run.csv", seconds=100, levels=levels, hold=1, **more)
+        self.write("run.json", json.dumps({
+            "benchmark_start_time_unix": START + 20, "benchmark_end_time_unix": START + 20 + seconds,
+            "duration": seconds, "completed": 5, "total_input_tokens": 8000, "total_output_tokens": 1000}))
+
+    def measured(self, *words):
+        self.call("measure", "run.json", "run.csv", "--json", *words)
+        assert self.out, self.err
+        return json.loads(self.out)["runs"][0]
+
+    def seen(self, text, *words, name="meter.log", window=(10, 20)):
+        """What a window of 10 s has by each witness."""
+        self.gpus()
+        self.write(name, text)
+        self.write("w.txt", f"begin load {START + window[0]}\nend load {START + window[1]}\n")
+        self.call("windows", "--telemetry", "gpus.csv", "--windows", "w.txt", "--witness", name, "--json",
+                  *(words or ("--timezone", "UTC")))
+        if not self.out:
+            return {}
+        return {each["witness"]: each["energy_j"] for each in json.loads(self.out)["windows"][0]["witnesses"]}
+
+
+# ---- What a meter adds
+
+def test_node_draws_1000_w_and_a_quarter_more(folder):
+    folder.gpus()
+    folder.meter()
+    found = folder.profile("--witness", "node.csv")
+    near(1.25, found["slope"]["value"], 0.002)
+    near(1000, found["idle_w"]["value"], 2)
+    inside(1.25, found["slope"])
+    inside(1000, found["idle_w"])
+    near(0, found["meter"]["lag_s"]["value"], 0.1)
+    same([MODEL, 2, "node"], [found["gpus"]["model"], found["gpus"]["count"], found["meter"]["scope"]])
+    same("aggregate-power/calibration-1", found["schema"])
+    same({"telemetry", "witness"}, {each["role"] for each in found["inputs"].values()})
+
+
+def test_a_counter_of_energy_serves_as_well(folder):
+    folder.gpus()
+    joules, rows = 0.0, []
+    for second in range(601):
+        joules += 1000 + 1.25 * mean_w(second)
+        rows.append(f"energy: {joules:.0f} J {START + second}000000 us")
+    folder.write("node.log", "\n".join(rows) + "\n")
+    found = folder.profile("--witness", "node.log")
+    near(1.25, found["slope"]["value"], 0.002)
+    near(1000, found["idle_w"]["value"], 2)
+
+
+def test_clocks_may_be_apart(folder):
+    folder.gpus()
+    for lag in (-7, -3, 0, 2, 7):
+        folder.meter(lag=lag)
+        found = folder.profile("--witness", "node.csv")
+        near(lag, found["meter"]["lag_s"]["value"], 0.15, lag)
+        inside(lag, found["meter"]["lag_s"], lag)
+        near(1.25, found["slope"]["value"], 0.002, lag)
+
+
+def test_steps_of_25_w_are_seen(folder):
+    folder.gpus()
+    folder.meter(lambda gpus: 1010 + 1.23 * gpus, step=25, each=2)
+    found = folder.profile("--witness", "node.csv")
+    same([25, 2], [found["meter"]["step"], found["meter"]["refresh_s"]])
+    inside(1.23, found["slope"])
+    inside(1010, found["idle_w"])
+    # Levels of 1256, 1765 and 2764 W may each be 12.5 W off: some thousandths of the slope are open.
+    assert found["slope"]["high"] - found["slope"]["low"] > 0.005, found["slope"]
+
+
+def test_held_values_count_once(folder):
+    folder.gpus()
+    folder.meter(each=5)
+    rows = (folder.path / "node.csv").read_text().splitlines()
+    polled = [rows[0]]
+    for row in rows[1:]:
+        second, watts = row.split(",")
+        polled += [f"{int(second) + i},{watts}" for i in range(5)]
+    folder.write("polled.csv", "\n".join(polled) + "\n")
+    found = folder.profile("--witness", "polled.csv")
+    same(5, found["meter"]["refresh_s"])
+    inside(1.25, found["slope"])  # whether its values are means or moments is not known
+    near(1.25, found["slope"]["value"], 0.02)
+
+
+def test_a_column_of_the_recording_is_a_meter(folder):
+    for column in ("wall_power_w", "pdu_power_w", "node_power_w", "sys_power_w"):
+        folder.gpus(more=(column, lambda second: 1000 + 1.25 * mean_w(second)))
+        found = folder.profile()
+        same(column, found["meter"]["witness"])
+        near(1.25, found["slope"]["value"], 0.002, column)
+
+
+def test_only_windows_that_are_named_count(folder):
+    folder.gpus()
+    folder.meter(lambda gpus: 1000 + 1.25 * gpus)
+    text = (folder.path / "node.csv").read_text().splitlines()
+    # After second 300 the node does something else.
+    text = [row if i < 322 else f"{row.split(',')[0]},{2 * float(row.split(',')[1])}" for i, row in enumerate(text)]
+    folder.write("node.csv", "\n".join(text) + "\n")
+    found = folder.profile("--witness", "node.csv", "--window", f"{START},{START + 290}")
+    near(1.25, found["slope"]["value"], 0.002)
+
+
+def test_a_report_says_what_cannot_be_told_apart(folder):
+    folder.gpus()
+    folder.meter()
+    folder.call("calibrate", "gpus.csv", "--witness", "node.csv")
+    same(0, folder.status, folder.err)
+    for words in ("fans", "conversion losses", "gain of the GPUs' sensors", "watts of the node for each watt of the GPUs"):
+        assert words in " ".join(folder.out.split()), folder.out
+
+
+# ---- What is refused
+
+def test_gpus_whose_power_hardly_varies_say_nothing(folder):
+    folder.gpus(levels=(500, 501))
+    folder.meter(levels=(500, 501))
+    err = folder.refused("--witness", "node.csv")
+    assert "hardly varies" in err and "idle" in err, err
+
+
+def test_too_short_recordings_are_refused(folder):
+    folder.gpus(seconds=30)
+    folder.meter(seconds=30)
+    err = folder.refused("--witness", "node.csv")
+    assert "record 10 minutes" in err or "no lag" in err, err
+
+
+def test_a_meter_of_another_hour_is_refused(folder):
+    folder.gpus()
+    folder.meter(lag=7200)
+    assert "over the same time" in folder.refused("--witness", "node.csv")
+
+
+def test_a_meter_of_another_node_is_refused(folder):
+    folder.gpus()
+    folder.meter(hold=23, levels=(700, 120, 410, 330, 640))
+    err = folder.refused("--witness", "node.csv")
+    assert "not calibrated" in err, err
+
+
+def test_a_meter_that_shows_one_value_is_refused(folder):
+    folder.gpus()
+    folder.meter(lambda gpus: 1500)
+    err = folder.refused("--witness", "node.csv")
+    assert "same value" in err, err
+
+
+def test_what_a_sensor_measures_must_be_known(folder):
+    folder.gpus()
+    folder.meter(column="power_w")
+    err = folder.refused("--witness", "node.csv", status=2)
+    assert "--scope" in err, err
+    found = folder.profile("--witness", "node.csv", "--scope", "node", "--meter", "power_w")
+    near(1.25, found["slope"]["value"], 0.002)
+
+
+def test_one_of_several_meters_must_be_named(folder):
+    folder.gpus()
+    folder.meter(column="node_power_w,sys_power_w", watts=lambda gpus: 1000 + 1.25 * gpus)
+    rows = (folder.path / "node.csv").read_text().splitlines()
+    folder.write("node.csv", "\n".join([rows[0]] + [f"{row},{500 + 2 * i}" for i, row in enumerate(rows[1:])]) + "\n")
+    err = folder.refused("--witness", "node.csv", status=2)
+    assert "--meter" in err and "sys_power_w" in err, err
+    near(1.25, folder.profile("--witness", "node.csv", "--meter", "node_power_w")["slope"]["value"], 0.002)
+
+
+def test_wrong_windows_are_refused(folder):
+    folder.gpus()
+    folder.meter()
+    for window in ("5", "10,5", "2026-09-08T07:20:00,2026-09-08T07:30:00"):
+        assert "--window" in folder.refused("--witness", "node.csv", "--window", window, status=2), window
+
+
+# ---- What a profile is good for
+
+def test_the_energy_of_a_node_is_modelled_apart_from_what_is_measured(folder):
+    folder.gpus()
+    folder.meter()
+    folder.profile("--witness", "node.csv", "--out", "node.json")
+    folder.load()
+    plain = folder.measured()
+    run = folder.measured("--calibration", "node.json")
+    node = run.pop("modelled_node")
+    # 800 W of both GPUs: (1000 + 1.25 * 800) W * 60 s.
+    near(120000, node["energy_j"], 60)
+    assert node["energy_j_low"] <= 120000 <= node["energy_j_high"], node
+    same([False, "node_power_w", None], [node["is_measured"], node["meter"], node["reason"]])
+    same(plain, run)
+    folder.call("measure", "run.json", "run.csv", "--calibration", "node.json")
+    assert "modelled, not measured" in folder.out, folder.out
+
+
+def test_a_profile_of_other_gpus_is_refused(folder):
+    folder.gpus()
+    folder.meter()
+    folder.profile("--witness", "node.csv", "--out", "node.json")
+    for words, change in (("2 GPUs, and 1", {"gpus": 1}), ("the model", {"model": "NVIDIA A100-SXM4-80GB"}),
+                          ("the sensor", {"column": "power.draw.average [W]"}),
+                          ("were calibrated", {"levels": (20, 21)})):
+        folder.load(**change)
+        run = folder.measured("--calibration", "node.json")
+        same(None, run["modelled_node"]["energy_j"], words)
+        assert words in run["modelled_node"]["reason"], run["modelled_node"]
+        assert any("--calibration" in warning for warning in run["warnings"]), run["warnings"]
+
+
+def test_what_is_not_a_profile_is_refused(folder):
+    folder.load()
+    for text in ("", "[]", "{}", '{"schema": "aggregate-power/calibration-1"}', "not JSON"):
+        folder.write("node.json", text)
+        node = folder.measured("--calibration", "node.json")["modelled_node"]
+        same(None, node["energy_j"], text)
+        assert "no profile" in node["reason"], node
+
+
+def test_a_meter_of_the_gpus_alone_narrows_the_interval(folder):
+    folder.gpus()
+    rows = [json.dumps({"timestamp": START + second, "Id": "TotalGPU_Power_0", "Reading": 1.01 * mean_w(second),
+                        "ReadingType": "Power", "ReadingUnits": "W"}) for second in range(-20, 621)]
+    folder.write("gpus.log", "\n".join(rows) + "\n")
+    found = folder.profile("--witness", "gpus.log", "--meter-accuracy", 0.002, "--out", "gpus.json")
+    same("gpu", found["meter"]["scope"])
+    near(1.01, found["slope"]["value"], 0.002)
+    folder.load()
+    plain = folder.measured("--uncertainty")
+    run = folder.measured("--uncertainty", "--calibration", "gpus.json")
+    width = [each["uncertainty"]["total_gpu_energy_j"]["high"] - each["uncertainty"]["total_gpu_energy_j"]["low"] for each in (plain, run)]
+    assert width[1] < 0.8 * width[0], width
+    same(plain["total_gpu_energy_j"], run["total_gpu_energy_j"])
+    assert "modelled_node" not in run, run
+
+
+def test_an_audit_record_has_the_model_and_is_verified(folder):
+    folder.gpus()
+    folder.meter()
+    folder.profile("--witness", "node.csv", "--out", "node.json")
+    folder.load()
+    folder.write("agg_run.json", "{}")
+    folder.call("patch", "--csv", "run.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",
+                "--expected-num-gpus", 2, "--calibration", "node.json")
+    record = json.loads((folder.path / "power_validation_run.json").read_text())
+    near(120000, record["modelled_node"]["energy_j"], 60)
+    assert "modelled" not in (folder.path / "agg_run.json").read_text()
+    folder.call("verify", "agg_run.json")
+    same(0, folder.status, folder.out + folder.err)
+
+
+def test_a_witness_of_a_measured_run_is_shown(folder):
+    folder.load()
+    folder.meter(seconds=100, levels=(399, 401), hold=1)
+    run = folder.measured("--witness", "node.csv")
+    same([120000.0, 2000.0, 0.4], [run["witnesses"][0][key] for key in ("energy_j", "mean_power_w", "gpu_ratio")])
+
+
+# ---- The forms of meters: 1500 W for 10 s are 15,000 J
+
+def clock(second):
+    return f"07:{20 + second // 60:02}:{second % 60:02}"
+
+
+def test_ptdaemon_counts_while_it_tests(folder):
+    rows = []
+    for second in range(31):
+        mark = "run_testing" if 5 <= second <= 25 else "run_ranging"
+        watts = 1500 if mark == "run_testing" else 900
+        rows.append(f"Time,09-08-2026 {clock(second)}.000,Watts,{watts},Volts,229.9,Amps,6.55,PF,0.995,Mark,{mark},Ch1,Watts,700")
+    near(15000, folder.seen("\n".join(rows) + "\n")["Watts"], 1e-6)
+    old = "\n".join(rows).replace("09-08-2026", "28-12-2020")  # the day comes first
+    folder.write("spl.txt", old + "\n")
+    folder.write("w.txt", "begin load 2020-12-28T07:20:10Z\nend load 2020-12-28T07:20:20Z\n")
+    folder.call("windows", "--telemetry", "gpus.csv", "--windows", "w.txt", "--witness", "spl.txt", "--timezone", "UTC",
+                "--json")
+    same([15000.0], [each["energy_j"] for each in json.loads(folder.out)["windows"][0]["witnesses"]], folder.err)
+    assert "--timezone" in folder.call("windows", "--telemetry", "gpus.csv", "--windows", "w.txt", "--witness", "spl.txt").err
+
+
+def test_marks_of_ptdaemon_may_have_other_names(folder):
+    for mark, joules in (("testing-workload", 15000.0), ("notset", 15000.0), ("run_ranging", None)):
+        rows = [f"Time,09-08-2026 {clock(second)}.000,Watts,1500,Volts,229.9,Amps,6.55,PF,0.995,Mark,{mark}"
+                for second in range(31)]
+        same(joules, folder.seen("\n".join(rows) + "\n").get("Watts"), mark)
+
+
+def test_mlperf_training_logs_readings(folder):
+    rows = []
+    for second in range(31):
+        for key, value in (("power_reading", 1500.0), ("power_measurement_stop", None), ("conversion_eff", 0.9)):
+            rows.append(":::MLLOG " + json.dumps({
+                "namespace": "", "time_ms": 1000 * (START + second), "event_type": "POINT_IN_TIME", "key": key,
+                "value": value, "metadata": {"host": "node_0"} if second % 2 else ""}))
+    seen = folder.seen("\n".join(rows) + "\n", name="node_0.txt")
+    near(15000, seen["node_0"], 1e-6)
+    assert "conversion_eff" in folder.err, folder.err
+
+
+def test_redfish_needs_the_time_of_its_logger(folder):
+    def answer(second, **more):
+        return json.dumps({"Id": "Power", "PowerControl": [
+            {"MemberId": "0", "Name": "System Power Control", "PowerConsumedWatts": 1500,
+             "PowerMetrics": {"AverageConsumedWatts": 1490, "IntervalInMin": 1}},
+            {"MemberId": "1", "Name": "CPU Sub-system Power", "PowerConsumedWatts": 300}], **more})
+    inside_json = "".join(answer(second, timestamp=START + second) + "\n" for second in range(31))
+    seen = folder.seen(inside_json)
+    near(15000, seen["System Power Control"], 1e-6)
+    near(3000, seen["CPU Sub-system Power"], 1e-6)
+    before = "".join(f"2026-09-08T{clock(second)}Z {answer(second)}\n" for second in range(31))
+    near(15000, folder.seen(before)["System Power Control"], 1e-6)
+    same({}, folder.seen("".join(answer(second) + "\n" for second in range(31))))
+    assert "no time" in folder.err, folder.err
+
+
+def test_shelly_and_tasmota_measure_plugs(folder):
+    gen2 = "".join(json.dumps({"switch:0": {"id": 0, "apower": 1500, "aprt_power": 1600, "aenergy": {
+        "total": 1000 + 1500 * second / 3600, "by_minute": [25000.0]}}, "sys": {"unixtime": START + second}}) + "\n"
+        for second in range(31))
+    folder.seen(gen2)
+    seen = json.loads(folder.out)["windows"][0]["witnesses"]
+    same(2, len(seen), "its power and its energy")
+    for each in seen:
+        near(15000, each["energy_j"], 1e-3, each)
+    gen1 = "".join(json.dumps({"unixtime": START + second, "meters": [
+        {"power": 1500, "is_valid": True, "timestamp": 5, "total": 99}, {"power": 7, "is_valid": False}]}) + "\n"
+        for second in range(31))
+    same({"meter 0": 15000.0}, folder.seen(gen1))
+    tasmota = "".join(json.dumps({"Time": f"2026-09-08T{clock(second)}", "ENERGY": {
+        "Period": 12, "Power": 1500, "ApparentPower": 1600}}) + "\n" for second in range(31))
+    same({"ENERGY": 15000.0}, folder.seen(tasmota))
+
+
+def test_pdus_have_units_of_their_own(folder):
+    for oid, value, name in (("SNMPv2-SMI::enterprises.13742.6.5.4.3.1.4.1.1.5", 1500, "outlet 1"),
+                             ("PowerNet-MIB::rPDU2DeviceStatusPower.1", 150, "PDU 1"),
+                             ("PowerNet-MIB::rPDU2OutletMeteredStatusPower.3", 1500, "outlet 3")):
+        text = "".join(f"2026-09-08 {clock(second)}.000,{oid} = Gauge32: {value}\n" for second in range(31))
+        same({name: 15000.0}, folder.seen(text), oid)
+    none = "".join(f"2026-09-08 {clock(second)}.000,{oid} = INTEGER: -1\n" for second in range(31))
+    same({}, folder.seen(none))
+    same({}, folder.seen(f"{oid} = Gauge32: 1500\n" * 5))
+    assert "date and time" in folder.err, folder.err
+
+
+def test_idrac_and_ipmi_are_logged_in_tables(folder):
+    table = "timestamp,realtime_power,max_last_day,min_last_day\n" + "".join(
+        f"2026-09-08 {clock(second)},1500 W,2100 W,600 W\n" for second in range(31))
+    same({"realtime_power": 15000.0}, folder.seen(table))
+    table = "Timestamp,UnixTimestamp,PowerReading_Watts\n" + "".join(
+        f"2026-09-08 12:50:{second:02},{START + second},1500\n" for second in range(31))
+    same({"powerreading_watts": 15000.0}, folder.seen(table, "--timezone", "Asia/Kolkata"))
+    racadm = "".join(f"# {START + second}\nRealtime.Power=1500 W | 5118 Btu/hr\n" for second in range(31))
+    same({"Realtime.Power": 15000.0}, folder.seen(racadm))
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(globals(), Folder))
