@@ -532,7 +532,8 @@ std::string summary_json(const BackfillCounts& counts, bool dry_run) {
                        {"first_runs", of.first_names},
                        {"remedy", remedy(reason, obstacle)}});
   }
-  const Json summary = {{"dry_run", dry_run},
+  const Json summary = {{"schema", "aggregate-power/backfill-1"},
+                        {"dry_run", dry_run},
                         {"runs", counts.done()},
                         {"valid", counts.valid},
                         {"outcomes", std::move(outcomes)},
