@@ -46,7 +46,7 @@ VERSIONS = {
     "aggregate-power/attribution-1": "7079f9520ca8f3a7259d4a676ccb1f31c6e24271a9720c8d0afc1e15c6ccb989",
     "aggregate-power/attribution-change-1": "a5530b056e44d33bfe235cc7c9e5e47b0dfd06dd7c8883b66390c541c8662535",
     "aggregate-power/requests-1": "f1f7dc022136e810ef59ef59d1f0d9d1d2b44aa0112901ae747880aa907fe915",
-    "aggregate-power/plot-1": "fc979801ed946cef5f220d3f4c290d23f0eee6927db9d81be28b93694dd2e62c",
+    "aggregate-power/plot-1": "da2a08bb70f6faa5fd498299dee1723e19d5cf62fb112295d0067e76bab93ad0",
     "aggregate-power/aggregate-1": "ce8d615d0b230edb595f2ec5863926044ea3a690d2267321ed82308aba08cbc6",
     "aggregate-power/record-1": "8ef07221d4557cfa473475b9f2acca3440b1c6b8bafaae164837c87597d9ea47",
     "aggregate-power/report-1": "ed9d21bf28d557c669c58094244e611631386eaf36a4b8c51e8a32bf2cce8a27",
