@@ -1,6 +1,9 @@
 """Runs the tests of a program: its functions named test_..., each in a fresh folder."""
+import json
 import os
 import pathlib
+import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -36,3 +39,35 @@ def run_tests(namespace, folder_of=pathlib.Path):
                 print(f"FAILED {name}: {type(error).__name__}: {error}")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
+
+
+DUCKDB = """
+const { DuckDBInstance } = require('@duckdb/node-api');
+(async () => {
+  const db = await (await DuckDBInstance.create(':memory:')).connect();
+  for (const query of JSON.parse(process.argv[2])) {
+    const reader = await db.runAndReadAll(query);
+    console.log(JSON.stringify(reader.getRowsJson()));
+  }
+})().catch((error) => { console.error(String(error)); process.exit(1); });
+"""
+
+
+def duckdb_rows(folder, queries):
+    """The rows of each query, by DuckDB in this folder; None, and a line that says why, if npm cannot install it."""
+    why = "there is no npm"
+    if shutil.which("npm"):
+        try:
+            words = ["npm", "install", "--no-audit", "--no-fund", "--prefer-offline", "@duckdb/node-api"]
+            installed = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=240)
+            why = f"npm cannot install DuckDB: {installed.stderr[-300:]}" if installed.returncode else None
+        except subprocess.TimeoutExpired as error:
+            why = str(error)
+    if why:
+        print(f"SKIPPED what DuckDB reads: {why}")
+        return None
+    (folder / "run.js").write_text(DUCKDB)
+    done = subprocess.run(["node", "run.js", json.dumps(queries)], cwd=folder, capture_output=True, text=True,
+                          timeout=120)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]

@@ -514,7 +514,8 @@ std::string summary_text(const BackfillCounts& counts, bool dry_run) {
 std::string summary_json(const BackfillCounts& counts, bool dry_run) {
   Json zones = Json::object();
   for (const auto& [timezone, levels] : counts.zones) zones[timezone] = levels;
-  const Json summary = {{"dry_run", dry_run},
+  const Json summary = {{"schema", "aggregate-power/backfill-1"},
+                        {"dry_run", dry_run},
                         {"runs", counts.done()},
                         {"valid", counts.valid},
                         {"outcomes", outcomes_json(outcomes_of(counts))},

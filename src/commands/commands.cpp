@@ -27,6 +27,7 @@ Command plot_command();
 Command recommend_command();
 Command report_command();
 Command retract_command();
+Command schema_command();
 Command synthesize_command();
 Command verify_command();
 Command windows_command();
@@ -110,6 +111,9 @@ constexpr CommandRow kRows[] = {
      "STORE... --where KEY=VALUE [OPTIONS]",
      "Withdraw numbers that were published of runs, by what their audit records say: of one collector, format or version. The aggregates get power_valid 0, the records keep what was; a backfill leaves such runs alone.",
      retract_command},
+    {"schema", CommandGroup::look, "the JSON Schema of an output", "", "[NAME]",
+     "Print the JSON Schema of an output: its members, their types, units and words; without a name, list the outputs.",
+     schema_command},
     {"synthesize", CommandGroup::pipelines, "telemetry of known power, to test a pipeline",
      "--phase --gpus --interval --noise --fault --out --bench-out --agg-out --benchmark-phase --package",
      "--phase SECONDS:WATTS --out FILE [OPTIONS]",

@@ -18,7 +18,7 @@ from stores import POWER_KEYS  # noqa: E402
 OUTCOMES = ("patched", "unchanged", "not_valid", "not_recomputable", "not_writable", "ambiguous",
             "failed")
 REPORT_KEYS = ["run", "layout", "aggregate", "telemetry", "benchmark", "outcome", "reasons",
-               "metrics", "timezone", "seconds", "details", "zone"]
+               "metrics", "timezone", "seconds", "details", "zone", "schema"]
 # The load's edges alone tell the zones of most stores here; witnesses_test.py is about others.
 BY_EDGES = ["--timezone", "evidence"]
 # Schema 2 takes these out of an aggregate, whatever it finds.

@@ -23,7 +23,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+from running import duckdb_rows, run_tests  # noqa: E402  (beside the folders that share it)
 
 sys.path.append("/usr/lib/python3/dist-packages")  # another Python than Debian's
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics  # noqa: E402
@@ -300,18 +300,6 @@ def test_jsonl_says_which_numbers_are_measured(folder):
 
 
 def test_duckdb_makes_parquet(folder):
-    if shutil.which("npm") is None:
-        print("SKIPPED test_duckdb_makes_parquet: there is no npm")
-        return
-    try:
-        installed = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--prefer-offline", "@duckdb/node-api"],
-                                   cwd=folder, capture_output=True, text=True, timeout=240)
-    except subprocess.TimeoutExpired as error:
-        print(f"SKIPPED test_duckdb_makes_parquet: {error}")
-        return
-    if installed.returncode != 0:
-        print(f"SKIPPED test_duckdb_makes_parquet: npm cannot install DuckDB: {installed.stderr[-300:]}")
-        return
     put_run(folder / "runs")
     put_invalid(folder / "runs")
     export(folder, "runs", "--format", "csv", "--out", "runs.csv")
@@ -319,25 +307,12 @@ def test_duckdb_makes_parquet(folder):
     queries = re.findall(r"(?ms)^```sql\n(.*?)^```$", (ROOT / "src" / "help" / "export.md").read_text())
     copies = [query for block in queries for query in block.split(";") if "parquet" in query]
     assert len(copies) >= 2, copies
-    (folder / "run.js").write_text("""
-const { DuckDBInstance } = require('@duckdb/node-api');
-(async () => {
-  const db = await (await DuckDBInstance.create(':memory:')).connect();
-  for (const query of JSON.parse(process.argv[2])) await db.run(query);
-  for (const query of JSON.parse(process.argv[3])) {
-    const reader = await db.runAndReadAll(query);
-    console.log(JSON.stringify(reader.getRowsJson()));
-  }
-})().catch((error) => { console.error(String(error)); process.exit(1); });
-""")
-    asked = ["SELECT run, valid, total_gpu_energy_j FROM 'runs.parquet' ORDER BY run",
-             "SELECT run, measured.total_gpu_energy_j FROM 'runs_full.parquet' ORDER BY run"]
-    done = subprocess.run(["node", "run.js", json.dumps(copies), json.dumps(asked)], cwd=folder, capture_output=True,
-                          text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    tables = [json.loads(line) for line in done.stdout.splitlines()]
-    same([["bad", None], ["llama", 10000.0]], [[row[0], row[-1]] for row in tables[0]])
-    same([["bad", None], ["llama", 10000.0]], tables[1])
+    tables = duckdb_rows(folder, [*copies, "SELECT run, valid, total_gpu_energy_j FROM 'runs.parquet' ORDER BY run",
+                                  "SELECT run, measured.total_gpu_energy_j FROM 'runs_full.parquet' ORDER BY run"])
+    if tables is None:
+        return
+    same([["bad", None], ["llama", 10000.0]], [[row[0], row[-1]] for row in tables[-2]])
+    same([["bad", None], ["llama", 10000.0]], tables[-1])
 
 
 # ---- Boundaries and limits

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -91,18 +92,42 @@ Table reasons_table(std::string_view wanted) {
   return table;
 }
 
+// The words of one list of an object in the record.
+struct WordList {
+  std::string_view name;
+  const char* heading;
+  const char* where;  // empty: it need not be said
+  std::span<const ExplainedWord> words;
+};
+
+const std::vector<WordList>& word_lists() {
+  static const std::vector<WordList> lists = {
+      {"verdicts", "Verdicts of --uncertainty", "", verdict_words()},
+      {"components", "Components of --uncertainty", "the components of `uncertainty`",
+       component_words()},
+      {"assumptions", "Assumptions of --uncertainty, --requests and --phases",
+       "the assumptions of `uncertainty`, `request_energy` and `phase_energy`", assumption_words()},
+      {"interval-refusals", "Why --uncertainty gives no interval", "the reasons of `uncertainty`",
+       interval_refusals()},
+      {"idle-refusals", "Why --idle gives no net energy", "the reasons of `idle`", idle_refusals()},
+      {"request-refusals", "Why --requests and --phases give no energies",
+       "what is refused of `request_energy` and `phase_energy`", request_refusals()},
+      {"disk-codes", "What the files of a package show", "a package's `reason_codes`",
+       packages::disk_codes()},
+      {"runtime-codes", "What the recorder of a package has seen", "a package's `reason_codes`",
+       packages::runtime_codes()}};
+  return lists;
+}
+
+// Of one of these names.
+std::span<const ExplainedWord> words_of(std::string_view list) {
+  return std::ranges::find(word_lists(), list, &WordList::name)->words;
+}
+
 Table words_table(std::string_view wanted) {
-  const std::pair<std::string_view, std::span<const ExplainedWord>> lists[] = {
-      {"verdicts", verdict_words()},       {"components", component_words()},
-      {"assumptions", assumption_words()}, {"interval-refusals", interval_refusals()},
-      {"idle-refusals", idle_refusals()},  {"request-refusals", request_refusals()}};
   Table table{{"word", "when", "what to do"}, {}};
-  for (const auto& [name, words] : lists) {
-    if (name != wanted) continue;
-    for (const ExplainedWord& word : words) {
-      table.rows.push_back(
-          {code_span(word.code), std::string(word.rule), std::string(word.remedy)});
-    }
+  for (const ExplainedWord& word : words_of(wanted)) {
+    table.rows.push_back({code_span(word.code), std::string(word.rule), std::string(word.remedy)});
   }
   return table;
 }
@@ -511,63 +536,41 @@ struct ExplainRequest {
   bool json = false;
 };
 
-// The words of one list of an object in the record.
-struct WordList {
-  const char* heading;
-  const char* where;  // empty: it need not be said
-  std::span<const ExplainedWord> words;
-};
-
-const std::vector<WordList>& word_lists() {
-  static const std::vector<WordList> lists = {
-      {"Verdicts of --uncertainty", "", verdict_words()},
-      {"Components of --uncertainty", "the components of `uncertainty`", component_words()},
-      {"Assumptions of --uncertainty, --requests and --phases",
-       "the assumptions of `uncertainty`, `request_energy` and `phase_energy`", assumption_words()},
-      {"Why --uncertainty gives no interval", "the reasons of `uncertainty`", interval_refusals()},
-      {"Why --idle gives no net energy", "the reasons of `idle`", idle_refusals()},
-      {"Why --requests and --phases give no energies",
-       "what is refused of `request_energy` and `phase_energy`", request_refusals()},
-      {"What the files of a package show", "a package's `reason_codes`", packages::disk_codes()},
-      {"What the recorder of a package has seen", "a package's `reason_codes`",
-       packages::runtime_codes()}};
-  return lists;
-}
-
 // A word of a list.
 struct ListedWord {
   const WordList* list;
   const ExplainedWord* word;
 };
 
-std::vector<ListedWord> listed_words() {
-  std::vector<ListedWord> words;
-  for (const WordList& list : word_lists()) {
-    for (const ExplainedWord& word : list.words) words.push_back({&list, &word});
-  }
-  return words;
-}
-
 // A reason against a run, or a word of an object.
 using Word = std::variant<Reason, ListedWord>;
 
-std::vector<std::string> words_known() {
-  std::vector<std::string> words;
-  for (const Reason reason : all_reasons()) words.emplace_back(code(reason));
-  for (const ListedWord& listed : listed_words()) {
-    if (std::ranges::count(words, listed.word->code) == 0) words.emplace_back(listed.word->code);
+std::string_view code_of(const Word& word) {
+  const auto* const listed = std::get_if<ListedWord>(&word);
+  return listed != nullptr ? listed->word->code : code(std::get<Reason>(word));
+}
+
+std::vector<Word> all_words() {
+  std::vector<Word> words(all_reasons().begin(), all_reasons().end());
+  for (const WordList& list : word_lists()) {
+    for (const ExplainedWord& word : list.words) words.emplace_back(ListedWord{&list, &word});
   }
   return words;
 }
 
-// Several objects may use one word.
-std::vector<Word> words_that_are(std::string_view word) {
-  std::vector<Word> found;
-  if (const auto reason = reason_of(word)) found.emplace_back(*reason);
-  for (const ListedWord& listed : listed_words()) {
-    if (listed.word->code == word) found.emplace_back(listed);
+std::vector<std::string> words_known() {
+  std::vector<std::string> known;
+  for (const Word& word : all_words()) {
+    if (std::ranges::count(known, code_of(word)) == 0) known.emplace_back(code_of(word));
   }
-  return found;
+  return known;
+}
+
+// Several objects may use one word.
+std::vector<Word> words_that_are(std::string_view code) {
+  std::vector<Word> words = all_words();
+  std::erase_if(words, [&](const Word& word) { return code_of(word) != code; });
+  return words;
 }
 
 std::vector<Word> words_named(const std::string& word) {
@@ -576,13 +579,6 @@ std::vector<Word> words_named(const std::string& word) {
   const std::string near = did_you_mean(word, words_known());
   throw Error(fmt::format("unknown code '{}'{}", word,
                           near.empty() ? "; 'aggregate-power explain' lists all" : near));
-}
-
-std::vector<Word> all_words() {
-  std::vector<Word> words;
-  for (const Reason reason : all_reasons()) words.emplace_back(reason);
-  for (const ListedWord& listed : listed_words()) words.emplace_back(listed);
-  return words;
 }
 
 // Half a sentence of the table, without its code marks.
@@ -654,9 +650,8 @@ int run_explain(const ExplainRequest& request) {
     std::ranges::copy(words_named(word), std::back_inserter(words));
   }
   if (request.json) {
-    Json all = Json::array();
     if (request.codes.empty()) words = all_words();
-    for (const Word& word : words) all.push_back(word_json(word));
+    const Json all = list_of(words, word_json);
     print(stdout, indented_lines(all.size() == 1 ? all[0] : all, JsonCharacters::utf8));
     return 0;
   }
@@ -710,6 +705,85 @@ Command explain_command() {
       "aggregate-power explain no_usable_power_samples --json";
   command.exit_statuses = "0 printed; 2 unknown code, or wrong options";
   command.run = [request] { return run_explain(*request); };
+  return command;
+}
+
+// ---- Schemas: the files of src/schemas, with shared parts and the program's own words in place.
+
+namespace {
+
+const std::vector<HelpPage>& schema_files() {
+  static const std::vector<HelpPage> files = {
+#include "schemas.inc"
+  };
+  return files;
+}
+
+Json schema_file(std::string_view name) {
+  return Json::parse(std::ranges::find(schema_files(), name, &HelpPage::topic)->source);
+}
+
+// The list that a schema names instead of an enumeration.
+Json enumeration(const std::string& list) {
+  if (list == "reasons") {
+    return list_of(all_reasons(), [](Reason reason) -> Json { return code(reason); });
+  }
+  return list_of(words_of(list), [](const ExplainedWord& word) -> Json { return word.code; });
+}
+
+// Puts the words into `part`, and into `shared` the shared parts that it refers to.
+void complete(Json& part, std::map<std::string, Json>& shared) {
+  static const Json parts = schema_file("parts").at("$defs");
+  for (const auto& [key, value] : part.items()) {
+    if (key == "enum" && value.is_string()) value = enumeration(value);
+    if (value.is_structured()) complete(value, shared);
+    if (key != "$ref") continue;
+    const std::string name = value.get<std::string>().substr(std::size("#/$defs/") - 1);
+    if (!parts.contains(name) || !shared.try_emplace(name).second) continue;
+    Json copy = parts.at(name);
+    complete(copy, shared);
+    shared[name] = std::move(copy);
+  }
+}
+
+std::string schema_text(std::string_view name) {
+  Json schema = schema_file(name);
+  std::map<std::string, Json> shared;
+  complete(schema, shared);
+  for (const auto& [part, content] : shared) schema["$defs"][part] = content;
+  return indented_lines(schema, JsonCharacters::utf8);
+}
+
+int run_schema(const std::string& asked) {
+  std::vector<std::string> names;
+  for (const HelpPage& file : schema_files()) {
+    const Json schema = schema_file(file.topic);
+    if (!schema.contains("title")) continue;
+    if (asked == file.topic || asked == schema["title"]) {
+      print(stdout, schema_text(file.topic));
+      return 0;
+    }
+    names.emplace_back(file.topic);
+    if (!asked.empty()) continue;
+    print_result(fact(file.topic, std::string(schema["description"]), 20, text_width()));
+  }
+  if (asked.empty()) return 0;
+  const std::string near = did_you_mean(asked, names);
+  throw Error(fmt::format("unknown schema '{}'{}", printable(asked),
+                          near.empty() ? "; 'aggregate-power schema' lists all" : near));
+}
+
+}  // namespace
+
+Command schema_command() {
+  const auto name = std::make_shared<std::string>();
+  Command command;
+  command.options.positional(
+      "NAME", into(*name),
+      "The output, such as measure, or aggregate-power/measure-1 (default: list all)");
+  command.examples = "aggregate-power schema measure >measure.schema.json";
+  command.exit_statuses = "0 printed; 2 unknown name, or wrong options";
+  command.run = [name] { return run_schema(*name); };
   return command;
 }
 

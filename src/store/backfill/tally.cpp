@@ -219,7 +219,8 @@ std::string outcome_line_text(const Recomputed& recomputed, double seconds,
                      {"timezone", path_or_null(recomputed.timezone)},
                      {"seconds", seconds},
                      {"details", path_or_null(details_of(recomputed))},
-                     {"zone", zone_json(recomputed)}};
+                     {"zone", zone_json(recomputed)},
+                     {"schema", "aggregate-power/report-1"}};
   std::string text = line_text(json);
   if (recomputed.is_written() && (!recomputed.before.empty() || recomputed.had_record)) {
     const JsonEdit before{"before", before_text(recomputed)};
