@@ -115,9 +115,7 @@ class DeviceIntegrator {
 // them in the file.
 
 // A row between two that are both before the band of readings that count, or both after it, is not
-// of the window, provided that the file is in the order of time. Neither is a row at the file's
-// end, such as a recorder's last message, if the one before it is after the band. Anything else may
-// be.
+// of the window, provided that the file is in the order of time. Anything else may be.
 class UnplacedRows {
  public:
   explicit UnplacedRows(Window band) : band_(band) {}
@@ -142,9 +140,7 @@ class UnplacedRows {
     return true;
   }
   // Once the file has ended: whether rows about which nothing was said so far may be of the window.
-  bool may_be_inside() const {
-    return is_ordered_ ? waiting_ && side_of(last_unix_s_) != 1 : waiting_ || are_any_;
-  }
+  bool may_be_inside() const { return waiting_ || (are_any_ && !is_ordered_); }
 
  private:
   // Of rows that several GPUs wrote at one time.
