@@ -590,12 +590,11 @@ identity() {
 # By the first GPU. A clock that was set meanwhile makes no interval.
 warn_of_interval() {
   held=$(read_from "$csv" grep '^[0-9]' | awk -F ', *' -v asked="$interval" '
-    device == "" { device = $2 }
+    NR == 1 { device = $2 }
     $2 != device { next }
     { now = split($1, part, /[ :]/) < 4 ? $1 : (part[2] * 60 + part[3]) * 60 + part[4]
       gap = now - last
-      if (gaps >= 0 && gap > 0 && gap < 3600) { ++gaps; sum += gap; if (gap > most) most = gap }
-      if (gaps == "") gaps = 0
+      if (rows++ && gap > 0 && gap < 3600) { ++gaps; sum += gap; if (gap > most) most = gap }
       last = now }
     END { if (gaps >= 5 && sum > 1.5 * asked * gaps) printf "every %.3g s, at most %.3g s apart", sum / gaps, most }') || :
   [ -z "$held" ] || say "--interval $interval is not held: $tool gave samples $held; ask for fewer with --interval"
@@ -878,7 +877,16 @@ wait_margin() {  # until a signal comes
   # shellcheck disable=SC2217  # nothing of the caller's stays open
   sleep "$margin" </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
   pause=$!
-  { wait "$pause"; kill -s KILL "$pause"; wait "$pause"; } 2>/dev/null || :
+  # Once it has ended, its number may be another process's.
+  { wait "$pause" || { kill -s KILL "$pause"; wait "$pause"; }; } 2>/dev/null || :
+}
+
+name_files() {  # that lie beside $csv
+  name=${csv##*/}
+  stem=${name%.*}
+  stem=${csv%"$name"}${stem:-$name}
+  context=${stem}_context.json
+  state=${stem}_monitor.pid log=${stem}_monitor.log
 }
 
 # Ends the recording if this process is killed, when nothing else can. It has a session of its own, which no
@@ -1021,9 +1029,8 @@ if [ "${1-}" = record ]; then  # start's background process
 fi
 
 if [ "${1-}" = guard ]; then  # run's background process
-  csv=$2 ours=$3 stem=${csv##*/}
-  stem=${csv%"${csv##*/}"}${stem%.*}
-  state=${stem}_monitor.pid
+  csv=$2 ours=$3
+  name_files
   guard_run "$4" "$5"
   exit
 fi
@@ -1085,11 +1092,7 @@ case $interval in *.*[1-9]*) ;; *) interval=${interval%%.*} ;; esac  # 1.0 is wh
 [ -z "$gpus" ] || are_gpus ",$gpus," ||
   wrong "--gpus: expected indices or names with commas between them, got '${gpus#,}'"
 
-name=${csv##*/}
-stem=${name%.*}
-stem=${csv%"$name"}${stem:-$name}
-context=${stem}_context.json
-state=${stem}_monitor.pid log=${stem}_monitor.log
+name_files
 if [ "$command" != run ]; then  # whose command has the streams as they are
   [ -h "/proc/$$/fd/1" ] || exec >/dev/null
   [ -h "/proc/$$/fd/2" ] || exec 2>/dev/null

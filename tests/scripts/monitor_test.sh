@@ -213,6 +213,13 @@ nvidia_slow() {  # a sample every 0.4 s, whatever is asked
   eventually rows_from $((8 * 7)) || :
   run stop
   check "an interval that is held is no news" quiet
+  # A quarter past midnight, where the time of day is less than an hour.
+  minutes=$(date -u '+%H %M' | awk '{ print $1 * 60 + $2 - 15 }')
+  export TZ="AAA$((minutes / 60)):$((minutes % 60 < 0 ? -(minutes % 60) : minutes % 60))"
+  run start --interval 0.4
+  eventually rows_from $((8 * 7)) || :
+  run stop
+  check "nor is one that is held from midnight on" quiet
   check "nothing runs on" nothing_runs
 }
 
