@@ -29,22 +29,27 @@ fi
 export SOURCE_DATE_EPOCH
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
 scripts/setup.sh
 {
-  cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release &&
-    cmake --build build --target aggregate-power manual &&
-    cmake --install build --prefix "$stage/usr" --strip
+  cmake -S . -B "$stage/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DAGGREGATE_POWER_STATIC=ON \
+    -DAGGREGATE_POWER_TESTS=OFF &&
+    cmake --build "$stage/build" --target aggregate-power manual &&
+    cmake --install "$stage/build" --prefix "$stage/usr" --strip
 } >"$stage/log" 2>&1 || { cat "$stage/log" >&2; exit 1; }
 for name in "$@"; do
   case $name in
     deb)
-      (cd build && cpack -G DEB -B "$stage/deb") >"$stage/log" 2>&1 || { cat "$stage/log" >&2; exit 1; }
+      (cd "$stage/build" && cpack -G DEB -B "$stage/deb") >"$stage/log" 2>&1 || { cat "$stage/log" >&2; exit 1; }
       cp "$stage"/deb/*.deb "$out"
       ;;
     *) python3 scripts/release/pack.py "$name" "$stage/usr" "$out" ;;
   esac
 done
 cd "$out"
+export LC_ALL=C
 find . -maxdepth 1 -type f \( -name '*.whl' -o -name '*.tgz' -o -name '*.tar.gz' -o -name '*.deb' -o -name install.sh \) \
   -printf '%f\n' | sort | xargs sha256sum >SHA256SUMS
 cat SHA256SUMS

@@ -6,7 +6,7 @@ set -eu
 case "${1:-}" in -h | --help) sed -n '2,4s/^# //p' "$0"; exit 0 ;; esac
 fail() { echo "install.sh: $*" >&2; exit "$status"; }
 status=2
-prefix=${HOME:-}/.local
+prefix=${HOME:+$HOME/.local}
 if [ "${1:-}" = --prefix ]; then
   [ -n "${2:-}" ] || fail "--prefix: expected a folder; see --help"
   prefix=$2
@@ -17,6 +17,7 @@ if [ $# -eq 0 ]; then
   [ $# -eq 1 ] || fail "several archives lie here: name one of them"
 fi
 [ $# -eq 1 ] || fail "expected one archive; see --help"
+[ -n "$prefix" ] || fail "HOME is not set: give --prefix FOLDER"
 archive=$1
 [ -f "$archive" ] || fail "$archive: no such file"
 name=$(basename "$archive")

@@ -28,8 +28,19 @@ SUMMARY = "The energy of a GPU benchmark: joules per token, with an interval, fr
 PROGRAMS = ("aggregate-power", "aggregate-power-monitor")
 
 
+def has_interpreter(program):
+    """Of an ELF file of 64 bits: whether a header of type PT_INTERP names a loader of shared libraries."""
+    def number(at, size):
+        return int.from_bytes(program[at:at + size], "little")
+    first, size, count = number(32, 8), number(54, 2), number(56, 2)
+    return any(number(first + i * size, 4) == 3 for i in range(count))
+
+
 def programs(prefix):
-    return {name: (prefix / "bin" / name).read_bytes() for name in PROGRAMS}
+    found = {name: (prefix / "bin" / name).read_bytes() for name in PROGRAMS}
+    if has_interpreter(found["aggregate-power"]):
+        sys.exit("pack.py: the program needs shared libraries: build it with -DAGGREGATE_POWER_STATIC=ON")
+    return found
 
 
 # ---- A wheel: its programs go to the folder of scripts as they are, and need no Python to start.
