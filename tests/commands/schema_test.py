@@ -40,15 +40,16 @@ PAGE = (ROOT / "src" / "help" / "schemas.md").read_text()
 # list (these may become more). The lines of versions stay for ever. If a schema changes: end its title, the `const` of
 # its member `schema` and what the program writes with the next number, and add the line that the test prints.
 VERSIONS = {
-    "aggregate-power/measure-1": "1ff1187bc98bcc8058a623013dbbf393dd30f51f2b515149a2fec116d7ca8f69",
+    "aggregate-power/calibration-1": "9dab16b92ad55855e9036cd174e341f37e12130449cfc5ec12272a2273d2bc1a",
+    "aggregate-power/measure-1": "9b1bea8c57a71223372a1e465812c90529b8867649f7a7e8f4ac45cba74cd34b",
     "aggregate-power/windows-1": "1cf5cc83adb44836e76f7517289c889c11ee11de346f9e2adf06a873a026915c",
     "aggregate-power/processes-1": "637d81e072300b18d7859f5376a566ec8ea3196efb8bba35fd8dfcd959be68d1",
     "aggregate-power/attribution-1": "7079f9520ca8f3a7259d4a676ccb1f31c6e24271a9720c8d0afc1e15c6ccb989",
     "aggregate-power/attribution-change-1": "a5530b056e44d33bfe235cc7c9e5e47b0dfd06dd7c8883b66390c541c8662535",
     "aggregate-power/requests-1": "f1f7dc022136e810ef59ef59d1f0d9d1d2b44aa0112901ae747880aa907fe915",
-    "aggregate-power/plot-1": "da2a08bb70f6faa5fd498299dee1723e19d5cf62fb112295d0067e76bab93ad0",
+    "aggregate-power/plot-1": "2166a7f7402b807d1d513157f9c708999b0862d10504783e234ba8d7d836e31a",
     "aggregate-power/aggregate-1": "ce8d615d0b230edb595f2ec5863926044ea3a690d2267321ed82308aba08cbc6",
-    "aggregate-power/record-1": "8ef07221d4557cfa473475b9f2acca3440b1c6b8bafaae164837c87597d9ea47",
+    "aggregate-power/record-1": "e1745e23af988aade6d4f376bf45e4b97545957cf0599ee4a92e37ec469789da",
     "aggregate-power/report-1": "ed9d21bf28d557c669c58094244e611631386eaf36a4b8c51e8a32bf2cce8a27",
     "aggregate-power/backfill-1": "669f6524b29fe85df34cc36888aa30ba524d35d2ae72b226cf6afdd52f1ad0ae",
     "aggregate-power/compare-1": "c69101c9fc8fb51c005242a19e5295c22adfe0310df7d3e39152fa00ee09b953",
@@ -97,6 +98,10 @@ COMMANDS = {
         "windows --telemetry two-gpus-psys-sentinel.json --windows bench:written/inference/latency.csv --timezone UTC --per-process --json",
     ),
     "telemetry-written/node-witnesses": (
+        "measure run.json gpus.csv --witness pm_counters.log --json",
+        "calibrate levels.csv --witness meter.csv --json",
+        "calibrate levels.csv --witness meter.csv --out profile.json",
+        "measure run.json levels.csv --calibration profile.json --json",
         "--csv gpus.csv --bench-result run.json --agg-result agg_run.json --witness pm_counters.log --expected-num-gpus 1",
     ),
 }
@@ -158,6 +163,16 @@ def values_in(text):
 FOREIGN = re.compile(r"cases/(aggregate-|schema-1-)|agg_others")
 
 
+def write_meter(folder):
+    """Two GPUs at 100, 307 and 713 W in turn, in a node of 1000 W and 1.25 W for each of theirs."""
+    def watts(second):
+        return (100, 307, 713)[second // 40 % 3]
+    (folder / "levels.csv").write_text("timestamp,index,name,power.draw [W]\n" + "".join(
+        f"{1777118400 + second},{gpu},NVIDIA H100 80GB HBM3,{watts(second)}\n" for second in range(241) for gpu in (0, 1)))
+    (folder / "meter.csv").write_text("timestamp,node_power_w\n" + "".join(
+        f"{1777118400 + second},{1000 + 1.25 * (watts(second - 1) + watts(second))}\n" for second in range(1, 241)))
+
+
 def more_outputs(root):
     def one(number, where, commands):
         folder = outputs.Folder(root, f"schemas/{number}")
@@ -173,6 +188,8 @@ def more_outputs(root):
             shutil.copytree(folder.path / "store", folder.path / "other")
             for words in (["--dry-run"], [], []):
                 yield "backfill", "--- stdout\n" + program(folder.path, "backfill", "other", "--json", *words)
+        if "witnesses" in where:
+            write_meter(folder.path)
         folder.settle()
         for command in commands:
             yield folder.output(command.split(), command)
