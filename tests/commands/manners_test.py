@@ -371,9 +371,9 @@ def search(folder):
 # ---- Explanations.
 
 def rows_of_reasons():
-    source = (ROOT / "src" / "core" / "model" / "reason.cpp").read_text()
+    source = (ROOT / "include" / "aggregate_power" / "reason_rows.h").read_text()
     text = r'"((?:[^"\\]|\\.)*)"'
-    return re.findall(rf"ROW\(([a-z_]+), \w+,\s*{text},\s*{text},\s*{text}\)", source)
+    return re.findall(rf"REASON\(\s*([a-z_0-9]+), \w+,\s*{text},\s*{text},\s*{text}\)", source)
 
 
 def rows_of_words():

@@ -45,6 +45,7 @@ LINES = {
     "recommend": ["agg_run.json {}", "--tokens tokens.csv --samples gpu_metrics.csv {}"],
     "report": ["agg_run.json --out page.html {}"],
     "retract": ["store --where version=* --dry-run {}"],
+    "schema": ["measure {}"],
     "synthesize": ["--phase 5:100 --phase 5:300 --out new.csv {}"],
     "verify": ["store {}", "--sweep manifest.json {}", "--receipt receipt.json {}"],
     "windows": ["--windows windows.csv --telemetry gpu_metrics.csv {}"],

@@ -259,6 +259,13 @@ def of_recording(*words):
     return make
 
 
+def meter(folder, n):
+    recording(folder, n)
+    write(folder, "meter.csv", ["timestamp,node_power_w\n"] + [
+        f"{START + second},{1000 + (second * 7) % 50}\n" for second in range(n)])
+    return ["calibrate", "gpu_metrics.csv", "--witness", "meter.csv"]
+
+
 def nodes(folder, n):
     result(folder)
     (folder / "agg.json").write_text("{}")
@@ -455,6 +462,7 @@ ROWS = [
     ("GPUs in a record", record_with("observed_gpu_ids", lambda n: [f"g{i}" for i in range(n)]), 5000, True),
     ("bytes of a source in a record", record_with("telemetry_source", lambda n: "../" * (n // 3)), 20000, True),
     ("members of an archive", archive, 4000, True),
+    ("rows: calibrate", meter, 4000, True),
     ("rows: doctor", of_recording("doctor", "gpu_metrics.csv"), 20000, True),
     ("rows: plot", of_recording("plot", "run.json", "gpu_metrics.csv", "--out", "p.svg"), 20000, True),
     ("hosts: multinode", nodes, 100, True),
@@ -462,7 +470,7 @@ ROWS = [
     ("requests: agentic", agentic_requests, 10000, False),
     ("samples: synthesize", synthetic, 10000, False),
 ]
-HAVE_NO_INPUT = {"explain", "help"}
+HAVE_NO_INPUT = {"explain", "help", "schema"}
 
 
 def commands_without_a_row():

@@ -417,8 +417,8 @@ def check_tables(count):
     count.check("a reason with its meaning and its remedy", *([] if re.search(
         r"(?s)\n  `sampling_gap_exceeded`\n      what happened: the gap between two samples of a GPU is longer than allowed\n"
         r"      usual causes: .*?\n      what to do: .*?--max-sample-gap\n", reasons) else [reasons]))
-    source = (ROOT / "src" / "core" / "model" / "reason.cpp").read_text()
-    codes = re.findall(r"\bROW\(([a-z_0-9]+),", source)[1:]  # the first is the macro's own
+    source = (ROOT / "include" / "aggregate_power" / "reason_rows.h").read_text()
+    codes = re.findall(r"(?m)^REASON\(\s*([a-z_0-9]+),", source)
     count.same("the reason codes of the page", sorted(codes), sorted(re.findall(r"(?m)^  `([a-z_0-9]+)`$", reasons)))
     count.check("a schema with its columns", *([] if re.search(
         r"`amd-smi-monitor`\s.*?`power_usage`", help_on("telemetry-formats").stdout, re.S) else ["missing"]))

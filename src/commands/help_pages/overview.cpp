@@ -27,8 +27,7 @@ constexpr std::string_view kBeginning =
     "\n";
 
 constexpr std::string_view kEnd =
-    "\nOptions: 'aggregate-power COMMAND --help'.\n"
-    "Pages: 'aggregate-power help topics', 'aggregate-power help WORD'.\n";
+    "\nOptions: COMMAND --help.  Pages: 'help topics', 'help WORD'.\n";
 
 }  // namespace
 
