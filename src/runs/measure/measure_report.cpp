@@ -63,7 +63,7 @@ TokenCounts tokens_of(const RunReport& run) {
 
 // What run_json() writes besides metrics and the configuration: a setting cannot have such a name.
 constexpr std::string_view kRunKeys =
-    " benchmark valid window_source window window_half_width_s duration_s gpu_count gpu_ids "
+    " benchmark valid window_source window window_half_width_s duration_s gpu_count gpu_ids gpu_uuids "
     "total_gpu_energy_wh energy_j_low energy_j_high tokens_per_joule wh_per_1000_output_tokens "
     "wh_per_query power_limits performance_per_watt generator_energy_j "
     "generator_energy_relative_error facility completed_requests input_tokens output_tokens "
@@ -100,6 +100,7 @@ Json run_json(const RunReport& run) {
     json["duration_s"] = rounded(result.load->window.duration_s(), kAuditDecimals);
   }
   json["gpu_count"] = result.observed_gpus;
+  if (auto uuids = gpu_uuids(result); !uuids.empty()) json["gpu_uuids"] = std::move(uuids);
   json["gpu_ids"] = result.observed_gpu_ids;
   for (const Metric& each : result.metrics) {
     json[std::string(each.key)] = rounded(each.value, kAuditDecimals);
