@@ -323,6 +323,22 @@ def test_a_run_that_was_measured_is_not_measured_again(folder):
     assert sum(one["n"] for one in found["summaries"]) == 2, found
 
 
+def test_an_aggregate_without_an_energy_does_not_hide_its_run(folder):
+    """'measure --out' refuses an estimated window, and 'compare' and 'report' measure over it."""
+    for number, name in enumerate(("all/a", "all/b")):
+        run_without_window(folder, name, number)
+        folder.call("measure", name, "--out", f"{name}/energy.json", status=1)
+    for place, folder_of_call in (("all", "."), (".", "all"), ("all/a all/b", ".")):
+        path, folder.path = folder.path, folder.path / folder_of_call
+        assert [one["n"] for one in folder.json("compare", *place.split())["summaries"]] == [2], folder.said
+        assert "not used" not in folder.call("compare", *place.split())
+        folder.path = path
+    assert "2 runs, 2 valid" in folder.call("report", "all", "--out", "page.html")
+    # What is refused for a reason of its own stays refused, once.
+    (folder.path / "all/a/power.csv").write_text(HEADER + "\n")
+    assert folder.call("compare", "all").count("all/a/") == 1
+
+
 def name_gpus(run, header, uuid):
     """As nvidia-smi writes UUIDs next to indices, or the recorder in a file of its own."""
     names, *rows = (run / "power.csv").read_text().splitlines()
