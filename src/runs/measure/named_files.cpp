@@ -30,6 +30,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// None of a recording that cannot be opened.
+SeriesFacts facts_of(const Recording& recording) {
+  return recording.faults().empty() ? recording.open().facts() : SeriesFacts();
+}
+
 enum class Readable { yes, by_names, no };  // by_names: with --columns
 
 Readable readable(const std::string& path) {
@@ -144,12 +149,23 @@ std::optional<std::string> recording_beside(const std::string& result) {
 }  // namespace
 
 Reasons why_no_power(const Recording& recording) {
+  const SeriesFacts facts = facts_of(recording);
   if (!recording.faults().empty()) return recording.faults();
-  const SeriesFacts facts = recording.open().facts();
   return facts.has_times() && facts.has_power() ? Reasons() : facts.reasons;
 }
 
 bool is_result_file(const std::string& path) { return generator_of_file(path) != nullptr; }
+
+bool is_recording(const std::string& path) {
+  if (path.empty() || path == "-" || is_result_file(path)) return false;
+  try {
+    std::error_code ignored;
+    if (fs::is_directory(path, ignored) && !runs_below({}, path).empty()) return false;
+    return !facts_of(Recording(path, std::nullopt, {})).schema.empty();
+  } catch (const std::runtime_error&) {  // as in readable()
+    return false;
+  }
+}
 
 std::vector<RunSpec> runs_of_folder(const RunSpec& options, const std::string& folder) {
   std::vector<std::string> results;
