@@ -50,7 +50,7 @@ void settle_measure(RunSpec& request, const Options& options) {
                                 : runs::is_recording(request.bench_result);
   if (is_recording && given.start_unix_s && (given.end_unix_s || given.duration_s)) {
     request.telemetry.insert(request.telemetry.begin(), std::exchange(request.bench_result, {}));
-  } else if (is_recording) {
+  } else if (is_recording && !runs::is_recording_of_generator(request.bench_result)) {
     throw Error(fmt::format(
         "measure: {} looks like a recording: name the load generator's result, too, or give --start and --end",
         printable(request.bench_result, 200)));

@@ -89,15 +89,20 @@ std::vector<std::string> candidates_beside(const std::string& result) {
   return found;
 }
 
-// Null: it is not a result, or cannot be read.
-const LoadGenerator* generator_of_file(const std::string& path) {
+// Null: no generator writes it, or it cannot be read.
+const LoadGenerator* writer_of_file(const std::string& path) {
   if (path == "-" || !is_regular_file(path)) return nullptr;
   try {
-    const LoadGenerator* const generator = recognized(load_file(path));
-    return generator == nullptr || generator->is_recording ? nullptr : generator;
+    return recognized(load_file(path));
   } catch (const std::runtime_error&) {
     return nullptr;
   }
+}
+
+// Null: it is not a result, or cannot be read.
+const LoadGenerator* generator_of_file(const std::string& path) {
+  const LoadGenerator* const writer = writer_of_file(path);
+  return writer == nullptr || writer->is_recording ? nullptr : writer;
 }
 
 // The runs of the folder itself, else of the folders in it.
@@ -161,10 +166,16 @@ bool is_recording(const std::string& path) {
   try {
     std::error_code ignored;
     if (fs::is_directory(path, ignored) && !runs_below({}, path).empty()) return false;
-    return !facts_of(Recording(path, std::nullopt, {})).schema.empty();
+    const SeriesFacts facts = facts_of(Recording(path, std::nullopt, {}));
+    return !facts.schema.empty() && facts.has_power();
   } catch (const std::runtime_error&) {  // as in readable()
     return false;
   }
+}
+
+bool is_recording_of_generator(const std::string& path) {
+  const LoadGenerator* const writer = writer_of_file(path);
+  return writer != nullptr && writer->is_recording;
 }
 
 std::vector<RunSpec> runs_of_folder(const RunSpec& options, const std::string& folder) {
