@@ -45,11 +45,12 @@ void settle_measure(RunSpec& request, const Options& options) {
   refuse_repeated_settings(request);
   const GivenLoad& given = request.given;
   runs::find_result(request);
-  const bool is_csv = request.bench_result.find(".csv") != std::string::npos &&
-                      !runs::is_result_file(request.bench_result);
-  if (is_csv && given.start_unix_s && (given.end_unix_s || given.duration_s)) {
+  const bool is_recording = request.bench_result.find(".csv") != std::string::npos
+                                ? !runs::is_result_file(request.bench_result)
+                                : runs::is_recording(request.bench_result);
+  if (is_recording && given.start_unix_s && (given.end_unix_s || given.duration_s)) {
     request.telemetry.insert(request.telemetry.begin(), std::exchange(request.bench_result, {}));
-  } else if (is_csv) {
+  } else if (is_recording && !runs::is_recording_of_generator(request.bench_result)) {
     throw Error(fmt::format(
         "measure: {} looks like a recording: name the load generator's result, too, or give --start and --end",
         printable(request.bench_result, 200)));

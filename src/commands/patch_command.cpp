@@ -102,6 +102,7 @@ void settle_aggregate(RunSpec& request, const Options& options) {
 Command patch_command() {
   const auto request = std::make_shared<RunSpec>();
   Command command;
+  command.called_here = {{"--telemetry", "'aggregate-power measure --telemetry', or --csv"}};
   command.first_choice = {"--csv",           "--bench-result",
                           "--agg-result",    "--expected-num-gpus",
                           "--require-power", "--validation-result"};

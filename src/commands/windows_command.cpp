@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -15,6 +16,7 @@
 #include "commands/options/command.h"
 #include "commands/options/shared_options.h"
 #include "commands/options/terminal.h"
+#include "runs/measure/named_files.h"
 #include "runs/windows/windows.h"
 
 namespace aggregate_power {
@@ -49,6 +51,21 @@ int print_windows(const WindowsRequest& request) {
   }
 }
 
+// Without --windows, the only file that is not a recording has the windows.
+void find_windows(WindowsRequest& request) {
+  std::vector<std::string>& files = request.telemetry;
+  if (request.windows.empty() && files.size() > 1) {
+    const auto others = std::stable_partition(files.begin(), files.end(), runs::is_recording);
+    if (files.end() - others == 1) {
+      request.windows = (runs::is_result_file(*others) ? "bench:" : "") + *others;
+      files.erase(others);
+    }
+  }
+  constexpr const char* kHint = "see 'aggregate-power windows --help'";
+  if (files.empty()) throw Error(fmt::format("--telemetry is required; {}", kHint));
+  if (request.windows.empty()) throw Error(fmt::format("--windows is required; {}", kHint));
+}
+
 }  // namespace
 
 Command windows_command() {
@@ -57,17 +74,15 @@ Command windows_command() {
   Command command;
   command.called_here = {{"--csv", "--telemetry"}, {"--bench-result", "--windows bench:FILE"}};
   Options& options = command.options;
-  options
-      .list(
-          "--telemetry", "FILE", into_paths(request->telemetry),
-          "A recording of the run; may be repeated, as for hosts, or for GPUs in files of their own")
-      .required();
-  options.positionals("TELEMETRY", into_paths(request->telemetry), "More recordings");
+  options.list(
+      "--telemetry", "FILE", into_paths(request->telemetry),
+      "A recording of the run; may be repeated, as for hosts, or for GPUs in files of their own");
+  options.positionals("FILE", into_paths(request->telemetry),
+                      "More recordings, and the windows file, in any order");
   options
       .value(
           "--windows", "FILE", into(request->windows),
           "Lines 'begin NAME TIME' and 'end NAME TIME', a CSV or JSON with name, start and end, or a CSV of Zeus; bench:FILE takes the windows of a benchmark result")
-      .required()
       .check(not_empty());
   options.choice("--format", "table|csv|json|zeus",
                  {{"table", WindowFormat::table},
@@ -111,6 +126,7 @@ Command windows_command() {
   command.exit_statuses =
       "0 all windows were measured; 1 some were not, with the reason; 2 a file cannot be opened or used, or wrong options";
   command.settle = [request, json](const Options&) {
+    find_windows(*request);
     if (*json) request->format = WindowFormat::json;
     const bool has_rows_of_gpus =
         request->format == WindowFormat::csv || request->format == WindowFormat::zeus;

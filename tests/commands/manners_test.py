@@ -91,6 +91,8 @@ def misspelt(folder):
         (["--bench-reslt", "x"], f"unknown option '--bench-reslt': did you mean --bench-result? {see}"),
         (["-bench-result", "x"], f"unknown option '-bench-result': did you mean --bench-result? {see}"),
         (["--xyzzy"], f"unknown option '--xyzzy'; {see}"),
+        (["--telemetry", "x"],
+         f"unknown option '--telemetry': did you mean 'aggregate-power measure --telemetry', or --csv? {see}"),
         (["-x"], f"unknown option '-x'; {see}"),
         (["inspct", "a.csv"], f"unknown command 'inspct': did you mean inspect? {of_all}"),
         (["frobnicate"], "unknown command 'frobnicate', and there is no file of this name; known: "

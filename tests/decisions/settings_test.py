@@ -12,6 +12,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -53,9 +54,10 @@ class Folder:
         return folder
 
 
-def run_without_window(folder, name="vllm"):
+def run_without_window(folder, name="vllm", number=0):
     """vLLM's own result, with a stamp and a duration."""
-    run = folder.run(name, date="20270115-080041", tokenizer_id="m")
+    date = time.strftime("%Y%m%d-%H%M%S", time.gmtime(START + 1000 * number + LENGTH + 1))
+    run = folder.run(name, number, date=date, tokenizer_id="m")
     result = json.loads((run / "result.json").read_text())
     (run / "result.json").write_text(json.dumps(
         {key: value for key, value in result.items() if not key.startswith("benchmark_") and key not in ("start_times", "ttfts")}))
@@ -319,6 +321,55 @@ def test_a_run_that_was_measured_is_not_measured_again(folder):
     found = folder.json("compare", "all")
     assert "1 run in all had not been measured" in folder.said, folder.said
     assert sum(one["n"] for one in found["summaries"]) == 2, found
+
+
+def test_an_aggregate_without_an_energy_does_not_hide_its_run(folder):
+    """'measure --out' refuses an estimated window, and 'compare' and 'report' measure over it."""
+    for number, name in enumerate(("all/a", "all/b")):
+        run_without_window(folder, name, number)
+        folder.call("measure", name, "--out", f"{name}/energy.json", status=1)
+    for place, folder_of_call in (("all", "."), (".", "all"), ("all/a all/b", ".")):
+        path, folder.path = folder.path, folder.path / folder_of_call
+        assert [one["n"] for one in folder.json("compare", *place.split())["summaries"]] == [2], folder.said
+        assert "not used" not in folder.call("compare", *place.split())
+        folder.path = path
+    assert "2 runs, 2 valid" in folder.call("report", "all", "--out", "page.html")
+    # What is refused for a reason of its own stays refused, once.
+    (folder.path / "all/a/power.csv").write_text(HEADER + "\n")
+    assert folder.call("compare", "all").count("all/a/") == 1
+
+
+def name_gpus(run, header, uuid):
+    """As nvidia-smi writes UUIDs next to indices, or the recorder in a file of its own."""
+    names, *rows = (run / "power.csv").read_text().splitlines()
+    if header == "file":
+        (run / "power_identity.csv").write_text(f"index,uuid\n0,{uuid}\n")
+        return
+    names = names.replace("index, name", header)
+    cell = {"index, uuid, name": f" 0, {uuid}, ", "uuid, name": f" {uuid}, ", "uuid, index, name": f" {uuid}, 0, "}[header]
+    (run / "power.csv").write_text("\n".join([names, *(row.replace(" 0, ", cell, 1) for row in rows)]) + "\n")
+
+
+def test_uuids_tell_boards_apart_whatever_the_ids_are(folder):
+    boards = {"a": "GPU-5f0c1a2b-0000-1111-2222-333344445555", "b": "GPU-6a1d2b3c-0000-1111-2222-333344445555"}
+    for header in ("index, uuid, name", "uuid, index, name", "uuid, name", "file"):
+        place = header.replace(", ", "-")
+        for number, (name, uuid) in enumerate((("a", boards["a"]), ("same", boards["a"]), ("b", boards["b"]))):
+            name_gpus(folder.run(f"{place}/{name}", number), header, uuid)
+            folder.call("measure", f"{place}/{name}", "--out", f"{place}-out-{name}.json")
+        for base, new, wanted in (("a", "same", "same"), ("a", "b", "different")):
+            for sides in ((f"{place}/{base}", f"{place}/{new}"), (f"{place}-out-{base}.json", f"{place}-out-{new}.json")):
+                found = folder.json("compare", sides[0], "--with", sides[1], status=None)
+                assert found["comparisons"][0]["boards"] == wanted, (header, sides, found)
+    # A GPU whose UUID nobody knows makes the list worthless.
+    name_gpus(folder.run("partly/a"), "file", "[N/A]"), name_gpus(folder.run("partly/b", 1), "file", boards["b"])
+    found = folder.json("compare", "partly/a", "--with", "partly/b", status=None)
+    assert found["comparisons"][0]["boards"] == "assumed_same", found
+    # Recordings of two hosts name GPUs alike.
+    one = folder.path / "index-uuid-name/a/power.csv"
+    (folder.path / "other.csv").write_text(one.read_text().replace(boards["a"], boards["b"]))
+    run = folder.json("measure", str(one), "other.csv", "--start", str(START), "--end", f"+{LENGTH}s", status=None)["runs"][0]
+    assert (run["gpu_ids"], run["gpu_uuids"]) == (["0", "0"], list(boards.values())), run
 
 
 def test_a_folder_above_measured_runs_is_measured(folder):

@@ -251,5 +251,20 @@ def test_sparse_samples_are_refused(_folder):
     near(7000, json.loads(out)["runs"][0]["total_gpu_energy_j"], out)
 
 
+def test_every_form_is_known_by_position(_folder):
+    """A form that 'inspect' reads is a recording for 'measure', whatever its name ends with, and never the result."""
+    window = ("--start", START + 1, "--end", "+1s", "--json")
+    for file, *_ in [*READ, *READ_OF_ONE]:
+        _, by_position, err = run("measure", file, *window)
+        _, by_option, _ = run("measure", "--telemetry", file, *window)
+        assert by_position and by_position == by_option, f"{file}: {err}{by_position}"
+        status, out, err = run("measure", file)
+        is_named = "looks like a recording" in err or "it is AIPerf's GPU telemetry, a recording: give" in " ".join(out.split())
+        assert status != 0 and is_named, f"{file}: {status} {out}{err}"
+    for file in ("rates/miso.json", "results/gpu_metrics_context.json"):  # a time and no power
+        status, out, err = run("measure", file, folder=FORMS.parent)
+        assert "looks like a recording" not in err, f"{file}: {status} {out}{err}"
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(globals()))

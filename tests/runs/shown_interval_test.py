@@ -184,6 +184,31 @@ def test_an_estimated_window_is_part_of_it(folder):
     assert re.search(r"^energy +[\d.]+ kJ  \([\d.]+ to [\d.]+ kJ, by the place of the window\)$", without, re.M), without
 
 
+def test_what_publishes_an_estimated_window_is_named(folder):
+    words = lambda *more, status=0: " ".join(folder.call("measure", "vllm.json", "power.csv", *more, status=status).split())
+    assert "valid yes, over a window that is estimated: --out and plot need --window estimated" in words()
+    assert "valid yes, over" not in words("--window", "estimated")
+    assert "window_not_exact: give --window estimated; or record the run" in words("--out", "new.json", status=1)
+    assert "valid yes " in words("--out", "new.json", "--window", "estimated") + " "
+    folder.call("plot", "power.csv", "vllm.json", "--format", "csv", "--window", "estimated")
+    # No option accepts the window of a whole session.
+    session = folder.call("measure", "run.json", "power.csv")
+    assert re.search(r"^valid +yes$", session, re.M), session
+
+
+def test_the_gap_that_would_be_allowed_is_named(folder):
+    rows = (folder.path / "power.csv").read_text().splitlines()
+    kept = [row for row in rows if not row[:1].isdigit() or not 20 < float(row.split(",")[0]) - START < 32]
+    (folder.path / "power.csv").write_text("\n".join(kept) + "\n")  # from 19.87 (the stamp is 20 ms before 20) to 32.07
+    text = " ".join(folder.call("measure", "run.json", "power.csv", status=1).split())
+    assert "allow a longer gap with --max-sample-gap 13 " in text + " ", text
+    folder.call("measure", "run.json", "power.csv", "--max-sample-gap", "13")
+    folder.call("measure", "run.json", "power.csv", "--max-sample-gap", "12", status=1)
+    folder.aggregate()
+    folder.call(*PATCH)
+    assert folder.said.count("--max-sample-gap 13\n") == 1, folder.said
+
+
 def test_where_there_is_none_the_reason_is_said_in_words(folder):
     rows = (folder.path / "power.csv").read_text().splitlines()
     few = [row for row in rows if not row[:1].isdigit() or float(row.split(",")[0]) % 30 < 0.3]

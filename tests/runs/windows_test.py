@@ -718,6 +718,32 @@ def test_without_an_interval_it_is_said_what_the_sensor_smears(folder):
     assert "smeared" not in done.err, done
 
 
+def test_a_table_says_why_there_is_no_interval(folder):
+    write_step(folder)
+    done = measured(folder, f"begin a {START + 20}\nend a {START + 20.05}\nbegin b {START + 20}\nend b {START + 30}\n", "--uncertainty")
+    same(1, done.out.count("(no interval: fewer than three readings of a GPU are in the window)"), done)
+    assert "too_few_readings" not in done.out, done
+
+
+def test_files_are_known_by_what_is_in_them(folder):
+    write_ramp(folder)
+    (folder / "zeus.csv").write_text(f"start_time,window_name,elapsed_time,gpu0_energy\n{START + 1},a,2.0,200.0\n")
+    (folder / "lines.txt").write_text(f"begin a {START + 1}\nend a {START + 3}\n")
+    (folder / "run.json").write_text(json.dumps({
+        "benchmark_start_time_unix": START + 1, "benchmark_end_time_unix": START + 3, "duration": 2, "completed": 1,
+        "total_input_tokens": 1, "total_output_tokens": 1}))
+    for windows in ("zeus.csv", "lines.txt", "run.json"):
+        for words in (("power.csv", windows), (windows, "power.csv"), (windows, "--telemetry", "power.csv")):
+            done = Ran(folder, *words, "--json")
+            same(0, done.status, done)
+            near(2 * 150, done.report["windows"][0]["energy_j"])
+    for words in (("power.csv",), ("zeus.csv", "lines.txt", "power.csv")):
+        done = Ran(folder, *words)
+        same([2, "--windows is required" in done.err], [done.status, True], done)
+    done = Ran(folder, "--windows", "zeus.csv")
+    same([2, "--telemetry is required" in done.err], [done.status, True], done)
+
+
 def test_forms_without_intervals_refuse_them(folder):
     write_step(folder)
     for more in (("--format", "zeus"), ("--per-process",)):

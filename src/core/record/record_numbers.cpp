@@ -1,6 +1,7 @@
 // Writes estimates, their components and verdicts.
 #include "core/record/record_numbers.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -275,6 +276,17 @@ Json idle_json(const Result& result, bool is_valid) {
   }
   if (is_available) add_net_numbers(result, json);
   return json;
+}
+
+std::vector<std::string> gpu_uuids(const Result& result) {
+  std::vector<std::string> uuids;
+  if (!result.telemetry || result.telemetry->gpus.size() != result.observed_gpus) return uuids;
+  for (const auto& [name, key] : result.telemetry->gpus) {
+    if (key.uuid.empty()) return {};
+    uuids.push_back(key.uuid);
+  }
+  return std::ranges::is_permutation(uuids, result.observed_gpu_ids) ? std::vector<std::string>()
+                                                                     : uuids;
 }
 
 Json seen_by_witnesses_json(const Result& result, bool is_valid) {

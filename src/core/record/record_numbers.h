@@ -28,6 +28,8 @@ std::vector<std::string_view> uncertainty_keys();
 
 // Of a result with Result::idle. `is_valid` takes faults of the aggregate into account.
 Json idle_json(const Result& result, bool is_valid);
+// The UUIDs of the GPUs that count; empty if one is not known, or if they are the GPUs' ids.
+std::vector<std::string> gpu_uuids(const Result& result);
 // What each witness saw in the window, which the run has.
 Json seen_by_witnesses_json(const Result& result, bool is_valid);
 // What a meter of the node would have shown; the result has it.

@@ -579,6 +579,8 @@ constexpr Member kMembers[] = {
     {"observed_gpu_count", kAll, [](const Written& w) { return Json(w.result.observed_gpus); }},
     {"observed_gpu_ids", kOneRecording,
      [](const Written& w) { return Json(w.result.observed_gpu_ids); }},
+    {"gpu_uuids", kOneRecording, [](const Written& w) { return Json(gpu_uuids(w.result)); },
+     [](const Written& w) { return !gpu_uuids(w.result).empty(); }},
     {"selected_gpus", kOneRecording, [](const Written& w) { return Json(w.result.selected_gpus); },
      [](const Written& w) { return !w.result.selected_gpus.empty(); }},
     {"per_gpu_role", kHosts | kPackage, roles},

@@ -167,11 +167,9 @@ Delivered write(const WritePlan& plan, bool dry_run) {
   return written;
 }
 
-void add_remedies(const std::string& generator, const Reasons& reasons,
-                  std::vector<std::string>& lines) {
+void add_remedies(const Result& result, const Reasons& reasons, std::vector<std::string>& lines) {
   for (const Reasons::Entry& entry : reasons.entries()) {
-    lines.push_back(fmt::format("  {}: {}", code(entry.reason),
-                                remedy_for(generator, entry.reason, entry.obstacle)));
+    lines.push_back("  " + remedy_line(result, entry));
   }
 }
 
@@ -196,8 +194,8 @@ std::vector<std::string> refusal(const Result& result, const Reasons& reasons,
   std::string line = fmt::format("power not valid: {}", reasons.text());
   if (!record_path.empty()) line += "; see " + record_path;
   std::vector<std::string> lines = {std::move(line)};
-  add_remedies(result.load_generator, reasons, lines);
-  add_remedies(result.load_generator, result.causes, lines);
+  add_remedies(result, reasons, lines);
+  add_remedies(result, result.causes, lines);
   for (const std::string& hint : result.hints) lines.push_back("  " + hint);
   return lines;
 }
@@ -270,7 +268,7 @@ CommandOutput deliver(Result result, WritePlan target, const DeliveryOptions& op
     output.err.push_back(
         fmt::format("Required CPU power is invalid: {}; the power of the GPUs is {}",
                     cpu->reasons.text(), reasons.empty() ? "valid" : "not valid either"));
-    add_remedies(delivered->load_generator, cpu->reasons, output.err);
+    add_remedies(*delivered, cpu->reasons, output.err);
   } else if (reasons.empty()) {
     output.out.push_back(success_line(*delivered, plan.aggregate_path));
   }

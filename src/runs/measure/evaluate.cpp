@@ -139,6 +139,9 @@ void add_recording(Result& sum, Result other, const SharedSensors& shared) {
   sum.observed_gpus += other.observed_gpus;
   const std::size_t gpus = sum.metric_gpus + other.metric_gpus;
   for (std::string& id : other.observed_gpu_ids) sum.observed_gpu_ids.push_back(std::move(id));
+  if (sum.telemetry && other.telemetry) {
+    std::ranges::move(other.telemetry->gpus, std::back_inserter(sum.telemetry->gpus));
+  }
   std::ranges::move(other.warnings, std::back_inserter(sum.warnings));
   std::ranges::copy(shared.warnings, std::back_inserter(sum.warnings));
   accept_reasons(sum);
@@ -229,6 +232,13 @@ void judge_unread(const RunOptions& run, const LoadReading& load, Result& result
     result.reasons.add(Reason::benchmark_window_not_bracketed,
                        text + "; if the run did not use it, choose the others with --gpus");
   }
+}
+
+// From now on the result names only the GPUs that count.
+void keep_gpus(const GpusOfFile& file, Result& result) {
+  if (!result.telemetry) return;
+  result.telemetry->gpus.clear();
+  for (const GpuOfFile& gpu : file.gpus) result.telemetry->gpus.emplace_back(gpu.name, gpu.key);
 }
 
 // Whether the load was on the GPUs that count. Under schema 1 every doubt is a warning.
@@ -366,7 +376,9 @@ ZonedResult evaluate(const MeasurementRequest& request, RunRecordings& recording
     if (!files.pair || one.result.load) judge_unread(request, placed.reading, one.result);
     if (!one.result.is_valid()) one.result.metrics.clear();
     if (recordings.after) recordings.after(i, recording, one.result);
-    if (!is_only) files_of_gpus.push_back(gpus_of_file(recording, one.result));
+    GpusOfFile gpus = gpus_of_file(recording, one.result);
+    keep_gpus(gpus, one.result);
+    if (!is_only) files_of_gpus.push_back(std::move(gpus));
     readings.push_back(std::move(readings_of_one));
     counted.push_back(paths[i]);
     if (counted.size() == 1) {

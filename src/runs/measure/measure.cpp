@@ -161,6 +161,15 @@ void refuse_other_count(const LoadReading& load, const RunSpec& request,
                                  way_to_count(*load.gpus, request, gpus_of_each, result)));
 }
 
+// RunReport::needed_window, by the rules of the commands that patch an aggregate.
+std::string needed_window(const RunSpec& request, const RunReport& run) {
+  using enum RunOptions::Accepted;
+  const std::string& source = run.result.window_source;
+  const bool is_estimate = source == "estimated" && request.accepted_window != estimated;
+  const bool is_long = run.includes_set_up && request.accepted_window != wrapped;
+  return is_estimate || is_long ? source : std::string();
+}
+
 RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
                              LoadReading reading, AmongRuns among) {
   const std::vector<std::string>& paths = request.telemetry;
@@ -216,6 +225,7 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
   if (paths.size() > 1) placed.placement.reset();  // its energies are those of the first
   std::ranges::move(warnings, std::back_inserter(run.result.warnings));
   add_window_facts(placed, load, run.result);
+  run.needed_window = needed_window(request, run);
   run.configuration =
       run_configuration(load, run.result, {request.settings, request.uncertainty.gpu});
   add_request_energy(requests_of_measure(request), recording, power.front(), run.result);
@@ -232,19 +242,16 @@ std::vector<LoadReading> benchmarks_of(const RunSpec& request) {
   return read_loads(load_file(request.bench_result));
 }
 
-// Why --out must not claim the run's energy, by the rules of the commands that patch an aggregate;
-// empty: it may.
+// Why --out must not claim the run's energy; empty: it may.
 std::string why_not_published(const RunSpec& request, const RunReport& run) {
-  using enum RunOptions::Accepted;
-  const std::string& source = run.result.window_source;
-  const bool is_estimate = source == "estimated" && request.accepted_window != estimated;
-  const bool is_long = run.includes_set_up && request.accepted_window != wrapped;
-  if (is_estimate || is_long) {
-    return fmt::format(
-        "--out {}: the window is {}; --window {} accepts that", request.out,
-        is_estimate ? "an estimate" : "that of the whole command that the recorder ran", source);
+  if (!run.needed_window.empty()) {
+    return fmt::format("--out {}: the window is {}; --window {} accepts that", request.out,
+                       run.needed_window == "estimated"
+                           ? "an estimate"
+                           : "that of the whole command that the recorder ran",
+                       run.needed_window);
   }
-  if (source != "session") return {};
+  if (run.result.window_source != "session") return {};
   return fmt::format(
       "--out {}: the window is that of the generator's whole session; no --window accepts that",
       request.out);

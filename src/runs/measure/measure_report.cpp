@@ -42,8 +42,7 @@ std::string source_of(const Result& result) {
 std::vector<std::string> remedies(const Result& result) {
   std::vector<std::string> texts;
   for (const Reasons::Entry& entry : result.reasons.entries()) {
-    texts.push_back(fmt::format("{}: {}", code(entry.reason),
-                                remedy_for(result.load_generator, entry.reason, entry.obstacle)));
+    texts.push_back(remedy_line(result, entry));
   }
   return texts;
 }
@@ -63,7 +62,7 @@ TokenCounts tokens_of(const RunReport& run) {
 
 // What run_json() writes besides metrics and the configuration: a setting cannot have such a name.
 constexpr std::string_view kRunKeys =
-    " benchmark valid window_source window window_half_width_s duration_s gpu_count gpu_ids "
+    " benchmark valid window_source window window_half_width_s duration_s gpu_count gpu_ids gpu_uuids "
     "total_gpu_energy_wh energy_j_low energy_j_high tokens_per_joule wh_per_1000_output_tokens "
     "wh_per_query power_limits performance_per_watt generator_energy_j "
     "generator_energy_relative_error facility completed_requests input_tokens output_tokens "
@@ -101,6 +100,7 @@ Json run_json(const RunReport& run) {
   }
   json["gpu_count"] = result.observed_gpus;
   json["gpu_ids"] = result.observed_gpu_ids;
+  if (auto uuids = gpu_uuids(result); !uuids.empty()) json["gpu_uuids"] = std::move(uuids);
   for (const Metric& each : result.metrics) {
     json[std::string(each.key)] = rounded(each.value, kAuditDecimals);
     if (each.key != "total_gpu_energy_j") continue;
@@ -238,6 +238,14 @@ std::string seen_text(const WitnessResult& witness, const Result& result) {
   return text;
 }
 
+// What the commands that publish the energy need.
+std::string valid_text(const RunReport& run) {
+  if (run.needed_window.empty()) return "yes";
+  return fmt::format("yes, over a window that is {}: --out and plot need --window {}",
+                     run.needed_window == "wrapped" ? "the whole command's" : "estimated",
+                     run.needed_window);
+}
+
 std::string run_text(const RunReport& run) {
   const Result& result = run.result;
   Facts facts;
@@ -270,14 +278,45 @@ std::string run_text(const RunReport& run) {
     facts.row("witness", seen_text(witness, result));
   }
   if (result.modelled_node) facts.row("node", modelled_node_text(*result.modelled_node));
-  facts.row("valid", result.is_valid() ? "yes" : fmt::format("no: {}", result.reasons.text()));
+  facts.row("valid", result.is_valid() ? valid_text(run) : "no: " + result.reasons.text());
   for (const std::string& remedy : remedies(result)) facts.row("  what to do", remedy);
   for (const std::string& hint : result.hints) facts.row("  hint", hint);
   for (const std::string& warning : result.warnings) facts.row("warning", warning);
   return std::move(facts.text);
 }
 
+// The shortest --max-sample-gap in whole seconds that accepts all gaps; empty: they are not known.
+std::string gap_option(const Result& result) {
+  double longest_s = 0;
+  for (const GpuResult& gpu : result.gpus) {
+    if (!gpu.energy.bracketed) return {};
+    longest_s = std::max(longest_s, gpu.energy.max_sample_gap_s);
+  }
+  return longest_s > 0 ? fmt::format(" {:.0f}", std::ceil(longest_s)) : std::string();
+}
+
+// What accepts a window that is not exact, as the reason's detail names it, or replaces it.
+std::string window_remedy(const Reasons::Entry& entry) {
+  std::vector<std::string_view> named;
+  for (const std::string_view option :
+       {"--window estimated", "--window wrapped", "--result-timezone"}) {
+    if (entry.detail.find(option) != std::string::npos) named.push_back(option);
+  }
+  std::string other = "give --start and --end";
+  if (entry.obstacle != Obstacle::recorded_command) {
+    other = "record the run with 'aggregate-power-monitor run', or " + other;
+  }
+  return named.empty() ? other : fmt::format("give {}; or {}", fmt::join(named, " or "), other);
+}
+
 }  // namespace
+
+std::string remedy_line(const Result& result, const Reasons::Entry& entry) {
+  std::string remedy(remedy_for(result.load_generator, entry.reason, entry.obstacle));
+  if (entry.reason == Reason::sampling_gap_exceeded) remedy += gap_option(result);
+  if (entry.reason == Reason::window_not_exact) remedy = window_remedy(entry);
+  return fmt::format("{}: {}", code(entry.reason), remedy);
+}
 
 Settings run_configuration(const LoadReading& load, const Result& result,
                            const GivenSettings& given) {

@@ -24,9 +24,14 @@ struct RunReport {
   std::uint64_t failed_requests = 0;
   bool includes_set_up = false;  // the window is that of a command, longer than the load or failed
   std::string benchmark_failure = {};  // why its aggregate must not be valid; empty: it may be
-  Result result = {};                  // with the reasons and the warnings
+  // The --window without which its energy is not published; empty: none is needed.
+  std::string needed_window = {};
+  Result result = {};                           // with the reasons and the warnings
   std::optional<FacilityReport> facility = {};  // nullopt: not asked for
 };
+
+// "window_not_exact: give --window estimated; ...": what to do about a reason of the result.
+std::string remedy_line(const Result& result, const Reasons::Entry& entry);
 
 // How a run was run, by the names that aggregates use: what the caller states, else what the
 // recording and the result do. "settings" has the names that the caller states.

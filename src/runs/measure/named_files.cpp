@@ -30,6 +30,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// None of a recording that cannot be opened.
+SeriesFacts facts_of(const Recording& recording) {
+  return recording.faults().empty() ? recording.open().facts() : SeriesFacts();
+}
+
 enum class Readable { yes, by_names, no };  // by_names: with --columns
 
 Readable readable(const std::string& path) {
@@ -84,15 +89,20 @@ std::vector<std::string> candidates_beside(const std::string& result) {
   return found;
 }
 
-// Null: it is not a result, or cannot be read.
-const LoadGenerator* generator_of_file(const std::string& path) {
+// Null: no generator writes it, or it cannot be read.
+const LoadGenerator* writer_of_file(const std::string& path) {
   if (path == "-" || !is_regular_file(path)) return nullptr;
   try {
-    const LoadGenerator* const generator = recognized(load_file(path));
-    return generator == nullptr || generator->is_recording ? nullptr : generator;
+    return recognized(load_file(path));
   } catch (const std::runtime_error&) {
     return nullptr;
   }
+}
+
+// Null: it is not a result, or cannot be read.
+const LoadGenerator* generator_of_file(const std::string& path) {
+  const LoadGenerator* const writer = writer_of_file(path);
+  return writer == nullptr || writer->is_recording ? nullptr : writer;
 }
 
 // The runs of the folder itself, else of the folders in it.
@@ -144,12 +154,29 @@ std::optional<std::string> recording_beside(const std::string& result) {
 }  // namespace
 
 Reasons why_no_power(const Recording& recording) {
+  const SeriesFacts facts = facts_of(recording);
   if (!recording.faults().empty()) return recording.faults();
-  const SeriesFacts facts = recording.open().facts();
   return facts.has_times() && facts.has_power() ? Reasons() : facts.reasons;
 }
 
 bool is_result_file(const std::string& path) { return generator_of_file(path) != nullptr; }
+
+bool is_recording(const std::string& path) {
+  if (path.empty() || path == "-" || is_result_file(path)) return false;
+  try {
+    std::error_code ignored;
+    if (fs::is_directory(path, ignored) && !runs_below({}, path).empty()) return false;
+    const SeriesFacts facts = facts_of(Recording(path, std::nullopt, {}));
+    return !facts.schema.empty() && facts.has_power();
+  } catch (const std::runtime_error&) {  // as in readable()
+    return false;
+  }
+}
+
+bool is_recording_of_generator(const std::string& path) {
+  const LoadGenerator* const writer = writer_of_file(path);
+  return writer != nullptr && writer->is_recording;
+}
 
 std::vector<RunSpec> runs_of_folder(const RunSpec& options, const std::string& folder) {
   std::vector<std::string> results;

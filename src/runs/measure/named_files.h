@@ -17,6 +17,12 @@ Reasons why_no_power(const Recording& recording);
 // Whether a file is the result of a load generator. False if it cannot be read.
 bool is_result_file(const std::string& path);
 
+// Whether a recorder writes files or folders of this form; results and folders of runs are not
+// recordings. False if it cannot be read.
+bool is_recording(const std::string& path);
+// Whether it is one that a load generator writes next to its result, whose message names that.
+bool is_recording_of_generator(const std::string& path);
+
 // Where the result is not, or where there is none, and one is among the recordings: that one.
 // Throws Error if there are several.
 void find_result(RunSpec& run);

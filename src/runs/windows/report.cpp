@@ -13,6 +13,8 @@
 #include "base/text/characters.h"
 #include "base/text/csv.h"
 #include "base/text/json.h"
+#include "base/text/wrap.h"
+#include "core/model/code_descriptions.h"
 #include "runs/measure/facility.h"
 
 namespace aggregate_power {
@@ -289,6 +291,7 @@ class TableWindows final : public WindowReport {
                                row.own_duration_s, row.own_energy_j()),
                   text);
     }
+    if (!row.no_interval.empty()) text += no_interval_line(indent, row.no_interval);
     if (row.overlaps.empty()) return;
     constexpr std::string_view kWhat = "(overlaps : their common time is in both)";
     text += fmt::format("{}(overlaps {}: their common time is in both)\n", indent,
@@ -302,6 +305,12 @@ class TableWindows final : public WindowReport {
   }
 
  private:
+  static std::string no_interval_line(const std::string& indent, const std::string& why) {
+    const ExplainedWord* const word = word_in(interval_refusals(), why);
+    const std::string_view rule = word == nullptr ? std::string_view(why) : word->rule;
+    return wrapped(fmt::format("(no interval: {})", rule), indent, indent.size() + 1,
+                   kTableColumns);
+  }
   static std::vector<TextCell> energy_cells(std::string name, const std::string& gpu,
                                             double duration_s, double energy_j) {
     constexpr std::size_t kMostCells = 13;

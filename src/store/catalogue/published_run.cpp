@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -180,8 +181,8 @@ bool is_uuid(std::string_view id) {
   return (id.starts_with("GPU-") || id.starts_with("MIG-")) && id.size() >= kShortest;
 }
 
-// Records name UUIDs by host, by node of a package, or as the ids themselves. A GPU without one
-// makes the list worthless.
+// Records name UUIDs in a list, by host, by node of a package, or as the ids themselves. A GPU
+// without one makes the list worthless.
 void take_boards(const JsonValue& record, PublishedRun& run) {
   bool is_complete = true;
   const auto take_uuids = [&](const JsonValue& by_id) {
@@ -198,6 +199,7 @@ void take_boards(const JsonValue& record, PublishedRun& run) {
     if (node.at("node").is_string()) run.hosts.push_back(node.at("node").text);
     take_uuids(node.at("physical_gpu_ids"));
   }
+  std::ranges::move(texts_in(record.at("gpu_uuids")), std::back_inserter(run.gpu_uuids));
   if (run.gpu_uuids.empty() && std::ranges::all_of(run.gpu_ids, is_uuid))
     run.gpu_uuids = run.gpu_ids;
   if (!is_complete) run.gpu_uuids.clear();
@@ -402,7 +404,7 @@ PublishedRun measured_run_of(const JsonValue& measured) {
   run.reasons = texts_in(measured.at("reasons"));
   run.accepted = texts_in(measured.at("accepted_reasons"));
   run.gpu_ids = texts_in(measured.at("gpu_ids"));
-  take_boards(JsonValue(), run);
+  take_boards(measured, run);
   run.start_unix_s = number_or(measured.at("window").at("start_unix"), 0);
   run.duration_s = number_or(measured.at("duration_s"), 0);
   run.completed_requests = measured.at("completed_requests").as_integer().value_or(0);

@@ -39,9 +39,15 @@ bool is_in(const PublishedRun& run, const std::string& folder) {
   return folder == "." || file.starts_with(folder + "/");
 }
 
+// An aggregate of 'measure --out' without an energy does not hide the run.
+bool is_refused_measurement(const PublishedRun& run) {
+  return run.state != PowerState::valid && run.members.find(kMeasuredKey) != nullptr;
+}
+
 bool is_directly_in(const PublishedRun& run, const std::string& folder) {
   const fs::path file = run.aggregate.empty() ? run.name : run.aggregate;
-  return (file.has_parent_path() ? file.parent_path() : ".") == fs::path(folder);
+  return (file.has_parent_path() ? file.parent_path().lexically_normal() : ".") ==
+         fs::path(folder).lexically_normal();
 }
 
 bool is_folder_itself(TreeEntry::Kind kind) { return kind == TreeEntry::Kind::folder; }
@@ -52,7 +58,7 @@ class PublishedInputs {
  public:
   explicit PublishedInputs(const std::vector<PublishedRun>& runs) {
     for (const PublishedRun& run : runs) {
-      if (run.record) add(*run.record);
+      if (run.record && !is_refused_measurement(run)) add(*run.record);
     }
   }
 
@@ -99,7 +105,9 @@ struct RunSearch {
   std::vector<std::string> warnings = {};
 
   void look_into(const std::string& folder, int levels) {
-    const auto is_here = [&](const PublishedRun& run) { return is_directly_in(run, folder); };
+    const auto is_here = [&](const PublishedRun& run) {
+      return is_directly_in(run, folder) && !is_refused_measurement(run);
+    };
     const bool is_known = std::ranges::any_of(found.runs, is_here);
     if (!is_known && add_run(folder)) return;
     if (levels == 0) return;
@@ -198,6 +206,12 @@ std::size_t add_unmeasured_runs(const std::vector<std::string>& places, const Ru
     measured[i] = measured_runs_of(run, {measured.size() == 1, results.at(folder_of(run)) > 1});
   });
   std::ranges::move(search.warnings, std::back_inserter(found.warnings));
+  std::erase_if(found.runs, [&](const PublishedRun& run) {
+    return is_refused_measurement(run) &&
+           std::ranges::any_of(search.measurable, [&](const RunSpec& measurable) {
+             return is_directly_in(run, folder_of(measurable));
+           });
+  });
   std::size_t count = 0;
   for (Measured& one : measured) {
     count += one.runs.size();
