@@ -493,7 +493,7 @@ void name_other_settings(std::vector<RunComparison>& comparisons) {
 
 using RunsOfEach = std::vector<std::vector<const PublishedRun*>>;
 
-// `runs` are those of each comparison.
+// `runs`: of each comparison its runs, in the same order.
 void find_best(const RunsOfEach& runs, RunComparisons& compared) {
   constexpr std::size_t kMost = 4;
   std::map<Configuration, std::vector<std::size_t>, ConfigurationLess> by_work;

@@ -210,8 +210,8 @@ std::vector<LimitScenario> scenarios_of_epochs(const SweepTable& table,
   return scenarios;
 }
 
-// A log of Zeus' windows: those of its GlobalPowerLimitOptimizer have the limit in their names, and
-// each measures the same steps.
+// A log of Zeus' windows: its GlobalPowerLimitOptimizer names each after a limit, and measures the
+// same steps in each.
 constexpr std::string_view kOptimizerWindow = "__GlobalPowerLimitOptimizer_";
 
 bool is_optimizer_log(const SweepTable& table) {
