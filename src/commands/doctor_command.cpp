@@ -4,12 +4,14 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/error.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "commands/options/command.h"
 #include "commands/options/shared_options.h"
 #include "commands/options/terminal.h"
 #include "runs/inspect/inspect.h"
+#include "runs/measure/named_files.h"
 
 namespace aggregate_power {
 namespace {
@@ -18,12 +20,29 @@ struct DoctorRequest : CheckupRequest {
   bool json = false;
 };
 
+// For a folder of runs, the recording of one of them; empty: it has none.
+std::string recording_in(const std::string& folder) {
+  RunSpec named;
+  named.telemetry = {folder};
+  try {
+    const RunSpec run = runs::runs_in_folders(named).front();
+    return run.bench_result.empty() ? std::string() : runs::recordings_near(run, true).front();
+  } catch (const Error&) {  // several of them
+    return {};
+  }
+}
+
 int run_doctor(const DoctorRequest& request) {
   Checkup checkup;
   try {
     checkup = request.telemetry.empty() ? check_machine() : check_recording(request);
   } catch (const FileError& error) {
-    const std::string near = missing_file_hint(request.telemetry);
+    std::string near = missing_file_hint(request.telemetry);
+    const std::string recording = near.empty() ? recording_in(request.telemetry) : "";
+    if (!recording.empty()) {
+      near = fmt::format("{}: name a recording in it, as in 'aggregate-power doctor {}'",
+                         error.what(), printable_path(recording));
+    }
     print_message(fmt::format("error: {}", near.empty() ? error.what() : near));
     return 2;
   }

@@ -33,6 +33,7 @@ struct ExportOptions {
 int run_export(const ExportOptions& options) {
   try {
     const ExportText found = export_text(options.request);
+    for (const std::string& note : found.notes) print_note("note: " + note);
     for (const std::string& warning : found.warnings) print_note("warning: " + warning);
     if (found.text.empty()) {
       print_message(fmt::format("error: no run was found in {}",
@@ -176,6 +177,7 @@ Command export_command() {
       request.has_aipowermeter_names,
       "Names of the gauges; aipowermeter: the five that AIPowerMeter serves, as far as they are known; takes its recordings too (default: own)");
   add_boundary_options(options, request.question);
+  add_measuring_options(options, request.question.measuring);
   add_access_options(options, request.question.access);
   command.examples =
       "aggregate-power export artifacts --format prometheus --out /var/lib/node_exporter/power.prom\n"

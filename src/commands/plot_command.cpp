@@ -129,9 +129,21 @@ void settle_format(PlotOptions& plot) {
   if (end == "json") plot.format = PlotFormat::json;
 }
 
+// A folder is the only run in it.
+void settle_folder(RunSpec& request) {
+  std::vector<RunSpec> runs = runs::runs_in_folders(request);
+  if (runs.size() > 1) {
+    throw Error(fmt::format("{}: {} runs are in it: name one, as in 'aggregate-power plot {}'",
+                            printable_path(request.telemetry.front()), runs.size(),
+                            printable_path(runs.front().bench_result)));
+  }
+  request = std::move(runs.front());
+}
+
 void settle_plot(PlotOptions& plot, const Options& options) {
   RunSpec& request = plot.request;
   settle_format(plot);
+  settle_folder(request);
   runs::find_result(request);
   settle_given_load(options, request.given);
   if (request.bench_result.empty() && request.given.has_window() &&

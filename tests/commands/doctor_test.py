@@ -9,6 +9,7 @@ import os
 import random
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -273,6 +274,17 @@ def test_what_cannot_be_opened_is_wrong_use(folder):
                       ("gpu_metrcs.csv", "gpu_metrcs.csv does not exist: did you mean gpu_metrics.csv?")]:
         done = subprocess.run([PROGRAM, "doctor", name], cwd=folder, capture_output=True, text=True, timeout=60)
         same((2, "", f"aggregate-power: error: {why}\n"), (done.returncode, done.stdout, done.stderr))
+
+
+def test_a_folder_of_runs_leads_to_a_recording(folder):
+    shutil.copytree(ROOT / "testdata/results", folder / "runs/one")
+    for name in (folder / "runs/one").glob("*"):
+        if name.name not in ("vllm.json", "gpu_metrics.csv"):
+            shutil.rmtree(name) if name.is_dir() else name.unlink()
+    done = subprocess.run([PROGRAM, "doctor", "runs"], cwd=folder, capture_output=True, text=True, timeout=60)
+    command = "aggregate-power doctor runs/one/gpu_metrics.csv"
+    same((2, f"aggregate-power: error: runs: is a folder: name a recording in it, as in '{command}'\n"),
+         (done.returncode, done.stderr))
 
 
 def test_a_machine_without_tools(folder):

@@ -51,6 +51,16 @@ def test_words_in_their_order_come_first(folder):
     assert "power limit" in " ".join(text.lower().split()[:60]), text[:300]
 
 
+def test_whole_words_and_titles_come_before_parts_of_words(folder):
+    for word, pages in (("ci", {"installing"}), ("pip", {"installing"}), ("npm", {"installing"}), ("duckdb", {"schemas", "export"}),
+                        ("monitor", {"recording"}), ("slurm", {"cluster"}), ("energy", {"measure"}), ("idle", {"uncertainty", "recording"}),
+                        ("price", {"cost"}), ("carbon", {"cost"})):
+        found = folder.call("help", word)
+        assert sections(found)[0] in pages, (word, sections(found))
+        assert re.search(rf"(?i)\b{word}", found.split("\nhelp ")[0]), (word, found[:500])
+    assert "facility" not in folder.call("help", "ci").split("\nhelp ")[0]
+
+
 def test_commands_of_a_page_stay_commands(folder):
     """Each line of a block of commands that is too long ends with a backslash, or has a word that is too long."""
     for page in sorted((ROOT / "src" / "help").glob("*.md")):

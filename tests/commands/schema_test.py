@@ -52,7 +52,7 @@ VERSIONS = {
     "aggregate-power/record-1": "e1745e23af988aade6d4f376bf45e4b97545957cf0599ee4a92e37ec469789da",
     "aggregate-power/report-1": "ed9d21bf28d557c669c58094244e611631386eaf36a4b8c51e8a32bf2cce8a27",
     "aggregate-power/backfill-1": "669f6524b29fe85df34cc36888aa30ba524d35d2ae72b226cf6afdd52f1ad0ae",
-    "aggregate-power/compare-1": "c69101c9fc8fb51c005242a19e5295c22adfe0310df7d3e39152fa00ee09b953",
+    "aggregate-power/compare-1": "a15c5da150723937137921f990c9b8a26de1109489cd11676716ee57b5ec92df",
     "aggregate-power/recommend-1": "ce396e11b95eb355f6ad92ec7dd4c05ba98bd7119b6feb6908637ba5cf37d4a5",
     "aggregate-power/retract-1": "fa908266d4f29a29799e62d3db471649d1a94ffc5ce640b2866532247a47c522",
     "aggregate-power/verify-1": "1bd385428e35d9658189ae207ef3519497a21849f9f3796eef392360923b9d99",

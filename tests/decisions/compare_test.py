@@ -483,6 +483,67 @@ def test_runs_of_several_forms_are_compared(folder):
     same(3, found["n_new"], "each counts once")
 
 
+# ---- Which configuration is best
+
+def test_the_best_of_several_configurations_is_named(folder):
+    for conc, joules in ((4, 2.0), (16, 1.5), (64, 1.0)):
+        folder.runs(f"all/{conc}", *around(joules, 0.001), conc=conc)
+    found = json.loads(folder.compare("all", "--json").out)["to_best"]
+    same([("64", "16"), ("64", "4")], [tuple(one[key].split("conc=")[1] for key in ("best", "other")) for one in found])
+    near(1 / 1.5 - 1, found[0]["change"], 1e-5)
+    near(1 / 2.0 - 1, found[1]["change"], 1e-5)
+    # Two sides of three repeats that spread alike have four degrees of freedom: u = 0.001 * sqrt(2 / 3).
+    half = T4 * 0.001 * math.sqrt(2 / 3)
+    near(1 / 1.5 * math.exp(-half) - 1, found[0]["change_low"], 1e-4)
+    near(1 / 1.5 * math.exp(half) - 1, found[0]["change_high"], 1e-4)
+    lines = folder.compare("all").out.splitlines()
+    same(["conc=64 uses 33.33 % less than conc=16 (33.18 % to 33.48 %)",
+          "conc=64 uses 50.00 % less than conc=4 (49.89 % to 50.11 %)"], lines[-2:])
+    has("* conc=64 uses 50.00 % less than conc=4 (49.89 % to 50.11 %)\n", folder.compare("all", "--format", "markdown").out)
+    # As a comparison of the two sides has it.
+    two = folder.judge("better", "all/16", "--with", "all/64", "--match-by", "hw")
+    near(two["change_low"], found[0]["change_low"])
+
+
+def test_what_may_be_chance_is_named(folder):
+    folder.runs("all/4", 1.9, 2.0, 2.1, conc=4)
+    folder.runs("all/8", 1.89, 1.99, 2.09, conc=8)
+    last = folder.compare("all").out.splitlines()[-1]
+    assert last.startswith("conc=8 uses +0.5 % less than conc=4 (-") and last.endswith(", which may be chance"), last
+    folder.run("single/4/agg.json", 2.0, conc=4)
+    folder.run("single/8/agg.json", 1.0, conc=8)
+    has("conc=8 uses 50.00 % less than conc=4; without repeats", folder.compare("single").out)
+
+
+def test_other_work_is_not_better(folder):
+    for model, conc, joules in (("a", 4, 2.0), ("a", 8, 1.0), ("b", 4, 0.1)):
+        folder.runs(f"all/{model}{conc}", *around(joules, 0.001), model=model, conc=conc)
+    found = json.loads(folder.compare("all", "--json").out)["to_best"]
+    assert len(found) == 1 and all("model=a" in found[0][key] for key in ("best", "other")), found
+    for conc in (16, 32, 64, 128, 256):
+        folder.runs(f"all/a{conc}", *around(3.0 + conc, 0.001), model="a", conc=conc)
+    same(4, len(json.loads(folder.compare("all", "--json").out)["to_best"]), "at most")
+    same([], json.loads(folder.compare("all/a4", "--json").out)["to_best"])
+
+
+def test_more_is_better_for_throughput(folder):
+    for conc, rate in ((4, 100.0), (8, 150.0)):
+        folder.runs(f"all/{conc}", *around(2.0, 0.001), conc=conc, tput_per_gpu=rate)
+    has("conc=8 has 50.00 % more than conc=4", folder.compare("all", "--metric", "tput_per_gpu", "--higher-is-better").out)
+
+
+def test_why_an_interval_is_wider_than_the_spread(folder):
+    """Repeats that differ by 0.1 % with estimated windows that are known to 1 %."""
+    for source in ("estimated", "exact"):
+        for number, joules in enumerate(around(2.0, 0.001)):
+            folder.recorded(f"{source}/agg_{number}.json", joules, 0.01, start=1000.0 + 100 * number, window_source=source)
+    has("note: wider than the spread: each run is known to ±2 % only, since its window is estimated;", folder.compare("estimated").out)
+    assert "wider than" not in folder.compare("exact").out, folder.out
+    for number, joules in enumerate(around(2.0, 0.05)):
+        folder.recorded(f"spread/agg_{number}.json", joules, 0.01, start=1000.0 + 100 * number, window_source="estimated")
+    assert "wider than" not in folder.compare("spread").out, folder.out
+
+
 # ---- What does not count
 
 def test_runs_that_are_not_valid_are_left_out_and_named(folder):

@@ -143,6 +143,26 @@ def test_draw_above_the_limit_means_that_it_was_not_in_force(folder):
     has(group["why"], "106.9 W", "6.9 %")
 
 
+def test_a_log_of_zeus_s_optimizer_is_a_sweep(folder):
+    """Each limit is in the name of a window; the energies of all GPUs are added."""
+    log = ROOT / "testdata/telemetry/zeus/zeus-energy-windows-4gpu.csv"
+    ran = Ran(folder, log, "--json")
+    same((0, 100), (ran.status, ran.json["recommended_limit_w"]), ran)
+    near(3724.4 + 3780.606 + 3753.95 + 3696.866, ran.groups[100]["energy_j"], 1e-6)
+    near(3991.397 + 4170.07 + 4255.888 + 4102.666, ran.groups[300]["energy_j"], 1e-6)
+    same([100, 125, 150, 175, 200, 225, 250, 275, 300], sorted(ran.groups))
+    same(300, Ran(folder, log, "--json", "--objective", "time").json["recommended_limit_w"] + 25, "33.006 s at 275 W")
+    head = "start_time,window_name,elapsed_time,gpu0_energy,gpu1_energy\n"
+    (folder / "log.csv").write_text(head + "1,__GlobalPowerLimitOptimizer_200,10,1900,1900\n2,epoch,99,1,1\n"
+                                    "3,__GlobalPowerLimitOptimizer_100,10,1300,1300\n4,__GlobalPowerLimitOptimizer_150,10,1400,\n")
+    ran = Ran(folder, "log.csv", "--json")
+    same([100, 200], sorted(ran.groups))
+    same(200, ran.json["recommended_limit_w"], "130 W of each GPU are more than the limit of 100 W")
+    has(ran.err, "log.csv: 2 rows without a limit, a time and a power were left out")
+    (folder / "log.csv").write_text(head + "1,epoch,10,1900,1900\n")
+    same(2, Ran(folder, "log.csv").status)
+
+
 def zeus(folder, *rows, name="sweep.csv"):
     (folder / name).write_text("dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average_power\n" +
                                "".join(f"d,n,8,o,{limit},{seconds},{watts}\n" for limit, seconds, watts in rows))

@@ -132,7 +132,7 @@ def test_compare_refuses_other_settings_and_says_how_to_compare(folder):
     text = folder.call("compare", "a", "--with", "b", status=3)
     assert "conc is 16 on one side and 256 on the other; --match-by" in " ".join(text.split()) and ": better" not in text, text
     keys = re.search(r"--match-by\s+(\S+)\s+compares\s+them\s+all\s+the\s+same", text)[1]
-    assert {"hw", "model", "driver"} <= set(keys.split(",")) and "conc" not in keys.split(","), keys
+    assert keys == "model", keys
     assert ": better" in folder.call("compare", "a", "--with", "b", "--match-by", keys)
     folder.run("c/1", 4, driver="560.1")
     assert "driver is 550.54.15 on one side and 560.1 on the other" in folder.call("compare", "a", "--with", "c", status=3)
@@ -261,10 +261,33 @@ def test_the_proposed_command_mixes_no_models(folder):
                 {"hw": "h100", "model": model, "conc": conc, "joules_per_output_token": joules * (i + 1)}))
     lacks = [one["lack"] for one in folder.json("compare", "a", "--with", "b", status=3)["comparisons"]]
     keys = {re.search(r"--match-by (\S+) compares", lack)[1] for lack in lacks}
-    assert keys == {"hw,model"}, lacks
+    assert keys == {"model"}, lacks
     found = folder.json("compare", "a", "--with", "b", "--match-by", keys.pop(), status=3)
     assert sorted(one["members"]["model"] for one in found["comparisons"]) == ["m1", "m2"], found
     assert [(one["n_base"], one["n_new"]) for one in found["comparisons"]] == [(1, 1), (1, 1)], found
+
+
+def test_the_proposed_command_is_short_and_mixes_nothing(folder):
+    """Members that all have are not named; one that keeps other runs apart is."""
+    shared = {"hw": "h100", "framework": "vllm", "model": "m", "precision": "fp8"}
+    for side, conc in (("a", 16), ("b", 256)):
+        for tp in (4, 8):
+            (folder.path / side).mkdir(exist_ok=True)
+            (folder.path / side / f"agg_{conc}_{tp}.json").write_text(json.dumps(
+                shared | {"tp": tp, "conc": conc, "joules_per_output_token": float(tp + conc)}))
+    text = folder.call("compare", "a", "--with", "b", status=3)
+    lines = [line for line in text.splitlines() if "--match-by" in line]
+    assert lines and all("--match-by model,tp compares" in line for line in lines), text
+    found = folder.json("compare", "a", "--with", "b", "--match-by", "model,tp", status=3)
+    assert [(one["n_base"], one["n_new"]) for one in found["comparisons"]] == [(1, 1), (1, 1)], found
+
+
+def test_a_key_of_a_generator_leads_to_ours(folder):
+    folder.run("a/1", 1), folder.run("a/2", 2, max_concurrency=256)
+    folder.call("compare", "a", "--match-by", "max_concurrency", status=2)
+    assert "no run has 'max_concurrency': did you mean conc?; they have " in folder.said, folder.said
+    folder.call("compare", "a", "--match-by", "xyzzy", status=2)
+    assert "no run has 'xyzzy'; they have hw, " in folder.said and " conc," in folder.said, folder.said
 
 
 def test_nothing_is_proposed_where_nothing_is_shared(folder):

@@ -495,6 +495,19 @@ def test_nothing_found_writes_nothing(folder):
     assert "--format is required" in program(folder, "export", "empty", status=2).stderr
 
 
+def test_runs_that_nobody_measured_are_measured(folder):
+    """As compare does; the numbers are those of measure."""
+    for name in ("one", "two"):
+        (folder / "runs" / name).mkdir(parents=True)
+        for file in ("guidellm.json", "gpu_metrics.csv", "gpu_metrics_context.json"):
+            shutil.copy(DATA / "results" / file, folder / "runs" / name)
+        measured = json.loads(program(folder, "measure", f"runs/{name}", "--json").stdout)
+    done = program(folder, "export", "runs", "--format", "jsonl")
+    found = sorted(json.loads(line)["measured"]["total_gpu_energy_j"] for line in done.stdout.splitlines())
+    same(sorted(2 * [run["total_gpu_energy_j"] for run in measured["runs"]]), found)
+    assert "had not been measured: measured here, and not written" in done.stderr, done.stderr
+
+
 def test_the_same_inputs_give_the_same_bytes(folder):
     for i in range(20):
         put_run(folder / str(i))

@@ -146,6 +146,21 @@ def test_the_energies_are_those_that_a_single_run_publishes(folder):
             assert f"{round(joules, 3):.3f} J" in words, (joules, words)
 
 
+def test_a_folder_is_the_only_run_in_it(folder):
+    for name in ("a", "b"):
+        (folder / "runs" / name).mkdir(parents=True)
+        for file in ("vllm_detailed.json", "gpu_metrics.csv", "gpu_metrics_context.json"):
+            shutil.copy(RESULTS / file, folder / "runs" / name)
+    ran = Ran(folder, "runs/a", "--format", "json")
+    same = json.loads(Ran(folder, "runs/a/gpu_metrics.csv", "--bench-result", "runs/a/vllm_detailed.json", "--format", "json").out)
+    assert ran.status == 0 and json.loads(ran.out) == same, ran
+    ran = Ran(folder, "runs")
+    assert (ran.status, ran.err) == (2, "aggregate-power: error: runs: 2 runs are in it: name one, as in 'aggregate-power plot "
+                                        "runs/a/vllm_detailed.json'\n"), ran
+    (folder / "empty").mkdir()
+    assert Ran(folder, "empty").status == 2
+
+
 def test_the_whole_recording_has_its_own_energy(folder):
     recording(folder, [(0, 0, 100), (1, 0, 200), (2, 0, 300), (0, 1, 50), (1, 1, 50), (2, 1, 50)])
     ran = Ran(folder, "power.csv", "--format", "json")

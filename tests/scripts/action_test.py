@@ -80,6 +80,45 @@ def test_too_few_runs_decide_nothing(folder):
     assert (done.returncode, outputs["verdict"]) == (3, "insufficient"), (done, outputs)
 
 
+    done, outputs, _ = step(folder, BASE="base/agg_0.json", NEW="new/agg_0.json", ACCEPT="insufficient")
+    assert (done.returncode, outputs["verdict"]) == (0, "insufficient"), (done, outputs)
+    done, _, _ = step(folder, ACCEPT="worse")
+    assert done.returncode == 2 and "ACCEPT" in done.stderr, done
+
+
+def test_what_is_accepted_is_nothing_else(folder):
+    done, outputs, _ = step(folder, BASE=runs(folder, "base", 100), NEW=runs(folder, "new", 110), ACCEPT="insufficient")
+    assert (done.returncode, outputs["verdict"]) == (1, "worse"), (done, outputs)
+    done, _, _ = step(folder, OPTIONS="--timezone UTC --expected-num-gpus 9", ACCEPT="insufficient")
+    assert done.returncode == 1, done
+
+
+def test_the_picture_has_the_window_of_the_summary(folder):
+    """vLLM's own result has only an estimated window; the recording is found next to it."""
+    shutil.copytree(ROOT / "testdata/results", folder / "results")
+    for result, options in (("vllm.json", ""), ("vllm.json", "--window estimated"), ("vllm_detailed.json", "")):
+        for recording in ("results/gpu_metrics.csv", ""):
+            done, outputs, summary = step(folder, RESULT=f"results/{result}", RECORDING=recording, OPTIONS=options)
+            assert done.returncode == 0 and outputs["valid"] == "true", (result, done)
+            assert "Power over time" in summary and "sum of 2 GPUs" in summary, (result, options, recording, summary)
+            assert "Not valid" not in summary, (result, options, recording, summary)
+
+
+def test_words_of_a_result_stay_words(folder):
+    """Neither a line of OUTPUTS nor a block of Markdown is theirs."""
+    words = "a\nverdict=better\n```\n# x\n\"valid\": true,\n\"joules_per_output_token\": \"$(id)\","
+    step(folder)
+    result = folder / "run/run.json"
+    load = json.loads(result.read_text())
+    result.write_text(json.dumps(load | {"model": words, "model_id": words, "backend": words, "valid": words,
+                                         "joules_per_output_token": words, "window_source": words, "verdict": words}))
+    done, outputs, summary = step(folder)
+    assert done.returncode == 0, done
+    assert outputs == {"valid": "true", "joules_per_output_token": "4.165455", "total_gpu_energy_j": "4165.455"}, outputs
+    fences = [line for line in summary.splitlines() if "```" in line]
+    assert fences == ["```"] * 4 and "\n# x" not in summary, summary
+
+
 def test_wrong_use_is_told(folder):
     done, _, summary = step(folder, RESULT="")
     assert done.returncode == 2 and "RESULT is empty" in done.stderr and not summary, done

@@ -265,12 +265,24 @@ std::vector<Block> blocks_of(const HelpPage& page) {
 
 // ---- Search
 
+// How often a text has words: as whole words, and as parts of others, which count less than any.
+struct Hits {
+  std::size_t whole = 0;
+  std::size_t parts = 0;
+
+  std::size_t all() const { return whole + parts; }
+  void add(const Hits& more, std::size_t weight) {
+    whole += weight * more.whole;
+    parts += weight * more.parts;
+  }
+};
+
 // A heading and what is below it, up to the next heading.
 struct Section {
   std::string_view topic;
   std::string heading;
   std::vector<Block> blocks;
-  std::size_t found = 0;  // how often it has the words; many times more if its heading has them
+  Hits found = {};
 };
 
 std::string searched_text(const Block& block) {
@@ -286,12 +298,21 @@ std::string searched_text(const Block& block) {
   return text;
 }
 
-std::size_t count_of(std::string_view text, std::string_view words) {
+// A plural is the same word.
+Hits hits_of(std::string_view text, std::string_view words) {
+  const auto is_of_word = [](char c) {
+    return (c >= 'a' && c <= 'z') || is_ascii_digit(c) || c == '_';
+  };
   const std::string lower = lower_ascii(text);
-  std::size_t count = 0;
-  for (std::size_t at = lower.find(words); at != lower.npos; at = lower.find(words, at + 1))
-    ++count;
-  return count;
+  Hits hits;
+  for (std::size_t at = lower.find(words); at != lower.npos; at = lower.find(words, at + 1)) {
+    std::string_view rest = std::string_view(lower).substr(at + words.size());
+    if (rest.starts_with('s')) rest.remove_prefix(1);
+    const bool is_begun = at > 0 && is_of_word(lower[at - 1]);
+    const bool goes_on = !rest.empty() && is_of_word(rest.front());
+    ++(is_begun || goes_on ? hits.parts : hits.whole);
+  }
+  return hits;
 }
 
 std::vector<Section> sections_of(const HelpPage& page) {
@@ -305,15 +326,29 @@ std::vector<Section> sections_of(const HelpPage& page) {
   return sections;
 }
 
-// How often a section has the words; 0: it lacks one of them.
-std::size_t count_of_words(const Section& section, std::span<const std::string> words) {
+// Names and titles come before text, however long that is. Nothing: it lacks one of the words.
+Hits hits_of_words(const Section& section, std::span<const std::string> words, bool is_first) {
+  constexpr std::size_t kOfTopic = 100;
+  constexpr std::size_t kOfSentence = 50;
   constexpr std::size_t kOfHeading = 20;
-  std::size_t all = 0;
+  constexpr std::size_t kMostOfText = 15;
+  Hits all;
   for (const std::string& word : words) {
-    std::size_t count = kOfHeading * count_of(section.heading, word);
-    for (const Block& block : section.blocks) count += count_of(searched_text(block), word);
-    if (count == 0) return 0;
-    all += count;
+    Hits text;
+    Hits hits;
+    bool is_sentence = is_first;
+    for (const Block& block : section.blocks) {
+      const Hits more = hits_of(searched_text(block), word);
+      text.add(more, 1);
+      if (!std::holds_alternative<Paragraph>(block)) continue;
+      if (is_sentence) hits.add(more, kOfSentence);
+      is_sentence = false;
+    }
+    hits.add(hits_of(section.heading, word), kOfHeading);
+    if (is_first) hits.add(hits_of(section.topic, word), kOfTopic);
+    hits.add({std::min(text.whole, kMostOfText), std::min(text.parts, kMostOfText)}, 1);
+    if (hits.all() == 0) return {};
+    all.add(hits, 1);
   }
   return all;
 }
@@ -322,12 +357,15 @@ std::size_t count_of_words(const Section& section, std::span<const std::string> 
 std::vector<Section> sections_with(std::span<const std::string> words) {
   std::vector<Section> found;
   for (const HelpPage& page : help_pages()) {
+    bool is_first = true;
     for (Section& section : sections_of(page)) {
-      section.found = count_of_words(section, words);
-      if (section.found > 0) found.push_back(std::move(section));
+      section.found = hits_of_words(section, words, std::exchange(is_first, false));
+      if (section.found.all() > 0) found.push_back(std::move(section));
     }
   }
-  std::ranges::stable_sort(found, std::greater(), &Section::found);
+  std::ranges::stable_sort(found, std::greater(), [](const Section& section) {
+    return std::pair(section.found.whole, section.found.parts);
+  });
   return found;
 }
 
@@ -335,7 +373,10 @@ std::vector<Section> sections_with(std::span<const std::string> words) {
 std::vector<Block> blocks_with(const Section& section, std::span<const std::string> words) {
   constexpr std::size_t kMost = 3;
   const auto has_one = [&](std::string_view text) {
-    return std::ranges::any_of(words, [&](const auto& word) { return count_of(text, word) > 0; });
+    return std::ranges::any_of(words, [&](const auto& word) {
+      const Hits hits = hits_of(text, word);
+      return (section.found.whole > 0 ? hits.whole : hits.all()) > 0;
+    });
   };
   std::vector<Block> found;
   for (const Block& block : section.blocks) {

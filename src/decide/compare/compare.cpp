@@ -5,6 +5,7 @@
 #include <cmath>
 #include <compare>
 #include <cstddef>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -17,7 +18,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "aggregate_power/energy_estimate.h"
 #include "aggregate_power/error.h"
+#include "aggregate_power/load.h"
 #include "base/system/parallel.h"
 #include "base/text/decimal.h"
 #include "base/text/suggest.h"
@@ -201,6 +204,40 @@ void note_unstated_load(const CompareRule& rule, RunComparison& comparison) {
       "no run states its model, concurrency or request rate (model, conc, request_rate): that both sides ran alike is assumed");
 }
 
+// How far off a run may be, relative, where its estimated window makes the interval of repeats
+// wider than their spread; else 0.
+double estimated_share(const std::vector<const PublishedRun*>& runs, const ComparedSide& side) {
+  const bool are_estimated = std::ranges::all_of(runs, [](const PublishedRun* run) {
+    return run->text_of("window_source") == window_source_name(WindowSource::estimated);
+  });
+  const bool are_stated = std::ranges::all_of(side.repeats.values, [](const MeasuredValue& value) {
+    return value.repeatability.has_value();
+  });
+  if (!are_estimated || !are_stated || !side.statistics) return 0;
+  const RepeatStatistics& known = *side.statistics;
+  if (!known.standard_deviation || !known.uncertainty) return 0;
+  const double counted = *known.uncertainty * std::sqrt(static_cast<double>(known.count));
+  return counted > *known.standard_deviation / known.mean ? kCoverageFactor * counted : 0;
+}
+
+// One text for all, so that it is printed once.
+void note_estimated_windows(std::vector<RunComparison>& comparisons) {
+  double least = std::numeric_limits<double>::infinity();
+  double most = 0;
+  for (const RunComparison& one : comparisons) {
+    if (one.estimated_share > 0) least = std::min(least, one.estimated_share);
+    most = std::max(most, one.estimated_share);
+  }
+  const std::string low = fmt::format("{:.2g}", 100 * least);
+  const std::string high = fmt::format("{:.2g}", 100 * most);
+  for (RunComparison& one : comparisons) {
+    if (!(one.estimated_share > 0)) continue;
+    one.notes.push_back(fmt::format(
+        "wider than the spread: each run is known to ±{} % only, since its window is estimated; record with vLLM's --save-detailed, or see 'help generators'",
+        low == high ? low : low + " to " + high));
+  }
+}
+
 double accuracy_of_side(const std::vector<const PublishedRun*>& runs, const ComparedSide& side,
                         bool& uses_prior) {
   double most = 0;
@@ -261,6 +298,8 @@ RunComparison comparison_of(const Configuration& configuration, TwoSides sides,
     judge_change(comparison, rule);
   }
   if (kind == CompareKind::mirrored) sides.next.clear();
+  comparison.estimated_share = std::max(estimated_share(sides.base, comparison.base),
+                                        estimated_share(sides.next, comparison.next));
   std::ranges::move(limit_notes(limits_w, sides.base, sides.next),
                     std::back_inserter(comparison.notes));
   return comparison;
@@ -373,8 +412,35 @@ std::vector<std::string> differing_keys(const Configuration& a, const Configurat
   return keys;
 }
 
-// "conc is 16 on one side and 256 on the other; --match-by hw,model compares them all the same"
-std::string other_settings(const Configuration& base, const Configuration& next) {
+// As few shared members as keep all others apart that all shared ones keep apart, a model first.
+std::vector<std::string> keys_to_match(const Configuration& base, const Configuration& next,
+                                       const std::vector<RunComparison>& all) {
+  Configuration shared;
+  for (const auto& [key, value] : base) {
+    if (has_value(next, key, value)) shared.emplace_back(key, value);
+  }
+  std::ranges::stable_partition(shared, [](const auto& member) {
+    return member.first.starts_with("model") || member.first.ends_with("model_prefix");
+  });
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : shared) {
+    const auto is_kept_apart = [&](const RunComparison& one) {
+      return std::ranges::any_of(keys, [&](const std::string& known) {
+        return !has_value(one.configuration, known, *configuration_member(base, known));
+      });
+    };
+    const bool is_needed =
+        std::ranges::any_of(all, [&, &key = key, &value = value](const auto& one) {
+          return !has_value(one.configuration, key, value) && !is_kept_apart(one);
+        });
+    if (keys.empty() || is_needed) keys.push_back(key);
+  }
+  return keys;
+}
+
+// "conc is 16 on one side and 256 on the other; --match-by model compares them all the same"
+std::string other_settings(const Configuration& base, const Configuration& next,
+                           const std::vector<RunComparison>& all) {
   const auto shown = [](const Configuration& configuration, const std::string& key) {
     const std::string* const value = configuration_member(configuration, key);
     return value == nullptr ? "not stated" : *value;
@@ -385,12 +451,9 @@ std::string other_settings(const Configuration& base, const Configuration& next)
                                 shown(next, key)));
   }
   std::string text = fmt::format("{}", fmt::join(texts, ", "));
-  std::vector<std::string> shared;
-  for (const auto& [key, value] : base) {
-    if (has_value(next, key, value)) shared.push_back(key);
-  }
-  if (shared.empty()) return text;
-  return fmt::format("{}; --match-by {} compares them all the same", text, fmt::join(shared, ","));
+  const std::vector<std::string> keys = keys_to_match(base, next, all);
+  if (keys.empty()) return text;
+  return fmt::format("{}; --match-by {} compares them all the same", text, fmt::join(keys, ","));
 }
 
 bool is_of_base_alone(const RunComparison& one) {
@@ -419,10 +482,35 @@ void name_other_settings(std::vector<RunComparison>& comparisons) {
   }
   if (base.empty() || next.empty()) return;
   for (RunComparison* const one : std::span(base).first(std::min(base.size(), kMostNamed))) {
-    one->lack = other_settings(one->configuration, nearest_to(*one, next).configuration);
+    one->lack =
+        other_settings(one->configuration, nearest_to(*one, next).configuration, comparisons);
   }
   for (RunComparison* const one : std::span(next).first(std::min(next.size(), kMostNamed))) {
-    one->lack = other_settings(nearest_to(*one, base).configuration, one->configuration);
+    one->lack =
+        other_settings(nearest_to(*one, base).configuration, one->configuration, comparisons);
+  }
+}
+
+using RunsOfEach = std::vector<std::vector<const PublishedRun*>>;
+
+// `runs`: of each comparison its runs, in the same order.
+void find_best(const RunsOfEach& runs, RunComparisons& compared) {
+  constexpr std::size_t kMost = 4;
+  std::map<Configuration, std::vector<std::size_t>, ConfigurationLess> by_work;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const RunComparison& one = compared.comparisons[i];
+    if (one.base.statistics) by_work[work_of(one.configuration)].push_back(i);
+  }
+  for (auto& [work, places] : by_work) {
+    std::ranges::stable_sort(places, {}, [&](std::size_t i) {
+      const double mean = compared.comparisons[i].base.statistics->mean;
+      return compared.rule.is_higher_better ? -mean : mean;
+    });
+    for (const std::size_t other : std::span(places).subspan(1)) {
+      if (compared.to_best.size() == kMost) return;
+      compared.to_best.push_back(
+          {places[0], other, compare_repeats(runs[other], runs[places[0]], compared.rule)});
+    }
   }
 }
 
@@ -555,15 +643,19 @@ RunComparisons compare_runs(const CompareRequest& request) {
     }
   }
   const bool needs_power = is_of_power(request.rule.metric);
+  RunsOfEach runs_of_base;
   for (auto& [configuration, sides] : found) {
     if (needs_power && !side_has_power(sides)) {
       pass_over(sides, compared.without_power);
     } else {
+      runs_of_base.push_back(sides.base);
       compared.comparisons.push_back(
           comparison_of(configuration, std::move(sides), request.rule, request.kind, limits_w));
     }
   }
   if (request.kind == CompareKind::two_sides) name_other_settings(compared.comparisons);
+  note_estimated_windows(compared.comparisons);
+  if (request.kind == CompareKind::base_alone) find_best(runs_of_base, compared);
   label_comparisons(compared);
   return compared;
 }
@@ -604,6 +696,19 @@ bool ConfigurationLess::operator()(const Configuration& a, const Configuration& 
     if (a[i].second != b[i].second) return member_text_less(a[i].second, b[i].second);
   }
   return a.size() < b.size();
+}
+
+Configuration work_of(const Configuration& configuration) {
+  constexpr std::string_view kWorkKeys[] = {"model",         "model_id",      "model_name",
+                                            "model_prefix",  "scenario_type", "infmax_model_prefix",
+                                            "dataset",       "isl",           "osl",
+                                            "input_len",     "output_len",    kLengths[0].key,
+                                            kLengths[1].key, "schema"};
+  Configuration work;
+  std::ranges::copy_if(configuration, std::back_inserter(work), [&](const auto& member) {
+    return std::ranges::find(kWorkKeys, member.first) != std::end(kWorkKeys);
+  });
+  return work;
 }
 
 Configuration shared_members(const std::vector<Configuration>& configurations) {

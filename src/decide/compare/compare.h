@@ -71,6 +71,8 @@ struct RunComparison {
   bool uses_estimates = false;  // of the uncertainty of all runs, instead of published numbers
   Boards boards = Boards::assumed_same;
   double accuracy = 0;  // between different boards
+  // How far off a run may be, relative, where that widens the interval; 0: it does not.
+  double estimated_share = 0;
   std::optional<RelativeChange> change;
   ChangeVerdict verdict = ChangeVerdict::insufficient;
   std::string lack;                // why it is insufficient, and what to do
@@ -84,6 +86,13 @@ enum class CompareKind {
   mirrored,    // the base is also the new side: what the gate sees of runs that did not change
 };
 
+// How much less the best of several configurations of the same work uses than another one.
+struct ChangeToBest {
+  std::size_t best = 0;  // their places in `comparisons`
+  std::size_t other = 0;
+  RunComparison comparison;  // the other one is the base
+};
+
 struct RunComparisons {
   CompareRule rule;
   CompareKind kind = CompareKind::two_sides;
@@ -94,6 +103,7 @@ struct RunComparisons {
   std::vector<std::string> warnings = {};
   std::vector<std::string> notes = {};
   FacilityRates rates = {};
+  std::vector<ChangeToBest> to_best = {};  // of the base alone: the first ones, the nearest first
 };
 
 struct CompareRequest {
@@ -168,6 +178,9 @@ std::string gate_test_text(const RunComparisons& compared, CompareFormat format)
 struct ConfigurationLess {
   bool operator()(const Configuration& a, const Configuration& b) const;
 };
+
+// The members that say what was asked for: configurations that differ in these do other work.
+Configuration work_of(const Configuration& configuration);
 
 // The members that all of several configurations have with the same value. Empty for a single one.
 Configuration shared_members(const std::vector<Configuration>& configurations);

@@ -9,6 +9,7 @@
 #include "base/report/document.h"
 #include "base/text/characters.h"
 #include "base/text/wrap.h"
+#include "core/record/edits.h"
 #include "decide/compare/compare.h"
 #include "runs/measure/facility.h"
 
@@ -155,6 +156,31 @@ TabularReport comparison_report(const RunComparisons& compared) {
   return report;
 }
 
+// "conc=256 uses 68.6 % less than conc=16 (68.0 % to 69.1 %)"
+std::string to_best_text(const RunComparisons& compared, const ChangeToBest& one) {
+  const bool is_more = compared.rule.is_higher_better;
+  const auto& change = one.comparison.change;
+  const double half_width = change ? (change->high - change->low) / 2 : 0;
+  const bool is_certain = change && (is_more ? change->low > 0 : change->high < 0);
+  const auto share_text = [&](double share) {
+    const std::string text = signed_change(is_more ? share : -share, half_width);
+    return is_certain || !change ? text.substr(1) : text;
+  };
+  const double ratio =
+      one.comparison.next.statistics->mean / one.comparison.base.statistics->mean - 1;
+  const std::string text =
+      fmt::format("{} {} {} {} than {}", one_line(compared.comparisons[one.best].label),
+                  is_our_key(compared.rule.metric) && !is_more ? "uses" : "has",
+                  share_text(change ? change->change : ratio), is_more ? "more" : "less",
+                  one_line(compared.comparisons[one.other].label));
+  if (!change) {
+    return text + "; without repeats or stated intervals nothing says whether that is real";
+  }
+  return fmt::format("{} ({} to {}){}", text, share_text(is_more ? change->low : change->high),
+                     share_text(is_more ? change->high : change->low),
+                     is_certain ? "" : ", which may be chance");
+}
+
 TabularReport summary_report(const RunComparisons& compared) {
   TabularReport report;
   report.heading = fmt::format("{}: {}", one_line(compared.rule.metric),
@@ -178,6 +204,9 @@ TabularReport summary_report(const RunComparisons& compared) {
   }
   add_compare_notes(compared, report);
   add_compare_excluded(compared, report);
+  for (const ChangeToBest& one : compared.to_best) {
+    report.after.push_back(to_best_text(compared, one));
+  }
   return report;
 }
 
@@ -346,6 +375,15 @@ std::string summary_json(const RunComparisons& compared) {
     summary["notes"] = compare_texts_json(comparison.notes);
     summary["excluded"] = compare_excluded_json(comparison.excluded);
     return summary;
+  });
+  json["to_best"] = list_of(compared.to_best, [&](const ChangeToBest& one) {
+    const auto name = [&](std::size_t place) {
+      return one_line(configuration_text(compared.comparisons[place].configuration));
+    };
+    Json row = {{"best", name(one.best)}, {"other", name(one.other)}};
+    add_change_json(row, one.comparison.change);
+    row["boards"] = boards_name(one.comparison.boards);
+    return row;
   });
   return compare_text_of(std::move(json), compared);
 }

@@ -153,8 +153,9 @@ std::string epoch_scenario_name(const SweepTable& table, std::size_t row,
   return name.empty() ? "(all rows)" : name;
 }
 
-LimitScenario scenario_of_epochs(const std::string& name, const std::vector<EpochRow>& rows) {
-  LimitScenario scenario{.name = name, .gpus = 1};
+LimitScenario scenario_of_epochs(const std::string& name, const std::vector<EpochRow>& rows,
+                                 std::size_t gpus) {
+  LimitScenario scenario{.name = name, .gpus = static_cast<double>(gpus)};
   std::vector<double> limits;
   for (const EpochRow& row : rows) limits.push_back(row.limit_w);
   const std::vector<double> distinct = distinct_limits(std::move(limits));
@@ -172,7 +173,7 @@ LimitScenario scenario_of_epochs(const std::string& name, const std::vector<Epoc
       energy_j += piece.energy_j;
       time_s += *piece.time_s;
     }
-    group.gpu_power_w = energy_j / time_s;
+    group.gpu_power_w = energy_j / time_s / static_cast<double>(gpus);
     group.why = limit_fault(group.limit_w, std::nullopt, group.gpu_power_w);
     if (!group.why.empty()) group.state = LimitState::limit_not_in_force;
   }
@@ -204,9 +205,43 @@ std::vector<LimitScenario> scenarios_of_epochs(const SweepTable& table,
   }
   std::vector<LimitScenario> scenarios;
   for (const auto& [name, rows] : rows_of) {
-    scenarios.push_back(scenario_of_epochs(prefix + name, rows));
+    scenarios.push_back(scenario_of_epochs(prefix + name, rows, table.gpus));
   }
   return scenarios;
+}
+
+// A log of Zeus' windows: its GlobalPowerLimitOptimizer names each after a limit, and measures the
+// same steps in each.
+constexpr std::string_view kOptimizerWindow = "__GlobalPowerLimitOptimizer_";
+
+bool is_optimizer_log(const SweepTable& table) {
+  if (!has_columns(table, {"start_time", "window_name", "elapsed_time"})) return false;
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    if (table.cell(row, "window_name").starts_with(kOptimizerWindow)) return true;
+  }
+  return false;
+}
+
+// Its windows as epochs. Others, and those without the energy of each GPU, have no power.
+SweepTable epochs_of_optimizer(const SweepTable& log) {
+  std::vector<std::string> energies;
+  std::ranges::copy_if(*log.columns, std::back_inserter(energies), [](const std::string& column) {
+    return column.starts_with("gpu") && column.ends_with("_energy");
+  });
+  SweepTable epochs{.path = log.path, .gpus = std::max<std::size_t>(1, energies.size())};
+  epochs.columns =
+      std::make_shared<const std::vector<std::string>>(std::begin(kMeasured), std::end(kMeasured));
+  for (std::size_t row = 0; row < log.rows.size(); ++row) {
+    std::string_view name = log.cell(row, "window_name");
+    if (!name.starts_with(kOptimizerWindow)) name = kOptimizerWindow;
+    name.remove_prefix(kOptimizerWindow.size());
+    double energy_j = 0;
+    for (const std::string& column : energies) energy_j += sweep_number(log.cell(row, column));
+    const double time_s = sweep_number(log.cell(row, "elapsed_time"));
+    epochs.rows.push_back(
+        {std::string(name), fmt::format("{}", time_s), fmt::format("{}", energy_j / time_s)});
+  }
+  return epochs;
 }
 
 struct Inputs {
@@ -218,11 +253,13 @@ struct Inputs {
 void add_table_input(SweepTable table, Inputs& inputs) {
   if (is_epoch_sweep(table)) {
     inputs.epochs.push_back(std::move(table));
+  } else if (is_optimizer_log(table)) {
+    inputs.epochs.push_back(epochs_of_optimizer(table));
   } else if (has_columns(table, {"timestamp", "tokens_per_sec"})) {
     inputs.rows.push_back(std::move(table));
   } else {
     throw Error(fmt::format(
-        "{}: expected JSON of runs, a CSV with timestamp, tokens_per_sec, power_draw and max_watt, or one with power_limit, time_per_epoch and average_power",
+        "{}: expected JSON of runs, a CSV with timestamp, tokens_per_sec, power_draw and max_watt, one with power_limit, time_per_epoch and average_power, or a log of windows of Zeus' GlobalPowerLimitOptimizer",
         printable_path(table.path)));
   }
 }

@@ -32,6 +32,7 @@ struct SweepTable {
   std::string path;
   std::shared_ptr<const std::vector<std::string>> columns = {};
   std::vector<std::vector<std::string>> rows = {};  // each with as many cells as there are columns
+  std::size_t gpus = 1;                             // that a power of the table is of
 
   std::optional<std::size_t> column(std::string_view name) const;
   // The cell, trimmed; empty if the table has no such column.

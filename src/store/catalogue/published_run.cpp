@@ -11,6 +11,7 @@
 #include "aggregate_power/error.h"
 #include "base/text/suggest.h"
 #include "core/energy/metrics.h"
+#include "core/load/stated_settings.h"
 #include "core/model/units.h"
 #include "core/record/edits.h"
 #include "recorders/recording.h"
@@ -480,6 +481,28 @@ JsonValue record_of(const PublishedRun& run) {
   return run.record ? read_json_object(*run.record) : run.read_as;
 }
 
+namespace {
+
+// The members that say how the runs were run; others, if there are none.
+std::string keys_text(const std::vector<const PublishedRun*>& runs,
+                      const std::vector<std::string>& others) {
+  constexpr std::size_t kMost = 20;
+  std::vector<std::string> keys;
+  const auto add = [&](const std::string& key) {
+    if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+  };
+  for (const PublishedRun* run : runs) {
+    for (const auto& [key, value] : configuration_of(*run, {})) add(key);
+  }
+  if (keys.empty()) std::ranges::for_each(others, add);
+  const std::size_t shown = std::min(keys.size(), kMost);
+  return fmt::format(
+      "{}{}", fmt::join(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+      shown < keys.size() ? ", ..." : "");
+}
+
+}  // namespace
+
 void require_members(std::string_view option, const std::vector<const PublishedRun*>& runs,
                      const std::vector<std::string>& keys) {
   for (const std::string& key : keys) {
@@ -489,7 +512,12 @@ void require_members(std::string_view option, const std::vector<const PublishedR
     for (const PublishedRun* run : runs) {
       for (const auto& [name, value] : run->members.members) known.push_back(name);
     }
-    throw Error(fmt::format("{}: no run has '{}'{}", option, key, did_you_mean(key, known)));
+    const std::string own(loads::setting_name(key));
+    const bool is_known = !own.empty() && std::ranges::find(known, own) != known.end();
+    throw Error(
+        fmt::format("{}: no run has '{}'{}; they have {}", option, key,
+                    is_known ? fmt::format(": did you mean {}?", own) : did_you_mean(key, known),
+                    keys_text(runs, known)));
   }
 }
 

@@ -259,9 +259,9 @@ ExportText aipowermeter_text(const ExportRequest& request) {
   });
   Exported exported;
   if (!question.places.empty()) exported = read_exported(question);
-  if (exported.is_empty() && recordings.empty()) return {{}, std::move(exported.warnings)};
-  return gauges_text(request, aipowermeter_gauges(exported, recordings),
-                     {{}, std::move(exported.warnings)});
+  ExportText written{{}, std::move(exported.notes), std::move(exported.warnings)};
+  if (exported.is_empty() && recordings.empty()) return written;
+  return gauges_text(request, aipowermeter_gauges(exported, recordings), std::move(written));
 }
 
 }  // namespace
@@ -269,7 +269,7 @@ ExportText aipowermeter_text(const ExportRequest& request) {
 ExportText export_text(const ExportRequest& request) {
   if (request.has_aipowermeter_names) return aipowermeter_text(request);
   Exported exported = read_exported(request.question);
-  ExportText written{{}, std::move(exported.warnings)};
+  ExportText written{{}, std::move(exported.notes), std::move(exported.warnings)};
   if (exported.is_empty()) return written;
   switch (request.format) {
     case ExportFormat::csv:

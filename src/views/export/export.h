@@ -12,6 +12,7 @@
 #include "aggregate_power/sample.h"
 #include "base/files/tree.h"
 #include "core/telemetry/power_limits.h"
+#include "runs/evaluate/run_options.h"
 #include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {
@@ -111,7 +112,8 @@ struct ExportedWindows {
 struct Exported {
   std::vector<ExportedRun> runs;
   std::vector<ExportedWindows> windows;
-  std::vector<std::string> warnings;
+  std::vector<std::string> notes = {};
+  std::vector<std::string> warnings = {};
   FacilityRates rates = {};  // those asked for; their PUE is that of the factors
 
   bool is_empty() const { return runs.empty() && windows.empty(); }
@@ -126,6 +128,7 @@ struct ExportQuestion {
   std::optional<double> limit_w;  // of one GPU; nullopt: by the table
   // Runs of one name at different times are one series.
   bool is_by_time = false;
+  RunSpec measuring = {};  // how runs are measured that nothing is published of
   StoreAccess access = {};
   unsigned most_threads = 1;
 };
@@ -153,7 +156,8 @@ struct ExportRequest {
 };
 
 struct ExportText {
-  std::string text;                   // empty: nothing was found
+  std::string text;  // empty: nothing was found
+  std::vector<std::string> notes;
   std::vector<std::string> warnings;  // for people
 };
 

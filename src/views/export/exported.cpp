@@ -18,6 +18,7 @@
 #include "recorders/energy_rate.h"
 #include "runs/measure/facility.h"
 #include "store/catalogue/run_record.h"
+#include "store/catalogue/unmeasured_runs.h"
 #include "views/export/export.h"
 
 namespace aggregate_power {
@@ -156,6 +157,10 @@ class ExportReader {
  private:
   void read_runs(const std::vector<std::string>& places) {
     PublishedRuns published = read_published_runs(places, question_.most_threads, question_.access);
+    if (add_unmeasured_runs(places, question_.measuring, question_.most_threads, published) == 0) {
+      note_unused_options(question_.measuring, published.notes);
+    }
+    found_.notes = std::move(published.notes);
     found_.warnings = std::move(published.warnings);
     std::ranges::move(facility_doubts(found_.rates), std::back_inserter(found_.warnings));
     std::size_t without_power = 0;

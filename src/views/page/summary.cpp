@@ -133,11 +133,6 @@ std::string hardware_table(const ReportRuns& report) {
 
 // ---- The best configuration
 
-// Members that say what was asked for: points that differ in these do other work.
-constexpr std::string_view kWorkKeys[] = {
-    "model",   "model_id", "model_name", "model_prefix", "scenario_type", "infmax_model_prefix",
-    "dataset", "isl",      "osl",        "input_len",    "output_len"};
-
 using PointsByWork = std::map<Configuration, std::vector<const ReportPoint*>, ConfigurationLess>;
 
 // Each with the best one first.
@@ -145,11 +140,7 @@ PointsByWork points_by_work(const ReportRuns& report) {
   PointsByWork all;
   for (const ReportPoint& point : report.points) {
     if (!point[ReportQuantity::energy_per_token]) continue;
-    Configuration work;
-    std::ranges::copy_if(point.configuration, std::back_inserter(work), [](const auto& member) {
-      return std::ranges::find(kWorkKeys, member.first) != std::end(kWorkKeys);
-    });
-    all[std::move(work)].push_back(&point);
+    all[work_of(point.configuration)].push_back(&point);
   }
   for (auto& [work, points] : all) {
     std::ranges::stable_sort(points, {}, [](const ReportPoint* point) {
