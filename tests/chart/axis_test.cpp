@@ -47,8 +47,8 @@ TEST(LinearAxis, HasTheDecimalsOfItsStep) {
 }
 
 TEST(LinearAxis, RepeatsNoLabel) {
-  EXPECT_EQ(labels(linear_axis("", 0.3749992, 0.3749998, 3, true)),
-            (Labels{"0.3749992", "0.3749994", "0.3749996", "0.3749998"}));
+  EXPECT_EQ(labels(linear_axis("", 0.37499915, 0.3749997, 3, true)),
+            (Labels{"0.3749992", "0.3749994", "0.3749996"}));
   EXPECT_EQ(labels(linear_axis("", 12345670, 12345672, 2)),
             (Labels{"12345670", "12345671", "12345672"}));
 }
