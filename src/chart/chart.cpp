@@ -116,7 +116,12 @@ std::string tick_label(double value, double step) {
   // What rounding leaves of 0 is not -0, or 1e-17.
   if (std::abs(value) < std::abs(step) * 1e-6) return "0";
   const int exponent = static_cast<int>(std::floor(std::log10(std::abs(step)) + 1e-9));
-  if (std::abs(value) >= 1e7 || exponent < -6) return fmt::format("{:g}", value);
+  if (std::abs(value) >= 1e7 || exponent < -6) {
+    constexpr int kFewest = 6;
+    constexpr int kMost = 17;  // that a double has
+    const int digits = static_cast<int>(std::floor(std::log10(std::abs(value)))) - exponent + 1;
+    return fmt::format("{:.{}g}", value, std::clamp(digits, kFewest, kMost));
+  }
   return fmt::format("{:.{}f}", value, std::max(0, -exponent));
 }
 

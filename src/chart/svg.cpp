@@ -17,13 +17,15 @@
 namespace aggregate_power {
 namespace {
 
-// Places labels one after the other: to the right of a point, else to the left, above or below,
-// where they hide neither a point nor an earlier label; where all is taken, to the right.
+// Places labels one after the other: to the right of a point, else to the left, above, below or at
+// a corner, where they hide neither a point nor an earlier label, and where no line strikes them
+// through if there is such a place; where all is taken, to the right.
 class DotLabels {
  public:
   explicit DotLabels(Box area) : area_(area) {}
 
   void add_dot(Point place, double radius);
+  void add_line(const Polyline& pixels);
   struct Placed {
     double x = 0, y = 0;     // of the text's base line
     bool ends_here = false;  // x is its end, and not its beginning
@@ -32,9 +34,11 @@ class DotLabels {
 
  private:
   bool is_free(Box box) const;
+  bool is_clear(Box box) const;  // of lines
 
   Box area_;
   std::vector<Box> taken_;
+  std::vector<Point> lines_;  // a point every few pixels
 };
 
 constexpr double kTextHeight = 12;
@@ -45,6 +49,26 @@ bool do_overlap(Box a, Box b) {
 
 void DotLabels::add_dot(Point place, double radius) {
   taken_.push_back({place.x - radius, place.y - radius, place.x + radius, place.y + radius});
+}
+
+void DotLabels::add_line(const Polyline& pixels) {
+  constexpr double kStep = 3;
+  constexpr double kMostSteps = 1000;
+  for (std::size_t i = 1; i < pixels.size(); ++i) {
+    const Point from = pixels[i - 1];
+    const double dx = pixels[i].x - from.x;
+    const double dy = pixels[i].y - from.y;
+    const double steps = std::clamp(std::ceil(std::hypot(dx, dy) / kStep), 1.0, kMostSteps);
+    for (double step = 0; step <= steps; ++step) {
+      lines_.push_back({from.x + dx * step / steps, from.y + dy * step / steps});
+    }
+  }
+}
+
+bool DotLabels::is_clear(Box box) const {
+  return std::ranges::none_of(lines_, [&](Point point) {
+    return point.x > box.left && point.x < box.right && point.y > box.top && point.y < box.bottom;
+  });
 }
 
 bool DotLabels::is_free(Box box) const {
@@ -61,10 +85,17 @@ DotLabels::Placed DotLabels::place(Point dot, double radius, const std::string& 
   const auto box_at = [&](double left, double middle) {
     return Box{left, middle - kTextHeight / 2, left + width, middle + kTextHeight / 2};
   };
-  const Box boxes[] = {box_at(dot.x + away, dot.y), box_at(dot.x - away - width, dot.y),
+  const Box boxes[] = {box_at(dot.x + away, dot.y),
+                       box_at(dot.x - away - width, dot.y),
                        box_at(dot.x - width / 2, dot.y - away - kTextHeight / 2),
-                       box_at(dot.x - width / 2, dot.y + away + kTextHeight / 2)};
-  const auto* const free = std::ranges::find_if(boxes, [&](Box box) { return is_free(box); });
+                       box_at(dot.x - width / 2, dot.y + away + kTextHeight / 2),
+                       box_at(dot.x + away, dot.y - away - kTextHeight / 2),
+                       box_at(dot.x + away, dot.y + away + kTextHeight / 2)};
+  const auto* free =
+      std::ranges::find_if(boxes, [&](Box box) { return is_free(box) && is_clear(box); });
+  if (free == std::end(boxes)) {
+    free = std::ranges::find_if(boxes, [&](Box box) { return is_free(box); });
+  }
   const Box box = free == std::end(boxes) ? boxes[0] : *free;
   taken_.push_back(box);
   const bool is_left = free == &boxes[1];
@@ -266,6 +297,7 @@ class SvgDrawing {
   void dots(const Panel& panel, Box area) {
     DotLabels labels(area);
     for (const Series& series : panel.series) {
+      add_lines(series, panel.y, area, labels);
       for (const Dot& dot : series.dots) {
         const auto place = dot_place(dot, panel.y, area);
         if (place) labels.add_dot(*place, kDotRadius);
@@ -276,6 +308,20 @@ class SvgDrawing {
         const auto place = dot_place(dot, panel.y, area);
         if (place) draw_dot(series, dot, *place, panel.y, area, labels);
         if (!place && !dot.tag.empty()) hidden_dot(series, dot);
+      }
+    }
+  }
+
+  // Lines and bars that a label is not to hide behind.
+  void add_lines(const Series& series, const Axis& y, Box area, DotLabels& labels) const {
+    std::vector<Polyline> lines = series.lines;
+    for (const Dot& dot : series.dots) {
+      if (dot.label.empty() || !dot.y_error) continue;
+      lines.push_back({{dot.at.x, dot.y_error->low}, {dot.at.x, dot.y_error->high}});
+    }
+    for (const Polyline& line : lines) {
+      for (const Polyline& part : placed_lines(line, chart_.x, y)) {
+        labels.add_line(in_pixels(part, area));
       }
     }
   }

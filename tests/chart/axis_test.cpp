@@ -46,6 +46,13 @@ TEST(LinearAxis, HasTheDecimalsOfItsStep) {
   EXPECT_EQ(labels(linear_axis("", 0, 3e-7, 3)), (Labels{"0", "1e-07", "2e-07", "3e-07"}));
 }
 
+TEST(LinearAxis, RepeatsNoLabel) {
+  EXPECT_EQ(labels(linear_axis("", 0.37499915, 0.3749997, 3, true)),
+            (Labels{"0.3749992", "0.3749994", "0.3749996"}));
+  EXPECT_EQ(labels(linear_axis("", 12345670, 12345672, 2)),
+            (Labels{"12345670", "12345671", "12345672"}));
+}
+
 TEST(LinearAxis, StaysAsItIsIfExact) {
   const Axis axis = linear_axis("", 0.5, 9.5, 5, true);
   EXPECT_EQ(axis.low, 0.5);

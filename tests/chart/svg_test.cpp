@@ -86,6 +86,21 @@ TEST(Svg, HasTitleDescriptionAndIdsOfItsOwn) {
   EXPECT_FALSE(contains(svg(chart, {.id = "run7", .has_style = false}), "<style>"));
 }
 
+// A line of five points at one height: there is room above the point in the middle.
+TEST(Svg, DoesNotStrikeALabelThrough) {
+  Chart chart = small_chart();
+  chart.is_small = false;
+  chart.width = 600;
+  chart.panels[0].series.push_back({.lines = {{{0, 5}, {2, 5}}}, .dots = {{.at = {1, 5}}}});
+  Dot& dot = chart.panels[0].series[0].dots[0];
+  dot.label = "250 W";
+  const std::string drawn = svg(chart);
+  const double line_y = std::stod(drawn.substr(drawn.find("cy=\"") + 4));
+  const std::size_t text = drawn.rfind("<text", drawn.find(">250 W<"));
+  const double base_y = std::stod(drawn.substr(drawn.find("y=\"", text) + 3));
+  EXPECT_LE(base_y, line_y - 3);
+}
+
 TEST(Svg, EscapesLabels) {
   Chart chart = small_chart();
   chart.is_small = false;

@@ -34,14 +34,21 @@ std::string shown_number(double value) {
   return with_decimals(value, 3 - exponent_of(shown));
 }
 
+std::string shown_range(double value, double low, double high) {
+  const double half = (high - low) / 2;
+  if (!(half > 0) || needs_exponent(value) || needs_exponent(half)) return shown_number(value);
+  const int decimals = 1 - exponent_of(half);
+  return fmt::format("{} ({} to {})", with_decimals(value, decimals), with_decimals(low, decimals),
+                     with_decimals(high, decimals));
+}
+
 std::string shown_interval(double value, double low, double high) {
   const double half = (high - low) / 2;
   if (!(half > 0) || needs_exponent(value) || needs_exponent(half)) return shown_number(value);
   const int decimals = 1 - exponent_of(half);
   constexpr double kFarFromSymmetric = 0.1;
   if (std::abs(low / 2 + high / 2 - value) > kFarFromSymmetric * half) {
-    return fmt::format("{} ({} to {})", with_decimals(value, decimals),
-                       with_decimals(low, decimals), with_decimals(high, decimals));
+    return shown_range(value, low, high);
   }
   return fmt::format("{} \u00B1 {}", with_decimals(value, decimals), with_decimals(half, decimals));
 }

@@ -13,6 +13,9 @@ std::string shown_number(double value);
 // interval that is far from symmetric is shown itself: "0.41 (0.40 to 0.47)".
 std::string shown_interval(double value, double low, double high);
 
+// The same with its interval itself, whatever its form.
+std::string shown_range(double value, double low, double high);
+
 // "2026-09-08 07:20 UTC"; empty if it is not in the years 1 to 9999.
 std::string shown_minute(double unix_s);
 

@@ -105,7 +105,7 @@ const sort = (wanted) => {
   const column = keys.indexOf(by.replace(/^-/, ''));
   const order = runs.map((run) => ({row: run.row, text: column < 0 ? '' : value(run, column)}));
   for (const each of order) each.number = parseFloat(each.text);
-  const sign = by.startsWith('-') ? -1 : 1;
+  const sign = by[0] === '-' ? -1 : 1;
   // What has no number comes last, whatever the direction.
   if (column >= 0) order.sort((a, b) => {
     const [m, n] = [isNaN(a.number), isNaN(b.number)];
@@ -148,7 +148,7 @@ const scale = (all, log, date, from, to) => {
     const margin = (high - low) / 20;
     if (low === high) [low, high] = date ? [low - 3600, high + 3600] : [0, 1.5 * high];
     else if (!date) [low, high] = low >= 0 && low < high / 2 ? [0, high] : [low - margin, high + margin];
-    const least = (high - low) / 6, ten = 10 ** Math.floor(Math.log10(least));
+    const least = Math.max(high - low, high / 1e11) / 6, ten = 10 ** Math.floor(Math.log10(least));
     step = (date ? [3600, 86400, 604800, 2592000] : [ten, 2 * ten, 5 * ten, 10 * ten]).find((one) => one >= least) ?? least;
     [low, high] = [Math.floor(low / step) * step, Math.ceil(high / step) * step];
     for (let one = low; one <= high + step / 9; one += step) ticks.push(one);
@@ -156,7 +156,7 @@ const scale = (all, log, date, from, to) => {
   const f = is ? Math.log : Number;
   const at = (one) => +(from + (f(one) - f(low)) / (f(high) - f(low)) * (to - from)).toFixed(1);
   return {at, ticks: ticks.map((one) =>
-    [at(one), date ? new Date(1000 * one).toISOString().slice(...(step < 86400 ? [5, 16] : [0, 10])) : +one.toPrecision(6)])};
+    [at(one), date ? new Date(1000 * one).toISOString().slice(...(step < 86400 ? [5, 16] : [0, 10])) : +one.toPrecision(12)])};
 };
 const choose = (wanted) => every('select', axes).map((menu) => {
   const options = [...menu.options];
@@ -250,6 +250,8 @@ const apply = () => {
   count.textContent = (shown < runs.length ? `${shown} of ` : '') + `${runs.length} run${runs.length === 1 ? '' : 's'}`;
 };
 
+// After a choice of points: their panel comes into view.
+const follow = () => panel?.scrollIntoView({block: 'nearest'});
 const go = (wanted) => {
   history.replaceState(null, '', '#' + wanted);
   apply();
@@ -292,13 +294,11 @@ heads.forEach((head, column) => {
   });
 });
 document.addEventListener('click', (event) => {
-  for (const menu of every('details[open]', form)) {
-    if (!menu.contains(event.target)) menu.open = false;
-  }
+  for (const menu of every('details[open]', form)) menu.open = menu.contains(event.target);
   const dot = event.target.closest('g[data-tag]');
-  if (dot) go(toggle(state(), 'p', dot.dataset.tag));
+  if (dot) follow(go(toggle(state(), 'p', dot.dataset.tag)));
 });
-addEventListener('hashchange', apply);
+addEventListener('hashchange', () => follow(apply()));
 apply();
 })();
 //]]>)js";
@@ -340,7 +340,7 @@ constexpr std::string_view kPageRules = R"css(
 *{box-sizing:border-box}
 html{color-scheme:light dark}
 body{--ground:#fff;--ink:#1f2328;--muted:#57606a;--rule:#d8dee4;--tint:#f6f8fa;--bad:#b3261e;--link:#0b5cad;--shade:#2f6fb51a;
- margin:0 auto;padding:1rem 1.25rem 3rem;max-width:90rem;background:var(--ground);color:var(--ink);
+ margin:0 auto;padding:1rem 1.25rem 3rem;max-width:120rem;background:var(--ground);color:var(--ink);
  font:15px/1.45 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
 h1{font-size:1.6rem;line-height:1.2;margin:.5rem 0}
 h2{font-size:1.2rem;margin:2rem 0 .6rem;padding-top:.6rem;border-top:1px solid var(--rule)}
@@ -366,8 +366,8 @@ th button:hover,th button:focus-visible{text-decoration:underline}
 th[aria-sort=ascending] button::after{content:" \2191"}
 th[aria-sort=descending] button::after{content:" \2193"}
 .runs{width:100%}
-.runs td:first-child,td.bad{overflow-wrap:anywhere}
-.runs td:first-child{min-width:15rem;max-width:30rem}
+td.bad{overflow-wrap:anywhere}
+.runs td:first-child{min-width:9rem;max-width:30rem}
 [class^=k]{white-space:nowrap}
 .runs tbody tr:hover,.runs tbody tr:hover td{background:var(--tint)}
 td.bad{color:var(--bad);min-width:11rem}
@@ -381,7 +381,7 @@ figure svg.chart{display:block;max-width:100%;height:auto}
 .axes{display:flex;flex-wrap:wrap;gap:.3rem .9rem;margin:.3rem .75rem;font-size:.9rem;max-width:none}
 .axes select{font:inherit;max-width:100%}
 [hidden],.none{display:none!important}
-#point{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(20rem,100%),1fr));gap:.8rem;margin:.6rem .75rem}
+#point{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(20rem,100%),1fr));gap:.8rem;margin:.6rem .75rem;scroll-margin-top:4rem}
 #point b,#point small{display:block;overflow-wrap:anywhere}
 #point svg.s{width:100%;height:7rem;border-bottom:1px solid var(--muted)}
 .on circle{stroke:var(--ink);stroke-width:2px}
@@ -396,15 +396,13 @@ form details.on summary{border-color:var(--link);color:var(--link);font-weight:6
 form details>div{position:absolute;z-index:2;background:var(--ground);border:1px solid var(--rule);border-radius:6px;padding:.4rem .7rem;max-height:20rem;overflow:auto;min-width:11rem;max-width:80vw;box-shadow:0 4px 14px #0003}
 form label{display:block;white-space:nowrap;padding:.1rem 0}
 summary{cursor:pointer}
-@media (max-width:40rem){body{padding:.6rem .7rem 2rem;font-size:14px}.tiles li{min-width:5.5rem;padding:.35rem .6rem}.tiles b{font-size:1.1rem}th,td{padding:.2rem .35rem}.runs td:first-child,td.bad{overflow-wrap:anywhere}
-.runs td:first-child{min-width:7.5rem;max-width:8rem}
+@media (max-width:40rem){body{padding:.6rem .7rem 2rem;font-size:14px}.tiles li{min-width:5.5rem;padding:.35rem .6rem}.tiles b{font-size:1.1rem}th,td{padding:.2rem .35rem}.runs td:first-child{min-width:7.5rem;max-width:8rem}
 figure:not(.many) .chart{overflow:visible;margin-bottom:1rem}figure:not(.many) .chart text{font-size:24px}figure:not(.many) .chart .title,.chart .halo,figure:not(.many) .chart text[transform]{display:none}
 figure:not(.many) .chart circle{r:9px}figure:not(.many) .chart .number[text-anchor=middle]{transform:translateY(10px)}figure:not(.many) .chart text:not([class]){transform:translateY(28px)}}
 @media screen and (prefers-color-scheme:dark){body{--ground:#16181d;--ink:#e6e8eb;--muted:#a0a8b2;--rule:#2c3138;--tint:#1e2127;--bad:#ff8a80;--link:#79b8ff;--shade:#79b8ff24}}
 @media print{@page{size:A4 landscape;margin:12mm}html{color-scheme:light}body{padding:0;max-width:none;font-size:10pt}
  form,form[hidden],details:not([open]),.screen,.axes,figure>p{display:none}.scroll{overflow:visible}table{font-size:7.5pt}th,td{padding:.1rem .3rem}
-.runs td:first-child,td.bad{overflow-wrap:anywhere}
-.runs td:first-child{min-width:0;max-width:18rem}td.bad{min-width:0}
+.runs td:first-child{min-width:7rem;max-width:18rem}td.bad{min-width:0}td.n,td[class^=k]{white-space:normal}.runs th.n{max-width:5rem}
  thead{display:table-header-group;break-inside:avoid}tr,svg.chart,.tiles li{break-inside:avoid}h2,h3,section>p,.legend,svg.chart{break-after:avoid}h2{margin-top:1rem}
  tbody tr:nth-child(-n+3){break-after:avoid}tbody tr:nth-last-child(-n+3){break-before:avoid}.scroll td:first-child{position:static}
  figure.many>.charts{grid-template-columns:repeat(3,1fr)}figure svg.chart{max-height:85mm;margin:0 auto}

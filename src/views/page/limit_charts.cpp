@@ -1,6 +1,7 @@
 // Five small charts that share their x axis, with a curve through the means.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -25,6 +26,7 @@ struct LimitChartRow {
   std::string axis;
   std::string formula;
   std::optional<PointValue> LimitPoint::*value;
+  double most = std::numeric_limits<double>::infinity();  // that its axis shows
 };
 
 std::vector<LimitChartRow> chart_rows(const LimitSweep& sweep) {
@@ -32,7 +34,7 @@ std::vector<LimitChartRow> chart_rows(const LimitSweep& sweep) {
           {"Temperature", "temperature (\u00B0C)", "mean of the GPUs in the window",
            &LimitPoint::temperature},
           {"Utilization", "utilization (%)", "mean of the GPUs in the window",
-           &LimitPoint::utilization},
+           &LimitPoint::utilization, 100},
           {"Time", sweep.time_title, "length of the window", &LimitPoint::time},
           {"Energy", sweep.energy_title, sweep.energy_formula, &LimitPoint::energy}};
 }
@@ -87,11 +89,13 @@ bool has_others(const LimitSweep& sweep) {
 }
 
 // Around all values, and not from 0: what matters is the difference between the limits.
-Axis close_axis(std::string title, const std::vector<double>& values) {
+Axis close_axis(std::string title, const std::vector<double>& values,
+                double most = std::numeric_limits<double>::infinity()) {
   const auto [low, high] = std::ranges::minmax(values);
   constexpr double kMargin = 0.08;
   const double margin = high > low ? (high - low) * kMargin : std::abs(high) * kMargin;
-  return linear_axis(std::move(title), low - margin, high + margin, 5);
+  const double end = low < most ? std::min(high + margin, most) : high + margin;
+  return linear_axis(std::move(title), low - margin, end, 5);
 }
 
 Chart limit_chart(const LimitSweep& sweep, const LimitChartRow& row, std::string_view source) {
@@ -109,7 +113,7 @@ Chart limit_chart(const LimitSweep& sweep, const LimitChartRow& row, std::string
     if (value->interval) values.insert(values.end(), {value->interval->low, value->interval->high});
   }
   chart.x = close_axis("power limit of a GPU (W)", limits);
-  chart.panels.push_back({.y = close_axis(row.axis, values),
+  chart.panels.push_back({.y = close_axis(row.axis, values, row.most),
                           .series = limit_series(sweep, row),
                           .height = kChartHeight});
   chart.caption = {
@@ -121,6 +125,17 @@ Chart limit_chart(const LimitSweep& sweep, const LimitChartRow& row, std::string
           has_others(sweep) ? " In the colour of text: cannot be chosen, see the table." : ""),
       fmt::format("Source: {}.", source)};
   return chart;
+}
+
+// A window of a fixed length differs by what its last requests took.
+bool changes_with_limit(const LimitSweep& sweep, const LimitChartRow& row) {
+  constexpr double kSame = 0.01;
+  std::vector<double> means;
+  for (const LimitPoint& point : sweep.points) {
+    if (point.*row.value) means.push_back((point.*row.value)->mean);
+  }
+  const auto [low, high] = std::ranges::minmax(means);
+  return high - low > kSame * high;
 }
 
 FigureTable limit_table(const LimitSweep& sweep, const std::vector<LimitChartRow>& rows) {
@@ -317,7 +332,8 @@ LimitCharts limit_charts(const LimitSweep& sweep, std::string_view source) {
       made.missing.push_back(row.axis);
       continue;
     }
-    made.charts.push_back(limit_chart(sweep, row, source));
+    const bool is_fixed = row.value == &LimitPoint::time && !changes_with_limit(sweep, row);
+    if (!is_fixed) made.charts.push_back(limit_chart(sweep, row, source));
     rows.push_back(std::move(row));
   }
   made.table = limit_table(sweep, rows);

@@ -92,7 +92,7 @@ std::string runs_section(const ReportPage& page) {
   std::string out =
       "<section id=\"all-runs\">\n<h2>Runs</h2>\n"
       "<p class=\"muted\"><span class=\"screen\">The filters are in the page's address; they hide rows and, in the chart of energy, the points without a visible run.</span> "
-      "\u00B1: 95 % interval between runs on the same boards, where the audit record states one.";
+      "(a to b): 95 % interval between runs on the same boards, where the audit record states one.";
   if (page.runs.varying.size() > kMostMemberColumns) {
     out += fmt::format(
         " {} more members tell runs apart, from '{}' on: name those that count with --group-by.",

@@ -159,7 +159,7 @@ struct ReportRun {
   std::string record_link = {};  // relative to the report; empty: there is no record
 
   // From arrange_runs().
-  std::string name = {};     // without the folders that all share
+  std::string name = {};     // without the folders and the name of a file that all share
   std::size_t hardware = 0;  // among ReportRuns::hardware
   Configuration configuration = {};
   std::optional<std::size_t> point = {};  // among ReportRuns::points
@@ -345,8 +345,8 @@ inline constexpr std::size_t kMostDrawnCurves = 500;
 // Members that tell runs apart have a column each, up to so many.
 inline constexpr std::size_t kMostMemberColumns = 8;
 
-// With the id "runs". A column that no run has a value for is left out. Its attributes and those of
-// its cells are what the page's script filters by:
+// With the id "runs". A column that no run has a value for is left out, and so is the hardware if
+// all runs have the same. The page's script filters by the attributes of the table and its cells:
 //   table: data-shared, the members that all runs share, as JSON;
 //   th: data-k, the column's key; data-f, it is offered as a filter;
 //   tr: data-p, the number of the point that the run belongs to;

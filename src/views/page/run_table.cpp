@@ -25,10 +25,21 @@ constexpr ReportQuantity kNumberColumns[] = {
     ReportQuantity::duration,         ReportQuantity::throughput, ReportQuantity::input_throughput,
     ReportQuantity::interactivity};
 
+// Its lines may break after the separators of a path.
+void append_path(std::string& out, std::string_view path) {
+  for (const char c : html(path)) {
+    out += c;
+    if (c == '/' || c == '_' || c == '-') out += "<wbr/>";
+  }
+}
+
 class RunTable {
  public:
   explicit RunTable(const ReportRuns& report)
-      : report_(report), members_(report.varying), most_name_(name_characters(report)) {
+      : report_(report),
+        has_hardware_(report.hardware.size() != 1),
+        members_(report.varying),
+        most_name_(name_characters(report)) {
     if (members_.size() > kMostMemberColumns) members_.resize(kMostMemberColumns);
     for (const ReportQuantity quantity : kNumberColumns) {
       if (quantity == ReportQuantity::energy_per_token || is_known(quantity)) {
@@ -70,18 +81,16 @@ class RunTable {
   void head() {
     Json shared = Json::object();
     for (const auto& [key, value] : report_.shared) shared[kMemberPrefix + key] = value;
+    if (!has_hardware_) shared["m.hw"] = report_.hardware[0];
     out_ += "<div class=\"scroll\"><table id=\"runs\" class=\"runs\" data-shared=\"";
     append_html(out_, line_text(shared, JsonCharacters::utf8));
     out_ += "\"><thead><tr>\n";
     title("run", "run", "", false);
-    title("hw", "hardware", "", true);
+    number_title(numbers_[0]);
+    if (has_hardware_) title("hw", "hardware", "", true);
     for (const std::string& member : members_) title(kMemberPrefix + member, member, "", true);
     title("valid", "power", "", true);
-    for (const ReportQuantity quantity : numbers_) {
-      const QuantityFacts& facts = facts_[static_cast<std::size_t>(quantity)];
-      title(facts.key, facts.column, fmt::format("{}: {}", facts.title, facts.formula), false,
-            " class=\"n\"");
-    }
+    for (std::size_t i = 1; i < numbers_.size(); ++i) number_title(numbers_[i]);
     facility_titles();
     if (curves_ > 0) {
       title("peak_w", "peak W/GPU",
@@ -109,6 +118,12 @@ class RunTable {
     out_ += '>';
     append_html(out_, cut_text(text, kMemberCharacters));
     out_ += "</th>\n";
+  }
+
+  void number_title(ReportQuantity quantity) {
+    const QuantityFacts& facts = facts_[static_cast<std::size_t>(quantity)];
+    title(facts.key, facts.column, fmt::format("{}: {}", facts.title, facts.formula), false,
+          " class=\"n\"");
   }
 
   void facility_titles() {
@@ -141,19 +156,24 @@ class RunTable {
       out_ += "<tr>";
     }
     name(run);
-    fmt::format_to(std::back_inserter(out_), "<td class=\"k{}\">", colour_number(run.hardware));
-    append_html(out_, cut_text(report_.hardware[run.hardware], kMemberCharacters));
-    out_ += "</td>";
+    number(run.run, numbers_[0]);
+    if (has_hardware_) hardware(run);
     for (const std::string& member : members_) {
       out_ += "<td>";
       append_html(out_, cut_text(member_in(run.configuration, member), kMemberCharacters));
       out_ += "</td>";
     }
     state(run);
-    for (const ReportQuantity quantity : numbers_) number(run.run, quantity);
+    for (std::size_t i = 1; i < numbers_.size(); ++i) number(run.run, numbers_[i]);
     if (report_.rates.is_asked()) facility(run.run);
     curve(run);
     out_ += "</tr>\n";
+  }
+
+  void hardware(const ReportRun& run) {
+    fmt::format_to(std::back_inserter(out_), "<td class=\"k{}\">", colour_number(run.hardware));
+    append_html(out_, cut_text(report_.hardware[run.hardware], kMemberCharacters));
+    out_ += "</td>";
   }
 
   void name(const ReportRun& run) {
@@ -166,7 +186,7 @@ class RunTable {
       out_ += '"';
     }
     out_ += '>';
-    append_html(out_, shown);
+    append_path(out_, shown);
     out_ += "</td>";
   }
 
@@ -207,7 +227,7 @@ class RunTable {
     const QuantityFacts& facts = facts_[static_cast<std::size_t>(quantity)];
     const double unit = facts.column_unit;
     if (const auto spread = repeatability_of(run, quantity, *report_.metric)) {
-      out_ += shown_interval(*value / unit, spread->low / unit, spread->high / unit);
+      out_ += shown_range(*value / unit, spread->low / unit, spread->high / unit);
     } else {
       out_ += shown_number(*value / unit);
     }
@@ -247,9 +267,10 @@ class RunTable {
   }
 
   const ReportRuns& report_;
+  bool has_hardware_;  // a column, since there are several
   std::vector<std::string> members_;
-  std::vector<ReportQuantity> numbers_;
-  std::vector<QuantityFacts> facts_;  // by quantity
+  std::vector<ReportQuantity> numbers_;  // the first is the energy per token
+  std::vector<QuantityFacts> facts_;     // by quantity
   std::size_t most_name_;
   std::size_t curves_ = 0;
   double scale_w_ = 0;  // of the curves: that of the valid runs, if any of them has one

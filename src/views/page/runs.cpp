@@ -42,6 +42,19 @@ std::size_t shared_folders(const std::vector<ReportRun>& runs) {
   return shared.rfind('/') + 1;
 }
 
+// What all names end with, with its slash; empty if some have nothing else.
+std::string shared_file(const std::vector<ReportRun>& runs) {
+  if (runs.size() < 2) return {};
+  const std::string_view first = runs[0].name;
+  const std::size_t slash = first.rfind('/');
+  if (slash == std::string_view::npos) return {};
+  const std::string_view file = first.substr(slash);
+  const bool is_shared = std::ranges::all_of(runs, [&](const ReportRun& run) {
+    return run.name.size() > file.size() && run.name.ends_with(file);
+  });
+  return is_shared ? std::string(file) : std::string();
+}
+
 Configuration report_configuration(const ReportRun& run, const std::vector<std::string>& keys) {
   Configuration configuration = configuration_of(run.run, keys);
   if (run.limit_w && member_in(configuration, kLimitKey).empty()) {
@@ -291,6 +304,8 @@ ReportRuns arrange_runs(std::vector<ReportRun> runs, const std::vector<std::stri
     hardware.push_back(hardware_of(run.run));
     names.insert(hardware.back());
   }
+  const std::size_t file = shared_file(report.runs).size();
+  for (ReportRun& run : report.runs) run.name.resize(run.name.size() - file);
   report.hardware.assign(names.begin(), names.end());
   for (std::size_t i = 0; i < hardware.size(); ++i) {
     const auto found = std::ranges::lower_bound(report.hardware, hardware[i]);

@@ -72,9 +72,8 @@ struct HardwareRow {
   std::size_t runs = 0;
   std::size_t valid = 0;
   std::vector<double> energies;  // per token, of its points
-  std::vector<double> watts;
-  double least = 0;  // of these
-  std::string best;  // the label of its point
+  double least = 0;              // of these
+  std::string best;              // the label of its point
 };
 
 std::vector<HardwareRow> hardware_rows(const ReportRuns& report) {
@@ -92,13 +91,8 @@ std::vector<HardwareRow> hardware_rows(const ReportRuns& report) {
       row.best = point.label;
     }
     row.energies.push_back(energy->mean);
-    if (const auto& watts = point[ReportQuantity::gpu_power]) row.watts.push_back(watts->mean);
   }
   return rows;
-}
-
-double middle_of(const std::vector<double>& values) {
-  return (ranked(values, (values.size() - 1) / 2) + ranked(values, values.size() / 2)) / 2;
 }
 
 std::string hardware_table(const ReportRuns& report) {
@@ -106,8 +100,7 @@ std::string hardware_table(const ReportRuns& report) {
   std::string out = fmt::format(
       "<div class=\"scroll\"><table><thead><tr><th>hardware</th><th class=\"n\">runs</th>"
       "<th class=\"n\">valid</th><th class=\"n\">configurations</th><th class=\"n\">least {0}</th>"
-      "<th>at</th><th class=\"n\">median {0}</th><th class=\"n\">most {0}</th>"
-      "<th class=\"n\">median W/GPU</th></tr></thead><tbody>\n",
+      "<th>at</th><th class=\"n\">most {0}</th></tr></thead><tbody>\n",
       html(energy.unit));
   const auto number_cell = [](const std::vector<double>& values, auto choose) {
     return values.empty() ? std::string("<td class=\"n\">\u2013</td>")
@@ -125,8 +118,7 @@ std::string hardware_table(const ReportRuns& report) {
         row.valid, row.energies.size());
     out += number_cell(row.energies, least) +
            fmt::format("<td>{}</td>", html(cut_text(row.best, kSharedCharacters))) +
-           number_cell(row.energies, middle_of) + number_cell(row.energies, most) +
-           number_cell(row.watts, middle_of) + "</tr>\n";
+           number_cell(row.energies, most) + "</tr>\n";
   }
   return out + "</tbody></table></div>\n" + more_rows(rows.size());
 }

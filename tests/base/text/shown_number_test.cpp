@@ -31,6 +31,12 @@ TEST(ShownInterval, ShowsBothEndsIfItIsNotSymmetric) {
   EXPECT_EQ(shown_interval(0.41, 0.40, 0.46), "0.410 (0.400 to 0.460)");
 }
 
+TEST(ShownRange, HasOneForm) {
+  EXPECT_EQ(shown_range(100, 90, 110), "100 (90 to 110)");
+  EXPECT_EQ(shown_range(0.41, 0.40, 0.46), "0.410 (0.400 to 0.460)");
+  EXPECT_EQ(shown_range(2, 2, 2), "2.000");
+}
+
 TEST(ShownInterval, OfNoWidthIsTheNumber) { EXPECT_EQ(shown_interval(2, 2, 2), "2.000"); }
 
 TEST(ShownMinute, IsUtc) {
