@@ -45,7 +45,9 @@ struct WideColumn {
   std::size_t number_of_series = 0;          // as the sink numbers it
   std::optional<std::uint32_t> device = {};  // its number, once it had a sample
   PowerForm form = {};                       // of its cell in the row before
-  double joules = 0;  // since WideHeader::duration began, up to the row before
+  // Since WideHeader::duration began, up to the last row with a mean.
+  double joules = 0;
+  double last_duration_s = 0;
 
   std::uint32_t number(ReadingSink& sink) {
     if (!device) device = sink.find_in(host, gpu);
@@ -70,7 +72,7 @@ struct WideHeader {
   std::optional<std::size_t> host = {};       // says which host's GPUs a row is of
   // Cells are means since this time in seconds began, which another column has.
   std::optional<std::size_t> duration = {};
-  double last_duration_s = 0;
+  double last_duration_s = 0;  // of any row: a shorter one begins again
   // The time of a row in ISO 8601, where it is written otherwise; empty: none is there.
   std::string (*stamp)(const RowCells& cells, const WideHeader& header) = nullptr;
   bool has_month_first = false;  // of dates with slashes
@@ -542,15 +544,26 @@ bool has_too_many(const RowCells& cells, std::size_t names) {
   return false;
 }
 
-// The mean power since the row before, of a mean since the duration began; it may begin again.
-double mean_since_row(double mean_w, double duration_s, double last_duration_s,
-                      WideColumn& column) {
+// The duration of a row's means; it may begin again, for all columns. 0: the row does not say it.
+double duration_of(const RowCells& cells, WideHeader& header) {
+  if (!header.duration) return 0;
+  const double duration_s = nearest_double(cell_of(cells, *header.duration)).value_or(0);
+  if (!(duration_s > 0)) return 0;
+  const bool is_new = duration_s < std::exchange(header.last_duration_s, duration_s);
+  for (WideColumn& column : header.columns) {
+    if (is_new) column.joules = column.last_duration_s = 0;
+  }
+  return duration_s;
+}
+
+// The mean power since the last row with a mean, of a mean since the duration began.
+double mean_since_row(double mean_w, double duration_s, WideColumn& column) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  if (std::isnan(mean_w) || duration_s == 0) return kNone;
   const double joules = mean_w * duration_s;
-  const bool is_new = duration_s < last_duration_s;
-  const double before_j = is_new ? 0 : std::exchange(column.joules, joules);
-  column.joules = joules;
-  const double period_s = is_new ? duration_s : duration_s - last_duration_s;
-  return period_s > 0 ? (joules - before_j) / period_s : std::numeric_limits<double>::quiet_NaN();
+  const double period_s = duration_s - std::exchange(column.last_duration_s, duration_s);
+  const double before_j = std::exchange(column.joules, joules);
+  return period_s > 0 ? (joules - before_j) / period_s : kNone;
 }
 
 // Whether a row's last cell is shorter than the same cell above because no line break ends it.
@@ -584,8 +597,7 @@ void take_wide_row(const RowCells& cells, bool is_whole, std::uint64_t line_numb
   sink.start_row(at);
   const bool is_too_long = has_too_many(cells, header.cells);
   if (is_too_long) sink.skip(&Skipped::too_many_cells);
-  const double duration_s =
-      header.duration ? nearest_double(cell_of(cells, *header.duration)).value_or(0) : 0;
+  const double duration_s = duration_of(cells, header);
   for (WideColumn& column : header.columns) {
     if (column.index >= cells.size()) continue;
     const std::string_view cell = cells[column.index];
@@ -595,9 +607,7 @@ void take_wide_row(const RowCells& cells, bool is_whole, std::uint64_t line_numb
     }
     double watts = is_too_long ? std::numeric_limits<double>::quiet_NaN() : sink.number(cell);
     if (std::isnan(watts) && is_no_sample(cell)) continue;
-    if (header.duration) {
-      watts = mean_since_row(watts, duration_s, header.last_duration_s, column);
-    }
+    if (header.duration) watts = mean_since_row(watts, duration_s, column);
     if (header.host) {
       sink.add_to(sink.find_in(cell_of(cells, *header.host), column.gpu), watts);
       continue;
@@ -605,7 +615,6 @@ void take_wide_row(const RowCells& cells, bool is_whole, std::uint64_t line_numb
     sink.add_to(column.number(sink), watts);
     sink.note_series(column.number_of_series, *column.device);
   }
-  header.last_duration_s = duration_s;
 }
 
 void add_series(WideHeader& header, ReadingSink& sink) {

@@ -242,6 +242,27 @@ def test_a_cut_off_end_does_not_count(folder):
                 assert seen <= {50, 100, 200, 400} or seen <= {1, 2, 4}, f"{file} cut at {cut}: {gpu} {err}"
 
 
+def test_means_of_a_gpu_that_misses_a_row(folder):
+    """nvitop's means of 10, 20, ... s. GPU 2 draws 100, 200, 400 and 200 W, GPU 3 always 50 W; its cells
+    may be missing, which changes no other: what it drew meanwhile is a mean since its last cell."""
+    name = "metrics-daemon/cuda:{0} (gpu:{0})/power_usage (W)/mean"
+    header = f"metrics-daemon/timestamp,metrics-daemon/duration (s),{name.format(2)},{name.format(3)}\n"
+    for missing in ("", "None", "nan", "x"):
+        for number in range(4):
+            rows = [[START + 10 * i, 10.0 * (i + 1), mean, 50.0] for i, mean in enumerate((100, 150, 700 / 3, 225))]
+            rows[number][3] = missing
+            (folder / "mean.csv").write_text(header + "".join(",".join(map(str, row)) + "\n" for row in rows))
+            _, report, err = inspected("mean.csv", folder=folder)
+            first, second = report["devices"]
+            near(225, first["mean_w"], f"{missing} in {number}: {err}")
+            same([50, 50], [second["min_w"], second["max_w"]], f"{missing} in {number}: {err}")
+    # It begins again while GPU 3 has no cell: 40 J of 20 s, not what is above 50 W in 10 s.
+    rows = [[START, 10, 100, 50], [START + 10, 5, 100, ""], [START + 20, 20, 100, 2]]
+    (folder / "mean.csv").write_text(header + "".join(",".join(map(str, row)) + "\n" for row in rows))
+    _, report, err = inspected("mean.csv", folder=folder)
+    same([(100, 100), (2, 50)], [(gpu["min_w"], gpu["max_w"]) for gpu in report["devices"]], err)
+
+
 def test_sparse_samples_are_refused(_folder):
     """Trackers sample each 10 to 30 s. From the second reading to the last: 300 W and 50 W for 20 s."""
     window = ("--start", START + 10.25, "--end", START + 30.25, "--telemetry", "wandb/wandb-events.jsonl")
