@@ -75,8 +75,9 @@ struct WideHeader {
   double last_duration_s = 0;  // of any row: a shorter one begins again
   // The time of a row in ISO 8601, where it is written otherwise; empty: none is there.
   std::string (*stamp)(const RowCells& cells, const WideHeader& header) = nullptr;
-  bool has_month_first = false;  // of dates with slashes
-  std::string fault = {};        // why it cannot be read
+  // Of dates with slashes. Nullopt: only dates such as 5/5/2026 are known.
+  std::optional<bool> has_month_first = false;
+  std::string fault = {};  // why it cannot be read
   Reason reason = Reason::power_column_missing;
 };
 
@@ -310,6 +311,9 @@ std::string_view cell_of(const RowCells& cells, std::size_t index) {
   return index < cells.size() ? strip(cells[index]) : std::string_view();
 }
 
+constexpr std::string_view kNoOrder =
+    "no row shows whether its dates have the day or the month first: write them as 2026-09-08";
+
 // The numbers of "8.9.2026", "9/8/2026", "2026-09-08", and what is between.
 struct DateParts {
   std::vector<std::string_view> numbers;
@@ -328,32 +332,44 @@ DateParts date_parts(std::string_view date) {
   return parts.numbers.size() == 3 ? parts : DateParts();
 }
 
-// "2026-09-08 09:20:30.123"; empty: the date is not one.
-std::string iso_of_local(std::string_view date, std::string_view time, bool is_month_first) {
+// "2026-09-08 09:20:30.123"; empty: the date is not one. Throws TelemetryError if the order counts
+// and is not known.
+std::string iso_of_local(std::string_view date, std::string_view time,
+                         std::optional<bool> is_month_first) {
   const DateParts parts = date_parts(date);
   if (parts.numbers.empty()) return {};
   const auto& numbers = parts.numbers;
   const bool is_year_first = numbers[0].size() == 4;
-  const std::size_t month = is_year_first || !is_month_first ? 1 : 0;
+  if (!is_year_first && !is_month_first && numbers[0] != numbers[1]) {
+    throw TelemetryError(std::string(kNoOrder));
+  }
+  const std::size_t month = is_year_first || !is_month_first.value_or(false) ? 1 : 0;
   const std::size_t day = is_year_first ? 2 : 1 - month;
   const std::size_t colon = std::min(time.find(':'), time.size());
   return fmt::format("{}-{:0>2}-{:0>2} {:0>2}{}", numbers[is_year_first ? 0 : 2], numbers[month],
                      numbers[day], time.substr(0, colon), time.substr(colon));
 }
 
-// Points are between day, month and year; slashes say nothing. nullopt: no row decides it.
-std::optional<bool> is_month_first(TableRows rows) {
+struct DateOrder {
+  std::optional<bool> is_month_first = {};  // none if no row decides it
+  bool is_needed = false;                   // some row has another date by the other order
+};
+
+// Points are between day, month and year; slashes say nothing.
+DateOrder date_order(TableRows rows) {
+  DateOrder order;
   const auto number = [](std::string_view text) { return nearest_double(text).value_or(0); };
   for (const CsvTextRow& row : rows.subspan(1)) {
     const DateParts parts = row.cells.empty() ? DateParts() : date_parts(strip(row.cells[0]));
     if (parts.numbers.empty()) continue;
-    if (parts.between != '/' || parts.numbers[0].size() == 4) return false;
+    if (parts.between != '/' || parts.numbers[0].size() == 4) return {false};
     const double first = number(parts.numbers[0]);
     const double second = number(parts.numbers[1]);
-    if (first > 12 || first == second) return false;
-    if (second > 12) return true;
+    if (first > 12) return {false};
+    if (second > 12) return {true};
+    order.is_needed = order.is_needed || first != second;
   }
-  return std::nullopt;
+  return order;
 }
 
 // Several columns may have one name; their order is the GPUs'.
@@ -376,15 +392,14 @@ WideHeader hwinfo_header(TableRows rows, const TelemetryOptions&) {
   header.time = 0;
   header.device = "the order of the columns";
   header.sensor = {"HWiNFO", header.power, "gpu", "unknown"};
-  const std::optional<bool> order = is_month_first(rows);
-  header.has_month_first = order.value_or(false);
+  const DateOrder order = date_order(rows);
+  header.has_month_first = order.is_month_first;
   header.stamp = [](const RowCells& cells, const WideHeader& own) {
     return iso_of_local(cell_of(cells, 0), cell_of(cells, 1), own.has_month_first);
   };
-  if (!order) {
+  if (!order.is_month_first && order.is_needed) {
     header.reason = Reason::timestamp_column_missing;
-    header.fault =
-        "no row shows whether its dates have the day or the month first: write them as 2026-09-08";
+    header.fault = kNoOrder;
   }
   return header;
 }

@@ -263,6 +263,23 @@ def test_means_of_a_gpu_that_misses_a_row(folder):
     same([(100, 100), (2, 50)], [(gpu["min_w"], gpu["max_w"]) for gpu in report["devices"]], err)
 
 
+def test_dates_whose_order_counts(folder):
+    """5/5/2026 is the same day in both orders and decides nothing."""
+    head = 'Date,Time,"GPU Power [W]",\n'
+    for last, day in [("13/5/2026", 13), ("5/13/2026", 13), ("5/5/2026", 5), ("6/5/2026", None)]:
+        (folder / "dates.csv").write_text(f"{head}5/5/2026,9:20:30.000,100.0,\n{last},9:20:31.000,100.0,\n")
+        _, report, err = inspected("dates.csv", folder=folder)
+        same(["timestamp_column_missing"] if day is None else [], report["reasons"], f"{last}: {err}")
+        if day is not None:  # 5 May 2026, 07:20:30 UTC
+            near(1777965630, report["devices"][0]["first_unix"], last)
+            near(1777965631 + 86400 * (day - 5), report["devices"][0]["last_unix"], last)
+    # After the rows by which a table is known.
+    rows = [f"5/5/2026,9:{20 + i // 60}:{i % 60:02}.000,100.0,\n" for i in range(100)]
+    (folder / "dates.csv").write_text(head + "".join(rows) + "6/5/2026,9:20:30.000,100.0,\n")
+    status, report, err = inspected("dates.csv", folder=folder)
+    assert status == 1 and "day or the month first" in err, (report, err)
+
+
 def test_sparse_samples_are_refused(_folder):
     """Trackers sample each 10 to 30 s. From the second reading to the last: 300 W and 50 W for 20 s."""
     window = ("--start", START + 10.25, "--end", START + 30.25, "--telemetry", "wandb/wandb-events.jsonl")
