@@ -67,7 +67,6 @@ struct WideHeader {
   std::string device = "the column";  // what names the GPU
   Sensor sensor = {};
   PowerUnit::Size unit = PowerUnit::Size::watt;
-  bool is_unit_stated = false;
   std::optional<EnergyCounter> counter = {};  // of other columns, or of these
   std::optional<std::size_t> host = {};       // says which host's GPUs a row is of
   // Cells are means since this time in seconds began, which another column has.
@@ -129,8 +128,6 @@ void find_numbered(const std::function<std::string_view(std::string_view)>& name
     const std::string_view part = name_of(own);
     auto gpu = part.empty() ? std::nullopt : columns::numbered_power(part);
     if (!gpu) continue;
-    const Cells one = {std::string(part.substr(0, part.find("/l:")))};
-    const PowerUnit of_name = columns::read_names(one)[0].unit;
     if (header.power.empty()) header.power = with_any_number(own, gpu->gpu);
     const auto [place, is_new] = known.try_emplace({gpu->host, gpu->gpu}, own);
     if (!is_new) {
@@ -138,16 +135,15 @@ void find_numbered(const std::function<std::string_view(std::string_view)>& name
                                  printable(place->second), printable(own), printable(gpu->gpu));
       header.reason = Reason::ambiguous_power_column;
     }
-    if (unit && unit->size != of_name.size) {
+    if (unit && unit->size != gpu->unit.size) {
       header.fault = "the columns of power have several units: write all in one";
     }
-    unit = of_name;
+    unit = gpu->unit;
     has_bare = has_bare || gpu->is_bare;
     header.columns.push_back({.index = i, .host = gpu->host, .gpu = gpu->gpu});
   }
   if (!unit) return;
   header.unit = unit->size;
-  header.is_unit_stated = unit->stated;
   header.device = "the number in the column's name";
   header.sensor.name = header.power;
   if (has_bare) {

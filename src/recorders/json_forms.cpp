@@ -263,7 +263,12 @@ class JsonFormWalk : public JsonVisitor {
 Member numbered_member(std::string_view key, std::string_view time) {
   if (key == time) return {Part::time};
   const auto gpu = columns::numbered_power(key);
-  return gpu ? Member{Part::power, gpu->gpu, gpu->host} : Member{};
+  if (!gpu || gpu->is_bare) return {};
+  if (gpu->unit.size != PowerUnit::Size::watt) {
+    throw TelemetryError(fmt::format("'{}' is not in watts, as other names are: write all in watts",
+                                     printable(key)));
+  }
+  return {Part::power, gpu->gpu, gpu->host};
 }
 Member wandb_member(std::string_view key) { return numbered_member(key, "_timestamp"); }
 Member trackio_member(std::string_view key) { return numbered_member(key, "timestamp"); }

@@ -280,6 +280,18 @@ def test_dates_whose_order_counts(folder):
     assert status == 1 and "day or the month first" in err, (report, err)
 
 
+def test_names_of_values_in_json(folder):
+    """A bare name is not a power, and one that is not in watts is refused beside those that are."""
+    line = {"_timestamp": START, "system.gpu.0.powerWatts": 100.0, "gpu.0": 55, "gpu.1": 55}
+    (folder / "events.jsonl").write_text("".join(json.dumps(line | {"_timestamp": START + i}) + "\n" for i in range(4)))
+    _, report, err = inspected("events.jsonl", folder=folder)
+    same([("0", 100)], [(gpu["id"], gpu["max_w"]) for gpu in report["devices"]], err)
+    line |= {"system.gpu.1.power_mw": 50000}
+    (folder / "events.jsonl").write_text("".join(json.dumps(line | {"_timestamp": START + i}) + "\n" for i in range(4)))
+    status, report, err = inspected("events.jsonl", folder=folder)
+    assert status == 1 and "is not in watts" in err, (report, err)
+
+
 def test_sparse_samples_are_refused(_folder):
     """Trackers sample each 10 to 30 s. From the second reading to the last: 300 W and 50 W for 20 s."""
     window = ("--start", START + 10.25, "--end", START + 30.25, "--telemetry", "wandb/wandb-events.jsonl")
