@@ -1070,6 +1070,8 @@ class InfluxRows {
  public:
   InfluxRows(const TelemetryOptions& options, ReadingSink* sink)
       : wanted_(options.columns.power), power_(options), sink_(sink) {}
+  static constexpr std::size_t kMostSeries = 65536;
+
 
   void take(std::string_view line, bool is_whole) {
     line = strip(line);
@@ -1117,6 +1119,10 @@ class InfluxRows {
     const auto [place, is_new] = series_.try_emplace(key_);
     Series& series = place->second;
     if (is_new) series = described();
+    if (series_.size() > kMostSeries) {
+      throw TelemetryError(
+          fmt::format("more than {} series: filter by the field that is the power", kMostSeries));
+    }
     if (!series.is_power || sink_ == nullptr || !sink_->start_row(cell(time_))) return;
     if (cell(value_).empty()) return;
     const std::uint32_t device = sink_->find_in(series.host, series.gpu);

@@ -292,6 +292,25 @@ def test_names_of_values_in_json(folder):
     assert status == 1 and "is not in watts" in err, (report, err)
 
 
+def test_hostile_records_end_soon(folder):
+    """Names in another order, GPUs and series without end: time and memory stay small."""
+    keys = ["system.gpu.0.powerWatts", *(f"system.disk.{number}" for number in range(60000))]
+    line = {"_timestamp": START} | dict.fromkeys(keys, 1.0)
+    other = {"_timestamp": START + 1} | dict.fromkeys(reversed(keys), 1.0)
+    (folder / "events.jsonl").write_text(json.dumps(line) + "\n" + json.dumps(other) + "\n")
+    gpus = '{"schema":1,"timestamp":%d,"gpus":[%s{"uuid":"a","power_consumption":1}]}' % (START, "{}," * 70000)
+    (folder / "gpus.json").write_text(gpus + "\n")
+    head = ",result,table,_time,_value,_field,_measurement,host\n"
+    (folder / "influx.csv").write_text(
+        head + ",,0,2026-09-08T07:20:30Z,1,power_draw,nvidia_smi,a\n"
+        + "".join(f",,0,2026-09-08T07:20:30Z,1,cpu,cpu,{number}\n" for number in range(65536)))
+    for file, words in [("events.jsonl", ""), ("gpus.json", "more than 65536 GPUs"),
+                        ("influx.csv", "more than 65536 series")]:
+        done = subprocess.run([PROGRAM, "inspect", file, "--json"], cwd=folder, capture_output=True, text=True,
+                              timeout=20, check=False)
+        assert words in done.stderr, f"{file}: {done.stderr[:500]}"
+
+
 def test_sparse_samples_are_refused(_folder):
     """Trackers sample each 10 to 30 s. From the second reading to the last: 300 W and 50 W for 20 s."""
     window = ("--start", START + 10.25, "--end", START + 30.25, "--telemetry", "wandb/wandb-events.jsonl")
