@@ -176,7 +176,7 @@ std::string header_doubt(TableRows rows, const WideHeader& header) {
     }
     return found;
   };
-  static constexpr Pattern temperature = ".*temp.*";
+  static constexpr Pattern temperature = "(.*[^a-z])?temp(erature)?([^a-z].*)?";
   std::optional<std::size_t> hot;
   for (std::size_t i = 0; i < header.cells && !hot; ++i) {
     if (!temperature.matches(lower_ascii(header.names[i]))) continue;
@@ -887,11 +887,13 @@ struct GrafanaRow {
 std::string without_quotes(std::string_view cell) {
   cell = strip(cell);
   if (cell.size() < 2 || cell.front() != '"' || cell.back() != '"') return std::string(cell);
-  std::string text(cell.substr(1, cell.size() - 2));
-  for (std::size_t i = text.find("\"\""); i != text.npos; i = text.find("\"\"", i + 1)) {
-    text.erase(i, 1);
+  std::string text;
+  cell = cell.substr(1, cell.size() - 2);
+  for (std::size_t end = cell.find("\"\""); end != cell.npos; end = cell.find("\"\"")) {
+    text += cell.substr(0, end + 1);
+    cell.remove_prefix(end + 2);
   }
-  return text;
+  return text.append(cell);
 }
 
 std::string_view take_last_cell(std::string_view& line) {
@@ -1068,10 +1070,10 @@ namespace {
 
 class InfluxRows {
  public:
-  InfluxRows(const TelemetryOptions& options, ReadingSink* sink)
-      : wanted_(options.columns.power), power_(options), sink_(sink) {}
   static constexpr std::size_t kMostSeries = 65536;
 
+  InfluxRows(const TelemetryOptions& options, ReadingSink* sink)
+      : wanted_(options.columns.power), power_(options), sink_(sink) {}
 
   void take(std::string_view line, bool is_whole) {
     line = strip(line);
@@ -1117,12 +1119,12 @@ class InfluxRows {
     key_.assign(cell(measurement_)).append("\n").append(cell(field_));
     for (const std::size_t tag : tags_) key_.append("\n").append(cell(tag));
     const auto [place, is_new] = series_.try_emplace(key_);
-    Series& series = place->second;
-    if (is_new) series = described();
     if (series_.size() > kMostSeries) {
       throw TelemetryError(
           fmt::format("more than {} series: filter by the field that is the power", kMostSeries));
     }
+    Series& series = place->second;
+    if (is_new) series = described();
     if (!series.is_power || sink_ == nullptr || !sink_->start_row(cell(time_))) return;
     if (cell(value_).empty()) return;
     const std::uint32_t device = sink_->find_in(series.host, series.gpu);

@@ -280,6 +280,15 @@ def test_dates_whose_order_counts(folder):
     assert status == 1 and "day or the month first" in err, (report, err)
 
 
+def test_a_word_within_a_name_is_no_temperature(folder):
+    rows = [f"{START + i},200,60,50\n" for i in range(4)]
+    for name, is_doubted in [("attempt", False), ("attempts", False), ("temp", True), ("gpu_temp_c", True),
+                             ("Temperature [C]", True)]:
+        (folder / "wide.csv").write_text(f"time,{name},gpu0_power_w,gpu1_power_w\n" + "".join(rows))
+        _, report, err = inspected("wide.csv", folder=folder)
+        same(["power_column_missing"] if is_doubted else [], report["reasons"], f"{name}: {err}")
+
+
 def test_names_of_values_in_json(folder):
     """A bare name is not a power, and one that is not in watts is refused beside those that are."""
     line = {"_timestamp": START, "system.gpu.0.powerWatts": 100.0, "gpu.0": 55, "gpu.1": 55}
