@@ -112,11 +112,6 @@ bool is_json_lines(std::string_view head) {
   return is_json(head) && lines.size() == 2 && lines[0].ends_with('}') && lines[1].starts_with('{');
 }
 
-bool has_all(std::string_view head, std::initializer_list<std::string_view> texts) {
-  return std::ranges::all_of(texts,
-                             [&](std::string_view text) { return head.find(text) != head.npos; });
-}
-
 bool is_one_amd_reading(std::string_view head) {
   return is_json(head) && has_all(head, {"\"gpu\"", "\"power\"", "socket_power\""});
 }

@@ -18,6 +18,7 @@
 #include "base/text/json.h"
 #include "base/text/pattern.h"
 #include "core/telemetry/csv_telemetry.h"
+#include "core/telemetry/lines.h"
 #include "core/telemetry/power_names.h"
 #include "recorders/recorder_table.h"
 #include "recorders/recorders.h"
@@ -507,10 +508,8 @@ const std::vector<JsonForm>& json_forms() {
 const JsonForm* json_form_of(std::string_view head) {
   const std::size_t first = head.find_first_not_of(" \t\r\n");
   if (first == head.npos || (head[first] != '{' && head[first] != '[')) return nullptr;
-  const auto has = [&](std::string_view mark) { return head.find(mark) != head.npos; };
   const auto fits = [&](const JsonForm& form) {
-    return std::ranges::any_of(form.marks,
-                               [&](const auto& marks) { return std::ranges::all_of(marks, has); });
+    return std::ranges::any_of(form.marks, [&](const auto& marks) { return has_all(head, marks); });
   };
   const auto found = std::ranges::find_if(json_forms(), fits);
   return found == json_forms().end() ? nullptr : &*found;
