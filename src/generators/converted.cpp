@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +31,11 @@ std::string_view without_leading(std::string_view text) {
 
 std::string_view without_trailing(std::string_view text) {
   return text.substr(0, text.find_last_not_of(kBlanks) + 1);
+}
+
+bool is_blank_or_comment(std::string_view text) {
+  text = without_leading(text);
+  return text.empty() || text.starts_with('#');
 }
 
 // Without a comment, which begins after a blank.
@@ -109,12 +113,12 @@ class YamlReader {
   }
 
   // The indent of the current line, and its text; after "- " they are the item's.
-  std::size_t indent() const { return indent_of(lines_[at_]); }
+  std::size_t indent() const { return at_ == item_at_ ? item_indent_ : indent_of(lines_[at_]); }
   std::string_view text() const { return lines_[at_].substr(indent()); }
 
   // Goes to the next line with more than a comment; false at the end of the document.
   bool next_content() {
-    while (at_ < lines_.size() && without_comment(without_leading(lines_[at_])).empty()) ++at_;
+    while (at_ < lines_.size() && is_blank_or_comment(lines_[at_])) ++at_;
     return at_ < lines_.size() && !lines_[at_].starts_with("---") && lines_[at_] != "...";
   }
 
@@ -141,9 +145,11 @@ class YamlReader {
     if (++level_ > kMostLevels) refuse("a nesting of more than 200 levels");
     const std::string_view first = text();
     const bool is_flow = first.starts_with('{') || first.starts_with('[');
-    const bool is_member = !is_flow && (first.starts_with("? ") || key_end(first) != first.npos);
+    const auto is_member = [&] {
+      return !is_flow && (first.starts_with("? ") || key_end(first) != first.npos);
+    };
     std::string json = is_item(first) ? list(indent())
-                       : is_member    ? mapping(indent())
+                       : is_member()  ? mapping(indent())
                                       : value(first, least);
     --level_;
     return json;
@@ -153,16 +159,13 @@ class YamlReader {
     std::string json = "[";
     while (next_content() && indent() == indent_of_list && is_item(text())) {
       if (json.size() > 1) json += ',';
-      const std::string_view item = without_comment(without_leading(text().substr(1)));
-      if (item.empty()) {
+      const std::string_view item = text().substr(1);
+      if (is_blank_or_comment(item)) {
         ++at_;
-        json += block(indent_of_list + 1);
-        continue;
+      } else {  // the item's text, as if its dash were a blank
+        item_at_ = at_;
+        item_indent_ = indent_of_list + 1 + indent_of(item);
       }
-      // The item's text, as if its dash were a blank.
-      patched_.push_back(std::make_unique<std::string>(lines_[at_]));
-      (*patched_.back())[indent_of_list] = ' ';
-      lines_[at_] = *patched_.back();
       json += block(indent_of_list + 1);
     }
     return json + ']';
@@ -178,7 +181,7 @@ class YamlReader {
       if (json.size() > 1) json += ',';
       json += key(line.substr(0, colon)) + ':';
       const std::string_view rest = without_leading(line.substr(colon + 1));
-      if (!without_comment(rest).empty()) {
+      if (!is_blank_or_comment(rest)) {
         json += value(rest, indent_of_keys + 1);
         continue;
       }
@@ -277,8 +280,9 @@ class YamlReader {
         if (!without_comment(without_leading(line.substr(end + 1))).empty()) {
           refuse("text after a quoted one");
         }
+        std::string json = quoted(joined, quote);
         ++at_;
-        return quoted(joined, quote);
+        return json;
       }
       const bool joins = quote == '"' && is_escaped_end(line);
       joined += joins ? line.substr(0, line.size() - 1) : without_trailing(line);
@@ -301,13 +305,14 @@ class YamlReader {
     }
     std::string json = "\"";
     for (std::size_t i = 0; i < text.size(); ++i) {
-      if (text[i] != '\\') {
+      if (text[i] == '\\') {
+        json += escape(text, ++i);
+      } else if (static_cast<unsigned char>(text[i]) < 0x20 || text[i] == '"') {
         const std::string one = json_text(text.substr(i, 1));
-        json += static_cast<unsigned char>(text[i]) < 0x80 ? one.substr(1, one.size() - 2)
-                                                           : std::string(1, text[i]);
-        continue;
+        json.append(one, 1, one.size() - 2);
+      } else {
+        json += text[i];
       }
-      json += escape(text, ++i);
     }
     return json + '"';
   }
@@ -333,6 +338,7 @@ class YamlReader {
     if (hex.find_first_not_of("0123456789abcdefABCDEF") != hex.npos) refuse("an escape");
     at += digits;
     const auto code = static_cast<std::uint32_t>(std::stoul(std::string(hex), nullptr, 16));
+    if (code > 0x10FFFF) refuse("an escape beyond U+10FFFF");
     if (code < 0x10000) return fmt::format("\\u{:04x}", code);
     const std::uint32_t above = code - 0x10000;
     return fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + (above >> 10U), 0xDC00 + (above & 0x3FFU));
@@ -362,6 +368,7 @@ class YamlReader {
 
   std::string flow_value(std::string_view first, std::size_t least) {
     constexpr std::size_t kMostLines = 1000;  // each one is looked at again with the next
+    constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
     std::string whole(first);
     for (const std::size_t begin = at_;;) {
       std::size_t at = 0;
@@ -378,6 +385,7 @@ class YamlReader {
       if (next - begin > kMostLines) refuse("a bracket over more than 1000 lines");
       whole += go_on(next);
       whole += without_leading(lines_[at_]);
+      if (whole.size() > kMostBytes) refuse("a bracket over several lines of more than 1 MiB");
     }
   }
 
@@ -412,6 +420,7 @@ class YamlReader {
     json += text[at++];
     for (bool is_first = true;; is_first = false) {
       at = std::min(text.find_first_not_of(" \t,", at), text.size());
+      const std::size_t before = at;
       if (at == text.size()) break;
       if (text[at] == close) {
         ++at;
@@ -421,6 +430,7 @@ class YamlReader {
       }
       if (!is_first) json += ',';
       if (close == ']' ? !flow(text, at, json) : !flow_member(text, at, json)) break;
+      if (at == before) refuse("a wrong bracket, or a colon in a list,");
     }
     --level_;
     return false;
@@ -428,6 +438,7 @@ class YamlReader {
 
   bool flow_member(std::string_view text, std::size_t& at, std::string& json) {
     std::string name;
+    if (text[at] == '[' || text[at] == '{') refuse("a complex key");
     if (!flow(text, at, name)) return false;
     json += name.starts_with('"') ? name : json_text(name);
     json += ':';
@@ -441,8 +452,9 @@ class YamlReader {
   }
 
   std::vector<std::string_view> lines_;
-  std::vector<std::unique_ptr<std::string>> patched_;  // lines whose dash became a blank
   std::size_t at_ = 0;
+  std::size_t item_at_ = kNone;  // the line whose last "- " was read,
+  std::size_t item_indent_ = 0;  // and where the text after it begins
   std::size_t level_ = 0;
 };
 
@@ -487,12 +499,14 @@ bool is_report_in_yaml(std::string_view head) {
 std::string json_of_csv(std::string_view text) {
   const std::vector<CsvTextRow> rows =
       split_csv(text, std::numeric_limits<std::size_t>::max(), true);
+  const std::size_t most = 8 * text.size() + (std::size_t{16} << 20U);  // names are in each row
   std::string lines;
   for (std::size_t i = 1; i < rows.size(); ++i) {
     Json row = Json::object();
     const std::size_t cells = std::min(rows[i].cells.size(), rows.front().cells.size());
     for (std::size_t j = 0; j < cells; ++j) row[rows.front().cells[j]] = rows[i].cells[j];
     if (!rows[i].blank) lines += line_text({{"row", std::move(row)}}) + '\n';
+    if (lines.size() > most) throw Error("it is too large as JSON: its header is too long");
   }
   return lines;
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,6 +13,7 @@
 #include "base/files/path.h"
 #include "base/text/encoding.h"
 #include "core/load/benchmark.h"
+#include "core/telemetry/lines.h"
 #include "generators/aiperf.h"
 #include "generators/benchmark_choice.h"
 #include "generators/generators.h"
@@ -21,11 +21,6 @@
 
 namespace aggregate_power {
 namespace {
-
-bool has_all(std::string_view text, std::initializer_list<std::string_view> parts) {
-  return std::ranges::all_of(parts,
-                             [&](std::string_view part) { return text.find(part) != text.npos; });
-}
 
 double fits_evalscope_database(const ResultHead& head) {
   return head.text.starts_with("SQLite format 3") && has_all(head.text, {"first_chunk_latency"});

@@ -661,6 +661,8 @@ constexpr ProcessPowerName kProcessPowers[] = {
     {"cpu", "per_process_cpu_power", "total_cpu_power"},
     {"dram", "per_process_dram_power", "total_dram_power"}};
 
+constexpr std::size_t kMostMetrics = 256;
+
 class MetricWalk : public JsonVisitor {
  public:
   explicit MetricWalk(const Zone& zone) : stamps_(zone) {
@@ -712,7 +714,11 @@ class MetricWalk : public JsonVisitor {
   };
 
   void add_name(std::vector<std::string>& names) const {
-    if (std::ranges::find(names, metric_) == names.end()) names.push_back(metric_);
+    if (std::ranges::find(names, metric_) != names.end()) return;
+    if (names.size() == kMostMetrics) {
+      throw TelemetryError(fmt::format("more than {} metrics", kMostMetrics));
+    }
+    names.push_back(metric_);
   }
 
   AipmMetrics::Use& use_of(const Value& value, const std::string& process) {
@@ -754,30 +760,30 @@ class MetricWalk : public JsonVisitor {
     }
   }
 
-  static std::vector<Sample>& samples_of(const std::string& process, AipmMetrics::Power& power) {
-    for (auto& [name, samples] : power.processes) {
-      if (name == process) return samples;
-    }
-    std::vector<Sample>& samples = power.processes.emplace_back(process, power.total).second;
-    for (Sample& sample : samples) sample.watts = 0;
-    return samples;
+  std::vector<AipmMetrics::Named>& named(const std::string& process, std::size_t which) {
+    AipmMetrics::Power& power = found_.powers[which];
+    const auto [place, is_new] = numbers_[which].try_emplace(process, power.processes.size());
+    if (is_new) power.processes.push_back({process, {}});
+    return power.processes[place->second].second;
   }
 
   void add_power(double unix_s, std::size_t which, double sum_w) {
     AipmMetrics::Power& power = found_.powers[which];
     for (const Value& value : values_) {
       if (value.metric != power.metric) continue;
-      samples_of(value.process, power).push_back({unix_s, value.number});
+      std::vector<AipmMetrics::Named>& of_process = named(value.process, which);
+      const bool is_again = !of_process.empty() && of_process.back().record == power.total.size();
+      if (!is_again) of_process.push_back({power.total.size(), 0});
+      of_process.back().watts += value.number;
     }
     power.total.push_back({unix_s, std::isnan(totals_[which]) ? sum_w : totals_[which]});
-    for (auto& [name, samples] : power.processes) {
-      if (samples.size() < power.total.size()) samples.push_back({unix_s, 0});
-    }
   }
 
   StampParser stamps_;
   AipmMetrics found_;
   std::map<std::string, std::size_t> places_;  // in found_.uses
+  // In Power::processes of each power.
+  std::array<std::map<std::string, std::size_t>, std::size(kProcessPowers)> numbers_;
   std::string date_, metric_, gpu_, process_;
   std::vector<Value> values_;  // of the record
   std::array<double, std::size(kProcessPowers)> totals_{};
@@ -786,6 +792,23 @@ class MetricWalk : public JsonVisitor {
 };
 
 }  // namespace
+
+std::vector<Sample> AipmMetrics::Power::samples_of(const std::vector<Named>& process) const {
+  std::vector<Sample> all = total;
+  for (Sample& sample : all) sample.watts = 0;
+  for (const Named& named : process) all[named.record].watts = named.watts;
+  if (std::ranges::adjacent_find(all, std::ranges::greater_equal{}, &Sample::unix_s) != all.end()) {
+    return all;  // records at one time are joined later
+  }
+  std::vector<Sample> found;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool is_end = i == 0 || i + 1 == all.size();
+    if (is_end || all[i].watts != 0 || all[i - 1].watts != 0 || all[i + 1].watts != 0) {
+      found.push_back(all[i]);
+    }
+  }
+  return found;
+}
 
 AipmMetrics read_aipm_metrics(ByteSource& source, const Zone& zone) {
   static const JsonPaths paths(kMetricPaths);

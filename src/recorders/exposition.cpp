@@ -288,8 +288,9 @@ std::vector<Scrape> mlflow_files(const std::string& folder) {
   fs::path metrics = fs::path(folder) / "metrics" / "system";
   if (!fs::is_directory(metrics, ec)) metrics = folder;
   for (fs::recursive_directory_iterator at(metrics, ec), end; !ec && at != end; at.increment(ec)) {
+    if (at.depth() >= 1) at.disable_recursion_pending();
     struct stat status {};
-    if (at.depth() > 1 || !name.matches(at->path().filename().string())) continue;
+    if (!name.matches(at->path().filename().string())) continue;
     if (::stat(at->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
     const std::string place = "mlflow: system/" + at->path().lexically_relative(metrics).string();
     files.push_back({at->path().string(), place, 0, static_cast<std::uint64_t>(status.st_size)});

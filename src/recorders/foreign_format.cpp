@@ -112,11 +112,6 @@ bool is_json_lines(std::string_view head) {
   return is_json(head) && lines.size() == 2 && lines[0].ends_with('}') && lines[1].starts_with('{');
 }
 
-bool has_all(std::string_view head, std::initializer_list<std::string_view> texts) {
-  return std::ranges::all_of(texts,
-                             [&](std::string_view text) { return head.find(text) != head.npos; });
-}
-
 bool is_one_amd_reading(std::string_view head) {
   return is_json(head) && has_all(head, {"\"gpu\"", "\"power\"", "socket_power\""});
 }
@@ -164,22 +159,30 @@ bool has_only_blanks(std::string_view head) {
   return head.find_first_not_of(kBlanks) == head.npos;
 }
 
+// The cells of a line; none if its quotes are broken.
+std::vector<std::string> cells_if_any(std::string_view line) {
+  try {
+    return cells_of_line(line);
+  } catch (const CsvError&) {
+    return {};
+  }
+}
+
 bool has_no_header(std::string_view head) {
   const auto lines = lines_of(head, kMostLines);
   const auto first =
       std::ranges::find_if_not(lines, [](std::string_view line) { return line.starts_with('#'); });
   if (first == lines.end()) return false;
-  const auto rows = split_csv(*first, 1, true);
-  return !rows.empty() && rows[0].cells.size() > 1 && looks_like_data(rows[0].cells);
+  const std::vector<std::string> cells = cells_if_any(*first);
+  return cells.size() > 1 && looks_like_data(cells);
 }
 
 // The cells of each row at a place, of the first rows that have as many as the first one.
 std::vector<std::vector<std::string>> columns_of(std::string_view head) {
   std::vector<std::vector<std::string>> columns;
   for (const std::string_view line : lines_of(head, kMostLines)) {
-    const auto rows = split_csv(line, 1, true);
-    if (line.starts_with('#') || rows.empty()) continue;
-    const auto& cells = rows[0].cells;
+    const std::vector<std::string> cells = cells_if_any(line);
+    if (line.starts_with('#') || cells.empty()) continue;
     if (columns.empty()) columns.resize(cells.size());
     if (cells.size() != columns.size()) continue;
     for (std::size_t i = 0; i < cells.size(); ++i) {

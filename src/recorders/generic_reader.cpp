@@ -45,7 +45,9 @@ struct WideColumn {
   std::size_t number_of_series = 0;          // as the sink numbers it
   std::optional<std::uint32_t> device = {};  // its number, once it had a sample
   PowerForm form = {};                       // of its cell in the row before
-  double joules = 0;  // since WideHeader::duration began, up to the row before
+  // Since WideHeader::duration began, up to the last row with a mean.
+  double joules = 0;
+  double last_duration_s = 0;
 
   std::uint32_t number(ReadingSink& sink) {
     if (!device) device = sink.find_in(host, gpu);
@@ -65,16 +67,16 @@ struct WideHeader {
   std::string device = "the column";  // what names the GPU
   Sensor sensor = {};
   PowerUnit::Size unit = PowerUnit::Size::watt;
-  bool is_unit_stated = false;
   std::optional<EnergyCounter> counter = {};  // of other columns, or of these
   std::optional<std::size_t> host = {};       // says which host's GPUs a row is of
   // Cells are means since this time in seconds began, which another column has.
   std::optional<std::size_t> duration = {};
-  double last_duration_s = 0;
+  double last_duration_s = 0;  // of any row: a shorter one begins again
   // The time of a row in ISO 8601, where it is written otherwise; empty: none is there.
   std::string (*stamp)(const RowCells& cells, const WideHeader& header) = nullptr;
-  bool has_month_first = false;  // of dates with slashes
-  std::string fault = {};        // why it cannot be read
+  // Of dates with slashes. Nullopt: only dates such as 5/5/2026 are known.
+  std::optional<bool> has_month_first = false;
+  std::string fault = {};  // why it cannot be read
   Reason reason = Reason::power_column_missing;
 };
 
@@ -126,8 +128,6 @@ void find_numbered(const std::function<std::string_view(std::string_view)>& name
     const std::string_view part = name_of(own);
     auto gpu = part.empty() ? std::nullopt : columns::numbered_power(part);
     if (!gpu) continue;
-    const Cells one = {std::string(part.substr(0, part.find("/l:")))};
-    const PowerUnit of_name = columns::read_names(one)[0].unit;
     if (header.power.empty()) header.power = with_any_number(own, gpu->gpu);
     const auto [place, is_new] = known.try_emplace({gpu->host, gpu->gpu}, own);
     if (!is_new) {
@@ -135,16 +135,15 @@ void find_numbered(const std::function<std::string_view(std::string_view)>& name
                                  printable(place->second), printable(own), printable(gpu->gpu));
       header.reason = Reason::ambiguous_power_column;
     }
-    if (unit && unit->size != of_name.size) {
+    if (unit && unit->size != gpu->unit.size) {
       header.fault = "the columns of power have several units: write all in one";
     }
-    unit = of_name;
+    unit = gpu->unit;
     has_bare = has_bare || gpu->is_bare;
     header.columns.push_back({.index = i, .host = gpu->host, .gpu = gpu->gpu});
   }
   if (!unit) return;
   header.unit = unit->size;
-  header.is_unit_stated = unit->stated;
   header.device = "the number in the column's name";
   header.sensor.name = header.power;
   if (has_bare) {
@@ -177,7 +176,7 @@ std::string header_doubt(TableRows rows, const WideHeader& header) {
     }
     return found;
   };
-  static constexpr Pattern temperature = ".*temp.*";
+  static constexpr Pattern temperature = "(.*[^a-z])?temp(erature)?([^a-z].*)?";
   std::optional<std::size_t> hot;
   for (std::size_t i = 0; i < header.cells && !hot; ++i) {
     if (!temperature.matches(lower_ascii(header.names[i]))) continue;
@@ -308,6 +307,9 @@ std::string_view cell_of(const RowCells& cells, std::size_t index) {
   return index < cells.size() ? strip(cells[index]) : std::string_view();
 }
 
+constexpr std::string_view kNoOrder =
+    "no row shows whether its dates have the day or the month first: write them as 2026-09-08";
+
 // The numbers of "8.9.2026", "9/8/2026", "2026-09-08", and what is between.
 struct DateParts {
   std::vector<std::string_view> numbers;
@@ -326,32 +328,44 @@ DateParts date_parts(std::string_view date) {
   return parts.numbers.size() == 3 ? parts : DateParts();
 }
 
-// "2026-09-08 09:20:30.123"; empty: the date is not one.
-std::string iso_of_local(std::string_view date, std::string_view time, bool is_month_first) {
+// "2026-09-08 09:20:30.123"; empty: the date is not one. Throws TelemetryError if the order counts
+// and is not known.
+std::string iso_of_local(std::string_view date, std::string_view time,
+                         std::optional<bool> is_month_first) {
   const DateParts parts = date_parts(date);
   if (parts.numbers.empty()) return {};
   const auto& numbers = parts.numbers;
   const bool is_year_first = numbers[0].size() == 4;
-  const std::size_t month = is_year_first || !is_month_first ? 1 : 0;
+  if (!is_year_first && !is_month_first && numbers[0] != numbers[1]) {
+    throw TelemetryError(std::string(kNoOrder));
+  }
+  const std::size_t month = is_year_first || !is_month_first.value_or(false) ? 1 : 0;
   const std::size_t day = is_year_first ? 2 : 1 - month;
   const std::size_t colon = std::min(time.find(':'), time.size());
   return fmt::format("{}-{:0>2}-{:0>2} {:0>2}{}", numbers[is_year_first ? 0 : 2], numbers[month],
                      numbers[day], time.substr(0, colon), time.substr(colon));
 }
 
-// Points are between day, month and year; slashes say nothing. nullopt: no row decides it.
-std::optional<bool> is_month_first(TableRows rows) {
+struct DateOrder {
+  std::optional<bool> is_month_first = {};  // none if no row decides it
+  bool is_needed = false;                   // some row has another date by the other order
+};
+
+// Points are between day, month and year; slashes say nothing.
+DateOrder date_order(TableRows rows) {
+  DateOrder order;
   const auto number = [](std::string_view text) { return nearest_double(text).value_or(0); };
   for (const CsvTextRow& row : rows.subspan(1)) {
     const DateParts parts = row.cells.empty() ? DateParts() : date_parts(strip(row.cells[0]));
     if (parts.numbers.empty()) continue;
-    if (parts.between != '/' || parts.numbers[0].size() == 4) return false;
+    if (parts.between != '/' || parts.numbers[0].size() == 4) return {false};
     const double first = number(parts.numbers[0]);
     const double second = number(parts.numbers[1]);
-    if (first > 12 || first == second) return false;
-    if (second > 12) return true;
+    if (first > 12) return {false};
+    if (second > 12) return {true};
+    order.is_needed = order.is_needed || first != second;
   }
-  return std::nullopt;
+  return order;
 }
 
 // Several columns may have one name; their order is the GPUs'.
@@ -374,15 +388,14 @@ WideHeader hwinfo_header(TableRows rows, const TelemetryOptions&) {
   header.time = 0;
   header.device = "the order of the columns";
   header.sensor = {"HWiNFO", header.power, "gpu", "unknown"};
-  const std::optional<bool> order = is_month_first(rows);
-  header.has_month_first = order.value_or(false);
+  const DateOrder order = date_order(rows);
+  header.has_month_first = order.is_month_first;
   header.stamp = [](const RowCells& cells, const WideHeader& own) {
     return iso_of_local(cell_of(cells, 0), cell_of(cells, 1), own.has_month_first);
   };
-  if (!order) {
+  if (!order.is_month_first && order.is_needed) {
     header.reason = Reason::timestamp_column_missing;
-    header.fault =
-        "no row shows whether its dates have the day or the month first: write them as 2026-09-08";
+    header.fault = kNoOrder;
   }
   return header;
 }
@@ -542,15 +555,26 @@ bool has_too_many(const RowCells& cells, std::size_t names) {
   return false;
 }
 
-// The mean power since the row before, of a mean since the duration began; it may begin again.
-double mean_since_row(double mean_w, double duration_s, double last_duration_s,
-                      WideColumn& column) {
+// The duration of a row's means; it may begin again, for all columns. 0: the row does not say it.
+double duration_of(const RowCells& cells, WideHeader& header) {
+  if (!header.duration) return 0;
+  const double duration_s = nearest_double(cell_of(cells, *header.duration)).value_or(0);
+  if (!(duration_s > 0)) return 0;
+  const bool is_new = duration_s < std::exchange(header.last_duration_s, duration_s);
+  for (WideColumn& column : header.columns) {
+    if (is_new) column.joules = column.last_duration_s = 0;
+  }
+  return duration_s;
+}
+
+// The mean power since the last row with a mean, of a mean since the duration began.
+double mean_since_row(double mean_w, double duration_s, WideColumn& column) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  if (std::isnan(mean_w) || duration_s == 0) return kNone;
   const double joules = mean_w * duration_s;
-  const bool is_new = duration_s < last_duration_s;
-  const double before_j = is_new ? 0 : std::exchange(column.joules, joules);
-  column.joules = joules;
-  const double period_s = is_new ? duration_s : duration_s - last_duration_s;
-  return period_s > 0 ? (joules - before_j) / period_s : std::numeric_limits<double>::quiet_NaN();
+  const double period_s = duration_s - std::exchange(column.last_duration_s, duration_s);
+  const double before_j = std::exchange(column.joules, joules);
+  return period_s > 0 ? (joules - before_j) / period_s : kNone;
 }
 
 // Whether a row's last cell is shorter than the same cell above because no line break ends it.
@@ -584,8 +608,7 @@ void take_wide_row(const RowCells& cells, bool is_whole, std::uint64_t line_numb
   sink.start_row(at);
   const bool is_too_long = has_too_many(cells, header.cells);
   if (is_too_long) sink.skip(&Skipped::too_many_cells);
-  const double duration_s =
-      header.duration ? nearest_double(cell_of(cells, *header.duration)).value_or(0) : 0;
+  const double duration_s = duration_of(cells, header);
   for (WideColumn& column : header.columns) {
     if (column.index >= cells.size()) continue;
     const std::string_view cell = cells[column.index];
@@ -595,9 +618,7 @@ void take_wide_row(const RowCells& cells, bool is_whole, std::uint64_t line_numb
     }
     double watts = is_too_long ? std::numeric_limits<double>::quiet_NaN() : sink.number(cell);
     if (std::isnan(watts) && is_no_sample(cell)) continue;
-    if (header.duration) {
-      watts = mean_since_row(watts, duration_s, header.last_duration_s, column);
-    }
+    if (header.duration) watts = mean_since_row(watts, duration_s, column);
     if (header.host) {
       sink.add_to(sink.find_in(cell_of(cells, *header.host), column.gpu), watts);
       continue;
@@ -605,7 +626,6 @@ void take_wide_row(const RowCells& cells, bool is_whole, std::uint64_t line_numb
     sink.add_to(column.number(sink), watts);
     sink.note_series(column.number_of_series, *column.device);
   }
-  header.last_duration_s = duration_s;
 }
 
 void add_series(WideHeader& header, ReadingSink& sink) {
@@ -867,11 +887,13 @@ struct GrafanaRow {
 std::string without_quotes(std::string_view cell) {
   cell = strip(cell);
   if (cell.size() < 2 || cell.front() != '"' || cell.back() != '"') return std::string(cell);
-  std::string text(cell.substr(1, cell.size() - 2));
-  for (std::size_t i = text.find("\"\""); i != text.npos; i = text.find("\"\"", i + 1)) {
-    text.erase(i, 1);
+  std::string text;
+  cell = cell.substr(1, cell.size() - 2);
+  for (std::size_t end = cell.find("\"\""); end != cell.npos; end = cell.find("\"\"")) {
+    text += cell.substr(0, end + 1);
+    cell.remove_prefix(end + 2);
   }
-  return text;
+  return text.append(cell);
 }
 
 std::string_view take_last_cell(std::string_view& line) {
@@ -1048,6 +1070,8 @@ namespace {
 
 class InfluxRows {
  public:
+  static constexpr std::size_t kMostSeries = 65536;
+
   InfluxRows(const TelemetryOptions& options, ReadingSink* sink)
       : wanted_(options.columns.power), power_(options), sink_(sink) {}
 
@@ -1095,6 +1119,10 @@ class InfluxRows {
     key_.assign(cell(measurement_)).append("\n").append(cell(field_));
     for (const std::size_t tag : tags_) key_.append("\n").append(cell(tag));
     const auto [place, is_new] = series_.try_emplace(key_);
+    if (series_.size() > kMostSeries) {
+      throw TelemetryError(
+          fmt::format("more than {} series: filter by the field that is the power", kMostSeries));
+    }
     Series& series = place->second;
     if (is_new) series = described();
     if (!series.is_power || sink_ == nullptr || !sink_->start_row(cell(time_))) return;

@@ -4,7 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <deque>
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -15,6 +17,8 @@
 #include "base/text/characters.h"
 #include "base/text/json.h"
 #include "base/text/pattern.h"
+#include "core/telemetry/csv_telemetry.h"
+#include "core/telemetry/lines.h"
 #include "core/telemetry/power_names.h"
 #include "recorders/recorder_table.h"
 #include "recorders/recorders.h"
@@ -113,6 +117,7 @@ class JsonFormWalk : public JsonVisitor {
       time_.clear();
       host_ = record_key_;
       count_ = 0;
+      named_.clear();
     }
     if (part == (has_gpus_ ? Part::gpu : Part::record)) start_gpu();
   }
@@ -135,6 +140,7 @@ class JsonFormWalk : public JsonVisitor {
   }
 
  private:
+  static constexpr std::size_t kMost = 65536;
   struct KnownMember : Member {
     std::string key;
   };
@@ -145,17 +151,20 @@ class JsonFormWalk : public JsonVisitor {
 
   // Keys come in the same order with each record.
   const Member& find_member(std::string_view key) {
-    constexpr std::size_t kMost = 65536;
     if (next_ >= members_.size()) next_ = 0;
     if (next_ < members_.size() && members_[next_].key == key) return members_[next_++];
-    const auto known = std::ranges::find(members_, key, &KnownMember::key);
-    next_ = static_cast<std::size_t>(known - members_.begin()) + 1;
-    if (known != members_.end()) return *known;
+    const auto known = places_.find(key);
+    next_ = (known == places_.end() ? members_.size() : known->second) + 1;
+    if (known != places_.end()) return members_[known->second];
     if (members_.size() == kMost) throw TelemetryError("more than 65536 names of values");
-    return members_.emplace_back(KnownMember{form_.member(key), std::string(key)});
+    const KnownMember& member =
+        members_.emplace_back(KnownMember{form_.member(key), std::string(key)});
+    places_.emplace(member.key, members_.size() - 1);
+    return member;
   }
 
   void start_gpu() {
+    if (count_ == kMost) throw TelemetryError("more than 65536 GPUs in one record");
     if (++count_ > gpus_.size()) gpus_.emplace_back();
     gpus_[count_ - 1].clear();
   }
@@ -165,9 +174,8 @@ class JsonFormWalk : public JsonVisitor {
     return gpus_[count_ - 1];
   }
   JsonGpu& gpu_named(const Member& member) {
-    for (std::size_t i = 0; i < count_; ++i) {
-      if (gpus_[i].index == member.gpu && gpus_[i].host == member.host) return gpus_[i];
-    }
+    const auto [place, is_new] = named_.try_emplace({member.host, member.gpu}, count_);
+    if (!is_new) return gpus_[place->second];
     start_gpu();
     gpus_[count_ - 1].index = member.gpu;
     gpus_[count_ - 1].host = member.host;
@@ -211,25 +219,22 @@ class JsonFormWalk : public JsonVisitor {
     gpu.watts.set(kind, text);
   }
 
-  // A card's power counts once, for its first GPU.
-  std::optional<std::string_view> value_of(std::size_t number,
-                                           JsonValueText JsonGpu::*value) const {
-    const JsonGpu& gpu = gpus_[number];
+  // A card's power counts once, for its first GPU. `boards` are the cards that were counted.
+  static std::optional<std::string_view> value_of(const JsonGpu& gpu, JsonValueText JsonGpu::*value,
+                                                  std::set<std::string_view>& boards) {
     if (value != &JsonGpu::watts || is_no_value(gpu.card.text)) {
       return (gpu.*value).is_there ? std::optional<std::string_view>((gpu.*value).text)
                                    : std::nullopt;
     }
-    const auto end = gpus_.begin() + static_cast<std::ptrdiff_t>(number);
-    const bool is_second = std::ranges::any_of(gpus_.begin(), end, [&](const JsonGpu& before) {
-      return !gpu.board.empty() && before.board == gpu.board && !is_no_value(before.card.text);
-    });
+    const bool is_second = !gpu.board.empty() && !boards.insert(gpu.board).second;
     return is_second ? std::nullopt : std::optional<std::string_view>(gpu.card.text);
   }
 
   void add_all(ReadingSink& sink, JsonValueText JsonGpu::*value) {
     bool has_row = false;
+    std::set<std::string_view> boards;
     for (std::size_t i = 0; i < count_; ++i) {
-      const std::optional<std::string_view> text = value_of(i, value);
+      const std::optional<std::string_view> text = value_of(gpus_[i], value, boards);
       if (!text) continue;
       if (!has_row && !sink.start_row(time_)) return;
       has_row = true;
@@ -253,7 +258,9 @@ class JsonFormWalk : public JsonVisitor {
   std::string host_;           // of all GPUs of the record that name none
   std::vector<JsonGpu> gpus_;  // the first count_ ones are of this record
   std::size_t count_ = 0;
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> named_;  // by host and GPU
   std::deque<KnownMember> members_;
+  std::map<std::string_view, std::size_t> places_;  // in members_
   std::size_t next_ = 0;
   const Member* member_ = nullptr;
 };
@@ -263,7 +270,12 @@ class JsonFormWalk : public JsonVisitor {
 Member numbered_member(std::string_view key, std::string_view time) {
   if (key == time) return {Part::time};
   const auto gpu = columns::numbered_power(key);
-  return gpu ? Member{Part::power, gpu->gpu, gpu->host} : Member{};
+  if (!gpu || gpu->is_bare) return {};
+  if (gpu->unit.size != PowerUnit::Size::watt) {
+    throw TelemetryError(fmt::format("'{}' is not in watts, as other names are: write all in watts",
+                                     printable(key)));
+  }
+  return {Part::power, gpu->gpu, gpu->host};
 }
 Member wandb_member(std::string_view key) { return numbered_member(key, "_timestamp"); }
 Member trackio_member(std::string_view key) { return numbered_member(key, "timestamp"); }
@@ -496,10 +508,8 @@ const std::vector<JsonForm>& json_forms() {
 const JsonForm* json_form_of(std::string_view head) {
   const std::size_t first = head.find_first_not_of(" \t\r\n");
   if (first == head.npos || (head[first] != '{' && head[first] != '[')) return nullptr;
-  const auto has = [&](std::string_view mark) { return head.find(mark) != head.npos; };
   const auto fits = [&](const JsonForm& form) {
-    return std::ranges::any_of(form.marks,
-                               [&](const auto& marks) { return std::ranges::all_of(marks, has); });
+    return std::ranges::any_of(form.marks, [&](const auto& marks) { return has_all(head, marks); });
   };
   const auto found = std::ranges::find_if(json_forms(), fits);
   return found == json_forms().end() ? nullptr : &*found;
@@ -543,13 +553,15 @@ double fits_json_forms(std::string_view head) { return json_form_of(head) != nul
 
 Telemetry open_json_forms(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
   std::string head = read_up_to(*source, kHeadBytes);
-  const JsonForm& form = *json_form_of(head);
+  const JsonForm* const form = json_form_of(head);
+  source = std::make_unique<ResumedSource>(std::move(head), std::move(source));
+  if (form == nullptr) return open_csv(std::move(source), options);
   return open_stream(
-      std::make_unique<ResumedSource>(std::move(head), std::move(source)), options,
-      {.facts_of = [&](std::string_view text) { return json_facts(form, text, options); },
-       .read = [&form, counters = options.counters && form.counter](
+      std::move(source), options,
+      {.facts_of = [&](std::string_view text) { return json_facts(*form, text, options); },
+       .read = [form, counters = options.counters && form->counter](
                    ByteSource& bytes,
-                   ReadingSink& sink) { read_json_form(form, counters, bytes, sink); },
+                   ReadingSink& sink) { read_json_form(*form, counters, bytes, sink); },
        .cut_off_after = at_any_json_line});
 }
 

@@ -55,13 +55,20 @@ struct AipmMetrics {
     double sum = 0;
     double max = 0;
   };
-  // The power of the processor ("cpu") or of its memory ("dram"), and of processes: 0 W in records
-  // that do not name them.
+  // The power of a process in a record, by the record's number in Power::total.
+  struct Named {
+    std::size_t record;
+    double watts;
+  };
+  // The power of the processor ("cpu") or of its memory ("dram"), and of processes.
   struct Power {
     std::string name;
     std::string metric;
     std::vector<Sample> total;  // the recorder's own; where it has none, the sum of the processes
-    std::vector<std::pair<std::string, std::vector<Sample>>> processes;
+    std::vector<std::pair<std::string, std::vector<Named>>> processes;
+
+    // Of a process: 0 W in records that do not name it, as far as they change its energy.
+    std::vector<Sample> samples_of(const std::vector<Named>& process) const;
   };
   std::vector<std::string> cpu;  // names, in the order in which they come
   std::vector<std::string> gpu;

@@ -18,6 +18,7 @@
 #include "base/text/decimal.h"
 #include "base/text/pattern.h"
 #include "base/text/written_time.h"
+#include "core/telemetry/csv_telemetry.h"
 #include "core/telemetry/lines.h"
 #include "recorders/recorder_table.h"
 #include "recorders/recorders.h"
@@ -265,7 +266,7 @@ class TegraLines : public TextLines {
     const std::string time = time_in(line);
     if (time.empty()) return sink.skip(&Skipped::comment);
     if (rail_.empty()) rail_ = rail_of(line);
-    const std::string_view power = rail_in(line, rail_);
+    const std::string_view power = rail_.empty() ? std::string_view() : rail_in(line, rail_);
     if (!sink.start_row(time)) return;
     sink.add("0", power.empty() ? "N/A" : power.substr(0, power.find_first_of("m/")));
   }
@@ -594,13 +595,15 @@ double fits_text_forms(std::string_view head) { return text_form_of(head) != nul
 
 Telemetry open_text_forms(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
   std::string head = read_up_to(*source, kHeadBytes);
-  const TextForm& form = *text_form_of(head);
+  const TextForm* const form = text_form_of(head);
+  source = std::make_unique<ResumedSource>(std::move(head), std::move(source));
+  if (form == nullptr) return open_csv(std::move(source), options);
   return open_stream(
-      std::make_unique<ResumedSource>(std::move(head), std::move(source)), options,
-      {.facts_of = [&](std::string_view text) { return text_facts(form, text, options); },
-       .read = [&form, options](
+      std::move(source), options,
+      {.facts_of = [&](std::string_view text) { return text_facts(*form, text, options); },
+       .read = [form, options](
                    ByteSource& bytes,
-                   ReadingSink& sink) { read_text(*form.lines(options), bytes, sink); }});
+                   ReadingSink& sink) { read_text(*form->lines(options), bytes, sink); }});
 }
 
 std::vector<SchemaRow> text_form_schemas() {

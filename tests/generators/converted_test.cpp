@@ -57,6 +57,11 @@ TEST(Yaml, NamesWhatItDoesNotRead) {
       {"a: [1, 2\nb: 3\n", "line 1: a bracket that is not closed"},
       {"a: 'b' c\n", "line 1: text after a quoted one"},
       {"a: 1\nb\n", "line 2: a line without a key"},
+      {"a: [b: c]\n", "line 1: a wrong bracket, or a colon in a list"},
+      {"a: [}\n", "line 1: a wrong bracket, or a colon in a list"},
+      {"a: {b]\n", "line 1: a wrong bracket, or a colon in a list"},
+      {"a: {{b: c}: d}\n", "line 1: a complex key"},
+      {"a: \"\\UFFFFFFFF\"\n", "line 1: an escape beyond U+10FFFF"},
   };
   for (const Case& one : kCases) {
     try {
@@ -78,6 +83,30 @@ TEST(Yaml, TakesTimeByItsSize) {
   std::string lines = "a: [1";
   for (int i = 0; i < 100000; ++i) lines += ",\n  1";
   EXPECT_THROW(json_of(lines + "]\n"), Error);
+  std::string long_lines = "a: [1";
+  for (int i = 0; i < 100; ++i) long_lines += ",\n  '" + std::string(20'000, 'x') + "'";
+  EXPECT_THROW(json_of(long_lines + "]\n"), Error);
+  // Each dash is a list of one item: [[...["xx...x"]...]].
+  std::string dashes;
+  for (int i = 0; i < 198; ++i) dashes += "- ";
+  EXPECT_EQ(json_of(dashes + std::string(1'000'000, 'x')).size(), 2 * 198 + 1'000'002);
+}
+
+// Brackets, quotes and colons in each order of up to five.
+TEST(Yaml, EndsWithAnyBrackets) {
+  constexpr std::string_view kSigns = "[]{}:,' a";
+  std::size_t orders = 1;
+  for (int length = 1; length <= 5; ++length) orders *= kSigns.size();
+  for (std::size_t order = 0; order < orders; ++order) {
+    std::string text = "a: ";
+    for (std::size_t rest = order; rest > 0; rest /= kSigns.size()) {
+      text += kSigns[rest % kSigns.size()];
+    }
+    try {
+      EXPECT_LT(json_of(text).size(), 100) << text;
+    } catch (const Error&) {
+    }
+  }
 }
 
 TEST(Yaml, MayBreakOffAnywhere) {
@@ -94,6 +123,13 @@ TEST(Yaml, MayBreakOffAnywhere) {
 TEST(Csv, IsALineForEachRow) {
   EXPECT_EQ(conversion("CSV").json_of("a,b\n1,\"x, y\"\n\n2\n"),
             "{\"row\":{\"a\":\"1\",\"b\":\"x, y\"}}\n{\"row\":{\"a\":\"2\"}}\n");
+}
+
+TEST(Csv, IsRefusedIfItsHeaderMakesItTooLarge) {
+  const std::string header(100'000, 'a');
+  std::string rows;
+  for (int i = 0; i < 1000; ++i) rows += "1\n";
+  EXPECT_THROW(conversion("CSV").json_of(header + "\n" + rows), Error);
 }
 
 TEST(Conversions, AreOnlyOfWhatGeneratorsWrite) {

@@ -10,6 +10,7 @@ import datetime
 import json
 import os
 import pathlib
+import resource
 import shutil
 import subprocess
 import sys
@@ -46,6 +47,10 @@ class Ran:
 
     def __repr__(self):
         return f"status {self.status}\n{self.out}{self.err}"
+
+
+def limit_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (400 << 20, 400 << 20))
 
 
 def inspected(folder, file, *words):
@@ -322,6 +327,32 @@ def test_metrics_and_processes(folder):
          [cpu["energy_j"], [(part["process"], part["energy_j"]) for part in cpu["processes"]]])
     same([2.0, [("7", 2.0), ("other", 0.0)]],
          [dram["energy_j"], [(part["process"], part["energy_j"]) for part in dram["processes"]]])
+
+
+def test_many_short_processes_take_no_memory(folder):
+    """Two records of 8,000 have each process, at 10 W, and those before and after say 0 W: 10 J each time,
+    or half at an end."""
+    lines = [record(at, {"0": 100}, cpu={"per_process_cpu_power": {str(at % 4000): 10.0}, "total_cpu_power": 10.0})
+             for at in range(8000)]
+    write(folder, *lines)
+    (folder / "w.txt").write_text("begin end +100\nend end +200\n")
+    for words in (("inspect", "power_metrics.json", "--per-process"),
+                  ("windows", "--telemetry", "power_metrics.json", "--windows", "w.txt", "--per-process")):
+        done = subprocess.run([PROGRAM, *words, "--timezone", "UTC", "--json"], cwd=folder, capture_output=True,
+                              text=True, check=False, preexec_fn=limit_memory)
+        report = json.loads(done.stdout)
+        if words[0] == "inspect":
+            found = {use["process"]: use["energy_j"] for use in report["processes"]}
+            same([15.0, 20.0, 20.0, 15.0, 79990.0], [found[name] for name in ("0", "1", "2000", "3999", "all")])
+        else:
+            cpu = report["windows"][0]["gpus"][1]
+            same([1000.0, 101], [cpu["energy_j"], sum(part["energy_j"] > 0 for part in cpu["processes"])])
+
+
+def test_metrics_without_limit_are_refused(folder):
+    write(folder, record(0, cpu={f"metric_{number}": {"7": 1} for number in range(300)}))
+    done = inspected(folder, "power_metrics.json", "--per-process")
+    assert "more than 256 metrics" in done.err, repr(done)
 
 
 def test_other_recordings_have_no_processes(folder):

@@ -128,6 +128,17 @@ TEST(ForeignFormat, IsNamedByContent) {
   }
 }
 
+// Each line that a file may begin with, with a quote in each place.
+TEST(ForeignFormat, ReadsBrokenQuotes) {
+  const std::string line = "2026/09/08 09:20:30.123, 0, 100.00 W";
+  for (std::size_t i = 0; i <= line.size(); ++i) {
+    std::string broken = line;
+    broken.insert(i, 1, '"');
+    EXPECT_NO_THROW(foreign_format(line + "\n" + broken + "\n")) << broken;
+    EXPECT_NO_THROW(foreign_format(broken + "\n" + line + "\n")) << broken;
+  }
+}
+
 TEST(ForeignFormat, IsNoneForCsvs) {
   for (const std::string_view head :
        {"timestamp, index, power.draw [W]\n2026/04/25 12:00:00.000, 0, 100 W\n",

@@ -242,6 +242,84 @@ def test_a_cut_off_end_does_not_count(folder):
                 assert seen <= {50, 100, 200, 400} or seen <= {1, 2, 4}, f"{file} cut at {cut}: {gpu} {err}"
 
 
+def test_means_of_a_gpu_that_misses_a_row(folder):
+    """nvitop's means of 10, 20, ... s. GPU 2 draws 100, 200, 400 and 200 W, GPU 3 always 50 W; its cells
+    may be missing, which changes no other: what it drew meanwhile is a mean since its last cell."""
+    name = "metrics-daemon/cuda:{0} (gpu:{0})/power_usage (W)/mean"
+    header = f"metrics-daemon/timestamp,metrics-daemon/duration (s),{name.format(2)},{name.format(3)}\n"
+    for missing in ("", "None", "nan", "x"):
+        for number in range(4):
+            rows = [[START + 10 * i, 10.0 * (i + 1), mean, 50.0] for i, mean in enumerate((100, 150, 700 / 3, 225))]
+            rows[number][3] = missing
+            (folder / "mean.csv").write_text(header + "".join(",".join(map(str, row)) + "\n" for row in rows))
+            _, report, err = inspected("mean.csv", folder=folder)
+            first, second = report["devices"]
+            near(225, first["mean_w"], f"{missing} in {number}: {err}")
+            same([50, 50], [second["min_w"], second["max_w"]], f"{missing} in {number}: {err}")
+    # It begins again while GPU 3 has no cell: 40 J of 20 s, not what is above 50 W in 10 s.
+    rows = [[START, 10, 100, 50], [START + 10, 5, 100, ""], [START + 20, 20, 100, 2]]
+    (folder / "mean.csv").write_text(header + "".join(",".join(map(str, row)) + "\n" for row in rows))
+    _, report, err = inspected("mean.csv", folder=folder)
+    same([(100, 100), (2, 50)], [(gpu["min_w"], gpu["max_w"]) for gpu in report["devices"]], err)
+
+
+def test_dates_whose_order_counts(folder):
+    """5/5/2026 is the same day in both orders and decides nothing."""
+    head = 'Date,Time,"GPU Power [W]",\n'
+    for last, day in [("13/5/2026", 13), ("5/13/2026", 13), ("5/5/2026", 5), ("6/5/2026", None)]:
+        (folder / "dates.csv").write_text(f"{head}5/5/2026,9:20:30.000,100.0,\n{last},9:20:31.000,100.0,\n")
+        _, report, err = inspected("dates.csv", folder=folder)
+        same(["timestamp_column_missing"] if day is None else [], report["reasons"], f"{last}: {err}")
+        if day is not None:  # 5 May 2026, 07:20:30 UTC
+            near(1777965630, report["devices"][0]["first_unix"], last)
+            near(1777965631 + 86400 * (day - 5), report["devices"][0]["last_unix"], last)
+    # After the rows by which a table is known.
+    rows = [f"5/5/2026,9:{20 + i // 60}:{i % 60:02}.000,100.0,\n" for i in range(100)]
+    (folder / "dates.csv").write_text(head + "".join(rows) + "6/5/2026,9:20:30.000,100.0,\n")
+    status, report, err = inspected("dates.csv", folder=folder)
+    assert status == 1 and "day or the month first" in err, (report, err)
+
+
+def test_a_word_within_a_name_is_no_temperature(folder):
+    rows = [f"{START + i},200,60,50\n" for i in range(4)]
+    for name, is_doubted in [("attempt", False), ("attempts", False), ("temp", True), ("gpu_temp_c", True),
+                             ("Temperature [C]", True)]:
+        (folder / "wide.csv").write_text(f"time,{name},gpu0_power_w,gpu1_power_w\n" + "".join(rows))
+        _, report, err = inspected("wide.csv", folder=folder)
+        same(["power_column_missing"] if is_doubted else [], report["reasons"], f"{name}: {err}")
+
+
+def test_names_of_values_in_json(folder):
+    """A bare name is not a power, and one that is not in watts is refused beside those that are."""
+    line = {"_timestamp": START, "system.gpu.0.powerWatts": 100.0, "gpu.0": 55, "gpu.1": 55}
+    (folder / "events.jsonl").write_text("".join(json.dumps(line | {"_timestamp": START + i}) + "\n" for i in range(4)))
+    _, report, err = inspected("events.jsonl", folder=folder)
+    same([("0", 100)], [(gpu["id"], gpu["max_w"]) for gpu in report["devices"]], err)
+    line |= {"system.gpu.1.power_mw": 50000}
+    (folder / "events.jsonl").write_text("".join(json.dumps(line | {"_timestamp": START + i}) + "\n" for i in range(4)))
+    status, report, err = inspected("events.jsonl", folder=folder)
+    assert status == 1 and "is not in watts" in err, (report, err)
+
+
+def test_hostile_records_end_soon(folder):
+    """Names in another order, GPUs and series without end: time and memory stay small."""
+    keys = ["system.gpu.0.powerWatts", *(f"system.disk.{number}" for number in range(60000))]
+    line = {"_timestamp": START} | dict.fromkeys(keys, 1.0)
+    other = {"_timestamp": START + 1} | dict.fromkeys(reversed(keys), 1.0)
+    (folder / "events.jsonl").write_text(json.dumps(line) + "\n" + json.dumps(other) + "\n")
+    gpus = '{"schema":1,"timestamp":%d,"gpus":[%s{"uuid":"a","power_consumption":1}]}' % (START, "{}," * 70000)
+    (folder / "gpus.json").write_text(gpus + "\n")
+    head = ",result,table,_time,_value,_field,_measurement,host\n"
+    (folder / "influx.csv").write_text(
+        head + ",,0,2026-09-08T07:20:30Z,1,power_draw,nvidia_smi,a\n"
+        + "".join(f",,0,2026-09-08T07:20:30Z,1,cpu,cpu,{number}\n" for number in range(65536)))
+    for file, words in [("events.jsonl", ""), ("gpus.json", "more than 65536 GPUs"),
+                        ("influx.csv", "more than 65536 series")]:
+        done = subprocess.run([PROGRAM, "inspect", file, "--json"], cwd=folder, capture_output=True, text=True,
+                              timeout=20, check=False)
+        assert words in done.stderr, f"{file}: {done.stderr[:500]}"
+
+
 def test_sparse_samples_are_refused(_folder):
     """Trackers sample each 10 to 30 s. From the second reading to the last: 300 W and 50 W for 20 s."""
     window = ("--start", START + 10.25, "--end", START + 30.25, "--telemetry", "wandb/wandb-events.jsonl")

@@ -67,6 +67,11 @@ std::vector<std::string_view> lines_of(std::string_view text, std::size_t most) 
   return lines;
 }
 
+bool has_all(std::string_view text, const std::vector<std::string_view>& parts) {
+  return std::ranges::all_of(parts,
+                             [&](std::string_view part) { return text.find(part) != text.npos; });
+}
+
 bool looks_like_data(std::span<const std::string> cells) {
   return std::ranges::any_of(cells, [](const std::string& cell) {
     const auto stamp = StampParser(Zone::fixed(0)).parse(strip(cell));

@@ -22,6 +22,9 @@ std::vector<std::string_view> lines_of(std::string_view text, std::size_t most);
 // The first three of them, as a message may show them.
 std::vector<std::string> first_lines(std::string_view head);
 
+// Whether a text contains each of `parts`.
+bool has_all(std::string_view text, const std::vector<std::string_view>& parts);
+
 // Whether the first row of a file is one of values: some cell is a time or a number such as 28.44.
 // "0" and "1" may name columns.
 bool looks_like_data(std::span<const std::string> cells);

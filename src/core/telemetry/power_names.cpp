@@ -249,6 +249,8 @@ std::optional<NumberedPower> numbered_power(std::string_view name) {
     found.host = name.substr(label + kLabel.size());
     name = name.substr(0, label);
   }
+  const std::string own(name);
+  found.unit = read_names({&own, 1})[0].unit;
   for (const std::string_view host : {"system.", "system/"}) {
     if (name.starts_with(host)) name.remove_prefix(host.size());
   }

@@ -34,6 +34,7 @@ double averaged_over_s(std::string_view name);
 struct NumberedPower {
   std::string gpu;
   std::string host = {};
+  PowerUnit unit = {};
   bool is_bare = false;  // "GPU0": nothing says that it is a power
 };
 // Returns nullopt for any other name, such as the name of a limit, a temperature or a total.

@@ -300,8 +300,9 @@ std::optional<double> energy_of(const AipmMetrics& metrics, const AipmMetrics::U
   for (const AipmMetrics::Power& power : metrics.powers) {
     if (power.metric != use.metric) continue;
     double sum_j = 0;
-    for (const auto& [process, samples] : power.processes) {
+    for (const auto& [process, named] : power.processes) {
       if (use.process != "all" && use.process != process) continue;
+      const std::vector<Sample> samples = power.samples_of(named);
       const Window whole{samples.front().unix_s, samples.back().unix_s};
       sum_j += PowerTrace(process, samples, Interpolation::linear, metrics.pauses).energy_j(whole);
     }

@@ -261,8 +261,9 @@ class PowerMeter {
   PowerMeter(const AipmMetrics::Power& power, const AipmMetrics& metrics, double max_gap_s)
       : total_(power.name, power.total, Interpolation::linear, metrics.pauses),
         max_gap_s_(max_gap_s) {
-    for (const auto& [process, samples] : power.processes) {
-      processes_.emplace_back(process, samples, Interpolation::linear, metrics.pauses);
+    for (const auto& [process, named] : power.processes) {
+      processes_.emplace_back(process, power.samples_of(named), Interpolation::linear,
+                              metrics.pauses);
     }
   }
 
