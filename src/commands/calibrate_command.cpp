@@ -1,13 +1,11 @@
 // aggregate-power calibrate: what a meter beside the GPUs adds to their watts.
 #include <memory>
 #include <string>
-#include <tuple>
 
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
-#include "base/files/path.h"
 #include "base/text/characters.h"
 #include "base/text/timestamp.h"
 #include "commands/options/command.h"
@@ -26,19 +24,10 @@ int print_calibration(const CalibrateRequest& request) {
   try {
     const CalibrateOutcome outcome = run_calibrate(request);
     request.json ? print(stdout, outcome.out) : print_result(outcome.out);
-    std::ignore = std::fflush(stdout);  // the report comes before what is said about it
-    for (const std::string& line : outcome.err) {
-      const bool is_note = line.starts_with("warning: ") || line.starts_with("note: ");
-      is_note ? print_note(line) : print_message(line);
-    }
+    print_after_report(outcome.err);
     return outcome.exit_status;
   } catch (const FileError& error) {
-    for (const auto* paths : {&request.telemetry, &request.witnesses}) {
-      for (const std::string& path : *paths) {
-        if (const std::string hint = missing_file_hint(path); !hint.empty()) throw Error(hint);
-      }
-    }
-    throw Error(error.what());
+    refuse_missing({request.telemetry, request.witnesses}, error);
   }
 }
 

@@ -11,7 +11,6 @@
 
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
-#include "base/files/path.h"
 #include "base/system/parallel.h"
 #include "base/text/decimal.h"
 #include "commands/options/command.h"
@@ -52,10 +51,7 @@ int run_export(const ExportOptions& options) {
     replace_file(options.out, found.text);
     return 0;
   } catch (const FileError& error) {
-    for (const std::string& place : options.request.question.places) {
-      if (const std::string hint = missing_file_hint(place); !hint.empty()) throw Error(hint);
-    }
-    throw Error(error.what());
+    refuse_missing({options.request.question.places}, error);
   }
 }
 

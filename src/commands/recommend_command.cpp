@@ -33,12 +33,7 @@ int print_recommendation(const RecommendCommandRequest& request) {
   try {
     recommendation = recommend(request);
   } catch (const FileError& error) {
-    for (const auto* paths : {&request.results, &request.join.tokens, &request.join.samples}) {
-      for (const std::string& path : *paths) {
-        if (const std::string hint = missing_file_hint(path); !hint.empty()) throw Error(hint);
-      }
-    }
-    throw Error(error.what());
+    refuse_missing({request.results, request.join.tokens, request.join.samples}, error);
   }
   if (request.json) {
     print(stdout, recommendation_json(recommendation));

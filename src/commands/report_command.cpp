@@ -50,10 +50,7 @@ Report report_or_hint(const ReportRequest& request) {
   try {
     return make_report(request);
   } catch (const FileError& error) {
-    for (const std::string& path : request.places) {
-      if (const std::string hint = missing_file_hint(path); !hint.empty()) throw Error(hint);
-    }
-    throw Error(error.what());
+    refuse_missing({request.places}, error);
   }
 }
 

@@ -62,10 +62,7 @@ int run_retract(const RetractOptions& options) {
   try {
     return print_retracted(retract_runs(options.request), options);
   } catch (const FileError& error) {
-    for (const std::string& store : options.request.stores) {
-      if (const std::string hint = missing_file_hint(store); !hint.empty()) throw Error(hint);
-    }
-    throw Error(error.what());
+    refuse_missing({options.request.stores}, error);
   }
 }
 

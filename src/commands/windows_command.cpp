@@ -33,21 +33,11 @@ int print_windows(const WindowsRequest& request) {
     const WindowsOutcome outcome = run_windows(request, [&](const std::string& text) {
       is_table ? print_result(text) : print(stdout, text);
     });
-    std::ignore = std::fflush(stdout);  // the report comes before what is said about it
-    for (const std::string& line : outcome.err) {
-      const bool is_note = line.starts_with("warning: ") || line.starts_with("note: ");
-      is_note ? print_note(line) : print_message(line);
-    }
+    print_after_report(outcome.err);
     return outcome.exit_status;
   } catch (const FileError& error) {
-    for (const std::string& path : request.telemetry) {
-      if (const std::string hint = missing_file_hint(path); !hint.empty()) throw Error(hint);
-    }
-    for (const std::string& path : request.witnesses) {
-      if (const std::string hint = missing_file_hint(path); !hint.empty()) throw Error(hint);
-    }
-    const std::string hint = missing_file_hint(normal_path(request.windows));
-    throw Error(hint.empty() ? error.what() : hint);
+    const std::vector<std::string> windows = {normal_path(request.windows)};
+    refuse_missing({request.telemetry, request.witnesses, windows}, error);
   }
 }
 

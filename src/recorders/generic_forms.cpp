@@ -182,7 +182,7 @@ void read_sensor_files(const WitnessText& file, NodeWitnesses& found) {
 
 }  // namespace
 
-const WitnessForm kSensorFilesForm = {fits_sensor_files, read_sensor_files};
+const WitnessForm kSensorFilesForm = {fits_sensor_files, read_sensor_files, true};
 
 // ---- Reads the power of a node as `ipmitool dcmi power reading` prints it, appended again and
 // again.
@@ -190,6 +190,10 @@ const WitnessForm kSensorFilesForm = {fits_sensor_files, read_sensor_files};
 namespace {
 
 constexpr std::string_view kDcmiPower = "Instantaneous power reading";
+constexpr std::string_view kDcmiTime = "IPMI timestamp";
+constexpr std::string_view kDcmiState = "Power reading state";
+constexpr std::string_view kDcmiLabels[] = {kDcmiPower, "Minimum ",        "Maximum ", "Average ",
+                                            kDcmiTime,  "Sampling period", kDcmiState};
 
 std::string_view take_first_word(std::string_view& text) {
   text = strip(text);
@@ -219,20 +223,13 @@ class DcmiReader {
  public:
   DcmiReader(const WitnessText& file, NodeWitnesses& found) : times_(file), found_(found) {}
 
+  // Some loggers put all lines of an answer into one.
   void take(std::string_view line) {
-    const std::size_t colon = line.find(':');
-    if (const std::string_view time = time_of_line(line); !time.empty()) {
-      finish();
-      line_unix_s_ = times_.unix_s(time);
-    } else if (line.starts_with(kDcmiPower) && colon != line.npos) {
-      finish();
-      std::string_view value = line.substr(colon + 1);
-      const std::string_view number = take_first_word(value);
-      if (value == "Watts") watts_ = sensor_number(number);
-    } else if (line.starts_with("IPMI timestamp") && colon != line.npos) {
-      clock_ = iso_of_dcmi(strip(line.substr(colon + 1)));
-    } else if (line.starts_with("Power reading state") && line.ends_with("deactivated")) {
-      watts_.reset();
+    while (!line.empty()) {
+      std::size_t end = line.size();
+      for (const std::string_view label : kDcmiLabels) end = std::min(end, line.find(label, 1));
+      take_part(line.substr(0, line.find_last_not_of(" \t,;|", end - 1) + 1));
+      line.remove_prefix(end);
     }
   }
 
@@ -257,6 +254,23 @@ class DcmiReader {
   std::size_t without_time() const { return without_time_; }
 
  private:
+  void take_part(std::string_view line) {
+    const std::size_t colon = line.find(':');
+    if (const std::string_view time = time_of_line(line); !time.empty()) {
+      finish();
+      line_unix_s_ = times_.unix_s(time);
+    } else if (line.starts_with(kDcmiPower) && colon != line.npos) {
+      finish();
+      std::string_view value = line.substr(colon + 1);
+      const std::string_view number = take_first_word(value);
+      if (value == "Watts") watts_ = sensor_number(number);
+    } else if (line.starts_with(kDcmiTime) && colon != line.npos) {
+      clock_ = iso_of_dcmi(strip(line.substr(colon + 1)));
+    } else if (line.starts_with(kDcmiState) && line.ends_with("deactivated")) {
+      watts_.reset();
+    }
+  }
+
   WitnessTimes times_;
   NodeWitnesses& found_;
   std::optional<double> line_unix_s_;
@@ -279,7 +293,7 @@ void read_dcmi(const WitnessText& file, NodeWitnesses& found) {
 
 }  // namespace
 
-const WitnessForm kDcmiForm = {fits_dcmi, read_dcmi};
+const WitnessForm kDcmiForm = {fits_dcmi, read_dcmi, true};
 
 // ---- Reads logs of Cray's /sys/cray/pm_counters: "12345 J 1777118400000000 us", with or without
 // the counter's name before it.

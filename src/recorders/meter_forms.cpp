@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "base/files/path.h"
 #include "base/report/json_parts.h"
 #include "base/text/characters.h"
+#include "base/text/csv.h"
 #include "base/text/pattern.h"
 #include "core/telemetry/lines.h"
 #include "recorders/node_sensors.h"
@@ -34,6 +37,29 @@ void add_meter_reading(NodeWitnesses& found, std::string_view name, std::string_
   witness.source = source;
   witness.scope = scope;
   witness.readings.push_back(reading);
+}
+
+// ---- Names of sensors: all that they are part of, and their own one, with a divider between them.
+
+constexpr char kDivider = '\n';
+
+std::string below(std::string_view place, std::string_view name) {
+  if (place.empty() || name.empty()) return fmt::format("{}{}", place, name);
+  return fmt::format("{}{}{}", place, kDivider, name);
+}
+
+// Leaves its own name to each sensor that shares it with no other of its kind.
+void shorten_names(NodeWitnesses& found) {
+  const auto own_name = [](const NodeWitness& witness) {
+    return std::pair(witness.kind, witness.name.substr(witness.name.rfind(kDivider) + 1));
+  };
+  std::map<std::pair<NodeWitness::Kind, std::string>, std::size_t> uses;
+  for (const NodeWitness& witness : found.witnesses) ++uses[own_name(witness)];
+  for (NodeWitness& witness : found.witnesses) {
+    auto own = own_name(witness);
+    if (uses[own] == 1) witness.name = std::move(own.second);
+    std::ranges::replace(witness.name, kDivider, '/');
+  }
 }
 
 // ---- PTDaemon: "Time,09-08-2026 07:20:30.123,Watts,1500.5,Volts,...,Mark,run_testing"
@@ -117,10 +143,20 @@ bool fits_mllog(std::string_view head) {
   return head.find(kMllog) != head.npos && head.find("\"power_reading\"") != head.npos;
 }
 
+std::string text_of(const Json& object, const char* key) {
+  const Json* const value = find_member(object, key);
+  return value && value->is_string() ? value->get<std::string>() : "";
+}
+
+std::optional<double> number_of(const Json& object, const char* key) {
+  const Json* const value = find_member(object, key);
+  return value && value->is_number() ? std::optional(value->get<double>()) : std::nullopt;
+}
+
 std::string node_of_mllog(const Json& entry, const std::string& path) {
-  const Json metadata = entry.value("metadata", Json());
-  const bool is_named = metadata.is_object() && metadata.value("host", Json()).is_string();
-  return is_named ? metadata.at("host").get<std::string>() : plain_stem(path);
+  const Json* const metadata = find_member(entry, "metadata");
+  std::string host = metadata ? text_of(*metadata, "host") : "";
+  return host.empty() ? plain_stem(path) : host;
 }
 
 void read_mllog(const WitnessText& file, NodeWitnesses& found) {
@@ -128,16 +164,15 @@ void read_mllog(const WitnessText& file, NodeWitnesses& found) {
   for_each_witness_line(file.text, [&](std::string_view line, std::size_t) {
     const std::size_t at = line.find(kMllog);
     if (at == line.npos) return;
-    const Json entry = Json::parse(line.substr(at + kMllog.size()), nullptr, false);
-    if (!entry.is_object()) return;
-    const Json key = entry.value("key", Json());
+    const Json entry = parsed_json(line.substr(at + kMllog.size()));
+    const std::string key = text_of(entry, "key");
     has_efficiency = has_efficiency || key == "conversion_eff";
-    const Json value = entry.value("value", Json());
-    const Json time_ms = entry.value("time_ms", Json());
-    if (key != "power_reading" || !value.is_number() || !time_ms.is_number()) return;
+    const auto watts = number_of(entry, "value");
+    const auto time_ms = number_of(entry, "time_ms");
+    if (key != "power_reading" || !watts || !time_ms) return;
     const std::string node = node_of_mllog(entry, file.path);
     add_meter_reading(found, node, "mlperf-training", node.starts_with("sw") ? "unknown" : "node",
-                      {time_ms.get<double>() / 1000, value.get<double>()});
+                      {*time_ms / 1000, *watts});
   });
   found.has_several_hosts = found.witnesses.size() > 1;
   if (!has_efficiency) return;
@@ -154,14 +189,9 @@ struct JsonLine {
   double unix_s;
 };
 
-std::string text_of(const Json& object, const char* key) {
-  const Json value = object.value(key, Json());
-  return value.is_string() ? value.get<std::string>() : "";
-}
-
-std::optional<double> number_of(const Json& object, const char* key) {
-  const Json value = object.value(key, Json());
-  return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
+// The place of one of several items.
+std::string item_of(const Json& list, std::size_t i, const std::string& place) {
+  return list.size() > 1 ? fmt::format("{} {}", place, i) : place;
 }
 
 // By the names that makers give.
@@ -177,116 +207,138 @@ std::string scope_of_redfish(const Json& object, std::string_view otherwise) {
   return std::string(otherwise);
 }
 
-std::string name_in(const Json& object, std::string_view otherwise) {
+// Two may have one name, and other numbers.
+std::string name_of_redfish(const Json& object, const std::string& place,
+                            std::string_view otherwise) {
+  std::string name;
+  std::string number;
   for (const char* const key : {"Name", "Id", "MemberId"}) {
-    if (std::string name = text_of(object, key); !name.empty()) return name;
+    std::string text = text_of(object, key);
+    if (name.empty()) {
+      name = std::move(text);
+    } else if (number.empty()) {
+      number = std::move(text);
+    }
   }
-  return std::string(otherwise);
+  return below(below(place, number), name.empty() ? otherwise : name);
 }
 
-void take_power_control(const Json& members, const JsonLine& line) {
-  for (const Json& member : members) {
-    if (!member.is_object()) continue;
-    const auto watts = number_of(member, "PowerConsumedWatts");
+void take_power_control(const std::string& place, const Json& members, const JsonLine& line) {
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const auto watts = number_of(members[i], "PowerConsumedWatts");
     if (!watts) continue;
-    add_meter_reading(line.found, name_in(member, "PowerControl"), "redfish",
-                      scope_of_redfish(member, members.size() == 1 ? "node" : "unknown"),
-                      {line.unix_s, *watts});
+    add_meter_reading(
+        line.found, name_of_redfish(members[i], item_of(members, i, place), "PowerControl"),
+        "redfish", scope_of_redfish(members[i], members.size() == 1 ? "node" : "unknown"),
+        {line.unix_s, *watts});
   }
 }
 
 // What they draw from the wall, if each says it.
-void take_power_supplies(const Json& supplies, const JsonLine& line) {
+void take_power_supplies(const std::string& place, const Json& supplies, const JsonLine& line) {
   double sum_w = 0;
   for (const Json& supply : supplies) {
-    const auto watts = supply.is_object() ? number_of(supply, "PowerInputWatts") : std::nullopt;
+    const auto watts = number_of(supply, "PowerInputWatts");
     if (!watts) return;
     sum_w += *watts;
   }
   if (supplies.empty()) return;
-  add_meter_reading(line.found, "PowerSupplies input", "redfish", "node", {line.unix_s, sum_w});
+  add_meter_reading(line.found, below(place, "PowerSupplies input"), "redfish", "node",
+                    {line.unix_s, sum_w});
 }
 
-void take_redfish_sensor(const Json& sensor, const JsonLine& line) {
+void take_redfish_sensor(const std::string& place, const Json& sensor, const JsonLine& line) {
   const auto watts = number_of(sensor, "Reading");
   const bool is_power =
       text_of(sensor, "ReadingUnits") == "W" || text_of(sensor, "ReadingType") == "Power";
   if (!watts || !is_power) return;
-  add_meter_reading(line.found, name_in(sensor, "Reading"), "redfish",
+  add_meter_reading(line.found, name_of_redfish(sensor, place, "Reading"), "redfish",
                     scope_of_redfish(sensor, "unknown"), {line.unix_s, *watts});
 }
 
-void take_environment(const Json& object, const JsonLine& line) {
-  const Json power = object.value("PowerWatts", Json());
-  const auto watts = power.is_object() ? number_of(power, "Reading") : std::nullopt;
+void take_environment(const std::string& place, const Json& object, const JsonLine& line) {
+  const Json* const power = find_member(object, "PowerWatts");
+  const auto watts = power ? number_of(*power, "Reading") : std::nullopt;
   if (!watts) return;
-  add_meter_reading(line.found, name_in(object, "PowerWatts"), "redfish",
+  add_meter_reading(line.found, name_of_redfish(object, place, "PowerWatts"), "redfish",
                     scope_of_redfish(object, "unknown"), {line.unix_s, *watts});
 }
 
-// Plugs and meters: active power, and energy in Wh. Apparent power is in VA and is not read.
-void take_shelly(const std::string& name, const Json& part, const JsonLine& line) {
-  for (const char* const key : {"apower", "act_power", "total_act_power"}) {
+// Plugs and meters: active power, of all phases if there are several, and energy in Wh. Apparent
+// power is in VA and is not read.
+void take_shelly(const std::string& place, const Json& part, const JsonLine& line) {
+  const auto id = number_of(part, "id");
+  const std::string name = place.empty() && id ? fmt::format("switch {}", *id) : place;
+  for (const char* const key : {"total_act_power", "act_power", "apower"}) {
     const auto watts = number_of(part, key);
-    if (watts) add_meter_reading(line.found, name, "shelly", "node", {line.unix_s, *watts});
+    if (!watts) continue;
+    add_meter_reading(line.found, name, "shelly", "node", {line.unix_s, *watts});
+    break;
   }
-  const Json energy = part.value("aenergy", Json());
-  const auto wh = energy.is_object() ? number_of(energy, "total") : std::nullopt;
+  const Json* const energy = find_member(part, "aenergy");
+  const auto wh = energy ? number_of(*energy, "total") : std::nullopt;
   if (!wh) return;
   add_meter_reading(line.found, name, "shelly", "node", {line.unix_s, *wh * kJoulesOfWh},
                     NodeWitness::Kind::counter);
 }
 
 // Of the first generation: {"power": 150.5, "is_valid": true, "total": watt-minutes}.
-void take_shelly_meters(const Json& meters, const JsonLine& line) {
+void take_shelly_meters(const std::string& place, const Json& meters, const JsonLine& line) {
   for (std::size_t i = 0; i < meters.size(); ++i) {
-    const Json& meter = meters[i];
-    if (!meter.is_object() || meter.value("is_valid", Json(true)) != true) continue;
-    const auto watts = number_of(meter, "power");
-    if (!watts) continue;
-    add_meter_reading(line.found, fmt::format("meter {}", i), "shelly", "node",
+    const auto watts = number_of(meters[i], "power");
+    const Json* const is_valid = find_member(meters[i], "is_valid");
+    if (!watts || (is_valid && *is_valid != true)) continue;
+    add_meter_reading(line.found, below(place, fmt::format("meter {}", i)), "shelly", "node",
                       {line.unix_s, *watts});
   }
 }
 
 // "Power" in W and "Total" in kWh, or arrays of them for two channels.
-void take_tasmota(const Json& energy, const JsonLine& line) {
+void take_tasmota(const std::string& place, const Json& energy, const JsonLine& line) {
   const auto take = [&](const char* key, double factor, NodeWitness::Kind kind) {
-    const Json value = energy.value(key, Json());
-    const Json list = value.is_array() ? value : Json::array({value});
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      if (!list[i].is_number()) continue;
-      const std::string name = value.is_array() ? fmt::format("ENERGY {}", i + 1) : "ENERGY";
+    const Json* const value = find_member(energy, key);
+    if (!value) return;
+    const auto add = [&](const std::string& name, const Json& number) {
+      if (!number.is_number()) return;
       add_meter_reading(line.found, name, "tasmota", "node",
-                        {line.unix_s, list[i].get<double>() * factor}, kind);
-    }
+                        {line.unix_s, number.get<double>() * factor}, kind);
+    };
+    add(place, *value);
+    if (!value->is_array()) return;
+    for (std::size_t i = 0; i < value->size(); ++i)
+      add(fmt::format("{} {}", place, i + 1), (*value)[i]);
   };
   take("Power", 1, NodeWitness::Kind::power);
   take("Total", kJoulesOfKwh, NodeWitness::Kind::counter);
 }
 
-// At any depth: loggers put the answers of a meter into members of their own.
-void take_json(const std::string& name, const Json& value, const JsonLine& line, int depth = 0) {
+// At any depth: loggers put the answers of a meter into members of their own. Answers that say
+// whose they are may come in lines of their own.
+void take_json(std::string place, const Json& value, const JsonLine& line, int depth = 0) {
   constexpr int kMostDepth = 6;
   if (depth > kMostDepth) return;
   if (value.is_array()) {
-    for (const Json& item : value) take_json(name, item, line, depth + 1);
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      take_json(item_of(value, i, place), value[i], line, depth + 1);
+    }
   }
   if (!value.is_object()) return;
-  take_redfish_sensor(value, line);
-  take_environment(value, line);
-  take_shelly(name, value, line);
-  for (const auto& [key, member] : value.items()) {
-    if (key == "PowerControl" && member.is_array()) {
-      take_power_control(member, line);
-    } else if (key == "PowerSupplies" && member.is_array()) {
-      take_power_supplies(member, line);
-    } else if ((key == "meters" || key == "emeters") && member.is_array()) {
-      take_shelly_meters(member, line);
-    } else if (key == "ENERGY" && member.is_object()) {
-      take_tasmota(member, line);
+  take_shelly(place, value, line);
+  for (const char* const key : {"@odata.id", "src"}) place = below(place, text_of(value, key));
+  take_redfish_sensor(place, value, line);
+  take_environment(place, value, line);
+  for (const auto& [key, part] : value.items()) {
+    const std::string inside = below(place, key);
+    if (key == "PowerControl" && part.is_array()) {
+      take_power_control(inside, part, line);
+    } else if (key == "PowerSupplies" && part.is_array()) {
+      take_power_supplies(place, part, line);
+    } else if ((key == "meters" || key == "emeters") && part.is_array()) {
+      take_shelly_meters(inside, part, line);
+    } else if (key == "ENERGY" && part.is_object()) {
+      take_tasmota(inside, part, line);
     } else if (key != "PowerWatts" && key != "aenergy") {
-      take_json(key, member, line, depth + 1);
+      take_json(inside, part, line, depth + 1);
     }
   }
 }
@@ -297,10 +349,11 @@ std::optional<double> time_in(std::string_view before, const Json& json, Witness
     before.remove_suffix(1);
   }
   if (!before.empty()) return times.unix_s(strip(before));
-  for (const char* const key : {"timestamp", "Timestamp", "time", "ts", "unixtime", "Time"}) {
-    const Json value = json.value(key, Json());
-    if (value.is_number()) return times.unix_s(fmt::format("{}", value.get<double>()));
-    if (value.is_string()) return times.unix_s(value.get<std::string>());
+  // A meter's "time" may be a time of day.
+  for (const char* const key : {"timestamp", "Timestamp", "ts", "unixtime", "time", "Time"}) {
+    const auto number = number_of(json, key);
+    const std::string text = number ? fmt::format("{}", *number) : text_of(json, key);
+    if (const auto at = times.unix_s(text)) return at;
   }
   for (const auto& [key, member] : json.items()) {
     if ((key == "sys" || key == "StatusSNS") && member.is_object())
@@ -326,7 +379,7 @@ void read_json_meter(const WitnessText& file, NodeWitnesses& found) {
   for_each_witness_line(file.text, [&](std::string_view text, std::size_t number) {
     const std::size_t begin = text.find('{');
     if (begin == text.npos) return;
-    const Json json = Json::parse(text.substr(begin), nullptr, false);
+    const Json json = parsed_json(text.substr(begin));
     if (!json.is_object()) {
       ++unusable;
       return;
@@ -339,6 +392,7 @@ void read_json_meter(const WitnessText& file, NodeWitnesses& found) {
     }
     take_json("", json, {found, *unix_s});
   });
+  shorten_names(found);
   if (unusable == 0) return;
   found.warnings.push_back(fmt::format("{}: skipped {} lines that are not whole JSON",
                                        printable_path(file.path), unusable));
@@ -362,15 +416,22 @@ std::optional<PduValue> pdu_value(std::string_view object, double number) {
       ".*(rPDU2OutletMeteredStatusPower|318[.]1[.]1[.]26[.]9[.]4[.]3[.]1[.]7)[.][0-9]+";
   static constexpr Pattern raritan_watts = ".*13742[.]6[.]5[.]4[.]3[.]1[.]4[.][0-9]+[.][0-9]+[.]5";
   static constexpr Pattern raritan_wh = ".*13742[.]6[.]5[.]4[.]3[.]1[.]4[.][0-9]+[.][0-9]+[.]8";
-  const auto part = [&](std::string_view text) { return text.substr(text.rfind('.') + 1); };
+  const auto cut_part = [&] {  // the last number of the object
+    const std::size_t point = object.rfind('.');
+    const std::string part(object.substr(point + 1));
+    object = object.substr(0, point);
+    return part;
+  };
   constexpr double kHundredthsOfKw = 10;
   if (apc_device.matches(object)) {
-    return PduValue{fmt::format("PDU {}", part(object)), number * kHundredthsOfKw};
+    return PduValue{fmt::format("PDU {}", cut_part()), number * kHundredthsOfKw};
   }
-  if (apc_outlet.matches(object)) return PduValue{fmt::format("outlet {}", part(object)), number};
+  if (apc_outlet.matches(object)) return PduValue{fmt::format("outlet {}", cut_part()), number};
   const bool is_energy = raritan_wh.matches(object);
   if (!is_energy && !raritan_watts.matches(object)) return std::nullopt;
-  PduValue value{fmt::format("outlet {}", part(object.substr(0, object.rfind('.')))), number};
+  cut_part();  // the sensor
+  const std::string outlet = fmt::format("outlet {}", cut_part());
+  PduValue value{below(fmt::format("PDU {}", cut_part()), outlet), number};
   if (!is_energy) return value;
   value.value *= kJoulesOfWh;
   value.kind = NodeWitness::Kind::counter;
@@ -429,6 +490,7 @@ void read_pdu(const WitnessText& file, NodeWitnesses& found) {
     const PduValue& value = read->value;
     add_meter_reading(found, value.name, value.source, "node", {*unix_s, value.value}, value.kind);
   });
+  shorten_names(found);
 }
 
 // ---- Tables of loggers of iDRAC and IPMI, and columns beside the readings of GPUs
@@ -442,9 +504,12 @@ constexpr KnownColumn kKnownColumns[] = {
     {"pdu_power_w", "csv"},      {"node_power_w", "csv"},        {"sys_power_w", "csv"}};
 // An epoch before a local time.
 constexpr std::string_view kTimeColumns[] = {"unixtimestamp", "timestamp", "time"};
+constexpr std::string_view kHostColumns[] = {"host",      "hostname", "host_name", "node",
+                                             "node_name", "nodename", "instance"};
 
 struct KnownTable {
   std::size_t time = std::string::npos;
+  std::size_t host = std::string::npos;
   std::vector<std::pair<std::size_t, KnownColumn>> meters;
 };
 
@@ -459,6 +524,9 @@ KnownTable known_table(const std::vector<std::string>& header) {
   for (const std::string_view name : kTimeColumns) {
     if (table.time == std::string::npos) table.time = place(name);
   }
+  for (const std::string_view name : kHostColumns) {
+    if (table.host == std::string::npos) table.host = place(name);
+  }
   for (const KnownColumn& column : kKnownColumns) {
     if (const std::size_t at = place(column.name); at != std::string::npos) {
       table.meters.emplace_back(at, column);
@@ -467,57 +535,70 @@ KnownTable known_table(const std::vector<std::string>& header) {
   return table;
 }
 
-std::vector<std::string> cells_of(std::string_view line) {
-  std::vector<std::string> cells;
-  for (std::size_t at = 0; at <= line.size();) {
-    const std::size_t end = std::min(line.find(',', at), line.size());
-    std::string_view cell = strip(line.substr(at, end - at));
-    if (cell.size() >= 2 && cell.front() == '"' && cell.back() == '"') {
-      cell = cell.substr(1, cell.size() - 2);
-    }
-    cells.emplace_back(cell);
-    at = end + 1;
-  }
-  return cells;
-}
-
 // Columns of a node's power alone are read by kSensorTableForm, which knows hosts.
 bool fits_known_table(std::string_view head) {
   static constexpr Pattern gpu = ".*power[.]draw.*|index|gpu|gpu[_ ]?(id|index|uuid)";
-  const std::vector<std::string> header = cells_of(strip(head.substr(0, head.find('\n'))));
+  const std::vector<std::string> header = cells_of_line(head.substr(0, head.find('\n')));
   const KnownTable table = known_table(header);
   if (table.time == std::string::npos || table.meters.empty()) return false;
   const bool is_of_gpus = std::ranges::any_of(
-      header, [&](const std::string& cell) { return gpu.matches(lower_ascii(cell)); });
+      header, [&](const std::string& cell) { return gpu.matches(lower_ascii(strip(cell))); });
   const auto is_only_here = [](const auto& meter) {
     return meter.second.name != "node_power_w" && meter.second.name != "sys_power_w";
   };
   return is_of_gpus || std::ranges::any_of(table.meters, is_only_here);
 }
 
-// Rows of several GPUs repeat what the node draws: each time counts once.
+// Rows of several GPUs repeat what their node draws: each time counts once.
+class KnownTableReader {
+ public:
+  KnownTableReader(const WitnessText& file, NodeWitnesses& found) : times_(file), found_(found) {}
+
+  void take_header(const std::vector<std::string>& cells) { table_ = known_table(cells); }
+
+  void take(const std::vector<std::string>& cells) {
+    const auto cell = [&](std::size_t at) {
+      return at < cells.size() ? strip(cells[at]) : std::string_view();
+    };
+    const auto unix_s = times_.unix_s(cell(table_.time));
+    if (!unix_s) return;
+    const std::string host(cell(table_.host));
+    for (const auto& [at, column] : table_.meters) {
+      std::string_view text = cell(at);
+      if (text.ends_with(" W")) text.remove_suffix(2);
+      const auto watts = sensor_number(text);
+      if (!watts || !seen_.emplace(*unix_s, at, host).second) continue;
+      hosts_.insert(host);
+      add_meter_reading(found_, below(host, column.name), column.source, "node", {*unix_s, *watts});
+    }
+  }
+
+  void finish() {
+    found_.has_several_hosts = hosts_.size() > 1;
+    shorten_names(found_);
+  }
+
+ private:
+  WitnessTimes times_;
+  NodeWitnesses& found_;
+  KnownTable table_;
+  std::set<std::tuple<double, std::size_t, std::string>> seen_;
+  std::set<std::string> hosts_;
+};
+
 void read_known_table(const WitnessText& file, NodeWitnesses& found) {
-  WitnessTimes times(file);
-  KnownTable table;
-  std::set<std::pair<double, std::size_t>> seen;
+  KnownTableReader reader(file, found);
   // A last number without a line break after it may be cut off.
   const std::size_t whole = file.text.rfind('\n') + 1;
   for_each_witness_line(file.text.substr(0, whole), [&](std::string_view line, std::size_t number) {
-    const std::vector<std::string> cells = cells_of(line);
-    if (number == 1) {
-      table = known_table(cells);
-      return;
-    }
-    const auto unix_s = table.time < cells.size() ? times.unix_s(cells[table.time]) : std::nullopt;
-    if (!unix_s) return;
-    for (const auto& [at, column] : table.meters) {
-      if (at >= cells.size() || !seen.emplace(*unix_s, at).second) continue;
-      std::string_view cell = cells[at];
-      if (cell.ends_with(" W")) cell.remove_suffix(2);
-      const auto watts = sensor_number(cell);
-      if (watts) add_meter_reading(found, column.name, column.source, "node", {*unix_s, *watts});
+    try {
+      const std::vector<std::string> cells = cells_of_line(line);
+      number == 1 ? reader.take_header(cells) : reader.take(cells);
+    } catch (const CsvError& error) {
+      throw Error(fmt::format("{}: line {}: {}", printable_path(file.path), number, error.what()));
     }
   });
+  reader.finish();
 }
 
 }  // namespace

@@ -23,6 +23,7 @@
 #include "base/text/decimal.h"
 #include "base/text/encoding.h"
 #include "base/text/pattern.h"
+#include "base/text/show_time.h"
 #include "core/telemetry/energy_counter.h"
 
 namespace aggregate_power {
@@ -63,6 +64,20 @@ NodeWitnesses read_counter_folder(const std::string& folder, const std::optional
   return found;
 }
 
+// Two sensors have two values at one time.
+void refuse_two_values(const NodeWitness& witness, const std::string& path) {
+  std::vector<NodeWitness::Reading> readings = witness.readings;
+  std::ranges::stable_sort(readings, {}, &NodeWitness::Reading::unix_s);
+  const auto first = std::ranges::adjacent_find(readings, [](const auto& a, const auto& b) {
+    return a.unix_s == b.unix_s && a.value != b.value;
+  });
+  if (first == readings.end()) return;
+  throw Error(fmt::format(
+      "{}: '{}' has two values at one time, {}: {} and {}, as of two sensors with one name: log each sensor into a file of its own, and times to the millisecond",
+      printable_path(path), printable(witness.name), unix_and_iso(first->unix_s), first->value,
+      std::next(first)->value));
+}
+
 }  // namespace
 
 NodeWitnesses read_node_witnesses(std::string_view text, const std::string& path,
@@ -83,6 +98,9 @@ NodeWitnesses read_node_witnesses(std::string_view text, const std::string& path
   });
   if (found.witnesses.empty()) {
     throw Error(fmt::format("{}: it has no reading with a time", printable_path(path)));
+  }
+  for (const NodeWitness& witness : found.witnesses) {
+    if (!(*form)->may_repeat_stamps) refuse_two_values(witness, path);
   }
   return found;
 }

@@ -59,6 +59,9 @@ struct WitnessForm {
   bool (*fits)(std::string_view head);
   // Adds what the text says. Throws Error for what cannot be used.
   void (*read)(const WitnessText& file, NodeWitnesses& found);
+  // What tells sensors apart is certain, and stamps may be coarser than readings. In other forms
+  // two values at one time are refused.
+  bool may_repeat_stamps = false;
 };
 
 extern const WitnessForm kPtdForm;

@@ -267,6 +267,22 @@ def test_wrong_windows_are_refused(folder):
         assert "--window" in folder.refused("--witness", "node.csv", "--window", window, status=2), window
 
 
+def test_a_log_of_days_is_cut_to_the_recording(folder):
+    folder.gpus()
+    folder.meter()
+    rows = (folder.path / "node.csv").read_text().splitlines()
+    day = 86400
+    before = [f"{START + second},900" for second in range(-day, -20, 10)]
+    after = [f"{START + second},{900 + second % 7}" for second in range(630, day, 10)]
+    folder.write("node.csv", "\n".join([rows[0], *before, *rows[1:], *after]) + "\n")
+    found = folder.profile("--witness", "node.csv")
+    same(4, found["stretch_s"], "four readings of a GPU each second")
+    near(1.25, found["slope"]["value"], 0.002)
+    near(1000, found["idle_w"]["value"], 2)
+    folder.write("node.csv", "\n".join([rows[0], *before, *after]) + "\n")
+    assert "over the same time" in folder.refused("--witness", "node.csv")
+
+
 # ---- What a profile is good for
 
 def test_the_energy_of_a_node_is_modelled_apart_from_what_is_measured(folder):
@@ -307,6 +323,32 @@ def test_what_is_not_a_profile_is_refused(folder):
         node = folder.measured("--calibration", "node.json")["modelled_node"]
         same(None, node["energy_j"], text)
         assert "no profile" in node["reason"], node
+
+
+def test_a_profile_that_is_nested_deep_is_refused(folder):
+    folder.load()
+    for end in ("", "]" * 100000 + "}"):
+        folder.write("node.json", '{"schema":"aggregate-power/calibration-1","gpus":' + "[" * 100000 + end)
+        assert "no profile" in folder.measured("--calibration", "node.json")["modelled_node"]["reason"]
+
+
+def test_several_recordings_have_neither_witness_nor_profile(folder):
+    folder.gpus()
+    folder.meter()
+    folder.profile("--witness", "node.csv", "--out", "node.json")
+    folder.load()
+    rows = (folder.path / "run.csv").read_text().splitlines()
+    for i in range(2):
+        own = [row for row in rows[1:] if row.split(",")[1] == str(i)]
+        folder.write(f"run_{i}.csv", "\n".join([rows[0], *own]) + "\n")
+    folder.call("measure", "run.json", "run_0.csv", "run_1.csv", "--witness", "node.csv", "--calibration", "node.json",
+                "--out", "agg.json", "--json")
+    run = json.loads(folder.out)["runs"][0]
+    assert "modelled_node" not in run and "witnesses" not in run, run
+    said = "--witness and --calibration are of one recording and are not used for several"
+    assert said in run["warnings"], run["warnings"]
+    record = (folder.path / "power_validation_agg.json").read_text()
+    assert "node.csv" not in record and "node.json" not in record, record
 
 
 def test_a_meter_of_the_gpus_alone_narrows_the_interval(folder):
@@ -444,6 +486,106 @@ def test_idrac_and_ipmi_are_logged_in_tables(folder):
     same({"powerreading_watts": 15000.0}, folder.seen(table, "--timezone", "Asia/Kolkata"))
     racadm = "".join(f"# {START + second}\nRealtime.Power=1500 W | 5118 Btu/hr\n" for second in range(31))
     same({"Realtime.Power": 15000.0}, folder.seen(racadm))
+
+
+def test_lines_that_are_nested_deep_are_no_readings(folder):
+    deep = "[" * 100000
+    for begin in (f'{{"timestamp":{START},"aenergy":', f'{{"timestamp":{START},"PowerControl":[{{"x":',
+                  f'{{"PowerWatts":{{}},"time":', f'{{"meters":[],"sys":',
+                  ':::MLLOG {"key": "power_reading", "value": 1, "metadata": '):
+        for end in ("", "]" * 100000 + "}"):
+            folder.seen(begin + deep + end + "\n")
+            same(2, folder.status, begin)
+
+
+def sensors(folder, *parts, name="meter.log"):
+    """What a log has in lines with these members, each second."""
+    return folder.seen("".join(json.dumps({"timestamp": START + second, **part}) + "\n"
+                               for second in range(31) for part in parts), name=name)
+
+
+def test_sensors_with_one_name_stay_apart(folder):
+    def plug(watts):
+        return {"switch:0": {"id": 0, "apower": watts}}
+
+    def chassis(watts, **more):
+        return {**more, "PowerControl": [{"MemberId": "0", "Name": "System Power Control", "PowerConsumedWatts": watts}]}
+
+    same({"a/switch:0": 15000.0, "b/switch:0": 7000.0}, sensors(folder, {"a": plug(1500), "b": plug(700)}))
+    same({"plugs 0/switch:0": 15000.0, "plugs 1/switch:0": 7000.0}, sensors(folder, {"plugs": [plug(1500), plug(700)]}))
+    same({"switch:0": 15000.0, "switch:1": 7000.0},
+         sensors(folder, {"a": {"switch:0": {"apower": 1500}}, "b": {"switch:1": {"apower": 700}}}))
+    same({"switch 0": 15000.0, "switch 1": 7000.0}, sensors(folder, {"id": 0, "apower": 1500}, {"id": 1, "apower": 700}))
+    same({"x/switch:0": 15000.0, "y/switch:0": 7000.0},
+         sensors(folder, {"src": "x", **plug(1500)}, {"src": "y", **plug(700)}))
+    same({"a/ENERGY": 15000.0, "b/ENERGY": 7000.0},
+         sensors(folder, {"a": {"ENERGY": {"Power": 1500}}, "b": {"ENERGY": {"Power": 700}}}))
+    same({"ENERGY 1": 15000.0, "ENERGY 2": 7000.0}, sensors(folder, {"ENERGY": {"Power": [1500, 700]}}))
+    same({"meters/meter 0": 15000.0, "emeters/meter 0": 7000.0},
+         sensors(folder, {"meters": [{"power": 1500}], "emeters": [{"power": 700}]}))
+    for found in (sensors(folder, {"a": chassis(1500), "b": chassis(700)}),
+                  sensors(folder, chassis(1500, **{"@odata.id": "/redfish/v1/Chassis/A/Power"}),
+                          chassis(700, **{"@odata.id": "/redfish/v1/Chassis/B/Power"}))):
+        same([7000.0, 15000.0], sorted(found.values()), found)
+    nodes = [{"MemberId": str(i), "Name": "Node", "PowerConsumedWatts": watts} for i, watts in enumerate((1500, 700))]
+    same([7000.0, 15000.0], sorted(sensors(folder, {"PowerControl": nodes}).values()))
+    same([7000.0, 15000.0], sorted(sensors(folder, *(
+        {"Id": part, "Name": "Power", "Reading": watts, "ReadingUnits": "W"}
+        for part, watts in (("A", 1500), ("B", 700)))).values()))
+    pdus = "".join(f"2026-09-08 {clock(second)}.000,SNMPv2-SMI::enterprises.13742.6.5.4.3.1.4.{pdu}.1.5 = Gauge32: {watts}\n"
+                   for second in range(31) for pdu, watts in ((1, 1500), (2, 700)))
+    same({"PDU 1/outlet 1": 15000.0, "PDU 2/outlet 1": 7000.0}, folder.seen(pdus))
+
+
+def test_two_values_at_one_time_are_of_two_sensors(folder):
+    plugs = ({"switch:0": {"apower": watts}} for watts in (1500, 700))
+    same({}, sensors(folder, *plugs))
+    assert "two values at one time" in folder.err and "1500 and 700" in folder.err, folder.err
+    ptd = "".join(f"Time,09-08-2026 {clock(second)}.000,Watts,{watts},Volts,229.9\n"
+                  for second in range(31) for watts in (1500, 700))
+    same({}, folder.seen(ptd))
+    assert "two values at one time" in folder.err, folder.err
+    same({"switch:0": 15000.0}, sensors(folder, *({"switch:0": {"apower": 1500}} for _ in range(2))))
+    # The clock of a management controller counts whole seconds.
+    dcmi = "".join(f"    Instantaneous power reading: {watts} Watts\n    IPMI timestamp: Tue Sep  8 {clock(second)} 2026\n"
+                   for second in range(31) for watts in (1400, 1600))
+    same({"DCMI": 15000.0}, folder.seen(dcmi), "their mean")
+
+
+def test_a_time_of_day_is_not_the_time(folder):
+    for more in ({"time": "09:20", "unixtime": 0}, {"sys": {"time": "09:20", "unixtime": 0}}):
+        def timed(second, part=None):
+            part = more if part is None else part
+            return {key: timed(second, value) if key == "sys" else START + second if key == "unixtime" else value
+                    for key, value in part.items()}
+        log = "".join(json.dumps({**timed(second), "switch:0": {"apower": 1500}}) + "\n" for second in range(31))
+        same({"switch:0": 15000.0}, folder.seen(log), more)
+
+
+def test_rows_of_several_hosts_are_several_meters(folder):
+    table = "timestamp,hostname,gpu,wall_power_w\n" + "".join(
+        f"{START + second},{host},{gpu},{watts}\n"
+        for second in range(31) for host, watts in (("n1", 1500), ("n2", 700)) for gpu in (0, 1))
+    same({"n1/wall_power_w": 15000.0, "n2/wall_power_w": 7000.0}, folder.seen(table))
+    same({"wall_power_w": 15000.0}, folder.seen("".join(
+        row for row in table.splitlines(keepends=True) if ",n2," not in row)))
+    # The first row of each time lacks a reading.
+    same({"wall_power_w": 15000.0}, folder.seen("timestamp,gpu,wall_power_w\n" + "".join(
+        f"{START + second},0,[N/A]\n{START + second},1,1500\n" for second in range(31))))
+    same({"wall_power_w": 15000.0}, folder.seen('timestamp,"wall_power_w"\n' + "".join(
+        f'{START + second}, "1500 W"\n' for second in range(31))))
+
+
+def test_ipmitool_may_be_logged_in_one_line(folder):
+    for before, stamp in (("", "Tue Sep 8 {} 2026"), ("", "09/08/2026 {} UTC"), ("node_0 | ", "Tue Sep  8 {} 2026")):
+        for between in (" ", ", ", "     Minimum during sampling period: 7 Watts  Average power reading over sample period: 9 Watts "):
+            log = "".join(f"{before}Instantaneous power reading: 1500 Watts{between}IPMI timestamp: {stamp.format(clock(second))}"
+                          "   Sampling period: 00000001 Seconds. Power reading state is: activated\n" for second in range(31))
+            same({"DCMI": 15000.0}, folder.seen(log), log.splitlines()[0])
+    own = "".join(f"{START + second} Instantaneous power reading: 1500 Watts\n" for second in range(31))
+    same({"DCMI": 15000.0}, folder.seen(own))
+    off = "Instantaneous power reading: 0 Watts IPMI timestamp: Tue Sep 8 07:20:30 2026 Power reading state is: deactivated\n"
+    same({}, folder.seen(off * 3))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "base/text/json.h"
+
 namespace aggregate_power {
 namespace {
 
@@ -23,6 +25,24 @@ std::string indented_lines(const Json& json, JsonCharacters characters) {
 
 std::string line_text(const Json& json, JsonCharacters characters) {
   return written(json, -1, characters);
+}
+
+Json parsed_json(std::string_view text) {
+  bool is_too_deep = false;
+  const auto keep = [&](int depth, Json::parse_event_t event, const Json&) {
+    const bool opens =
+        event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
+    is_too_deep = is_too_deep || (opens && depth >= kMaxJsonDepth);
+    return !is_too_deep;
+  };
+  Json json = Json::parse(text, keep, false);
+  return is_too_deep ? Json(Json::value_t::discarded) : json;
+}
+
+const Json* find_member(const Json& object, const char* key) {
+  if (!object.is_object()) return nullptr;
+  const auto found = object.find(key);
+  return found == object.end() ? nullptr : &*found;
 }
 
 Json number_or_null(std::optional<double> value) {

@@ -25,6 +25,13 @@ std::string indented_lines(const Json& json, JsonCharacters characters = JsonCha
 // In one line without blanks, without a line break at the end.
 std::string line_text(const Json& json, JsonCharacters characters = JsonCharacters::ascii);
 
+// Json::parse(), which throws nothing: what is no JSON is discarded, and so is what is nested more
+// than kMaxJsonDepth levels deep, because a Json is copied and written by calls for each level.
+Json parsed_json(std::string_view text);
+
+// The member itself, without a copy. Returns nullptr if `object` is not an object or lacks it.
+const Json* find_member(const Json& object, const char* key);
+
 template <typename T>
 Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();

@@ -15,6 +15,8 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/error.h"
+#include "base/files/path.h"
 #include "base/report/document.h"
 #include "base/text/characters.h"
 
@@ -155,6 +157,25 @@ void print_message(const std::string& line) {
 
 void print_note(const std::string& line) {
   if (!quiet) print_message(line);
+}
+
+void print_after_report(const std::vector<std::string>& lines) {
+  std::ignore = std::fflush(stdout);
+  for (const std::string& line : lines) {
+    const bool is_note = line.starts_with("warning: ") || line.starts_with("note: ");
+    is_note ? print_note(line) : print_message(line);
+  }
+}
+
+void refuse_missing(
+    std::initializer_list<std::reference_wrapper<const std::vector<std::string>>> paths,
+    const FileError& error) {
+  for (const std::vector<std::string>& list : paths) {
+    for (const std::string& path : list) {
+      if (const std::string hint = missing_file_hint(path); !hint.empty()) throw Error(hint);
+    }
+  }
+  throw Error(error.what());
 }
 
 Json outcomes_json(const std::vector<OutcomeRow>& rows) {

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/files/file.h"
 #include "base/report/json_parts.h"
 #include "runs/measure/deliver.h"
 #include "store/backfill/tally.h"
@@ -57,6 +59,15 @@ void print_message(const std::string& line);
 
 // The same for what is not an error: nothing if quiet.
 void print_note(const std::string& line);
+
+// Prints the lines that follow a report: those with "warning: " or "note: " before them as notes.
+void print_after_report(const std::vector<std::string>& lines);
+
+// Throws Error for a file that cannot be opened: with what its name probably means if one of these
+// paths leads to nothing, else with what `error` says.
+[[noreturn]] void refuse_missing(
+    std::initializer_list<std::reference_wrapper<const std::vector<std::string>>> paths,
+    const FileError& error);
 
 // How many runs had an outcome.
 struct OutcomeRow {

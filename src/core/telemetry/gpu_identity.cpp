@@ -302,7 +302,7 @@ GpuIdentity read_identity_csv(std::unique_ptr<ByteSource> source) {
 }
 
 GpuIdentity read_identity_json(std::unique_ptr<ByteSource> source) {
-  const auto document = Json::parse(read_text(std::move(source)), nullptr, false);
+  const auto document = parsed_json(read_text(std::move(source)));
   if (document.is_discarded()) throw Error("it is not JSON");
   const bool is_wrapped = document.is_object() && document.contains("gpu_data");
   const auto& gpus = is_wrapped ? document.at("gpu_data") : document;

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "core/energy/recording_summary.h"
 #include "energy/shares/node_meter.h"
 #include "energy/uncertainty/interval.h"
 #include "energy/uncertainty/uncertainty.h"
@@ -45,11 +46,6 @@ constexpr std::size_t kTerms = 3;
 using Terms = std::array<double, kTerms>;
 using Matrix = std::array<Terms, kTerms>;
 
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
-
 // ---- The meter's readings
 
 // A reading that repeats the one before is held, unless the meter had time for a new one. Returns
@@ -66,7 +62,7 @@ double refresh_of(std::span<const NodeWitness::Reading> readings) {
   }
   if (changes.size() < 2) return 0;
   std::ranges::sort(changes);
-  return std::max(changes[changes.size() / 10], median(std::move(polls)));
+  return std::max(changes[changes.size() / 10], upper_median(std::move(polls)));
 }
 
 std::vector<NodeWitness::Reading> without_held(std::span<const NodeWitness::Reading> readings,
@@ -94,13 +90,15 @@ void make_counter(NodeWitness& meter) {
   }
 }
 
-NodeWitness in_order(const NodeWitness& meter) {
-  NodeWitness sorted = meter;
-  std::ranges::stable_sort(sorted.readings, {}, &NodeWitness::Reading::unix_s);
-  const auto rest = std::unique(sorted.readings.begin(), sorted.readings.end(),
-                                [](const auto& a, const auto& b) { return a.unix_s == b.unix_s; });
-  sorted.readings.erase(rest, sorted.readings.end());
-  return sorted;
+// What it recorded while the GPUs were, at any lag: its log may be of days. In order of time.
+NodeWitness meter_near(Window recorded, const NodeWitness& meter) {
+  NodeWitness near = meter;
+  near.readings = ordered_readings(meter.readings);
+  std::erase_if(near.readings, [&](const NodeWitness::Reading& reading) {
+    return reading.unix_s < recorded.start_unix_s - kMostLagS ||
+           reading.unix_s > recorded.end_unix_s + kMostLagS;
+  });
+  return near;
 }
 
 // ---- The GPUs' power
@@ -531,6 +529,8 @@ double step_error_w(const NodeWitness& meter, double step_w) {
   return step_w / std::sqrt(12 * levels);
 }
 
+constexpr const char* kNotTogether =
+    "the meter and the GPUs have no readings over the same time: see the zone of each, and --timezone and --clock-offset";
 constexpr const char* kRecordInstead =
     "record 10 minutes with the GPUs idle, under half load and under full load for a minute each, again and again";
 
@@ -573,7 +573,7 @@ std::optional<GpuFacts> facts_of(std::span<const PowerTrace> gpus) {
     }
   }
   if (periods.empty() || !(facts.recorded.duration_s() > 0)) return std::nullopt;
-  facts.period_s = median(std::move(periods));
+  facts.period_s = upper_median(std::move(periods));
   return facts;
 }
 
@@ -630,12 +630,13 @@ Calibration calibrate(const CalibrationQuestion& question) {
     found.refusal = std::move(why);
     return found;
   };
-  NodeWitness meter = in_order(question.meter);
   const auto facts = facts_of(question.gpus);
   if (!facts) return refused("the GPUs have no readings over the same time");
   if (facts->recorded.duration_s() > kMostSeconds) {
     return refused("the recording is longer than a week: cut a part of it out");
   }
+  NodeWitness meter = meter_near(facts->recorded, question.meter);
+  if (meter.readings.size() < 2) return refused(kNotTogether);
   found.refresh_s = refresh_of(meter.readings);
   if (found.refresh_s == 0) {
     return refused("the meter shows the same value throughout: record the GPUs idle, too");
@@ -665,10 +666,7 @@ Calibration calibrate(const CalibrationQuestion& question) {
       search_lag(stretches, EnergyTable(question.gpus, facts->recorded), facts->recorded);
   stretches = with_gpus(std::move(stretches), question, lag.lag_s, tap_s, smooth_s2);
   found.stretches = stretches.size();
-  if (stretches.empty()) {
-    return refused(
-        "the meter and the GPUs have no readings over the same time: see the zone of each, and --timezone and --clock-offset");
-  }
+  if (stretches.empty()) return refused(kNotTogether);
   if (stretches.size() < kFewestStretches) {
     return refused(fmt::format(
         "only {} stretches of {:.1f} s have readings of the meter and of all GPUs, and {} are needed: {}",

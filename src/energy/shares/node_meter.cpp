@@ -29,18 +29,6 @@ constexpr double kMostPowerRatio = 3;
 
 using WitnessReading = NodeWitness::Reading;
 
-// In order of time; of those with one stamp the last.
-std::vector<WitnessReading> ordered(std::vector<WitnessReading> readings) {
-  std::ranges::stable_sort(readings, {}, &WitnessReading::unix_s);
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < readings.size(); ++i) {
-    const bool is_last = i + 1 == readings.size() || readings[i + 1].unix_s > readings[i].unix_s;
-    if (is_last) readings[kept++] = readings[i];
-  }
-  readings.resize(kept);
-  return readings;
-}
-
 // The mean power in the intervals before and after that which begins at `i`, of those in which the
 // counter did not fall.
 std::optional<double> power_beside(const std::vector<WitnessReading>& readings, std::size_t i) {
@@ -98,7 +86,7 @@ WitnessMeter::WitnessMeter(const NodeWitness& witness)
 // The mean power between two readings holds from the one to the other, so that the energy of the
 // trace is the difference of the counter.
 PowerTrace WitnessMeter::trace_of_counter() {
-  const std::vector<WitnessReading> readings = ordered(witness_.readings);
+  const std::vector<WitnessReading> readings = ordered_readings(witness_.readings);
   std::vector<Sample> samples;
   samples.reserve(readings.size());
   for (std::size_t i = 0; i < readings.size(); ++i) {
@@ -147,6 +135,17 @@ std::string WitnessMeter::gap_fault(Window window) const {
   }
   if (gap == end) return {};
   return fmt::format("{:.3f} s between two readings, at most {:.3f} s", gap->duration_s(), most_s);
+}
+
+std::vector<NodeWitness::Reading> ordered_readings(std::vector<NodeWitness::Reading> readings) {
+  std::ranges::stable_sort(readings, {}, &WitnessReading::unix_s);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < readings.size(); ++i) {
+    const bool is_last = i + 1 == readings.size() || readings[i + 1].unix_s > readings[i].unix_s;
+    if (is_last) readings[kept++] = readings[i];
+  }
+  readings.resize(kept);
+  return readings;
 }
 
 WitnessEnergy WitnessMeter::measure(Window window) const {

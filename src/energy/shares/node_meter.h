@@ -9,6 +9,9 @@
 
 namespace aggregate_power {
 
+// In order of time; of those with one stamp the last.
+std::vector<NodeWitness::Reading> ordered_readings(std::vector<NodeWitness::Reading> readings);
+
 class WitnessMeter {
  public:
   // The witness must outlive this object.

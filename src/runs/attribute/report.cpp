@@ -383,11 +383,15 @@ std::string attribution_table(const AttributionReport& report, std::optional<std
 namespace {
 
 Json read_attribution(const std::string& text, const std::string& path, const std::string& by) {
-  Json json = Json::parse(text, nullptr, false);
+  Json json = parsed_json(text);
+  const auto has = [&](const char* key, Json::value_t type) {
+    const Json* const found = find_member(json, key);
+    return found && found->type() == type;
+  };
   const bool is_attribution =
-      json.is_object() && json.value("schema", Json()) == "aggregate-power/attribution-1" &&
-      json.value("rows", Json()).is_array() && json.value("idle", Json()).is_object() &&
-      json.value("by", Json()).is_string();
+      has("schema", Json::value_t::string) && json["schema"] == "aggregate-power/attribution-1" &&
+      has("rows", Json::value_t::array) && has("idle", Json::value_t::object) &&
+      has("by", Json::value_t::string);
   if (!is_attribution) {
     throw Error(fmt::format("{}: it is not what 'attribute --format json' writes", path));
   }

@@ -79,7 +79,8 @@ UncertaintyOptions with_calibrated_gain(const RunOptions& run, const Result& res
 // Adds the energy of the node, modelled from what the GPUs used, or why it is not.
 void add_modelled_node(const RunOptions& run, Result& result);
 
-// For people: "1500.0 J, 95 %: 1480.0 to 1520.0 J; modelled by ..., not measured".
+// For people: "1500.0 J modelled, not measured; 95 %: 1480.0 to 1520.0 J, as 'METER' would show
+// it".
 std::string modelled_node_text(const ModelledNode& node);
 
 }  // namespace aggregate_power

@@ -160,8 +160,9 @@ Json profile_json(const CalibrationProfile& profile) {
 
 CalibrationProfile read_profile(const std::string& path) {
   const std::string text = read_file(path, kContextFile);
-  const Json json = Json::parse(text, nullptr, false);
-  const bool is_profile = json.is_object() && json.value("schema", Json()) == kProfileSchema;
+  const Json json = parsed_json(text);
+  const Json* const schema = find_member(json, "schema");
+  const bool is_profile = schema && *schema == kProfileSchema;
   try {
     if (is_profile) {
       CalibrationProfile profile = profile_in(json);

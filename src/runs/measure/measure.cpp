@@ -199,6 +199,7 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
   }
   MeasurementRequest wanted{request};
   wanted.may_use_threads = among.is_alone;
+  if (paths.size() > 1) wanted.calibration.clear();
   if (!among.is_alone) show_interval_if_small(recordings.open, wanted);
   std::list<SeenPower> watched;  // the recording that is read
   std::list<SeenPower> power;    // of each that counts
@@ -232,6 +233,9 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
   if (paths.size() == 1) {
     add_witnesses(request, run.result);
     add_modelled_node(request, run.result);
+  } else if (!request.witnesses.empty() || !request.calibration.empty()) {
+    run.result.warnings.emplace_back(
+        "--witness and --calibration are of one recording and are not used for several");
   }
   if (rates.is_asked()) add_facility(rates, power, run);
   return run;
@@ -280,8 +284,11 @@ void write_new(const RunSpec& request, RunReport& run, MeasureReport& report) {
   target.aggregate_text = text + "\n}\n";
   target.record_path = record_beside(request.out);
   target.inputs = request.telemetry;
-  target.inputs.insert(target.inputs.end(), request.witnesses.begin(), request.witnesses.end());
-  if (!request.calibration.empty()) target.inputs.push_back(request.calibration);
+  const bool is_of_one_file = request.telemetry.size() == 1;  // others are named by their paths
+  if (is_of_one_file) {
+    target.inputs.insert(target.inputs.end(), request.witnesses.begin(), request.witnesses.end());
+    if (!request.calibration.empty()) target.inputs.push_back(request.calibration);
+  }
   if (!request.bench_result.empty()) target.inputs.push_back(request.bench_result);
   if (!request.requests.file.empty()) target.inputs.push_back(requests_path(request.requests.file));
   if (request.may_need_interval()) {
@@ -298,7 +305,6 @@ void write_new(const RunSpec& request, RunReport& run, MeasureReport& report) {
   accept_reasons(run.result);
   Result result = run.result;
   RunSpec recorded = request;
-  const bool is_of_one_file = request.telemetry.size() == 1;  // others are named by their paths
   if (result.shown_interval && is_of_one_file && !request.requests.is_asked()) {
     result.uncertainty = std::exchange(result.shown_interval, {});
     recorded.uncertainty.is_wanted = true;
