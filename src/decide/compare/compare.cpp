@@ -419,7 +419,7 @@ std::vector<std::string> keys_to_match(const Configuration& base, const Configur
   for (const auto& [key, value] : base) {
     if (has_value(next, key, value)) shared.emplace_back(key, value);
   }
-  std::ranges::stable_partition(shared, [](const auto& member) {
+  std::stable_partition(shared.begin(), shared.end(), [](const auto& member) {
     return member.first.starts_with("model") || member.first.ends_with("model_prefix");
   });
   std::vector<std::string> keys;
