@@ -305,8 +305,9 @@ Axis axis_for(const EnergyChart& chart, const AxisChoice& of, std::size_t most_t
   if (of.facts.key == "start") {
     Axis axis = linear_axis(title, low, high, 4);
     for (Tick& tick : axis.ticks) tick.label = of.shown(tick.at);
-    const auto repeated = std::ranges::unique(axis.ticks, {}, &Tick::label);
-    axis.ticks.erase(repeated.begin(), repeated.end());
+    const auto is_repeated = [](const Tick& a, const Tick& b) { return a.label == b.label; };
+    axis.ticks.erase(std::unique(axis.ticks.begin(), axis.ticks.end(), is_repeated),
+                     axis.ticks.end());
     return axis;
   }
   if (low > 0 && high > kManyTimes * low) return logarithmic_axis(title, low, high);
