@@ -13,6 +13,22 @@ std::string written(const Json& json, int indent, JsonCharacters characters) {
                    Json::error_handler_t::replace);
 }
 
+// Up to the first fault, after which the text is no JSON anyway.
+bool is_nested_too_deep(std::string_view text) {
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') {
+      while (++i < text.size() && text[i] != '"') i += text[i] == '\\' ? 1 : 0;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kMaxJsonDepth) return true;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string indented_text(const Json& json, JsonCharacters characters) {
@@ -28,15 +44,8 @@ std::string line_text(const Json& json, JsonCharacters characters) {
 }
 
 Json parsed_json(std::string_view text) {
-  bool is_too_deep = false;
-  const auto keep = [&](int depth, Json::parse_event_t event, const Json&) {
-    const bool opens =
-        event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
-    is_too_deep = is_too_deep || (opens && depth >= kMaxJsonDepth);
-    return !is_too_deep;
-  };
-  Json json = Json::parse(text, keep, false);
-  return is_too_deep ? Json(Json::value_t::discarded) : json;
+  if (is_nested_too_deep(text)) return Json(Json::value_t::discarded);
+  return Json::parse(text, nullptr, false);
 }
 
 const Json* find_member(const Json& object, const char* key) {

@@ -37,6 +37,9 @@ TEST(ParsedJson, DiscardsWhatIsNestedTooDeep) {
     EXPECT_TRUE(parsed_json(std::string(levels, '[')).is_discarded()) << levels;
   }
   EXPECT_TRUE(parsed_json("{").is_discarded());
+  const std::string text = R"("\\\"[{)" + std::string(2000, '[') + '"';  // a string of brackets
+  EXPECT_TRUE(parsed_json(text).is_string());
+  EXPECT_TRUE(parsed_json("[" + text + ", 1]").is_array());
   EXPECT_EQ(parsed_json(R"({"a": [1, {"b": 2}]})").dump(), R"({"a":[1,{"b":2}]})");
 }
 
