@@ -22,8 +22,9 @@
 namespace aggregate_power {
 namespace {
 
-// What a value is. `record` and `gpu` are objects; where no path is a `gpu`, a record is one of a
-// single GPU. `card` is the power of a card with several GPUs, whose number is `board`.
+// What a value is. `url` is what was asked for the GPU. `record` and `gpu` are objects; where no
+// path is a `gpu`, a record is one of a single GPU. `card` is the power of a card with several
+// GPUs, whose number is `board`.
 enum class Part {
   none,
   record,
@@ -32,6 +33,7 @@ enum class Part {
   uuid,
   host,
   host_of_all,
+  url,
   index,
   board,
   card,
@@ -89,11 +91,11 @@ struct JsonValueText {
 };
 
 struct JsonGpu {
-  std::string uuid, host, index, board;
+  std::string uuid, host, url, index, board;
   JsonValueText card, watts, count;
 
   void clear() {
-    for (std::string* const text : {&uuid, &host, &index, &board}) text->clear();
+    for (std::string* const text : {&uuid, &host, &url, &index, &board}) text->clear();
     for (JsonValueText* const value : {&card, &watts, &count}) value->clear();
   }
 };
@@ -185,6 +187,8 @@ class JsonFormWalk : public JsonVisitor {
         return set_text(host_);
       case Part::host:
         return set_text(gpu_of(member).host);
+      case Part::url:
+        return set_text(gpu_of(member).url);
       case Part::uuid:
         return set_text(gpu_of(member).uuid);
       case Part::index:
@@ -211,19 +215,41 @@ class JsonFormWalk : public JsonVisitor {
     gpu.watts.set(kind, text);
   }
 
-  // A card's power counts once, for its first GPU.
+  // A card's power counts once, for its first GPU, and no GPU's own power counts then.
   std::optional<std::string_view> value_of(std::size_t number,
                                            JsonValueText JsonGpu::*value) const {
     const JsonGpu& gpu = gpus_[number];
-    if (value != &JsonGpu::watts || is_no_value(gpu.card.text)) {
+    const auto has_card = [&](const JsonGpu& other) {
+      return !is_no_value(other.card.text) &&
+             (&other == &gpu || (!gpu.board.empty() && other.board == gpu.board));
+    };
+    const std::span all(gpus_.data(), count_);
+    const auto first = std::ranges::find_if(all, has_card);
+    if (value != &JsonGpu::watts || first == all.end()) {
       return (gpu.*value).is_there ? std::optional<std::string_view>((gpu.*value).text)
                                    : std::nullopt;
     }
-    const auto end = gpus_.begin() + static_cast<std::ptrdiff_t>(number);
-    const bool is_second = std::ranges::any_of(gpus_.begin(), end, [&](const JsonGpu& before) {
-      return !gpu.board.empty() && before.board == gpu.board && !is_no_value(before.card.text);
-    });
-    return is_second ? std::nullopt : std::optional<std::string_view>(gpu.card.text);
+    return &*first == &gpu ? std::optional<std::string_view>(gpu.card.text) : std::nullopt;
+  }
+
+  // Not what an exporter writes for a GPU whose UUID it does not know, such as "amd-gpu-0".
+  static bool is_unique(std::string_view uuid) {
+    constexpr std::size_t kShort = 8;
+    static constexpr Pattern unique = "(gpu|mig)-.*";
+    static constexpr Pattern number = "(0x)?[0-9a-f-]+";
+    const std::string lower = lower_ascii(uuid);
+    return unique.matches(lower) || (lower.size() >= kShort && number.matches(lower));
+  }
+  // What was asked, where a GPU's host is only this one's own name for itself.
+  std::string host_of(const JsonGpu& gpu) const {
+    static constexpr Pattern own = "|localhost.*|127\\..*|::1|0\\.0\\.0\\.0.*";
+    const std::string& host = gpu.host.empty() ? host_ : gpu.host;
+    if (!has(Part::url) || !own.matches(host)) return host;
+    const std::size_t begin = gpu.url.find("://");
+    if (begin == gpu.url.npos) return host;
+    const std::string asked = gpu.url.substr(begin + 3, gpu.url.find('/', begin + 3) - begin - 3);
+    if (!own.matches(asked)) return asked;
+    return gpu.uuid.empty() ? host : std::string();
   }
 
   void add_all(ReadingSink& sink, JsonValueText JsonGpu::*value) {
@@ -234,11 +260,12 @@ class JsonFormWalk : public JsonVisitor {
       if (!has_row && !sink.start_row(time_)) return;
       has_row = true;
       const JsonGpu& gpu = gpus_[i];
-      if (!gpu.uuid.empty()) {
+      const std::string host = host_of(gpu);
+      if (!gpu.uuid.empty() && (is_unique(gpu.uuid) || host.empty())) {
         sink.add(gpu.uuid, *text);
       } else {
         const std::string place = are_in_places_ ? std::to_string(i) : gpu.index;
-        sink.add_to(sink.find_in(gpu.host.empty() ? host_ : gpu.host, place), *text);
+        sink.add_to(sink.find_in(host, gpu.uuid.empty() ? place : gpu.uuid), *text);
       }
     }
   }
@@ -305,7 +332,7 @@ const std::vector<JsonForm>& json_forms() {
        .schema =
            {"aiperf-gpu-telemetry",
             "`gpu_power_usage`, `nvidia_power_usage` or `amd_power` in the lines of `profile_export_gpu_telemetry.jsonl`, in W",
-            "`gpu_uuid`, else `hostname` and `gpu_index`"},
+            "`gpu_uuid`; else `hostname`, or the URL where that is localhost, and `gpu_index`"},
        .time = "timestamp_ns",
        .power = "gpu_power_usage",
        .device = "uuid",
@@ -314,6 +341,8 @@ const std::vector<JsonForm>& json_forms() {
                  {"timestamp_ns", Part::time},
                  {"gpu_uuid", Part::uuid},
                  {"hostname", Part::host},
+                 {"dcgm_url", Part::url},
+                 {"telemetry_source_url", Part::url},
                  {"gpu_index", Part::index},
                  {"telemetry_data.gpu_power_usage", Part::power},
                  {"telemetry_data.nvidia_power_usage", Part::power},
