@@ -666,7 +666,7 @@ bool is_cut_off(std::string_view cell, bool is_whole, WideColumn& column) {
 }
 
 // "node-1/3" of a host and a rank.
-std::string place_of(const RowCells& cells, const WideHeader& header) {
+std::string place_in_row(const RowCells& cells, const WideHeader& header) {
   std::string place;
   for (const std::size_t column : header.places) {
     const std::string_view cell = cell_of(cells, column);
@@ -702,7 +702,7 @@ void take_wide_row(const RowCells& cells, bool is_whole, std::uint64_t line_numb
   const double duration_s =
       header.duration ? nearest_double(cell_of(cells, *header.duration)).value_or(0) : 0;
   if (is_of_other_samples(cells, header)) return;
-  const std::string place = place_of(cells, header);
+  const std::string place = place_in_row(cells, header);
   for (WideColumn& column : header.columns) {
     const bool is_there = column.index < cells.size();
     const std::string_view cell = is_there ? cells[column.index] : std::string_view();
