@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -16,6 +17,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/text/alternating_words.h"
 #include "base/text/characters.h"
 #include "base/text/csv.h"
 #include "base/text/decimal.h"
@@ -25,6 +27,7 @@
 #include "core/telemetry/column_names.h"
 #include "core/telemetry/csv_telemetry.h"
 #include "core/telemetry/energy_counter.h"
+#include "core/telemetry/gpu_names.h"
 #include "core/telemetry/lines.h"
 #include "core/telemetry/power_names.h"
 #include "recorders/metric_labels.h"
@@ -68,7 +71,7 @@ struct WideHeader {
   Sensor sensor = {};
   PowerUnit::Size unit = PowerUnit::Size::watt;
   std::optional<EnergyCounter> counter = {};  // of other columns, or of these
-  std::optional<std::size_t> host = {};       // says which host's GPUs a row is of
+  std::vector<std::size_t> places = {};       // say which host's GPUs a row is of
   // Cells are means since this time in seconds began, which another column has.
   std::optional<std::size_t> duration = {};
   double last_duration_s = 0;  // of any row: a shorter one begins again
@@ -77,6 +80,7 @@ struct WideHeader {
   // Of dates with slashes. Nullopt: only dates such as 5/5/2026 are known.
   std::optional<bool> has_month_first = false;
   std::string fault = {};  // why it cannot be read
+  std::string warning = {};
   Reason reason = Reason::power_column_missing;
 };
 
@@ -205,6 +209,73 @@ std::string header_doubt(TableRows rows, const WideHeader& header) {
   return {};
 }
 
+// Why the percentages are none: the cells are in another order than the header.
+std::string percentage_doubt(TableRows rows, const WideHeader& header) {
+  static constexpr Pattern percentage = ".*(util|pct|percent).*";
+  static constexpr Pattern other = ".*(cpu|proc|power|pwr|limit|core|ram).*";
+  constexpr double kMostPct = 110;
+  for (std::size_t i = 0; i < header.cells; ++i) {
+    const std::string name = lower_ascii(header.names[i]);
+    if (!percentage.matches(name) || other.matches(name)) continue;
+    for (const CsvTextRow& row : rows.subspan(1)) {
+      const auto number = i < row.cells.size() ? nearest_double(strip(row.cells[i])) : std::nullopt;
+      if (!number || *number <= kMostPct) continue;
+      return fmt::format(
+          "'{}' has {}, which is no percentage: the header disagrees with its columns; write it in the order of the cells",
+          printable(strip(header.names[i])), *number);
+    }
+  }
+  return {};
+}
+
+// A column of a GPU's power that no number names, so that the GPU would not count. A name that
+// begins as a known GPU's does is another quantity of it.
+std::string left_out_doubt(const WideHeader& header) {
+  for (std::size_t i = 0; i < header.cells; ++i) {
+    const std::string_view name = strip(header.names[i]);
+    const auto is_of_known = [&](const WideColumn& column) {
+      const std::string_view known = strip(header.names[column.index]);
+      return column.index == i || name.starts_with(known.substr(0, known.find(column.gpu) + 1));
+    };
+    if (!columns::may_be_other_gpu(std::string(name)) ||
+        std::ranges::any_of(header.columns, is_of_known)) {
+      continue;
+    }
+    return fmt::format(
+        "'{}' may be the power of a GPU, too, and its name does not fit '{}': name all GPUs alike, or leave that column out",
+        printable(name), printable(header.power));
+  }
+  return {};
+}
+
+// Columns that name hosts, pods or ranks, whose values recur.
+std::vector<std::size_t> places_in(const WideHeader& header, const std::vector<Cells>& rows) {
+  constexpr std::size_t kFewRows = 4;
+  constexpr std::size_t kMost = 3;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < header.cells && places.size() < kMost; ++i) {
+    if (!is_place_name(strip(header.names[i]))) continue;
+    std::set<std::string_view> words;
+    for (const Cells& row : rows) {
+      if (i < row.size() && !names_no_gpu(row[i])) words.insert(strip(row[i]));
+    }
+    const bool recur = rows.size() < kFewRows || 2 * words.size() <= rows.size();
+    if (!words.empty() && recur) places.push_back(i);
+  }
+  return places;
+}
+
+// Finds rows of several hosts that another column tells apart.
+void note_wide_turns(const std::vector<Cells>& rows, WideHeader& header) {
+  MeasuredColumns read{
+      header.time.value_or(header.cells), header.columns[0].index, header.places, {}};
+  for (const WideColumn& column : header.columns) read.others.insert(column.index);
+  const auto turns = columns::rows_in_turn(header.names, rows, read);
+  if (!turns || !turns->is_sure) return;
+  header.reason = Reason::gpu_identity_conflict;
+  header.fault = columns::turns_text(turns->numbers, header.names);
+}
+
 WideHeader numbered_header(TableRows rows, const TelemetryOptions& options) {
   WideHeader header = header_of(rows[0].cells);
   find_numbered(kWholeName, header);
@@ -222,13 +293,16 @@ WideHeader numbered_header(TableRows rows, const TelemetryOptions& options) {
     const auto stamp = stamps.parse(strip(text));
     return stamp && stamp->unix_s >= kFirstAbsoluteUnixS;
   };
-  static constexpr Pattern host = "host|host_?name|node|node_?name|instance";
-  for (std::size_t i = 0; i < header.cells; ++i) {
-    if (host.matches(lower_ascii(strip(header.names[i])))) header.host = i;
-  }
+  header.places = places_in(header, cells);
   find_time("_timestamp", header);
   const Columns chosen = choose_columns(header.names, cells, is_absolute, options.columns);
   if (!header.time && chosen.timestamp) header.time = chosen.timestamp->index;
+  if (header.fault.empty()) header.fault = percentage_doubt(rows, header);
+  if (header.fault.empty()) {
+    header.fault = left_out_doubt(header);
+    if (!header.fault.empty()) header.reason = Reason::ambiguous_power_column;
+  }
+  if (header.fault.empty()) note_wide_turns(cells, header);
   return header;
 }
 
@@ -368,7 +442,8 @@ DateOrder date_order(TableRows rows) {
   return order;
 }
 
-// Several columns may have one name; their order is the GPUs'.
+// Several columns may have one name; their order is the GPUs'. A board of AMD has a total and the
+// part of its chip; "GPU Power" is what other GPUs have, and the graphics of processors.
 WideHeader hwinfo_header(TableRows rows, const TelemetryOptions&) {
   static constexpr Pattern powers[] = {"gpu power \\[w\\]",
                                        "gpu board power.* \\[w\\]|total board power.* \\[w\\]",
@@ -376,13 +451,25 @@ WideHeader hwinfo_header(TableRows rows, const TelemetryOptions&) {
   const Cells& names = rows[0].cells;
   if (names.size() < 3 || names[0] != "Date" || names[1] != "Time") return {};
   WideHeader header = header_of(names);
+  bool is_whole = true;  // the kind of the columns so far may not have a part in the next kind
   for (const Pattern& power : powers) {
+    std::vector<std::size_t> found;
     for (std::size_t i = 2; i < header.cells; ++i) {
-      if (!power.matches(lower_ascii(strip(names[i])))) continue;
-      header.power = strip(names[i]);
+      if (power.matches(lower_ascii(strip(names[i])))) found.push_back(i);
+    }
+    if (!header.columns.empty() && !found.empty() &&
+        (is_whole || found.size() > header.columns.size())) {
+      header.reason = Reason::ambiguous_power_column;
+      header.fault = fmt::format(
+          "'{}' may be the power of another GPU than '{}': leave the columns out that are not of the GPUs that count",
+          printable(strip(names[found[0]])), printable(header.power));
+    }
+    if (!header.columns.empty() || found.empty()) continue;
+    is_whole = &power == &powers[0];
+    header.power = strip(names[found.back()]);
+    for (const std::size_t i : found) {
       header.columns.push_back({.index = i, .gpu = std::to_string(header.columns.size())});
     }
-    if (!header.columns.empty()) break;
   }
   if (header.columns.empty()) return {};
   header.time = 0;
@@ -419,6 +506,14 @@ WideHeader hardware_monitor_header(TableRows rows, const TelemetryOptions&) {
     }
   }
   if (header.columns.empty()) return {};
+  for (std::size_t i = 1; i < std::min(header.cells, ids.size()); ++i) {
+    const std::string_view sensor = strip(ids[i]);
+    if (!sensor.starts_with("/gpu-") || sensor.find("/power/") == sensor.npos) continue;
+    if (known.contains(std::string(sensor.substr(1, sensor.find("/power/") - 1)))) continue;
+    header.warning =
+        fmt::format("gpu_left_out: {} has '{}', but no power of the whole GPU, and does not count",
+                    printable(sensor), printable(strip(header.names[i])));
+  }
   header.time = 0;
   header.power = "GPU Package";
   header.device = "the sensor's identifier";
@@ -525,10 +620,18 @@ void split_row(std::string_view line, RowCells& cells, std::vector<std::string>&
   cells.push_back(line);
 }
 
-// Empty, or a word for nothing: another column has a sample then.
-bool is_no_sample(std::string_view cell) {
+// A word for nothing, which tables have in rows of other samples.
+bool is_word_for_nothing(std::string_view cell) {
   cell = strip(cell);
-  return cell.empty() || cell == "None" || cell == "null" || cell == "nan" || cell == "NaN";
+  return cell == "None" || cell == "null" || cell == "nan" || cell == "NaN";
+}
+
+// Whether a row has no power of any GPU, so that it is of other samples.
+bool is_of_other_samples(const RowCells& cells, const WideHeader& header) {
+  return std::ranges::all_of(header.columns, [&](const WideColumn& column) {
+    const std::string_view cell = cell_of(cells, column.index);
+    return cell.empty() || is_word_for_nothing(cell);
+  });
 }
 
 // A row that has the time column's name is a header: the recording's, or one of other columns.
@@ -586,6 +689,18 @@ bool is_cut_off(std::string_view cell, bool is_whole, WideColumn& column) {
   return false;
 }
 
+// "node-1/3" of a host and a rank.
+std::string place_in_row(const RowCells& cells, const WideHeader& header) {
+  std::string place;
+  for (const std::size_t column : header.places) {
+    const std::string_view cell = cell_of(cells, column);
+    if (names_no_gpu(cell)) continue;
+    if (!place.empty()) place += '/';
+    place += cell;
+  }
+  return place;
+}
+
 // The cells of one row. MIG instances are columns of one GPU, and each repeats its power.
 void take_wide_row(const RowCells& cells, bool is_whole, std::uint64_t line_number,
                    WideHeader& header, ReadingSink& sink) {
@@ -609,18 +724,21 @@ void take_wide_row(const RowCells& cells, bool is_whole, std::uint64_t line_numb
   const bool is_too_long = has_too_many(cells, header.cells);
   if (is_too_long) sink.skip(&Skipped::too_many_cells);
   const double duration_s = duration_of(cells, header);
+  if (is_of_other_samples(cells, header)) return;
+  const std::string place = place_in_row(cells, header);
   for (WideColumn& column : header.columns) {
-    if (column.index >= cells.size()) continue;
-    const std::string_view cell = cells[column.index];
+    const bool is_there = column.index < cells.size();
+    const std::string_view cell = is_there ? cells[column.index] : std::string_view();
     if (column.index + 1 == header.cells && is_cut_off(cell, is_whole, column)) {
       sink.skip(&Skipped::torn_tail);
       continue;
     }
     double watts = is_too_long ? std::numeric_limits<double>::quiet_NaN() : sink.number(cell);
-    if (std::isnan(watts) && is_no_sample(cell)) continue;
+    // An empty cell is no sample; one that is not there, or in words, is one that failed.
+    if (std::isnan(watts) && is_there && strip(cell).empty()) continue;
     if (header.duration) watts = mean_since_row(watts, duration_s, column);
-    if (header.host) {
-      sink.add_to(sink.find_in(cell_of(cells, *header.host), column.gpu), watts);
+    if (!header.places.empty()) {
+      sink.add_to(sink.find_in(place, column.gpu), watts);
       continue;
     }
     sink.add_to(column.number(sink), watts);
@@ -629,7 +747,7 @@ void take_wide_row(const RowCells& cells, bool is_whole, std::uint64_t line_numb
 }
 
 void add_series(WideHeader& header, ReadingSink& sink) {
-  if (header.host) return;  // a column is of several GPUs
+  if (!header.places.empty()) return;  // a column is of several GPUs
   for (WideColumn& column : header.columns) {
     column.number_of_series = sink.add_series(column.series);
   }
@@ -686,7 +804,7 @@ struct WideTable {
 
 WideTable wide_table_of(std::string_view head, const TelemetryOptions& options) {
   const std::vector<CsvTextRow> rows = first_rows(head);
-  if (rows.empty()) return {};
+  if (rows.empty() || rows[0].cells[0].starts_with('{')) return {};  // JSON
   for (const WideForm& form : kWideForms) {
     WideHeader header = form.read(rows, options);
     if (header.columns.empty() && header.fault.empty()) continue;
@@ -719,9 +837,10 @@ SeriesFacts wide_facts(const WideTable& table, const TelemetryOptions& options) 
   if (table.form->may_be_plain) others.columns.timestamp.clear();
   SeriesFacts facts = facts_of_names(names, others);
   const auto has_host = [](const WideColumn& column) { return !column.host.empty(); };
-  facts.names_hosts = header.host || std::ranges::any_of(header.columns, has_host);
+  facts.names_hosts = !header.places.empty() || std::ranges::any_of(header.columns, has_host);
   facts.sensor = header.sensor;
   facts.counter = header.counter;
+  if (!header.warning.empty()) facts.warnings.push_back(header.warning);
   if (!header.fault.empty()) {
     facts.reasons.add(header.reason, header.fault);
     facts.reasons.explain(header.reason, header.fault);

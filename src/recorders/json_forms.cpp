@@ -6,7 +6,6 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -26,8 +25,9 @@
 namespace aggregate_power {
 namespace {
 
-// What a value is. `record` and `gpu` are objects; where no path is a `gpu`, a record is one of a
-// single GPU. `card` is the power of a card with several GPUs, whose number is `board`.
+// What a value is. `url` is what was asked for the GPU. `record` and `gpu` are objects; where no
+// path is a `gpu`, a record is one of a single GPU. `card` is the power of a card with several
+// GPUs, whose number is `board`.
 enum class Part {
   none,
   record,
@@ -36,6 +36,7 @@ enum class Part {
   uuid,
   host,
   host_of_all,
+  url,
   index,
   board,
   card,
@@ -93,11 +94,11 @@ struct JsonValueText {
 };
 
 struct JsonGpu {
-  std::string uuid, host, index, board;
+  std::string uuid, host, url, index, board;
   JsonValueText card, watts, count;
 
   void clear() {
-    for (std::string* const text : {&uuid, &host, &index, &board}) text->clear();
+    for (std::string* const text : {&uuid, &host, &url, &index, &board}) text->clear();
     for (JsonValueText* const value : {&card, &watts, &count}) value->clear();
   }
 };
@@ -193,6 +194,8 @@ class JsonFormWalk : public JsonVisitor {
         return set_text(host_);
       case Part::host:
         return set_text(gpu_of(member).host);
+      case Part::url:
+        return set_text(gpu_of(member).url);
       case Part::uuid:
         return set_text(gpu_of(member).uuid);
       case Part::index:
@@ -219,31 +222,65 @@ class JsonFormWalk : public JsonVisitor {
     gpu.watts.set(kind, text);
   }
 
-  // A card's power counts once, for its first GPU. `boards` are the cards that were counted.
+  // The first GPU of each board that has the card's power.
+  using Cards = std::map<std::string_view, const JsonGpu*>;
+  Cards cards() const {
+    Cards found;
+    for (std::size_t i = 0; i < count_; ++i) {
+      const JsonGpu& gpu = gpus_[i];
+      if (!gpu.board.empty() && !is_no_value(gpu.card.text)) found.emplace(gpu.board, &gpu);
+    }
+    return found;
+  }
+
+  // A card's power counts once, for its first GPU, and no GPU's own power counts then.
   static std::optional<std::string_view> value_of(const JsonGpu& gpu, JsonValueText JsonGpu::*value,
-                                                  std::set<std::string_view>& boards) {
-    if (value != &JsonGpu::watts || is_no_value(gpu.card.text)) {
+                                                  const Cards& cards) {
+    const auto card = gpu.board.empty() ? cards.end() : cards.find(gpu.board);
+    const bool is_of_card = card != cards.end() || !is_no_value(gpu.card.text);
+    if (value != &JsonGpu::watts || !is_of_card) {
       return (gpu.*value).is_there ? std::optional<std::string_view>((gpu.*value).text)
                                    : std::nullopt;
     }
-    const bool is_second = !gpu.board.empty() && !boards.insert(gpu.board).second;
-    return is_second ? std::nullopt : std::optional<std::string_view>(gpu.card.text);
+    const bool counts = card == cards.end() || card->second == &gpu;
+    return counts ? std::optional<std::string_view>(gpu.card.text) : std::nullopt;
+  }
+
+  // Not what an exporter writes for a GPU whose UUID it does not know, such as "amd-gpu-0".
+  static bool is_unique(std::string_view uuid) {
+    constexpr std::size_t kShort = 8;
+    static constexpr Pattern unique = "(gpu|mig)-.*";
+    static constexpr Pattern number = "(0x)?[0-9a-f-]+";
+    const std::string lower = lower_ascii(uuid);
+    return unique.matches(lower) || (lower.size() >= kShort && number.matches(lower));
+  }
+  // What was asked, where a GPU's host is only this one's own name for itself.
+  std::string host_of(const JsonGpu& gpu) const {
+    static constexpr Pattern own = "|localhost.*|127\\..*|::1|0\\.0\\.0\\.0.*";
+    const std::string& host = gpu.host.empty() ? host_ : gpu.host;
+    if (!has(Part::url) || !own.matches(host)) return host;
+    const std::size_t begin = gpu.url.find("://");
+    if (begin == gpu.url.npos) return host;
+    const std::string asked = gpu.url.substr(begin + 3, gpu.url.find('/', begin + 3) - begin - 3);
+    if (!own.matches(asked)) return asked;
+    return gpu.uuid.empty() ? host : std::string();
   }
 
   void add_all(ReadingSink& sink, JsonValueText JsonGpu::*value) {
     bool has_row = false;
-    std::set<std::string_view> boards;
+    const Cards found = cards();
     for (std::size_t i = 0; i < count_; ++i) {
-      const std::optional<std::string_view> text = value_of(gpus_[i], value, boards);
+      const std::optional<std::string_view> text = value_of(gpus_[i], value, found);
       if (!text) continue;
       if (!has_row && !sink.start_row(time_)) return;
       has_row = true;
       const JsonGpu& gpu = gpus_[i];
-      if (!gpu.uuid.empty()) {
+      const std::string host = host_of(gpu);
+      if (!gpu.uuid.empty() && (is_unique(gpu.uuid) || host.empty())) {
         sink.add(gpu.uuid, *text);
       } else {
         const std::string place = are_in_places_ ? std::to_string(i) : gpu.index;
-        sink.add_to(sink.find_in(gpu.host.empty() ? host_ : gpu.host, place), *text);
+        sink.add_to(sink.find_in(host, gpu.uuid.empty() ? place : gpu.uuid), *text);
       }
     }
   }
@@ -317,7 +354,7 @@ const std::vector<JsonForm>& json_forms() {
        .schema =
            {"aiperf-gpu-telemetry",
             "`gpu_power_usage`, `nvidia_power_usage` or `amd_power` in the lines of `profile_export_gpu_telemetry.jsonl`, in W",
-            "`gpu_uuid`, else `hostname` and `gpu_index`"},
+            "`gpu_uuid`; else `hostname`, or the URL where that is localhost, and `gpu_index`"},
        .time = "timestamp_ns",
        .power = "gpu_power_usage",
        .device = "uuid",
@@ -326,6 +363,8 @@ const std::vector<JsonForm>& json_forms() {
                  {"timestamp_ns", Part::time},
                  {"gpu_uuid", Part::uuid},
                  {"hostname", Part::host},
+                 {"dcgm_url", Part::url},
+                 {"telemetry_source_url", Part::url},
                  {"gpu_index", Part::index},
                  {"telemetry_data.gpu_power_usage", Part::power},
                  {"telemetry_data.nvidia_power_usage", Part::power},

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/text/characters.h"
+#include "base/text/pattern.h"
 #include "core/telemetry/energy_counter.h"
 #include "core/telemetry/gpu_names.h"
 #include "core/telemetry/telemetry.h"
@@ -197,12 +198,18 @@ GpuKey key_of(const MetricLabels& series) {
 }
 
 bool repeat_one_gpu(const MetricLabels& a, const MetricLabels& b) {
-  constexpr std::string_view kExporterLabels[] = {"instance", "job",     "Hostname",  "host",
-                                                  "node",     "cluster", "prometheus"};
+  // Of instances of a divided GPU, and of who shares one.
+  static constexpr Pattern copy =
+      "gpu_i_.*|.*mig.*|(.*[^a-z])?(pod|container|namespace|workload|service|process|pid|user"
+      "|hpc_?job|job_?id|job_?name)([^a-z].*)?";
+  const auto differ_as_copies = [](const MetricLabels& one, const MetricLabels& other) {
+    return std::ranges::all_of(one.labels, [&](const auto& label) {
+      return other.of(label.first) == label.second || copy.matches(lower_ascii(label.first));
+    });
+  };
   const GpuKey key = key_of(a);
   return !key.uuid.empty() && same_gpu(key, key_of(b)) == SameGpu::yes && a.metric == b.metric &&
-         std::ranges::all_of(kExporterLabels,
-                             [&](std::string_view label) { return a.of(label) == b.of(label); });
+         differ_as_copies(a, b) && differ_as_copies(b, a);
 }
 
 Sensor PowerSeries::sensor() const { return sensor_of_metric(metric_); }
@@ -325,7 +332,7 @@ std::vector<std::string> SeriesOverlap::conflicts() const {
     const bool is_one_uuid =
         !key.uuid.empty() && same_gpu(key, key_of(after.labels)) == SameGpu::yes;
     conflicts.push_back(fmt::format(
-        "{} and {} are of one GPU at the same time: {}query one of them",
+        "{} and {} are of one GPU at the same time: {}query one of them, or their sum if they are its parts",
         printable(before.text, kMostSeriesShown), printable(after.text, kMostSeriesShown),
         is_one_uuid ? "" : "name the label that tells GPUs apart with --device-column, or "));
   }

@@ -320,6 +320,157 @@ def test_hostile_records_end_soon(folder):
         assert words in done.stderr, f"{file}: {done.stderr[:500]}"
 
 
+def table(folder, header, rows, name="table.csv"):
+    """What inspect says of a table with a row each second."""
+    rows = [f"{START + i},{','.join(map(str, row))}\n" for i, row in enumerate(rows)]
+    (folder / name).write_text(f"time,{header}\n" + "".join(rows))
+    _, report, err = inspected(name, folder=folder)
+    return report, err
+
+
+def measured(folder, name, start=START, end=START + 30):
+    """The reasons, and the energy."""
+    _, out, err = run("measure", "--telemetry", name, "--start", start, "--end", end, "--json", folder=folder)
+    found = json.loads(out)["runs"][0]
+    return found["reasons"], found.get("total_gpu_energy_j"), out + err
+
+
+def test_columns_that_tell_hosts_apart(folder):
+    """In each row one of two nodes: of either, GPU 0 draws 100 or 200 W."""
+    for column, words in [("server", "ab"), ("rank", "01"), ("pod", "pq"), ("node_id", "34"), ("machine", "ab")]:
+        report, err = table(folder, f"{column},gpu0_power_w,gpu1_power_w",
+                            [(words[i % 2], 100 + 100 * (i % 2), 50) for i in range(40)])
+        same([], report["reasons"], err)
+        same([(f"{word}/{gpu}", 100 + 100 * k if gpu == 0 else 50) for k, word in enumerate(words) for gpu in (0, 1)],
+             sorted((gpu[0], gpu[3]) for gpu in devices_of(report)), column)
+    for column, words in [("blade", "xy"), ("slot_no", "12")]:
+        report, err = table(folder, f"{column},gpu0_power_w,gpu1_power_w",
+                            [(words[i % 2], 100 + i, 50 + i) for i in range(64)])
+        assert "gpu_identity_conflict" in report["reasons"] and f"column '{column}'" in err, (column, report, err)
+    report, err = table(folder, "hostname,instance,gpu0_power_w,gpu1_power_w",
+                        [("ab"[i % 2], "x", 100, 50) for i in range(40)])
+    same(["a/x/0", "a/x/1", "b/x/0", "b/x/1"], sorted(gpu[0] for gpu in devices_of(report)))
+
+
+def test_powers_of_other_names_are_not_left_out(folder):
+    """Two GPUs fit the pattern, and a third column has the power of a GPU under another name."""
+    for other in ["node1_gpu0_power_w", "gpu_c_power_w", "node_1_gpu_0_power_w", "decode_gpu0_power_w"]:
+        report, err = table(folder, f"gpu0_power_w,gpu1_power_w,{other}", [(100, 50, 70)] * 4)
+        assert report["reasons"] and f"'{other}'" in err, (other, report, err)
+    for other in ["gpu0_hbm_power_w", "gpu_power_limit_w", "total_gpu_power_w", "cpu_power_w", "gpu_power_w",
+                  "gpu_total_power_w", "gpu0_power_std", "power_cap_gpu0_w", "gpu0_smoothed_power_w"]:
+        report, err = table(folder, f"gpu0_power_w,gpu1_power_w,{other}", [(100, 50, 70)] * 4)
+        same([], report["reasons"], other + err)
+
+
+def test_percentages_above_a_hundred_are_none(folder):
+    header = "gpu0_power_w,gpu0_{0},gpu1_power_w,gpu1_{0}"
+    for name in ["util_pct", "utilization", "percent"]:
+        report, err = table(folder, header.format(name), [(2, 400, 3, 350)] * 4)
+        assert report["reasons"] and "disagrees" in err, (name, report, err)
+        report, err = table(folder, header.format(name), [(400, 100, 350, 99.5)] * 4)
+        same([], report["reasons"], err)
+    report, err = table(folder, "gpu0_power_w,gpu1_power_w,cpu_percent", [(400, 350, 1600)] * 4)
+    same([], report["reasons"], err)
+
+
+def test_failed_readings_of_one_gpu_are_refused(folder):
+    """A word or no cell at all is no reading where the row has the other GPU's; an empty row has none."""
+    for cells, is_good in [("200,nan", False), ("200,None", False), ("200", False), ("200,N/A", False), ("nan,nan", True),
+                           (",", True), ("None,", True)]:
+        rows = [f"{START + i}," + (cells if i % 2 else "200,300") + "\n" for i in range(32)]
+        (folder / "failed.csv").write_text("time,gpu0_power_w,gpu1_power_w\n" + "".join(rows))
+        reasons, energy_j, text = measured(folder, "failed.csv")
+        same([] if is_good else ["invalid_power_sample"], reasons, cells + text)
+        if is_good:
+            near(30 * 500, energy_j, cells)
+
+
+def test_kilowatts_without_a_unit_are_refused(folder):
+    rows = [f"{START + i},0.4,0.35\n" for i in range(32)]
+    (folder / "kw.csv").write_text("time,gpu0_power,gpu1_power\n" + "".join(rows))
+    reasons, _, text = measured(folder, "kw.csv")
+    assert "implausible_power" in reasons and "kW" in text, text
+
+
+def test_one_name_of_gpus_of_two_nodes(folder):
+    """Exporters call a GPU whose UUID they do not know by its number; localhost is each node."""
+    line = ('{{"timestamp_ns":{},"{}":"{}","gpu_index":0,"gpu_uuid":"{}","hostname":"{}",'
+            '"telemetry_data":{{"gpu_power_usage":{}}}}}\n')
+    for uuid, hosts, names in [("amd-gpu-0", ["n0", "n1"], ["n0/amd-gpu-0", "n1/amd-gpu-0"]),
+                               ("", ["localhost", "localhost"], ["n0:9400/0", "n1:9400/0"]),
+                               ("gpu0", ["127.0.0.1", ""], ["n0:9400/gpu0", "n1:9400/gpu0"]),
+                               ("GPU-5f0c1a2b", ["n0", "n0"], ["GPU-5f0c1a2b"]),
+                               ("72ff74a1-0000-1000-8078-0123456789ab", ["n0", "n0"],
+                                ["72ff74a1-0000-1000-8078-0123456789ab"])]:
+        for url in ["dcgm_url", "telemetry_source_url"]:
+            (folder / "two.jsonl").write_text("".join(
+                line.format((START + i) * 10**9 + node, url, f"http://n{node}:9400/metrics", uuid, hosts[node],
+                            100 + 100 * node) for i in range(8) for node in (0, 1)))
+            _, report, err = inspected("two.jsonl", folder=folder)
+            same(names, sorted(gpu[0] for gpu in devices_of(report)), err)
+
+
+def test_a_card_with_two_chips_counts_once(folder):
+    """Only one chip has the card's power, first or second: 100 W, in which both chips' 30 W are."""
+    def chip(power):
+        return {"board_info": {"board_id": "b0"}, "telemetry": {"power": "30.0", "board_power": power}}
+
+    for powers in [("100.0", "N/A"), ("N/A", "100.0"), ("100.0", "100.0")]:
+        (folder / "tt.json").write_text("".join(json.dumps(
+            {"time": f"2026-09-08T07:20:{30 + i}", "host_info": {"Hostname": "n0"},
+             "device_info": [chip(power) for power in powers]}) + "\n" for i in range(8)))
+        _, report, err = inspected("tt.json", "--timezone", "UTC", folder=folder)
+        same([100], [gpu[3] for gpu in devices_of(report)], err)
+
+
+def test_other_boards_of_a_desktop(folder):
+    """Boards of two makers have their power under two names."""
+    def of(*columns):
+        rows = [f"8.9.2026,07:20:{30 + i}.000," + ",".join("50" for _ in columns) + ",\n" for i in range(8)]
+        (folder / "hw.csv").write_text("Date,Time," + ",".join(f'"{name} [W]"' for name in columns) + ",\n" + "".join(rows))
+        _, report, err = inspected("hw.csv", folder=folder)
+        return report["reasons"], err
+
+    gpu, total, chip = "GPU Power", "Total Board Power (TBP)", "GPU ASIC Power"
+    for names in [(gpu, total), (gpu, chip), (total, chip, chip), (gpu, total, chip)]:
+        reasons, err = of(*names)
+        assert "ambiguous_power_column" in str(reasons) + err, (names, reasons, err)
+    for names in [(gpu,), (gpu, gpu), (total, chip), (chip,)]:
+        same([], of(*names)[0], names)
+    ids = ",/gpu-amd/0/power/0,/gpu-nvidia/0/power/0\nTime,GPU Core,GPU Package\n"
+    (folder / "lhm.csv").write_text(ids + "".join(f'"09/28/2026 07:20:{30 + i}",50,60\n' for i in range(8)))
+    _, report, _ = inspected("lhm.csv", folder=folder)
+    assert "gpu_left_out: /gpu-amd/0" in str(report["warnings"]), report
+
+
+def test_events_of_several_hosts(folder):
+    """All keys have a host's label, so that the first line looks like a header of numbered powers."""
+    (folder / "wandb-events.jsonl").write_text("".join(
+        f'{{"_wandb": true, "_timestamp": {START + i}.25, "_runtime": {i}, "system.gpu.0.powerWatts/l:n0": 60.0, '
+        f'"system.gpu.0.powerWatts/l:n1": 50.0}}\n' for i in range(8)))
+    _, report, err = inspected("wandb-events.jsonl", folder=folder)
+    same([("n0/0", 60), ("n1/0", 50)], sorted((gpu[0], gpu[3]) for gpu in devices_of(report)), err)
+
+
+def test_counters_of_one_gpu_that_are_no_copies(folder):
+    """Kepler counts what a GPU drew idle and in use apart; two jobs may be two GPUs; pods share one."""
+    (folder / "load.txt").write_text(f"begin load {START + 5}\nend load {START + 25}\n")
+    kepler = 'kepler_node_gpu_joules_total{{gpu="0",gpu_uuid="GPU-0",mode="{}"}}'
+    dcgm = 'DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{{gpu="0",{}="{}"}}'
+    shared = 'DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{{gpu="0",UUID="GPU-0",pod="{}"}}'
+    for series, is_good in [([kepler.format("idle"), kepler.format("dynamic")], False),
+                            ([dcgm.format("job", "a"), dcgm.format("job", "b")], False),
+                            ([dcgm.format("pod", "a"), dcgm.format("pod", "b")], False),
+                            ([shared.format("a"), shared.format("b")], True), ([kepler.format("idle")], True)]:
+        (folder / "scrapes.txt").write_text("".join(
+            f"# {START + i}\n" + "".join(f"{name} {(5000 + 200 * i) * (1 if 'joules' in name else 1000)}\n"
+                                         for name in series) for i in range(31)))
+        status, out, err = run("windows", "--telemetry", "scrapes.txt", "--windows", "load.txt", folder=folder)
+        same(is_good, status == 0, (series, out, err))
+        same(not is_good, "gpu_identity_conflict" in err, err)
+
+
 def test_sparse_samples_are_refused(_folder):
     """Trackers sample each 10 to 30 s. From the second reading to the last: 300 W and 50 W for 20 s."""
     window = ("--start", START + 10.25, "--end", START + 30.25, "--telemetry", "wandb/wandb-events.jsonl")

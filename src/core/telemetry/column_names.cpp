@@ -87,6 +87,30 @@ const Name* find_named(const std::vector<Name>& names, std::string_view wanted) 
   return nullptr;
 }
 
+std::optional<NumbersInTurn> rows_in_turn(std::span<const std::string> header,
+                                          std::span<const std::vector<std::string>> rows,
+                                          MeasuredColumns read) {
+  // Parts of times, processes, which repeat their GPU's power, and measured values.
+  static const Pattern other =
+      "(.*[^a-z])?(ms|us|ns|m?secs?|usecs?|milli.*|micro.*|nano.*|frac.*|seconds?|time.*|date.*|pid"
+      "|process.*|temp.*|fan.*|clocks?|clk|[mg]hz|util.*|usage|used|free|mem|memory|load|pct|percent.*"
+      "|.*throttl.*|p_?state|ecc.*|volt.*|power|energy|limit|speed|rpm|pcie|tx|rx|sm|enc.*|dec.*|count.*"
+      ")([^a-z].*)?";
+  if (auto words = alternating_words(rows, header.size(), read)) {
+    return NumbersInTurn{std::move(*words), true};
+  }
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    if (other.matches(for_patterns(strip(header[i])))) read.others.insert(i);
+  }
+  return numbers_in_turn(rows, header.size(), read);
+}
+
+std::string turns_text(const AlternatingWords& turns, std::span<const std::string> header) {
+  return fmt::format(
+      "rows of one GPU alternate between '{}' and '{}' in column '{}': if it names hosts, call it 'host' in the header; else record each into a file of its own",
+      printable(turns.first), printable(turns.second), printable(header[turns.column]));
+}
+
 std::string quoted_list(const Found& found) {
   constexpr std::size_t kMost = 12;
   std::vector<std::string> texts;

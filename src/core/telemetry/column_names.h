@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "aggregate_power/sample.h"
+#include "base/text/alternating_words.h"
 #include "base/text/pattern.h"
 
 namespace aggregate_power::columns {
@@ -33,6 +35,13 @@ Found find(const std::vector<Name>& names, const Pattern& pattern);
 // The column that a user means by `wanted`: exactly, else in any case, else without its unit.
 // Returns null if there is none.
 const Name* find_named(const std::vector<Name>& names, std::string_view wanted);
+
+// Rows of several hosts or sensors would be averaged: the column, of those that are not read,
+// whose words or numbers tell them apart. Returns nullopt if there is none.
+std::optional<NumbersInTurn> rows_in_turn(std::span<const std::string> header,
+                                          std::span<const std::vector<std::string>> rows,
+                                          MeasuredColumns read);
+std::string turns_text(const AlternatingWords& turns, std::span<const std::string> header);
 
 // Enough of the names to show what was found.
 std::string quoted_list(const Found& found);

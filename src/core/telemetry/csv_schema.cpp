@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/text/alternating_words.h"
 #include "base/text/characters.h"
 #include "base/text/decimal.h"
 #include "base/text/pattern.h"
@@ -700,32 +699,15 @@ MeasuredColumns measured_columns(const Columns& columns) {
   return read;
 }
 
-// Rows of several hosts or sensors would be averaged: what tells them apart has another name.
 void note_turns(std::span<const std::string> header, Rows rows, Columns& columns) {
-  // Parts of times, processes, which repeat their GPU's power, and measured values.
-  static const Pattern other =
-      "(.*[^a-z])?(ms|us|ns|m?secs?|usecs?|milli.*|micro.*|nano.*|frac.*|seconds?|time.*|date.*|pid"
-      "|process.*|temp.*|fan.*|clocks?|clk|[mg]hz|util.*|usage|used|free|mem|memory|load|pct|percent.*"
-      "|.*throttl.*|p_?state|ecc.*|volt.*|power|energy|limit|speed|rpm|pcie|tx|rx|sm|enc.*|dec.*|count.*"
-      ")([^a-z].*)?";
   if (!columns.timestamp || !columns.power || !columns.device || columns.metric_name) return;
   MeasuredColumns read = measured_columns(columns);
-  auto found = alternating_words(rows, header.size(), read);
-  if (!found) {
-    for (const auto& state : choose_state_columns(header, columns.schema).quantities) {
-      if (state) read.others.insert(*state);
-    }
-    for (std::size_t i = 0; i < header.size(); ++i) {
-      if (other.matches(for_patterns(strip(header[i])))) read.others.insert(i);
-    }
-    auto turns = numbers_in_turn(rows, header.size(), read);
-    columns.may_take_turns = turns && !turns->is_sure;
-    if (turns && turns->is_sure) found = std::move(turns->numbers);
+  for (const auto& state : choose_state_columns(header, columns.schema).quantities) {
+    if (state) read.others.insert(*state);
   }
-  if (!found) return;
-  columns.identity_doubt = fmt::format(
-      "rows of one GPU alternate between '{}' and '{}' in column '{}': if it names hosts, call it 'host' in the header; else record each into a file of its own",
-      printable(found->first), printable(found->second), printable(header[found->column]));
+  const auto turns = columns::rows_in_turn(header, rows, std::move(read));
+  columns.may_take_turns = turns && !turns->is_sure;
+  if (turns && turns->is_sure) columns.identity_doubt = columns::turns_text(turns->numbers, header);
 }
 
 // ---- What speaks against the choice

@@ -241,6 +241,14 @@ bool is_power_name(const std::string& name) {
   return matches(name, kPowerOrShort) && !matches(name, kLimitWords) && !matches(name, kNotADraw);
 }
 
+bool may_be_other_gpu(const std::string& name) {
+  static constexpr Pattern gpu = "(.*[^a-z])?(d?gpu|card|accelerator)([^a-z].*)?";
+  static constexpr Pattern part =
+      "(.*[^a-z])?(cpu|soc|hbm|d?ram|vram|mem|memory|total|sum|all|std|process|rail|psu)([^a-z].*)?";
+  return matches(name, gpu) && is_power_name(name) && !is_plain(name) && !matches(name, part) &&
+         !matches(name, kPart) && !matches(name, kExtremes);
+}
+
 std::optional<NumberedPower> numbered_power(std::string_view name) {
   constexpr std::string_view kBetween = " ._-:()[]/#";
   constexpr std::string_view kLabel = "/l:";

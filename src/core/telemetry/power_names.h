@@ -25,6 +25,10 @@ LoosePower loose_power(const std::vector<Name>& names);
 // Whether a name is the name of a power, and not of a limit or another quantity.
 bool is_power_name(const std::string& name);
 
+// Whether a name is the power of a whole GPU that something else than a number may name, such as
+// "gpu_c_power_w" and "node1_gpu0_power_w". "gpu_power_w" may be a total.
+bool may_be_other_gpu(const std::string& name);
+
 // Seconds over which a metric or an expression is a mean, by its name: 300 for
 // "avg_over_time(DCGM_FI_DEV_POWER_USAGE[5m])" and "gpu_power:avg5m"; 0 for other names.
 double averaged_over_s(std::string_view name);

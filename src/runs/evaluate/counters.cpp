@@ -58,6 +58,10 @@ CountersRead read_all_counters(const Recording& recording, Window within, bool m
   telemetry.read(
       [&](std::span<const Reading> readings) { take_counters(readings, within, gathered); });
   if (!telemetry.counter()) return {};
+  if (const auto conflicts = telemetry.identity_conflicts(); !conflicts.empty()) {
+    throw TelemetryError(fmt::format("{}: {}: {}", printable_path(recording.path()),
+                                     code(Reason::gpu_identity_conflict), conflicts.front()));
+  }
   if (const auto* const fault = recording.needed_zone_fault(telemetry)) {
     throw TelemetryError(fault->text);
   }
