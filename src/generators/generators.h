@@ -60,6 +60,7 @@ struct ResultScope {
   const ResultValues& values;
   const RequestTally& requests;  // of a format that lists requests one by one
   const LoadFiles& files;        // files.request receives the requests of a format of columns
+  double greatest = 0;           // of ResultFormat::greatest_of, in all requests
 };
 
 // The reading that the rows of a format describe: its counts, its duration, its settings and its
@@ -115,6 +116,7 @@ struct ResultFormat {
   // Returns nullopt for what is no request of the load.
   std::optional<RequestTimes> (*request_of)(const ResultValues& request) = nullptr;
   RequestClock clock = RequestClock::none;
+  std::string_view greatest_of = {};  // one of `request_fields`, a number
 
   std::string_view no_window = {};   // why it has no exact window
   std::string_view not_result = {};  // what the file is instead; nothing in it is read

@@ -308,11 +308,14 @@ const ResultFormat kEvalscopeRequests = {
 namespace {
 
 constexpr std::string_view kOllamaMarks[] = {"model", "created_at", "done"};
-constexpr std::string_view kOllamaFields[] = {"created_at", "done",           "done_reason",
-                                              "error",      "total_duration", "prompt_eval_count",
-                                              "eval_count", "eval_duration",  "model"};
+constexpr std::string_view kOllamaFields[] = {
+    "created_at",        "done",       "done_reason",   "error", "total_duration",
+    "prompt_eval_count", "eval_count", "eval_duration", "model", "load_duration"};
 
-// Only the last line of an answer has numbers; counts of 0 are left out.
+constexpr double kMostLoading = 0.02;  // of the window
+
+// Only the last line of an answer has numbers. Counts of 0 are left out, and the count of a prompt
+// that was in the cache.
 std::optional<RequestTimes> ollama_request(const ResultValues& values) {
   const bool has_failed = values.has("error");
   const auto total_ns = values.number("total_duration");
@@ -326,18 +329,30 @@ std::optional<RequestTimes> ollama_request(const ResultValues& values) {
   request.end_s = *end_s;
   request.start_s = *end_s - *total_ns / kNanosInSecond;
   request.first_token_s = *end_s - values.number("eval_duration").value_or(0) / kNanosInSecond;
-  request.input_tokens = values.count("prompt_eval_count").value_or(0);
+  request.input_tokens = values.count("prompt_eval_count").value_or(-1);
   request.output_tokens = values.count("eval_count").value_or(0);
   return request;
 }
 
 LoadReading conclude_ollama(const ResultScope& scope) {
   LoadReading reading = stated_reading(scope);
-  const auto cached = std::ranges::count(scope.requests.spans, 0, &RequestSpan::input_tokens);
-  if (cached > 0) {
-    reading.notes.push_back(
-        fmt::format("{} of {} prompts were in Ollama's cache: their tokens are not counted", cached,
-                    scope.requests.listed));
+  const RequestTally& requests = scope.requests;
+  const auto completed = requests.listed - requests.failed;
+  const auto cached = std::ranges::count(requests.spans, 0, &RequestSpan::input_tokens);
+  if (cached > 0 && std::ssize(requests.spans) == completed) {  // the output is known of each
+    reading.reasons = {};
+    set_counts(reading, scope.files.rules, completed, std::nullopt, requests.output_tokens);
+    set_exact_window(reading, *requests.window);
+    reading.notes.push_back(fmt::format(
+        "{} of {} prompts were in Ollama's cache, which has no count of their tokens: there are no joules per input token",
+        cached, requests.listed));
+  }
+  const double window_s = requests.window ? requests.window->duration_s() : 0;
+  const double loading_s = scope.greatest / kNanosInSecond;
+  if (loading_s > kMostLoading * window_s) {
+    reading.notes.push_back(fmt::format(
+        "a request waited {:.1f} s of the {:.1f} s for the model to load ({:.0f} %), which the energy includes: ask once before the load",
+        loading_s, window_s, 100 * loading_s / window_s));
   }
   return reading;
 }
@@ -353,6 +368,7 @@ const ResultFormat kOllama = {
     .request_fields = kOllamaFields,
     .request_of = ollama_request,
     .clock = RequestClock::unix,
+    .greatest_of = "load_duration",
     .no_window =
         "no line has 'done' true with 'created_at' and 'total_duration': the answer broke off",
     .conclude = conclude_ollama};

@@ -99,6 +99,7 @@ class ResultWalk : public JsonVisitor {
     if (place.target == Target::whole_benchmark) {
       values_.clear();
       requests_ = {};
+      greatest_ = 0;
     } else if (place.target == Target::whole_request) {
       request_values_.clear();
     } else if (place.target == Target::inner_list) {
@@ -169,11 +170,12 @@ class ResultWalk : public JsonVisitor {
       return;
     }
     if (!request->is_warm_up) requests_.take(*request);
+    greatest_ = std::max(greatest_, request_values_.number(format_.greatest_of).value_or(0));
     if (files_.request) files_.request(*request);
   }
 
   void conclude() {
-    LoadReading reading = format_.conclude({format_, values_, requests_, files_});
+    LoadReading reading = format_.conclude({format_, values_, requests_, files_, greatest_});
     if (reading.generator.empty()) reading.generator = format_.generator;
     if (!reading.gpus && reading.gpus_fault.empty()) {
       StatedGpus gpus = stated_gpus([&](std::string_view key) -> std::optional<std::string> {
@@ -205,6 +207,7 @@ class ResultWalk : public JsonVisitor {
   std::vector<std::string> paths_;
   std::vector<Place> places_;  // by path
   RequestTally requests_;
+  double greatest_ = 0;
   SeenRequests seen_;
   double sum_ = 0;
   std::vector<LoadReading> readings_;

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
+#include "aggregate_power/sample.h"
 #include "base/files/path.h"
 #include "base/report/json_parts.h"
 #include "base/text/characters.h"
@@ -248,12 +249,13 @@ void take_power_supplies(const std::string& place, const Json& supplies, const J
 }
 
 void take_redfish_sensor(const std::string& place, const Json& sensor, const JsonLine& line) {
-  const auto watts = number_of(sensor, "Reading");
-  const bool is_power =
-      text_of(sensor, "ReadingUnits") == "W" || text_of(sensor, "ReadingType") == "Power";
-  if (!watts || !is_power) return;
+  const auto reading = number_of(sensor, "Reading");
+  const std::string unit = text_of(sensor, "ReadingUnits");
+  const bool is_bare = unit.empty() && text_of(sensor, "ReadingType") == "Power";
+  const auto size = is_bare ? PowerUnit::Size::watt : power_unit(unit);
+  if (!reading || !size) return;
   add_meter_reading(line.found, name_of_redfish(sensor, place, "Reading"), "redfish",
-                    scope_of_redfish(sensor, "unknown"), {line.unix_s, *watts});
+                    scope_of_redfish(sensor, "unknown"), {line.unix_s, in_watts(*reading, *size)});
 }
 
 void take_environment(const std::string& place, const Json& object, const JsonLine& line) {

@@ -153,6 +153,16 @@ def test_loads_of_other_lengths_are_other_settings(folder):
         assert (found["n_base"], found["n_new"]) == (2, 1) and found["change"] is not None, found
     found = folder.json("compare", "a", "--with", "near")
     assert (found["n_base"], found["n_new"]) == (2, 1), found
+    note = "output_tokens_per_request is 100 in the base and 130 on the new side: the change is also that of the load"
+    assert note in found["comparisons"][0]["notes"], found
+    assert "output_tokens_per_request" not in str(folder.json("compare", "a/1", "--with", "a/2", status=None)), found
+    # Each is 1.4 times as long as the one before: no chain makes them one load. 380 / 3 and 585 / 3.
+    for side, lengths in (("e", (100, 140, 195)), ("f", (140, 195, 270))):
+        for i, length in enumerate(lengths):
+            folder.run(f"{side}/{i}", 10 * (side == "f") + 20 + i, 10 * length)
+    found = folder.json("compare", "e", "--with", "f", status=None)
+    same = sorted((one["n_base"], one["n_new"]) for one in found["comparisons"])
+    assert same == [(1, 2), (2, 1)], found
     # The result states the length: a load that ends early is the same load.
     for side, number, tokens in (("c", 7, 1000), ("d", 8, 4000)):
         folder.run(side, number, tokens, output_len=400)
@@ -210,8 +220,9 @@ def test_no_result_gets_a_command_that_ran_several(folder):
         assert all("which of several benchmarks the recorded command ran is not known" in run["details"] for run in runs), runs
         folder.call("compare", name, status=None)
         assert sum(one["n"] for one in folder.json("compare", name, "--metric", "total_gpu_energy_j", status=None).get("summaries", [])) == 0
-        # Alone, or named, it is the command's.
-        assert folder.json("measure", f"{name}/bench_1.json", f"{name}/power.csv")["runs"][0]["valid"]
+        # Named, it is the command's if that ran no other load of its length, which draws other watts.
+        run = folder.json("measure", f"{name}/bench_1.json", f"{name}/power.csv", status=None)["runs"][0]
+        assert (run["valid"], run["reasons"]) == ((True, []) if name == "one" else (False, ["window_not_exact"])), run
 
 
 def test_the_recording_of_a_run_that_is_measured_here_is_used(folder):
@@ -328,6 +339,38 @@ def test_unmeasured_folders_are_measured_and_nothing_is_written(folder):
     assert sorted(folder.path.rglob("*")) == before
     page = folder.call("report", "slow", "fast", "--out", "-")
     assert "org/m" in page and "6 runs in slow, fast had not been measured" in folder.said
+
+
+def test_the_joules_of_a_request_and_of_a_token_state_a_length(folder):
+    """256 J a request: 128 tokens of 2 J, and 512 of 0.5 J."""
+    for side, each in (("a", 2.0), ("b", 0.5)):
+        (folder.path / side).mkdir()
+        for i in range(3):
+            (folder.path / side / f"agg_{i}.json").write_text(json.dumps({
+                "hw": "h100", "conc": 4, "power_metric_schema_version": 2, "power_valid": 1, "avg_power_w": 500 + i / 100,
+                "total_gpu_energy_j": 25600 + i, "joules_per_successful_query": 256 + i / 100,
+                "joules_per_output_token": each * (1 + i / 25600)}))
+    text = " ".join(folder.call("compare", "a", "--with", "b", status=3).split())
+    assert "output_tokens_per_request is 128 on one side and 512 on the other" in text, text
+
+
+def test_benchmarks_that_failed_are_not_compared(folder):
+    """5 of 10 requests failed, with the tokens of the others."""
+    for i in range(3):
+        folder.run(f"good/{i}", i, 1000 + i)
+        folder.run(f"next/{i}", i + 3, 1000 + i)
+    folder.run("next/bad", 7, 500, completed=5, total_input_tokens=50)
+    found = folder.json("compare", "good", "--with", "next", status=None)
+    assert (found["n_base"], found["n_new"]) == (3, 3), found
+    assert "next/bad/result.json" in str(found) and "benchmark_failed" in str(found), found
+    folder.json("compare", "good", "--with", "next/bad", status=3)
+    page = folder.call("report", "next", "--out", "-")
+    assert "benchmark_failed" in page
+    for i, limit in enumerate((700, 400)):
+        for repeat in range(2):
+            folder.run(f"sweep/{limit}-{repeat}", 2 * i + repeat + 10, 1000 + repeat, 600 - 200 * i, limit)
+    folder.run("sweep/300-0", 20, 500, 100, 300, completed=5, total_input_tokens=50)
+    assert [one["recommended_limit_w"] for one in folder.json("recommend", "sweep", status=None)["scenarios"]] == [400]
 
 
 def test_recommend_measures_a_sweep(folder):

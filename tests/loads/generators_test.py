@@ -34,7 +34,7 @@ EXACT = {
     "guidellm.yaml": ("guidellm", 1, 59, 58000, (2, 2048, 256)),
     "ml_energy.json": ("ML.ENERGY", 0, 60, 60000, (2, 2048, 256)),
     # Ends at 07:20:59 and at 09:21:30 +02:00, after 29 s and 30 s; the second prompt was in the cache.
-    "ollama.jsonl": ("Ollama", 0, 60, 60000, (2, 1024, 256)),
+    "ollama.jsonl": ("Ollama", 0, 60, 60000, (2, None, 256)),  # the second prompt was in the cache
 }
 SESSION = {
     "inference_benchmarker.json": ("inference-benchmarker", 0, 60, 60000, (3, 3072, 384)),  # with the warm-up
@@ -117,8 +117,8 @@ class Folder:
         self.path = pathlib.Path(path)
         self.record_power()
 
-    def record_power(self, first=-130, last=190):
-        rows = (f"{START + second},{gpu},{500 if 0 <= second <= 60 else 120}\n"
+    def record_power(self, first=-130, last=190, watts=lambda second: 500 if 0 <= second <= 60 else 120):
+        rows = (f"{START + second},{gpu},{watts(second)}\n"
                 for second in range(first, last) for gpu in (0, 1))
         (self.path / "gpu_metrics.csv").write_text("timestamp,gpu,power_w\n" + "".join(rows))
 
@@ -656,6 +656,22 @@ def test_a_command_whose_power_does_not_show_the_load(folder):
         assert "its energy is between" in run["details"], run["details"]
         assert "aggregate-power-monitor" not in run["details"] + " ".join(run["remedies"]), run
         assert folder.published(name, "--window", "wrapped")[0]["total_gpu_energy_j"] > 60000
+
+
+def test_a_command_with_two_loads_of_one_length(folder):
+    """Each of 60 s at 500 W a GPU, or the second one at 300 W: then which of them is meant is not known."""
+    folder.wrap(-20, 150)
+    name = folder.put_sample("sglang.jsonl")
+    for watts in (500, 300):
+        folder.record_power(watts=lambda second, w=watts: 500 if 0 <= second <= 60 else w if 75 <= second <= 135 else 120)
+        run = folder.runs(name)[0]
+        same(watts == 500, run["valid"], watts)
+        if watts == 500:
+            near(60000, run["total_gpu_energy_j"], watts, 400)
+            continue
+        same(["window_not_exact"], run["reasons"])
+        assert "its energy is between" in run["details"], run["details"]
+        same(["window_not_exact"], folder.refused(name, "--window", "estimated"))
 
 
 def test_a_load_of_unknown_length_may_be_shorter_than_the_command(folder):
@@ -1311,6 +1327,23 @@ def test_ollamas_answers(folder):
     same(["invalid_benchmark_window"], [code for code in folder.measure(folder.put(lines[0]))["reasons"]])
     run = folder.measure(folder.put("\n".join([*lines, '{"error": "out of memory"}'])))
     same((2, 1), (run["completed_requests"], run["failed_requests"]))
+
+
+def test_a_model_that_ollama_loads_in_the_window(folder):
+    def answer(end, **more):
+        return json.dumps({"model": "m", "created_at": f"2026-09-08T07:{end}Z", "done": True, "done_reason": "stop",
+                           "total_duration": 30_000_000_000, "eval_count": 128, "eval_duration": 9_000_000_000} | more)
+    for loading, share in ((20_000_000_000, "20.0 s of the 60.0 s for the model to load (33 %)"), (1_100_000_000, None)):
+        lines = [answer("21:00", prompt_eval_count=100, load_duration=loading), answer("21:30", prompt_eval_count=100, load_duration=20_000_000)]
+        run = folder.measure(folder.put("\n".join(lines)))
+        check_window(run, "exact", 0, 60)
+        found = [one for one in run["warnings"] if "to load" in one]
+        same(share is not None, bool(found), found)
+        assert share is None or share in found[0], found
+    # A count that is absent is not 0.
+    check_counts(folder.measure(folder.put("\n".join([answer("21:00", prompt_eval_count=100), answer("21:30")]))), (2, None, 256))
+    run = folder.measure("result.json", "--start", str(START), "--end", "+30s")
+    assert "joules_per_input_token" not in run, run
 
 
 def test_batches_that_stopped_early_or_were_cached(folder):

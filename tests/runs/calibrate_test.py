@@ -234,6 +234,17 @@ def test_a_meter_of_another_node_is_refused(folder):
     assert "not calibrated" in err, err
 
 
+def test_a_meter_that_is_of_no_whole_node_is_refused(folder):
+    """One of two supplies, and kW or mW that a column calls W."""
+    folder.gpus()
+    for divided, words in ((2, "one supply of several"), (1000, "show kW"), (0.001, "show mW")):
+        folder.meter(lambda gpus, by=divided: (1000 + 1.25 * gpus) / by)
+        assert words in folder.refused("--witness", "node.csv"), folder.err
+    # Sensors of GPUs that show 5 % too much.
+    folder.meter(lambda gpus: 1000 + 0.95 * gpus)
+    inside(0.95, folder.profile("--witness", "node.csv")["slope"])
+
+
 def test_a_meter_that_shows_one_value_is_refused(folder):
     folder.gpus()
     folder.meter(lambda gpus: 1500)
@@ -314,6 +325,31 @@ def test_a_profile_of_other_gpus_is_refused(folder):
         same(None, run["modelled_node"]["energy_j"], words)
         assert words in run["modelled_node"]["reason"], run["modelled_node"]
         assert any("--calibration" in warning for warning in run["warnings"]), run["warnings"]
+
+
+def test_a_node_that_draws_less_than_its_gpus_is_not_modelled(folder):
+    """Profiles that were written before: half of a node, kW, and a node of 1.25 W for each watt less 400 W."""
+    folder.gpus()
+    folder.meter()
+    folder.profile("--witness", "node.csv", "--out", "node.json")
+    profile = json.loads((folder.path / "node.json").read_text())
+    folder.load()
+
+    def scaled(number, by):
+        return {key: value * by for key, value in number.items()}
+
+    def less(number, watts):
+        return {key: value - (0 if key == "standard_uncertainty" else watts) for key, value in number.items()}
+
+    center = profile["center"]
+    for words, change in (
+            ("one supply", {"slope": scaled(profile["slope"], 0.5), "center": center | {"meter_w": scaled(center["meter_w"], 0.5)}}),
+            ("kW", {"slope": scaled(profile["slope"], 0.001), "center": center | {"meter_w": scaled(center["meter_w"], 0.001)}}),
+            ("its GPUs drew 800", {"center": center | {"meter_w": less(center["meter_w"], 1400)}})):
+        folder.write("node.json", json.dumps(profile | change))
+        node = folder.measured("--calibration", "node.json")["modelled_node"]
+        same(None, node["energy_j"], words)
+        assert words in node["reason"], node
 
 
 def test_what_is_not_a_profile_is_refused(folder):
@@ -445,6 +481,18 @@ def test_redfish_needs_the_time_of_its_logger(folder):
     near(15000, folder.seen(before)["System Power Control"], 1e-6)
     same({}, folder.seen("".join(answer(second) + "\n" for second in range(31))))
     assert "no time" in folder.err, folder.err
+
+
+def test_redfish_sensors_have_units(folder):
+    for unit, reading in (("W", 1500), ("kW", 1.5), ("Watts", 1500), ("VA", 1500), ("Cel", 1500)):
+        rows = [json.dumps({"timestamp": START + second, "Id": "TotalPower", "Reading": reading, "ReadingType": "Power"}
+                           | {"ReadingUnits": unit}) for second in range(31)]
+        seen = folder.seen("\n".join(rows) + "\n")
+        if unit in ("VA", "Cel"):
+            same({}, seen, unit)
+        else:
+            same(["TotalPower"], list(seen), f"{unit} {folder.err}")
+            near(15000, seen["TotalPower"], 1e-6, unit)
 
 
 def test_shelly_and_tasmota_measure_plugs(folder):

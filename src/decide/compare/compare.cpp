@@ -238,6 +238,70 @@ void note_estimated_windows(std::vector<RunComparison>& comparisons) {
   }
 }
 
+// ---- Loads whose lengths only their counts of tokens state
+
+// Repeats of a load differ by less, whatever its requests end with.
+constexpr double kSameLength = 1.5;
+constexpr double kLikeLength = 1.05;  // more is noted
+
+// What is divided by the requests, the members that would say so, and the joules of each.
+struct LengthByCounts {
+  std::string_view key;
+  std::string_view stated[2];
+  std::int64_t PublishedRun::*tokens;
+  std::string_view joules;
+};
+constexpr LengthByCounts kLengths[] = {{"output_tokens_per_request",
+                                        {"osl", "output_len"},
+                                        &PublishedRun::output_tokens,
+                                        "joules_per_output_token"},
+                                       {"input_tokens_per_request",
+                                        {"isl", "input_len"},
+                                        &PublishedRun::input_tokens,
+                                        "joules_per_input_token"}};
+
+// By the counts, else by joules of a request and of a token; 0: not known.
+double length_of(const PublishedRun& run, const LengthByCounts& length) {
+  const double tokens = static_cast<double>(run.*length.tokens);
+  if (run.completed_requests > 0) return tokens / static_cast<double>(run.completed_requests);
+  const auto of_request = run.number("joules_per_successful_query");
+  const auto of_token = run.number(length.joules);
+  if (!of_request || !of_token || !(of_token->value > 0)) return 0;
+  return of_request->value / of_token->value;
+}
+
+// "100", "4.5"
+std::string length_text(double length) {
+  return fmt::format(fmt::runtime(length < 10 ? "{:.2g}" : "{:.0f}"), length);
+}
+
+// The mean of those that are known; 0: of none.
+double mean_length(const std::vector<const PublishedRun*>& runs, const LengthByCounts& length) {
+  double sum = 0;
+  double count = 0;
+  for (const PublishedRun* const run : runs) {
+    const double one = length_of(*run, length);
+    if (!(one > 0)) continue;
+    sum += one;
+    ++count;
+  }
+  return count > 0 ? sum / count : 0;
+}
+
+// What is divided by tokens or requests changes with the lengths, whatever else does.
+void note_lengths(const TwoSides& sides, RunComparison& comparison) {
+  for (const LengthByCounts& length : kLengths) {
+    const double base = mean_length(sides.base, length);
+    const double next = mean_length(sides.next, length);
+    if (!(base > 0 && next > 0) || std::max(base, next) <= kLikeLength * std::min(base, next)) {
+      continue;
+    }
+    comparison.notes.push_back(fmt::format(
+        "{} is {} in the base and {} on the new side: the change is also that of the load",
+        length.key, length_text(base), length_text(next)));
+  }
+}
+
 double accuracy_of_side(const std::vector<const PublishedRun*>& runs, const ComparedSide& side,
                         bool& uses_prior) {
   double most = 0;
@@ -293,6 +357,7 @@ RunComparison comparison_of(const Configuration& configuration, TwoSides sides,
     if (kind == CompareKind::two_sides) {
       note_copies(sides, rule.metric, comparison);
       note_unstated_load(rule, comparison);
+      note_lengths(sides, comparison);
     }
     settle_boards(sides, all, rule, is_ours, comparison);
     judge_change(comparison, rule);
@@ -305,26 +370,7 @@ RunComparison comparison_of(const Configuration& configuration, TwoSides sides,
   return comparison;
 }
 
-// ---- Loads whose lengths only their counts of tokens state
-
-// Repeats of a load differ by less, whatever its requests end with.
-constexpr double kSameLength = 1.5;
-
-// What is divided by the requests, and the members that would say so.
-struct LengthByCounts {
-  std::string_view key;
-  std::string_view stated[2];
-  std::int64_t PublishedRun::*tokens;
-};
-constexpr LengthByCounts kLengths[] = {
-    {"output_tokens_per_request", {"osl", "output_len"}, &PublishedRun::output_tokens},
-    {"input_tokens_per_request", {"isl", "input_len"}, &PublishedRun::input_tokens}};
-
-// 0: not known.
-double length_of(const PublishedRun& run, const LengthByCounts& length) {
-  const double tokens = static_cast<double>(run.*length.tokens);
-  return run.completed_requests > 0 ? tokens / static_cast<double>(run.completed_requests) : 0;
-}
+// ---- Parting by lengths
 
 // The mean of each group of lengths that are alike; several, or none.
 std::vector<double> distinct_lengths(const TwoSides& sides, const LengthByCounts& length) {
@@ -336,7 +382,7 @@ std::vector<double> distinct_lengths(const TwoSides& sides, const LengthByCounts
   std::ranges::sort(known);
   std::vector<double> means;
   for (std::size_t i = 0, first = 0; i < known.size(); ++i) {
-    if (i + 1 < known.size() && known[i + 1] <= kSameLength * known[i]) continue;
+    if (i + 1 < known.size() && known[i + 1] <= kSameLength * known[first]) continue;
     means.push_back(std::accumulate(&known[first], &known[i] + 1, 0.0) /
                     static_cast<double>(i + 1 - first));
     first = i + 1;
@@ -359,8 +405,7 @@ ByConfiguration parted_by_length(ByConfiguration found, const LengthByCounts& le
       if (one > 0 && !means.empty()) {
         const double nearest = *std::ranges::min_element(
             means, {}, [&](double mean) { return std::abs(std::log(mean / one)); });
-        own.emplace_back(length.key,
-                         fmt::format(fmt::runtime(nearest < 10 ? "{:.2g}" : "{:.0f}"), nearest));
+        own.emplace_back(length.key, length_text(nearest));
       }
       return parted[std::move(own)];
     };

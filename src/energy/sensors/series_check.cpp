@@ -398,6 +398,9 @@ Sameness sameness(std::span<const Sample> a, std::span<const Sample> b, bool of_
   const Sameness noisy = dithered(few, many, 0);
   if (noisy == Sameness::certain) return noisy;
   const bool are_alike_whole = are_whole(few) && dithered(few, many, kRounded) == Sameness::certain;
+  const double highest_w = std::ranges::max_element(few, {}, &Sample::watts)->watts;
+  // Rounding does not hide by how much GPUs of their own differ at such power.
+  if (are_alike_whole && kLeastApart * highest_w >= kRounded) return Sameness::certain;
   if (noisy == Sameness::possible || are_alike_whole || exact.may_be_one_sensor()) {
     return Sameness::possible;
   }

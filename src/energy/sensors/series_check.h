@@ -23,7 +23,8 @@ using energy::SeriesRules;
 //   least 5 values; not steps between a few plateaus, and not steps so coarse that GPUs 0.3 % apart
 //   would have differed less than 5 times. Of sensors that are not coarse, 9 in 10 moves suffice,
 //   and so do readings that differ by 0.2 % at most, to both sides, and move much more, or differ
-//   by the same at low and at high power. Or a device is the total of others, see total_text().
+//   by the same at low and at high power; whole watts by one, from 334 W on. Or a device is the
+//   total of others, see total_text().
 // * readings_repeat: see stale_text().
 // * stuck_sensor: see stuck_text().
 Reasons series_reasons(std::span<const DeviceSeries> devices, const SeriesRules& rules);

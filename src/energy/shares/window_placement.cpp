@@ -473,11 +473,19 @@ std::optional<Placement> find_placement(PlacementRange range, const Samples& sam
                       .high_j = chosen.energy_j,
                       .is_by_power = remaining.is_by_power,
                       .is_in_command = range.is_of_command};
+  const double near_s = 2 * (placing.resolution_s() + placing.period_s() + kSlack_s);
+  const auto is_elsewhere = [&](const Candidate& each) {
+    return each.fits() == chosen.fits() && std::abs(each.start_s - chosen.start_s) > near_s;
+  };
   for (const Candidate& candidate : remaining.places) {
     placement.low_j = std::min(placement.low_j, candidate.energy_j);
     placement.high_j = std::max(placement.high_j, candidate.energy_j);
     placement.half_width_s =
         std::max(placement.half_width_s, std::abs(candidate.start_s - chosen.start_s));
+    if (is_elsewhere(candidate)) {
+      placement.elsewhere_j =
+          std::max(placement.elsewhere_j, std::abs(candidate.energy_j - chosen.energy_j));
+    }
   }
   if (!levels || placing.range.latest_start_s <= placing.range.earliest_start_s) return placement;
   // A step that is smeared over s seconds leaves an eighth of s outside of the best placement,

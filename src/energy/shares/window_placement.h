@@ -28,6 +28,7 @@ struct Placement {
   double energy_j = 0;
   double low_j = 0;
   double high_j = 0;
+  double elsewhere_j = 0;      // by how much the energy differs at most where it fits as well
   bool is_by_power = false;    // the power rises where the window starts, and falls where it ends
   bool is_in_command = false;  // PlacementRange::is_of_command
 

@@ -155,6 +155,7 @@ CalibrateOutcome run_calibrate(const CalibrateRequest& request) {
                             .meter = meter,
                             .windows = request.windows,
                             .max_sample_gap_s = request.max_sample_gap_s});
+  if (profile.line.refusal.empty()) profile.line.refusal = impossible_slope(profile);
   if (!profile.line.refusal.empty()) {
     outcome.exit_status = 1;
     outcome.err.push_back(fmt::format("not calibrated: {}", profile.line.refusal));

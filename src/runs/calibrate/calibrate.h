@@ -67,6 +67,10 @@ CalibrationProfile read_profile(const std::string& path);
 // Why a profile says nothing of these GPUs; empty: it does.
 std::string profile_mismatch(const CalibrationProfile& profile, const CalibratedGpus& gpus);
 
+// Why the line is of no meter that shows the whole node, in watts; empty: it may be, or the meter
+// is of the GPUs alone.
+std::string impossible_slope(const CalibrationProfile& profile);
+
 // What is in the numbers of a calibration and cannot be told apart, a sentence for each.
 std::vector<std::string> inseparable(bool is_of_gpus);
 

@@ -20,6 +20,10 @@ namespace {
 constexpr const char* kProfileSchema = "aggregate-power/calibration-1";
 // A load outside of the range that was calibrated is modelled if it is this near to it.
 constexpr double kBeyondRange = 0.05;
+// Watts of a node for each watt of its GPUs: less is more than sensors are wrong by, and no losses,
+// fans and processors make it more.
+constexpr double kLeastSlope = 0.9;
+constexpr double kMostSlope = 20;
 
 Json number_json(const BoundedNumber& number) {
   return {{"value", number.value},
@@ -109,6 +113,8 @@ double mean_of_slow(double seconds, double slow_s) {
 
 void model(const CalibrationProfile& profile, const Result& result, ModelledNode& node) {
   const Calibration& line = profile.line;
+  node.reason = impossible_slope(profile);
+  if (!node.reason.empty()) return;
   const double seconds = result.load->window.duration_s();
   double gpu_w = 0;
   for (const GpuResult& gpu : result.gpus) gpu_w += gpu.energy.energy_j / seconds;
@@ -126,6 +132,12 @@ void model(const CalibrationProfile& profile, const Result& result, ModelledNode
                 std::pow(line.slope.standard * (gpu_w - line.gpu_center_w), 2) +
                 std::pow(profile.meter_accuracy.value_or(0) * watts, 2));
   const double half_w = student_t_quantile(0.975, line.freedom) * standard_w;
+  if (watts + half_w < gpu_w) {
+    node.reason = fmt::format(
+        "the node would draw {:.1f} W, and its GPUs drew {:.1f} W: calibrate with a meter of the whole node",
+        watts, gpu_w);
+    return;
+  }
   node.energy_j = watts * seconds;
   node.low_j = (watts - half_w) * seconds;
   node.high_j = (watts + half_w) * seconds;
@@ -192,6 +204,17 @@ std::string profile_mismatch(const CalibrationProfile& profile, const Calibrated
         printable(gpus.sensor.averaging));
   }
   return {};
+}
+
+std::string impossible_slope(const CalibrationProfile& profile) {
+  const BoundedNumber& slope = profile.line.slope;
+  const bool is_less = slope.high < kLeastSlope;
+  if (profile.is_of_gpus() || (!is_less && slope.low <= kMostSlope)) return {};
+  return fmt::format(
+      "the meter shows {:.4g} to {:.4g} W for each watt of the GPUs, which no node does: it may {}",
+      slope.low, slope.high,
+      is_less ? "be one supply of several, which must be added up, or show kW"
+              : "show mW, or feed other nodes, too");
 }
 
 std::vector<std::string> inseparable(bool is_of_gpus) {

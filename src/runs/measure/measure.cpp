@@ -16,6 +16,7 @@
 #include "base/files/path.h"
 #include "base/text/characters.h"
 #include "core/energy/plausibility.h"
+#include "core/load/benchmark.h"
 #include "core/record/record_write.h"
 #include "energy/shares/facility.h"
 #include "generators/benchmark_choice.h"
@@ -190,6 +191,7 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
     run.benchmark_failure = load.failure;
     warnings.push_back(fmt::format("the benchmark failed: {}", load.failure));
   }
+  if (among.refuses_failed) refuse_failed(request.contract, placed.reading);
   if (!load.load) {  // what the window lacks is no news where there is no power at all
     const Reasons why = runs::why_no_power(recording);
     if (!why.empty()) placed.reading.reasons = why;
@@ -406,8 +408,9 @@ MeasureReport measure_run(const RunSpec& request, AmongRuns among) {
     try {
       spec.telemetry = runs::recordings_near(spec, spec.bench_result != request.bench_result);
       const std::string label = label_of(spec, specs);
-      const bool shares = among.shares_recording || label == spec.bench_result;
-      for (RunReport& run : measured_runs(spec, label, {among.is_alone, shares}, report)) {
+      AmongRuns of_run = among;
+      of_run.shares_recording |= label == spec.bench_result;
+      for (RunReport& run : measured_runs(spec, label, of_run, report)) {
         if (lacks_recording(run)) {
           report.exit_status = 2;
           for (const std::string& telemetry : spec.telemetry)

@@ -24,6 +24,8 @@ struct AmongRuns {
   bool is_alone = true;
   // Other results have the same recording: the command that was recorded may have run them.
   bool shares_recording = false;
+  // Its number stands for the run, as a published one does: a benchmark that failed has none.
+  bool refuses_failed = false;
 };
 
 // Of a run, or of each run in the folders that are named in place of its files.

@@ -245,12 +245,13 @@ struct WindowSearch {
     return samples;
   }
 
-  // Where the power does not show which part of a command was the load, its energy is known only if
-  // all parts have about the same.
+  // Where the power does not show which part of a command was the load, or shows several that may
+  // be, its energy is known only if all of them have about the same.
   std::optional<Placement> judged_in_command(const Placement& placement) {
     constexpr double kMostApart = 0.02;
-    const bool is_known = placement.high_j - placement.low_j <= kMostApart * placement.energy_j;
-    if (placement.is_by_power || is_known) return placement;
+    const double apart_j =
+        placement.is_by_power ? placement.elsewhere_j : placement.high_j - placement.low_j;
+    if (apart_j <= kMostApart * placement.energy_j) return placement;
     fault = fmt::format(
         "the load took {:.3f} s of the recorded command's {:.3f} s, and the power does not show which: its energy is between {:.1f} J and {:.1f} J",
         placement.window.duration_s(), context.window->duration_s(), placement.low_j,

@@ -203,7 +203,9 @@ std::size_t add_unmeasured_runs(const std::vector<std::string>& places, const Ru
   in_parallel(measured.size(), most_threads, [&](std::size_t i) {
     RunSpec run = search.measurable[i];
     run.json = true;
-    measured[i] = measured_runs_of(run, {measured.size() == 1, results.at(folder_of(run)) > 1});
+    measured[i] = measured_runs_of(run, {.is_alone = measured.size() == 1,
+                                         .shares_recording = results.at(folder_of(run)) > 1,
+                                         .refuses_failed = true});
   });
   std::ranges::move(search.warnings, std::back_inserter(found.warnings));
   std::erase_if(found.runs, [&](const PublishedRun& run) {

@@ -325,6 +325,21 @@ TEST(SeriesCheck, AcceptsGpusInStepWithSensorsOfTheirOwn) {
   EXPECT_EQ(reasons({rounded(first), whole}), "");
 }
 
+// Whole watts, a watt more or less in 2 of 3 samples: GPUs of their own differ by more than that at
+// 500 W, and not at a fifth of it.
+TEST(SeriesCheck, RefusesOneSensorInWholeWattsWithAWattOfJitter) {
+  for (const double share : {1.0, 0.2}) {
+    Series first = noise(1, 200);
+    for (Sample& sample : first) sample.watts = std::round(share * sample.watts);
+    Series second = first;
+    for (std::size_t i = 0; i + 1 < second.size(); i += 3) {
+      second[i].watts += 1;
+      second[i + 1].watts -= 1;
+    }
+    EXPECT_EQ(reasons({first, second}), share == 1 ? "same_sensor " : "") << share;
+  }
+}
+
 TEST(Sameness, FindsCopiesOfRecordings) {
   const Series sensor = noise(1, 100);
   const std::span<const Sample> all = sensor;
