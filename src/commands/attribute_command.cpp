@@ -1,8 +1,12 @@
 // aggregate-power attribute: what the energy of a recording was used for.
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -14,6 +18,7 @@
 #include "commands/options/terminal.h"
 #include "runs/attribute/attribute.h"
 #include "runs/attribute/report.h"
+#include "runs/measure/named_files.h"
 
 namespace aggregate_power {
 namespace {
@@ -23,7 +28,8 @@ constexpr std::size_t kTopOfTable = 10;
 struct AttributeCall : AttributeRequest {
   std::uint64_t top = 0;  // 0: all, or as many as a table has
   std::string format = "table";
-  std::string other;  // normal path; empty: none
+  std::vector<std::string> files;  // recordings and traces
+  std::string other;               // normal path; empty: none
 
   std::optional<std::size_t> most() const {
     if (top > 0) return top;
@@ -98,6 +104,21 @@ void add_form_options(Options& options, AttributeCall& call) {
       "Compare with another attribution, as --format json writes it: the largest changes of energy first");
 }
 
+// Each is a recording, or else a trace; an option has taken what follows it, too.
+void take_files(AttributeCall& call) {
+  if (call.telemetry.empty() || call.traces.empty()) {
+    for (std::vector<std::string>* const taken : {&call.telemetry, &call.traces}) {
+      std::ranges::move(std::exchange(*taken, {}), std::back_inserter(call.files));
+    }
+  }
+  for (std::string& file : std::exchange(call.files, {})) {
+    (runs::is_recording(file) ? call.telemetry : call.traces).push_back(std::move(file));
+  }
+  constexpr const char* kHint = "see 'aggregate-power attribute --help'";
+  if (call.telemetry.empty()) throw Error(fmt::format("--telemetry is required; {}", kHint));
+  if (call.traces.empty()) throw Error(fmt::format("--trace is required; {}", kHint));
+}
+
 }  // namespace
 
 Command attribute_command() {
@@ -105,15 +126,12 @@ Command attribute_command() {
   Command command;
   command.called_here = {{"--csv", "--telemetry"}};
   Options& options = command.options;
-  options
-      .list("--telemetry", "FILE", into_paths(call->telemetry),
-            "The recording of the power; may be repeated, for several hosts")
-      .required();
-  options
-      .list(
-          "--trace", "FILE", into_paths(call->traces),
-          "A trace of torch.profiler (JSON), also compressed, or a CSV of layers as GPUPP writes; may be repeated, for several ranks")
-      .required();
+  options.list("--telemetry", "FILE", into_paths(call->telemetry),
+               "The recording of the power; may be repeated, for several hosts");
+  options.list(
+      "--trace", "FILE", into_paths(call->traces),
+      "A trace of torch.profiler (JSON), also compressed, or a CSV of layers as GPUPP writes; may be repeated, for several ranks");
+  options.positionals("FILE", into_paths(call->files), "Recordings and traces, in any order");
   add_form_options(options, *call);
   add_gpus(options, *call).help =
       "GPUs of the recording that the devices of the traces are, in their order, as in 0-3,5 or GPU-5f0c1a2b (default: those of the same numbers); for a CSV of layers, those that ran each layer (default: the only one recorded)";
@@ -128,13 +146,14 @@ Command attribute_command() {
   add_clock_offset(options, *call);
   add_recording_options(options, *call);
   command.examples =
-      "aggregate-power attribute --telemetry gpu_metrics.csv --trace trace.json.gz\n"
+      "aggregate-power attribute gpu_metrics.csv trace.json.gz\n"
       "aggregate-power attribute --telemetry gpu_metrics.csv --trace trace.json --by phase --format json\n"
       "aggregate-power attribute --telemetry gpu_metrics.csv --trace layers.csv --format gpupp\n"
       "aggregate-power attribute --telemetry gpu_metrics.csv --trace trace.json --with before.json";
   command.exit_statuses =
       "0 done; 1 the trace or the recording cannot be used, or they do not fit; 2 a file cannot be opened, or wrong options";
   command.settle = [call](const Options&) {
+    take_files(*call);
     call->lists_calls = call->format == "gpupp";
     if (call->lists_calls) refuse_facility_options(call->facility, "--format gpupp");
     if (!call->other.empty()) refuse_facility_options(call->facility, "--with");

@@ -299,7 +299,7 @@ def folders_of_runs(folder):
     same("and why", True, "runs/d/result.json: 2 recordings are beside it" in err)
     shutil.rmtree(folder / "runs" / "d")
     (folder / "gpu_metrics.csv").unlink()
-    same("as text", 3, run("runs", folder=folder)[1].count("\nvalid         yes\n"))
+    same("as text", 3, run("runs", folder=folder)[1].count("\nvalid         yes"))
     same("--out", 2, run("runs", "--out", "x.json", folder=folder)[0])
     shutil.copy(source / "vllm.json", folder / "runs" / "b" / "second.json")
     named = [json.loads(run("measure", f"runs/b/{name}.json", "runs/b/power.csv", "--json", folder=folder)[1])["runs"][0]

@@ -22,7 +22,6 @@ sys.set_int_max_str_digits(0)  # a JSON number may have any length
 
 BAND_S = 3.0  # how far from the window a row still counts, and the longest gap
 MOST_WATTS = 3_000  # that a GPU can draw, on average and in any reading: part 0 rows 26 and 31
-LEAST_WATTS = 1  # that a board draws on average, if it reads anything
 SENTINELS = {65535, 4294967295, 18446744073709551615, *range(2147483632, 2147483636),
              *range(9223372036854775792, 9223372036854775800),
              *range(140737488355328, 140737488355332)}
@@ -522,17 +521,11 @@ def mean_power(rows, benchmark):
         by_gpu.setdefault(row.gpu, []).append(row.watts)
     if any(row.watts > MOST_WATTS for tick in ticks.values() for row in tick):
         return None
-    if any(draws_too_little(statistics.mean(watts)) for watts in by_gpu.values()):
-        return None
     seen = {row.gpu for tick in ticks.values() for row in tick} - {"", None}
     if not seen:
         means = [add_up(row.watts for row in tick) / len(tick) for tick in ticks.values()]
         return statistics.mean(means), max(len(tick) for tick in ticks.values())
     return statistics.mean(map(mean_of_tick, ticks.values())), len(seen)
-
-
-def draws_too_little(watts):
-    return 0 < watts < LEAST_WATTS
 
 
 def mean_of_tick(tick):
@@ -615,8 +608,7 @@ class Integration:
                 self.issues[gpu] = [issue]
                 self.say(issue)
         for gpu in self.energies:
-            mean = self.energies[gpu] / (self.end - self.start)
-            if self.highest[gpu] > MOST_WATTS or mean > MOST_WATTS or draws_too_little(mean):
+            if self.highest[gpu] > MOST_WATTS or self.energies[gpu] / (self.end - self.start) > MOST_WATTS:
                 self.issues.setdefault(gpu, ["implausible_power"])
                 self.say("implausible_power")
 
@@ -825,7 +817,7 @@ def schema_1(options, benchmark, reasons):
     if result is None or read_object(options.agg_result) is None:
         return invalid
     watts, gpus = result
-    if watts > MOST_WATTS or draws_too_little(watts):
+    if watts > MOST_WATTS:
         return invalid
     energy = watts * gpus * benchmark.duration
     per_output = energy / benchmark.output_tokens

@@ -386,13 +386,6 @@ def test_failed_readings_of_one_gpu_are_refused(folder):
             near(30 * 500, energy_j, cells)
 
 
-def test_kilowatts_without_a_unit_are_refused(folder):
-    rows = [f"{START + i},0.4,0.35\n" for i in range(32)]
-    (folder / "kw.csv").write_text("time,gpu0_power,gpu1_power\n" + "".join(rows))
-    reasons, _, text = measured(folder, "kw.csv")
-    assert "implausible_power" in reasons and "kW" in text, text
-
-
 def test_one_name_of_gpus_of_two_nodes(folder):
     """Exporters call a GPU whose UUID they do not know by its number; localhost is each node."""
     line = ('{{"timestamp_ns":{},"{}":"{}","gpu_index":0,"gpu_uuid":"{}","hostname":"{}",'

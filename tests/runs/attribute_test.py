@@ -102,6 +102,22 @@ def close(wanted, found, relative=1e-6):
         near(value, found[name], relative, name)
 
 
+def test_files_in_any_order(folder):
+    """300 W for the 2 s of a kernel."""
+    folder.write("p.csv", power(T0, 10, lambda gpu, t: 300))
+    folder.trace("t.json", event("k", 2, 2))
+    folder.write("layers.csv", "layer_name,exec_id,start_time,end_time,duration_ms,start_power_w,end_power_w,avg_power_w,"
+                 f"energy_j\nlayer,0,{T0 + 2},{T0 + 4},2000,1,1,1,1\n")
+    for trace, name in (("t.json", "k"), ("layers.csv", "layer")):
+        for words in ([trace, "p.csv"], ["p.csv", trace], ["--trace", trace, "p.csv"], [trace, "--telemetry", "p.csv"]):
+            done = subprocess.run([PROGRAM, "attribute", "--format", "json", *words], cwd=folder.path, capture_output=True,
+                                  text=True, env={"PATH": os.environ["PATH"], "TZ": "UTC"})
+            near(600, joules(json.loads(done.stdout))[name], 1e-9, f"{words}: {done.stderr}")
+    for words, missing in ((["p.csv"], "--trace is required"), (["t.json"], "--telemetry is required")):
+        done = subprocess.run([PROGRAM, "attribute", *words], cwd=folder.path, capture_output=True, text=True)
+        assert done.returncode == 2 and missing in done.stderr, done
+
+
 def test_golden_traces(folder):
     goldens = {"benchmark_result": (98, 66203, 66141, 12920244, 1695835565, "microseconds since 1970"),
                "event_sync": (5, 51, 51, 263, 1707417520, "microseconds since 1970"),

@@ -206,9 +206,6 @@ std::string impossible_power_text(const DrawnPower& drawn, PowerUnit::Size read_
         "a mean of {:.6g} W, above the {:.6g} W of its board ({}) by more than {:.0f} %: the sensor is at fault, or the power or the name is another device's",
         drawn.mean_w, drawn.board_limit_w, drawn.board, 100 * (kMostOverBoard - 1));
   }
-  if (drawn.mean_w > 0 && drawn.mean_w < kLeastWatts) {
-    return impossible_mean_text(drawn.mean_w, read_as, most_w);
-  }
   const bool has_worked = drawn.utilization_pct && *drawn.utilization_pct >= kSurelyWorkingPct;
   if (drawn.mean_w >= kLeastWorkingWatts || !(has_worked || drawn.is_large)) return {};
   const auto unit = likely_unit(drawn.mean_w, read_as, most_w);

@@ -580,7 +580,7 @@ constexpr Member kMembers[] = {
     {"observed_gpu_ids", kOneRecording,
      [](const Written& w) { return Json(w.result.observed_gpu_ids); }},
     {"gpu_uuids", kOneRecording, [](const Written& w) { return Json(gpu_uuids(w.result)); },
-     [](const Written& w) { return !gpu_uuids(w.result).empty(); }},
+     [](const Written& w) { return has_uncertainty(w) && !gpu_uuids(w.result).empty(); }},
     {"selected_gpus", kOneRecording, [](const Written& w) { return Json(w.result.selected_gpus); },
      [](const Written& w) { return !w.result.selected_gpus.empty(); }},
     {"per_gpu_role", kHosts | kPackage, roles},
