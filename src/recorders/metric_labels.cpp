@@ -200,7 +200,7 @@ GpuKey key_of(const MetricLabels& series) {
 bool repeat_one_gpu(const MetricLabels& a, const MetricLabels& b) {
   // Of instances of a divided GPU, and of who shares one.
   static constexpr Pattern copy =
-      "gpu_i_.*|.*mig.*|(.*[^a-z])?(pod|container|namespace|workload|service|process|pid|user"
+      "gpu_i_.*|.*mig.*|(.*[^a-z])?(pod|v_?gpu|container|namespace|workload|service|process|pid|user"
       "|hpc_?job|job_?id|job_?name)([^a-z].*)?";
   const auto differ_as_copies = [](const MetricLabels& one, const MetricLabels& other) {
     return std::ranges::all_of(one.labels, [&](const auto& label) {

@@ -38,7 +38,8 @@ TEST(RunLineText, HasAllKeysInOrder) {
       "gpu_metrics.csv\",\"benchmark\":\"s/x.json\",\"outcome\":\"patched\",\"reasons\":["
       "\"sampling_gap_exceeded\"],\"metrics\":{\"avg_power_w\":500.25},\"timezone\":\"+02:00\","
       "\"seconds\":0.5,\"details\":\"sampling_gap_exceeded\",";
-  EXPECT_EQ(outcome_line_text(run, 0.5, ""), begin + "\"zone\":null}\n");
+  const std::string end = "\"schema\":\"aggregate-power/report-1\"}\n";
+  EXPECT_EQ(outcome_line_text(run, 0.5, ""), begin + "\"zone\":null," + end);
   run.zone_case.emplace().recorder = "b200-0";
   run.zone_report = {ZoneLevel::two_witnesses, {ZoneWitness::edges, ZoneWitness::consensus}, {}};
   run.zone_standing.emplace().recorder_timezone = "+02:00";
@@ -46,7 +47,8 @@ TEST(RunLineText, HasAllKeysInOrder) {
             begin +
                 "\"zone\":{\"recorder\":\"b200-0\",\"level\":\"two_witnesses\","
                 "\"witnesses\":[\"edges\",\"consensus\"],\"recorder_timezone\":\"+02:00\","
-                "\"contradicts\":false}}\n");
+                "\"contradicts\":false}," +
+                end);
 }
 
 TEST(RunLineText, EscapesBytesThatAreNoText) {
