@@ -61,7 +61,7 @@ TEST(BackfillSummary, IsOneJsonObject) {
   for (int i = 0; i < 2; ++i) counts.reasons[{Reason::input_changed, Obstacle::none}].add("a\nrun");
   EXPECT_EQ(nlohmann::ordered_json::parse(summary_json(counts, true)),
             nlohmann::ordered_json::parse(R"({
-    "dry_run": true, "runs": 5, "valid": 4,
+    "schema": "aggregate-power/backfill-1", "dry_run": true, "runs": 5, "valid": 4,
     "outcomes": {"patched": 2, "unchanged": 3, "not_valid": 0, "not_recomputable": 0,
                  "not_writable": 0, "ambiguous": 0, "failed": 0},
     "unchanged_not_valid": 1, "doubtful": 3, "links_to_folders": 7, "links_out_of_the_store": 0, "timezones": {"UTC": {"stated": 5}},
