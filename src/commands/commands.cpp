@@ -96,7 +96,7 @@ constexpr CommandRow kRows[] = {
      "Mean power and energy per token of a GPU benchmark run, from its power telemetry; patched into the run's aggregate JSON, with an audit record beside it.",
      patch_command},
     {"plot", CommandGroup::look, "power over time, as SVG or in the terminal",
-     "--bench-result --out --format --term --window --start --end --gpus --timezone",
+     "--bench-result --out --format --term --title --window --start --end --gpus --timezone",
      "TELEMETRY... [--bench-result FILE] [OPTIONS]",
      "A picture of a recording, as SVG or in the terminal: power of each GPU and of all together over time, with the load's window, gaps, and the energies that a run publishes.",
      plot_command},

@@ -30,6 +30,7 @@ struct PlotOptions {
   RunSpec request;
   std::optional<PlotFormat> format;  // nullopt: by the output
   bool in_terminal = false;
+  std::string title;    // empty: what is drawn
   std::string out;      // "-": standard output
   std::string windows;  // a file; empty: none
 
@@ -51,7 +52,8 @@ TerminalOptions terminal_options(const PlotOptions& options) {
 }
 
 std::string drawn(const PlotOptions& options, const PowerPicture& picture) {
-  const Chart chart = power_chart(picture);
+  Chart chart = power_chart(picture);
+  if (!options.title.empty()) chart.title = options.title;
   switch (options.chosen()) {
     case PlotFormat::svg:
       return svg(chart, {.id = "power"});
@@ -159,6 +161,8 @@ void add_output(Options& options, PlotOptions& plot) {
   options.value(
       "--out", "FILE", into_optional_path(plot.out),
       "Write the picture there; - is standard output (default: standard output: text on a terminal, otherwise SVG)");
+  options.value("--title", "TEXT", into(plot.title),
+                "Title of the picture (default: the GPUs and the file)");
   options.choice(
       "--format", "FORMAT",
       {{"svg", PlotFormat::svg}, {"csv", PlotFormat::csv}, {"json", PlotFormat::json}}, plot.format,

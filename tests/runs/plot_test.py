@@ -357,6 +357,13 @@ def test_logged_windows_are_marked(folder):
         same(0, Ran(folder, "power.csv", "--windows", "far.txt", form).status, form)
 
 
+def test_a_title_of_ones_own(folder):
+    recording(folder, flat(10))
+    words = ["power.csv", "--title", "<b> & c"]
+    same("<b> & c", json.loads(Ran(folder, *words, "--format", "json").out)["title"])
+    assert "<b> & c" in Ran(folder, *words).picture.words
+
+
 def test_more_than_16_gpus_are_a_range(folder):
     recording(folder, [(at, gpu, 100 + gpu) for at in range(20) for gpu in range(17)])
     result(folder, 5, 15)
