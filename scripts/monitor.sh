@@ -831,7 +831,9 @@ pass_on() {  # SIGNAL: to the command, unless it ended of it, or had it too
 }
 
 # The rest is done between waits, where what it runs cannot get in their way.
-caught() { signal=$1 signal_status=$((128 + $2)) interrupted=yes; }
+caught() { signal=$1 signal_status=$((128 + $2)) interrupted=yes; end_pause; }
+hurry() { hurries=yes; end_pause; }
+end_pause() { [ -z "$pause" ] || kill -s KILL "$pause" 2>/dev/null || :; }
 
 # Waits for the command, and leaves its status in $exit_status. A signal ends a wait early, or comes when the
 # shell has the status already: then it knows the command no longer, and says 127, or in bash -1.
@@ -877,8 +879,9 @@ wait_margin() {  # until a signal comes
   # shellcheck disable=SC2217  # nothing of the caller's stays open
   sleep "$margin" </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
   pause=$!
-  # Once it has ended, its number may be another process's.
-  { wait "$pause" || { kill -s KILL "$pause"; wait "$pause"; }; } 2>/dev/null || :
+  [ -z "$signal$hurries" ] || end_pause  # it came before the number was known
+  { wait "$pause" || wait "$pause"; } 2>/dev/null || :  # a signal ends the first
+  pause=''  # its number may be another process's now
 }
 
 name_files() {  # that lie beside $csv
@@ -973,7 +976,7 @@ measure() {
 }
 
 run() {  # COMMAND...
-  signal='' interrupted='' ours='' witness='' guard='' restoring='' exit_status=''
+  signal='' interrupted='' hurries='' pause='' ours='' witness='' guard='' restoring='' exit_status=''
   # In its POSIX mode bash now and then loses the status of a child that ends while a signal is handled.
   # shellcheck disable=SC3040  # other shells fail in the subshell
   if (set +o posix) 2>/dev/null; then set +o posix; fi
@@ -1004,10 +1007,7 @@ run() {  # COMMAND...
   fi
   case $end in *.*) ;; *) end=$((end + 1)) ;; esac  # whole seconds: the window must hold the command
   window="$window $end"
-  for each in HUP INT QUIT USR1 USR2 TERM; do
-    # shellcheck disable=SC2064  # now
-    trap : "$each"
-  done
+  for each in HUP INT QUIT USR1 USR2 TERM; do trap hurry "$each"; done
   wait_margin
   trap '' HUP INT QUIT USR1 USR2 TERM PIPE
   end_guard
