@@ -46,14 +46,14 @@ std::size_t count_of(std::string_view page, std::string_view what) {
 
 void require_harmless(const std::string& page) {
   static const std::set<std::string> known = {
-      "",         "DOCTYPE", "a",         "b",      "body",   "circle",  "clipPath", "defs",
-      "desc",     "details", "div",       "figure", "footer", "form",    "g",        "h1",
-      "h2",       "head",    "html",      "label",  "li",     "line",    "main",     "meta",
-      "noscript", "option",  "output",    "p",      "path",   "polygon", "polyline", "rect",
-      "script",   "section", "select",    "span",   "style",  "summary", "svg",      "table",
-      "tbody",    "td",      "text",      "th",     "thead",  "title",   "tr",       "tspan",
-      "ul",       "input",   "button",    "code",   "h3",     "use",     "dl",       "dt",
-      "dd",       "caption", "figcaption"};
+      "",         "DOCTYPE", "a",          "b",      "body",   "circle",  "clipPath", "defs",
+      "desc",     "details", "div",        "figure", "footer", "form",    "g",        "h1",
+      "h2",       "head",    "html",       "label",  "li",     "line",    "main",     "meta",
+      "noscript", "option",  "output",     "p",      "path",   "polygon", "polyline", "rect",
+      "script",   "section", "select",     "span",   "style",  "summary", "svg",      "table",
+      "tbody",    "td",      "text",       "th",     "thead",  "title",   "tr",       "tspan",
+      "ul",       "input",   "button",     "code",   "h3",     "use",     "dl",       "dt",
+      "dd",       "caption", "figcaption", "small",  "wbr"};
   for (const std::string& name : elements_of(page)) require(known.contains(name));
   require(std::ranges::all_of(
       page, [](char c) { return c == '\n' || c < 0 || (c >= ' ' && c != 0x7F); }));
