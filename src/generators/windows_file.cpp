@@ -252,7 +252,7 @@ std::vector<NamedWindow> read_window_table(const WindowsText& file) {
           take_window_row(*columns, row.cells, file.options, windows);
         } else if (columns = window_columns(row.cells); !columns) {
           throw Error(
-              "expected lines 'begin NAME TIME', a CSV with the columns name, start and end, a CSV of Zeus (start_time, window_name, elapsed_time), or a JSON list");
+              "expected lines 'begin NAME TIME', a CSV with the columns name, start and end, a CSV of Zeus (start_time, window_name, elapsed_time), or a JSON list or lines");
         }
       } catch (const Error& error) {
         file.refuse(line, error.what());
@@ -266,7 +266,8 @@ std::vector<NamedWindow> read_window_table(const WindowsText& file) {
 
 // ---- JSON
 
-constexpr std::string_view kWindowPaths[] = {"[]", "[].name", "[].start", "[].end"};
+constexpr std::string_view kListPaths[] = {"[]", "[].name", "[].start", "[].end"};
+constexpr std::string_view kLinePaths[] = {"", "name", "start", "end"};
 
 class WindowVisitor final : public JsonVisitor {
  public:
@@ -309,12 +310,12 @@ class WindowVisitor final : public JsonVisitor {
   std::vector<NamedWindow> windows_;
 };
 
-std::vector<NamedWindow> read_window_json(const WindowsText& file) {
+std::vector<NamedWindow> read_window_json(const WindowsText& file, bool is_list) {
   MemorySource source(file.text);
-  const JsonPaths paths(kWindowPaths);
+  const JsonPaths paths(is_list ? kListPaths : kLinePaths);
   WindowVisitor visitor(file);
   try {
-    walk_json(source, paths, visitor, JsonTexts::one);
+    walk_json(source, paths, visitor, is_list ? JsonTexts::one : JsonTexts::several);
   } catch (const JsonError& error) {
     throw Error(fmt::format("{}:{}", printable_path(file.name), error.what()));
   }
@@ -366,12 +367,12 @@ std::vector<NamedWindow> read_windows(std::string_view text, const std::string& 
   const std::string_view word = first.substr(0, first.find_first_of(kBlanks));
   const bool is_lines = word == "begin" || word == "end";
   std::vector<NamedWindow> windows = first.starts_with('[') || first.starts_with('{')
-                                         ? read_window_json(file)
+                                         ? read_window_json(file, first.starts_with('['))
                                      : is_lines ? read_window_lines(file)
                                                 : read_window_table(file);
   if (windows.empty()) {
     throw Error(fmt::format(
-        "{}: it has no window: expected lines 'begin NAME TIME' and 'end NAME TIME', a CSV with the columns name, start and end, or a JSON list of such objects",
+        "{}: it has no window: expected lines 'begin NAME TIME' and 'end NAME TIME', a CSV with the columns name, start and end, or a JSON list or lines of such objects",
         printable_path(name)));
   }
   return windows;

@@ -199,9 +199,11 @@ def test_agrees_with_measure(folder):
 
 def test_numbers_by_hand(folder):
     write_ramp(folder)
+    lines = measured(folder, '{"name": "a b", "start": "+5", "end": "+15"}\n', "--json")
     done = measured(folder, "begin a b +5\nend a b +15\n", "--json")
     same(0, done.status, done)
     window = done.windows["a b"]
+    same(window, lines.windows["a b"], "an object a line")
     # GPU 0: 5 s of 100 W, then 5 s from 100 W to 200 W. GPU 1: 10 s of 50 W.
     energies = [500 + 750, 500]
     near(sum(energies), window["energy_j"])
