@@ -157,6 +157,16 @@ def test_forms_of_one_gpu(_folder):
             near(wanted, value, file)
 
 
+def test_the_power_of_driver_580_is_the_gpus(_folder):
+    """`nvidia-smi -q -d POWER -l 1` also lists an instantaneous power, samples and the memory's 37 W."""
+    _, report, err = inspected(ROOT / "testdata" / "telemetry" / "nvidia-smi" / "q-power-580.txt")
+    same(("nvidia-smi-q", []), (report["schema"], report["reasons"]), err)
+    (found,) = devices_of(report)
+    same(("00000000:00:06.0", 4), found[:2])
+    near((80.12 + 80.03 + 80.04 + 80.06) / 4, found[3])
+    near(80.12, found[4])
+
+
 def test_what_cannot_be_read_is_named(_folder):
     for file, reason, words in REFUSED:
         status, report, err = inspected(file)

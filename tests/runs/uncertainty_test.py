@@ -19,6 +19,7 @@ from running import run_tests  # noqa: E402  (beside the folders that share it)
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 REAL = ROOT / "testdata" / "runs" / "h100-counter"
+H200 = ROOT / "testdata" / "runs" / "h200-counter"
 START = 1788852000  # 2026-09-08T07:20:00Z
 
 
@@ -179,6 +180,23 @@ def test_the_counter_is_within_the_interval_of_the_power_alone(folder):
             slack_w = counter_w * 0.1 * math.sqrt(2) / span_s
             assert interval["low"] / (end - start) - slack_w <= counter_w <= \
                 interval["high"] / (end - start) + slack_w, (start, index, counter_w, interval)
+
+
+def test_a_load_beside_other_loads_against_the_counter(folder):
+    """An H200 at one reading a second: products of matrices and copies of memory for 12 s each, with 4 s
+    between them, and NVML's counter at both ends of each. It is up to 0.1 s old: 0.7 % of such a load."""
+    for line in (H200 / "phases.jsonl").read_text().splitlines():
+        phase = json.loads(line)
+        counted_j = (phase["mJ_end"] - phase["mJ_start"]) / 1000
+        found = subprocess.run(
+            [PROGRAM, "measure", H200 / "gpu_metrics.csv", "--start", repr(phase["start"]), "--end",
+             repr(phase["end"]), "--uncertainty", "--json"], capture_output=True, text=True, check=True)
+        energy = json.loads(found.stdout)["runs"][0]["uncertainty"]["total_gpu_energy_j"]
+        what = f"{phase['phase']}: {energy['estimate']} J, counted {counted_j} J"
+        assert energy["low"] < counted_j < energy["high"], what
+        assert abs(energy["estimate"] / counted_j - 1) < 0.01, what
+        # A mean over the last second misses half a second of the load at its start.
+        assert -0.05 < energy["published"] / counted_j - 1 < -0.025, what
 
 
 def test_half_a_window_late(folder):

@@ -14,9 +14,9 @@
 namespace aggregate_power {
 namespace {
 
-// How much more probable it is beforehand that a load begins with the benchmark, and that it ends
-// with it: work that goes on after the last answer is more common than work before the first
-// question.
+// How much more probable it is beforehand that a load begins with the window (or with the end of
+// one that is a pause), and that it ends with it: work that goes on after the last answer is more
+// common than work before the first question.
 constexpr double kLogPriorOfRise = 3;
 constexpr double kLogPriorOfFall = 1;
 // What averages hide at the window's edges: loads that alternate within them.
@@ -64,28 +64,28 @@ PowerPosterior posterior_of(const Evidence& evidence, const Possibility& possibi
 std::vector<Possibility> possibilities(const Evidence& evidence) {
   constexpr double kEver = std::numeric_limits<double>::infinity();
   std::vector<Possibility> all = {{evidence.found.jumps, {-kEver, kEver}}};
-  const auto branch = [&](const PowerJump& free, const std::optional<PowerJump>& inside,
-                          double log_prior, auto limit) {
+  const auto branch = [&](const PowerJump& free, double edge_unix_s, bool is_of_load, auto limit) {
+    const std::optional<PowerJump> beside = beside_edge(free, edge_unix_s);
     std::vector<Possibility> next;
     for (const Possibility& one : all) {
       next.push_back(one);
       next.back().jumps.push_back(free);
-      limit(next.back().active, free);
-      if (!inside) continue;
+      if (is_of_load) limit(next.back().active, free);
+      if (!beside) continue;
       next.push_back(one);
-      next.back().jumps.push_back(*inside);
-      next.back().log_prior += log_prior;
-      next.back().assumes_edge = true;
-      limit(next.back().active, *inside);
+      next.back().jumps.push_back(*beside);
+      next.back().log_prior += free.height_w > 0 ? kLogPriorOfRise : kLogPriorOfFall;
+      next.back().assumes_edge |= is_of_load;
+      if (is_of_load) limit(next.back().active, *beside);
     }
     all = std::move(next);
   };
-  if (const auto& rise = evidence.edges.rise) {
-    branch(*rise, rise_inside(*rise, evidence.window), kLogPriorOfRise,
+  if (const auto& start = evidence.edges.start) {
+    branch(*start, evidence.window.start_unix_s, start->height_w > 0,
            [](Window& active, const PowerJump& jump) { active.start_unix_s = jump.from_unix_s; });
   }
-  if (const auto& fall = evidence.edges.fall) {
-    branch(*fall, fall_inside(*fall, evidence.window), kLogPriorOfFall,
+  if (const auto& end = evidence.edges.end) {
+    branch(*end, evidence.window.end_unix_s, end->height_w < 0,
            [](Window& active, const PowerJump& jump) { active.end_unix_s = jump.to_unix_s; });
   }
   return all;
@@ -142,6 +142,10 @@ std::vector<PlacedReading> near_window(std::vector<PlacedReading> readings, doub
   return {near.begin(), near.end()};
 }
 
+bool overlap(const PowerJump& jump, const std::optional<PowerJump>& edge) {
+  return edge && jump.from_unix_s < edge->to_unix_s && edge->from_unix_s < jump.to_unix_s;
+}
+
 Evidence gather(const SensedEnergyQuestion& question) {
   const SensorModel& sensor = question.sensor;
   Evidence evidence;
@@ -151,18 +155,34 @@ Evidence gather(const SensedEnergyQuestion& question) {
   evidence.readings = near_window(place_readings(question.series.samples(), sensor),
                                   sensor.window_s, question.window);
   evidence.edges = window_edges(evidence.readings, sensor.window_s, question.window);
-  if (!question.may_begin) evidence.edges.rise.reset();
-  if (!question.may_end) evidence.edges.fall.reset();
-  // The pace is that of the load.
+  evidence.readings.resize(evidence.edges.readings.end);
+  evidence.readings.erase(
+      evidence.readings.begin(),
+      evidence.readings.begin() + static_cast<std::ptrdiff_t>(evidence.edges.readings.first));
+  if (!question.may_begin) evidence.edges.start.reset();
+  if (!question.may_end) evidence.edges.end.reset();
+  // The pace of the load counts, which is outside of a pause.
+  const auto& [start, end, near] = evidence.edges;
+  const bool is_pause = (start && start->height_w < 0) || (end && end->height_w > 0);
   std::vector<PlacedReading> loaded;
-  const double begin = evidence.edges.rise ? evidence.edges.rise->to_unix_s : -HUGE_VAL;
-  const double end = evidence.edges.fall ? evidence.edges.fall->from_unix_s : HUGE_VAL;
   for (const PlacedReading& reading : evidence.readings) {
     const double start_unix_s = reading.end_unix_s - reading.age_s - sensor.window_s;
-    if (start_unix_s >= begin - 0.1 && reading.end_unix_s <= end + 0.1) loaded.push_back(reading);
+    const auto is_after = [&](const PowerJump& edge) {
+      return start_unix_s >= edge.to_unix_s - 0.1;
+    };
+    const auto is_before = [&](const PowerJump& edge) {
+      return reading.end_unix_s <= edge.from_unix_s + 0.1;
+    };
+    const bool is_loaded = is_pause ? (start && is_before(*start)) || (end && is_after(*end))
+                                    : (!start || is_after(*start)) && (!end || is_before(*end));
+    if (is_loaded) loaded.push_back(reading);
   }
   const bool enough = loaded.size() >= 6;
   evidence.found = find_pace(enough ? loaded : evidence.readings, sensor.window_s);
+  if (is_pause) evidence.found.jumps = find_pace(evidence.readings, sensor.window_s).jumps;
+  std::erase_if(evidence.found.jumps, [&](const PowerJump& jump) {
+    return overlap(jump, evidence.edges.start) || overlap(jump, evidence.edges.end);
+  });
   const double idle_w = std::ranges::min(evidence.readings, {}, &PlacedReading::watts).watts;
   evidence.still = {std::pow(0.01 * idle_w, 2), std::pow(0.02 * idle_w, 2) * 0.1};
   return evidence;
@@ -185,7 +205,7 @@ void add_changes(const SensedEnergyQuestion& question, const Evidence& evidence,
     return change_j(later, mixture.best, mixture.best_j);
   };
   const double later_j = changed_by_j(timing_s);
-  const bool has_edge = evidence.edges.rise || evidence.edges.fall;
+  const bool has_edge = evidence.edges.start || evidence.edges.end;
   result.rate_w =
       (has_edge ? larger_change(later_j, -changed_by_j(-timing_s)) : later_j) / timing_s;
   result.timing_j = std::abs(result.rate_w) * timing_s;
@@ -376,8 +396,9 @@ SensedEnergy long_averaged_energy(const SensedEnergyQuestion& question) {
 namespace {
 
 constexpr double kReachOfEdge_s = 2;     // beyond that the load does not begin with the window
-constexpr double kIdleOfLoad = 0.6;      // idle is below this share of the load's power
+constexpr double kLeastStep = 0.4;       // of the power of a load, between it and idle
 constexpr double kStillShare = 0.08;     // of the step; idle moves by less
+constexpr double kLeastStill_s = 2;      // between a load and another one
 constexpr double kTolerance_s = 0.03;    // of delay and clock
 constexpr double kLongestFall_s = 0.35;  // from the first request that ends to the last one
 constexpr double kLongestRise_s = 0.4;
@@ -386,26 +407,60 @@ constexpr std::size_t kFewestIdle = 2;  // readings that show what idle is
 constexpr double kFullShare = 0.98;     // of the step: a reading that high shows nothing but load
 constexpr double kLongestEdge_s = 4;    // from nothing but idle to nothing but load
 
-// Idle and load on one side of the window.
+// Power on one side of the window and in it: idle and load, or a load and the pause after it.
 struct LoadStep {
-  double idle_w = 0;
-  double height_w = 0;
-  double threshold_w = 0;  // a reading this far from idle shows the load
+  double outside_w = 0;
+  double height_w = 0;     // negative: less in the window
+  double least_share = 0;  // a reading that far from outside shows what is in the window
+  std::size_t still = 0;   // readings that show what is outside
+
+  double share_of(double watts) const { return (watts - outside_w) / height_w; }
 };
 
-std::optional<LoadStep> step_beside(const std::vector<double>& outside,
-                                    const std::vector<double>& inside) {
-  if (outside.size() < kFewestIdle || inside.size() < 2) return std::nullopt;
+// Readings of one side, the nearest first, or those inside of the window.
+struct SideReadings {
+  std::vector<double> watts;
+  std::vector<double> end_unix_s;
+
+  void add(const PlacedReading& reading) {
+    watts.push_back(reading.watts);
+    end_unix_s.push_back(reading.end_unix_s);
+  }
+};
+
+// How many of one side show the same as the nearest one: others may be of another load.
+std::size_t still_beside(const SideReadings& outside, double inside_w) {
+  const auto is_other = [&](double watts) {
+    return std::abs(watts - outside.watts[0]) >
+           2 * kStillShare * std::abs(inside_w - outside.watts[0]);
+  };
+  const auto other = std::ranges::find_if(outside.watts, is_other);
+  const auto still = static_cast<std::size_t>(other - outside.watts.begin());
+  if (still < kFewestIdle || other == outside.watts.end()) return still;
+  const double lasts_s = std::abs(outside.end_unix_s[still] - outside.end_unix_s[0]);
+  return lasts_s >= kLeastStill_s ? still : 0;
+}
+
+std::optional<LoadStep> step_beside(const SideReadings& outside, const SideReadings& inside) {
+  if (outside.watts.empty() || inside.watts.size() < 2) return std::nullopt;
+  const double inside_w = quantile_of(inside.watts, 0.5);
   LoadStep step;
-  step.idle_w = quantile_of(outside, 0.5);
-  const double load_w = quantile_of(inside, 0.5);
-  step.height_w = load_w - step.idle_w;
+  step.still = still_beside(outside, inside_w);
+  if (step.still < kFewestIdle) return std::nullopt;
+  const auto still = std::span(outside.watts).first(step.still);
+  step.outside_w = quantile_of({still.begin(), still.end()}, 0.5);
+  step.height_w = inside_w - step.outside_w;
+  const double height_w = std::abs(step.height_w);
   double moves_w = 0;
-  for (const double watts : outside) moves_w = std::max(moves_w, std::abs(watts - step.idle_w));
-  step.threshold_w = std::max(2 * moves_w, 0.02 * step.height_w);
-  if (step.idle_w > kIdleOfLoad * load_w || moves_w > kStillShare * step.height_w) {
+  for (const double watts : still) moves_w = std::max(moves_w, std::abs(watts - step.outside_w));
+  // A pause is still, too.
+  if (step.height_w < 0)
+    moves_w = std::max(moves_w, quantile_of(inside.watts, 0.9) - quantile_of(inside.watts, 0.1));
+  if (height_w < kLeastStep * std::max(inside_w, step.outside_w) ||
+      moves_w > kStillShare * height_w) {
     return std::nullopt;
   }
+  step.least_share = std::max(2 * moves_w / height_w, 0.02);
   return step;
 }
 
@@ -417,7 +472,7 @@ double full_load_from(std::span<const PlacedReading> readings, std::size_t risin
   for (std::size_t i = rising; i < readings.size(); ++i) {
     const double start_unix_s = readings[i].end_unix_s - window_s;
     if (start_unix_s > edge_unix_s + kLongestEdge_s) break;
-    if (readings[i].watts - step.idle_w >= kFullShare * step.height_w) {
+    if (step.share_of(readings[i].watts) >= kFullShare) {
       return std::max(edge_unix_s, start_unix_s);
     }
   }
@@ -429,7 +484,7 @@ double full_load_until(std::span<const PlacedReading> readings, std::size_t fall
   for (std::size_t i = falling + 1; i-- > 0;) {
     const double end_unix_s = readings[i].end_unix_s - readings[i].age_s;
     if (end_unix_s < from_unix_s - kLongestEdge_s) break;
-    if (readings[i].watts - step.idle_w >= kFullShare * step.height_w) {
+    if (step.share_of(readings[i].watts) >= kFullShare) {
       return std::min(from_unix_s, end_unix_s);
     }
   }
@@ -445,9 +500,9 @@ PowerJump jump_between(double from_unix_s, double to_unix_s, double height_w, do
 
 // Readings before, inside and after a window.
 struct Sides {
-  std::vector<double> before;
-  std::vector<double> inside;
-  std::vector<double> after;
+  SideReadings before;
+  SideReadings inside;
+  SideReadings after;
 };
 
 Sides sides_at(std::span<const PlacedReading> readings, double window_s, Window window,
@@ -456,49 +511,57 @@ Sides sides_at(std::span<const PlacedReading> readings, double window_s, Window 
   for (const PlacedReading& reading : readings) {
     const double start_unix_s = reading.end_unix_s - reading.age_s - window_s;
     if (reading.end_unix_s <= window.start_unix_s - apart_s) {
-      sides.before.push_back(reading.watts);
+      sides.before.add(reading);
     } else if (start_unix_s >= window.end_unix_s + apart_s) {
-      sides.after.push_back(reading.watts);
+      sides.after.add(reading);
     } else if (start_unix_s >= window.start_unix_s && reading.end_unix_s <= window.end_unix_s) {
-      sides.inside.push_back(reading.watts);
+      sides.inside.add(reading);
     }
   }
+  std::ranges::reverse(sides.before.watts);
+  std::ranges::reverse(sides.before.end_unix_s);
   return sides;
 }
 
-// A load may reach out of the window: idle is what readings farther away show, if there are some.
-Sides sides_of(std::span<const PlacedReading> readings, double window_s, Window window) {
-  Sides near = sides_at(readings, window_s, window, -kTolerance_s);
-  Sides far = sides_at(readings, window_s, window, kReachOfEdge_s);
-  if (far.before.size() >= kFewestIdle) near.before = std::move(far.before);
-  if (far.after.size() >= kFewestIdle) near.after = std::move(far.after);
-  return near;
+// The step at one side, and the number of readings that are surely on it. A load may reach out of
+// the window: what is outside is what readings farther away show, if there are some.
+struct SideStep {
+  std::optional<LoadStep> step;
+  std::size_t readings = 0;
+};
+
+SideStep side_step(const Sides& near, const Sides& far, SideReadings Sides::*side) {
+  if (const auto step = step_beside(far.*side, near.inside))
+    return {step, (far.*side).watts.size()};
+  return {step_beside(near.*side, near.inside), (near.*side).watts.size()};
 }
 
 }  // namespace
 
 WindowEdges window_edges(std::span<const PlacedReading> readings, double window_s, Window window) {
-  const Sides sides = sides_of(readings, window_s, window);
-  const auto& [before, inside, after] = sides;
-  WindowEdges edges;
-  if (const std::optional<LoadStep> step = step_beside(before, inside)) {
-    for (std::size_t i = before.size(); i < readings.size(); ++i) {
-      if (readings[i].watts - step->idle_w <= step->threshold_w) continue;
-      const PlacedReading& idle = readings[i - 1];
-      const double from_unix_s = idle.end_unix_s - idle.age_s;
+  const Sides near = sides_at(readings, window_s, window, -kTolerance_s);
+  const Sides far = sides_at(readings, window_s, window, kReachOfEdge_s);
+  WindowEdges edges = {{}, {}, {0, readings.size()}};
+  if (const auto [step, before] = side_step(near, far, &Sides::before); step) {
+    edges.readings.first = before - step->still;
+    for (std::size_t i = before; i < readings.size(); ++i) {
+      if (step->share_of(readings[i].watts) <= step->least_share) continue;
+      const PlacedReading& outside = readings[i - 1];
+      const double from_unix_s = outside.end_unix_s - outside.age_s;
       if (from_unix_s > window.start_unix_s + kReachOfEdge_s) break;
-      edges.rise = jump_between(from_unix_s, full_load_from(readings, i, window_s, *step),
-                                step->height_w, window_s);
+      edges.start = jump_between(from_unix_s, full_load_from(readings, i, window_s, *step),
+                                 step->height_w, window_s);
       break;
     }
   }
-  if (const std::optional<LoadStep> step = step_beside(after, inside)) {
-    for (std::size_t i = readings.size() - after.size(); i-- > 0;) {
-      if (readings[i].watts - step->idle_w <= step->threshold_w) continue;
+  if (const auto [step, after] = side_step(near, far, &Sides::after); step) {
+    edges.readings.end = readings.size() - after + step->still;
+    for (std::size_t i = readings.size() - after; i-- > 0;) {
+      if (step->share_of(readings[i].watts) <= step->least_share) continue;
       const double from_unix_s = readings[i].end_unix_s - readings[i].age_s - window_s;
       const double to_unix_s = readings[i + 1].end_unix_s - window_s;
       if (to_unix_s < window.end_unix_s - kReachOfEdge_s) break;
-      edges.fall =
+      edges.end =
           jump_between(full_load_until(readings, i, std::min(from_unix_s, to_unix_s - 0.05), *step),
                        to_unix_s, -step->height_w, window_s);
       break;
@@ -507,18 +570,14 @@ WindowEdges window_edges(std::span<const PlacedReading> readings, double window_
   return edges;
 }
 
-std::optional<PowerJump> rise_inside(const PowerJump& rise, Window window) {
-  const double start = window.start_unix_s;
-  if (rise.to_unix_s < start || rise.from_unix_s > start) return std::nullopt;
-  const double to = std::max(rise.to_unix_s, start + kLeastEdge_s);
-  return PowerJump{start, std::min(to, start + kLongestRise_s), rise.height_w};
-}
-
-std::optional<PowerJump> fall_inside(const PowerJump& fall, Window window) {
-  const double end = window.end_unix_s;
-  if (fall.from_unix_s > end || fall.to_unix_s < end) return std::nullopt;
-  const double from = std::min(fall.from_unix_s, end - kLeastEdge_s);
-  return PowerJump{std::max(from, end - kLongestFall_s), end, fall.height_w};
+std::optional<PowerJump> beside_edge(const PowerJump& jump, double edge_unix_s) {
+  if (jump.to_unix_s < edge_unix_s || jump.from_unix_s > edge_unix_s) return std::nullopt;
+  if (jump.height_w > 0) {
+    const double to = std::max(jump.to_unix_s, edge_unix_s + kLeastEdge_s);
+    return PowerJump{edge_unix_s, std::min(to, edge_unix_s + kLongestRise_s), jump.height_w};
+  }
+  const double from = std::min(jump.from_unix_s, edge_unix_s - kLeastEdge_s);
+  return PowerJump{std::max(from, edge_unix_s - kLongestFall_s), edge_unix_s, jump.height_w};
 }
 
 }  // namespace aggregate_power

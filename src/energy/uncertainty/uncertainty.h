@@ -372,21 +372,26 @@ class UncutStamps {
 // which readings resemble one another. Stretches are independent.
 double unseen_j(const ReadingSeries& series, const SensorModel& sensor, Window window);
 
-// ---- Where a load begins and ends that is idle before and after a window. Pure arithmetic.
+// ---- Where power rises and falls at the edges of a window: of a load between pauses, or of a
+// pause between loads. Pure arithmetic.
 
-// The stretches in which a load rose from idle and fell back to it, by the last readings that show
-// nothing but idle. Nullopt: it was not idle just before the window (after it), or the edge is far
-// from the window's.
+// The stretches in which it did, by the last readings that show nothing but what is outside.
+// One is missing if the power just outside was not still or is much like the window's, or if it
+// changed far from the window's edge.
 struct WindowEdges {
-  std::optional<PowerJump> rise;
-  std::optional<PowerJump> fall;
+  std::optional<PowerJump> start;
+  std::optional<PowerJump> end;
+  // Readings of the window and of what is just outside; others may be of other loads.
+  struct {
+    std::size_t first = 0;
+    std::size_t end = 0;
+  } readings = {};
 };
 
 WindowEdges window_edges(std::span<const PlacedReading> readings, double window_s, Window window);
 
-// The same edges if the load is inside the window: it neither rises before its start nor goes on
-// after its end. Nullopt if the readings exclude that.
-std::optional<PowerJump> rise_inside(const PowerJump& rise, Window window);
-std::optional<PowerJump> fall_inside(const PowerJump& fall, Window window);
+// The same jump if no load begins just before an edge of the window, or ends just after it. Nullopt
+// if the readings exclude that.
+std::optional<PowerJump> beside_edge(const PowerJump& jump, double edge_unix_s);
 
 }  // namespace aggregate_power

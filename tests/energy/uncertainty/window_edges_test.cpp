@@ -25,14 +25,14 @@ std::vector<PlacedReading> load_between(double rise, double fall) {
 
 TEST(WindowEdges, AreBetweenTheLastIdleReadingAndTheFirstOther) {
   const WindowEdges edges = window_edges(load_between(10, 20), 1, kWindow);
-  ASSERT_TRUE(edges.rise);
-  EXPECT_NEAR(edges.rise->from_unix_s, 9.4 - 0.1, 1e-9);
-  EXPECT_NEAR(edges.rise->to_unix_s, 10.4, 1e-9);
-  EXPECT_NEAR(edges.rise->height_w, 400, 1e-9);
-  ASSERT_TRUE(edges.fall);
-  EXPECT_NEAR(edges.fall->from_unix_s, 20.4 - 0.1 - 1, 1e-9);
-  EXPECT_NEAR(edges.fall->to_unix_s, 21.4 - 1, 1e-9);
-  EXPECT_NEAR(edges.fall->height_w, -400, 1e-9);
+  ASSERT_TRUE(edges.start);
+  EXPECT_NEAR(edges.start->from_unix_s, 9.4 - 0.1, 1e-9);
+  EXPECT_NEAR(edges.start->to_unix_s, 10.4, 1e-9);
+  EXPECT_NEAR(edges.start->height_w, 400, 1e-9);
+  ASSERT_TRUE(edges.end);
+  EXPECT_NEAR(edges.end->from_unix_s, 20.4 - 0.1 - 1, 1e-9);
+  EXPECT_NEAR(edges.end->to_unix_s, 21.4 - 1, 1e-9);
+  EXPECT_NEAR(edges.end->height_w, -400, 1e-9);
 }
 
 // Means over 1 s, each second: 100 W, and 500 W from 10 to 18, from where it falls to 100 W at 21:
@@ -46,29 +46,70 @@ TEST(WindowEdges, LastAsLongAsTheReadingsFall) {
   }
   for (int end_s = 22; end_s <= 28; ++end_s) readings.push_back({100, end_s + 0.0, 0.1});
   const WindowEdges edges = window_edges(readings, 1, {10, 20});
-  ASSERT_TRUE(edges.fall);
-  EXPECT_NEAR(edges.fall->from_unix_s, 18 - 0.1, 1e-9);
-  EXPECT_NEAR(edges.fall->to_unix_s, 22 - 1, 1e-9);
-  EXPECT_NEAR(edges.fall->height_w, -400 / std::sqrt(3), 1e-9);
+  ASSERT_TRUE(edges.end);
+  EXPECT_NEAR(edges.end->from_unix_s, 18 - 0.1, 1e-9);
+  EXPECT_NEAR(edges.end->to_unix_s, 22 - 1, 1e-9);
+  EXPECT_NEAR(edges.end->height_w, -400 / std::sqrt(3), 1e-9);
+}
+
+// 500 W from 10 to 20, and in loads that end 3.5 s before and begin 3.5 s after it.
+TEST(WindowEdges, AreThoseOfTheLoadBesideOthers) {
+  std::vector<PlacedReading> readings = load_between(10, 20);
+  for (PlacedReading& reading : readings) {
+    reading.watts += 400 * std::clamp(6.5 - reading.end_unix_s + 1, 0.0, 1.0);
+    reading.watts += 400 * std::clamp(reading.end_unix_s - 23.5, 0.0, 1.0);
+  }
+  const WindowEdges edges = window_edges(readings, 1, kWindow);
+  ASSERT_TRUE(edges.start);
+  EXPECT_NEAR(edges.start->from_unix_s, 9.4 - 0.1, 1e-9);
+  EXPECT_NEAR(edges.start->height_w, 400, 1e-9);
+  ASSERT_TRUE(edges.end);
+  EXPECT_NEAR(edges.end->to_unix_s, 21.4 - 1, 1e-9);
+  EXPECT_NEAR(edges.end->height_w, -400, 1e-9);
+}
+
+// The pause from 10 to 20 is between loads.
+TEST(WindowEdges, AreThoseOfAPause) {
+  std::vector<PlacedReading> readings = load_between(10, 20);
+  for (PlacedReading& reading : readings) reading.watts = 600 - reading.watts;
+  const WindowEdges edges = window_edges(readings, 1, kWindow);
+  ASSERT_TRUE(edges.start);
+  EXPECT_NEAR(edges.start->from_unix_s, 9.4 - 0.1, 1e-9);
+  EXPECT_NEAR(edges.start->to_unix_s, 10.4, 1e-9);
+  EXPECT_NEAR(edges.start->height_w, -400, 1e-9);
+  ASSERT_TRUE(edges.end);
+  EXPECT_NEAR(edges.end->height_w, 400, 1e-9);
+}
+
+// A pause ends the load before it, and the next one begins after it.
+TEST(WindowEdges, OfAPauseLieOutsideOfIt) {
+  const auto fall = beside_edge({9.3, 10.4, -400}, 10);
+  ASSERT_TRUE(fall);
+  EXPECT_EQ(fall->from_unix_s, 10 - 0.35);
+  EXPECT_EQ(fall->to_unix_s, 10);
+  const auto rise = beside_edge({19.3, 20.4, 400}, 20);
+  ASSERT_TRUE(rise);
+  EXPECT_EQ(rise->from_unix_s, 20);
+  EXPECT_EQ(rise->to_unix_s, 20.4);
 }
 
 TEST(WindowEdges, AreNoneIfTheLoadGoesOn) {
   const WindowEdges edges = window_edges(load_between(3, 30), 1, kWindow);
-  EXPECT_FALSE(edges.rise);
-  EXPECT_FALSE(edges.fall);
+  EXPECT_FALSE(edges.start);
+  EXPECT_FALSE(edges.end);
 }
 
 TEST(WindowEdges, LieInsideTheWindowIfTheReadingsAllowIt) {
-  const auto rise = rise_inside({9.3, 10.4, 400}, kWindow);
+  const auto rise = beside_edge({9.3, 10.4, 400}, 10);
   ASSERT_TRUE(rise);
   EXPECT_EQ(rise->from_unix_s, 10);
   EXPECT_EQ(rise->to_unix_s, 10.4);
-  EXPECT_FALSE(rise_inside({8.3, 9.4, 400}, kWindow));
-  const auto fall = fall_inside({19.3, 20.4, -400}, kWindow);
+  EXPECT_FALSE(beside_edge({8.3, 9.4, 400}, 10));
+  const auto fall = beside_edge({19.3, 20.4, -400}, 20);
   ASSERT_TRUE(fall);
   EXPECT_EQ(fall->from_unix_s, 20 - 0.35);  // a benchmark ends with its last answers
   EXPECT_EQ(fall->to_unix_s, 20);
-  EXPECT_FALSE(fall_inside({20.3, 21.4, -400}, kWindow));
+  EXPECT_FALSE(beside_edge({20.3, 21.4, -400}, 20));
 }
 
 }  // namespace window_edges_test
