@@ -381,6 +381,32 @@ void add_hidden_edge(std::span<const Sample> samples, double unix_s, double held
   hidden.between_s = between_s;
 }
 
+// One that the readings beside its edges do not tell from its surroundings.
+bool is_shorter_than_readings_show(Window window) {
+  return window.duration_s() < 2 * kSensorMean_s;
+}
+
+// What the readings on both sides of either edge differ by may be the load of a short window.
+HiddenEdges hidden_in_short(std::span<const Sample> samples, Window window, double held_s) {
+  const auto first = std::ranges::upper_bound(samples, window.start_unix_s, {}, &Sample::unix_s);
+  const auto last = std::ranges::lower_bound(samples, window.end_unix_s, {}, &Sample::unix_s);
+  if (first == samples.begin() || last == samples.end()) return {};
+  HiddenEdges hidden;
+  hidden.between_s =
+      std::max({held_s, first->unix_s - (first - 1)->unix_s, last->unix_s - (last - 1)->unix_s});
+  const double beside_s = kSensorMean_s + hidden.between_s;
+  const std::span<const Sample> near =
+      samples_in(samples, {window.start_unix_s - beside_s, window.end_unix_s + beside_s});
+  const auto [lowest, highest] = std::ranges::minmax(near, {}, &Sample::watts);
+  hidden.step_w = highest.watts - lowest.watts;
+  const double middle_s = (window.start_unix_s + window.end_unix_s) / 2;
+  const double mean_s = seen_mean_s(samples, middle_s, hidden.between_s, [&](double watts) {
+    return (watts - lowest.watts) / std::max(hidden.step_w, 1e-9);
+  });
+  hidden.joules = 2 * hidden.step_w * std::min(window.duration_s(), hidden.between_s + mean_s) / 2;
+  return hidden;
+}
+
 }  // namespace
 
 void GapBound::add(std::uint32_t device, Sample sample) {
@@ -413,6 +439,7 @@ double GapBound::bound_j(std::uint32_t device) const {
 
 HiddenEdges hidden_at_edges(std::span<const Sample> samples, Window window) {
   const double held_s = energy::refresh_s(samples).value_or(0);
+  if (is_shorter_than_readings_show(window)) return hidden_in_short(samples, window, held_s);
   HiddenEdges hidden;
   const double most_s = window.duration_s() / 2;
   add_hidden_edge(samples, window.start_unix_s, held_s, most_s, hidden);

@@ -137,5 +137,18 @@ TEST(HiddenEdges, AreHalfOfWhatIsBetweenTwoReadings) {
   EXPECT_DOUBLE_EQ(hidden_at_edges({}, kWindow).joules, 0);
 }
 
+// A load of 1 s and 660 W, as a mean over 1 s shows it each second on an H200: 352 J of 667 J are
+// under the line.
+TEST(HiddenEdges, MayHideAllOfAShortLoad) {
+  const std::vector<Sample> readings = {
+      {-1.5, 126}, {-0.5, 126}, {0.5, 351}, {1.5, 472}, {2.5, 128}};
+  const auto hidden = hidden_at_edges(readings, {0, 1});
+  EXPECT_DOUBLE_EQ(hidden.step_w, 472 - 126);
+  EXPECT_DOUBLE_EQ(hidden.between_s, 1);
+  EXPECT_DOUBLE_EQ(hidden.joules, 2 * 346 * 1 / 2.0);
+  EXPECT_DOUBLE_EQ(
+      hidden_at_edges(std::vector<Sample>{{-0.5, 126}, {0.5, 126}, {1.5, 126}}, {0, 1}).joules, 0);
+}
+
 }  // namespace averaged_readings_test
 }  // namespace aggregate_power
