@@ -29,7 +29,7 @@ for name in "$@"; do
     *) wrong "expected wheel, npm, archive, deb, image, objects or sources, got '$name'" ;;
   esac
 done
-[ $# -eq 0 ] || [ $action = build ] || wrong "--$action does with all"
+[ $# -eq 0 ] || [ $action = build ] || wrong "--$action is for all: name none"
 [ $# -gt 0 ] || set -- wheel npm archive deb image objects
 mkdir -p "${out:=$(dirname "$0")/../build/release}"
 out=$(cd "$out" && pwd)

@@ -128,6 +128,8 @@ def test_equal_contents_give_equal_bytes(folder):
 def test_release_refuses_what_it_cannot_make(folder):
     said = call("sh", ROOT / "scripts/release.sh", "rpm", status=2, cwd=folder).stderr
     assert "expected wheel, npm, archive, deb, image, objects or sources, got 'rpm'" in said, said
+    assert "--check is for all: name none" in call("sh", ROOT / "scripts/release.sh", "--check", "wheel", status=2).stderr
+    assert "--sign: expected the file" in call("sh", ROOT / "scripts/release.sh", "--sign", folder / "none", status=2).stderr
 
 
 # ---- The image, by the specification of the Open Container Initiative
