@@ -1,28 +1,35 @@
 #!/usr/bin/env python3
-"""What users install: a wheel, an npm package, an archive; each measures the run in testdata/runs/b200.
+"""What users install: a wheel, an npm package, an archive, an image; each measures the run in testdata/runs/b200.
 
 Its 8 GPUs use 4165.455 J in 1.5 s, of 1,000 output tokens (the arithmetic is in testdata/README.md).
 
 usage: tests/scripts/release_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
 """
+import hashlib
 import importlib
+import io
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
+import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 from running import run_tests  # noqa: E402  (beside the folders that share it)
 
 PROGRAM = pathlib.Path(os.environ.get("AGGREGATE_POWER") or ROOT / "build/aggregate-power").resolve()
-PACK = ROOT / "scripts/release/pack.py"
+RELEASE = ROOT / "scripts/release"
+PACK = RELEASE / "pack.py"
 STAND_INS = ROOT / "tests/scripts/stand-ins"
 ENERGY_J, TOKENS = 4165.455, 1000
+EPOCH = 1_788_852_000
+DOCUMENTS = "share/doc/aggregate-power"
 MEASURE = ["measure", "run.json", "gpu_metrics.csv", "--timezone", "UTC", "--json"]
 
 
@@ -39,11 +46,13 @@ def staged():
         staged.folder = tempfile.TemporaryDirectory()
         staged.prefix = pathlib.Path(staged.folder.name) / "usr"
         call("cmake", "--install", PROGRAM.parent, "--prefix", staged.prefix, "--strip")
+        call(sys.executable, RELEASE / "bill.py", PROGRAM.parent, staged.prefix / DOCUMENTS, SOURCE_DATE_EPOCH=str(EPOCH))
     return staged.prefix
 
 
-def packed(kind, folder, epoch=1_788_852_000):
-    call(sys.executable, PACK, kind, staged(), folder, SOURCE_DATE_EPOCH=str(epoch))
+def packed(kind, folder):
+    words = [PROGRAM.parent] if kind == "objects" else []
+    call(sys.executable, PACK, kind, staged(), folder, *words, SOURCE_DATE_EPOCH=str(EPOCH))
     return sorted(path for path in folder.iterdir() if path.name != "install.sh")[0]
 
 
@@ -106,7 +115,7 @@ def test_a_damaged_archive_is_not_installed(folder):
 
 
 def test_equal_contents_give_equal_bytes(folder):
-    for kind in ("wheel", "npm", "archive"):
+    for kind in ("wheel", "npm", "archive", "image"):
         made = []
         for name in ("one", "other"):
             (folder / kind / name).mkdir(parents=True)
@@ -118,7 +127,168 @@ def test_equal_contents_give_equal_bytes(folder):
 
 def test_release_refuses_what_it_cannot_make(folder):
     said = call("sh", ROOT / "scripts/release.sh", "rpm", status=2, cwd=folder).stderr
-    assert "expected wheel, npm, archive or deb, got 'rpm'" in said, said
+    assert "expected wheel, npm, archive, deb, image, objects or sources, got 'rpm'" in said, said
+    assert "--check is for all: name none" in call("sh", ROOT / "scripts/release.sh", "--check", "wheel", status=2).stderr
+    assert "--sign: expected the file" in call("sh", ROOT / "scripts/release.sh", "--sign", folder / "none", status=2).stderr
+
+
+# ---- The image, by the specification of the Open Container Initiative
+
+
+def blob(folder, described):
+    """The content that a descriptor names, once its digest and size are seen to be right."""
+    content = (folder / "blobs/sha256" / described["digest"].removeprefix("sha256:")).read_bytes()
+    assert f"sha256:{hashlib.sha256(content).hexdigest()}" == described["digest"] and len(content) == described["size"]
+    return content
+
+
+def unpacked_image(folder):
+    """(configuration, folder of the root) of the image that is packed."""
+    image = packed("image", folder)
+    with tarfile.open(image) as file:
+        file.extractall(folder / "layout")
+    layout = folder / "layout"
+    assert json.loads((layout / "oci-layout").read_text()) == {"imageLayoutVersion": "1.0.0"}
+    manifest = json.loads(blob(layout, json.loads((layout / "index.json").read_text())["manifests"][0]))
+    config, layer = json.loads(blob(layout, manifest["config"])), blob(layout, manifest["layers"][0])
+    with tarfile.open(fileobj=io.BytesIO(layer)) as file:
+        file.extractall(folder / "root")
+    raw = subprocess.run(["gzip", "-dc"], input=layer, check=True, capture_output=True).stdout
+    assert config["rootfs"]["diff_ids"] == [f"sha256:{hashlib.sha256(raw).hexdigest()}"]
+    docker = json.loads((layout / "manifest.json").read_text())[0]
+    assert docker["Layers"] == ["blobs/sha256/" + manifest["layers"][0]["digest"].removeprefix("sha256:")]
+    return config, folder / "root"
+
+
+def test_an_image_has_only_the_program(folder):
+    config, root = unpacked_image(folder)
+    assert config["config"]["Entrypoint"] == ["/usr/bin/aggregate-power"] and config["os"] == "linux", config
+    files = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
+    assert {name for name in files if not name.startswith(f"usr/{DOCUMENTS}/")} == {"usr/bin/aggregate-power"}, files
+    shutil.copytree(ROOT / "testdata/runs/b200", root / "data", dirs_exist_ok=True)
+    enter = ["chroot"] if os.getuid() == 0 else ["unshare", "-r", "chroot"]
+    inputs = [f"/data/{word}" if word.endswith((".json", ".csv")) else word for word in MEASURE]
+    run = json.loads(call(*enter, root, *config["config"]["Entrypoint"], *inputs).stdout)["runs"][0]
+    assert run["total_gpu_energy_j"] == ENERGY_J, run
+
+
+def test_other_programs_read_the_image(folder):
+    if not shutil.which("skopeo"):
+        return  # the digests are checked above
+    image = packed("image", folder)
+    for kind in ("oci-archive", "docker-archive"):
+        told = json.loads(call("skopeo", "inspect", f"{kind}:{image}").stdout)
+        assert told["Os"] == "linux" and len(told["Layers"]) == 1, told
+
+
+# ---- What is in it, under which licences
+
+
+def bill():
+    return json.loads((staged() / DOCUMENTS / "aggregate-power.spdx.json").read_text())
+
+
+def link_line():
+    """The words with which the program was linked."""
+    lines = call("ninja", "-C", PROGRAM.parent, "-t", "commands", "aggregate-power").stdout.splitlines()
+    return next(line for line in reversed(lines) if " -o aggregate-power " in line).split()
+
+
+def package_of(library):
+    path = call("c++", f"-print-file-name=lib{library}.a").stdout.strip()
+    return call("dpkg-query", "-S", os.path.realpath(path)).stdout.split(":")[0]
+
+
+def test_the_bill_names_all_that_is_linked(folder):
+    named = {package["name"] for package in bill()["packages"]}
+    libraries = [word[2:] for word in link_line() if word.startswith("-l")]
+    assert "archive" in libraries and "nettle" in libraries, libraries
+    for library in [*libraries, "c", "stdc++", "gcc"]:
+        assert package_of(library) in named, (library, package_of(library))
+    assert {"nlohmann-json3-dev", "libcli11-dev", "libfmt-dev"} <= named, named  # they have headers only
+
+
+def test_the_bill_has_versions_licences_and_sums(folder):
+    document = bill()
+    for package in document["packages"]:
+        assert package["licenseDeclared"] not in ("", "NOASSERTION") and package["versionInfo"], package
+        if package["name"] != "aggregate-power":
+            version = call("dpkg-query", "-W", "-f", "${Version}\n", package["name"]).stdout.split("\n")[0]
+            assert package["versionInfo"] == version, package
+    for file in document["files"]:
+        sums = {one["algorithm"]: one["checksumValue"] for one in file["checksums"]}
+        assert sums["SHA256"] == call("sha256sum", file["fileName"].removeprefix(".")).stdout.split()[0], file
+    ids = [part["SPDXID"] for part in document["packages"] + document["files"]] + ["SPDXRef-DOCUMENT"]
+    assert len(ids) == len(set(ids)) and all(re.fullmatch(r"SPDXRef-[A-Za-z0-9.-]+", one) for one in ids), ids
+    for one in document["relationships"]:
+        assert one["spdxElementId"] in ids and one["relatedSpdxElement"] in ids, one
+
+
+def names_in(path):
+    if path.suffix == ".whl":
+        return zipfile.ZipFile(path).namelist()
+    with tarfile.open(path) as file:
+        return file.getnames()
+
+
+def test_each_artefact_has_the_bill_and_the_licences(folder):
+    expected = {package["name"] for package in bill()["packages"]} - {"aggregate-power"}
+    for kind in ("wheel", "npm", "archive", "objects"):
+        (folder / kind).mkdir()
+        names = names_in(packed(kind, folder / kind))
+        found = {pathlib.PurePath(name).stem for name in names if "/LICENSES/" in name}
+        assert expected | {"LGPL-2.1", "LGPL-3", "GPL-3"} <= found, (kind, expected - found)
+        assert any(name.endswith("/aggregate-power.spdx.json") for name in names), kind
+        assert any(name.endswith("/LICENSE") for name in names), kind
+
+
+def test_the_program_can_be_linked_with_a_changed_library(folder):
+    with tarfile.open(packed("objects", folder)) as file:
+        file.extractall(folder)
+    objects = next(folder.glob("*-objects"))
+    mark = "nettle, as its user changed it"
+    (folder / "mine").mkdir()
+    (folder / "mine/changed.c").write_text(f'const char changed_nettle[] = "{mark}";\n')
+    shutil.copyfile(call("c++", "-print-file-name=libnettle.a").stdout.strip(), folder / "mine/libnettle.a")
+    call("cc", "-c", "changed.c", "-o", "changed.o", cwd=folder / "mine")
+    call("ar", "q", "libnettle.a", "changed.o", cwd=folder / "mine")
+    call("sh", objects / "relink.sh", folder / "power", f"-L{folder / 'mine'}", "-Wl,-u,changed_nettle")
+    assert mark.encode() in (folder / "power").read_bytes()
+    assert mark.encode() not in PROGRAM.read_bytes()
+    measures(folder / "power", folder)
+
+
+# ---- Signatures
+
+
+def signed(folder, name="owner"):
+    """An archive whose sums are signed with a key that was made for this."""
+    archive = packed("archive", folder)
+    (folder / "SHA256SUMS").write_text(call("sha256sum", archive.name, cwd=folder).stdout)
+    call("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name)
+    call("sh", ROOT / "scripts/release.sh", "--sign", folder / name, "--out", folder)
+    assert (folder / "SHA256SUMS.sig").exists()
+
+
+def test_a_signed_archive_is_installed(folder):
+    signed(folder)
+    call("sh", folder / "install.sh", "--prefix", folder / "there", "--key", folder / "owner.pub")
+    measures(folder / "there/bin/aggregate-power", folder)
+    said = call("sh", folder / "install.sh", "--prefix", folder / "unchecked").stderr
+    assert "the signature is not checked" in said, said
+
+
+def test_what_another_key_signed_is_not_installed(folder):
+    signed(folder)
+    call("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / "other")
+    install = ["sh", folder / "install.sh", "--prefix", folder / "there", "--key"]
+    assert "not signed with" in call(*install, folder / "other.pub", status=1).stderr
+    sums = folder / "SHA256SUMS"
+    sums.write_text(sums.read_text() + "\n")
+    assert "nothing was installed" in call(*install, folder / "owner.pub", status=1).stderr
+    (folder / "SHA256SUMS.sig").unlink()
+    assert "the sums are not signed" in call(*install, folder / "owner.pub", status=1).stderr
+    assert not (folder / "there").exists()
 
 
 # ---- The module, with the built program

@@ -33,7 +33,7 @@ inline void drain(ByteSource& source) {
 // Returns fewer than `limit` bytes only at the end. Memory: at most twice what is returned.
 inline std::string read_up_to(ByteSource& source, std::size_t limit) {
   std::string bytes;
-  std::array<char, kHeadBytes> chunk;
+  std::array<char, 16 * 1024> chunk;  // small: each page of a frame is touched
   while (bytes.size() < limit) {
     const std::size_t room = std::min(limit - bytes.size(), chunk.size());
     const std::size_t count = source.read(std::span(chunk).first(room));
