@@ -13,6 +13,7 @@ namespace aggregate_power {
 Command agentic_command();
 Command attribute_command();
 Command backfill_command();
+Command bundle_command();
 Command calibrate_command();
 Command compare_command();
 Command doctor_command();
@@ -50,6 +51,10 @@ constexpr CommandRow kRows[] = {
      "STORE... [OPTIONS]",
      "Bring all finished runs of an archive up to date: find them, compute their energy, patch their aggregates, and report what could not be done and why. It can be interrupted, repeated and run in parallel.",
      backfill_command},
+    {"bundle", CommandGroup::past, "runs and their files in one archive", "",
+     "RUN|STORE --out FILE [OPTIONS]",
+     "Put runs and every file that they were computed from into one archive, to be verified where the original files are not; on request without the names of people and machines. Nothing that exists is changed.",
+     bundle_command},
     {"calibrate", CommandGroup::measure, "what a meter adds to the watts of GPUs",
      "--witness --meter --scope --meter-accuracy --window --out --json --gpus --timezone",
      "RECORDING... [--witness FILE] [OPTIONS]",
@@ -123,7 +128,7 @@ constexpr CommandRow kRows[] = {
      "Write synthetic telemetry of known power, with faults on request, and a benchmark result and aggregate to go with it. The same options give the same bytes.",
      synthesize_command},
     {"verify", CommandGroup::past, "compute published digits again", "",
-     "STORE|AGGREGATE... | --sweep MANIFEST | --receipt FILE [OPTIONS]",
+     "STORE|AGGREGATE|BUNDLE... | --sweep MANIFEST | --receipt FILE [OPTIONS]",
      "Recompute every number that was published of runs or of a sweep from their files, and check every digest and tolerance; or check a measurement receipt with its archives. Nothing is changed.",
      verify_command},
     {"windows", CommandGroup::measure, "energy of each window that a script logged",

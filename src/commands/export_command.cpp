@@ -16,6 +16,7 @@
 #include "commands/options/command.h"
 #include "commands/options/shared_options.h"
 #include "commands/options/terminal.h"
+#include "verify/bundle/bundle.h"
 #include "views/export/export.h"
 #include "views/export/metric_families.h"
 
@@ -48,7 +49,7 @@ int run_export(const ExportOptions& options) {
       throw Error(fmt::format("--out: {} {}; it is not overwritten: give another file", options.out,
                               fault));
     }
-    replace_file(options.out, found.text);
+    replace_file(options.out, bundle::with_names_of_bundles(found.text));
     return 0;
   } catch (const FileError& error) {
     refuse_missing({options.request.question.places}, error);

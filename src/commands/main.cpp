@@ -1,8 +1,10 @@
 // Runs the command that the arguments name, and catches what it throws.
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -23,6 +25,7 @@
 #include "commands/help_pages/page_roff.h"
 #include "commands/options/completion.h"
 #include "commands/options/terminal.h"
+#include "verify/bundle/bundle.h"
 
 namespace {
 
@@ -71,7 +74,34 @@ int unknown_command(const std::string& word) {
                      fmt::format("unknown command '{}'{}", word, near.empty() ? known : near));
 }
 
-int run(const std::vector<std::string>& words) {
+// These read a bundle as the folder of its files.
+constexpr std::string_view kReaders[] = {"attribute", "calibrate", "compare", "doctor",
+                                         "export",    "inspect",   "measure", "plot",
+                                         "recommend", "report",    "windows"};
+
+using Bundles = std::vector<std::unique_ptr<const bundle::Unpacked>>;
+
+// The same words, with a folder for a bundle, and for one of its files that file there.
+std::vector<std::string> with_unpacked(std::vector<std::string> words, Bundles& unpacked) {
+  constexpr std::string_view kEnd = ".tar.zst";
+  const bool is_command = !words.empty() && find_command(words[0]) != nullptr;
+  const auto named = is_command ? std::ranges::find(kReaders, words[0]) : std::begin(kReaders);
+  if (named == std::end(kReaders)) return words;
+  for (std::size_t i = is_command ? 1 : 0; i < words.size(); ++i) {
+    const bool is_output = i > 0 && words[i - 1].starts_with("--o");
+    const std::size_t end = words[i].find(kEnd);
+    if (is_output || end == std::string::npos) continue;
+    const std::string path = words[i].substr(0, end + kEnd.size());
+    if (!bundle::is_bundle(path)) continue;
+    unpacked.push_back(std::make_unique<const bundle::Unpacked>(opened_regular(path)));
+    words[i] = unpacked.back()->folder() + words[i].substr(path.size());
+  }
+  return words;
+}
+
+int run(const std::vector<std::string>& given) {
+  Bundles unpacked;
+  const std::vector<std::string> words = with_unpacked(given, unpacked);
   if (words.empty()) {
     print(stdout, overview());
     return 2;

@@ -19,6 +19,7 @@
 #include "commands/options/terminal.h"
 #include "runs/measure/named_files.h"
 #include "runs/picture/picture.h"
+#include "verify/bundle/bundle.h"
 
 namespace aggregate_power {
 namespace {
@@ -78,7 +79,7 @@ void write_picture(const std::string& path, const std::string& text) {
           printable_path(path)));
     }
   }
-  replace_file(path, text);
+  replace_file(path, bundle::with_names_of_bundles(text));
 }
 
 // A picture in colour has nothing of files but words that terminal_picture() has made harmless.

@@ -16,6 +16,7 @@
 #include "commands/options/command.h"
 #include "commands/options/shared_options.h"
 #include "commands/options/terminal.h"
+#include "verify/bundle/bundle.h"
 #include "views/page/page.h"
 
 namespace aggregate_power {
@@ -63,7 +64,7 @@ int run_report_command(const ReportRequest& request) {
   for (const std::string& warning : report.warnings) print_note("warning: " + warning);
   for (const std::string& note : report.notes) print_note("note: " + note);
   if (is_to_file) {
-    replace_file(request.out, report.html);
+    replace_file(request.out, bundle::with_names_of_bundles(report.html));
     print_result(fmt::format("aggregate-power: {} -> {}\n", counts_text(report),
                              printable_path(request.out)));
   } else {

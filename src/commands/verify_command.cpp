@@ -25,6 +25,7 @@
 #include "commands/options/terminal.h"
 #include "store/catalogue/run_record.h"
 #include "store/catalogue/store_path.h"
+#include "verify/bundle/bundle.h"
 #include "verify/receipt/receipt.h"
 #include "verify/run/run_check.h"
 #include "verify/run/verify_runs.h"
@@ -48,7 +49,21 @@ Verification verified(const VerifyRequest& request) {
   RunsRequest runs = request.runs;
   runs.access.artifacts = request.sweep.artifacts;
   runs.most_threads = request.sweep.most_threads;
-  return verify_runs(runs);
+  const auto bundles = std::ranges::stable_partition(
+      runs.places, [](const std::string& place) { return !bundle::is_bundle(place); });
+  const std::vector<std::string> bundled(bundles.begin(), bundles.end());
+  runs.places.erase(bundles.begin(), bundles.end());
+  Verification all;
+  if (!runs.places.empty()) all = verify_runs(runs);
+  for (const std::string& place : bundled) {
+    Verification one = bundle::verify_bundle(place, runs.most_threads);
+    all.kind = runs.places.empty() ? one.kind : all.kind;
+    all.points += one.points;
+    all.files += one.files;
+    all.proof += (all.proof.empty() ? "" : "\n") + one.proof;
+    all.add(std::move(one));
+  }
+  return all;
 }
 
 // What was verified, as the caller named it.
@@ -154,8 +169,8 @@ Command verify_command() {
   Options& options = command.options;
   options
       .positionals(
-          "STORE|AGGREGATE", into_paths(request->runs.places),
-          "Verify runs by their audit records: all in a folder at any depth, that of an aggregate, or an audit record itself")
+          "STORE|AGGREGATE|BUNDLE", into_paths(request->runs.places),
+          "Verify runs by their audit records: all in a folder at any depth or in a bundle, that of an aggregate, or an audit record itself")
       .check(not_empty())
       .excludes("--sweep")
       .excludes("--receipt");
@@ -177,21 +192,22 @@ Command verify_command() {
   add_expected_run(options, request->sweep.expected);
   add_access_options(options, request->runs.access);
   options.flag("--json", request->json, "Print one JSON object");
-  command.forms = {"STORE|AGGREGATE... [OPTIONS]", "--sweep MANIFEST [OPTIONS]",
+  command.forms = {"STORE|AGGREGATE|BUNDLE... [OPTIONS]", "--sweep MANIFEST [OPTIONS]",
                    "--receipt FILE [--json]"};
   command.examples =
       "aggregate-power verify artifacts\n"
+      "aggregate-power verify run.bundle.tar.zst\n"
       "aggregate-power verify --sweep artifacts/sweep_manifest.json\n"
       "aggregate-power verify --sweep artifacts/sweep_manifest.json --expected-run-id 123 --json\n"
       "aggregate-power verify --receipt receipts/receipt.json";
   command.exit_statuses =
       "0 all holds; 1 something does not, one line for each; 2 a file cannot be opened, or wrong options";
   command.settle = [](const Options& parsed) {
-    for (const char* const name : {"STORE|AGGREGATE", "--sweep", "--receipt"}) {
+    for (const char* const name : {"STORE|AGGREGATE|BUNDLE", "--sweep", "--receipt"}) {
       if (parsed.is_given(name)) return;
     }
     throw Error(
-        "verify: expected STORE or AGGREGATE, --sweep MANIFEST or --receipt FILE; see 'aggregate-power verify --help'");
+        "verify: expected STORE, AGGREGATE or BUNDLE, --sweep MANIFEST or --receipt FILE; see 'aggregate-power verify --help'");
   };
   command.run = [request] { return run_verify(*request); };
   return command;

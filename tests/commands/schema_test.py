@@ -14,6 +14,7 @@ import copy
 import functools
 import hashlib
 import importlib.util
+import io
 import json
 import os
 import pathlib
@@ -22,6 +23,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 for folder in (ROOT / "tests", ROOT / "tests" / "outputs"):
@@ -56,6 +58,7 @@ VERSIONS = {
     "aggregate-power/recommend-1": "ce396e11b95eb355f6ad92ec7dd4c05ba98bd7119b6feb6908637ba5cf37d4a5",
     "aggregate-power/retract-1": "fa908266d4f29a29799e62d3db471649d1a94ffc5ce640b2866532247a47c522",
     "aggregate-power/verify-1": "1bd385428e35d9658189ae207ef3519497a21849f9f3796eef392360923b9d99",
+    "aggregate-power/bundle-1": "faee63825dccefde3c11a2628b8b156d8b1d290324d8860958485b555f1a65de",
     "aggregate-power/doctor-1": "60a03b137f4f6b321e038a4c3ffcad90b17cf4eebfa1fecb95799c1ef2bda043",
     "aggregate-power/export-1": "f6926e63055dd4d39b45848e2dd163cde413d9710abbb5a63b22d4c2d1a762ad",
 }
@@ -188,6 +191,11 @@ def more_outputs(root):
             shutil.copytree(folder.path / "store", folder.path / "other")
             for words in (["--dry-run"], [], []):
                 yield "backfill", "--- stdout\n" + program(folder.path, "backfill", "other", "--json", *words)
+            for words in ([], ["--redact"]):
+                program(folder.path, "bundle", "other", "--out", "other.tar.zst", *words)
+                whole = subprocess.run(["zstd", "-dc", "other.tar.zst"], cwd=folder.path, capture_output=True, check=True).stdout
+                with tarfile.open(fileobj=io.BytesIO(whole)) as tar:
+                    yield "bundle", "--- stdout\n" + tar.extractfile("bundle.json").read().decode()
         if "witnesses" in where:
             write_meter(folder.path)
         folder.settle()

@@ -31,6 +31,7 @@ LINES = {
     "attribute": ["--telemetry gpu_metrics.csv --trace trace.json {}"],
     "backfill": ["store --timezone UTC --dry-run {}", "--undo report.jsonl {}",
                  "store --timezone UTC --sweep-manifest out --sweep sweep.json {}"],
+    "bundle": ["store --out new.tar.zst {}", "run.json --out new.tar.zst --redact {}"],
     "compare": ["agg_run.json --with agg_run.json {}"],
     "calibrate": ["gpu_metrics.csv --witness windows.csv {}"],
     "doctor": ["gpu_metrics.csv {}"],

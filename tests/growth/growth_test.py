@@ -355,6 +355,12 @@ def backfill(folder, n):
     return ["backfill", "store", "--dry-run", "--timezone", "UTC"]
 
 
+def bundle(folder, n):
+    backfill(folder, n)
+    subprocess.run([PROGRAM, "backfill", "store", "--timezone", "UTC", "--quiet"], cwd=folder, check=True)
+    return ["bundle", "store", "--out", "x.tar.zst", "--redact"]
+
+
 def results_of_one_folder(folder, n):
     """Each of n runs looks at the results of the others."""
     place = folder / "store" / "power_audit_r"
@@ -443,6 +449,7 @@ ROWS = [
     ("rows of a witness", witness, 20000, True),
     ("series of a Prometheus matrix", series, 1000, True),
     ("runs: backfill", backfill, 150, True),
+    ("runs: bundle", bundle, 100, True),
     ("runs: report", of_store("report", "store", "--out", "page.html"), 500, True),
     ("runs: export to CSV", of_store("export", "store", "--format", "csv"), 500, True),
     ("runs: export to Prometheus", of_store("export", "store", "--format", "prometheus"), 500, True),

@@ -27,11 +27,20 @@
 #include <fmt/format.h>
 
 #include "base/files/lock.h"
+#include "base/files/opened_files.h"
 #include "base/files/path.h"
 #include "base/system/interruption.h"
 
 namespace aggregate_power {
 namespace {
+
+std::mutex opened_mutex;
+std::set<std::string>* opened_paths = nullptr;
+
+void note_opened(const std::string& path) {
+  const std::lock_guard guard(opened_mutex);
+  if (opened_paths != nullptr) opened_paths->insert(path);
+}
 
 // ---- System calls
 
@@ -334,6 +343,7 @@ int opened_for_reading(const std::string& path) {
   // A duplicate of standard input, so that there is always something to close.
   if (path == "-" || is_pipe_of_standard_input(path))
     return fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+  note_opened(path);
   return open_at_once(path, O_RDONLY, "read");
 }
 
@@ -377,6 +387,16 @@ class RangeSource : public ByteSource {
 };
 
 }  // namespace
+
+WatchOpened::WatchOpened(std::set<std::string>& paths) {
+  const std::lock_guard guard(opened_mutex);
+  opened_paths = &paths;
+}
+
+WatchOpened::~WatchOpened() {
+  const std::lock_guard guard(opened_mutex);
+  opened_paths = nullptr;
+}
 
 std::unique_ptr<ByteSource> open_source(const std::string& path) {
   return std::make_unique<FileSource>(path);
@@ -439,6 +459,7 @@ std::shared_ptr<const Descriptor> open_regular(const std::string& path, FileFact
   found = status(file->get(), path);
   if (!is_regular()) throw FileError(path, "is not a regular file");
   refuse_holes(file->get(), found, path);
+  note_opened(path);
   facts = facts_of(found);
   return file;
 }

@@ -816,6 +816,16 @@ int run_schema(const std::string& asked) {
 
 }  // namespace
 
+std::vector<std::string> schema_titles() {
+  std::vector<std::string> titles;
+  for (const HelpPage& file : schema_files()) {
+    const Json schema = schema_file(file.topic);
+    if (schema.contains("title")) titles.push_back(schema["title"]);
+  }
+  std::ranges::sort(titles);
+  return titles;
+}
+
 Command schema_command() {
   const auto name = std::make_shared<std::string>();
   Command command;

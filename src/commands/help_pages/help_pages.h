@@ -123,4 +123,7 @@ struct Surrounding {
 std::span<const Surrounding> environment_variables();
 std::span<const Surrounding> files();
 
+// The names of the schemas of all outputs, with their versions.
+std::vector<std::string> schema_titles();
+
 }  // namespace aggregate_power

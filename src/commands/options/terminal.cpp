@@ -19,6 +19,7 @@
 #include "base/files/path.h"
 #include "base/report/document.h"
 #include "base/text/characters.h"
+#include "verify/bundle/bundle.h"
 
 namespace aggregate_power {
 namespace {
@@ -130,7 +131,8 @@ void be_quiet() { quiet = true; }
 bool is_quiet() { return quiet; }
 
 void print(std::FILE* stream, const std::string& text) {
-  std::ignore = std::fwrite(text.data(), 1, text.size(), stream);
+  const std::string named = bundle::with_names_of_bundles(text);
+  std::ignore = std::fwrite(named.data(), 1, named.size(), stream);
 }
 
 void print_lines(std::FILE* stream, const std::string& text) {

@@ -360,8 +360,10 @@ void compare_with_recomputed(CheckedRun& run) {
   run.is_aggregate_compared = true;
   const JsonValue aggregate = json_object_of(run.aggregate_text, run.aggregate->display);
   for (const JsonEdit& edit : now.edits) {
-    compare_member(run, aggregate, edit.key,
-                   edit.value.empty() ? std::nullopt : std::optional(parse_json(edit.value)));
+    const auto value = edit.value.empty() ? std::nullopt : std::optional(parse_json(edit.value));
+    const bool is_verdict = edit.key == kPowerValid || edit.key == "power_metric_schema_version";
+    if (value && value->is_finite_number() && !is_verdict) ++run.found.numbers;
+    compare_member(run, aggregate, edit.key, value);
   }
   for (const auto& [key, value] : aggregate.members) {
     const bool is_written = std::ranges::find(now.edits, key, &JsonEdit::key) != now.edits.end();

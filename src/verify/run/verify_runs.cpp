@@ -17,6 +17,8 @@
 #include "base/report/json_parts.h"
 #include "base/system/parallel.h"
 #include "base/text/characters.h"
+#include "core/energy/metrics.h"
+#include "core/record/record_read.h"
 #include "store/catalogue/published_runs.h"
 #include "store/catalogue/retained_files.h"
 #include "store/catalogue/run_record.h"
@@ -39,10 +41,13 @@ std::optional<RunRecord> record_in(const StorePath& place) {
 }
 
 // Under schema 1 an aggregate has no record, unless one was asked for.
-bool claims_record(const StorePath& aggregate) {
+bool claims_record(const StorePath& aggregate, bool is_complete) {
   try {
     const JsonValue content = read_json_object(aggregate);
-    return content.find("power_metric_schema_version") != nullptr;
+    if (content.find("power_metric_schema_version") != nullptr) return true;
+    return is_complete && !is_run_record(content) &&
+           std::ranges::any_of(all_metric_keys(),
+                               [&](std::string_view key) { return content.find(key) != nullptr; });
   } catch (const Error&) {  // not an aggregate
     return false;
   }
@@ -142,7 +147,8 @@ void add(CheckedRuns& all, const std::string& path) {
     add_file(all, *place);
     return;
   }
-  for (StorePath& file : files_below(*place, kMostLevels, is_either_name)) {
+  const IsWantedName is_wanted = all.request.is_complete ? is_json_name : is_either_name;
+  for (StorePath& file : files_below(*place, kMostLevels, is_wanted)) {
     // A run whose results are elsewhere has its files at the same place in its store.
     std::string artifacts = all.request.access.artifacts;
     if (!artifacts.empty()) artifacts += file.folder->path.substr(place->path.size());
@@ -170,9 +176,12 @@ void verify_records(CheckedRuns& all) {
   in_parallel(checked.size(), all.request.most_threads, [&](std::size_t i) {
     checked[i] = verify_run(all.records[i].first, all.records[i].second);
   });
-  for (RunVerification& one : checked) {
+  for (std::size_t i = 0; i < checked.size(); ++i) {
+    RunVerification& one = checked[i];
+    if (all.request.take_record) all.request.take_record(all.records[i].first);
     ++all.found.points;
     all.found.files += one.found.files;
+    all.found.numbers += one.found.numbers;
     all.found.add(std::move(one.found));
     if (one.aggregate) all.verified.insert(identity_of(*one.aggregate));
   }
@@ -183,7 +192,8 @@ Verification verified_runs(CheckedRuns& all) {
   for (const std::string& path : all.request.places) add(all, path);
   verify_records(all);
   std::erase_if(all.aggregates, [&](const Named& aggregate) {
-    return is_verified(all, aggregate.first) || !claims_record(aggregate.first);
+    return is_verified(all, aggregate.first) ||
+           !claims_record(aggregate.first, all.request.is_complete);
   });
   add_records_beside(all);
   verify_records(all);
@@ -247,10 +257,13 @@ void Verification::add(Verification other) {
 std::string verification_text(const Verification& found) {
   std::string text;
   for (const PublicationFault& fault : found.faults) text += fault.text() + "\n";
-  return text + fmt::format("{}, {}: {}\n",
-                            counted(found.points, found.kind == "runs" ? "run" : "point"),
-                            counted(found.files, "file"),
-                            found.holds() ? "all holds" : counted(found.faults.size(), "fault"));
+  if (!found.proof.empty()) return text + one_line(found.proof) + "\n";
+  return text +
+         fmt::format("{}, {}: {}\n",
+                     counted(found.points,
+                             found.kind == "runs" || found.kind == "bundle" ? "run" : "point"),
+                     counted(found.files, "file"),
+                     found.holds() ? "all holds" : counted(found.faults.size(), "fault"));
 }
 
 std::string verification_json(const Verification& found, const std::string& file) {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "base/files/tree.h"
+#include "store/catalogue/store_path.h"
 
 namespace aggregate_power {
 
@@ -25,10 +27,12 @@ struct PublicationFault {
 };
 
 struct Verification {
-  // "sweep-manifest", "source-measurement-receipt", "publication-record", "runs"
+  // "sweep-manifest", "source-measurement-receipt", "publication-record", "runs", "bundle"
   std::string kind;
-  std::size_t points = 0;  // or runs
-  std::size_t files = 0;   // that were read
+  std::size_t points = 0;   // or runs
+  std::size_t files = 0;    // that were read
+  std::size_t numbers = 0;  // of aggregates of runs, that were computed again
+  std::string proof = {};   // of a bundle that holds: one line
   std::vector<PublicationFault> faults;
   std::vector<std::string> warnings;       // what could not be checked, and what barely holds
   std::vector<std::string> missing_names;  // of missing inputs, as far as records name them
@@ -49,6 +53,9 @@ struct RunsRequest {
   std::vector<std::string> places;
   StoreAccess access = {};
   std::size_t most_threads = 1;
+  // Every file that claims power must be of a run with a record, whatever its name and schema.
+  bool is_complete = false;
+  std::function<void(const StorePath& record)> take_record = {};  // of each run
 };
 
 // Changes nothing. An aggregate that claims power and has no record is a fault, and so
