@@ -267,7 +267,7 @@ def test_a_tracker_that_lacks_a_tenth(folder):
 def test_the_interval_of_sparse_readings_holds_the_energy(folder):
     """Waves, bursts and ramps of some 100 to 690 W, read every 10 to 30 s."""
     random = __import__("random").Random(4)
-    held = 0
+    held = found_any = 0
     for number in range(60):
         low_w, high_w, period_s = random.uniform(90, 300), random.uniform(350, 690), random.uniform(3, 120)
         share = random.uniform(0.05, 0.9)
@@ -275,14 +275,18 @@ def test_the_interval_of_sparse_readings_holds_the_energy(folder):
         watts_of = [lambda at: high_w if (at / period_s) % 1 < share else low_w,
                     lambda at: low_w + (high_w - low_w) * ((at / period_s) % 1),
                     lambda at: low_w + (high_w - low_w) * min(1, max(0, at / length_s))][number % 3]
-        events(folder, watts_of, random.choice([10.003, 15.01, 29.3]), 1, length_s + 60)
+        events(folder, lambda at: round(watts_of(at) + random.gauss(0, 4), 2),
+               random.choice([10.003, 15.01, 28.3]), 1, length_s + 60)
         found = json.loads(measured(folder, length_s, "--json")[1])["runs"][0]
-        assert found["salvage"]["available"], found
+        if "several_gpus_in_one_series" in found["reasons"]:  # every other reading is alike
+            continue
+        found_any += 1
+        assert found.get("salvage", {}).get("available"), found
         energy = found["salvage"]["total_gpu_energy_j"]
         steps = 10 * length_s
         joules = sum(watts_of((step + 0.5) / 10) for step in range(steps)) / 10
         held += energy["repeatability"]["low"] <= joules <= energy["repeatability"]["high"]
-    assert held >= 57, held
+    assert found_any >= 50 and held >= 0.95 * found_any, (held, found_any)
 
 
 def test_sparse_readings_are_not_published(folder):

@@ -136,7 +136,7 @@ double ceiling_w(const GpuReadings& gpu) {
 
 void add_between_readings(const GpuEnergyQuestion& question, Estimate& energy) {
   const auto sees_moments = [&](const SensorModel& sensor) {
-    return sensor.sees_moments(question.series.period_s());
+    return sensor.may_be_moments || sensor.sees_moments(question.series.period_s());
   };
   if (question.series.period_s() <= kDefaultMaxSampleGapS ||
       !std::ranges::all_of(question.gpu.sensors, sees_moments)) {
