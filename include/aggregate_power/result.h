@@ -109,6 +109,9 @@ struct SalvagedGpu {
 };
 
 struct SalvagedEnergy {
+  // Its readings are further apart than any gap may be: a tracker's, each some 10 to 30 s. Then the
+  // window's edges may be in such a gap, too. 0: they are not.
+  double sparse_period_s = 0;
   std::string refusal;  // why there is no number; empty: there is
   std::vector<SalvagedGpu> gpus;
   EnergyEstimate energy;  // by the rules of --uncertainty

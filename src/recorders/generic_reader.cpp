@@ -48,6 +48,7 @@ struct WideColumn {
   std::size_t number_of_series = 0;          // as the sink numbers it
   std::optional<std::uint32_t> device = {};  // its number, once it had a sample
   PowerForm form = {};                       // of its cell in the row before
+  std::optional<std::size_t> limit = {};     // the column of its power limit
   // Since WideHeader::duration began, up to the last row with a mean.
   double joules = 0;
   double last_duration_s = 0;
@@ -74,7 +75,8 @@ struct WideHeader {
   std::vector<std::size_t> places = {};       // say which host's GPUs a row is of
   // Cells are means since this time in seconds began, which another column has.
   std::optional<std::size_t> duration = {};
-  double last_duration_s = 0;  // of any row: a shorter one begins again
+  double last_duration_s = 0;  // of any row
+  double begun_unix_s = 0;     // the duration of that row
   // The time of a row in ISO 8601, where it is written otherwise; empty: none is there.
   std::string (*stamp)(const RowCells& cells, const WideHeader& header) = nullptr;
   // Of dates with slashes. Nullopt: only dates such as 5/5/2026 are known.
@@ -147,6 +149,13 @@ void find_numbered(const std::function<std::string_view(std::string_view)>& name
     header.columns.push_back({.index = i, .host = gpu->host, .gpu = gpu->gpu});
   }
   if (!unit) return;
+  for (std::size_t i = 0; i < header.cells; ++i) {
+    const auto limit = columns::numbered_limit(name_of(strip(header.names[i])));
+    if (!limit || limit->unit.size != unit->size) continue;
+    for (WideColumn& column : header.columns) {
+      if (column.gpu == limit->gpu && column.host == limit->host) column.limit = i;
+    }
+  }
   header.unit = unit->size;
   header.device = "the number in the column's name";
   header.sensor.name = header.power;
@@ -295,6 +304,7 @@ WideHeader numbered_header(TableRows rows, const TelemetryOptions& options) {
   };
   header.places = places_in(header, cells);
   find_time("_timestamp", header);
+  if (is_of_tracker && header.time) header.sensor = {"W&B", header.power, "gpu", "unknown"};
   const Columns chosen = choose_columns(header.names, cells, is_absolute, options.columns);
   if (!header.time && chosen.timestamp) header.time = chosen.timestamp->index;
   if (header.fault.empty()) header.fault = percentage_doubt(rows, header);
@@ -659,11 +669,15 @@ bool has_too_many(const RowCells& cells, std::size_t names) {
 }
 
 // The duration of a row's means; it may begin again, for all columns. 0: the row does not say it.
-double duration_of(const RowCells& cells, WideHeader& header) {
+double duration_of(const RowCells& cells, double unix_s, WideHeader& header) {
   if (!header.duration) return 0;
   const double duration_s = nearest_double(cell_of(cells, *header.duration)).value_or(0);
   if (!(duration_s > 0)) return 0;
-  const bool is_new = duration_s < std::exchange(header.last_duration_s, duration_s);
+  // Since it began at the same time, or after the row before, which may be long ago.
+  const double before_s = std::exchange(header.last_duration_s, duration_s);
+  const double begun_unix_s = unix_s - duration_s;
+  const double begun_before_s = std::exchange(header.begun_unix_s, begun_unix_s);
+  const bool is_new = duration_s < before_s || begun_unix_s - begun_before_s > before_s / 2;
   for (WideColumn& column : header.columns) {
     if (is_new) column.joules = column.last_duration_s = 0;
   }
@@ -723,7 +737,7 @@ void take_wide_row(const RowCells& cells, bool is_whole, std::uint64_t line_numb
   sink.start_row(at);
   const bool is_too_long = has_too_many(cells, header.cells);
   if (is_too_long) sink.skip(&Skipped::too_many_cells);
-  const double duration_s = duration_of(cells, header);
+  const double duration_s = duration_of(cells, at.unix_s, header);
   if (is_of_other_samples(cells, header)) return;
   const std::string place = place_in_row(cells, header);
   for (WideColumn& column : header.columns) {
@@ -737,11 +751,11 @@ void take_wide_row(const RowCells& cells, bool is_whole, std::uint64_t line_numb
     // An empty cell is no sample; one that is not there, or in words, is one that failed.
     if (std::isnan(watts) && is_there && strip(cell).empty()) continue;
     if (header.duration) watts = mean_since_row(watts, duration_s, column);
-    if (!header.places.empty()) {
-      sink.add_to(sink.find_in(place, column.gpu), watts);
-      continue;
-    }
-    sink.add_to(column.number(sink), watts);
+    const std::uint32_t device =
+        header.places.empty() ? column.number(sink) : sink.find_in(place, column.gpu);
+    if (column.limit) sink.state_limit(device, sink.number(cell_of(cells, *column.limit)));
+    sink.add_to(device, watts);
+    if (!header.places.empty()) continue;
     sink.note_series(column.number_of_series, *column.device);
   }
 }
@@ -839,6 +853,8 @@ SeriesFacts wide_facts(const WideTable& table, const TelemetryOptions& options) 
   const auto has_host = [](const WideColumn& column) { return !column.host.empty(); };
   facts.names_hosts = !header.places.empty() || std::ranges::any_of(header.columns, has_host);
   facts.sensor = header.sensor;
+  facts.has_power_limit = std::ranges::any_of(
+      header.columns, [](const WideColumn& column) { return column.limit.has_value(); });
   facts.counter = header.counter;
   if (!header.warning.empty()) facts.warnings.push_back(header.warning);
   if (!header.fault.empty()) {
@@ -1197,7 +1213,7 @@ class InfluxRows {
   void take(std::string_view line, bool is_whole) {
     line = strip(line);
     if (line.empty()) return names_.clear();
-    if (line.starts_with('#')) return names_.clear();
+    if (line.starts_with('#') || line.starts_with("\"#")) return names_.clear();
     if (!is_whole) return skip(&Skipped::torn_tail);
     split_row(line, cells_, copies_);
     if (names_.empty()) return take_header();
@@ -1316,7 +1332,7 @@ SeriesFacts influx_facts(std::string_view head, const TelemetryOptions& options)
 }
 
 double fits_influx(std::string_view head) {
-  static constexpr Pattern annotation = "#(datatype|group|default)[,\"].*";
+  static constexpr Pattern annotation = "\"?#(datatype|group|default)[,\"].*";
   const auto lines = lines_of(head, 1);
   if (lines.empty()) return 0;
   return annotation.matches(lines[0]) || lines[0].starts_with(",result,table,") ? 0.95 : 0;

@@ -41,6 +41,7 @@ enum class Part {
   board,
   card,
   power,
+  limit,
   counter,
   member
 };
@@ -95,11 +96,13 @@ struct JsonValueText {
 
 struct JsonGpu {
   std::string uuid, host, url, index, board;
-  JsonValueText card, watts, count;
+  JsonValueText card, watts, limit, count;
 
   void clear() {
     for (std::string* const text : {&uuid, &host, &url, &index, &board}) text->clear();
-    for (JsonValueText* const value : {&card, &watts, &count}) value->clear();
+    for (JsonValueText* const value : {&card, &watts, &limit, &count}) {
+      value->clear();
+    }
   }
 };
 
@@ -206,6 +209,8 @@ class JsonFormWalk : public JsonVisitor {
         return gpu_of(member).card.set(kind, text);
       case Part::power:
         return set_power(gpu_of(member), kind, text, member != nullptr);
+      case Part::limit:
+        return gpu_of(member).limit.set(kind, text);
       case Part::counter:
         return gpu_of(member).count.set(kind, text);
       default:
@@ -275,14 +280,18 @@ class JsonFormWalk : public JsonVisitor {
       if (!has_row && !sink.start_row(time_)) return;
       has_row = true;
       const JsonGpu& gpu = gpus_[i];
-      const std::string host = host_of(gpu);
-      if (!gpu.uuid.empty() && (is_unique(gpu.uuid) || host.empty())) {
-        sink.add(gpu.uuid, *text);
-      } else {
-        const std::string place = are_in_places_ ? std::to_string(i) : gpu.index;
-        sink.add_to(sink.find_in(host, gpu.uuid.empty() ? place : gpu.uuid), *text);
+      const std::uint32_t device = number_of(gpu, i, sink);
+      if (value == &JsonGpu::watts && gpu.limit.is_there) {
+        sink.state_limit(device, sink.number(gpu.limit.text));
       }
+      sink.add_to(device, *text);
     }
+  }
+  std::uint32_t number_of(const JsonGpu& gpu, std::size_t place, ReadingSink& sink) const {
+    const std::string host = host_of(gpu);
+    if (!gpu.uuid.empty() && (is_unique(gpu.uuid) || host.empty())) return sink.find(gpu.uuid);
+    const std::string number = are_in_places_ ? std::to_string(place) : gpu.index;
+    return sink.find_in(host, gpu.uuid.empty() ? number : gpu.uuid);
   }
 
   const JsonForm& form_;
@@ -306,6 +315,10 @@ class JsonFormWalk : public JsonVisitor {
 
 Member numbered_member(std::string_view key, std::string_view time) {
   if (key == time) return {Part::time};
+  if (const auto limit = columns::numbered_limit(key)) {
+    const bool is_in_watts = limit->unit.size == PowerUnit::Size::watt;
+    return is_in_watts ? Member{Part::limit, limit->gpu, limit->host} : Member{};
+  }
   const auto gpu = columns::numbered_power(key);
   if (!gpu || gpu->is_bare) return {};
   if (gpu->unit.size != PowerUnit::Size::watt) {
@@ -326,6 +339,7 @@ Member nvitop_member(std::string_view key) {
 Member gpustat_member(std::string_view key) {
   if (key == "uuid") return {Part::uuid};
   if (key == "index") return {Part::index};
+  if (key == "enforced.power.limit") return {Part::limit};
   return key == "power.draw" ? Member{Part::power} : Member{};
 }
 
@@ -450,7 +464,8 @@ const std::vector<JsonForm>& json_forms() {
                  {"device_info[]", Part::gpu},
                  {"device_info[].board_info.board_id", Part::board},
                  {"device_info[].telemetry.board_power", Part::card},
-                 {"device_info[].telemetry.power", Part::power}},
+                 {"device_info[].telemetry.power", Part::power},
+                 {"device_info[].limits.tdp_limit", Part::limit}},
        .marks = {{"\"time\"", "\"device_info\"", "\"board_info\"", "\"telemetry\""}},
        .names_hosts = true},
       {.name = "macmon",
@@ -564,6 +579,7 @@ SeriesFacts json_facts(const JsonForm& form, std::string_view head,
   facts.sensor = form.sensor;
   facts.names_hosts = form.names_hosts;
   facts.naive_is_utc = form.naive_is_utc;
+  facts.has_power_limit = has_all(head, {"imit"});
   if (*form.warning != '\0') facts.warnings.emplace_back(form.warning);
   if (form.counter && head.find(form.counter->name + "\":") != head.npos) {
     facts.counter = form.counter;
@@ -689,9 +705,24 @@ class TimelineWalk : public JsonVisitor {
   std::array<bool, kNoDomain + 1> has_pairs_{};
 };
 
-void walk_timeline(ByteSource& source, TimelineWalk& walk) {
-  static const JsonPaths paths(kTimelinePaths);
-  walk_json(source, paths, walk, JsonTexts::one);
+// Whether it is a result of ML.ENERGY's benchmark, which has the timelines of its run in it.
+bool is_of_benchmark(std::string_view head) {
+  return head.starts_with('{') &&
+         has_all(head, {"\"entire_benchmark_measurement\"", "\"gpu_energy\""});
+}
+
+JsonPaths timeline_paths(std::string_view parent) {
+  std::vector<std::string> paths;
+  for (const std::string_view path : kTimelinePaths) {
+    paths.push_back(fmt::format("{}{}", parent, path));
+  }
+  return JsonPaths(std::vector<std::string_view>(paths.begin(), paths.end()));
+}
+
+void walk_timeline(ByteSource& source, bool is_of_benchmark, TimelineWalk& walk) {
+  static const JsonPaths own = timeline_paths("");
+  static const JsonPaths of_benchmark = timeline_paths("timeline.power.");
+  walk_json(source, is_of_benchmark ? of_benchmark : own, walk, JsonTexts::one);
 }
 
 // The domain to read; those that are only further on in the file are chosen by name.
@@ -702,13 +733,13 @@ std::size_t domain_of(std::string_view head, const std::string& wanted) {
   TimelineWalk walk(kNoDomain, nullptr);
   MemorySource source(head);
   try {
-    walk_timeline(source, walk);
+    walk_timeline(source, is_of_benchmark(head), walk);
   } catch (const JsonError&) {  // cut off
   }
   for (std::size_t i = 0; i < kGpuDomains; ++i) {
     if (walk.has_pairs(i)) return i;
   }
-  return kNoDomain;
+  return is_of_benchmark(head) ? 0 : kNoDomain;  // they may be further on
 }
 
 SeriesFacts timeline_facts(std::size_t domain, const TelemetryOptions& options) {
@@ -734,7 +765,10 @@ SeriesFacts timeline_facts(std::size_t domain, const TelemetryOptions& options) 
   return facts;
 }
 
+// A result is read as one unless it is named as a recording.
 double fits_zeus_timeline(std::string_view head) {
+  constexpr double kIfNamed = 0.4;
+  if (is_of_benchmark(head)) return kIfNamed;
   static constexpr Pattern start =
       "\\{\\s*(\"(device_instant|device_average|memory_average|package_average|dram_average)\"\\s*:"
       "\\s*\\{[^\\[]*)?(\"[0-9]+\"\\s*:\\s*\\[\\s*\\[|\\}).*";
@@ -748,12 +782,13 @@ double fits_zeus_timeline(std::string_view head) {
 Telemetry open_zeus_timeline(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
   std::string head = read_up_to(*source, kHeadBytes);
   const std::size_t domain = domain_of(head, options.columns.power);
+  const bool of_benchmark = is_of_benchmark(head);
   return open_stream(std::make_unique<ResumedSource>(std::move(head), std::move(source)), options,
                      {.facts_of = [&](std::string_view) { return timeline_facts(domain, options); },
                       .read =
-                          [domain](ByteSource& bytes, ReadingSink& sink) {
+                          [domain, of_benchmark](ByteSource& bytes, ReadingSink& sink) {
                             TimelineWalk walk(domain, &sink);
-                            walk_timeline(bytes, walk);
+                            walk_timeline(bytes, of_benchmark, walk);
                           },
                       .has_lines = false});
 }
@@ -761,7 +796,7 @@ Telemetry open_zeus_timeline(std::unique_ptr<ByteSource> source, const Telemetry
 std::vector<SchemaRow> zeus_timeline_schemas() {
   return {
       {"zeus-timeline",
-       "the timelines of Zeus' `PowerMonitor` in JSON: `device_instant`, else `device_average`, in W",
+       "the timelines of Zeus' `PowerMonitor` in JSON, also in a result of ML.ENERGY's benchmark: `device_instant`, else `device_average`, in W",
        "GPU"}};
 }
 

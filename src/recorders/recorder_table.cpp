@@ -45,11 +45,16 @@ bool is_unit(std::string_view cell) {
   return cell.size() <= kLongest && std::ranges::none_of(cell, is_ascii_digit);
 }
 
+std::size_t end_of_blank_lines(std::string_view head) {
+  return std::min(head.find_first_not_of("\r\n"), head.size());
+}
+
 // A unit of power in a row below the header goes into the names: "power" and "mW" are "power [mW]".
 void add_units_to_names(std::string& head) {
+  const std::size_t first = end_of_blank_lines(head);
   std::vector<CsvTextRow> rows;
   try {
-    split_csv(head, 2, false, rows);
+    split_csv(std::string_view(head).substr(first), 2, false, rows);
   } catch (const CsvError&) {  // reported when it is read
   }
   if (rows.size() < 2 || rows[0].cells.size() != rows[1].cells.size()) return;
@@ -69,7 +74,7 @@ void add_units_to_names(std::string& head) {
     if (is_power(units[i]) && (unit[0] == '[' || unit[0] == '(')) name += fmt::format(" {}", unit);
     names += fmt::format("{}{}", i == 0 ? "" : ",", csv_cell(name));
   }
-  head.replace(rows[0].begin, rows[1].end - rows[0].begin, names + "\n");
+  head.replace(first + rows[0].begin, rows[1].end - rows[0].begin, names + "\n");
 }
 
 // A table of another dialect, as CSV; any other file as it is.
@@ -78,7 +83,10 @@ Opened in_usual_dialect(Opened file) {
   if (text.head.starts_with("sep=")) {  // for spreadsheets
     text.head.erase(0, std::min(text.head.find('\n'), text.head.size() - 1) + 1);
   }
-  const CsvDialect dialect = csv_dialect(text.head, text.head.size() < kHeadBytes);
+  const std::size_t first = end_of_blank_lines(text.head);
+  const CsvDialect dialect =
+      csv_dialect(std::string_view(text.head).substr(first), text.head.size() < kHeadBytes);
+  if (!dialect.is_usual()) text.head.erase(0, first);
   if (!dialect.is_usual()) text = Opened(as_usual_csv(std::move(text).whole(), dialect));
   add_units_to_names(text.head);
   return text;

@@ -59,6 +59,33 @@ void ReadingSink::add_odd(std::uint32_t device, double watts) {
   add(unix_s_, is_finite ? watts : 0, device, kind);
 }
 
+void ReadingSink::state_limit(std::uint32_t device, double limit_w) {
+  if (device >= kLeftOut) return;
+  const bool is_known = limit_w > 0 && std::isfinite(limit_w);
+  if (states_.empty()) {
+    if (!is_known) return;
+    states_.emplace_back();
+    state_of_row_.assign(kBatch, 0);
+  }
+  if (state_of_.size() <= device) state_of_.resize(device + 1);
+  std::size_t place = 0;
+  if (is_known) {
+    const auto states_it = [&](const GpuState& state) {
+      return state[GpuQuantity::power_limit_w] == limit_w;
+    };
+    place = static_cast<std::size_t>(std::ranges::find_if(states_, states_it) - states_.begin());
+    if (place == states_.size()) {
+      auto& values = states_.emplace_back().values;
+      values[static_cast<std::size_t>(GpuQuantity::power_limit_w)] = limit_w;
+    }
+  }
+  state_of_[device] = static_cast<std::uint32_t>(place);
+}
+
+void ReadingSink::note_state(std::uint32_t device) {
+  state_of_row_[count_] = device < state_of_.size() ? state_of_[device] : 0;
+}
+
 void ReadingSink::count_energy(const EnergyCounter& counter) {
   counter_unit_j_ = counter.unit_j;
   counts_.counter = counter;
@@ -77,7 +104,10 @@ void ReadingSink::tell_sensors(std::vector<SensorEnergy> sensors, std::vector<Se
 
 void ReadingSink::finish() {
   const std::size_t count = std::exchange(count_, 0);
-  if (count > 0) take_(std::span(batch_).first(count), {});
+  if (count == 0) return;
+  RowStates states;
+  if (!states_.empty()) states = {states_, std::span(state_of_row_).first(count)};
+  take_(std::span(batch_).first(count), states);
 }
 
 }  // namespace aggregate_power

@@ -76,6 +76,9 @@ class ReadingSink {
     if (!is_power || device == kNoDevice) return add_odd(device, watts);
     add(unix_s_, watts, device, Reading::Kind::power);
   }
+  // The power limit of a device from here on, in W, for readings that are added next; NaN or 0: it
+  // is not known.
+  void state_limit(std::uint32_t device, double limit_w);
   // Numbers a series, for which note_series() then notes each reading. Series of GPUs that were not
   // selected make no difference.
   std::size_t add_series(const MetricLabels& series) { return overlap_.add(series); }
@@ -135,6 +138,7 @@ class ReadingSink {
   void select_up_to(std::uint32_t device);
 
   void add_odd(std::uint32_t device, double watts);
+  void note_state(std::uint32_t device);
 
   // Member by member: a reading that is made elsewhere and copied at once would wait until the
   // processor has it whole.
@@ -148,6 +152,7 @@ class ReadingSink {
   [[gnu::always_inline]] void add(double unix_s, double watts, std::uint32_t device,
                                   Reading::Kind kind) {
     fill(batch_[count_], unix_s, watts, device, kind);
+    if (!states_.empty()) note_state(device);
     if (++count_ == kBatch) finish();
   }
 
@@ -166,7 +171,10 @@ class ReadingSink {
   SeriesOverlap overlap_;
   std::vector<std::uint32_t> passed_on_;  // by device: its number, or kLeftOut
   std::vector<Reading> batch_ = std::vector<Reading>(kBatch);
-  std::size_t count_ = 0;  // of readings in it
+  std::size_t count_ = 0;                    // of readings in it
+  std::vector<GpuState> states_;             // each once; empty: no limit was stated so far
+  std::vector<std::uint32_t> state_of_;      // by device, its place there
+  std::vector<std::uint32_t> state_of_row_;  // of the batch
   std::optional<Stamp> first_stamp_;
   double unix_s_ = 0;
   double last_unix_s_ = 0;  // of the segment

@@ -2,6 +2,7 @@
 #include "recorders/recorders.h"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <optional>
 #include <span>
@@ -100,7 +101,7 @@ struct StreamWants {
 
 // Where the readings of one kind of all workers go.
 struct StreamOutput {
-  std::function<void(std::span<const Reading>)> take;
+  Telemetry::TakeStates take;
   TelemetryCounts& counts;
   DeviceNames devices = {};
 };
@@ -138,15 +139,15 @@ class WorkerSink {
     output_.counts.add_rows(std::exchange(counts_, {}));
   }
 
-  void pass_on(std::span<const Reading> readings) {
+  void pass_on(std::span<const Reading> readings, const RowStates& states) {
     if (!blocks_->wait_for_turn()) return;  // another worker's beginning
     add_counts();
-    if (!has_others_) return output_.take(readings);
+    if (!has_others_) return output_.take(readings, states);
     renumbered_.assign(readings.begin(), readings.end());
     for (Reading& reading : renumbered_) {
       if (reading.device < numbers_.size()) reading.device = numbers_[reading.device];
     }
-    output_.take(renumbered_);
+    output_.take(renumbered_, states);
   }
 
   StreamOutput& output_;
@@ -155,8 +156,9 @@ class WorkerSink {
   std::vector<std::uint32_t> numbers_;
   bool has_others_ = false;  // some devices have other numbers in the whole recording
   std::vector<Reading> renumbered_;
-  const Telemetry::TakeStates pass_ = [this](std::span<const Reading> readings, const RowStates&) {
-    pass_on(readings);
+  const Telemetry::TakeStates pass_ = [this](std::span<const Reading> readings,
+                                             const RowStates& states) {
+    pass_on(readings, states);
   };
   ReadingSink sink_;  // last, because it uses the others
 };
@@ -209,11 +211,13 @@ class StreamWorker : public BlockWorker {
 
 void read_stream(const StreamParts& parts, const StreamFormat& format, const Workers& most,
                  const StreamWants& wants) {
-  StreamOutput power = {[&](std::span<const Reading> readings) { wants.take(readings, {}); },
-                        wants.counts};
+  StreamOutput power = {wants.take, wants.counts};
   std::optional<StreamOutput> counters;
   if (wants.counters != nullptr) {
-    counters.emplace(StreamOutput{wants.counters->take, wants.counters->counts});
+    counters.emplace(StreamOutput{[&](std::span<const Reading> readings, const RowStates&) {
+                                    wants.counters->take(readings);
+                                  },
+                                  wants.counters->counts});
   }
   std::uint64_t lines = 0;
   std::vector<std::unique_ptr<BlockWorker>> workers;
@@ -240,17 +244,45 @@ void read_stream(const StreamParts& parts, const StreamFormat& format, const Wor
 
 // ---- The beginning
 
-// The stamp of the first row in the beginning, as it would be in UTC.
-std::optional<Stamp> first_stamp_in(std::string_view head, const ReadInto& read) {
+struct FirstRows {
+  std::optional<Stamp> stamp;  // of the first one, as it would be in UTC
+  double step_s = 0;           // between two of the first device, usually; 0: there are none
+};
+
+FirstRows first_rows_in(std::string_view head, const ReadInto& read) {
   TelemetryCounts counts;
-  const Telemetry::TakeStates ignore = [](std::span<const Reading>, const RowStates&) {};
-  ReadingSink sink({}, ignore, counts);
+  std::vector<double> steps_s;
+  std::optional<double> last_unix_s;
+  const Telemetry::TakeStates take = [&](std::span<const Reading> readings, const RowStates&) {
+    for (const Reading& reading : readings) {
+      if (reading.kind != Reading::Kind::power || reading.device != 0) continue;
+      if (last_unix_s) steps_s.push_back(reading.unix_s - *last_unix_s);
+      last_unix_s = reading.unix_s;
+    }
+  };
+  ReadingSink sink({}, take, counts);
   MemorySource source(head);
   try {
     read(source, sink);
   } catch (const std::exception&) {  // cut off, or reported when all is read
   }
-  return sink.first_stamp();
+  sink.finish();
+  FirstRows first = {sink.first_stamp()};
+  if (steps_s.empty()) return first;
+  const auto middle = steps_s.begin() + std::ssize(steps_s) / 2;
+  std::ranges::nth_element(steps_s, middle);
+  first.step_s = *middle;
+  return first;
+}
+
+// To version 0.17.8 W&B writes the mean of 15 samples each 30 s, and no file says the version.
+void note_means(double step_s, SeriesFacts& facts) {
+  constexpr double kMeans_s = 30;
+  constexpr double kOff_s = 1.5;
+  if (facts.sensor.collector != "W&B" || std::abs(step_s - kMeans_s) > kOff_s) return;
+  facts.sensor.averaging = "over the period before the stamp";
+  facts.warnings.emplace_back(
+      "means_of_30_s: W&B up to 0.17.8 writes the mean of each 30 s, stamped at the end: the rows, 30 s apart, are read so");
 }
 
 // How much of the beginning suffices to read the rest in parts; 0: none of it does. What is known
@@ -301,7 +333,9 @@ Telemetry open_stream(std::unique_ptr<ByteSource> source, const TelemetryOptions
   known.facts.first_lines = first_lines(head);
   known.facts.gpu_models = gpu_models_in(head);
   known.has_sensors = format.has_sensors;
-  const std::optional<Stamp> stamp = first_stamp_in(head, format.read);
+  const FirstRows first = first_rows_in(head, format.read);
+  const std::optional<Stamp>& stamp = first.stamp;
+  note_means(first.step_s, known.facts);
   if (stamp && stamp->naive) known.first_wall_s = stamp->unix_s;
   const Zone by_habit = known.facts.naive_is_utc ? Zone::parse("UTC") : Zone::local();
   const CutOff cut_off = format.cut_off_after ? format.cut_off_after(head) : nullptr;

@@ -83,28 +83,41 @@ class NvidiaGpu {
   void set_uuid(std::string_view uuid) {
     if (is_open_ && !uuid.empty() && uuid != "N/A") name_ = uuid;
   }
-  // `rank`: the power as it is preferred, from 0.
+  // `rank`: the value as it is preferred, from 0.
   void set_power(std::size_t rank, std::string_view watts) {
     if (is_open_) watts_[rank] = watts;
   }
+  void set_limit(std::size_t rank, std::string_view watts) {
+    if (is_open_) limits_[rank] = watts;
+  }
   void finish(ReadingSink& sink) {
-    const auto has_number = [](const std::string& text) {
-      return !text.empty() && is_ascii_digit(text[0]);
-    };
-    const auto* const watts = std::ranges::find_if(watts_, has_number);
     const bool has_some = std::ranges::any_of(watts_, [](auto& text) { return !text.empty(); });
     if (is_open_ && has_some && sink.start_row(time_)) {
-      sink.add(name_, watts == watts_.end() ? std::string_view("N/A") : std::string_view(*watts));
+      const std::uint32_t device = sink.find(name_);
+      sink.state_limit(device, sink.number(best_of(limits_)));
+      sink.add_to(device, best_of(watts_));
     }
     is_open_ = false;
     for (std::string& text : watts_) text.clear();
+    for (std::string& text : limits_) text.clear();
   }
 
  private:
+  using Ranked = std::array<std::string, 3>;
+  // The first that is a number.
+  static std::string_view best_of(const Ranked& texts) {
+    const auto has_number = [](const std::string& text) {
+      return !text.empty() && is_ascii_digit(text[0]);
+    };
+    const auto* const best = std::ranges::find_if(texts, has_number);
+    return best == texts.end() ? std::string_view("N/A") : std::string_view(*best);
+  }
+
   std::string time_;
   std::string name_;
   bool is_open_ = false;
-  std::array<std::string, 3> watts_;
+  Ranked watts_;
+  Ranked limits_;
 };
 
 class NvidiaText : public TextLines {
@@ -136,8 +149,11 @@ class NvidiaText : public TextLines {
     const auto [key, value] = key_and_value(line);
     constexpr std::string_view kKeys[] = {"Power Draw", "Average Power Draw",
                                           "Instantaneous Power Draw"};
+    constexpr std::string_view kLimits[] = {"Enforced Power Limit", "Current Power Limit",
+                                            "Power Limit"};
     for (std::size_t i = 0; i < std::size(kKeys); ++i) {
       if (key == kKeys[i]) gpu_.set_power(i, value);
+      if (key == kLimits[i]) gpu_.set_limit(i, value);
     }
   }
 
@@ -180,6 +196,9 @@ class NvidiaXml : public TextLines {
     if (name == "power_draw") gpu_.set_power(0, text);
     if (name == "average_power_draw") gpu_.set_power(1, text);
     if (name == "instant_power_draw") gpu_.set_power(2, text);
+    if (name == "enforced_power_limit") gpu_.set_limit(0, text);
+    if (name == "current_power_limit") gpu_.set_limit(1, text);
+    if (name == "power_limit") gpu_.set_limit(2, text);
   }
   static std::string_view id_in(std::string_view attributes) {
     const std::size_t begin = attributes.find('"');
@@ -405,7 +424,7 @@ struct MlflowName {
   std::string gpu;
 };
 std::optional<MlflowName> mlflow_name(std::string_view path) {
-  static constexpr Pattern file = "gpu_[0-9]+_power_usage_watts";
+  static constexpr Pattern file = "gpu_[0-9]+_power_usage_watts(\\.gz|\\.zst)?";
   const std::size_t slash = path.rfind('/');
   const std::string_view name = slash == path.npos ? path : path.substr(slash + 1);
   if (!file.matches(name)) return std::nullopt;
@@ -569,6 +588,7 @@ SeriesFacts text_facts(TextForm form, std::string_view head, const TelemetryOpti
   facts.reasons.add(reasons);
   facts.sensor = form.sensor;
   facts.names_hosts = form.names_hosts;
+  facts.has_power_limit = has_all(head, {"imit"});
   if (!form.warning.empty()) facts.warnings.push_back(form.warning);
   if (!options.columns.power.empty() && options.columns.power != form.power) {
     facts.reasons.add(Reason::named_column_missing, "--power-column: this format has its own");

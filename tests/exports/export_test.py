@@ -435,7 +435,18 @@ def test_aipowermeter_s_gauges_keep_their_names(folder):
     same(False, "total_cpu_power" in last["cpu"])  # so power_draw_cpu is not known
     text = export(folder, "power_metrics.json", "--format", "prometheus", "--names", "aipowermeter")
     found = samples(text)
-    same(wanted, {name: its[0][1] for name, its in found.items()})
+    of_processes = {name: its for name, its in found.items() if "process" in its[0][0]}
+    same(wanted, {name: its[0][1] for name, its in found.items() if name not in of_processes})
+    for name, part in [("per_process_mem_use_abs", "cpu"), ("per_process_mem_use_uss", "cpu"),
+                       ("per_process_dram_power", "cpu")]:
+        each = last[part][name]
+        same(each | {"all": sum(each.values())},
+             {labels["process"]: value for labels, value in of_processes[name]})
+    same({(gpu, process): value for gpu, its in last["gpu"]["per_gpu_attributable_mem_use"].items()
+          for process, value in (its | {"all": sum(its.values())}).items() if its},
+         {(labels["gpu"], labels["process"]): value
+          for labels, value in of_processes["per_gpu_attributable_mem_use"]})
+    assert "# HELP per_process_mem_use_abs memory of a process (pss), in bytes\n" in text
     assert "# HELP power_draw_gpu Power consumed by gpu as given by nvidia-smi\n# TYPE power_draw_gpu gauge\n" in text
     put_run(folder / "runs")
     put_invalid(folder / "runs")

@@ -273,6 +273,98 @@ def test_means_of_a_gpu_that_misses_a_row(folder):
     same([(100, 100), (2, 50)], [(gpu["min_w"], gpu["max_w"]) for gpu in report["devices"]], err)
 
 
+def test_means_that_begin_again_between_two_rows(folder):
+    """Cleared 20 s before the second row, which is 30 s after the first: its duration does not fall. 100 W for
+    10 s, then 40 W. A clock that is late by some ms changes nothing."""
+    head = "d/timestamp,d/duration (s),d/gpu:0/power_usage (W)/mean\n"
+    rows = [(START, 10, 100), (START + 30, 20, 40), (START + 60.004, 50, 40)]
+    (folder / "mean.csv").write_text(head + "".join(",".join(map(str, row)) + "\n" for row in rows))
+    _, report, err = inspected("mean.csv", folder=folder)
+    same([(3, 40, 100)], [(gpu["samples"], gpu["min_w"], gpu["max_w"]) for gpu in report["devices"]], err)
+
+
+def test_limits_and_models(folder):
+    """A limit that is stated with each reading is checked, and shown by `measure`."""
+    head = "==============NVSMI LOG==============\n\n"
+    def text(i, watts):
+        return (f"{head}Timestamp                                 : Tue Sep  8 07:20:{i:02} 2026\n"
+                "GPU 00000000:18:00.0\n    Product Name                          : NVIDIA H100 80GB HBM3\n"
+                "    GPU Power Readings\n"
+                f"        Average Power Draw                : {watts} W\n"
+                "        Current Power Limit               : 650.00 W\n"
+                "        Max Power Limit                   : 700.00 W\n\n")
+    def xml(i, watts):
+        return (f"<nvidia_smi_log>\n<timestamp>Tue Sep  8 07:20:{i:02} 2026</timestamp>\n"
+                '<gpu id="00000000:18:00.0">\n<product_name>NVIDIA H100 80GB HBM3</product_name>\n'
+                f"<gpu_power_readings>\n<average_power_draw>{watts} W</average_power_draw>\n"
+                "<current_power_limit>650.00 W</current_power_limit>\n"
+                "<max_power_limit>700.00 W</max_power_limit>\n</gpu_power_readings>\n</gpu>\n</nvidia_smi_log>\n")
+    def gpustat(i, watts):
+        return json.dumps({"query_time": f"2026-09-08T07:20:{i:02}", "gpus": [
+            {"index": 0, "uuid": "GPU-0", "name": "NVIDIA H100 80GB HBM3", "power.draw": watts,
+             "enforced.power.limit": 650}]}) + "\n"
+    def wandb(i, watts):
+        return json.dumps({"_timestamp": START - 30 + i, "system.gpu.0.powerWatts": watts,
+                           "system.gpu.0.enforcedPowerLimitWatts": 650}) + "\n"
+    def trackio(i, watts):
+        last = "]}\n" if i == 59 else ",\n"
+        first = '{"project":"p","run":"r","system_metrics":[\n' if i == 0 else ""
+        return first + json.dumps({"timestamp": f"2026-09-08T07:20:{i:02}+00:00", "gpu/0/power": watts,
+                                   "gpu/0/power_limit": 650.0}) + last
+    def wide(i, watts):
+        names = "time,gpu0_power_w,gpu0_power_limit_w,gpu1_power_w,gpu1_power_limit_w\n" if i == 0 else ""
+        return f"{names}{START - 30 + i},{watts},650,{watts - 1.5},650\n"
+    (folder / "wandb-metadata.json").write_text('{"gpu_nvidia": [{"name": "NVIDIA H100 80GB HBM3"}]}')
+    for form in (text, xml, gpustat, wandb, trackio, wide):
+        for factor, is_valid in ((1, True), (3, False)):
+            (folder / "r").write_text("".join(form(i, factor * (450 + i * 7 % 11)) for i in range(60)))
+            status, out, err = run("measure", "r", "--start", START - 25, "--end", START + 25, "--json", folder=folder)
+            (found,) = json.loads(out)["runs"]
+            same(is_valid, found["valid"], f"{form.__name__}: {found['details']}")
+            if is_valid:
+                same(650.0, found["power_limit_w"], form.__name__)
+                if form not in (trackio, wide, wandb):
+                    same("NVIDIA H100 80GB HBM3", found["hw"], form.__name__)
+            else:
+                same(["implausible_power"], found["reasons"], form.__name__)
+
+
+def test_means_of_w_and_b(folder):
+    """Rows 30 s apart are means of the time before: 300 W to 120 s, then 600 W, and one more row."""
+    rows = [(30 * i, 300 if i <= 4 else 600) for i in range(12)]
+    (folder / "events.jsonl").write_text("".join(json.dumps(
+        {"_timestamp": START + at, "system.gpu.0.powerWatts": watts + i % 2 / 10}) + "\n"
+        for i, (at, watts) in enumerate(rows)))
+    _, report, err = inspected("events.jsonl", folder=folder)
+    assert any("means_of_30_s" in warning for warning in report["warnings"]), report
+    _, out, err = run("measure", "events.jsonl", "--start", START + 15, "--end", START + 285, "--json", folder=folder)
+    (found,) = json.loads(out)["runs"]
+    energy = found["salvage"]["total_gpu_energy_j"]
+    near(105 * 300 + 165 * 600, energy["estimate"], out, 0.02 * 130500)
+    assert energy["low"] < 130500 < energy["high"], energy
+
+
+def test_blank_lines_before_the_header(folder):
+    """A row of units counts after them, too, and another separator is seen."""
+    for file in ["wide/tabs-units-row.tsv", "wide/semicolons.csv", "wide/plain.csv"]:
+        (folder / "blank").write_bytes(b"\n\r\n" + (FORMS / file).read_bytes())
+        check_two("blank", "wide", 0, ["0", "1"], folder=folder)
+
+
+def test_timelines_in_a_result_of_ml_energy(folder):
+    """Of three seconds 100, 300 and 300 W; without --telemetry it is a result. Keys may be sorted."""
+    result = json.loads((FORMS.parent / "generators" / "ml_energy.json").read_text())
+    power = {"device_instant": {"0": [[START, 100], [START + 1, 300], [START + 3, 300]]},
+             "memory_average": {"0": [[START, 60], [START + 3, 60]]}}
+    result["timeline"] = {"benchmark_start_time": START, "benchmark_end_time": START + 3, "power": power}
+    for is_sorted in (False, True):
+        (folder / "r.json").write_text(json.dumps(result, sort_keys=is_sorted))
+        (folder / "w.txt").write_text(f"begin a {START}\nend a {START + 3}\n")
+        status, out, err = run("windows", "--telemetry", "r.json", "--windows", "w.txt", "--json", folder=folder)
+        same(700, json.loads(out)["windows"][0]["energy_j"], err)
+        assert "ML.ENERGY" in run("inspect", "r.json", folder=folder)[1]
+
+
 def test_dates_whose_order_counts(folder):
     """5/5/2026 is the same day in both orders and decides nothing."""
     head = 'Date,Time,"GPU Power [W]",\n'

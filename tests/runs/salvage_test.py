@@ -218,5 +218,82 @@ def test_9_7_tokens_per_watt(folder):
     assert "output_tokens_per_second_per_gpu_watt" not in run.row
 
 
+# ---- Recordings of trackers, each reading some 10 s after the one before
+
+def events(folder, watts_of, apart_s=10.0, gpus=2, lasts_s=400.0):
+    """W&B's wandb-events.jsonl from 50 s before START on."""
+    lines = []
+    for number in range(int((lasts_s + 100) / apart_s)):
+        at_s = -50 + 0.5 + apart_s * number
+        line = {"_wandb": True, "_timestamp": START + at_s}
+        line |= {f"system.gpu.{gpu}.powerWatts": watts_of(at_s) for gpu in range(gpus)}
+        lines.append(json.dumps(line))
+    (folder / "wandb-events.jsonl").write_text("\n".join(lines) + "\n")
+
+
+def measured(folder, length_s, *more):
+    done = subprocess.run([PROGRAM, "measure", "wandb-events.jsonl", "--start", str(START), "--end",
+                           str(START + length_s), "--gpu-model", "H100", *more], cwd=folder,
+                          capture_output=True, text=True, env=os.environ | {"TZ": "UTC"})
+    return done.returncode, done.stdout
+
+
+def test_a_tracker_gets_a_number_that_is_not_valid(folder):
+    """30 readings of 400 W. What they miss is less than 1 - 0.025^(1/30) = 11.57 % of the time, at 0 W:
+    46.3 W, or at 700 W: 34.7 W."""
+    events(folder, lambda _: 400.0)
+    for more in ([], ["--salvage"]):
+        status, out = measured(folder, 300, *more)
+        same(1, status)
+        assert "valid         no: benchmark_window_not_bracketed" in out, out
+        assert "salvaged      240000.0 J" in out and "a reading comes every 10 s" in " ".join(out.split()), out
+        salvage = json.loads(measured(folder, 300, "--json", *more)[1])["runs"][0]["salvage"]
+        energy = salvage["total_gpu_energy_j"]
+        between = {part["name"]: part["relative"] for part in energy["components"]}["between_readings"]
+        assert abs(between - (1 - 0.025 ** (1 / 30)) / 1.96) < 1e-6, energy
+        assert energy["repeatability"]["low"] < 240000 * (1 - 0.1157) < 240000 < energy["repeatability"]["high"]
+        same(1.0, salvage["least_covered_share"])
+
+
+def test_a_tracker_that_lacks_a_tenth(folder):
+    events(folder, lambda _: 400.0)
+    path = folder / "wandb-events.jsonl"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join(lines[:12] + lines[16:]) + "\n")  # 50 s of 300 s
+    assert "83.3 % of the window of GPU 0 is covered, and 90 % are needed" in " ".join(measured(folder, 300)[1].split())
+    assert "no sample from the end on" in measured(folder, 900)[1]
+
+
+def test_the_interval_of_sparse_readings_holds_the_energy(folder):
+    """Waves, bursts and ramps of some 100 to 690 W, read every 10 to 30 s."""
+    random = __import__("random").Random(4)
+    held = found_any = 0
+    for number in range(60):
+        low_w, high_w, period_s = random.uniform(90, 300), random.uniform(350, 690), random.uniform(3, 120)
+        share = random.uniform(0.05, 0.9)
+        length_s = random.choice([120, 300, 600])
+        watts_of = [lambda at: high_w if (at / period_s) % 1 < share else low_w,
+                    lambda at: low_w + (high_w - low_w) * ((at / period_s) % 1),
+                    lambda at: low_w + (high_w - low_w) * min(1, max(0, at / length_s))][number % 3]
+        events(folder, lambda at: round(watts_of(at) + random.gauss(0, 4), 2),
+               random.choice([10.003, 15.01, 28.3]), 1, length_s + 60)
+        found = json.loads(measured(folder, length_s, "--json")[1])["runs"][0]
+        if "several_gpus_in_one_series" in found["reasons"]:  # every other reading is alike
+            continue
+        found_any += 1
+        assert found.get("salvage", {}).get("available"), found
+        energy = found["salvage"]["total_gpu_energy_j"]
+        steps = 10 * length_s
+        joules = sum(watts_of((step + 0.5) / 10) for step in range(steps)) / 10
+        held += energy["repeatability"]["low"] <= joules <= energy["repeatability"]["high"]
+    assert found_any >= 50 and held >= 0.95 * found_any, (held, found_any)
+
+
+def test_sparse_readings_are_not_published(folder):
+    run = Run(folder, [row(at, gpu) for at in range(0, 71, 10) for gpu in range(2)])()
+    assert "salvage" not in run.record and not run.salvaged, run.row
+    same({}, run("--salvage").salvaged)
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(globals()))

@@ -346,6 +346,7 @@ std::optional<double> possible_lines_s(std::span<const Sample> samples, double m
 std::string stale_text(std::span<const Sample> all, double max_gap_s) {
   const std::vector<Sample> samples = one_of_each_time(all);
   if (samples.size() < 3 || usual_step_s(samples) <= 0) return {};
+  if (usual_step_s(samples) > max_gap_s) return {};  // each step is a gap, and the reason for that
   const auto text = [&](std::string_view what, double found_s) {
     return fmt::format(
         "{} every {:.3g} s only, although it was sampled every {:.3g} s; the longest gap allowed is {:g} s",

@@ -79,7 +79,12 @@ bool lacks_only_samples(const Result& result) {
     return only_has(result.reasons, {Reason::package_recompute_invalid}) &&
            is_refused_for_gaps(*result.package);
   }
-  return result.way != Way::sample_mean && are_of_samples(result.reasons);
+  if (result.way == Way::sample_mean) return false;
+  if (!result.salvaged || result.salvaged->sparse_period_s == 0) {
+    return are_of_samples(result.reasons);
+  }
+  return only_has(result.reasons, {Reason::sampling_gap_exceeded, Reason::invalid_power_sample,
+                                   Reason::benchmark_window_not_bracketed});
 }
 
 bool are_of_samples(const Reasons& reasons) {
@@ -130,6 +135,11 @@ std::optional<std::string> salvage_text(const Result& result) {
   if (salvaged == nullptr) return std::nullopt;
   const Estimate& total = salvaged->energy.total;
   const SalvagedGpu& least = *least_covered(*salvaged);
+  if (salvaged->sparse_period_s > 0) {
+    return fmt::format(
+        "{:.1f} J, 95 % interval {:.1f} J to {:.1f} J, not valid; a reading comes every {:.3g} s, and the interval bounds what the power did in between, unless the load is in step with the readings",
+        total.joules, total.low_j(), total.high_j(), salvaged->sparse_period_s);
+  }
   return fmt::format(
       "{:.1f} J, 95 % interval {:.1f} J to {:.1f} J, not valid; samples cover {:.1f} % of the window of GPU {}, and no less of any other",
       total.joules, total.low_j(), total.high_j(), 100 * least.covered_share,

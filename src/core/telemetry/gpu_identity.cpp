@@ -170,15 +170,18 @@ std::string selection_fault(const GpuSelection& gpus, std::span<const Selectable
 namespace {
 
 // Keys, as they end.
-constexpr std::string_view kModelKeys[] = {"modelName",  "model_name",   "market_name",
-                                           "gpu_name",   "product_name", "card_series",
-                                           "card_model", "\"name\"",     "Device Name"};
+constexpr std::string_view kModelKeys[] = {"modelName",    "model_name",  "market_name", "gpu_name",
+                                           "product_name", "card_series", "card_model",  "\"name\"",
+                                           "Device Name",  "\"gpu\"",     "Product Name"};
 
-// The value behind a key: ="NVIDIA H100", ": "AMD Instinct MI300X".
+// The value after a key: ="NVIDIA H100", ": "AMD Instinct MI300X", >NVIDIA H100</product_name>, and
+//     : NVIDIA H100
 std::string_view quoted_value(std::string_view text) {
-  const std::size_t open = text.find_first_not_of("\"=: \t");
-  if (open == text.npos || open == 0 || text[open - 1] != '"') return {};
-  const std::size_t close = text.find('"', open);
+  const std::size_t open = text.find_first_not_of("\"=: \t>");
+  if (open == text.npos || open == 0) return {};
+  const bool is_line = text[open - 1] == ' ' && text.substr(0, open).find(" : ") != text.npos;
+  if (text[open - 1] != '"' && text[open - 1] != '>' && !is_line) return {};
+  const std::size_t close = text.find(is_line ? '\n' : text[open - 1] == '>' ? '<' : '"', open);
   return close == text.npos ? std::string_view() : text.substr(open, close - open);
 }
 

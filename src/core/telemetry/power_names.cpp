@@ -286,6 +286,19 @@ std::optional<NumberedPower> numbered_power(std::string_view name) {
   return found;
 }
 
+std::optional<NumberedPower> numbered_limit(std::string_view name) {
+  std::string power(name);
+  const auto remove = [&](std::string_view word) {
+    const std::size_t at = lower_ascii(power).find(word);
+    if (at != std::string::npos) power.erase(at, word.size());
+    return at != std::string::npos;
+  };
+  if (!remove("limit")) return std::nullopt;
+  remove("enforced");
+  auto limit = numbered_power(power);
+  return limit && !limit->is_bare ? std::move(limit) : std::nullopt;
+}
+
 NvitopName nvitop_name(std::string_view name) {
   static constexpr Pattern device = "gpu:[0-9]+|cuda:[0-9:]+ \\(gpu:[0-9]+\\)";
   NvitopName found;

@@ -44,6 +44,10 @@ struct NumberedPower {
 // Returns nullopt for any other name, such as the name of a limit, a temperature or a total.
 std::optional<NumberedPower> numbered_power(std::string_view name);
 
+// The same for the limit in force of a GPU's power: "gpu0_power_limit_w",
+// "system.gpu.0.enforcedPowerLimitWatts", "gpu/0/power_limit".
+std::optional<NumberedPower> numbered_limit(std::string_view name);
+
 // The names of nvitop's collector: "DAEMON/gpu:0/power_usage (W)/last", "cuda:0 (gpu:3)", where the
 // number in brackets counts. Instances of divided GPUs ("gpu:0:1") have no name here.
 struct NvitopName {

@@ -192,6 +192,7 @@ void release(Placed& placed, std::size_t most_threads) {
 // drawn. A value without fractions is that of a recording that somebody made.
 bool is_frozen(const GpuReadings& gpu, Window window) {
   constexpr double kLongest_s = 10;
+  if (median_period_s(gpu.samples) > kDefaultMaxSampleGapS) return false;  // nobody looked for long
   const std::span<const Sample> inside = samples_in(gpu.samples, window);
   if (inside.size() < 6 || inside.back().unix_s - inside.front().unix_s < kLongest_s) return false;
   const double watts = inside.front().watts;

@@ -1,11 +1,17 @@
-// Looks for stretches without readings, and for how far power changes within their length.
+// Bounds what stretches without readings leave open, between readings and where some are missing.
 #include "energy/uncertainty/uncertainty.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <span>
+#include <utility>
+#include <vector>
+
+#include "core/telemetry/samples.h"
+#include "energy/uncertainty/interval.h"
 
 namespace aggregate_power {
 namespace {
@@ -60,6 +66,58 @@ double unseen_j(const ReadingSeries& series, const SensorModel& sensor, Window w
     squares += inside_s * inside_s * change->second * alike;
   }
   return std::sqrt(squares);
+}
+
+namespace {
+
+// The limit on the side of `beyond`; `drawn` begins with the values that are nearest to it. Groups
+// of many values count as the one nearest to it.
+double mean_limit(std::span<const double> drawn, double beyond, double tail) {
+  constexpr std::size_t kMostGroups = 256;
+  const std::size_t step = 1 + drawn.size() / kMostGroups;
+  double share = binomial_upper_limit(0, drawn.size(), tail);
+  double mean = share * beyond;
+  for (std::size_t i = 0; i < drawn.size(); i += step) {
+    const std::size_t end = std::min(i + step, drawn.size());
+    const double before = std::exchange(share, binomial_upper_limit(end, drawn.size(), tail));
+    mean += (share - before) * drawn[i];
+  }
+  return mean;
+}
+
+}  // namespace
+
+MeanLimits mean_limits(std::vector<double> drawn, double least, double most, double tail) {
+  MeanLimits limits;
+  std::ranges::sort(drawn);
+  limits.low = mean_limit(drawn, least, tail);
+  std::ranges::sort(drawn, std::greater());
+  limits.high = mean_limit(drawn, most, tail);
+  return limits;
+}
+
+double between_readings_j(const ReadingSeries& series, Window window, double most_w) {
+  constexpr double kTail = 0.025;
+  constexpr double kMissingPeriods = 2.5;
+  const std::span<const Sample> samples = series.samples();
+  std::vector<double> drawn;
+  double missing_s = 0;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    if (window.contains(samples[i].unix_s)) drawn.push_back(samples[i].watts);
+    if (i == 0) continue;
+    const Window gap = {samples[i - 1].unix_s, samples[i].unix_s};
+    const double inside_s = std::min(gap.end_unix_s, window.end_unix_s) -
+                            std::max(gap.start_unix_s, window.start_unix_s);
+    if (inside_s > 0 && gap.duration_s() > kMissingPeriods * series.period_s()) {
+      missing_s += inside_s;
+    }
+  }
+  const double seen_s = window.duration_s() - missing_s;
+  const MeanLimits mean = mean_limits(std::move(drawn), 0, most_w, kTail);
+  const double joules = series.line().energy_j(window);
+  const double above_j = seen_s * mean.high + missing_s * most_w - joules;
+  const double below_j = joules - seen_s * mean.low;
+  return std::max({above_j, below_j, 0.0}) / kCoverageFactor;
 }
 
 }  // namespace aggregate_power

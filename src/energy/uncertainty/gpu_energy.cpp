@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/record_facts.h"
+#include "core/telemetry/power_limits.h"
 #include "energy/uncertainty/interval.h"
 
 namespace aggregate_power {
@@ -25,9 +27,9 @@ constexpr double kMomentsDoubt = 0.04;
 constexpr double kCounterConstruction = 0.0015;
 
 // Components that vanish where the counter measures.
-constexpr std::string_view kOfReadings[] = {"sampling_and_edges", "moments_for_means",
-                                            "time_not_seen", "time_between_windows",
-                                            "sensor_window_unknown"};
+constexpr std::string_view kOfReadings[] = {"sampling_and_edges",   "moments_for_means",
+                                            "between_readings",     "time_not_seen",
+                                            "time_between_windows", "sensor_window_unknown"};
 
 // The energies of a stretch under every sensor that is possible, and their weights.
 struct Sensors {
@@ -118,6 +120,30 @@ Estimate estimate_of(const GpuEnergyQuestion& question, const StretchEnergy& str
   add_part(estimate, "stamp_cut", rate_w * question.stamps.place_s);
   add_part(estimate, "clock_offset", rate_w * question.shift_uncertainty_s);
   return estimate;
+}
+
+// The most that the GPU may have drawn while nobody looked.
+double ceiling_w(const GpuReadings& gpu) {
+  double most_w = gpu.conditions.limit_w.value_or(0);
+  const auto board = power_limit_of(gpu.model);
+  if (most_w == 0 && board) most_w = board->watts;
+  if (most_w == 0) {
+    most_w = std::ranges::max(power_limits(), {}, &PowerLimit::watts).watts;
+  }
+  for (const Sample& sample : gpu.samples) most_w = std::max(most_w, sample.watts);
+  return most_w;
+}
+
+void add_between_readings(const GpuEnergyQuestion& question, Estimate& energy) {
+  const auto sees_moments = [&](const SensorModel& sensor) {
+    return sensor.may_be_moments || sensor.sees_moments(question.series.period_s());
+  };
+  if (question.series.period_s() <= kDefaultMaxSampleGapS ||
+      !std::ranges::all_of(question.gpu.sensors, sees_moments)) {
+    return;
+  }
+  add_part(energy, "between_readings",
+           between_readings_j(question.series, question.window, ceiling_w(question.gpu)));
 }
 
 // Adds to a component in quadrature.
@@ -252,6 +278,7 @@ GpuEnergy gpu_energy(const GpuEnergyQuestion& question) {
   const StretchEnergy whole = stretch_energy(question, question.window);
   GpuEnergy result;
   result.energy = estimate_of(question, whole);
+  add_between_readings(question, result.energy);
   result.shift_j = whole.mean(&SensedEnergy::shift_j);
   result.edges_j = whole.mean(&SensedEnergy::edges_j);
   result.assumes_load_in_window = std::ranges::any_of(

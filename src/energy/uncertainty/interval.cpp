@@ -60,6 +60,13 @@ constexpr Source kSources[] = {
      Sharing::sampling,
      'A',
      false},
+    {{"between_readings",
+      "readings more than 3 s apart: what the power may have been in between, from 0 W to the GPU's limit, by how few readings there are (Stringer's bound)",
+      "sample more often; record the power limit, or name the GPU with `--gpu-model`"},
+     false,
+     Sharing::all,
+     'A',
+     false},
     {{"time_not_seen",
       "a load in step with readings that leave out some time: 1.5 % × the share of time that is not seen; where a counter disagrees and such a load would explain it, also the difference over √3",
       "record an energy counter, or the average"},
@@ -211,7 +218,8 @@ Estimate combine(std::span<const CombinedGpu> gpus, double correlation) {
 
 namespace {
 
-constexpr std::string_view kAtRandom[] = {"sampling_and_edges", "moments_for_means"};
+constexpr std::string_view kAtRandom[] = {"sampling_and_edges", "moments_for_means",
+                                          "between_readings"};
 constexpr std::string_view kAtEdges[] = {"window_known", "sensor_window_unknown", "stamp_cut",
                                          "timing", "clock_offset"};
 
@@ -319,6 +327,22 @@ double student_t_quantile(double probability, double degrees_of_freedom) {
     (upper_tail(middle, degrees_of_freedom) > tail ? low : high) = middle;
   }
   return probability < 0.5 ? -high : high;
+}
+
+double binomial_upper_limit(std::size_t found, std::size_t draws, double tail) {
+  assert(tail > 0 && tail < 1);
+  if (found >= draws) return 1;
+  const double more = static_cast<double>(found) + 1;
+  const double fewer = static_cast<double>(draws - found);
+  double low = 0;
+  double high = 1;
+  for (double middle = 0.5; low < middle && middle < high; middle = low + (high - low) / 2) {
+    // The probability of at most as many as were found.
+    const double below = incomplete_beta(fewer, more, 1 - middle, middle);
+    (below > tail ? low : high) = middle;
+    if (high - low < 1e-12) break;
+  }
+  return high;
 }
 
 }  // namespace aggregate_power

@@ -2,6 +2,7 @@
 // JCGM 100 ("GUM"), clause 5.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
@@ -59,5 +60,11 @@ double student_t_probability(double t, double degrees_of_freedom);
 
 // The value that is not exceeded with `probability`, which is inside (0, 1).
 double student_t_quantile(double probability, double degrees_of_freedom);
+
+// ---- The binomial distribution. Pure arithmetic.
+
+// The share of a population that is exceeded with probability `tail` at most, if `found` of `draws`
+// have what is asked for: the exact upper limit of Clopper and Pearson (1934).
+double binomial_upper_limit(std::size_t found, std::size_t draws, double tail);
 
 }  // namespace aggregate_power

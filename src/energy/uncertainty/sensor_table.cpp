@@ -337,6 +337,7 @@ KnownSensor known_sensor(const SensorQuestion& question) {
       question.sensor.averaging == "over the interval before the stamp") {
     known.name = question.sensor.collector;
     known.models = {of_period(question.period_s)};
+    known.models.front().may_be_moments = question.sensor.collector == "W&B";
     return known;
   }
   const BoardFamily* const named = family_of(question.model);

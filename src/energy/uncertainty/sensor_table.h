@@ -30,6 +30,8 @@ struct SensorModel {
   // Relative standard uncertainty of window_s: of means over 1 s, lengths of 1.0 to 1.1 s were
   // measured.
   double window_uncertainty = 0.06;
+  // Readings every window_s may be moments instead: their recorder writes both, and not which.
+  bool may_be_moments = false;
 
   // A sensor that looks at a part of the time only: a load in step with it is misread, however
   // often it is asked.

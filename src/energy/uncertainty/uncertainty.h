@@ -372,6 +372,21 @@ class UncutStamps {
 // which readings resemble one another. Stretches are independent.
 double unseen_j(const ReadingSeries& series, const SensorModel& sensor, Window window);
 
+// The mean of values from `least` to `most`, of which some were drawn: with each limit it is beyond
+// with probability `tail` at most. By Stringer's bound (Bickel, 1992), which takes the exact
+// limits of how many values may be above each that was drawn.
+struct MeanLimits {
+  double low = 0;
+  double high = 0;
+};
+MeanLimits mean_limits(std::vector<double> drawn, double least, double most, double tail);
+
+// The standard uncertainty, in joules, of the energy under straight lines between readings that are
+// moments far apart: the readings inside the window are drawn from all its moments, whose power is
+// from 0 to `most_w`. It was so throughout stretches without readings that are longer than two
+// periods. A load in step with the recorder is not covered.
+double between_readings_j(const ReadingSeries& series, Window window, double most_w);
+
 // ---- Where power rises and falls at the edges of a window: of a load between pauses, or of a
 // pause between loads. Pure arithmetic.
 

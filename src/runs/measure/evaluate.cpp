@@ -406,7 +406,8 @@ ZonedResult evaluate(const MeasurementRequest& request, RunRecordings& recording
   if (!result.is_valid()) result.metrics.clear();
   if (!files.pair) add_file_doubts(recordings, placed.reading, files, result);
   if (files.pair && !(files.pair->hardware && zoned.has_zone)) return zoned;
-  if (!is_only && (result.is_valid() || request.salvage)) name_recordings(counted, readings);
+  if (!is_only && (result.is_valid() || request.salvage || request.shows_interval))
+    name_recordings(counted, readings);
   if (placed.placement) {
     result.window_half_width_s = placed.placement->half_width_s;
     result.window_place_share = placed.placement->most_share();
@@ -417,7 +418,7 @@ ZonedResult evaluate(const MeasurementRequest& request, RunRecordings& recording
     hardware = files.pair ? *files.pair->hardware : hardware_in(files.aggregate);
   }
   add_extras({request, std::move(readings), hardware, is_only ? &recordings.open.front() : nullptr,
-              request.may_use_threads},
+              request.may_use_threads, request.shows_interval && files.aggregate.empty()},
              result);
   return zoned;
 }

@@ -18,6 +18,7 @@ struct ExtraInput {
   std::string hardware = {};             // what the aggregate calls the GPUs; empty: nothing
   const Recording* recording = nullptr;  // read again for a given stretch; null: there are several
   bool may_use_threads = false;
+  bool bounds_sparse = false;  // the energy of readings that are all too far apart, for people
 };
 
 // Sets what the options ask for; of a run that is not valid it says only that. Never throws because

@@ -1,5 +1,7 @@
 // Bounds the energy of a run that lacks nothing but samples.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +14,7 @@
 #include "core/energy/metrics.h"
 #include "core/energy/sample_holes.h"
 #include "core/record/salvage_json.h"
+#include "energy/uncertainty/random_walk.h"
 #include "runs/measure/extras.h"
 
 namespace aggregate_power::runs {
@@ -19,6 +22,22 @@ namespace {
 
 // Shares and stamps are rounded: six seconds of sixty are 10 %.
 constexpr double kRounding = 1e-6;
+
+// Of readings that are regular, and all too far apart: 2.5 of their periods.
+constexpr double kLongestGapPeriods = 2.5;
+
+// The time between two readings of a recording of which each GPU has one only now and then; 0:
+// readings are not so far apart.
+double sparse_period_s(const ExtraInput& input) {
+  double shortest_s = std::numeric_limits<double>::infinity();
+  for (const SensorReadings& recording : input.recordings) {
+    for (const GatheredReadings& gpu : recording.gpus) {
+      shortest_s = std::min(shortest_s, median_period_s(gpu.samples));
+    }
+  }
+  const bool is_sparse = std::isfinite(shortest_s) && shortest_s > kDefaultMaxSampleGapS;
+  return is_sparse ? shortest_s : 0;
+}
 
 // Why a GPU's energy cannot be bounded; empty: it can.
 std::string unbounded(const std::string& name, const energy::SampleHoles& found,
@@ -56,13 +75,15 @@ void drop_degenerate_rows(Window window, ExtraInput& input) {
 void describe_holes(const ExtraInput& input, Window window, Result& result) {
   SalvagedEnergy& salvaged = *result.salvaged;
   GapEnergyBound bound;
+  const double longest_gap_s = salvaged.sparse_period_s > 0
+                                   ? kLongestGapPeriods * salvaged.sparse_period_s
+                                   : std::min(kDefaultMaxSampleGapS, input.run.max_sample_gap_s);
   for (const SensorReadings& recording : input.recordings) {
     GapBound gaps(window);
     std::size_t counted = 0;
     for (const GatheredReadings& gpu : recording.gpus) {
       const energy::SampleHoles found =
-          energy::holes_of(gpu.samples, gpu.blanks_unix_s, window,
-                           std::min(kDefaultMaxSampleGapS, input.run.max_sample_gap_s));
+          energy::holes_of(gpu.samples, gpu.blanks_unix_s, window, longest_gap_s);
       salvaged.gpus.push_back({gpu.gpu, found.covered_share, found.holes, found.missing_cells});
       const std::size_t readings = samples_in(gpu.samples, window).size();
       if (salvaged.refusal.empty()) salvaged.refusal = unbounded(gpu.gpu, found, readings);
@@ -121,8 +142,12 @@ void bound_energy(ExtraInput& input, Result& result) {
 void refuse_salvage(const RunOptions&, Result&) {}
 
 void add_salvage(ExtraInput& input, Result& result) {
-  if (!input.run.salvage || !results::lacks_only_samples(result)) return;
+  // Those of trackers always are, where people look.
+  const double period_s = input.bounds_sparse ? sparse_period_s(input) : 0;
+  if (!(input.run.salvage || period_s > 0) || !result.load || result.is_valid()) return;
   SalvagedEnergy& salvaged = result.salvaged.emplace();
+  salvaged.sparse_period_s = period_s;
+  if (!results::lacks_only_samples(result)) return result.salvaged.reset();
   if (result.way != Way::package) drop_degenerate_rows(result.load->window, input);
   describe_holes(input, result.load->window, result);
   if (salvaged.refusal.empty()) bound_energy(input, result);

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "aggregate_power/gpus_option.h"
+#include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/system/byte_source.h"
 #include "base/system/parallel.h"
@@ -300,6 +301,9 @@ void add_models_of_cells(std::string_view text, std::vector<std::string>& models
   }
 }
 
+// Of W&B, in the folder of a run.
+constexpr const char* kTrackersFile = "wandb-metadata.json";
+
 std::vector<std::string> models_beside(const Recording& recording) {
   std::vector<std::string> models;
   for (const ModelFile& file : kModelFiles) {
@@ -310,6 +314,10 @@ std::vector<std::string> models_beside(const Recording& recording) {
     } catch (const std::exception&) {  // whoever needs that file says what is wrong with it
     }
     if (!models.empty()) break;
+  }
+  const std::string metadata = beside(recording.path(), kTrackersFile);
+  if (models.empty() && is_regular_file(metadata)) {
+    models = models_in(read_up_to(*OpenedFile(metadata).source(), kHeadBytes));
   }
   return models;
 }
@@ -339,6 +347,7 @@ std::vector<std::string> model_files_beside(const std::string& recording) {
   for (const ModelFile& file : kModelFiles) {
     files.push_back(beside(recording, plain_stem(recording) + file.end));
   }
+  files.push_back(beside(recording, kTrackersFile));
   return files;
 }
 

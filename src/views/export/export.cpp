@@ -62,6 +62,66 @@ std::array<std::optional<double>, kAipmGauges> aipm_readings(const JsonValue& me
           drawn ? drawn : aipm_reading(gpu.at("nvidia_power"))};
 }
 
+struct AipmProcessGauge {
+  std::string_view part;  // of the metrics
+  std::string_view name;
+  std::string_view help;
+};
+constexpr AipmProcessGauge kAipmProcesses[] = {
+    {"cpu", "per_process_cpu_uses", "share of the CPU time that a process used"},
+    {"cpu", "per_process_cpu_power", "CPU power of a process, in W"},
+    {"cpu", "per_process_dram_power", "DRAM power of a process, in W"},
+    {"cpu", "per_process_mem_use_abs", "memory of a process (pss), in bytes"},
+    {"cpu", "per_process_mem_use_percent", "memory of a process, share of the machine's"},
+    {"cpu", "per_process_mem_use_uss", "memory of a process (uss), in bytes"},
+    {"gpu", "per_gpu_attributable_mem_use", "GPU memory of a process, in bytes"}};
+
+using CommonLabels = std::shared_ptr<const std::vector<GaugeLabel>>;
+
+// Adds the value of each process, and as process "all" their sum.
+void add_processes(const JsonValue& processes, const CommonLabels& run,
+                   const std::vector<GaugeLabel>& gpu, GaugeFamily& family) {
+  const auto add = [&](const std::string& process, double value) {
+    std::vector<GaugeLabel> labels = gpu;
+    labels.push_back({"process", process});
+    family.samples.push_back({{run, std::move(labels)}, value});
+  };
+  double sum = 0;
+  std::size_t count = 0;
+  for (const auto& [process, json] : processes.members) {
+    const auto value = aipm_reading(json);
+    if (!value) continue;
+    add(process, *value);
+    sum += *value;
+    ++count;
+  }
+  if (count > 0) add("all", sum);
+}
+
+std::vector<GaugeFamily> process_families() {
+  std::vector<GaugeFamily> families;
+  for (const AipmProcessGauge& gauge : kAipmProcesses) {
+    families.push_back(
+        {std::string(gauge.name), GaugeUnit::none, std::string(gauge.help), false, {}});
+  }
+  return families;
+}
+
+void add_processes(const JsonValue& metrics, const CommonLabels& run,
+                   std::vector<GaugeFamily>& families) {
+  for (std::size_t i = 0; i < std::size(kAipmProcesses); ++i) {
+    const JsonValue& all = metrics.at(kAipmProcesses[i].part).at(kAipmProcesses[i].name);
+    if (!all.is_object()) continue;
+    if (kAipmProcesses[i].part == "cpu") {
+      add_processes(all, run, {}, families[i]);
+      continue;
+    }
+    for (const auto& [gpu, processes] : all.members) {
+      if (processes.is_object()) add_processes(processes, run, {{"gpu", gpu}}, families[i]);
+    }
+  }
+}
+
 // Lines that are cut off, and ends of segments, are passed over.
 JsonValue last_metrics(std::string_view text) {
   while (!text.empty()) {
@@ -100,8 +160,8 @@ bool is_aipowermeter_recording(const std::string& path) {
 }
 
 // Of valid runs, what is known of the five: power_draw_gpu, the mean power of all GPUs. Of
-// recordings their last record, as the server showed it: all five, as far as it has them. Throws
-// FileError.
+// recordings their last record, as the server showed it: all five, as far as it has them, and what
+// it has of each process. Throws FileError.
 std::vector<GaugeFamily> aipowermeter_gauges(const Exported& exported,
                                              const std::vector<std::string>& recordings) {
   std::vector<GaugeFamily> families;
@@ -114,17 +174,21 @@ std::vector<GaugeFamily> aipowermeter_gauges(const Exported& exported,
     families[draw_gpu].samples.push_back(
         {{run_labels(run)}, power->value, run.run.start_unix_s, run.end_unix_s()});
   }
+  std::vector<GaugeFamily> processes = process_families();
   const std::vector<std::string> names = recording_names(recordings);
   for (std::size_t i = 0; i < recordings.size(); ++i) {
     const std::string text = read_whole(opened_recording(recordings[i]), kWholeRecording);
-    const auto readings = aipm_readings(last_metrics(text));
-    const auto label =
+    const JsonValue metrics = last_metrics(text);
+    const auto readings = aipm_readings(metrics);
+    const CommonLabels label =
         std::make_shared<const std::vector<GaugeLabel>>(std::vector<GaugeLabel>{{"run", names[i]}});
     for (std::size_t gauge = 0; gauge < kAipmGauges; ++gauge) {
       if (!readings[gauge]) continue;
       families[gauge].samples.push_back({{label}, *readings[gauge]});
     }
+    add_processes(metrics, label, processes);
   }
+  std::ranges::move(processes, std::back_inserter(families));
   return families;
 }
 
