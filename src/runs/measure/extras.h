@@ -1,6 +1,7 @@
 // What may be asked of a run beyond the contract: idle power, and an interval of its energy.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct ExtraInput {
   std::string hardware = {};             // what the aggregate calls the GPUs; empty: nothing
   const Recording* recording = nullptr;  // read again for a given stretch; null: there are several
   bool may_use_threads = false;
+  std::optional<double> sensor_accuracy = {};  // as a calibration found it
 };
 
 // Sets what the options ask for; of a run that is not valid it says only that. Never throws because
@@ -32,6 +34,8 @@ void add_extras_of_package(ExtraInput input, Result& result);
 
 // ---- Each by itself
 
+void add_calibration(ExtraInput& input, Result& result);
+void refuse_calibration(const RunOptions& run, Result& result);
 void add_idle(ExtraInput& input, Result& result);
 void refuse_idle(const RunOptions& run, Result& result);
 void refuse_idle_of_package(const RunOptions& run, Result& result);
