@@ -55,8 +55,9 @@ Command calibrate_command() {
   command.called_here = {{"--csv", "RECORDING without an option's name"}};
   Options& options = command.options;
   options
-      .positionals("RECORDING", into_paths(call->telemetry),
-                   "Recordings of all GPUs that the meter measures; those of one time are one, of GPUs in files of their own")
+      .positionals(
+          "RECORDING", into_paths(call->telemetry),
+          "Recordings of all GPUs that the meter measures; those of one time are one, of GPUs in files of their own")
       .required();
   add_witness(options, *call).help =
       "What the meter recorded, in any form of 'help windows' (default: a column such as node_power_w of RECORDING); may be repeated, for logs one after the other or of several supplies";

@@ -183,8 +183,8 @@ std::vector<std::vector<PowerTrace>> in_three(const std::vector<PowerTrace>& gpu
 
 Node make_node(std::size_t load, Random& random) {
   const bool is_in_three = load == 4;
-  const double duration_s = is_in_three ? one_of({600, 1200, 3600}, random)
-                                        : one_of({180, 300, 600, 1200, 3600}, random);
+  const double duration_s =
+      is_in_three ? one_of({600, 1200, 3600}, random) : one_of({180, 300, 600, 1200, 3600}, random);
   const auto gpus = static_cast<std::size_t>(one_of({1, 4, 8}, random));
   const Watts base = load_of(load, duration_s, random.uniform(400, 900), random);
   const double window_s = one_of({0.1, 1}, random);

@@ -35,7 +35,9 @@ constexpr double kEdges = 6;  // of a load, at least: each is seen only to a rea
 constexpr double kAlsoFits = 1.3;
 constexpr double kFitRounding = 1e-9;
 constexpr double kWhite = 1.02;
-constexpr double kNoiseDoubt = 0.3;  // relative, of what the noise of the GPUs' readings does
+constexpr double kNoiseDoubt = 0.2;  // relative, of what the noise of the GPUs' readings does
+constexpr double kSmoothDoubt = 2;   // of kSensor_s2
+constexpr double kLinesDoubt = 1;    // of what lines between readings smooth
 constexpr double kSensor_s2 = 0.05;  // the variance of what a GPU's sensor averages over
 constexpr double kSame = 1 - 1e-3;   // of a length of time that rounding may have shortened
 // The power of the GPUs must vary at least so much: relative to its mean, and in watts.
@@ -603,7 +605,7 @@ Means take_means_out(std::vector<Stretch>& stretches) {
   return means;
 }
 
-bool is_steady(const Means& means) {
+bool hardly_varies(const Means& means) {
   return means.spread_w < std::max(kLeastSwingW, kLeastSwing * means.gpu_w);
 }
 
@@ -627,7 +629,7 @@ struct Session {
   GpuFacts facts;
   NodeWitness meter;  // its readings over that time
   std::vector<Stretch> stretches = {};
-  std::optional<double> lag_s = {};  // nullopt: the recording does not show it
+  std::optional<double> lag_s = {};  // absent: the recording does not show it
 };
 
 // How readings are compared, in all recordings alike.
@@ -692,8 +694,8 @@ void find_lag(const CalibrationQuestion& question, const Scale& scale, Session& 
   const bool is_alone = question.recordings.size() == 1;
   if (is_enough) {
     const Means means = take_means_out(at_once);
-    if (is_steady(means) && !is_alone) return;
-    if (is_steady(means)) {
+    if (hardly_varies(means) && !is_alone) return;
+    if (hardly_varies(means)) {
       throw Error(fmt::format(
           "the power of the GPUs hardly varies ({:.1f} W around {:.1f} W), so nothing says what the meter adds to it: {}",
           means.spread_w, means.gpu_w, kRecordInstead));
@@ -702,8 +704,7 @@ void find_lag(const CalibrationQuestion& question, const Scale& scale, Session& 
     return;
   }
   const Window recorded = session.facts.recorded;
-  const FoundLag lag =
-      search_lag(session.stretches, EnergyTable(session.gpus, recorded), recorded);
+  const FoundLag lag = search_lag(session.stretches, EnergyTable(session.gpus, recorded), recorded);
   const std::size_t stretches = placed(lag.lag_s).size();
   if (stretches == 0) throw Error(kNotTogether);
   if (stretches < kFewestStretches) {
@@ -714,7 +715,8 @@ void find_lag(const CalibrationQuestion& question, const Scale& scale, Session& 
   if (!lag.is_inside) {
     throw Error(fmt::format(
         "the meter follows the GPUs at no lag of up to {:.0f} s{}: its clock, its zone or its node is another one, or the recordings hardly overlap",
-        kMostLagS, is_alone ? "" : ", in the recording from " + unix_and_iso(recorded.start_unix_s)));
+        kMostLagS,
+        is_alone ? "" : ", in the recording from " + unix_and_iso(recorded.start_unix_s)));
   }
   session.lag_s = lag.lag_s;
 }
@@ -745,7 +747,8 @@ Calibration calibrated(const CalibrationQuestion& question) {
   std::vector<double> shown;  // by the meter
   for (const Session& session : sessions) {
     found.refresh_s = std::max(found.refresh_s, refresh_of(session.meter.readings));
-    for (const NodeWitness::Reading& reading : session.meter.readings) shown.push_back(reading.value);
+    for (const NodeWitness::Reading& reading : session.meter.readings)
+      shown.push_back(reading.value);
   }
   if (found.refresh_s == 0) {
     throw Error("the meter shows the same value throughout: record the GPUs idle, too");
@@ -780,25 +783,26 @@ Calibration calibrated(const CalibrationQuestion& question) {
   const auto count = static_cast<double>(stretches.size());
   found.freedom = count - static_cast<double>(kTerms);
   const double of_stretch = scale.period_s / scale.stretch_s / count;
-  const Seen seen{fits_of(stretches, noise_w2 * of_stretch, scale.stretch_s), found.freedom,
-                  std::hypot(3 * kSensor_s2, scale.refresh_s2, 1.5 * scale.lines_s2),
-                  kNoiseDoubt * most_noise_w2 * of_stretch};
+  const Seen seen{
+      fits_of(stretches, noise_w2 * of_stretch, scale.stretch_s), found.freedom,
+      std::hypot(kSmoothDoubt * kSensor_s2, scale.refresh_s2, kLinesDoubt * scale.lines_s2),
+      kNoiseDoubt * most_noise_w2 * of_stretch};
   if (seen.fits.empty()) throw Error(fmt::format("no line fits: {}", kRecordInstead));
   set_numbers(seen, means, step_w, found);
-  if (found.slope.low <= 0) {
+  const double explained_w = found.slope.value * means.spread_w;
+  if (found.slope.low <= 0 || found.scatter_w > explained_w) {
     throw Error(fmt::format(
-        "the meter does not follow the GPUs ({:.3f} to {:.3f} W for each of their watts): its clock or its zone is another one, or it is of another node",
-        found.slope.low, found.slope.high));
+        "the meter hardly follows the GPUs: of its variations {:.1f} W are theirs, and {:.1f} W are not: its clock or its zone is another one, or it is of another node",
+        std::max(0.0, explained_w), found.scatter_w));
   }
   if (!(found.slope.half_width() <= kMostSlopeDoubt * found.slope.value)) {
     throw Error(fmt::format(
         "the meter's watts for each watt of the GPUs are only known to be between {:.3f} and {:.3f}: {}",
         found.slope.low, found.slope.high, kRecordInstead));
   }
-  const double of_edges_s =
-      std::hypot(scale.period_s, found.refresh_s) / std::sqrt(12 * kEdges);
-  found.lag_s = bounded(
-      seen, {{0, 0, -1 / found.slope.value}, lag_s, std::hypot(of_edges_s, lags_apart_s)});
+  const double of_edges_s = std::hypot(scale.period_s, found.refresh_s) / std::sqrt(12 * kEdges);
+  found.lag_s =
+      bounded(seen, {{0, 0, -1 / found.slope.value}, lag_s, std::hypot(of_edges_s, lags_apart_s)});
   return found;
 }
 

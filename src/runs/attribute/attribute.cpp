@@ -619,7 +619,8 @@ AttributionReport attribute_run(const AttributeRequest& request) {
   warnings.insert(warnings.end(), doubts.begin(), doubts.end());
   const std::optional<Zone> zone = zone_of(power);
   const RecordedPower recorded = recorded_power(power, request.max_sample_gap_s);
-  const AppliedProfile profile(request.calibration, runs::gpus_of_traces(request.uncertainty, power));
+  const AppliedProfile profile(request.calibration,
+                               runs::gpus_of_traces(request.uncertainty, power));
   warnings.insert(warnings.end(), profile.warnings().begin(), profile.warnings().end());
   const UncertaintyOptions options = runs::with_calibration(request.uncertainty, profile);
   runs::TraceSensors sensors = runs::trace_sensors(power, options);

@@ -51,8 +51,7 @@ struct FoundMeter {
 std::string names_of(const std::vector<FoundMeter>& meters) {
   std::vector<std::string> names;
   for (const FoundMeter& meter : meters) {
-    names.push_back(
-        fmt::format("'{}' ({})", printable(meter.witness.name), meter.witness.scope));
+    names.push_back(fmt::format("'{}' ({})", printable(meter.witness.name), meter.witness.scope));
   }
   return fmt::format("{}", fmt::join(names, ", "));
 }
@@ -70,8 +69,9 @@ FoundMeter only_meter(std::vector<FoundMeter> all, const CalibrateRequest& reque
   if (all.size() == 1) return std::move(all.front());
   throw Error(fmt::format(
       "--witness: {} of its sensors can be the meter: {}; {}", all.size(), names,
-      all.empty() ? "none is known to measure the GPUs: state with --scope what one measures, and name it with --meter"
-                  : "name one with --meter, or all that must be added up, each with its own --meter"));
+      all.empty()
+          ? "none is known to measure the GPUs: state with --scope what one measures, and name it with --meter"
+          : "name one with --meter, or all that must be added up, each with its own --meter"));
 }
 
 // Logs of one meter, one after the other.
@@ -131,7 +131,8 @@ std::vector<FoundMeter> called(const std::vector<FoundMeter>& all, const std::st
   std::ranges::copy_if(all, std::back_inserter(found),
                        [&](const FoundMeter& meter) { return meter.is_called(name); });
   if (!found.empty()) return found;
-  throw Error(fmt::format("--meter: there is no sensor '{}', but {}", printable(name), names_of(all)));
+  throw Error(
+      fmt::format("--meter: there is no sensor '{}', but {}", printable(name), names_of(all)));
 }
 
 // Of the witnesses, else of these files of the recordings.
@@ -157,8 +158,9 @@ NodeWitness meter_of(const CalibrateRequest& request, const std::vector<std::str
     return scope_of_meter(part, request.scope).empty();
   };
   if (const auto part = std::ranges::find_if(parts, is_unknown); part != parts.end()) {
-    throw Error(fmt::format("--witness: '{}' is not known to measure the GPUs: state with --scope what it measures",
-                            printable(part->name)));
+    throw Error(fmt::format(
+        "--witness: '{}' is not known to measure the GPUs: state with --scope what it measures",
+        printable(part->name)));
   }
   NodeWitness sum = added_up(std::move(parts));
   sum.name = fmt::format("{}", fmt::join(request.meters, " + "));
@@ -169,8 +171,14 @@ NodeWitness meter_of(const CalibrateRequest& request, const std::vector<std::str
 
 TracesRequest traces_request(const CalibrateRequest& request, std::vector<std::string> files,
                              const GpuSelection& gpus) {
-  return {request,          std::move(files),         gpus,                  false, false,
-          request.accepted, request.max_sample_gap_s, request.clock_offset_s};
+  return {request,
+          std::move(files),
+          gpus,
+          false,
+          false,
+          request.accepted,
+          request.max_sample_gap_s,
+          request.clock_offset_s};
 }
 
 // Files of the same time are of different GPUs, and together one recording. In the order of time.
@@ -194,12 +202,15 @@ std::vector<std::vector<std::string>> recordings_of(const CalibrateRequest& requ
 }
 
 void refuse_other_gpus(const CalibrateRequest& request, const std::vector<Traces>& recordings) {
-  const CalibrationProfile first{.gpus = runs::gpus_of_traces(request.uncertainty, recordings.front())};
+  const CalibrationProfile first{.gpus =
+                                     runs::gpus_of_traces(request.uncertainty, recordings.front())};
   for (const Traces& traces : recordings) {
-    const std::string why = profile_mismatch(first, runs::gpus_of_traces(request.uncertainty, traces));
+    const std::string why =
+        profile_mismatch(first, runs::gpus_of_traces(request.uncertainty, traces));
     if (why.empty()) continue;
-    throw Error(fmt::format("{}: the recording before it is of other GPUs, which must be calibrated by themselves: {}",
-                            printable_path(traces.files.front().path), why));
+    throw Error(fmt::format(
+        "{}: the recording before it is of other GPUs, which must be calibrated by themselves: {}",
+        printable_path(traces.files.front().path), why));
   }
 }
 

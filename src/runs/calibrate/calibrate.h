@@ -17,11 +17,11 @@ namespace aggregate_power {
 // ---- The command
 
 struct CalibrateRequest : RunOptions {
-  std::vector<std::string> telemetry;  // normal paths
+  std::vector<std::string> telemetry;    // normal paths
   std::vector<std::string> meters = {};  // names of sensors, NAME or FILE:NAME, which are added up;
                                          // empty: the only one
-  std::string scope = {};              // "node" or "gpu"; empty: as the witness says
-  std::vector<Window> windows = {};    // empty: all that was recorded
+  std::string scope = {};                // "node" or "gpu"; empty: as the witness says
+  std::vector<Window> windows = {};      // empty: all that was recorded
   std::optional<double> meter_accuracy = {};  // relative standard uncertainty
   std::string out = {};                       // normal path of the profile; empty: none is written
 };
@@ -93,7 +93,7 @@ class AppliedProfile {
   // The relative standard uncertainty of the sensors' gain, by a meter of the GPUs alone whose
   // accuracy is stated: goes instead of what is known of boards in general.
   std::optional<double> sensor_accuracy() const;
-  // The energy of the node by that of all GPUs over some time, or why it is not known. Returns
+  // The energy of the node by what all GPUs used over some time, or why it is not known. Returns
   // nullopt if none is modelled: there is no profile, or it is of the GPUs alone.
   std::optional<ModelledNode> node(double gpu_energy_j, double duration_s) const;
 

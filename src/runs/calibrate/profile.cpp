@@ -106,10 +106,11 @@ bool is_usable(const CalibrationProfile& profile) {
   const double off_w = std::abs(at_zero_w - line.intercept_w.value);
   const double accuracy = profile.meter_accuracy.value_or(0);
   return is_sound(line.slope) && is_sound(line.center_w) && is_sound(line.intercept_w) &&
-         line.slope.value > 0 && off_w <= line.intercept_w.high - line.intercept_w.low + 1e-6 &&
+         line.slope.value > 0 && off_w <= 1e-6 * (1 + std::abs(line.center_w.value)) &&
          line.gpu_least_w <= line.gpu_center_w && line.gpu_center_w <= line.gpu_most_w &&
-         line.freedom > 0 && line.slow_s > 0 && line.slow_w >= 0 && accuracy >= 0 && accuracy <= 1 &&
-         profile.gpus.count > 0 && (profile.scope == "node" || profile.scope == "gpu");
+         line.freedom > 0 && line.slow_s > 0 && line.slow_w >= 0 && accuracy >= 0 &&
+         accuracy <= 1 && profile.gpus.count > 0 &&
+         (profile.scope == "node" || profile.scope == "gpu");
 }
 
 // The variance of the mean over some time of what keeps its value for `slow_s`, relative.
@@ -302,9 +303,8 @@ void add_calibration(ExtraInput& input, Result& result) {
   const bool has_power = result.telemetry && result.load && !result.gpus.empty();
   if (!has_power) return refuse_calibration(run, result);
   const SeriesFacts& series = result.telemetry->series;
-  const AppliedProfile profile(
-      run.calibration,
-      gpus_read(series, result.gpus.size(), series.gpu_models, run.uncertainty.gpu));
+  const AppliedProfile profile(run.calibration, gpus_read(series, result.gpus.size(),
+                                                          series.gpu_models, run.uncertainty.gpu));
   input.sensor_accuracy = profile.sensor_accuracy();
   double energy_j = 0;
   for (const GpuResult& gpu : result.gpus) energy_j += gpu.energy.energy_j;

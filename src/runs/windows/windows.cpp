@@ -328,7 +328,8 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   refuse_repeated_recordings(request.telemetry);
   Traces traces = read_traces({request, request.telemetry, request.gpus, true, false,
                                request.accepted, request.max_sample_gap_s, request.clock_offset_s});
-  const AppliedProfile profile(request.calibration, runs::gpus_of_traces(request.uncertainty, traces));
+  const AppliedProfile profile(request.calibration,
+                               runs::gpus_of_traces(request.uncertainty, traces));
   const WindowEstimates estimates(runs::with_calibration(request.uncertainty, profile), traces);
   const std::vector<WindowMeter> meters = meters_of(traces, request.max_sample_gap_s);
   const WindowList list = windows_of(request, {traces.first_unix_s, traces.last_unix_s});
@@ -353,7 +354,8 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   for (const std::string& warning : witnesses.warnings()) {
     outcome.err.push_back("warning: " + warning);
   }
-  for (const std::string& warning : profile.warnings()) outcome.err.push_back("warning: " + warning);
+  for (const std::string& warning : profile.warnings())
+    outcome.err.push_back("warning: " + warning);
   for (const std::string& why : list.missing) outcome.err.push_back("no exact window: " + why);
   if (request.per_process) {
     outcome.exit_status = list.missing.empty() ? 0 : 1;
