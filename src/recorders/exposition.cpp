@@ -341,11 +341,12 @@ class MeterMetrics {
   // With the labels in which it differs from another one of its metric.
   std::string name_of(const Sensor& sensor) const {
     std::string name(sensor.metric->name);
-    for (const auto& [label, value] : sensor.series.labels) {
+    for (const auto& label : sensor.series.labels) {
       const auto differs = [&](const Sensor& other) {
-        return other.metric == sensor.metric && other.series.of(label) != value;
+        return other.metric == sensor.metric && other.series.of(label.first) != label.second;
       };
-      if (label != kMode && std::ranges::any_of(sensors_, differs)) name += " " + value;
+      if (label.first != kMode && std::ranges::any_of(sensors_, differs))
+        name += " " + label.second;
     }
     return name;
   }

@@ -594,11 +594,34 @@ def test_every_command_refuses_a_profile_with_the_same_words(folder):
     folder.write("w.txt", f"begin load {START + 20}\nend load {START + 80}\n")
     folder.write("agg_run.json", "{}")
     words = "it is not used: it is of the model NVIDIA H100 80GB HBM3, and NVIDIA A100-SXM4-80GB was measured"
-    for command in (("measure", "run.json", "run.csv"), ("windows", "--telemetry", "run.csv", "--windows", "w.txt"),
+    (folder.path / "runs").mkdir()
+    for file, name in (("run.csv", "gpu_metrics.csv"), ("run.json", "run.json")):
+        (folder.path / "runs" / name).write_bytes((folder.path / file).read_bytes())
+    for command in (("compare", "runs", "--with", "run.json"), ("report", "runs", "--out", "r.html"), ("export", "runs", "--format", "jsonl"), ("recommend", "runs"),
+                    ("measure", "run.json", "run.csv"), ("windows", "--telemetry", "run.csv", "--windows", "w.txt"),
                     ("patch", "--csv", "run.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json", "--expected-num-gpus", 2)):
         folder.call(*command, "--calibration", "node.json")
         said = " ".join((folder.out + folder.err).split())
         same(1, said.count(words), f"{command}: {said}")
+
+
+def test_what_is_modelled_is_never_compared(folder):
+    """Two runs of 800 and of 900 W, by a profile of a node and without one: the same words and numbers."""
+    folder.gpus()
+    folder.meter()
+    folder.profile("--witness", "node.csv", "--out", "node.json")
+    for name, more in (("with", ("--calibration", "node.json")), ("without", ())):
+        for side, levels in (("base", (399, 401)), ("next", (449, 451))):
+            folder.load(levels=levels)
+            folder.call("measure", "run.json", "run.csv", "--json", *more)
+            same(name == "with", "modelled_node" in folder.out)
+            folder.write(f"{side}.json", folder.out)
+        said = [folder.call("compare", "base.json", "--with", "next.json", *form).out for form in ((), ("--json",))]
+        said.append(folder.call("export", "base.json", "--format", "jsonl").out)
+        assert "modelled" not in "".join(said), said
+        if name == "with":
+            wanted = said
+    same(wanted, said)
 
 
 def test_windows_have_the_node_beside_what_was_measured(folder):
