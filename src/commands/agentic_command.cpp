@@ -129,6 +129,7 @@ Command agentic_command() {
   add_idle_option(options, *request).help =
       "Also state the energy above idle; idle power is read from a stretch of the recording, from a plateau beside the load (auto), or given for each GPU, as in 85 or 85+-3; see 'help uncertainty'";
   add_uncertainty_options(options, *request);
+  add_calibration(options, *request);
   add_request_options(options, *request, "profile_export.jsonl");
   group_by_way(options);
   command.examples =

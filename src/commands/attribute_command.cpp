@@ -140,6 +140,8 @@ Command attribute_command() {
   add_facility_options(options, call->facility);
   add_uncertainty_options(options, *call);
   tie_gpu_to_uncertainty(options);
+  add_calibration(options, *call).help =
+      "A profile of 'calibrate' for a meter of the GPUs alone: it narrows the intervals of --uncertainty";
   options.at("--uncertainty").help = "Put an interval on each energy; see 'help uncertainty'";
   add_accept(options, *call).help =
       "Measure in spite of these reasons, which 'help reasons' marks as ours";

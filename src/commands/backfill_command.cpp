@@ -362,6 +362,7 @@ void add_rarer_run_options(Options& options, RecomputeOptions& recompute) {
   add_compat(options, recompute);
   add_idle_of_many(options, recompute);
   add_uncertainty_options(options, recompute);
+  add_calibration(options, recompute);
   tie_gpu_to_uncertainty(options);
   add_accept(options, recompute);
   add_lock_timeout(options);

@@ -55,13 +55,19 @@ Command calibrate_command() {
   command.called_here = {{"--csv", "RECORDING without an option's name"}};
   Options& options = command.options;
   options
-      .positionals("RECORDING", into_paths(call->telemetry),
-                   "A recording of all GPUs that the meter measures")
+      .positionals(
+          "RECORDING", into_paths(call->telemetry),
+          "Recordings of all GPUs that the meter measures; those of one time are one, of GPUs in files of their own")
       .required();
   add_witness(options, *call).help =
-      "What the meter recorded, in any form of 'help windows' (default: a column such as node_power_w of RECORDING)";
-  options.value("--meter", "NAME", into(call->meter),
-                "Which sensor of the witness is the meter, where several can be");
+      "What the meter recorded, in any form of 'help windows' (default: a column such as node_power_w of RECORDING); may be repeated, for logs one after the other or of several supplies";
+  options.list(
+      "--meter", "NAME",
+      [call](const std::string& text) {
+        call->meters.push_back(text);
+        return true;
+      },
+      "Which sensor of the witness is the meter, where several can be: NAME, or FILE:NAME with the file's name without its end; may be repeated, for supplies that are added up");
   options
       .value(
           "--scope", "node|gpu", into(call->scope),
@@ -99,11 +105,12 @@ Command calibrate_command() {
   command.examples =
       "aggregate-power calibrate gpu_metrics.csv --witness ipmi.log --timezone UTC --out node.json\n"
       "aggregate-power calibrate gpu_metrics.csv --witness spl.txt --timezone UTC --window 2026-09-08T07:20:00Z,2026-09-08T07:40:00Z\n"
+      "aggregate-power calibrate monday.csv tuesday.csv --witness bmc.csv --out node.json\n"
+      "aggregate-power calibrate gpu_metrics.csv --witness psu1.csv --witness psu2.csv --meter psu1:power_w --meter psu2:power_w --scope node\n"
       "aggregate-power measure result.json gpu_metrics.csv --calibration node.json";
   command.exit_statuses =
       "0 calibrated; 1 the recordings do not say it, with the reason and what to record instead; 2 a file cannot be opened or used, or wrong options";
   command.settle = [call](const Options&) {
-    if (call->witnesses.size() > 1) throw Error("--witness: expected one file");
     for (const std::string& text : call->window_texts) {
       call->windows.push_back(window_of(text, call->zone));
     }

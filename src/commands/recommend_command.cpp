@@ -151,6 +151,7 @@ void add_input_options(Options& options, RecommendCommandRequest& request) {
       request.rows.is_cumulative,
       "What tokens_per_sec is: the rate at each row, or the mean since the load began, as gpu-tune's own loads log it (default: instant)");
   add_recording_options(options, request.join.recording);
+  add_calibration_of_measured(options, request.measuring);
 }
 
 void add_plan_options(Options& options, RecommendCommandRequest& request) {

@@ -94,6 +94,7 @@ Command windows_command() {
       .check(expecting("a number of watts from 0", is_power))
       .needs("--per-process");
   add_witness(options, *request);
+  add_calibration(options, *request);
   add_facility_options(options, request->facility);
   add_gpus(options, *request).help =
       "GPUs of the recordings that count, as in 0,2-5 or GPU-5f0c1a2b; rows of others are left out (default: all)";
@@ -134,6 +135,10 @@ Command windows_command() {
         (request->per_process || request->format == WindowFormat::zeus)) {
       throw Error(fmt::format("--uncertainty: {} has no form for it",
                               request->per_process ? "--per-process" : "--format zeus"));
+    }
+    if (!request->calibration.empty() && (has_rows_of_gpus || request->per_process)) {
+      throw Error(
+          "--calibration: the formats csv and zeus and --per-process have rows of GPUs alone: use --format table or json");
     }
     if (request->per_process && !request->witnesses.empty()) {
       throw Error("--per-process: --witness is for the energy of whole GPUs: ask for one of them");

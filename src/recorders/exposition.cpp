@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <iterator>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -14,15 +17,20 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/error.h"
 #include "aggregate_power/sample.h"
 #include "base/files/file.h"
+#include "base/files/path.h"
+#include "base/report/json_parts.h"
 #include "base/text/characters.h"
 #include "base/text/decimal.h"
+#include "base/text/json.h"
 #include "base/text/pattern.h"
 #include "base/text/timestamp.h"
 #include "core/telemetry/lines.h"
 #include "recorders/exposition.h"
 #include "recorders/metric_labels.h"
+#include "recorders/node_sensors.h"
 #include "recorders/recorder_table.h"
 #include "recorders/recorders.h"
 
@@ -248,6 +256,222 @@ const Recorder kScrapesRecorder = {.name = "exporter scrapes",
                                    .fits = fits_scrapes,
                                    .open = open_scrapes,
                                    .schemas = scrape_schemas};
+
+// ---- What such metrics say of a node beside its GPUs
+
+namespace {
+
+struct MeterMetric {
+  std::string_view name;
+  std::string_view source;
+  std::string_view scope;  // empty: its label says it
+  NodeWitness::Kind kind = NodeWitness::Kind::counter;
+  bool wraps = false;
+};
+
+// Parts of one of these, as kepler_node_cpu_idle_watts is, and shares of containers are left out.
+constexpr MeterMetric kMeterMetrics[] = {
+    {"kepler_node_platform_joules_total", "kepler", "node"},
+    {"kepler_node_package_joules_total", "kepler", "cpu"},
+    {"kepler_node_dram_joules_total", "kepler", "memory"},
+    {"kepler_node_core_joules_total", "kepler", "rail"},
+    {"kepler_node_uncore_joules_total", "kepler", "rail"},
+    {"kepler_node_cpu_joules_total", "kepler", ""},
+    {"kepler_node_cpu_watts", "kepler", "", NodeWitness::Kind::power},
+    {"kepler_platform_watts", "kepler", "", NodeWitness::Kind::power},
+    {"node_rapl_package_joules_total", "rapl", "cpu", NodeWitness::Kind::counter, true},
+    {"node_rapl_dram_joules_total", "rapl", "memory", NodeWitness::Kind::counter, true},
+    {"node_rapl_core_joules_total", "rapl", "rail", NodeWitness::Kind::counter, true},
+    {"ipmi_dcmi_power_consumption_watts", "ipmi", "node", NodeWitness::Kind::power}};
+
+constexpr std::string_view kMode = "mode";  // of an energy: the modes of one sensor are added up
+
+// By a zone of RAPL, or by the name that a management controller gives.
+std::string scope_of_metric(const MeterMetric& metric, const MetricLabels& series) {
+  if (!metric.scope.empty()) return std::string(metric.scope);
+  if (const std::string_view zone = series.of("zone"); !zone.empty()) return scope_of_rapl(zone);
+  const std::string name = lower_ascii(series.of("power_control_name"));
+  const auto has = [&](std::string_view word) { return name.find(word) != name.npos; };
+  return has("cpu") ? "cpu" : has("memory") ? "memory" : has("gpu") ? "gpu" : "node";
+}
+
+class MeterMetrics {
+ public:
+  MeterMetrics(const WitnessText& file, NodeWitnesses& found) : times_(file), found_(found) {}
+
+  // The place of a series; nullopt: it is no meter's.
+  std::optional<std::size_t> place(const MetricLabels& series) {
+    const auto* const metric = std::ranges::find(kMeterMetrics, series.metric, &MeterMetric::name);
+    if (metric == std::end(kMeterMetrics)) return std::nullopt;
+    sensors_.push_back({metric, series, {}});
+    return sensors_.size() - 1;
+  }
+  void add(std::size_t place, double unix_s, std::string_view value) {
+    if (const auto number = sensor_number(value))
+      sensors_[place].readings.push_back({unix_s, *number});
+  }
+  std::optional<double> unix_s(std::string_view text) { return times_.unix_s(text); }
+
+  void finish() {
+    std::map<std::string, std::vector<const Sensor*>> modes;
+    std::set<std::string> hosts;
+    for (const Sensor& sensor : sensors_) {
+      if (sensor.readings.empty()) continue;
+      modes[name_of(sensor)].push_back(&sensor);
+      hosts.insert(key_of(sensor.series).host);
+    }
+    found_.has_several_hosts = hosts.size() > 1;
+    for (const auto& [name, sensors] : modes) {
+      const MeterMetric& metric = *sensors.front()->metric;
+      NodeWitness& witness = witness_named(found_, name, metric.kind);
+      witness.source = metric.source;
+      witness.scope = scope_of_metric(metric, sensors.front()->series);
+      witness.readings = together(sensors);
+      if (metric.wraps) assume_rapl_wraps(witness);
+    }
+  }
+
+ private:
+  struct Sensor {
+    const MeterMetric* metric;
+    MetricLabels series;
+    std::vector<NodeWitness::Reading> readings;
+  };
+
+  // With the labels in which it differs from another one of its metric.
+  std::string name_of(const Sensor& sensor) const {
+    std::string name(sensor.metric->name);
+    for (const auto& label : sensor.series.labels) {
+      const auto differs = [&](const Sensor& other) {
+        return other.metric == sensor.metric && other.series.of(label.first) != label.second;
+      };
+      if (label.first != kMode && std::ranges::any_of(sensors_, differs))
+        name += " " + label.second;
+    }
+    return name;
+  }
+
+  // The modes of one sensor: their sum at each time at which all of them have a reading. A series
+  // that comes again, as in the next part of a file, has other times.
+  static std::vector<NodeWitness::Reading> together(const std::vector<const Sensor*>& sensors) {
+    std::set<std::string_view> modes;
+    std::map<double, std::map<std::string_view, double>> by_time;
+    for (const Sensor* const sensor : sensors) {
+      const std::string_view mode = sensor->series.of(kMode);
+      modes.insert(mode);
+      for (const NodeWitness::Reading& reading : sensor->readings) {
+        by_time[reading.unix_s][mode] = reading.value;
+      }
+    }
+    std::vector<NodeWitness::Reading> sums;
+    for (const auto& [unix_s, values] : by_time) {
+      if (values.size() < modes.size()) continue;
+      sums.push_back({unix_s, 0});
+      for (const auto& [mode, value] : values) sums.back().value += value;
+    }
+    return sums;
+  }
+
+  WitnessTimes times_;
+  NodeWitnesses& found_;
+  std::vector<Sensor> sensors_;
+};
+
+bool fits_scraped_meters(std::string_view head) { return fits_scrapes(head) > 0; }
+
+void read_scraped_meters(const WitnessText& file, NodeWitnesses& found) {
+  MeterMetrics meters(file, found);
+  std::unordered_map<std::string, std::optional<std::size_t>> places;  // by the series as written
+  std::optional<double> scrape_unix_s;
+  for_each_witness_line(file.text, [&](std::string_view line, std::size_t number) {
+    if (const std::string_view time = time_of_line(line); !time.empty()) {
+      scrape_unix_s = meters.unix_s(time);
+      return;
+    }
+    std::string_view rest = line;
+    if (line.empty() || line.starts_with('#')) return;
+    const std::optional<MetricLabels> series = take_metric(rest);
+    if (!series) return;
+    const std::string text(line.substr(0, line.size() - rest.size()));
+    const auto [known, is_new] = places.try_emplace(text);
+    if (is_new) known->second = meters.place(*series);
+    if (!known->second) return;
+    const ScrapedValue sample = value_in(rest);
+    const auto unix_s = sample.stamp.empty() ? scrape_unix_s : meters.unix_s(sample.stamp);
+    if (!unix_s) {
+      throw Error(
+          fmt::format("{}: line {}: it has no time: write one before each scrape, as from date +%s",
+                      printable_path(file.path), number));
+    }
+    meters.add(*known->second, *unix_s, sample.value);
+  });
+  meters.finish();
+}
+
+// The answer to query_range, or a line of /api/v1/export of VictoriaMetrics.
+bool fits_queried_meters(std::string_view head) {
+  const std::string_view first = strip(head).substr(0, 4096);
+  return first.starts_with('{') && first.find("\"metric\"") != first.npos &&
+         first.find("\"__name__\"") != first.npos;
+}
+
+MetricLabels labels_in(const Json& json) {
+  MetricLabels series;
+  const Json* const metric = find_member(json, "metric");
+  if (!metric || !metric->is_object()) return series;
+  for (const auto& [label, value] : metric->items()) {
+    if (!value.is_string()) continue;
+    if (label == "__name__") {
+      series.metric = value.get<std::string>();
+    } else {
+      series.labels.emplace_back(label, value.get<std::string>());
+    }
+  }
+  return series;
+}
+
+std::string text_or_empty(const Json& json) {
+  return json.is_string() ? json.get<std::string>() : std::string();
+}
+
+std::string scalar_text(const Json& json) {
+  return json.is_number() ? json_number(json.get<double>()) : text_or_empty(json);
+}
+
+void add_queried_series(const Json& series, MeterMetrics& meters) {
+  const auto place = meters.place(labels_in(series));
+  const Json* const values = find_member(series, "values");
+  const Json* const stamps = find_member(series, "timestamps");
+  if (!place || !values || !values->is_array()) return;
+  const bool is_apart = stamps && stamps->is_array() && stamps->size() == values->size();
+  for (std::size_t i = 0; i < values->size(); ++i) {
+    const Json& value = (*values)[i];
+    const bool is_pair = value.is_array() && value.size() == 2;
+    if (!is_apart && !is_pair) continue;
+    const auto unix_s = meters.unix_s(scalar_text(is_apart ? (*stamps)[i] : value[0]));
+    if (unix_s) meters.add(*place, *unix_s, scalar_text(is_apart ? value : value[1]));
+  }
+}
+
+void read_queried_meters(const WitnessText& file, NodeWitnesses& found) {
+  MeterMetrics meters(file, found);
+  const Json whole = parsed_json(file.text);
+  const Json* const data = find_member(whole, "data");
+  const Json* const result = data ? find_member(*data, "result") : nullptr;
+  if (result && result->is_array()) {
+    for (const Json& series : *result) add_queried_series(series, meters);
+  } else {
+    for_each_witness_line(file.text, [&](std::string_view line, std::size_t) {
+      add_queried_series(parsed_json(line), meters);
+    });
+  }
+  meters.finish();
+}
+
+}  // namespace
+
+const WitnessForm kScrapedMetersForm = {fits_scraped_meters, read_scraped_meters};
+const WitnessForm kQueriedMetersForm = {fits_queried_meters, read_queried_meters};
 
 // ---- Lists the scrapes of a folder, and reads one after the other.
 

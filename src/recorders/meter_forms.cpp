@@ -364,9 +364,9 @@ std::optional<double> time_in(std::string_view before, const Json& json, Witness
   return std::nullopt;
 }
 
-constexpr std::array<std::string_view, 9> kJsonWords = {
+constexpr std::array<std::string_view, 10> kJsonWords = {
     "\"PowerControl\"", "\"PowerSupplies\"", "\"ReadingUnits\"", "\"PowerWatts\"", "\"apower\"",
-    "\"act_power\"",    "\"meters\"",        "\"emeters\"",      "\"ENERGY\""};
+    "\"act_power\"",    "\"meters\"",        "\"emeters\"",      "\"ENERGY\"",     "\"aenergy\""};
 
 bool fits_json_meter(std::string_view head) {
   const std::string_view first = strip(head.substr(0, head.find('\n')));

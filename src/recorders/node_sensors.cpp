@@ -25,6 +25,7 @@
 #include "base/text/pattern.h"
 #include "base/text/show_time.h"
 #include "core/telemetry/energy_counter.h"
+#include "recorders/exposition.h"
 
 namespace aggregate_power {
 namespace {
@@ -32,9 +33,13 @@ namespace {
 constexpr std::size_t kMostWitnessBytes = std::size_t{512} << 20;
 
 // More special forms first.
-constexpr std::array<const WitnessForm*, 10> kWitnessForms = {
-    &kPtdForm,  &kMllogForm,      &kJsonMeterForm,   &kPduForm,        &kSacctForm,
-    &kDcmiForm, &kPmCountersForm, &kSensorFilesForm, &kMeterTableForm, &kSensorTableForm};
+constexpr std::array<const WitnessForm*, 12> kWitnessForms = {
+    &kQueriedMetersForm, &kPtdForm,        &kMllogForm,       &kJsonMeterForm,
+    &kPduForm,           &kSacctForm,      &kDcmiForm,        &kPmCountersForm,
+    &kSensorFilesForm,   &kMeterTableForm, &kSensorTableForm, &kScrapedMetersForm};
+// These may hold a recording of GPUs as well.
+constexpr std::array<const WitnessForm*, 4> kFormsOfAnything = {
+    &kQueriedMetersForm, &kMeterTableForm, &kSensorTableForm, &kScrapedMetersForm};
 
 std::string witness_text(const std::string& path) {
   const auto source = as_utf8(decompressed(open_source(path), path));
@@ -45,8 +50,12 @@ std::string witness_text(const std::string& path) {
   return text;
 }
 
-// Each file is the log of one counter.
-NodeWitnesses read_counter_folder(const std::string& folder, const std::optional<Zone>& zone) {
+// Each file is the log of one counter, or one scrape.
+NodeWitnesses read_sensor_folder(const std::string& folder, const std::optional<Zone>& zone) {
+  if (const std::vector<Scrape> scrapes = scrapes_in(folder); !scrapes.empty()) {
+    const auto source = scrapes_source(scrapes);
+    return read_node_witnesses(read_up_to(*source, kMostWitnessBytes), folder, zone);
+  }
   NodeWitnesses found;
   for (const TreeEntry& entry : sorted_entries(*disk_tree(), folder)) {
     if (entry.kind != TreeEntry::Kind::file) continue;
@@ -97,7 +106,9 @@ NodeWitnesses read_node_witnesses(std::string_view text, const std::string& path
     return witness.kind != NodeWitness::Kind::total && witness.readings.empty();
   });
   if (found.witnesses.empty()) {
-    throw Error(fmt::format("{}: it has no reading with a time", printable_path(path)));
+    throw Error(fmt::format(
+        "{}: it has no reading with a time of a node's sensor that is known: see 'aggregate-power help windows'",
+        printable_path(path)));
   }
   for (const NodeWitness& witness : found.witnesses) {
     if (!(*form)->may_repeat_stamps) refuse_two_values(witness, path);
@@ -106,13 +117,13 @@ NodeWitnesses read_node_witnesses(std::string_view text, const std::string& path
 }
 
 NodeWitnesses read_node_witnesses(const std::string& path, const std::optional<Zone>& zone) {
-  if (disk_tree()->has_folder(path)) return read_counter_folder(path, zone);
+  if (disk_tree()->has_folder(path)) return read_sensor_folder(path, zone);
   return read_node_witnesses(witness_text(path), path, zone);
 }
 
 bool is_sensor_log(std::string_view head) {
   return std::ranges::any_of(kWitnessForms, [&](const WitnessForm* form) {
-    return form != &kSensorTableForm && form != &kMeterTableForm && form->fits(head);
+    return std::ranges::find(kFormsOfAnything, form) == kFormsOfAnything.end() && form->fits(head);
   });
 }
 
@@ -250,12 +261,17 @@ std::optional<SensorColumn> sensor_column(std::size_t index, const std::string& 
   static constexpr Pattern rapl =
       "(intel-rapl|package|dram|core|uncore|psys|energy|domain)[-_: ]?[0-9:]*([^a-z0-9].*)?";
   static constexpr Pattern bare = "(package|dram|core|uncore|psys)[-_ ]?[0-9]*|intel-rapl:[0-9:]+";
-  static constexpr Pattern node = "(sys|system|node|chassis|server|total system)[ _.-]*power.*";
+  static constexpr Pattern node =
+      "(sys|system|node|chassis|server|total system|wall|pdu)[ _.-]*power.*";
+  static constexpr Pattern supply =
+      "(psu|power[ _]?supply|outlet|feed)[ _.-]*[0-9a-z]?[ _.-]*(input[ _.-]*)?power.*";
+  static constexpr Pattern limit = ".*(limit|cap|rated|budget|threshold).*";
   static constexpr Pattern plain = "power[ _-]?([mk]?w|watts?|\\[[mk]?w\\]|\\([mk]?w\\))";
   const std::string name = lower_ascii(header);
   const bool is_rapl = rapl.matches(name);
   const bool is_node = node.matches(name);
-  if (!is_rapl && !is_node && !plain.matches(name)) return std::nullopt;
+  const bool is_power = is_node || supply.matches(name) || plain.matches(name);
+  if ((!is_rapl && !is_power) || limit.matches(name)) return std::nullopt;
   SensorColumn column = {.index = index, .name = header};
   if (is_node) column.scope = "node";
   if (is_rapl) column.scope = scope_of_rapl(name);

@@ -29,6 +29,7 @@ struct NodeWitnesses {
 //   pm_counters  what was read of /sys/cray/pm_counters, a file or a folder with one for each
 //   counter sysfs        `grep .` of powercap and hwmon files, each time after a line with the time
 //   meters       logs of PTDaemon, MLPerf Training, Redfish, Shelly, Tasmota, SNMP, iDRAC
+//   metrics      scrapes of Kepler, node_exporter and ipmi_exporter, or what Prometheus answers
 //   csv          a table with a time and columns of RAPL domains or of a node's power
 // `zone` is that of times without an offset, which are refused without one. Throws FileError if a
 // file cannot be opened, and Error for what is none of these or has no reading.
@@ -74,6 +75,8 @@ extern const WitnessForm kDcmiForm;
 extern const WitnessForm kPmCountersForm;
 extern const WitnessForm kSensorFilesForm;
 extern const WitnessForm kSensorTableForm;
+extern const WitnessForm kScrapedMetersForm;
+extern const WitnessForm kQueriedMetersForm;
 
 // What a table that begins with `head` has, and what it needs to be kSensorTableForm, to follow a
 // message. Empty: it is no table.

@@ -44,7 +44,7 @@ PAGE = (ROOT / "src" / "help" / "schemas.md").read_text()
 VERSIONS = {
     "aggregate-power/calibration-1": "9dab16b92ad55855e9036cd174e341f37e12130449cfc5ec12272a2273d2bc1a",
     "aggregate-power/measure-1": "9b1bea8c57a71223372a1e465812c90529b8867649f7a7e8f4ac45cba74cd34b",
-    "aggregate-power/windows-1": "1cf5cc83adb44836e76f7517289c889c11ee11de346f9e2adf06a873a026915c",
+    "aggregate-power/windows-1": "ee60a25ba8b46d8bfd4151ae50e055e6c7db2b71407544325d7bd0b0701f6306",
     "aggregate-power/processes-1": "637d81e072300b18d7859f5376a566ec8ea3196efb8bba35fd8dfcd959be68d1",
     "aggregate-power/attribution-1": "7079f9520ca8f3a7259d4a676ccb1f31c6e24271a9720c8d0afc1e15c6ccb989",
     "aggregate-power/attribution-change-1": "a5530b056e44d33bfe235cc7c9e5e47b0dfd06dd7c8883b66390c541c8662535",
@@ -105,6 +105,7 @@ COMMANDS = {
         "calibrate levels.csv --witness meter.csv --json",
         "calibrate levels.csv --witness meter.csv --out profile.json",
         "measure run.json levels.csv --calibration profile.json --json",
+        "windows --telemetry levels.csv --windows bench:run.json --calibration profile.json --json",
         "--csv gpus.csv --bench-result run.json --agg-result agg_run.json --witness pm_counters.log --expected-num-gpus 1",
     ),
 }

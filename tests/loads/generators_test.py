@@ -333,6 +333,13 @@ def what_is_read(folder, name):
             for run in folder.runs(name)]
 
 
+def test_recordings_of_generators_stay_recordings_in_every_spelling(folder):
+    for what, data, end in spellings(RESULTS / "aiperf_gpu_telemetry.jsonl"):
+        for name in ("gpu_telemetry.jsonl", "renamed"):
+            folder.call("inspect", folder.put(data, name + end), "--json")
+            same("aiperf-gpu-telemetry", json.loads(folder.out).get("schema"), f"{what} {name}: {folder.out[:200]}")
+
+
 def test_every_row_in_every_spelling(folder):
     read = set()
     for path in sorted(RESULTS.iterdir()):

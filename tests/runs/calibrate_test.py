@@ -10,6 +10,7 @@ usage: tests/runs/calibrate_test.py [TEST...]   with $AGGREGATE_POWER (default: 
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -205,6 +206,188 @@ def test_a_report_says_what_cannot_be_told_apart(folder):
         assert words in " ".join(folder.out.split()), folder.out
 
 
+def test_two_nodes_of_eight_h100_are_found_again(folder):
+    """Simulated, with the figures of two real ones, 973 W + 1.316 W a watt and 1062 W + 1.279 W a watt, beside a BMC
+    each 2 s in steps of 25 W. The GPUs' part of the node is 8 w / (idle + slope * 8 w), of the mean w."""
+    for idle, slope, levels, part in ((973, 1.316, (70, 400, 738), 61.8), (1062, 1.279, (70, 661, 698), 64.2)):
+        gpus_w = 8 * sum(levels) / 3
+        near(part, 100 * gpus_w / (idle + slope * gpus_w), 0.05)
+        folder.gpus(gpus=8, levels=levels)
+        folder.meter(lambda gpus, a=idle, b=slope: a + b * 4 * gpus, step=25, each=2, levels=levels)
+        found = folder.profile("--witness", "node.csv")
+        same([25, 2], [found["meter"]["step"], found["meter"]["refresh_s"]])
+        inside(slope, found["slope"])
+        inside(idle, found["idle_w"])
+        near(slope, found["slope"]["value"], 0.01)
+        near(part, 100 * found["center"]["gpu_power_w"] / found["center"]["meter_w"]["value"], 0.5)
+        folder.call("calibrate", "gpus.csv", "--witness", "node.csv")
+        near(part, float(re.search(r"GPUs' part +([0-9.]+) %", folder.out)[1]), 0.5)
+
+
+def part_of(folder, name, begin, end, gpus=(0, 1), hold=40, levels=LEVELS):
+    rows = ["timestamp,index,name,power.draw.instant [W]"]
+    rows += [f"{START + second},{gpu},{MODEL},{gpu_w(second, hold=hold, levels=levels)}"
+             for second in range(begin, end + 1) for gpu in gpus]
+    return folder.write(name, "\n".join(rows) + "\n")
+
+
+def test_several_recordings_beside_one_log_are_one_line(folder):
+    parts = [part_of(folder, f"{begin}.csv", begin, end) for begin, end in ((260, 420), (0, 200), (430, 600))]
+    for lag in (0, 3):
+        folder.meter(lag=lag)
+        folder.call("calibrate", *parts, "--witness", "node.csv", "--json")
+        same(0, folder.status, folder.err)
+        found = json.loads(folder.out)
+        near(1.25, found["slope"]["value"], 0.002)
+        near(1000, found["idle_w"]["value"], 2)
+        near(lag, found["meter"]["lag_s"]["value"], 0.15)
+        same(START + 600, found["recorded_until_unix_s"])
+        same(4, len(found["inputs"]))
+    # The log in two files, of clocks that are not the same.
+    rows = (folder.path / "node.csv").read_text().splitlines()
+    folder.write("one.csv", "\n".join(rows[:260]) + "\n")
+    late = [f"{int(row.split(',')[0]) - 5},{row.split(',')[1]}" for row in rows[280:]]
+    folder.write("two.csv", "\n".join([rows[0], *late]) + "\n")
+    folder.call("calibrate", *parts, "--witness", "two.csv", "--witness", "one.csv", "--json")
+    same(0, folder.status, folder.err)
+    inside(1.25, json.loads(folder.out)["slope"])
+
+
+def test_runs_of_one_level_count_beside_one_that_varies(folder):
+    """Of 100 W and of 713 W throughout; only the third shows how far the clocks are apart."""
+    files = [part_of(folder, "idle.csv", 0, 38), part_of(folder, "high.csv", 80, 118), part_of(folder, "all.csv", 200, 400)]
+    folder.meter(lag=2)
+    folder.call("calibrate", *files, "--witness", "node.csv", "--json")
+    same(0, folder.status, folder.err)
+    near(1.25, json.loads(folder.out)["slope"]["value"], 0.004)
+    folder.call("calibrate", *files[:2], "--witness", "node.csv", "--json")
+    same(1, folder.status, folder.out)
+    assert "hardly varies in any of the recordings" in folder.err, folder.err
+
+
+def test_gpus_in_files_of_their_own_are_one_recording(folder):
+    files = [part_of(folder, f"gpu{gpu}.csv", 0, 600, gpus=(gpu,), levels=[each + gpu for each in LEVELS]) for gpu in (0, 1)]
+    folder.meter()
+    folder.call("calibrate", *files, "--witness", "node.csv", "--json")
+    same(0, folder.status, folder.err)
+    found = json.loads(folder.out)
+    same(2, found["gpus"]["count"])
+    near(1.25, found["slope"]["value"], 0.002)
+
+
+def test_recordings_of_other_gpus_are_not_one_line(folder):
+    folder.meter()
+    part_of(folder, "two.csv", 0, 200)
+    part_of(folder, "one.csv", 260, 600, gpus=(0,))
+    folder.call("calibrate", "two.csv", "one.csv", "--witness", "node.csv")
+    same(2, folder.status, folder.out)
+    assert "2 GPUs, and 1" in folder.err and "one.csv" in folder.err, folder.err
+
+
+def supplies(folder):
+    """60 and 40 % of the node, as columns and as files whose times are 0.3 s apart."""
+    watts = {second: 1000 + 1.25 * mean_w(second) for second in range(-20, 621)}
+    folder.write("psus.csv", "timestamp,psu1_power_w,psu2_power_w\n" + "".join(
+        f"{START + second},{0.6 * each},{0.4 * each}\n" for second, each in watts.items()))
+    for i, share in ((1, 0.6), (2, 0.4)):
+        folder.write(f"psu{i}.csv", "timestamp,power_w\n" + "".join(
+            f"{START + second + 0.3 * i - 0.45},{share * each}\n" for second, each in watts.items()))
+
+
+def test_supplies_of_a_node_are_added_up(folder):
+    folder.gpus()
+    supplies(folder)
+    found = folder.profile("--witness", "psus.csv", "--scope", "node", "--meter", "psu1_power_w", "--meter", "psu2_power_w")
+    near(1.25, found["slope"]["value"], 0.002)
+    same("psu1_power_w + psu2_power_w", found["meter"]["witness"])
+    files = ("--witness", "psu1.csv", "--witness", "psu2.csv", "--scope", "node")
+    found = folder.profile(*files, "--meter", "psu1:power_w", "--meter", "psu2:power_w")
+    near(1.25, found["slope"]["value"], 0.01)
+    inside(1.25, found["slope"])
+    for words in ((), ("--meter", "power_w")):
+        assert "--meter FILE:NAME" in folder.refused(*files, *words, status=2), folder.err
+    assert "one supply of several" in folder.refused(*files, "--meter", "psu1:power_w"), folder.err
+    assert "psu1_power_w" in folder.refused("--witness", "psus.csv", "--scope", "node", status=2), folder.err
+
+
+def test_counters_that_count_in_kwh_are_meters(folder):
+    """A Shelly that says only its energy, in mWh; and a Tasmota, whose steps of 1 Wh are 3600 J."""
+    folder.gpus()
+    for within, line in ((0.01, lambda joules, at: {"switch:0": {"id": 0, "aenergy": {"total": round(joules / 3600, 3)}}, "sys": {"unixtime": at}}),
+                         (0.1, lambda joules, at: {"Time": at, "ENERGY": {"Total": round(joules / 3.6e6, 3)}})):
+        joules, rows = 0.0, []
+        for second in range(-20, 621):
+            joules += 1000 + 1.25 * mean_w(second)
+            rows.append(json.dumps(line(joules, START + second)))
+        folder.write("plug.jsonl", "\n".join(rows) + "\n")
+        found = folder.profile("--witness", "plug.jsonl")
+        near(1.25, found["slope"]["value"], within)
+        inside(1.25, found["slope"])
+        inside(1000, found["idle_w"])
+
+
+def kepler(folder, answer=False):
+    """The platform's energy in two modes, 600 W of it idle; 200 W of two packages; a container's, which does not count."""
+    labels = {"instance": "n0", "job": "kepler"}
+    series = {(name, mode, package): [] for name, packages in (("kepler_node_platform_joules_total", ("",)), ("kepler_node_package_joules_total", ("0", "1")))
+              for mode in ("dynamic", "idle") for package in packages}
+    dynamic = 0.0
+    for second in range(-20, 621):
+        dynamic += 400 + 1.25 * mean_w(second)
+        for (name, mode, package), values in series.items():
+            seconds = second + 21
+            joules = 50.0 * seconds if package else dynamic if mode == "dynamic" else 600.0 * seconds
+            values.append((START + second, joules))
+    sets = [({"__name__": name, **labels, "mode": mode, **({"package": package} if package else {})}, values)
+            for (name, mode, package), values in series.items()]
+    if answer:
+        return folder.write("kepler.json", json.dumps({"status": "success", "data": {"resultType": "matrix", "result": [
+            {"metric": metric, "values": [[at, str(joules)] for at, joules in values]} for metric, values in sets]}}))
+    rows = []
+    for i, second in enumerate(range(-20, 621)):
+        rows += [f"# {START + second}", "# TYPE kepler_node_platform_joules_total counter",
+                 f'kepler_container_joules_total{{container_id="a",mode="idle"}} {5 * i}']
+        for metric, values in sets:
+            named = ",".join(f'{key}="{value}"' for key, value in metric.items() if key != "__name__")
+            rows.append(f"{metric['__name__']}{{{named}}} {values[i][1]}")
+    return folder.write("kepler.txt", "\n".join(rows) + "\n")
+
+
+def test_kepler_is_a_meter_and_its_modes_are_added(folder):
+    folder.gpus()
+    for answer in (False, True):
+        name = kepler(folder, answer)
+        found = folder.profile("--witness", name)
+        same("kepler_node_platform_joules_total", found["meter"]["witness"])
+        near(1.25, found["slope"]["value"], 0.002)
+        near(1000, found["idle_w"]["value"], 2)
+        seen = folder.seen((folder.path / name).read_text(), name=name)
+        near(1000, seen.pop("kepler_node_platform_joules_total") / 10 - 1.25 * 200, 1e-6)
+        same({"kepler_node_package_joules_total 0": 1000.0, "kepler_node_package_joules_total 1": 1000.0}, seen)
+        # Processors say nothing of the GPUs.
+        folder.refused("--witness", name, "--meter", "kepler_node_package_joules_total 0", status=2)
+        assert "not known to measure the GPUs" in folder.err, folder.err
+
+
+def test_metrics_of_other_exporters_are_witnesses(folder):
+    rows = {"kepler_node_cpu_joules_total{node_name=\"n0\",zone=\"package\",path=\"/a\"}": lambda t: 100 * t,
+            "kepler_node_cpu_joules_total{node_name=\"n0\",zone=\"dram\",path=\"/b\"}": lambda t: 20 * t,
+            "kepler_node_cpu_idle_joules_total{node_name=\"n0\",zone=\"package\",path=\"/a\"}": lambda t: 30 * t,
+            "kepler_platform_watts{node_name=\"n0\",power_control_name=\"Server Power Control\"}": lambda t: 1500,
+            "node_rapl_package_joules_total{index=\"0\"}": lambda t: 90 * t,
+            "ipmi_dcmi_power_consumption_watts{id=\"\"}": lambda t: 1490}
+    text = "".join(f"# {START + second}\n" + "".join(f"{series} {value(second)}\n" for series, value in rows.items())
+                   for second in range(31))
+    same({"kepler_node_cpu_joules_total package /a": 1000.0, "kepler_node_cpu_joules_total dram /b": 200.0,
+          "kepler_platform_watts": 15000.0, "node_rapl_package_joules_total": 900.0,
+          "ipmi_dcmi_power_consumption_watts": 14900.0}, folder.seen(text))
+    # Without a time nothing is known; and with the stamp of each sample in milliseconds it is.
+    bare = "".join(line + "\n" for line in text.splitlines() if not line.startswith("#"))
+    same({}, folder.seen(bare))
+    stamped = "".join(f"ipmi_dcmi_power_consumption_watts{{id=\"\"}} 1490 {1000 * (START + second)}\n" for second in range(31))
+    same({"ipmi_dcmi_power_consumption_watts": 14900.0}, folder.seen(stamped))
+
+
 # ---- What is refused
 
 def test_gpus_whose_power_hardly_varies_say_nothing(folder):
@@ -243,6 +426,33 @@ def test_a_meter_that_is_of_no_whole_node_is_refused(folder):
     # Sensors of GPUs that show 5 % too much.
     folder.meter(lambda gpus: 1000 + 0.95 * gpus)
     inside(0.95, folder.profile("--witness", "node.csv")["slope"])
+
+
+def test_a_meter_of_the_gpus_that_no_sensor_can_differ_from_so_is_refused(folder):
+    folder.gpus()
+    for gain, words in ((1000, "mW"), (0.001, "kW"), (2, "other GPUs"), (0.5, "not all GPUs")):
+        rows = [json.dumps({"timestamp": START + second, "Id": "TotalGPU_Power_0", "Reading": gain * mean_w(second),
+                            "ReadingType": "Power", "ReadingUnits": "W"}) for second in range(-20, 621)]
+        folder.write("gpus.log", "\n".join(rows) + "\n")
+        assert words in folder.refused("--witness", "gpus.log"), folder.err
+
+
+def test_a_node_that_would_draw_less_than_nothing_is_refused(folder):
+    folder.gpus()
+    folder.meter(lambda gpus: 1.3 * gpus - 100)
+    assert "if its GPUs drew nothing" in folder.refused("--witness", "node.csv"), folder.err
+
+
+def test_a_clock_that_is_minutes_off_is_named(folder):
+    folder.gpus()
+    shape = {"hold": 23, "levels": (120, 713, 240, 560, 410, 330, 640)}
+    for lag in (40, 300, -300):
+        folder.meter(lag=lag, **shape)
+        folder.gpus(**shape)
+        rows = (folder.path / "gpus.csv").read_text().splitlines()  # of GPUs that are never quite still
+        cells = [row.rsplit(",", 1) for row in rows[1:]]
+        folder.write("gpus.csv", "\n".join([rows[0]] + [f"{begin},{int(watts) + 3 * ((7 * (i // 2) + i) % 5)}" for i, (begin, watts) in enumerate(cells)]) + "\n")
+        assert "its clock" in folder.refused("--witness", "node.csv"), (lag, folder.err)
 
 
 def test_a_meter_that_shows_one_value_is_refused(folder):
@@ -328,7 +538,8 @@ def test_a_profile_of_other_gpus_is_refused(folder):
 
 
 def test_a_node_that_draws_less_than_its_gpus_is_not_modelled(folder):
-    """Profiles that were written before: half of a node, kW, and a node of 1.25 W for each watt less 400 W."""
+    """Profiles that were written before: half of a node, kW, and nodes of 1.25 W for each watt less 400 W, and of 0.95 W
+    for each watt and 10 W, which are 770 W for 800 W of the GPUs."""
     folder.gpus()
     folder.meter()
     folder.profile("--witness", "node.csv", "--out", "node.json")
@@ -342,14 +553,177 @@ def test_a_node_that_draws_less_than_its_gpus_is_not_modelled(folder):
         return {key: value - (0 if key == "standard_uncertainty" else watts) for key, value in number.items()}
 
     center = profile["center"]
+    ratio = 0.95 / profile["slope"]["value"]
+    low_w = 10 + 0.95 * center["gpu_power_w"]
     for words, change in (
-            ("one supply", {"slope": scaled(profile["slope"], 0.5), "center": center | {"meter_w": scaled(center["meter_w"], 0.5)}}),
-            ("kW", {"slope": scaled(profile["slope"], 0.001), "center": center | {"meter_w": scaled(center["meter_w"], 0.001)}}),
-            ("its GPUs drew 800", {"center": center | {"meter_w": less(center["meter_w"], 1400)}})):
+            ("one supply", {"slope": scaled(profile["slope"], 0.5), "center": center | {"meter_w": scaled(center["meter_w"], 0.5)},
+                            "idle_w": scaled(profile["idle_w"], 0.5)}),
+            ("kW", {"slope": scaled(profile["slope"], 0.001), "center": center | {"meter_w": scaled(center["meter_w"], 0.001)},
+                    "idle_w": scaled(profile["idle_w"], 0.001)}),
+            ("drew nothing", {"center": center | {"meter_w": less(center["meter_w"], 1400)}, "idle_w": less(profile["idle_w"], 1400)}),
+            ("its GPUs drew 800", {"slope": scaled(profile["slope"], ratio), "idle_w": less(profile["idle_w"], profile["idle_w"]["value"] - 10),
+                                   "center": center | {"meter_w": less(center["meter_w"], center["meter_w"]["value"] - low_w)}})):
         folder.write("node.json", json.dumps(profile | change))
         node = folder.measured("--calibration", "node.json")["modelled_node"]
         same(None, node["energy_j"], words)
         assert words in node["reason"], node
+
+
+def test_a_profile_that_a_hand_has_changed_is_refused(folder):
+    folder.gpus()
+    folder.meter()
+    profile = folder.profile("--witness", "node.csv")
+    folder.load()
+    slope, center, gpus = profile["slope"], profile["center"], profile["gpus"]
+    for change in ({"slope": slope | {"value": 2}}, {"slope": slope | {"value": "1.25"}}, {"slope": slope | {"low": 5}},
+                   {"slope": {key: -value for key, value in slope.items()}}, {"slope": slope | {"standard_uncertainty": -1}},
+                   {"center": center | {"gpu_power_w": 5000}}, {"gpu_power_range_w": [900, 100]}, {"slow_s": 0},
+                   {"gpus": gpus | {"count": 0}}, {"meter": profile["meter"] | {"scope": "rack"}},
+                   {"meter": profile["meter"] | {"accuracy": -0.1}}, {"idle_w": profile["idle_w"] | {"value": 5000, "high": 9000}}):
+        folder.write("node.json", json.dumps(profile | change))
+        node = folder.measured("--calibration", "node.json")["modelled_node"]
+        same(None, node["energy_j"], change)
+        assert "no profile" in node["reason"], (change, node)
+
+
+def test_every_command_refuses_a_profile_with_the_same_words(folder):
+    folder.gpus()
+    folder.meter()
+    folder.profile("--witness", "node.csv", "--out", "node.json")
+    folder.load(model="NVIDIA A100-SXM4-80GB")
+    folder.write("w.txt", f"begin load {START + 20}\nend load {START + 80}\n")
+    folder.write("agg_run.json", "{}")
+    words = "it is not used: it is of the model NVIDIA H100 80GB HBM3, and NVIDIA A100-SXM4-80GB was measured"
+    (folder.path / "runs").mkdir()
+    for file, name in (("run.csv", "gpu_metrics.csv"), ("run.json", "run.json")):
+        (folder.path / "runs" / name).write_bytes((folder.path / file).read_bytes())
+    for command in (("compare", "runs", "--with", "run.json"), ("report", "runs", "--out", "r.html"), ("export", "runs", "--format", "jsonl"), ("recommend", "runs"),
+                    ("measure", "run.json", "run.csv"), ("windows", "--telemetry", "run.csv", "--windows", "w.txt"),
+                    ("patch", "--csv", "run.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json", "--expected-num-gpus", 2)):
+        folder.call(*command, "--calibration", "node.json")
+        said = " ".join((folder.out + folder.err).split())
+        same(1, said.count(words), f"{command}: {said}")
+
+
+def test_what_is_modelled_is_never_compared(folder):
+    """Two runs of 800 and of 900 W, by a profile of a node and without one: the same words and numbers."""
+    folder.gpus()
+    folder.meter()
+    folder.profile("--witness", "node.csv", "--out", "node.json")
+    for name, more in (("with", ("--calibration", "node.json")), ("without", ())):
+        for side, levels in (("base", (399, 401)), ("next", (449, 451))):
+            folder.load(levels=levels)
+            folder.call("measure", "run.json", "run.csv", "--json", *more)
+            same(name == "with", "modelled_node" in folder.out)
+            folder.write(f"{side}.json", folder.out)
+        said = [folder.call("compare", "base.json", "--with", "next.json", *form).out for form in ((), ("--json",))]
+        said.append(folder.call("export", "base.json", "--format", "jsonl").out)
+        assert "modelled" not in "".join(said), said
+        if name == "with":
+            wanted = said
+    same(wanted, said)
+
+
+def test_windows_have_the_node_beside_what_was_measured(folder):
+    folder.gpus()
+    folder.meter()
+    folder.profile("--witness", "node.csv", "--out", "node.json")
+    folder.load()
+    folder.write("w.txt", f"begin load {START + 20}\nend load {START + 80}\nbegin last {START + 90}\nend last {START + 120}\n")
+    words = ("windows", "--telemetry", "run.csv", "--windows", "w.txt")
+    plain = json.loads(folder.call(*words, "--json").out)
+    report = json.loads(folder.call(*words, "--json", "--calibration", "node.json").out)
+    node = report["windows"][0].pop("modelled_node")
+    near(120000, node["energy_j"], 60)
+    same(False, node["is_measured"])
+    same(plain, report, "nothing else, and nothing in a window that was not measured")
+    folder.call(*words, "--calibration", "node.json")
+    same(1, " ".join(folder.out.split()).count("modelled, not measured"), folder.out)
+    for form in ("csv", "zeus"):
+        folder.call(*words, "--format", form, "--calibration", "node.json")
+        same(2, folder.status, form)
+
+
+def gpu_profile(folder):
+    folder.gpus()
+    rows = [json.dumps({"timestamp": START + second, "Id": "TotalGPU_Power_0", "Reading": 1.01 * mean_w(second),
+                        "ReadingType": "Power", "ReadingUnits": "W"}) for second in range(-20, 621)]
+    folder.write("gpus.log", "\n".join(rows) + "\n")
+    folder.profile("--witness", "gpus.log", "--meter-accuracy", 0.002, "--out", "gpus.json")
+
+
+def test_windows_have_narrower_intervals_by_a_meter_of_the_gpus(folder):
+    gpu_profile(folder)
+    folder.load()
+    folder.write("w.txt", f"begin load {START + 20}\nend load {START + 80}\n")
+    words = ("windows", "--telemetry", "run.csv", "--windows", "w.txt", "--json", "--uncertainty")
+    width = []
+    for more in ((), ("--calibration", "gpus.json")):
+        window = json.loads(folder.call(*words, *more).out)["windows"][0]
+        width.append(window["energy_j_high"] - window["energy_j_low"])
+        assert "modelled_node" not in window, window
+    assert width[1] < 0.8 * width[0], width
+
+
+def test_an_interval_by_a_meter_of_the_gpus_is_verified(folder):
+    gpu_profile(folder)
+    folder.load()
+    folder.write("agg_run.json", "{}")
+    folder.call("patch", "--csv", "run.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",
+                "--expected-num-gpus", 2, "--uncertainty", "--calibration", "gpus.json")
+    record = json.loads((folder.path / "power_validation_run.json").read_text())
+    same("gpus.json", record["computed_from"]["options"]["calibration"])
+    folder.call("verify", "agg_run.json")
+    same(0, folder.status, folder.out + folder.err)
+
+
+def test_a_backfill_models_the_node_until_the_profile_changes(folder):
+    folder.gpus()
+    folder.meter()
+    run = folder.path / "store" / "run"
+    run.mkdir(parents=True)
+    profile = folder.profile("--witness", "node.csv", "--out", "store/node.json")
+    folder.load()
+    (folder.path / "run.csv").rename(run / "gpu_metrics.csv")
+    (folder.path / "run.json").rename(run / "run.json")
+    (run / "agg_run.json").write_text('{"num_gpus": 2}')
+    words = ("backfill", "store", "--expected-num-gpus", 2, "--calibration", "store/node.json", "--json", "--timezone", "UTC")
+
+    def backfilled():
+        summary = json.loads(folder.call(*words).out)
+        record = json.loads((run / "power_validation_run.json").read_text())
+        return summary, record
+
+    summary, record = backfilled()
+    near(120000, record["modelled_node"]["energy_j"], 60)
+    assert "modelled" not in (run / "agg_run.json").read_text()
+    assert "calibration" in record["computed_from"]["inputs"], record["computed_from"]
+    before = (run / "power_validation_run.json").stat().st_mtime_ns
+    backfilled()
+    same(before, (run / "power_validation_run.json").stat().st_mtime_ns, "it is up to date")
+    folder.call("verify", "store")
+    same(0, folder.status, folder.out + folder.err)
+    # The profile is an input as every other one.
+    profile["gpus"]["count"] = 8
+    folder.write("store/node.json", json.dumps(profile))
+    folder.call("verify", "store")
+    assert folder.status == 1 and "node.json: changed" in folder.out + folder.err, folder.out + folder.err
+    summary, record = backfilled()
+    same(None, record["modelled_node"]["energy_j"])
+    folder.call("verify", "store")
+    same(0, folder.status, folder.out + folder.err)
+
+
+def test_another_driver_is_a_warning(folder):
+    folder.gpus()
+    folder.meter()
+    profile = folder.profile("--witness", "node.csv")
+    profile["gpus"]["driver"] = "535.1"
+    folder.write("node.json", json.dumps(profile))
+    folder.load(more=("driver_version", lambda second: "580.2"))
+    run = folder.measured("--calibration", "node.json")
+    near(120000, run["modelled_node"]["energy_j"], 60)
+    same(1, sum("driver 535.1" in warning and "driver 580.2" in warning for warning in run["warnings"]), run["warnings"])
 
 
 def test_what_is_not_a_profile_is_refused(folder):

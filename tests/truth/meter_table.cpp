@@ -60,14 +60,14 @@ class Watts {
   std::vector<double> sums_;
 };
 
-constexpr const char* kLoads[] = {"levels", "one run", "waves", "bursts"};
+constexpr const char* kLoads[] = {"levels", "one run", "waves", "bursts", "three runs"};
 constexpr double kIdleW = 100;
 
 Watts load_of(std::size_t load, double duration_s, double high_w, Random& random) {
   Watts base(duration_s);
   base.set(-kLeadS, duration_s + kLeadS, kIdleW);
   const double end_s = duration_s + kLeadS;
-  if (load == 0) {
+  if (load == 0 || load == 4) {
     for (double s = -kLeadS; s < end_s;) {
       const double next_s = s + random.uniform(8, std::max(12.0, duration_s / 8));
       base.set(s, next_s, random.uniform(kIdleW, high_w));
@@ -94,7 +94,7 @@ Watts load_of(std::size_t load, double duration_s, double high_w, Random& random
 }
 
 struct Node {
-  std::vector<PowerTrace> gpus;
+  std::vector<std::vector<PowerTrace>> recordings;
   NodeWitness meter;
   double slope = 0;
   double idle_w = 0;
@@ -162,8 +162,29 @@ NodeWitness meter_of(const Watts& node, double duration_s, Node& made, Random& r
   return meter;
 }
 
+// Three recordings of one node, each a quarter of the whole, with as long pauses between them.
+std::vector<std::vector<PowerTrace>> in_three(const std::vector<PowerTrace>& gpus,
+                                              double duration_s) {
+  std::vector<std::vector<PowerTrace>> recordings;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const double from_s = kStart + duration_s * 3 / 8 * static_cast<double>(i);
+    recordings.emplace_back();
+    for (const PowerTrace& gpu : gpus) {
+      std::vector<Sample> samples;
+      for (const Sample& sample : gpu.samples()) {
+        const double after_s = sample.unix_s - from_s;
+        if (after_s >= 0 && after_s <= duration_s / 4) samples.push_back(sample);
+      }
+      recordings.back().emplace_back(gpu.device(), std::move(samples), Interpolation::linear);
+    }
+  }
+  return recordings;
+}
+
 Node make_node(std::size_t load, Random& random) {
-  const double duration_s = one_of({180, 300, 600, 1200, 3600}, random);
+  const bool is_in_three = load == 4;
+  const double duration_s =
+      is_in_three ? one_of({600, 1200, 3600}, random) : one_of({180, 300, 600, 1200, 3600}, random);
   const auto gpus = static_cast<std::size_t>(one_of({1, 4, 8}, random));
   const Watts base = load_of(load, duration_s, random.uniform(400, 900), random);
   const double window_s = one_of({0.1, 1}, random);
@@ -174,6 +195,7 @@ Node make_node(std::size_t load, Random& random) {
   made.idle_w = random.uniform(400, 2500);
   made.lag_s = random.uniform(-7, 7);
   Watts node(duration_s);
+  std::vector<PowerTrace> gpus_read;
   for (std::size_t i = 0; i < node.size(); ++i) node[i] = made.idle_w;
   for (std::size_t gpu = 0; gpu < gpus; ++gpu) {
     Watts power(duration_s);
@@ -186,8 +208,13 @@ Node make_node(std::size_t load, Random& random) {
       node[i] += made.slope * power[i];
     }
     power.sum_up();
-    made.gpus.push_back(readings_of(power, duration_s, window_s, period_s, random));
-    made.gpus.back().rename(fmt::format("{}", gpu));
+    gpus_read.push_back(readings_of(power, duration_s, window_s, period_s, random));
+    gpus_read.back().rename(fmt::format("{}", gpu));
+  }
+  if (is_in_three) {
+    made.recordings = in_three(gpus_read, duration_s);
+  } else {
+    made.recordings = {std::move(gpus_read)};
   }
   made.gpu_age_s = window_s / 2;
   add_others(node, random);
@@ -196,7 +223,9 @@ Node make_node(std::size_t load, Random& random) {
 }
 
 void judge(const Node& node, MeterFigures& figures) {
-  const Calibration found = aggregate_power::calibrate({.gpus = node.gpus, .meter = node.meter});
+  aggregate_power::CalibrationQuestion question{.recordings = {}, .meter = node.meter};
+  for (const auto& gpus : node.recordings) question.recordings.emplace_back(gpus);
+  const Calibration found = aggregate_power::calibrate(question);
   if (!found.refusal.empty()) return;
   const double true_lag_s = node.lag_s + node.meter_age_s - node.gpu_age_s;
   figures.bias += found.slope.value / node.slope - 1;

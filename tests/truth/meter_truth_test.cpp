@@ -27,6 +27,7 @@ TEST(MeterTruth, IsInTheIntervals) {
   EXPECT_GE(slope.held(), 0.93);
   EXPECT_LE(slope.held(), 0.98);
   EXPECT_GE(idle.held(), 0.93);
+  EXPECT_LE(idle.held(), 0.98);
 }
 
 }  // namespace meter_truth_test

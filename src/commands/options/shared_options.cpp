@@ -185,6 +185,7 @@ void add_uncertainty_options(Options& options, RunOptions& run) {
 
 void add_measuring_options(Options& options, RunSpec& measuring) {
   measuring.shows_interval = true;
+  add_calibration_of_measured(options, measuring);
   add_gpus(options, measuring).help =
       "GPUs of runs that are measured here, since nothing is published of them (default: all)";
   add_window(
@@ -316,12 +317,17 @@ Option& add_witness(Options& options, RunOptions& run) {
       "What a sensor beside the GPUs recorded: sacct -P, logs of /sys/cray/pm_counters, of RAPL, of power meters or of ipmitool dcmi; its energy is shown beside that of the GPUs, never summed with it; may be repeated");
 }
 
-void add_calibration(Options& options, RunOptions& run) {
-  options
+Option& add_calibration(Options& options, RunOptions& run) {
+  return options
       .value(
           "--calibration", "FILE", into_optional_path(run.calibration),
           "A profile of 'calibrate': of a node, its energy is modelled from that of the GPUs, apart from what was measured; of the GPUs alone, it narrows the interval")
       .check(not_empty());
+}
+
+void add_calibration_of_measured(Options& options, RunOptions& run) {
+  add_calibration(options, run).help =
+      "A profile of 'calibrate' for runs that are measured here: of a meter of the GPUs alone, it narrows their intervals; the energy of a node, which is only modelled, is not compared";
 }
 
 void add_request_options(Options& options, RunOptions& run, const std::string& otherwise) {

@@ -37,7 +37,9 @@ Option& add_gpus(Options& options, RunOptions& run);
 Option& add_schema_version(Options& options, RunOptions& run, const std::string& otherwise);
 // Sensors beside the GPUs.
 Option& add_witness(Options& options, RunOptions& run);
-void add_calibration(Options& options, RunOptions& run);
+Option& add_calibration(Options& options, RunOptions& run);
+// The same for commands that measure unpublished runs, and show no energy of nodes.
+void add_calibration_of_measured(Options& options, RunOptions& run);
 // --idle; it may name a stretch of the recording unless the command has several.
 Option& add_idle_option(Options& options, RunOptions& run);
 Option& add_idle_of_many(Options& options, RunOptions& run);

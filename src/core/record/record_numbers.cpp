@@ -309,8 +309,7 @@ Json seen_by_witnesses_json(const Result& result, bool is_valid) {
   });
 }
 
-Json modelled_node_json(const Result& result) {
-  const ModelledNode& node = *result.modelled_node;
+Json modelled_node_json(const ModelledNode& node) {
   const auto bound = [&](double joules) { return node.energy_j ? number_or_null(joules) : Json(); };
   return {{"energy_j", number_or_null(node.energy_j)},
           {"energy_j_low", bound(node.low_j)},

@@ -33,7 +33,7 @@ std::vector<std::string> gpu_uuids(const Result& result);
 // What each witness saw in the window, which the run has.
 Json seen_by_witnesses_json(const Result& result, bool is_valid);
 // What a meter of the node would have shown; the result has it.
-Json modelled_node_json(const Result& result);
+Json modelled_node_json(const ModelledNode& node);
 
 // For people: "170.00 W together (before_load, 28.0 s)", and "43800.00 J above 10200.00 J, give or
 // take 3.00 J". Nullopt: not requested, or there is no baseline.

@@ -306,7 +306,9 @@ Json witnesses(const Written& written) {
   return seen_by_witnesses_json(written.result, written.is_valid());
 }
 
-Json modelled_node(const Written& written) { return modelled_node_json(written.result); }
+Json modelled_node(const Written& written) {
+  return modelled_node_json(*written.result.modelled_node);
+}
 
 Json idle(const Written& written) { return idle_json(written.result, written.is_valid()); }
 

@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/error.h"
+#include "base/text/show_time.h"
 #include "core/energy/recording_summary.h"
 #include "energy/shares/node_meter.h"
 #include "energy/uncertainty/interval.h"
@@ -33,7 +35,9 @@ constexpr double kEdges = 6;  // of a load, at least: each is seen only to a rea
 constexpr double kAlsoFits = 1.3;
 constexpr double kFitRounding = 1e-9;
 constexpr double kWhite = 1.02;
-constexpr double kNoiseDoubt = 0.3;  // relative, of what the noise of the GPUs' readings does
+constexpr double kNoiseDoubt = 0.2;  // relative, of what the noise of the GPUs' readings does
+constexpr double kSmoothDoubt = 2;   // of kSensor_s2
+constexpr double kLinesDoubt = 1;    // of what lines between readings smooth
 constexpr double kSensor_s2 = 0.05;  // the variance of what a GPU's sensor averages over
 constexpr double kSame = 1 - 1e-3;   // of a length of time that rounding may have shortened
 // The power of the GPUs must vary at least so much: relative to its mean, and in watts.
@@ -263,10 +267,11 @@ FoundLag search_lag(const std::vector<Stretch>& all, const EnergyTable& table, W
 }
 
 // Keeps the stretches that the GPUs cover, with a tap to each side, and sets their terms.
-std::vector<Stretch> with_gpus(std::vector<Stretch> stretches, const CalibrationQuestion& question,
-                               double lag_s, double tap_s, double smooth_s2) {
+std::vector<Stretch> with_gpus(std::vector<Stretch> stretches, std::span<const PowerTrace> gpus,
+                               const CalibrationQuestion& question, double lag_s, double tap_s,
+                               double smooth_s2) {
   std::vector<TraceCoverage> coverages;
-  for (const PowerTrace& gpu : question.gpus) {
+  for (const PowerTrace& gpu : gpus) {
     coverages.emplace_back(gpu, std::max(question.max_sample_gap_s, tap_s));
   }
   std::erase_if(stretches, [&](const Stretch& stretch) {
@@ -279,10 +284,10 @@ std::vector<Stretch> with_gpus(std::vector<Stretch> stretches, const Calibration
   });
   for (Stretch& stretch : stretches) {
     const Window own = shifted(stretch.by_meter, lag_s);
-    const double later_w = mean_w(question.gpus, shifted(own, -tap_s));
-    const double earlier_w = mean_w(question.gpus, shifted(own, tap_s));
+    const double later_w = mean_w(gpus, shifted(own, -tap_s));
+    const double earlier_w = mean_w(gpus, shifted(own, tap_s));
     const double rise = (later_w - earlier_w) / (2 * tap_s);
-    stretch.gpu_w = mean_w(question.gpus, own);
+    stretch.gpu_w = mean_w(gpus, own);
     const double bend = (later_w - 2 * stretch.gpu_w + earlier_w) / (tap_s * tap_s);
     stretch.terms = {1, stretch.gpu_w - smooth_s2 / 2 * bend, rise};
     stretch.bend = bend;
@@ -519,10 +524,8 @@ BoundedNumber bounded(const Seen& seen, const WantedNumber& wanted) {
 }
 
 // What rounding to steps can do to a level that is not blurred by anything else.
-double step_error_w(const NodeWitness& meter, double step_w) {
-  if (!(step_w > 0) || meter.kind != NodeWitness::Kind::power) return 0;
-  std::vector<double> values;
-  for (const NodeWitness::Reading& reading : meter.readings) values.push_back(reading.value);
+double step_error_w(std::vector<double> values, double step_w) {
+  if (!(step_w > 0)) return 0;
   std::ranges::sort(values);
   const auto levels =
       static_cast<double>(std::unique(values.begin(), values.end()) - values.begin());
@@ -536,11 +539,11 @@ constexpr const char* kRecordInstead =
 
 // The largest step that a meter may have and in which all of its values are counted; 0: they are
 // not counted in steps.
-double reading_step(std::span<const NodeWitness::Reading> readings) {
+double reading_step(std::span<const double> values) {
   constexpr double kOff = 1e-4;
   double step = 0;
-  for (const NodeWitness::Reading& reading : readings) {
-    double rest = std::abs(reading.value - readings[0].value);
+  for (const double value : values) {
+    double rest = std::abs(value - values[0]);
     while (rest > kOff) {  // Euclid
       step = std::exchange(rest, step > 0 ? std::fmod(step, rest) : 0);
       if (step - rest < kOff) rest = 0;
@@ -602,11 +605,8 @@ Means take_means_out(std::vector<Stretch>& stretches) {
   return means;
 }
 
-std::string steady_text(const Means& means) {
-  if (means.spread_w >= std::max(kLeastSwingW, kLeastSwing * means.gpu_w)) return {};
-  return fmt::format(
-      "the power of the GPUs hardly varies ({:.1f} W around {:.1f} W), so nothing says what the meter adds to it: {}",
-      means.spread_w, means.gpu_w, kRecordInstead);
+bool hardly_varies(const Means& means) {
+  return means.spread_w < std::max(kLeastSwingW, kLeastSwing * means.gpu_w);
 }
 
 void set_numbers(const Seen& seen, const Means& means, double step_w, Calibration& found) {
@@ -622,82 +622,200 @@ void set_numbers(const Seen& seen, const Means& means, double step_w, Calibratio
   }
 }
 
-}  // namespace
+// ---- Each recording by itself, as far as it can be
 
-Calibration calibrate(const CalibrationQuestion& question) {
-  Calibration found;
-  const auto refused = [&](std::string why) {
-    found.refusal = std::move(why);
-    return found;
-  };
-  const auto facts = facts_of(question.gpus);
-  if (!facts) return refused("the GPUs have no readings over the same time");
-  if (facts->recorded.duration_s() > kMostSeconds) {
-    return refused("the recording is longer than a week: cut a part of it out");
+struct Session {
+  std::span<const PowerTrace> gpus;
+  GpuFacts facts;
+  NodeWitness meter;  // its readings over that time
+  std::vector<Stretch> stretches = {};
+  std::optional<double> lag_s = {};  // absent: the recording does not show it
+};
+
+// How readings are compared, in all recordings alike.
+struct Scale {
+  double period_s = 0;
+  double stretch_s = 0;
+  double tap_s = 0;
+  double refresh_s2 = 0;  // variances of what both sides average over
+  double lines_s2 = 0;
+  double smooth_s2() const { return kSensor_s2 + refresh_s2 + lines_s2; }
+};
+
+// Throws Error with why a recording cannot be used.
+std::vector<Session> sessions_of(const CalibrationQuestion& question) {
+  std::vector<Session> sessions;
+  for (const std::span<const PowerTrace> gpus : question.recordings) {
+    const auto facts = facts_of(gpus);
+    if (!facts) throw Error("the GPUs have no readings over the same time");
+    if (facts->recorded.duration_s() > kMostSeconds) {
+      throw Error("the recording is longer than a week: cut a part of it out");
+    }
+    sessions.push_back({gpus, *facts, meter_near(facts->recorded, question.meter)});
+    if (sessions.back().meter.readings.size() >= 2) continue;
+    const std::string which =
+        question.recordings.size() > 1
+            ? fmt::format(", in the recording from {}", unix_and_iso(facts->recorded.start_unix_s))
+            : "";
+    throw Error(fmt::format("{}{}", kNotTogether, which));
   }
-  NodeWitness meter = meter_near(facts->recorded, question.meter);
-  if (meter.readings.size() < 2) return refused(kNotTogether);
-  found.refresh_s = refresh_of(meter.readings);
-  if (found.refresh_s == 0) {
-    return refused("the meter shows the same value throughout: record the GPUs idle, too");
+  return sessions;
+}
+
+Scale scale_of(std::vector<Session>& sessions, bool is_power, double refresh_s) {
+  Scale scale;
+  double seconds = 0;
+  for (Session& session : sessions) {
+    scale.period_s = std::max(scale.period_s, session.facts.period_s);
+    std::vector<NodeWitness::Reading>& readings = session.meter.readings;
+    if (is_power) readings = without_held(readings, refresh_s);
+    if (readings.empty()) continue;
+    if (is_power) make_counter(session.meter);
+    seconds += readings.back().unix_s - readings.front().unix_s;
   }
-  found.step_w = reading_step(meter.readings);
-  const double step_w = step_error_w(meter, found.step_w);
-  const bool is_power = meter.kind == NodeWitness::Kind::power;
-  if (is_power) {
-    meter.readings = without_held(meter.readings, found.refresh_s);
-    make_counter(meter);
-  }
-  const double seconds = meter.readings.back().unix_s - meter.readings.front().unix_s;
-  found.stretch_s =
-      std::max({found.refresh_s, kReadingsOfStretch * facts->period_s, seconds / kMostStretches});
-  const double tap_s = std::max(kLeastTapS, found.stretch_s / 2);
+  scale.stretch_s =
+      std::max({refresh_s, kReadingsOfStretch * scale.period_s, seconds / kMostStretches});
+  scale.tap_s = std::max(kLeastTapS, scale.stretch_s / 2);
   // A meter's readings are means of its refresh, or moments.
-  const double refresh_s2 = is_power ? found.refresh_s * found.refresh_s / 24 : 0;
+  scale.refresh_s2 = is_power ? refresh_s * refresh_s / 24 : 0;
   // Lines between readings smooth what each is a mean of, and not the steps between moments.
-  const double lines_s2 = facts->period_s * facts->period_s / 20;
-  const double smooth_s2 = kSensor_s2 + refresh_s2 + lines_s2;
-  std::vector<Stretch> stretches = stretches_of(meter, found.stretch_s, question.windows);
-  std::vector<Stretch> at_once = with_gpus(stretches, question, 0, tap_s, smooth_s2);
-  if (at_once.size() >= kFewestStretches) {
-    if (std::string why = steady_text(take_means_out(at_once)); !why.empty()) return refused(why);
+  scale.lines_s2 = scale.period_s * scale.period_s / 20;
+  return scale;
+}
+
+// Finds the lag of a recording whose load varies. Throws Error if it varies and has none.
+void find_lag(const CalibrationQuestion& question, const Scale& scale, Session& session) {
+  const auto placed = [&](double lag_s) {
+    return with_gpus(session.stretches, session.gpus, question, lag_s, scale.tap_s,
+                     scale.smooth_s2());
+  };
+  std::vector<Stretch> at_once = placed(0);
+  const bool is_enough = at_once.size() >= kFewestStretches;
+  const bool is_alone = question.recordings.size() == 1;
+  if (is_enough) {
+    const Means means = take_means_out(at_once);
+    if (hardly_varies(means) && !is_alone) return;
+    if (hardly_varies(means)) {
+      throw Error(fmt::format(
+          "the power of the GPUs hardly varies ({:.1f} W around {:.1f} W), so nothing says what the meter adds to it: {}",
+          means.spread_w, means.gpu_w, kRecordInstead));
+    }
+  } else if (!is_alone) {
+    return;
   }
-  const FoundLag lag =
-      search_lag(stretches, EnergyTable(question.gpus, facts->recorded), facts->recorded);
-  stretches = with_gpus(std::move(stretches), question, lag.lag_s, tap_s, smooth_s2);
-  found.stretches = stretches.size();
-  if (stretches.empty()) return refused(kNotTogether);
-  if (stretches.size() < kFewestStretches) {
-    return refused(fmt::format(
+  const Window recorded = session.facts.recorded;
+  const FoundLag lag = search_lag(session.stretches, EnergyTable(session.gpus, recorded), recorded);
+  const std::size_t stretches = placed(lag.lag_s).size();
+  if (stretches == 0) throw Error(kNotTogether);
+  if (stretches < kFewestStretches) {
+    throw Error(fmt::format(
         "only {} stretches of {:.1f} s have readings of the meter and of all GPUs, and {} are needed: {}",
-        stretches.size(), found.stretch_s, kFewestStretches, kRecordInstead));
+        stretches, scale.stretch_s, kFewestStretches, kRecordInstead));
   }
   if (!lag.is_inside) {
-    return refused(fmt::format(
-        "the meter follows the GPUs at no lag of up to {:.0f} s: its clock, its zone or its node is another one, or the recordings hardly overlap",
-        kMostLagS));
+    throw Error(fmt::format(
+        "the meter follows the GPUs at no lag of up to {:.0f} s{}: its clock, its zone or its node is another one, or the recordings hardly overlap",
+        kMostLagS,
+        is_alone ? "" : ", in the recording from " + unix_and_iso(recorded.start_unix_s)));
   }
+  session.lag_s = lag.lag_s;
+}
+
+// The mean of all that are known, and how far they are apart: a standard deviation.
+std::pair<double, double> lag_of_all(const std::vector<Session>& sessions) {
+  double count = 0;
+  double sum = 0;
+  double square = 0;
+  for (const Session& session : sessions) {
+    if (!session.lag_s) continue;
+    ++count;
+    sum += *session.lag_s;
+    square += *session.lag_s * *session.lag_s;
+  }
+  if (count == 0) {
+    throw Error(fmt::format(
+        "the power of the GPUs hardly varies in any of the recordings, so nothing says how far the clocks are apart: {}",
+        kRecordInstead));
+  }
+  const double mean = sum / count;
+  return {mean, std::sqrt(std::max(0.0, square / count - mean * mean))};
+}
+
+Calibration calibrated(const CalibrationQuestion& question) {
+  Calibration found;
+  std::vector<Session> sessions = sessions_of(question);
+  std::vector<double> shown;  // by the meter
+  for (const Session& session : sessions) {
+    found.refresh_s = std::max(found.refresh_s, refresh_of(session.meter.readings));
+    for (const NodeWitness::Reading& reading : session.meter.readings)
+      shown.push_back(reading.value);
+  }
+  if (found.refresh_s == 0) {
+    throw Error("the meter shows the same value throughout: record the GPUs idle, too");
+  }
+  const bool is_power = question.meter.kind == NodeWitness::Kind::power;
+  if (is_power) found.step_w = reading_step(shown);
+  const double step_w = step_error_w(std::move(shown), found.step_w);
+  const Scale scale = scale_of(sessions, is_power, found.refresh_s);
+  found.stretch_s = scale.stretch_s;
+  for (Session& session : sessions) {
+    session.stretches = stretches_of(session.meter, scale.stretch_s, question.windows);
+    find_lag(question, scale, session);
+  }
+  const auto [lag_s, lags_apart_s] = lag_of_all(sessions);
+  std::vector<Stretch> stretches;
+  double noise_w2 = 0;
+  double most_noise_w2 = 0;
+  for (Session& session : sessions) {
+    session.stretches = with_gpus(std::move(session.stretches), session.gpus, question,
+                                  session.lag_s.value_or(lag_s), scale.tap_s, scale.smooth_s2());
+    const auto count = static_cast<double>(session.stretches.size());
+    noise_w2 += count * session.facts.noise_w2;
+    most_noise_w2 += count * session.facts.most_noise_w2;
+    std::ranges::copy(session.stretches, std::back_inserter(stretches));
+  }
+  std::ranges::sort(stretches, {}, [](const Stretch& each) { return each.by_meter.start_unix_s; });
+  found.stretches = stretches.size();
   found.gpu_least_w = std::ranges::min_element(stretches, {}, &Stretch::gpu_w)->gpu_w;
   found.gpu_most_w = std::ranges::max_element(stretches, {}, &Stretch::gpu_w)->gpu_w;
   const Means means = take_means_out(stretches);
   found.gpu_center_w = means.gpu_w;
-  found.freedom = static_cast<double>(stretches.size() - kTerms);
-  const double of_stretch = facts->period_s / found.stretch_s;
-  const Seen seen{fits_of(stretches, facts->noise_w2 * of_stretch, found.stretch_s), found.freedom,
-                  std::hypot(3 * kSensor_s2, refresh_s2, 1.5 * lines_s2),
-                  kNoiseDoubt * facts->most_noise_w2 * of_stretch};
-  if (seen.fits.empty()) return refused(fmt::format("no line fits: {}", kRecordInstead));
+  const auto count = static_cast<double>(stretches.size());
+  found.freedom = count - static_cast<double>(kTerms);
+  const double of_stretch = scale.period_s / scale.stretch_s / count;
+  const Seen seen{
+      fits_of(stretches, noise_w2 * of_stretch, scale.stretch_s), found.freedom,
+      std::hypot(kSmoothDoubt * kSensor_s2, scale.refresh_s2, kLinesDoubt * scale.lines_s2),
+      kNoiseDoubt * most_noise_w2 * of_stretch};
+  if (seen.fits.empty()) throw Error(fmt::format("no line fits: {}", kRecordInstead));
   set_numbers(seen, means, step_w, found);
+  const double explained_w = found.slope.value * means.spread_w;
+  if (found.slope.low <= 0 || found.scatter_w > explained_w) {
+    throw Error(fmt::format(
+        "the meter hardly follows the GPUs: of its variations {:.1f} W are theirs, and {:.1f} W are not: its clock or its zone is another one, or it is of another node",
+        std::max(0.0, explained_w), found.scatter_w));
+  }
   if (!(found.slope.half_width() <= kMostSlopeDoubt * found.slope.value)) {
-    return refused(fmt::format(
+    throw Error(fmt::format(
         "the meter's watts for each watt of the GPUs are only known to be between {:.3f} and {:.3f}: {}",
         found.slope.low, found.slope.high, kRecordInstead));
   }
+  const double of_edges_s = std::hypot(scale.period_s, found.refresh_s) / std::sqrt(12 * kEdges);
   found.lag_s =
-      bounded(seen, {{0, 0, -1 / found.slope.value},
-                     lag.lag_s,
-                     std::hypot(facts->period_s, found.refresh_s) / std::sqrt(12 * kEdges)});
+      bounded(seen, {{0, 0, -1 / found.slope.value}, lag_s, std::hypot(of_edges_s, lags_apart_s)});
   return found;
+}
+
+}  // namespace
+
+Calibration calibrate(const CalibrationQuestion& question) {
+  try {
+    return calibrated(question);
+  } catch (const Error& why) {
+    Calibration refused;
+    refused.refusal = why.what();
+    return refused;
+  }
 }
 
 }  // namespace aggregate_power

@@ -14,8 +14,9 @@
 namespace aggregate_power {
 
 struct CalibrationQuestion {
-  std::span<const PowerTrace> gpus;  // all that the meter feeds
-  const NodeWitness& meter;          // a power or a counter
+  // Of each recording the GPUs, all that the meter feeds and the same each time. At least one.
+  std::vector<std::span<const PowerTrace>> recordings;
+  const NodeWitness& meter;          // a power or a counter; over the time of all recordings
   std::vector<Window> windows = {};  // by the GPUs' clock; empty: wherever both have readings
   double max_sample_gap_s = 3;
 };
@@ -36,7 +37,7 @@ struct Calibration {
   std::string refusal = {};  // why there is none, and what to record instead; empty: there is one
   BoundedNumber slope = {};
   BoundedNumber intercept_w = {};  // of the meter when the GPUs draw nothing
-  BoundedNumber lag_s = {};        // how much later the meter's stamps are than the GPUs'
+  BoundedNumber lag_s = {};        // how much later the meter's stamps are than the GPUs': the mean
   BoundedNumber center_w =
       {};                   // of the meter at `gpu_center_w`, where slope and level are independent
   double gpu_center_w = 0;  // the mean of all stretches
@@ -46,7 +47,7 @@ struct Calibration {
   double slow_s = 0;     // how long that keeps its value
   double scatter_w = 0;  // standard deviation of all that the line leaves
   double freedom = 0;    // degrees
-  double step_w = 0;     // all values of the meter are multiples of it apart; 0: they are not
+  double step_w = 0;     // all powers of the meter are multiples of it apart; 0: they are not
   double refresh_s = 0;  // of the meter, as far as the readings show it
   std::size_t stretches = 0;
   double stretch_s = 0;
@@ -54,7 +55,7 @@ struct Calibration {
 
 // Errors of both sides are allowed for: what readings of the GPUs miss between them does not lower
 // the slope. The meter may smooth more or less than the GPUs' sensors, and be up to 15 s early or
-// late.
+// late, in each recording by another time. One line is fitted to all recordings together.
 Calibration calibrate(const CalibrationQuestion& question);
 
 }  // namespace aggregate_power

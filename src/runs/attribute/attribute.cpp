@@ -619,7 +619,11 @@ AttributionReport attribute_run(const AttributeRequest& request) {
   warnings.insert(warnings.end(), doubts.begin(), doubts.end());
   const std::optional<Zone> zone = zone_of(power);
   const RecordedPower recorded = recorded_power(power, request.max_sample_gap_s);
-  runs::TraceSensors sensors = runs::trace_sensors(power, request.uncertainty);
+  const AppliedProfile profile(request.calibration,
+                               runs::gpus_of_traces(request.uncertainty, power));
+  warnings.insert(warnings.end(), profile.warnings().begin(), profile.warnings().end());
+  const UncertaintyOptions options = runs::with_calibration(request.uncertainty, profile);
+  runs::TraceSensors sensors = runs::trace_sensors(power, options);
   std::vector<AttributionLane> lanes = attribution_lanes(traces, std::move(power), request.gpus);
   if (!request.uncertainty.is_wanted) {
     if (std::string note = smear_note(sensors, 0); !note.empty())
@@ -627,7 +631,7 @@ AttributionReport attribute_run(const AttributeRequest& request) {
   } else if (!sensors.unresolved.empty()) {
     warnings.push_back("no interval: " + sensors.unresolved);
   }
-  Attributed of{request, lanes, zone, RowIntervals(request.uncertainty, std::move(sensors))};
+  Attributed of{request, lanes, zone, RowIntervals(options, std::move(sensors))};
   AttributionReport report = report_of(of, rates, recorded);
   report.telemetry = request.telemetry;
   for (const GpuTrace& trace : traces) {

@@ -2,6 +2,8 @@
 #include "runs/calibrate/calibrate.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,7 +17,10 @@
 #include "base/report/document.h"
 #include "base/text/characters.h"
 #include "base/text/show_time.h"
+#include "energy/shares/node_meter.h"
 #include "recorders/node_sensors.h"
+#include "runs/evaluate/explain.h"
+#include "runs/windows/trace_sensors.h"
 #include "runs/windows/window_energy.h"
 
 namespace aggregate_power {
@@ -28,59 +33,185 @@ std::string scope_of_meter(const NodeWitness& witness, const std::string& given)
   return witness.includes_gpus() ? "node" : "";
 }
 
-std::string names_of(const std::vector<NodeWitness>& witnesses) {
+// One sensor of one file.
+struct FoundMeter {
+  std::string file;
+  NodeWitness witness;
+
+  bool is_called(const std::string& name) const {
+    return witness.name == name || fmt::format("{}:{}", plain_stem(file), witness.name) == name;
+  }
+  Window span() const {
+    const auto [first, last] =
+        std::ranges::minmax(witness.readings, {}, &NodeWitness::Reading::unix_s);
+    return {first.unix_s, last.unix_s};
+  }
+};
+
+std::string names_of(const std::vector<FoundMeter>& meters) {
   std::vector<std::string> names;
-  for (const NodeWitness& witness : witnesses) {
-    names.push_back(fmt::format("'{}' ({})", printable(witness.name), witness.scope));
+  for (const FoundMeter& meter : meters) {
+    names.push_back(fmt::format("'{}' ({})", printable(meter.witness.name), meter.witness.scope));
   }
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// The one that is named, or the only one that measures the GPUs; of one meter's power and energy
-// the power.
-NodeWitness chosen(std::vector<NodeWitness> all, const CalibrateRequest& request) {
-  std::vector<NodeWitness> fitting;
+// The only one of a file that measures the GPUs; of one meter's power and energy the power.
+FoundMeter only_meter(std::vector<FoundMeter> all, const CalibrateRequest& request) {
   const std::string names = names_of(all);
-  for (NodeWitness& witness : all) {
-    if (witness.kind == NodeWitness::Kind::total) continue;
-    const bool is_wanted = request.meter.empty() ? !scope_of_meter(witness, request.scope).empty()
-                                                 : witness.name == request.meter;
-    if (is_wanted) fitting.push_back(std::move(witness));
+  std::erase_if(all, [&](const FoundMeter& meter) {
+    return scope_of_meter(meter.witness, request.scope).empty();
+  });
+  const auto is_counter = [](const FoundMeter& meter) {
+    return meter.witness.kind == NodeWitness::Kind::counter;
+  };
+  if (all.size() > 1 && !std::ranges::all_of(all, is_counter)) std::erase_if(all, is_counter);
+  if (all.size() == 1) return std::move(all.front());
+  throw Error(fmt::format(
+      "--witness: {} of its sensors can be the meter: {}; {}", all.size(), names,
+      all.empty()
+          ? "none is known to measure the GPUs: state with --scope what one measures, and name it with --meter"
+          : "name one with --meter, or all that must be added up, each with its own --meter"));
+}
+
+// Logs of one meter, one after the other.
+NodeWitness in_a_row(std::vector<FoundMeter> logs) {
+  std::ranges::sort(logs, {}, [](const FoundMeter& log) { return log.span().start_unix_s; });
+  NodeWitness all = logs.front().witness;
+  for (std::size_t i = 1; i < logs.size(); ++i) {
+    const NodeWitness& next = logs[i].witness;
+    if (next.kind != all.kind || logs[i].span().start_unix_s < logs[i - 1].span().end_unix_s) {
+      throw Error(fmt::format(
+          "--witness: '{}' of {} and '{}' of {} are not one meter, one log after the other: add up supplies of one node, each with its own --meter FILE:NAME, and calibrate two nodes each by itself",
+          printable(all.name), printable_path(logs[i - 1].file), printable(next.name),
+          printable_path(logs[i].file)));
+    }
+    all.readings.insert(all.readings.end(), next.readings.begin(), next.readings.end());
   }
-  if (fitting.size() > 1) {
-    const auto is_counter = [](const NodeWitness& witness) {
-      return witness.kind == NodeWitness::Kind::counter;
-    };
-    if (!std::ranges::all_of(fitting, is_counter)) std::erase_if(fitting, is_counter);
+  return all;
+}
+
+// Between two readings; nullopt: there are none around it that are near enough.
+std::optional<double> value_at(const std::vector<NodeWitness::Reading>& readings, double unix_s) {
+  constexpr double kMostApartS = 10;
+  const auto after = std::ranges::lower_bound(readings, unix_s, {}, &NodeWitness::Reading::unix_s);
+  if (after == readings.end()) return std::nullopt;
+  if (after->unix_s == unix_s) return after->value;
+  if (after == readings.begin()) return std::nullopt;
+  const NodeWitness::Reading& before = *std::prev(after);
+  const double apart_s = after->unix_s - before.unix_s;
+  if (apart_s > kMostApartS) return std::nullopt;
+  return before.value + (unix_s - before.unix_s) / apart_s * (after->value - before.value);
+}
+
+// What several meters show together, whenever the slowest of them shows something.
+NodeWitness added_up(std::vector<NodeWitness> parts) {
+  for (NodeWitness& part : parts) {
+    part.readings = ordered_readings(std::move(part.readings));
+    if (part.kind == parts.front().kind) continue;
+    throw Error(fmt::format("--meter: '{}' is a power and '{}' an energy, which cannot be added up",
+                            printable(parts.front().name), printable(part.name)));
   }
-  if (fitting.size() == 1) return std::move(fitting.front());
+  std::ranges::sort(parts, {}, [](const NodeWitness& part) { return part.readings.size(); });
+  NodeWitness sum = parts.front();
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    std::vector<NodeWitness::Reading> together;
+    for (const NodeWitness::Reading& reading : sum.readings) {
+      const auto more = value_at(parts[i].readings, reading.unix_s);
+      if (more) together.push_back({reading.unix_s, reading.value + *more});
+    }
+    sum.readings = std::move(together);
+  }
+  if (sum.readings.size() >= 2) return sum;
+  throw Error("--meter: the meters that are to be added up have no readings over the same time");
+}
+
+std::vector<FoundMeter> called(const std::vector<FoundMeter>& all, const std::string& name) {
+  std::vector<FoundMeter> found;
+  std::ranges::copy_if(all, std::back_inserter(found),
+                       [&](const FoundMeter& meter) { return meter.is_called(name); });
+  if (!found.empty()) return found;
   throw Error(
-      fmt::format("--witness: {} of its sensors can be the meter: {}; {}", fitting.size(), names,
-                  fitting.empty() ? "state with --scope what one measures, and name it with --meter"
-                                  : "name one with --meter"));
+      fmt::format("--meter: there is no sensor '{}', but {}", printable(name), names_of(all)));
 }
 
-NodeWitness meter_of(const CalibrateRequest& request) {
-  const std::string path =
-      request.witnesses.empty() ? request.telemetry.front() : request.witnesses.front();
-  NodeWitness meter = chosen(read_node_witnesses(path, request.zone).witnesses, request);
-  if (scope_of_meter(meter, request.scope).empty()) {
-    throw Error(fmt::format("--witness: what '{}' measures is not known: state it with --scope",
-                            printable(meter.name)));
+// Of the witnesses, else of these files of the recordings.
+NodeWitness meter_of(const CalibrateRequest& request, const std::vector<std::string>& recordings,
+                     std::vector<std::string>& warnings) {
+  std::vector<FoundMeter> all;
+  std::vector<FoundMeter> only;
+  for (const std::string& path : request.witnesses.empty() ? recordings : request.witnesses) {
+    NodeWitnesses found = read_node_witnesses(path, request.zone);
+    std::ranges::move(found.warnings, std::back_inserter(warnings));
+    std::vector<FoundMeter> of_file;
+    for (NodeWitness& witness : found.witnesses) {
+      if (witness.kind == NodeWitness::Kind::total) continue;
+      of_file.push_back({path, std::move(witness)});
+    }
+    if (request.meters.empty()) only.push_back(only_meter(of_file, request));
+    std::ranges::move(of_file, std::back_inserter(all));
   }
-  return meter;
+  if (request.meters.empty()) return in_a_row(std::move(only));
+  std::vector<NodeWitness> parts;
+  for (const std::string& name : request.meters) parts.push_back(in_a_row(called(all, name)));
+  const auto is_unknown = [&](const NodeWitness& part) {
+    return scope_of_meter(part, request.scope).empty();
+  };
+  if (const auto part = std::ranges::find_if(parts, is_unknown); part != parts.end()) {
+    throw Error(fmt::format(
+        "--witness: '{}' is not known to measure the GPUs: state with --scope what it measures",
+        printable(part->name)));
+  }
+  NodeWitness sum = added_up(std::move(parts));
+  sum.name = fmt::format("{}", fmt::join(request.meters, " + "));
+  return sum;
 }
 
-CalibratedGpus calibrated_gpus(const CalibrateRequest& request, const Traces& traces) {
-  CalibratedGpus gpus{.count = traces.devices.size()};
-  const TraceFile& file = traces.files.front();
-  gpus.sensor = file.facts.series.sensor;
-  if (file.models.size() == 1) gpus.model = file.models[0];
-  if (gpus.model.empty()) gpus.model = request.uncertainty.gpu;
-  for (const auto& [name, value] : file.facts.series.settings) {
-    if (name == "driver") gpus.driver = value;
+// ---- Recordings
+
+TracesRequest traces_request(const CalibrateRequest& request, std::vector<std::string> files,
+                             const GpuSelection& gpus) {
+  return {request,
+          std::move(files),
+          gpus,
+          false,
+          false,
+          request.accepted,
+          request.max_sample_gap_s,
+          request.clock_offset_s};
+}
+
+// Files of the same time are of different GPUs, and together one recording. In the order of time.
+std::vector<std::vector<std::string>> recordings_of(const CalibrateRequest& request) {
+  if (request.telemetry.size() == 1) return {request.telemetry};
+  refuse_repeated_recordings(request.telemetry);
+  std::vector<std::pair<Window, std::string>> files;
+  for (const std::string& path : request.telemetry) {
+    const Traces traces = read_traces(traces_request(request, {path}, {}));
+    files.push_back({{traces.first_unix_s, traces.last_unix_s}, path});
   }
-  return gpus;
+  std::ranges::sort(files, {}, [](const auto& file) { return file.first.start_unix_s; });
+  std::vector<std::vector<std::string>> recordings;
+  double end_unix_s = 0;
+  for (auto& [span, path] : files) {
+    if (recordings.empty() || span.start_unix_s >= end_unix_s) recordings.emplace_back();
+    recordings.back().push_back(std::move(path));
+    end_unix_s = std::max(end_unix_s, span.end_unix_s);
+  }
+  return recordings;
+}
+
+void refuse_other_gpus(const CalibrateRequest& request, const std::vector<Traces>& recordings) {
+  const CalibrationProfile first{.gpus =
+                                     runs::gpus_of_traces(request.uncertainty, recordings.front())};
+  for (const Traces& traces : recordings) {
+    const std::string why =
+        profile_mismatch(first, runs::gpus_of_traces(request.uncertainty, traces));
+    if (why.empty()) continue;
+    throw Error(fmt::format(
+        "{}: the recording before it is of other GPUs, which must be calibrated by themselves: {}",
+        printable_path(traces.files.front().path), why));
+  }
 }
 
 std::vector<std::pair<std::string, InputFile>> inputs_of(const CalibrateRequest& request) {
@@ -126,6 +257,10 @@ std::string report_of(const CalibrationProfile& profile) {
                      : "watts of the node for each watt of the GPUs");
   row(is_of_gpus ? "offset" : "idle part", fmt::format("{} W", bounded_text(line.intercept_w, 1)));
   row("", is_of_gpus ? "that the sensors do not show" : "of the node, if the GPUs drew nothing");
+  if (!is_of_gpus) {
+    row("GPUs' part", fmt::format("{:.1f} % of the node's power in what was compared",
+                                  100 * line.gpu_center_w / line.center_w.value));
+  }
   row("scatter", fmt::format("{:.1f} W around the line, {:.1f} W of it for some {:.0f} s",
                              line.scatter_w, line.slow_w, line.slow_s));
   for (const std::string& sentence : inseparable(is_of_gpus)) row("not apart", sentence);
@@ -135,26 +270,36 @@ std::string report_of(const CalibrationProfile& profile) {
 }  // namespace
 
 CalibrateOutcome run_calibrate(const CalibrateRequest& request) {
-  const Traces traces =
-      read_traces({request, request.telemetry, request.gpus, false, false, request.accepted,
-                   request.max_sample_gap_s, request.clock_offset_s});
-  const NodeWitness meter = meter_of(request);
+  std::vector<Traces> recordings;
+  std::vector<std::string> first_files;
+  for (const std::vector<std::string>& files : recordings_of(request)) {
+    recordings.push_back(read_traces(traces_request(request, files, request.gpus)));
+    first_files.push_back(files.front());
+  }
+  refuse_other_gpus(request, recordings);
   CalibrateOutcome outcome;
-  for (const TraceFile& file : traces.files) {
-    for (const std::string& warning : file.warnings) {
-      outcome.err.push_back(fmt::format("warning: {}: {}", printable_path(file.path), warning));
+  std::vector<std::string> warnings;
+  const NodeWitness meter = meter_of(request, first_files, warnings);
+  for (const Traces& traces : recordings) {
+    for (const TraceFile& file : traces.files) {
+      for (const std::string& warning : file.warnings) {
+        warnings.push_back(fmt::format("{}: {}", printable_path(file.path), warning));
+      }
     }
   }
-  CalibrationProfile profile{.gpus = calibrated_gpus(request, traces),
+  for (const std::string& warning : warnings) outcome.err.push_back("warning: " + warning);
+  CalibrationProfile profile{.gpus = runs::gpus_of_traces(request.uncertainty, recordings.front()),
                              .meter = meter.name,
                              .source = meter.source,
                              .scope = scope_of_meter(meter, request.scope),
                              .meter_accuracy = request.meter_accuracy,
-                             .last_unix_s = traces.last_unix_s};
-  profile.line = calibrate({.gpus = traces.devices,
-                            .meter = meter,
-                            .windows = request.windows,
-                            .max_sample_gap_s = request.max_sample_gap_s});
+                             .last_unix_s = recordings.back().last_unix_s};
+  CalibrationQuestion question{.recordings = {},
+                               .meter = meter,
+                               .windows = request.windows,
+                               .max_sample_gap_s = request.max_sample_gap_s};
+  for (const Traces& traces : recordings) question.recordings.emplace_back(traces.devices);
+  profile.line = calibrate(question);
   if (profile.line.refusal.empty()) profile.line.refusal = impossible_slope(profile);
   if (!profile.line.refusal.empty()) {
     outcome.exit_status = 1;

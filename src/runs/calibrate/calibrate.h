@@ -17,10 +17,11 @@ namespace aggregate_power {
 // ---- The command
 
 struct CalibrateRequest : RunOptions {
-  std::vector<std::string> telemetry;  // normal paths
-  std::string meter = {};              // the name of the witness's sensor; empty: the only one
-  std::string scope = {};              // "node" or "gpu"; empty: as the witness says
-  std::vector<Window> windows = {};    // empty: all that was recorded
+  std::vector<std::string> telemetry;    // normal paths
+  std::vector<std::string> meters = {};  // names of sensors, NAME or FILE:NAME, which are added up;
+                                         // empty: the only one
+  std::string scope = {};                // "node" or "gpu"; empty: as the witness says
+  std::vector<Window> windows = {};      // empty: all that was recorded
   std::optional<double> meter_accuracy = {};  // relative standard uncertainty
   std::string out = {};                       // normal path of the profile; empty: none is written
 };
@@ -64,11 +65,16 @@ Json profile_json(const CalibrationProfile& profile);
 // Throws FileError if the file cannot be opened, and Error if it is not a profile.
 CalibrationProfile read_profile(const std::string& path);
 
+// The GPUs of a recording. `models` are those that are known of it, `given` is what the caller
+// states where they are not.
+CalibratedGpus gpus_read(const SeriesFacts& series, std::size_t count,
+                         const std::vector<std::string>& models, const std::string& given);
+
 // Why a profile says nothing of these GPUs; empty: it does.
 std::string profile_mismatch(const CalibrationProfile& profile, const CalibratedGpus& gpus);
 
-// Why the line is of no meter that shows the whole node, in watts; empty: it may be, or the meter
-// is of the GPUs alone.
+// Why the line is not of a meter that shows the whole node, or of one that shows the GPUs, in
+// watts; empty: it may be.
 std::string impossible_slope(const CalibrationProfile& profile);
 
 // What is in the numbers of a calibration and cannot be told apart, a sentence for each.
@@ -76,12 +82,27 @@ std::vector<std::string> inseparable(bool is_of_gpus);
 
 // ---- What a profile adds to a run: never to what was measured.
 
-// The gain of the sensors by a meter of the GPUs alone whose accuracy is stated goes instead of
-// what is known of boards in general, unless the caller states one.
-UncertaintyOptions with_calibrated_gain(const RunOptions& run, const Result& result);
+class AppliedProfile {
+ public:
+  // Reads the profile that --calibration names; without one, nothing is applied. Never throws
+  // because of the file.
+  AppliedProfile(const std::string& path, const CalibratedGpus& gpus);
 
-// Adds the energy of the node, modelled from what the GPUs used, or why it is not.
-void add_modelled_node(const RunOptions& run, Result& result);
+  // For people: why it is not used, or what differs although it is.
+  const std::vector<std::string>& warnings() const { return warnings_; }
+  // The relative standard uncertainty of the sensors' gain, by a meter of the GPUs alone whose
+  // accuracy is stated: goes instead of what is known of boards in general.
+  std::optional<double> sensor_accuracy() const;
+  // The energy of the node by what all GPUs used over some time, or why it is not known. Returns
+  // nullopt if none is modelled: there is no profile, or it is of the GPUs alone.
+  std::optional<ModelledNode> node(double gpu_energy_j, double duration_s) const;
+
+ private:
+  std::string path_;
+  std::optional<CalibrationProfile> profile_;
+  std::string reason_;  // why it is not used
+  std::vector<std::string> warnings_;
+};
 
 // For people: "1500.0 J modelled, not measured; 95 %: 1480.0 to 1520.0 J, as 'METER' would show
 // it".

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -13,6 +14,7 @@
 #include "base/text/show_time.h"
 #include "energy/uncertainty/interval.h"
 #include "energy/uncertainty/sensor_table.h"
+#include "runs/measure/extras.h"
 
 namespace aggregate_power {
 namespace {
@@ -24,6 +26,10 @@ constexpr double kBeyondRange = 0.05;
 // fans and processors make it more.
 constexpr double kLeastSlope = 0.9;
 constexpr double kMostSlope = 20;
+// Watts of a meter of the GPUs alone for each watt of their sensors: the worst that is known is
+// off by 10 %.
+constexpr double kLeastGain = 0.75;
+constexpr double kMostGain = 1.33;
 
 Json number_json(const BoundedNumber& number) {
   return {{"value", number.value},
@@ -88,21 +94,23 @@ CalibrationProfile profile_in(const Json& json) {
   return profile;
 }
 
-bool is_usable(const CalibrationProfile& profile) {
-  const Calibration& line = profile.line;
-  return line.slope.value > 0 && line.slope.standard >= 0 && line.center_w.standard >= 0 &&
-         line.freedom > 0 && line.slow_s > 0 && line.gpu_least_w <= line.gpu_most_w &&
-         (profile.scope == "node" || profile.scope == "gpu");
+bool is_sound(const BoundedNumber& number) {
+  return std::isfinite(number.value) && number.standard >= 0 && number.low <= number.value &&
+         number.value <= number.high && std::isfinite(number.high - number.low);
 }
 
-CalibratedGpus gpus_of(const RunOptions& run, const Result& result) {
-  CalibratedGpus gpus{.count = result.gpus.size()};
-  if (!result.telemetry) return gpus;
-  const SeriesFacts& series = result.telemetry->series;
-  gpus.sensor = series.sensor;
-  if (series.gpu_models.size() == 1) gpus.model = series.gpu_models[0];
-  if (gpus.model.empty()) gpus.model = run.uncertainty.gpu;
-  return gpus;
+// What a hand may have changed is not all found, but what no calibration writes is.
+bool is_usable(const CalibrationProfile& profile) {
+  const Calibration& line = profile.line;
+  const double at_zero_w = line.center_w.value - line.slope.value * line.gpu_center_w;
+  const double off_w = std::abs(at_zero_w - line.intercept_w.value);
+  const double accuracy = profile.meter_accuracy.value_or(0);
+  return is_sound(line.slope) && is_sound(line.center_w) && is_sound(line.intercept_w) &&
+         line.slope.value > 0 && off_w <= 1e-6 * (1 + std::abs(line.center_w.value)) &&
+         line.gpu_least_w <= line.gpu_center_w && line.gpu_center_w <= line.gpu_most_w &&
+         line.freedom > 0 && line.slow_s > 0 && line.slow_w >= 0 && accuracy >= 0 &&
+         accuracy <= 1 && profile.gpus.count > 0 &&
+         (profile.scope == "node" || profile.scope == "gpu");
 }
 
 // The variance of the mean over some time of what keeps its value for `slow_s`, relative.
@@ -111,13 +119,8 @@ double mean_of_slow(double seconds, double slow_s) {
   return 2 * ratio * (1 - ratio * -std::expm1(-1 / ratio));
 }
 
-void model(const CalibrationProfile& profile, const Result& result, ModelledNode& node) {
+void model(const CalibrationProfile& profile, double gpu_w, double seconds, ModelledNode& node) {
   const Calibration& line = profile.line;
-  node.reason = impossible_slope(profile);
-  if (!node.reason.empty()) return;
-  const double seconds = result.load->window.duration_s();
-  double gpu_w = 0;
-  for (const GpuResult& gpu : result.gpus) gpu_w += gpu.energy.energy_j / seconds;
   const double beyond_w = kBeyondRange * line.gpu_most_w;
   if (gpu_w < line.gpu_least_w - beyond_w || gpu_w > line.gpu_most_w + beyond_w) {
     node.reason = fmt::format(
@@ -187,6 +190,17 @@ CalibrationProfile read_profile(const std::string& path) {
       printable_path(path), kProfileSchema));
 }
 
+CalibratedGpus gpus_read(const SeriesFacts& series, std::size_t count,
+                         const std::vector<std::string>& models, const std::string& given) {
+  CalibratedGpus gpus{.count = count, .sensor = series.sensor};
+  if (models.size() == 1) gpus.model = models[0];
+  if (gpus.model.empty()) gpus.model = given;
+  for (const auto& [name, value] : series.settings) {
+    if (name == "driver") gpus.driver = value;
+  }
+  return gpus;
+}
+
 std::string profile_mismatch(const CalibrationProfile& profile, const CalibratedGpus& gpus) {
   const CalibratedGpus& own = profile.gpus;
   if (gpus.count != own.count) {
@@ -208,8 +222,20 @@ std::string profile_mismatch(const CalibrationProfile& profile, const Calibrated
 
 std::string impossible_slope(const CalibrationProfile& profile) {
   const BoundedNumber& slope = profile.line.slope;
-  const bool is_less = slope.high < kLeastSlope;
-  if (profile.is_of_gpus() || (!is_less && slope.low <= kMostSlope)) return {};
+  const auto [least, most] =
+      profile.is_of_gpus() ? std::pair(kLeastGain, kMostGain) : std::pair(kLeastSlope, kMostSlope);
+  const bool is_less = slope.high < least;
+  if (!is_less && slope.low <= most) {
+    if (profile.is_of_gpus() || profile.line.intercept_w.high >= 0) return {};
+    return fmt::format(
+        "the node would draw {:.4g} to {:.4g} W if its GPUs drew nothing: the meter does not show the whole node, or its unit is not W",
+        profile.line.intercept_w.low, profile.line.intercept_w.high);
+  }
+  if (profile.is_of_gpus()) {
+    return fmt::format(
+        "the meter shows {:.4g} to {:.4g} W for each watt of the GPUs' sensors, and no sensor is so wrong: it may show {} GPUs, or {}",
+        slope.low, slope.high, is_less ? "not all" : "other", is_less ? "kW" : "mW");
+  }
   return fmt::format(
       "the meter shows {:.4g} to {:.4g} W for each watt of the GPUs, which no node does: it may {}",
       slope.low, slope.high,
@@ -227,44 +253,76 @@ std::vector<std::string> inseparable(bool is_of_gpus) {
       "the gain of the GPUs' sensors is in the slope, too: only a meter of the GPUs alone shows it"};
 }
 
-UncertaintyOptions with_calibrated_gain(const RunOptions& run, const Result& result) {
-  UncertaintyOptions options = run.uncertainty;
-  if (run.calibration.empty() || options.sensor_accuracy) return options;
+AppliedProfile::AppliedProfile(const std::string& path, const CalibratedGpus& gpus) : path_(path) {
+  if (path.empty()) return;
+  const auto warn = [&](const std::string& what) {
+    warnings_.push_back(fmt::format("--calibration: {}: {}", printable_path(path), what));
+  };
   try {
-    const CalibrationProfile profile = read_profile(run.calibration);
-    const bool says_gain = profile.is_of_gpus() && profile.meter_accuracy &&
-                           profile_mismatch(profile, gpus_of(run, result)).empty();
-    if (!says_gain) return options;
-    // What is published is not corrected, so that how far the gain is off 1 counts as well.
-    const BoundedNumber& gain = profile.line.slope;
-    options.sensor_accuracy =
-        std::hypot(gain.standard, gain.value - 1, *profile.meter_accuracy * gain.value);
-  } catch (const std::runtime_error&) {  // add_modelled_node() says what is wrong with it
+    profile_ = read_profile(path);
+    reason_ = profile_mismatch(*profile_, gpus);
+    if (reason_.empty()) reason_ = impossible_slope(*profile_);
+    const std::string& driver = profile_->gpus.driver;
+    if (reason_.empty() && !driver.empty() && !gpus.driver.empty() && driver != gpus.driver) {
+      warn(fmt::format(
+          "it was made with driver {}, and the recording is of driver {}: sensors may be read in another way",
+          printable(driver), printable(gpus.driver)));
+    }
+  } catch (const std::runtime_error& error) {
+    reason_ = error.what();
   }
-  return options;
+  if (!reason_.empty()) warn("it is not used: " + reason_);
 }
 
-void add_modelled_node(const RunOptions& run, Result& result) {
+std::optional<double> AppliedProfile::sensor_accuracy() const {
+  if (!profile_ || !reason_.empty() || !profile_->is_of_gpus() || !profile_->meter_accuracy) {
+    return std::nullopt;
+  }
+  // What is published is not corrected, so that how far the gain is off 1 counts as well.
+  const BoundedNumber& gain = profile_->line.slope;
+  return std::hypot(gain.standard, gain.value - 1, *profile_->meter_accuracy * gain.value);
+}
+
+std::optional<ModelledNode> AppliedProfile::node(double gpu_energy_j, double duration_s) const {
+  if (path_.empty() || (profile_ && reason_.empty() && profile_->is_of_gpus())) return std::nullopt;
+  ModelledNode node{.calibration = path_, .reason = reason_};
+  if (profile_) node.meter = profile_->meter;
+  if (!reason_.empty()) return node;
+  if (duration_s > 0) {
+    model(*profile_, gpu_energy_j / duration_s, duration_s, node);
+  } else {
+    node.reason = "it lasts no time";
+  }
+  return node;
+}
+
+void add_calibration(ExtraInput& input, Result& result) {
+  const RunOptions& run = input.run;
+  result.modelled_node.reset();
   if (run.calibration.empty()) return;
-  ModelledNode node{.calibration = run.calibration};
-  try {
-    const CalibrationProfile profile = read_profile(run.calibration);
-    node.meter = profile.meter;
-    if (!result.is_valid() || !result.load || result.gpus.empty()) {
-      node.reason = "the power of the GPUs is not valid";
-    } else {
-      node.reason = profile_mismatch(profile, gpus_of(run, result));
-    }
-    if (node.reason.empty() && profile.is_of_gpus()) return;
-    if (node.reason.empty()) model(profile, result, node);
-  } catch (const std::runtime_error& error) {
-    node.reason = error.what();
-  }
-  if (!node.reason.empty()) {
+  const bool has_power = result.telemetry && result.load && !result.gpus.empty();
+  if (!has_power) return refuse_calibration(run, result);
+  const SeriesFacts& series = result.telemetry->series;
+  const AppliedProfile profile(run.calibration, gpus_read(series, result.gpus.size(),
+                                                          series.gpu_models, run.uncertainty.gpu));
+  input.sensor_accuracy = profile.sensor_accuracy();
+  double energy_j = 0;
+  for (const GpuResult& gpu : result.gpus) energy_j += gpu.energy.energy_j;
+  result.modelled_node = profile.node(energy_j, result.load->window.duration_s());
+  if (!result.is_valid() && result.modelled_node) return refuse_calibration(run, result);
+  if (result.modelled_node && !result.modelled_node->reason.empty() && profile.warnings().empty()) {
     result.warnings.push_back(fmt::format("--calibration: {}: it is not used: {}",
-                                          printable_path(run.calibration), node.reason));
+                                          printable_path(run.calibration),
+                                          result.modelled_node->reason));
   }
-  result.modelled_node = std::move(node);
+  result.warnings.insert(result.warnings.end(), profile.warnings().begin(),
+                         profile.warnings().end());
+}
+
+void refuse_calibration(const RunOptions& run, Result& result) {
+  if (run.calibration.empty()) return;
+  result.modelled_node = {.calibration = run.calibration,
+                          .reason = "the power of the GPUs is not valid"};
 }
 
 std::string modelled_node_text(const ModelledNode& node) {

@@ -230,6 +230,7 @@ constexpr OptionRow kOptions[] = {
     row<&Run::uncertainty, &UncertaintyOptions::gpu>("gpu", kSingle | kStored),
     row<&Run::uncertainty, &UncertaintyOptions::sensor_accuracy>("sensor_accuracy", kSingle | kStored),
     row<&Run::uncertainty, &UncertaintyOptions::clock_uncertainty_s>("clock_uncertainty_s", kSingle | kStored),
+    row<&Run::calibration>("calibration", kSingle | kStoredRecording),
     row<&Run::requests, &RequestOptions::file>("requests_file", kSingle),
     row<&Run::requests, &RequestOptions::per_request>("per_request", kSingle),
     {"share", kSingle, share_value, set_share},

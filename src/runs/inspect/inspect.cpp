@@ -12,6 +12,7 @@
 #include "base/report/document.h"
 #include "base/report/json_parts.h"
 #include "base/text/characters.h"
+#include "base/text/encoding.h"
 #include "base/text/show_time.h"
 #include "base/text/wrap.h"
 #include "core/energy/plausibility.h"
@@ -410,7 +411,7 @@ InspectReport inspect(const InspectRequest& request) {
   try {
     const bool may_be_result =
         request.file != "-" && is_regular_file(request.file) &&
-        !is_known_recording(read_up_to(*load_file(request.file).open(), kHeadBytes));
+        !is_known_recording(read_up_to(*as_utf8(load_file(request.file).open()), kHeadBytes));
     if (auto result = may_be_result ? inspect_result(request) : std::nullopt) return *result;
     if (auto own = may_be_result ? inspect_own_file(request) : std::nullopt) return *own;
     if (auto log = may_be_result ? inspect_windows_log(request) : std::nullopt) return *log;

@@ -453,7 +453,9 @@ struct Extra {
   void (*refuse)(const RunOptions& run, Result& result);
   void (*add)(ExtraInput& input, Result& result);
 };
+// The interval depends on the calibration.
 constexpr Extra kExtras[] = {{refuse_idle, add_idle},
+                             {refuse_calibration, add_calibration},
                              {refuse_uncertainty, add_uncertainty},
                              {runs::refuse_salvage, runs::add_salvage}};
 

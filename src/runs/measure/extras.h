@@ -1,6 +1,7 @@
 // What may be asked of a run beyond the contract: idle power, and an interval of its energy.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct ExtraInput {
   const Recording* recording = nullptr;  // read again for a given stretch; null: there are several
   bool may_use_threads = false;
   bool bounds_sparse = false;  // the energy of readings that are all too far apart, for people
+  std::optional<double> sensor_accuracy = {};  // as a calibration found it
 };
 
 // Sets what the options ask for; of a run that is not valid it says only that. Never throws because
@@ -33,6 +35,8 @@ void add_extras_of_package(ExtraInput input, Result& result);
 
 // ---- Each by itself
 
+void add_calibration(ExtraInput& input, Result& result);
+void refuse_calibration(const RunOptions& run, Result& result);
 void add_idle(ExtraInput& input, Result& result);
 void refuse_idle(const RunOptions& run, Result& result);
 void refuse_idle_of_package(const RunOptions& run, Result& result);

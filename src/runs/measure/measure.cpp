@@ -24,7 +24,6 @@
 #include "generators/request_file.h"
 #include "recorders/energy_rate.h"
 #include "recorders/recorder_context.h"
-#include "runs/calibrate/calibrate.h"
 #include "runs/evaluate/explain.h"
 #include "runs/evaluate/option_codec.h"
 #include "runs/measure/deliver.h"
@@ -234,7 +233,6 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
   add_request_energy(requests_of_measure(request), recording, power.front(), run.result);
   if (paths.size() == 1) {
     add_witnesses(request, run.result);
-    add_modelled_node(request, run.result);
   } else if (!request.witnesses.empty() || !request.calibration.empty()) {
     run.result.warnings.emplace_back(
         "--witness and --calibration are of one recording and are not used for several");
@@ -307,6 +305,7 @@ void write_new(const RunSpec& request, RunReport& run, MeasureReport& report) {
   accept_reasons(run.result);
   Result result = run.result;
   RunSpec recorded = request;
+  if (!is_of_one_file) recorded.calibration.clear();
   if (result.shown_interval && is_of_one_file && !request.requests.is_asked()) {
     result.uncertainty = std::exchange(result.shown_interval, {});
     recorded.uncertainty.is_wanted = true;

@@ -150,7 +150,7 @@ Json run_json(const RunReport& run) {
   if (!result.witnesses.empty()) {
     json["witnesses"] = seen_by_witnesses_json(result, result.is_valid());
   }
-  if (result.modelled_node) json["modelled_node"] = modelled_node_json(result);
+  if (result.modelled_node) json["modelled_node"] = modelled_node_json(*result.modelled_node);
   if (result.salvaged) {
     json["salvage"] = results::salvage_json(*result.salvaged, results::lacks_only_samples(result));
   }

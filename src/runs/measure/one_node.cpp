@@ -12,7 +12,6 @@
 #include "generators/request_file.h"
 #include "recorders/recorder_context.h"
 #include "recorders/recording.h"
-#include "runs/calibrate/calibrate.h"
 #include "runs/deployment/run_kinds.h"
 #include "runs/evaluate/option_codec.h"
 #include "runs/measure/evaluate.h"
@@ -105,7 +104,6 @@ CommandOutput aggregate(const RunSpec& request) {
   result.benchmark_result = request.bench_result;
   result.sources.options = options_for_record(request, RunKind::recording);
   add_witnesses(request, result);
-  add_modelled_node(request, result);
   return deliver(std::move(result), target_of_node(request, telemetry), request.delivery());
 }
 

@@ -23,7 +23,6 @@
 #include "energy/uncertainty/estimate.h"
 #include "energy/uncertainty/random_walk.h"
 #include "energy/uncertainty/sensor_table.h"
-#include "runs/calibrate/calibrate.h"
 #include "runs/measure/extras.h"
 #include "runs/measure/uncertainty.h"
 
@@ -210,7 +209,8 @@ void refuse_uncertainty(const RunOptions& run, Result& result) {
 }
 
 Uncertainty uncertainty_of(ExtraInput& input, const Result& result) {
-  const UncertaintyOptions options = with_calibrated_gain(input.run, result);
+  UncertaintyOptions options = input.run.uncertainty;
+  if (!options.sensor_accuracy) options.sensor_accuracy = input.sensor_accuracy;
   std::vector<SensorReadings>& recordings = input.recordings;
   Building building{options, input.hardware, {}, {}, {}, {}};
   building.question.window = result.load->window;

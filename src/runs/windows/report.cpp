@@ -15,6 +15,8 @@
 #include "base/text/json.h"
 #include "base/text/wrap.h"
 #include "core/model/code_descriptions.h"
+#include "core/record/record_numbers.h"
+#include "runs/calibrate/calibrate.h"
 #include "runs/measure/facility.h"
 
 namespace aggregate_power {
@@ -144,6 +146,7 @@ class JsonWindows final : public WindowReport {
       members.emplace_back("no_interval", text_or_null(row.no_interval));
     }
     if (!facts_.witnesses.empty()) members.emplace_back("witnesses", seen_by_witnesses(row));
+    if (row.node) members.emplace_back("modelled_node", modelled_node_json(*row.node));
     text += row.number > 1 ? ",\n" : "\n";
     add_spaced_json(std::move(members), text);
     if (!facts_.rates.is_asked()) return;
@@ -292,6 +295,10 @@ class TableWindows final : public WindowReport {
                   text);
     }
     if (!row.no_interval.empty()) text += no_interval_line(indent, row.no_interval);
+    if (row.node && row.node->energy_j) {
+      text += wrapped(fmt::format("(node: {})", modelled_node_text(*row.node)), indent,
+                      indent.size() + 1, kTableColumns);
+    }
     if (row.overlaps.empty()) return;
     constexpr std::string_view kWhat = "(overlaps : their common time is in both)";
     text += fmt::format("{}(overlaps {}: their common time is in both)\n", indent,

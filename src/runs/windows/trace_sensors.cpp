@@ -75,6 +75,16 @@ double TraceSensors::age_s() const {
   return models.empty() ? 0 : sum_s / static_cast<double>(models.size());
 }
 
+CalibratedGpus gpus_of_traces(const UncertaintyOptions& options, const Traces& traces) {
+  const TraceFile& file = traces.files.front();
+  return gpus_read(file.facts.series, traces.devices.size(), file.models, options.gpu);
+}
+
+UncertaintyOptions with_calibration(UncertaintyOptions options, const AppliedProfile& profile) {
+  if (!options.sensor_accuracy) options.sensor_accuracy = profile.sensor_accuracy();
+  return options;
+}
+
 TraceSensors trace_sensors(const Traces& traces, const UncertaintyOptions& options) {
   TraceSensors found;
   for (std::size_t i = 0; i < traces.files.size(); ++i) {

@@ -10,6 +10,7 @@
 #include "aggregate_power/sample.h"
 #include "energy/uncertainty/estimate.h"
 #include "energy/uncertainty/sensor_table.h"
+#include "runs/calibrate/calibrate.h"
 #include "runs/windows/window_energy.h"
 
 namespace aggregate_power::runs {
@@ -27,6 +28,11 @@ struct TraceSensors {
   // How much older than their stamps readings are, in the mean.
   double age_s() const;
 };
+
+// For --calibration: the GPUs of all recordings together, and the options with the gain that a
+// profile states for them, unless the caller states one.
+CalibratedGpus gpus_of_traces(const UncertaintyOptions& options, const Traces& traces);
+UncertaintyOptions with_calibration(UncertaintyOptions options, const AppliedProfile& profile);
 
 // Of all files together: where they differ, there are no models.
 TraceSensors trace_sensors(const Traces& traces, const UncertaintyOptions& options);

@@ -63,6 +63,7 @@ struct WindowRow {
   std::vector<WitnessEnergy> witnesses = {};  // in that of WindowReportFacts::witnesses
   // Of all GPUs, if they were all measured and it was asked for.
   std::optional<FacilityFigures> facility = {};
+  std::optional<ModelledNode> node = {};  // by a calibration, if asked for
 
   // Why not all GPUs were measured, with the GPU's name; empty: they were.
   std::string fault(const std::vector<std::string>& names) const;

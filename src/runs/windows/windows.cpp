@@ -103,8 +103,8 @@ WindowRow row_of(const WindowList& list, const WindowTree& tree, std::size_t i,
 class WindowEstimates {
  public:
   // Keeps the counters, which the meters take.
-  WindowEstimates(const WindowsRequest& request, const Traces& traces)
-      : options_(request.uncertainty), sensors_(runs::trace_sensors(traces, options_)) {
+  WindowEstimates(UncertaintyOptions options, const Traces& traces)
+      : options_(std::move(options)), sensors_(runs::trace_sensors(traces, options_)) {
     if (!options_.is_wanted) return;
     for (const PowerTrace& device : traces.devices) power_[device.device()] = &device;
     for (const DeviceCounter& counter : traces.counters) {
@@ -150,7 +150,7 @@ class WindowEstimates {
     return {energy.joules, energy.low_j(), energy.high_j()};
   }
 
-  const UncertaintyOptions& options_;
+  UncertaintyOptions options_;
   runs::TraceSensors sensors_;
   std::map<std::string, const PowerTrace*> power_;
   std::map<std::string, std::vector<CounterSample>> counters_;
@@ -328,7 +328,9 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   refuse_repeated_recordings(request.telemetry);
   Traces traces = read_traces({request, request.telemetry, request.gpus, true, false,
                                request.accepted, request.max_sample_gap_s, request.clock_offset_s});
-  const WindowEstimates estimates(request, traces);
+  const AppliedProfile profile(request.calibration,
+                               runs::gpus_of_traces(request.uncertainty, traces));
+  const WindowEstimates estimates(runs::with_calibration(request.uncertainty, profile), traces);
   const std::vector<WindowMeter> meters = meters_of(traces, request.max_sample_gap_s);
   const WindowList list = windows_of(request, {traces.first_unix_s, traces.last_unix_s});
   const std::vector<std::string> doubts_of_place = doubts_about_place(request, traces, list);
@@ -352,6 +354,8 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   for (const std::string& warning : witnesses.warnings()) {
     outcome.err.push_back("warning: " + warning);
   }
+  for (const std::string& warning : profile.warnings())
+    outcome.err.push_back("warning: " + warning);
   for (const std::string& why : list.missing) outcome.err.push_back("no exact window: " + why);
   if (request.per_process) {
     outcome.exit_status = list.missing.empty() ? 0 : 1;
@@ -377,6 +381,9 @@ WindowsOutcome run_windows(const WindowsRequest& request,
       first_fault = fmt::format("{}: {}", printable(row.name), fault);
     }
     estimates.add_to(row, facts.gpus);
+    if (const auto energy_j = row.measured_energy_j()) {
+      row.node = profile.node(*energy_j, row.window.duration_s());
+    }
     shortest_s = std::min(shortest_s, row.window.duration_s());
     doubts.note(row);
     odd.look_at(row);

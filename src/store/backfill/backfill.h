@@ -254,8 +254,9 @@ std::unique_ptr<WritePlan> plan_of(const StoredRun& run, const StoredAggregate& 
 struct PastInputs {
   const StorePath& telemetry;
   const StorePath& benchmark;
-  bool zone_files_count;   // false if a zone was given
-  bool model_files_count;  // they do for an interval
+  bool zone_files_count;           // false if a zone was given
+  bool model_files_count;          // they do for an interval
+  const std::string& calibration;  // normal path; empty: none was given
 };
 
 // Checks the two files and those beside the telemetry: everything that was read exists, nothing

@@ -186,6 +186,7 @@ MeasurementRequest measured_for(const PairRequest& request) {
     wanted.uncertainty.is_wanted = false;
     wanted.salvage = false;
     wanted.idle.clear();
+    wanted.calibration.clear();
   }
   return wanted;
 }
@@ -259,6 +260,9 @@ Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
     }
     if (request.hardware && request.options.may_need_interval()) {
       note_model_files(telemetry, inputs);
+    }
+    if (const auto profile = disk_file(wanted.calibration)) {
+      inputs.open_and_hash(*profile, "calibration");
     }
     inputs.files.insert(inputs.files.begin(),
                         {"telemetry", recording.bytes(), recording.content_hash()});

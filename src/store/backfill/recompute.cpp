@@ -285,7 +285,7 @@ std::optional<StoredRecord> past_pair(const StoredRun& run, const OneNodePieces&
   if (options.force || telemetry.size() != 1 || loads.size() != 1) return std::nullopt;
   const auto is_as_read = [&](const Sources& sources, std::int64_t record_ns) {
     const PastInputs inputs{telemetry[0], loads[0], !options.zone.has_value(),
-                            options.may_need_interval()};
+                            options.may_need_interval(), options.calibration};
     return options.verify ? have_the_hashes(inputs, sources)
                           : have_the_sizes(inputs, sources, record_ns);
   };
@@ -361,7 +361,7 @@ Recomputed recompute_kind(Recomputed begun, const OneNodePieces& pieces,
     request.gpus_fault = stated.fault;
   }
   std::optional<std::string> hardware;
-  if (options.may_need_interval() || !options.idle.empty()) {
+  if (options.may_need_interval() || !options.idle.empty() || !options.calibration.empty()) {
     hardware = hardware_of(aggregate.text);
   }
   // Of several candidates only the chosen one needs an interval and idle power.

@@ -41,6 +41,8 @@ bool are_as_read(const PastInputs& inputs, const Sources& sources, const IsSame&
     if (!is_as_it_was(profile->summary, "profile_summary")) return false;
     if (!is_as_it_was(profile->captured_zone, "profile_timezone_offset")) return false;
   }
+  const auto profile = disk_file(inputs.calibration);
+  if (!inputs.calibration.empty() && !is_as_it_was(profile, "calibration")) return false;
   const auto is_model_as_it_was = [&](const ModelFile& file) {
     const std::string name = plain_stem(inputs.telemetry.path) + file.end;
     return is_as_it_was(find_beside(inputs.telemetry, name), file.role);

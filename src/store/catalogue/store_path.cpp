@@ -84,6 +84,13 @@ StorePath child(const Folder& folder, std::string_view name) {
           join_path(folder->below, name), folder};
 }
 
+std::optional<StorePath> disk_file(const std::string& path) {
+  StorePath place{.tree = disk_tree(), .path = path, .display = path, .below = path, .folder = {}};
+  place.facts = place.tree->find_file(path);
+  if (!place.facts) return std::nullopt;
+  return place;
+}
+
 std::optional<StorePath> file_in(const Folder& folder, const std::string& name) {
   StorePath place = child(folder, name);
   place.facts = place.tree->find_file(place.path);

@@ -30,6 +30,9 @@ struct StorePath {
 
 using Folder = std::shared_ptr<const StorePath>;
 
+// A file that is in no store, by its normal path. Returns nullopt if there is none.
+std::optional<StorePath> disk_file(const std::string& path);
+
 // Does not check what is there.
 StorePath child(const Folder& folder, std::string_view name);
 

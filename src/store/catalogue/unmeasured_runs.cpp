@@ -157,6 +157,11 @@ Measured measured_runs_of(const RunSpec& run, AmongRuns among) {
       published.identity = fmt::format("{}:{}", run.bench_result, measured.runs.size());
       if (run.telemetry.size() == 1) published.recording = place_on_disk(run.telemetry.front());
       published.read_as = read_as;
+      for (const JsonValue& warning : one.at("warnings").items) {
+        if (!warning.text.starts_with("--calibration")) continue;
+        measured.warnings.push_back(
+            fmt::format("{}: {}", printable_path(run.bench_result), warning.text));
+      }
     }
   } catch (const std::runtime_error& error) {
     measured.warnings.emplace_back(error.what());
@@ -232,6 +237,7 @@ void note_unused_options(const RunSpec& measuring, std::vector<std::string>& not
   if (measuring.gpus.is_given()) given.emplace_back("--gpus");
   if (measuring.accepted_window != RunOptions::Accepted::exact) given.emplace_back("--window");
   if (measuring.zone) given.emplace_back("--timezone");
+  if (!measuring.calibration.empty()) given.emplace_back("--calibration");
   if (measuring.result_zone) given.emplace_back("--result-timezone");
   if (given.empty()) return;
   notes.push_back(

@@ -64,12 +64,10 @@ void set_run_options(const RunRecord& record, const JsonValue& aggregate, RunSpe
   for (const JsonValue& witness : content.at("witnesses").items) {
     run.witnesses.push_back(found_path(record, witness.at("file").text));
   }
-  if (const JsonValue& node = content.at("modelled_node"); node.find("calibration") != nullptr) {
-    run.calibration = found_path(record, node.at("calibration").text);
-  }
   set_recorded_options(recorded_options(record.content), run);
   run.zone = zone_in_record(from);
-  for (std::string* const path : {&run.requests.file, &run.requests.per_request}) {
+  for (std::string* const path :
+       {&run.requests.file, &run.requests.per_request, &run.calibration}) {
     if (!path->empty()) *path = found_path(record, *path);
   }
 }

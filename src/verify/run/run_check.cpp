@@ -89,6 +89,10 @@ DifferentLine first_difference(std::string_view expected, std::string_view found
   return different;
 }
 
+std::string recorded_calibration(const RunRecord& record) {
+  return record.from().at("options").at("calibration").text;
+}
+
 // A run's inputs, by the names that its record has for them.
 using InputPlaces = std::map<std::string, std::optional<StorePath>>;
 
@@ -111,6 +115,11 @@ InputPlaces inputs_in_store(const RunRecord& record) {
     for (const ModelFile& file : kModelFiles) {
       places[file.role] = find_beside(*telemetry, plain_stem(telemetry->path) + file.end);
     }
+  }
+  const std::string calibration = recorded_calibration(record);
+  if (!calibration.empty()) {
+    places["calibration"] = record.find(calibration);
+    if (!places["calibration"]) places["calibration"] = record.find_on_disk(calibration);
   }
   if (const auto profile = benchmark ? profile_files(*benchmark) : std::nullopt) {
     places[std::string(kProfileSummaryRole)] = profile->summary;
@@ -197,12 +206,13 @@ bool is_listing(const std::string& role) {
 
 void lose(CheckedRun& run, const std::string& input) {
   run.is_intact = false;
-  const std::string& path = input == "telemetry"          ? run.record.telemetry()
-                            : input == "benchmark_result" ? run.record.benchmark()
-                                                          : input;
+  const std::string path = input == "telemetry"          ? run.record.telemetry()
+                           : input == "benchmark_result" ? run.record.benchmark()
+                           : input == "calibration"      ? recorded_calibration(run.record)
+                                                         : input;
   const std::string_view file = last_name(path);
   if (file.find('.') != file.npos) run.found.missing_names.emplace_back(file);
-  const std::string out = run.record.way_out(input);
+  const std::string out = run.record.way_out(input == "calibration" ? path : input);
   fault(run, kMissing, input,
         fmt::format("named by {}{}{}", name(run), out.empty() ? "" : "; it ", out));
 }
