@@ -62,6 +62,13 @@ Attempt opening(const std::string& path, int flags) {
   return [=] { return ::open(path.c_str(), flags, 0600); };
 }
 
+Attempt listing(const std::string& path) {
+  return [=] {
+    DIR* const folder = ::opendir(path.c_str());
+    return folder == nullptr ? -1 : ::closedir(folder);
+  };
+}
+
 Attempt reopening(const std::string& path) {
   return [=]() -> long {
     const int held = ::open(path.c_str(), O_PATH);
@@ -80,7 +87,7 @@ Attempt executing(const char* program) {
 // What a sandbox must leave possible.
 void work(const std::string& in, const std::string& out) {
   attempt("work:read", opening(in + "/file", O_RDONLY));
-  attempt("work:list", [&] { return ::opendir(in.c_str()) == nullptr ? -1 : 0; });
+  attempt("work:list", listing(in));
   attempt("work:create", opening(out + "/new", O_WRONLY | O_CREAT | O_EXCL));
   attempt("work:nameless", opening(out, O_TMPFILE | O_RDWR | O_EXCL));
   attempt("work:rename", [&] { return ::rename((out + "/new").c_str(), (out + "/mine").c_str()); });
@@ -100,7 +107,7 @@ void attack_files(const std::string& in, const std::string& out, const std::stri
   attempt("file:read-by-root", opening("/proc/self/root" + secret, O_RDONLY));
   attempt("file:read-reopened", reopening(secret));
   attempt("file:read-in-child", in_child(opening(secret, O_RDONLY)));
-  attempt("file:list", [&] { return ::opendir(outside.c_str()) == nullptr ? -1 : 0; });
+  attempt("file:list", listing(outside));
   attempt("file:write", opening(secret, O_WRONLY));
   attempt("file:append", opening(secret, O_WRONLY | O_APPEND));
   attempt("file:empty", opening(secret, O_RDWR | O_TRUNC));

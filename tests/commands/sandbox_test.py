@@ -77,6 +77,8 @@ def test_attacks_from_inside_are_refused(folder):
     if not seccomp:
         print("SKIPPED attacks by system calls: this kernel has no seccomp")
     free = attempts(folder / "free", "--free")
+    if b"__asan_init" in pathlib.Path(ATTACK).read_bytes():
+        del found["call:ptrace"]  # how the sanitizer looks for leaks
     kinds = {"work": 0, "file": 0, "call": 0}
     for name, why in found.items():
         kind = name.split(":")[0]
