@@ -6,7 +6,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <filesystem>
 #include <functional>
 #include <iterator>
@@ -195,12 +194,22 @@ Check outcomes_check() {
       [](const std::string& text) { return parse_outcomes(text).has_value(); });
 }
 
-// The folders that were made for --output, because a sandbox is made of what is there.
+// The folders that were made for --output, because a sandbox is made of what is there. Those in
+// which nothing was written are removed again.
 class NewFolders {
  public:
-  void make(const std::filesystem::path& folder) {
+  NewFolders() = default;
+  ~NewFolders() {
+    for (const std::string& folder : made_) std::ignore = ::rmdir(folder.c_str());
+  }
+  NewFolders(const NewFolders&) = delete;
+  NewFolders& operator=(const NewFolders&) = delete;
+
+  // Another process that writes there, too, is confined to the same folder: then it stays.
+  void make(const std::filesystem::path& folder, bool is_shared) {
     std::error_code ignored;
-    for (std::filesystem::path at = folder; !at.empty() && !std::filesystem::exists(at, ignored);) {
+    std::filesystem::path at = folder;
+    while (!is_shared && !at.empty() && !std::filesystem::exists(at, ignored)) {
       made_.push_back(at.string());
       at = at.parent_path();
     }
@@ -212,20 +221,6 @@ class NewFolders {
     const std::string above = std::filesystem::path(made_.back()).parent_path().string();
     return above.empty() ? "." : above;
   }
-  // Removes them at the end of what failed before it wrote there.
-  class Use {
-   public:
-    explicit Use(const NewFolders& folders) : folders_(folders) {}
-    ~Use() {
-      if (std::uncaught_exceptions() == 0) return;
-      for (const std::string& folder : folders_.made_) std::ignore = ::rmdir(folder.c_str());
-    }
-    Use(const Use&) = delete;
-    Use& operator=(const Use&) = delete;
-
-   private:
-    const NewFolders& folders_;
-  };
 
  private:
   std::vector<std::string> made_;  // the innermost first
@@ -239,7 +234,7 @@ void add_backfill_reach(const BackfillRequest& request, bool is_undo, NewFolders
   if (is_undo) reach.reads.emplace_back(".");
   if (how.dry_run || reach.everywhere) return;
   if (!how.output.empty()) {
-    made.make(how.output);
+    made.make(how.output, request.shards > 1);
     if (!made.around().empty()) reach.removes.push_back(made.around());
     return;
   }
@@ -488,8 +483,7 @@ Command backfill_command() {
   command.reach = [request, manifest, undo, made](Reach& reach) {
     if (manifest->out.empty()) add_backfill_reach(*request, !undo->empty(), *made, reach);
   };
-  command.run = [request, json, manifest, undo, made] {
-    const NewFolders::Use use(*made);
+  command.run = [request, json, manifest, undo] {
     if (!undo->empty()) {
       return undo_by_report(*undo, request->recompute.access, request->recompute.dry_run);
     }

@@ -143,6 +143,7 @@ void attack_calls(const std::string& outside) {
     return ::process_vm_readv(above, &here, 1, &here, 1, 0);
   });
   attempt("call:ptrace", in_child([] { return ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr); }));
+  attempt("call:shared-memory", [] { return ::syscall(SYS_shmget, 1, 4096, 0); });
   attempt("call:chmod", [&] { return ::chmod(secret.c_str(), 0666); });
   attempt("call:chown", [&] { return ::chown(secret.c_str(), ::getuid(), ::getgid()); });
   attempt("call:truncate", [&] { return ::truncate(secret.c_str(), 0); });

@@ -229,8 +229,10 @@ def test_nothing_else_changes(folder):
               ["verify", "store", "--artifacts", "artifacts"])
 
 
-def test_a_failed_backfill_leaves_no_new_folder(folder):
+def test_nothing_written_leaves_no_new_folder(folder):
     make_run(folder / "store")
+    status, _, said = program(folder, "backfill", "store", "--output", "new/deep", "--only", "none")
+    assert status == 0 and "no run was found" in said and not (folder / "new").exists(), said
     status, _, said = program(folder, "backfill", "store", "--output", "store/new/deep")
     assert status == 2 and "inside the store" in said, said
     assert not (folder / "store" / "new").exists()

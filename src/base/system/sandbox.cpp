@@ -139,7 +139,8 @@ constexpr std::uint32_t kForbidden[] = {
     // programs and other processes
     SYS_execve, SYS_execveat, SYS_kill, SYS_tkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo,
     SYS_pidfd_open, SYS_pidfd_getfd, SYS_pidfd_send_signal, SYS_process_vm_readv,
-    SYS_process_vm_writev, SYS_process_madvise, SYS_kcmp,
+    SYS_process_vm_writev, SYS_process_madvise, SYS_kcmp, SYS_shmget, SYS_shmat, SYS_semget,
+    SYS_msgget, SYS_mq_open,
     // what Landlock does not see: attributes of files by their names
     SYS_fchmodat, 452 /* fchmodat2 */, SYS_fchownat, SYS_setxattr, SYS_lsetxattr, SYS_removexattr,
     SYS_lremovexattr, SYS_truncate, SYS_open_by_handle_at,
