@@ -1,10 +1,14 @@
 // aggregate-power backfill: the energy of many finished runs.
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -70,7 +74,7 @@ void add_undo_option(Options& options, std::string& report) {
   options
       .value(
           "--undo", "REPORT", into_path(report),
-          "Take back what the pass with this --report wrote, where nothing changed it since; takes --dry-run, --lock-timeout, --follow-links and --artifacts")
+          "Take back what the pass with this --report wrote, where nothing changed it since; takes --dry-run, --lock-timeout, --follow-links, --artifacts and --no-sandbox")
       .check(not_empty());
 }
 
@@ -78,7 +82,8 @@ void add_undo_option(Options& options, std::string& report) {
 void settle_undo(const Options& options) {
   if (!options.is_given("--undo")) return;
   const std::set<std::string> useful = {"--undo",         "--dry-run",   "--lock-timeout",
-                                        "--follow-links", "--artifacts", "--quiet"};
+                                        "--follow-links", "--artifacts", "--quiet",
+                                        "--no-sandbox"};
   for (const Option& option : options.all()) {
     const std::string& name = option.is_positional() ? option.name : option.long_name();
     if (option.given.empty() || useful.contains(name)) continue;
@@ -187,6 +192,57 @@ Check outcomes_check() {
   return expecting(
       fmt::format("one or more of {}, separated by commas", fmt::join(outcome_names(), ", ")),
       [](const std::string& text) { return parse_outcomes(text).has_value(); });
+}
+
+// The folders that were made for --output, because a sandbox is made of what is there. Those in
+// which nothing was written are removed again.
+class NewFolders {
+ public:
+  NewFolders() = default;
+  ~NewFolders() {
+    for (const std::string& folder : made_) std::ignore = ::rmdir(folder.c_str());
+  }
+  NewFolders(const NewFolders&) = delete;
+  NewFolders& operator=(const NewFolders&) = delete;
+
+  // Another process that writes there, too, is confined to the same folder: then it stays.
+  void make(const std::filesystem::path& folder, bool is_shared) {
+    std::error_code ignored;
+    std::filesystem::path at = folder;
+    while (!is_shared && !at.empty() && !std::filesystem::exists(at, ignored)) {
+      made_.push_back(at.string());
+      at = at.parent_path();
+    }
+    std::filesystem::create_directories(folder, ignored);
+  }
+  // The nearest folder around them that was there; empty: none was made.
+  std::string around() const {
+    if (made_.empty()) return {};
+    const std::string above = std::filesystem::path(made_.back()).parent_path().string();
+    return above.empty() ? "." : above;
+  }
+
+ private:
+  std::vector<std::string> made_;  // the innermost first
+};
+
+// What is changed besides the files that options name.
+void add_backfill_reach(const BackfillRequest& request, bool is_undo, NewFolders& made,
+                        Reach& reach) {
+  const RecomputeOptions& how = request.recompute;
+  reach.everywhere = how.access.follow_links;
+  if (is_undo) reach.reads.emplace_back(".");
+  if (how.dry_run || reach.everywhere) return;
+  if (!how.output.empty()) {
+    made.make(how.output, request.shards > 1);
+    if (!made.around().empty()) reach.removes.push_back(made.around());
+    return;
+  }
+  std::vector<std::string> changed = request.stores;
+  if (is_undo) changed.emplace_back(".");
+  if (!how.access.artifacts.empty()) changed.push_back(how.access.artifacts);
+  std::ranges::copy_if(changed, std::back_inserter(reach.writes),
+                       [](const std::string& path) { return disk_tree()->has_folder(path); });
 }
 
 void settle_backfill(BackfillRequest& request, const Options& options) {
@@ -299,7 +355,8 @@ void add_work_options(Options& options, BackfillRequest& request) {
       .value(
           "--output", "FOLDER", into_path(request.recompute.output),
           "Write all results to FOLDER, laid out like the store, which is then only read; needed for aggregates in archives")
-      .check(not_empty());
+      .check(not_empty())
+      .writes();
   options
       .value("--jobs", "N", into(request.jobs),
              "Runs to process at the same time (default: one per processor)")
@@ -318,7 +375,8 @@ void add_work_options(Options& options, BackfillRequest& request) {
       .offer({"auto"});
   options
       .value("--report", "FILE.jsonl", into(request.report), "Append one line of JSON for each run")
-      .check(not_empty());
+      .check(not_empty())
+      .writes();
   const auto take_list = [&request](const std::string& text) {
     request.list = parse_outcomes(text).value();
     return true;
@@ -400,6 +458,7 @@ Command backfill_command() {
                "Decide by the hashes of all inputs, not by size and time, what is up to date");
   add_sweep_manifest_options(options, *manifest);
   add_access_options(options, request->recompute.access);
+  add_no_sandbox(options);
   command.examples =
       "aggregate-power backfill artifacts --dry-run\n"
       "aggregate-power backfill artifacts --report report.jsonl\n"
@@ -420,6 +479,10 @@ Command backfill_command() {
     }
     settle_backfill(*request, parsed);
     settle_sweep_manifest(parsed, *manifest, request->stores);
+  };
+  const auto made = std::make_shared<NewFolders>();
+  command.reach = [request, manifest, undo, made](Reach& reach) {
+    if (manifest->out.empty()) add_backfill_reach(*request, !undo->empty(), *made, reach);
   };
   command.run = [request, json, manifest, undo] {
     if (!undo->empty()) {

@@ -161,6 +161,7 @@ void add_sweep_manifest_options(Options& options, SweepManifestRequest& request)
           "--sweep-manifest", "OUT", into_path(request.out),
           "Instead of patching runs, write the manifest of a sweep whose artifacts are in STORE; see 'aggregate-power help verify'")
       .check(not_empty())
+      .writes()
       .needs("--sweep");
   options
       .value("--sweep", "FILE.json", into_path(request.description),
@@ -172,7 +173,8 @@ void add_sweep_manifest_options(Options& options, SweepManifestRequest& request)
 void settle_sweep_manifest(const Options& options, const SweepManifestRequest& request,
                            const std::vector<std::string>& stores) {
   if (request.out.empty()) return;
-  const std::set<std::string> useful = {"--sweep-manifest", "--sweep", "--jobs", "--quiet"};
+  const std::set<std::string> useful = {"--sweep-manifest", "--sweep", "--jobs", "--quiet",
+                                        "--no-sandbox"};
   for (const Option& option : options.all()) {
     if (option.given.empty() || option.is_positional() || useful.contains(option.long_name())) {
       continue;

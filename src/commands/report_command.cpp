@@ -114,6 +114,7 @@ Command report_command() {
       .check(not_empty());
   options.value("--out", "FILE", into_path(request->out), "The page to write; - is standard output")
       .required()
+      .writes()
       .check(not_empty());
   options.value("--title", "TEXT", into(request->title),
                 "What the page is called (default: by the places)");
@@ -150,6 +151,7 @@ Command report_command() {
   add_facility_options(options, request->facility);
   add_measuring_options(options, request->measuring);
   add_access_options(options, request->access);
+  add_no_sandbox(options);
   command.examples =
       "aggregate-power report artifacts --out report.html\n"
       "aggregate-power report h100 mi355x --out report.html --title 'H100 and MI355X'\n"
@@ -157,6 +159,7 @@ Command report_command() {
       "aggregate-power report inference_stats.csv --out sweep.html";
   command.exit_statuses =
       "0 written; 1 written, but no run was found; 2 a file cannot be opened or written, or wrong options";
+  command.reach = [request](Reach& reach) { reach.everywhere = request->access.follow_links; };
   command.run = [request] { return run_report_command(*request); };
   return command;
 }

@@ -88,12 +88,17 @@ bool has_all(const std::string& folder, const std::vector<std::string>& wanted) 
   return names.empty();
 }
 
+bool may_have_store_beside(const VerifyRequest& request) {
+  return request.receipt.empty() && request.sweep.manifest.empty() &&
+         request.sweep.artifacts.empty() && request.runs.places.size() == 1;
+}
+
 // The folder next to the one that was named in which all files of its runs are. Empty if there is
 // none, or no file is missing.
 std::string store_beside(const VerifyRequest& request, const Verification& found) {
-  const bool are_runs = request.receipt.empty() && request.sweep.manifest.empty() &&
-                        request.sweep.artifacts.empty() && request.runs.places.size() == 1;
-  if (!are_runs || found.points == 0 || found.missing_names.empty()) return {};
+  if (!may_have_store_beside(request) || found.points == 0 || found.missing_names.empty()) {
+    return {};
+  }
   const std::string& named = request.runs.places.front();
   const auto has_missing = [&](const std::string& other) {
     return !is_same_file(other, named) && has_all(other, found.missing_names);
@@ -135,6 +140,15 @@ int run_verify(const VerifyRequest& request) {
                            printable_path(beside), shell_word(beside)));
   }
   return 1;
+}
+
+void add_verify_reach(const VerifyRequest& request, Reach& reach) {
+  reach.everywhere = request.runs.access.follow_links;
+  if (!request.sweep.manifest.empty()) reach.reads.push_back(artifacts_of(request.sweep));
+  if (!may_have_store_beside(request)) return;
+  const std::string above =
+      std::filesystem::path(request.runs.places.front()).parent_path().string();
+  reach.reads.push_back(above.empty() ? "." : above);
 }
 
 Check lower_hex(std::size_t digits) {
@@ -191,6 +205,7 @@ Command verify_command() {
       .excludes("--receipt");
   add_expected_run(options, request->sweep.expected);
   add_access_options(options, request->runs.access);
+  add_no_sandbox(options);
   options.flag("--json", request->json, "Print one JSON object");
   command.forms = {"STORE|AGGREGATE|BUNDLE... [OPTIONS]", "--sweep MANIFEST [OPTIONS]",
                    "--receipt FILE [--json]"};
@@ -209,6 +224,7 @@ Command verify_command() {
     throw Error(
         "verify: expected STORE, AGGREGATE or BUNDLE, --sweep MANIFEST or --receipt FILE; see 'aggregate-power verify --help'");
   };
+  command.reach = [request](Reach& reach) { add_verify_reach(*request, reach); };
   command.run = [request] { return run_verify(*request); };
   return command;
 }

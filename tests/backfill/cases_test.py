@@ -857,8 +857,8 @@ def a_package_is_read_once(root, checks):
         """How often each file of the package was read from its start."""
         log.write_text("")
         watched = ENVIRONMENT | {"FAULT_ROOT": str(audit), "FAULT_LOG": str(log), "LD_PRELOAD": patching.SHIM}
-        done = subprocess.run([patching.DYNAMIC, "backfill", str(store), *options], env=watched, capture_output=True,
-                              text=True, timeout=120)
+        done = subprocess.run([patching.DYNAMIC, "backfill", str(store), "--no-sandbox", *options], env=watched,
+                              capture_output=True, text=True, timeout=120)
         same(checks, f"backfill {options}", (0, ""), (done.returncode, done.stderr.partition("error")[1]))
         counts = {}
         for line in log.read_text().splitlines():

@@ -251,7 +251,7 @@ def no_store_is_listed(root, checks):
     runs = root / "runs"
     runs.write_text(f"{store}/deep/power_audit_b/agg_b.json\n{store}/bmk_d/agg_d.json\n")
     watched = {"FAULT_ROOT": str(store), "FAULT_LOG": str(log), "LD_PRELOAD": patching.SHIM}
-    done = backfill(store, "--runs", runs, "--list", EVERY, program=patching.DYNAMIC,
+    done = backfill(store, "--runs", runs, "--list", EVERY, "--no-sandbox", program=patching.DYNAMIC,
                     environment=watched)
     same(checks, "one is done, the other's result is far off",
          {f"{store}/deep/power_audit_b/agg_b.json": "",
@@ -264,7 +264,7 @@ def no_store_is_listed(root, checks):
     same(checks, "folders that are listed", {f"{store}/deep/power_audit_b"}, opened)
     log.write_text("")
     runs.write_text("d\n")
-    done = backfill(store, "--runs", runs, "--list", EVERY, program=patching.DYNAMIC,
+    done = backfill(store, "--runs", runs, "--list", EVERY, "--no-sandbox", program=patching.DYNAMIC,
                     environment=watched)
     same(checks, "by its name it is done", {f"{store}/bmk_d/agg_d.json": ""}, listed(done))
     opened = {line.split()[2] for line in log.read_text().splitlines()

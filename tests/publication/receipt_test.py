@@ -343,6 +343,22 @@ def test_members_that_are_allowed(root):
     holds(receipt.verify())
 
 
+def test_an_archive_that_leads_out_is_not_read_in_the_sandbox(root):
+    if "sandbox" not in Done(root, ["doctor"]).out or "no Landlock" in Done(root, ["doctor"]).out:
+        print("SKIPPED an archive that leads out: this kernel has no Landlock")
+        return
+    for name in ("receipt", "elsewhere", "tmp"):
+        (root / name).mkdir()
+    receipt = Receipt(root / "receipt")
+    (root / "receipt" / "12.zip").rename(root / "elsewhere" / "12.zip")
+    (root / "receipt" / "12.zip").symlink_to("../elsewhere/12.zip")
+    words = ["verify", "--receipt", "receipt.json"]
+    done = Done(receipt.root, words, {"TMPDIR": str(root / "tmp")})
+    assert done.status != 0 and "12.zip: cannot open: Permission denied; it is outside" in done.out + done.err, done
+    assert "--no-sandbox" in done.out + done.err, done
+    holds(Done(receipt.root, [*words, "--no-sandbox"], {"TMPDIR": str(root / "tmp")}))
+
+
 def test_sizes(root):
     """What a member's header says of it must be what it is."""
     receipt = Receipt(root)

@@ -135,5 +135,15 @@ def test_an_aggregate_and_its_record_that_were_renamed_are_one_run(folder):
     assert found_by_export(folder) == wanted | {"store/power_validation_b200_conc1.json"}
 
 
+def test_an_archive_is_found_however_it_is_named(folder):
+    """Also by its bare name, from the folder that holds it."""
+    make_run(folder / "store", "a")
+    for form, name in (("zip", "runs.zip"), ("tar", "runs.tar"), ("gztar", "runs.tar.gz")):
+        shutil.make_archive(folder / "runs", form, folder / "store")
+        for i, spelling in enumerate((name, f"./{name}", folder / name, f"../{folder.name}/{name}")):
+            summary = program(folder, "backfill", spelling, "--output", f"out-{form}-{i}", "--json")
+            assert json.loads(summary)["outcomes"]["patched"] == 1, f"{spelling}: {summary}"
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(globals()))

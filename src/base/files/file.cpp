@@ -30,6 +30,7 @@
 #include "base/files/opened_files.h"
 #include "base/files/path.h"
 #include "base/system/interruption.h"
+#include "base/system/sandbox.h"
 
 namespace aggregate_power {
 namespace {
@@ -803,9 +804,24 @@ void replace_file(const std::string& path, std::string_view bytes) {
 
 // ---- What the system says against a file.
 
+namespace {
+
+bool is_outside_of_sandbox(const std::string& path) {
+  if (confined_to().empty()) return false;
+  const std::string real = resolve_what_is_there(path);
+  return std::ranges::none_of(confined_to(),
+                              [&](const std::string& place) { return is_in(real, place); });
+}
+
+}  // namespace
+
 FileError::FileError(const std::string& path, const std::string& action, int errno_value)
     : std::system_error(errno_value, std::generic_category()),
-      text_(path + ": cannot " + action + ": " + code().message()) {}
+      text_(path + ": cannot " + action + ": " + code().message()) {
+  if (errno_value == EACCES && is_outside_of_sandbox(path)) {
+    text_ += "; it is outside of what options name: name its folder, or give --no-sandbox";
+  }
+}
 
 FileError::FileError(const std::string& path, const std::string& what)
     : std::system_error(EIO, std::generic_category()), text_(path + ": " + what) {}

@@ -220,9 +220,10 @@ class BoundedTree : public DiskTree {
     const std::string_view name = std::string_view(path).substr(slash + 1);
     const bool is_plain = !name.empty() && name != "." && name != ".." && !is_link(path);
     if (!is_plain) return is_in_a_root(resolve_what_is_there(path));
-    if (slash == std::string::npos) return holds_folder(".");
-    return holds_folder(slash == 0 ? "/" : path.substr(0, slash)) ||
-           is_in_a_root(resolve_what_is_there(path));
+    const std::string folder = slash == std::string::npos ? "."
+                               : slash == 0               ? "/"
+                                                          : path.substr(0, slash);
+    return holds_folder(folder) || is_in_a_root(resolve_what_is_there(path));
   }
 
   // Where the system has no /proc, the look before it was opened has to do.

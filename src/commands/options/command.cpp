@@ -2,14 +2,21 @@
 #include "commands/options/command.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
+#include <system_error>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/files/file.h"
+#include "base/files/nameless_file.h"
+#include "base/text/decimal.h"
 #include "base/text/suggest.h"
 #include "commands/help_pages/help_pages.h"
 #include "commands/options/terminal.h"
+#include "store/catalogue/run_record.h"
 
 namespace aggregate_power {
 namespace {
@@ -118,6 +125,56 @@ std::vector<std::string> spell_out(const Command& command, const std::vector<std
   return result;
 }
 
+bool is_there(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+// The path, or what is there of it: a typing error is explained by the names next to it, and a path
+// may lead into an archive.
+std::string nearest_there(std::filesystem::path path) {
+  while (!is_there(path) && path.has_relative_path()) path = path.parent_path();
+  return path.empty() ? "." : path.string();
+}
+
+void add_input(const std::string& path, Reach& reach) {
+  const std::string there = nearest_there(path);
+  reach.reads.insert(reach.reads.end(), {there, root_of_store(there)});
+}
+
+// A file is replaced by one that is made next to it.
+void add_output(const std::string& path, bool is_folder, Reach& reach) {
+  const bool is_special = is_there(path) && !is_regular_file(path);
+  reach.writes.push_back(
+      is_folder || is_special
+          ? path
+          : std::filesystem::path(resolve_what_is_there(path)).parent_path().string());
+}
+
+// Adds the places that the options name. A number, or "-", is no path.
+void add_named_places(const Options& options, Reach& reach) {
+  for (const Option& option : options.all()) {
+    if (!option.names_path()) continue;
+    for (const std::string& path : option.given) {
+      if (path == "-" || (!is_there(path) && python_float(path))) continue;
+      if (option.is_output) {
+        add_output(path, option.value_name == "FOLDER", reach);
+      } else {
+        add_input(path, reach);
+      }
+    }
+  }
+}
+
+void confine_to_named_places(const Command& command) {
+  if (!command.reach || command.options.is_given("--no-sandbox")) return;
+  Reach reach;
+  command.reach(reach);
+  add_named_places(command.options, reach);
+  reach.writes.push_back(temporary_folder());
+  std::ignore = confine(reach);  // what the kernel has of it; 'doctor' shows that
+}
+
 }  // namespace
 
 int usage_fault(const std::string& name, const std::string& message) {
@@ -150,6 +207,7 @@ int run_command(Command command, const std::vector<std::string>& arguments) {
   }
   if (command.settle) command.settle(command.options);
   command.options.take_late_values();
+  confine_to_named_places(command);
   return command.run();
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/system/sandbox.h"
 #include "commands/options/options.h"
 
 namespace aggregate_power {
@@ -28,6 +29,9 @@ struct Command {
   std::string notes;          // other text at the end of the help; may be empty
   // Called after parsing, if set: settles what several options decide together; throws Error.
   std::function<void(const Options&)> settle;
+  // Set for commands that read what strangers made: they run confined to the places that their
+  // options name, and to what this adds; see add_no_sandbox().
+  std::function<void(Reach&)> reach;
   std::function<int()> run;  // returns the exit status
 };
 

@@ -26,10 +26,8 @@ enum class ValueKind { words, file, folder, other };
 ValueKind value_kind(const Option& option) {
   const std::string& name = option.is_positional() ? option.name : option.value_name;
   if (!option.words.empty()) return ValueKind::words;
-  if (name.find("FILE") != std::string::npos || name == "STORE" || name == "RESULT" ||
-      name == "TELEMETRY" || name == "BASE" || name == "NEW...")
-    return ValueKind::file;
-  return name == "FOLDER" ? ValueKind::folder : ValueKind::other;
+  if (name == "FOLDER") return ValueKind::folder;
+  return option.names_path() ? ValueKind::file : ValueKind::other;
 }
 
 // The "h" of "-h,--help"; empty: there is none.

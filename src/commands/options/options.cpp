@@ -269,6 +269,24 @@ Option& Option::formerly(const std::string& earlier) {
   return *this;
 }
 
+bool Option::names_path() const {
+  constexpr std::string_view kPaths[] = {"FILE",      "FOLDER",    "STORE", "RESULT", "RESULTS",
+                                         "TELEMETRY", "RECORDING", "BASE",  "NEW",    "AGGREGATE",
+                                         "MANIFEST",  "REPORT",    "OUT"};
+  std::string_view rest = is_positional() ? name : value_name;
+  while (!rest.empty()) {
+    const std::string_view word = rest.substr(0, rest.find_first_of("|.=,[ "));
+    if (std::ranges::find(kPaths, word) != std::end(kPaths)) return true;
+    rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+  }
+  return false;
+}
+
+Option& Option::writes() {
+  is_output = true;
+  return *this;
+}
+
 Option& Option::gathers() {
   gathers_words = true;
   return *this;

@@ -79,12 +79,14 @@ struct Option {
   // --version and --quiet: abbreviations mean them only if nothing else fits.
   bool is_of_every_command = false;
   bool is_whole_word = false;      // it has no abbreviations
+  bool is_output = false;          // a path that is written
   std::string former;              // an earlier name, which stays valid; empty: none
   std::string doubt;               // about its default from the environment, for people
   std::vector<std::string> given;  // the values on the command line, after parsing
 
   bool is_positional() const { return kind == Kind::positional || kind == Kind::positionals; }
   bool takes_value() const { return kind == Kind::value || kind == Kind::list; }
+  bool names_path() const;  // by the word for its value: FILE, STORE, ...
   // "--help"; empty for a positional one.
   std::string long_name() const;
 
@@ -97,6 +99,7 @@ struct Option {
   Option& formerly(const std::string& name);
   Option& in_group(const std::string& heading);
   Option& gathers();
+  Option& writes();  // it names an output
   // Only take_late_values() takes its value, because taking it may throw Error: wrong use that the
   // declarations can detect is reported first.
   Option& late();

@@ -486,6 +486,13 @@ void add_access_options(Options& options, StoreAccess& access) {
   add_max_unpacked(options);
 }
 
+void add_no_sandbox(Options& options) {
+  const auto take_nothing = [](const std::string&) { return true; };
+  options.flag(
+      "--no-sandbox", take_nothing,
+      "Do not confine the command to the files that its options name, without network and programs; see 'help security'");
+}
+
 void add_max_unpacked(Options& options) {
   if (has_option(options, "--max-unpacked")) return;  // of a store
   const auto take_gib = [](const std::string& text) {

@@ -63,6 +63,8 @@ void settle_request_options(const Options& options, const RunOptions& run);
 
 // How stores are read: what they may lead to, and what their archives may expand to.
 void add_access_options(Options& options, StoreAccess& access);
+// --no-sandbox, for commands with a Command::reach.
+void add_no_sandbox(Options& options);
 // --max-unpacked, once.
 void add_max_unpacked(Options& options);
 

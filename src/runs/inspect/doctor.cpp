@@ -15,6 +15,7 @@
 #include "base/report/document.h"
 #include "base/report/json_parts.h"
 #include "base/system/child.h"
+#include "base/system/sandbox.h"
 #include "base/text/characters.h"
 #include "base/text/decimal.h"
 #include "base/text/show_time.h"
@@ -525,6 +526,18 @@ CheckupItem check_local_zone() {
       "nvidia-smi writes local times without an offset: aggregate-power-monitor notes the zone"};
 }
 
+CheckupItem check_sandbox() {
+  const Sandbox sandbox = sandbox_of_kernel();
+  if (sandbox.landlock > 0 && sandbox.seccomp) {
+    return {"sandbox", ok, fmt::format("Landlock {}, seccomp", sandbox.landlock)};
+  }
+  return {"sandbox", advice,
+          fmt::format("this kernel has no {}", sandbox.seccomp        ? "Landlock"
+                                               : sandbox.landlock > 0 ? "seccomp"
+                                                                      : "Landlock and no seccomp"),
+          "read archives of strangers elsewhere, or in a container: see 'help security'"};
+}
+
 }  // namespace
 
 Checkup check_machine() {
@@ -537,6 +550,7 @@ Checkup check_machine() {
   }
   checkup.push_back(check_clock());
   checkup.push_back(check_local_zone());
+  checkup.push_back(check_sandbox());
   return checkup;
 }
 

@@ -115,12 +115,6 @@ std::string folder_of_named(const std::string& file) {
   return slash == whole.npos ? "." : whole.substr(here.size(), slash - here.size());
 }
 
-std::string root_of_store(const std::string& path) {
-  std::string root = archive_or_itself(path);
-  const bool is_store = !is_regular_file(root) || is_archive_name(root);
-  return is_store ? root : folder_of_named(root);
-}
-
 // Returns null if the record is in an archive that is known by itself only.
 std::shared_ptr<const Tree> tree_on_disk(const StorePath& place) {
   const StorePath* at = &place;
@@ -189,6 +183,12 @@ bool has_numbers_of(const JsonValue& record, const StorePath& aggregate) {
 
 std::optional<StorePath> place_on_disk(const std::string& path, std::shared_ptr<const Tree> tree) {
   return below(disk_root(std::move(tree)), absolute(path));
+}
+
+std::string root_of_store(const std::string& path) {
+  std::string root = archive_or_itself(path);
+  const bool is_store = !is_regular_file(root) || is_archive_name(root);
+  return is_store ? root : folder_of_named(root);
 }
 
 std::optional<StorePath> place_in_store(const std::string& path, const StoreAccess& access) {

@@ -21,6 +21,8 @@ std::optional<StorePath> place_on_disk(const std::string& path,
 // "a/b/c.json"), or its own folder if it is elsewhere. What the place leads to is looked for in
 // that store alone, and where `access` allows it.
 std::optional<StorePath> place_in_store(const std::string& path, const StoreAccess& access);
+// The store of what is named: a folder or an archive itself; for a file, the folder of its run.
+std::string root_of_store(const std::string& path);
 
 struct RunRecord {
   StorePath place;

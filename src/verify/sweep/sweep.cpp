@@ -152,13 +152,6 @@ std::string parent_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-std::string artifacts_of(const SweepRequest& request) {
-  if (!request.artifacts.empty()) return request.artifacts;
-  const std::string folder = parent_of(request.manifest);
-  if (last_name(folder) != kManifestArtifact) return folder;
-  return parent_of(folder);
-}
-
 // A point is named by its recipe and its concurrency.
 using PointName = std::pair<std::string, std::string>;
 
@@ -330,6 +323,13 @@ JsonValue read_named(const std::string& path) {
 }
 
 }  // namespace
+
+std::string artifacts_of(const SweepRequest& request) {
+  if (!request.artifacts.empty()) return request.artifacts;
+  const std::string folder = parent_of(request.manifest);
+  if (last_name(folder) != kManifestArtifact) return folder;
+  return parent_of(folder);
+}
 
 Verification verify_sweep(const SweepRequest& request) {
   Verification all;

@@ -26,6 +26,9 @@ struct SweepRequest {
   std::size_t most_threads = 1;
 };
 
+// The folder of the artifacts.
+std::string artifacts_of(const SweepRequest& request);
+
 // Recomputes every published number from the retained files. Changes nothing. Throws FileError if
 // the manifest cannot be opened.
 Verification verify_sweep(const SweepRequest& request);
