@@ -65,6 +65,8 @@ COMMANDS = {
     "results rates=rates": (
         "measure vllm_detailed.json --json --phases --idle auto --price rates/tariff.csv --currency EUR --carbon 380",
         "measure vllm_detailed.json --json --per-request requests.jsonl --share tokens",
+        "measure vllm_detailed.json --json --slo p50:ttft=500ms,e2e=90s --accuracy 0.731 --questions 1000",
+        "measure vllm.json --json --slo ttft=500ms",
         "measure guidellm.json --json --no-uncertainty",
         "measure vllm.json --json --window estimated --pue 1.3",
         "measure sglang.jsonl --json",
@@ -87,6 +89,7 @@ COMMANDS = {
         "compare store --json",
         "export store --format jsonl --tdp 700 --pue 1.2",
         "recommend store --json",
+        "recommend store --json --slo e2e=100s",
         "verify store --json",
         "retract store --where collector=* --json",
         "verify store --json",
