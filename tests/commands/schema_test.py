@@ -57,6 +57,8 @@ VERSIONS = {
     "aggregate-power/retract-1": "fa908266d4f29a29799e62d3db471649d1a94ffc5ce640b2866532247a47c522",
     "aggregate-power/verify-1": "1bd385428e35d9658189ae207ef3519497a21849f9f3796eef392360923b9d99",
     "aggregate-power/doctor-1": "60a03b137f4f6b321e038a4c3ffcad90b17cf4eebfa1fecb95799c1ef2bda043",
+    "aggregate-power/measure-2": "311fc88aa4a5b4541b5d7dc824a695e53e83f1a91305563451a3555dae9a4403",
+    "aggregate-power/recommend-2": "1b4ff6bd08682aadd5774fb677fb509969e873086d4a6522706d486af34115a1",
     "aggregate-power/export-1": "f6926e63055dd4d39b45848e2dd163cde413d9710abbb5a63b22d4c2d1a762ad",
 }
 
