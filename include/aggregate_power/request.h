@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "aggregate_power/metric.h"
+
 namespace aggregate_power {
 
 // Times are seconds of one clock: the Unix clock, or a monotonic one.
@@ -24,8 +26,62 @@ struct RequestTimes {
   bool cancelled = false;  // failed, because the load generator cancelled it as it was told to
   bool is_warm_up = false;
   std::string id = {};  // empty: the file has none
+  // Of a list that states how long a request took, and not when.
+  double stated_ttft_s = kUnknown;
+  double stated_e2e_s = kUnknown;
 
   bool has_times() const { return end_s >= start_s; }  // false if one is unknown
+};
+
+// ---- A service level objective (SLO), and the work that met it.
+
+enum class LatencyKind {
+  ttft,  // time to the first token: first token - start
+  tpot,  // time per output token: (e2e - ttft) / (output tokens - 1), as vLLM's benchmark has it
+  e2e,   // end - start
+};
+std::string_view name(LatencyKind kind);
+
+struct SloLimit {
+  LatencyKind kind = LatencyKind::e2e;
+  double most_s = 0;
+  double share = 1;       // of the requests that must keep it, for the objective to hold
+  std::string text = {};  // "p90:ttft=500ms"
+};
+
+struct Slo {
+  std::vector<SloLimit> limits = {};
+
+  bool is_asked() const { return !limits.empty(); }
+  std::string text() const;  // "p90:ttft=500ms,tpot=30ms"
+};
+
+struct GoodWork {
+  std::string refused = {};  // a word why there are no numbers; empty: there are
+  std::string why = {};      // the same in a sentence
+  std::string source = {};   // the file with the requests
+  std::size_t requests = 0;  // that count: the sum of the next four
+  std::size_t good = 0;      // kept every limit
+  std::size_t late = 0;
+  std::size_t failed = 0;
+  std::size_t unknown = 0;  // succeeded, and lack a time or a count that a limit needs
+  // That do not count.
+  std::size_t outside = 0;  // did not end in the window
+  std::size_t warm_up = 0;
+  std::size_t cancelled = 0;                 // by the load generator, as it was told to
+  std::vector<std::size_t> kept = {};        // by limit: requests that kept it
+  std::vector<Interval> range_s = {};        // by limit: the least and the most latency
+  std::optional<double> output_tokens = {};  // of good requests, in the window; nullopt: unknown
+  double duration_s = 0;
+  // Of the whole window, and of the requests that count and are not good; 95 %.
+  std::optional<double> energy_j = {};
+  std::optional<Interval> energy_bounds_j = {};
+  std::optional<double> missed_j = {};
+  std::optional<Interval> missed_bounds_j = {};
+  std::vector<std::string> assumptions = {};
+
+  // Whether the limit of this place was kept by its share of the requests.
+  bool holds(const SloLimit& limit, std::size_t place) const;
 };
 
 // ---- What the requests of a load used, and what their phases did.

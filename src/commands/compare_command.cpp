@@ -89,6 +89,10 @@ void settle_compare(CompareOptions& options, const Options& parsed) {
     throw Error(
         "--pue, --carbon and --price: name what to compare with --metric: facility_energy_j, cost or carbon_gco2e, each also with _per_million_output_tokens or _per_million_tokens");
   }
+  if (request.slo.is_asked() && !parsed.is_given("--metric")) rule.metric = compare::kGoodMetric;
+  if (compare::is_good_key(rule.metric) && !request.slo.is_asked()) {
+    throw Error(fmt::format("--metric {}: needs --slo, which says what good is", rule.metric));
+  }
   rule.is_higher_better = options.is_higher_better || is_higher_better_by_name(rule.metric);
 }
 
@@ -97,9 +101,11 @@ void add_compare_rule(Options& options, const std::shared_ptr<CompareOptions>& r
   rule.metric = kDefaultCompareMetric;
   rule.margin = 0.02;
   options
-      .value("--metric", "KEY", into(rule.metric),
-             "The member to compare: a metric of ours, or any number in the aggregates, or with "
-             "--pue, --price or --carbon what they state (default: joules_per_output_token)")
+      .value(
+          "--metric", "KEY", into(rule.metric),
+          "The member to compare: a metric of ours, or any number in the aggregates, or with "
+          "--pue, --price, --carbon or --slo what they state (default: joules_per_output_token; with "
+          "--slo joules_per_good_output_token)")
       .check(not_empty());
   options
       .value(
@@ -151,6 +157,7 @@ Command compare_command() {
       .check(not_empty())
       .gathers();
   add_compare_rule(options, request);
+  add_slo(options, request->request.slo);
   add_facility_options(options, request->request.facility);
   add_measuring_options(options, request->request.measuring);
   add_access_options(options, request->request.access);

@@ -136,6 +136,8 @@ Command measure_command() {
       "Say as a warning, too, why there is no interval, and put one on each request; the interval of the energy is printed anyway; see 'help uncertainty'";
   add_accept(options, *request);
   add_request_options(options, *request, "RESULT itself");
+  add_slo(options, request->requests.slo);
+  add_quality_options(options, request->quality);
   add_facility_options(options, request->facility);
   accept_evidence(options.at("--timezone"), *request);
   command.examples =

@@ -102,6 +102,16 @@ void add_choice_options(Options& options, RecommendCommandRequest& request) {
       .check(number_between(1, 1e6));
 }
 
+void add_objective_options(Options& options, RecommendCommandRequest& request) {
+  add_slo(options, request.slo).help =
+      "A service level objective, as in ttft=500ms,p90:tpot=30ms: also shows which configurations keep it, the cheapest of these, and what the objective costs, by energy and latency; see 'help good-work'";
+  options
+      .value("--quality-key", "KEY", into(request.quality_key),
+             "A member of the aggregates of which more is better, such as accuracy: one more axis")
+      .check(not_empty())
+      .needs("--slo");
+}
+
 void add_input_options(Options& options, RecommendCommandRequest& request) {
   options
       .value(
@@ -216,6 +226,7 @@ Command recommend_command() {
           "Aggregates, folders or archives of runs, the report of a backfill (.jsonl), stats CSVs of gpu-tune, or sweeps of Zeus")
       .check(not_empty());
   add_choice_options(options, *request);
+  add_objective_options(options, *request);
   add_input_options(options, *request);
   add_access_options(options, request->access);
   options.choice("--format", "table|json", {{"table", false}, {"json", true}}, request->json,

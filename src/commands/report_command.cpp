@@ -148,6 +148,8 @@ Command report_command() {
                          return take_curves(text, ignored);
                        }))
       .offer({"all", "none"});
+  add_slo(options, request->slo).help =
+      "A service level objective, as in ttft=500ms,p90:tpot=30ms: also shows which configurations keep it, by energy and latency, and what it costs; see 'help good-work'";
   add_facility_options(options, request->facility);
   add_measuring_options(options, request->measuring);
   add_access_options(options, request->access);

@@ -27,6 +27,8 @@ constexpr std::string_view kAiperfFields[] = {"error_summary[].count",
                                               "start_time",
                                               "end_time",
                                               "error_request_count.avg",
+                                              "good_request_count.avg",
+                                              "goodput.avg",
                                               "was_cancelled"};
 
 // The phase, from its first credit to its completion, in local time or as instants. It is the
@@ -66,6 +68,8 @@ LoadReading conclude_aiperf_summary(const ResultScope& scope) {
   reading.failed_requests =
       static_cast<std::uint64_t>(values.count("error_request_count.avg").value_or(listed));
   if (values.text("was_cancelled") == "true") reading.defect = "AIPerf was cancelled";
+  reading.stated_good = values.number("good_request_count.avg");
+  reading.stated_goodput_per_s = values.number("goodput.avg");
   const auto first_ns = values.number("min_request_timestamp.avg");
   const auto last_ns = values.number("max_response_timestamp.avg");
   if (first_ns && last_ns) {

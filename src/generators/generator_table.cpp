@@ -47,6 +47,7 @@ constexpr LoadGenerator kLoadGenerators[] = {
      .files =
          "profile_export_aiperf.json with profile_export.jsonl beside it, and what the command agentic reads",
      .window = "exact",
+     .latencies = "ttft, tpot, e2e",
      .is_named = is_records_name,
      .read = read_profile_files},
     {.name = "vLLM",
@@ -54,14 +55,17 @@ constexpr LoadGenerator kLoadGenerators[] = {
          "vllm bench serve --save-result (also --append-result), benchmark_serving.py, vllm-bench; InferenceX's results",
      .window =
          "exact with InferenceX's times; tied with --save-detailed where start_times are written; else estimated from date",
+     .latencies = "ttft, tpot, e2e, with --save-detailed",
      .format = &kVllm},
     {.name = "SGLang",
      .files = "sglang.bench_serving --output-file, one line for each run",
      .window = "wrapped: it writes no times",
+     .latencies = "ttft, tpot, e2e, with --output-details",
      .format = &kSglang},
     {.name = "TensorRT-LLM",
      .files = "tensorrt_llm.serve.scripts.benchmark_serving --save-result",
      .window = "estimated from date",
+     .latencies = "ttft, tpot, e2e, with --save-detailed",
      .format = &kTensorRtLlmServing},
     {.name = "trtllm-bench",
      .files = "--report_json",
@@ -70,22 +74,27 @@ constexpr LoadGenerator kLoadGenerators[] = {
     {.name = "trtllm-bench requests",
      .files = "--request_json",
      .window = "tied",
+     .latencies = "ttft, tpot, e2e",
      .format = &kTensorRtLlmRequests},
     {.name = "AIPerf",
      .files = "profile_export_aiperf.json alone",
      .window = "exact; where it has only start_time and end_time, in the zone of the recording",
+     .latencies = "ttft, tpot, e2e, of profile_export.jsonl beside it",
      .format = &kAiperfSummary},
     {.name = "AIPerf requests",
      .files = "profile_export.jsonl",
      .window = "exact, from the first request to the last response",
+     .latencies = "ttft, tpot, e2e",
      .format = &kAiperfRequests},
     {.name = "GenAI-Perf",
      .files = "profile_export_genai_perf.json",
      .window = "wrapped: it writes no times",
+     .latencies = "ttft, e2e, of profile_export.json beside it",
      .format = &kGenaiPerfSummary},
     {.name = "Perf Analyzer",
      .files = "profile_export.json, one benchmark for each experiment",
      .window = "exact, from the first request to the last response",
+     .latencies = "ttft, e2e",
      .format = &kPerfAnalyzer},
     {.name = "MLPerf LoadGen",
      .files = "mlperf_log_detail.txt",
@@ -99,6 +108,7 @@ constexpr LoadGenerator kLoadGenerators[] = {
     {.name = "LLMPerf responses",
      .files = "*_individual_responses.json",
      .window = "wrapped: it writes no times",
+     .latencies = "ttft, tpot, e2e, without the share of the energy",
      .format = &kLlmperfRequests},
     {.name = "llama-bench",
      .files = "-o json, one benchmark for each test",
@@ -111,6 +121,7 @@ constexpr LoadGenerator kLoadGenerators[] = {
     {.name = "guidellm",
      .files = "benchmarks.json or benchmarks.yaml, one benchmark for each step of a sweep",
      .window = "exact, the measured part",
+     .latencies = "ttft, tpot, e2e",
      .format = &kGuidellm},
     {.name = "inference-perf",
      .files = "summary_lifecycle_metrics.json, stage_N_lifecycle_metrics.json",
@@ -119,6 +130,7 @@ constexpr LoadGenerator kLoadGenerators[] = {
     {.name = "inference-perf requests",
      .files = "per_request_lifecycle_metrics.json",
      .window = "tied",
+     .latencies = "ttft, tpot, e2e",
      .format = &kInferencePerfRequests},
     {.name = "inference-benchmarker",
      .files = "results/MODEL_DATE.json of Hugging Face's inference-benchmarker",
@@ -160,6 +172,7 @@ constexpr LoadGenerator kLoadGenerators[] = {
     {.name = "Ollama",
      .files = "the answers of /api/generate and /api/chat, one after the other",
      .window = "exact, from the first request to the last response",
+     .latencies = "ttft, tpot, e2e",
      .format = &kOllama},
     {.name = "evalscope",
      .files = "benchmark_summary.json of evalscope perf",
@@ -172,6 +185,7 @@ constexpr LoadGenerator kLoadGenerators[] = {
     {.name = "evalscope requests",
      .files = "benchmark_data.db as sqlite3 -json writes it",
      .window = "tied",
+     .latencies = "ttft, tpot, e2e",
      .format = &kEvalscopeRequests},
     {.name = "evalscope database",
      .files = "benchmark_data.db",
@@ -306,8 +320,10 @@ void add_mean_counts(const LoadReading& means, LoadReading& times) {
   set(&Load::total_output_tokens, Reason::invalid_output_token_count);
 }
 
-// AIPerf states in its summary how long its requests took.
-void compare_durations(const LoadReading& summary, LoadReading& lines) {
+// AIPerf states in its summary how long its requests took, and how many were good.
+void use_summary(const LoadReading& summary, LoadReading& lines) {
+  lines.stated_good = summary.stated_good;
+  lines.stated_goodput_per_s = summary.stated_goodput_per_s;
   constexpr double kMostApart_s = 0.1;
   const double stated_s = summary.work.reported_duration_s;
   if (!lines.load || !(stated_s > 0)) return;
@@ -325,7 +341,7 @@ void use_companion(const LoadFiles& files, std::vector<LoadReading>& loads) {
   if (load.generator == kPerfAnalyzer.generator) {
     add_mean_counts(read_companion(files, kGenaiPerfSummary), load);
   } else if (load.generator == kAiperfRequests.generator) {
-    compare_durations(read_companion(files, kAiperfSummary), load);
+    use_summary(read_companion(files, kAiperfSummary), load);
   }
 }
 

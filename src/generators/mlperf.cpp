@@ -112,6 +112,7 @@ class LogVisitor : public JsonVisitor {
                                                   "effective_scenario",
                                                   "effective_test_mode",
                                                   "result_validity",
+                                                  "result_perf_constraints_met",
                                                   "result_query_count",
                                                   "generated_samples_per_query",
                                                   "result_completed_tokens_per_second",
@@ -179,6 +180,9 @@ LoadReading conclude_mlperf(const LogVisitor& log, LoadRules rules) {
   const std::string validity = log.text("result_validity");
   if (!validity.empty() && validity != "VALID") {
     reading.defect = fmt::format("LoadGen calls the run {}", printable(validity));
+  }
+  if (const std::string& met = log.text("result_perf_constraints_met"); !met.empty()) {
+    reading.stated_constraints_met = met == "true";
   }
   reading.settings.emplace_back("scenario", log.text("effective_scenario"));
   reading.no_window =

@@ -241,15 +241,31 @@ const ResultFormat kGuidellm = {
 namespace {
 
 constexpr std::string_view kLifecycleMarks[] = {"[].start_time", "[].end_time", "[].info"};
-constexpr std::string_view kLifecycleFields[] = {"start_time", "end_time", "info.input_tokens",
-                                                 "info.output_tokens", "error"};
+constexpr std::string_view kTokenTimes[] = {"info.output_token_times[]",
+                                            "info.response_metrics.output_token_times[]"};
+constexpr std::string_view kLifecycleFields[] = {"start_time",
+                                                 "end_time",
+                                                 "info.input_tokens",
+                                                 "info.output_tokens",
+                                                 "info.request_metrics.text.input_tokens",
+                                                 "info.response_metrics.output_tokens",
+                                                 kTokenTimes[0],
+                                                 kTokenTimes[1],
+                                                 "error"};
 
 std::optional<RequestTimes> lifecycle_request(const ResultValues& values) {
   RequestTimes request;
   request.start_s = values.number("start_time").value_or(RequestTimes::kUnknown);
   request.end_s = values.number("end_time").value_or(RequestTimes::kUnknown);
-  request.input_tokens = values.count("info.input_tokens").value_or(-1);
-  request.output_tokens = values.count("info.output_tokens").value_or(-1);
+  const auto count = [&](std::string_view path, std::string_view newer) {
+    return values.count(path).value_or(values.count(newer).value_or(-1));
+  };
+  request.input_tokens = count("info.input_tokens", "info.request_metrics.text.input_tokens");
+  request.output_tokens = count("info.output_tokens", "info.response_metrics.output_tokens");
+  for (const std::string_view path : kTokenTimes) {  // empty without streaming
+    const auto times = values.list(path);
+    if (!times.empty()) request.first_token_s = times.front();
+  }
   request.failed = values.has("error");
   return request;
 }
@@ -459,14 +475,16 @@ LoadReading conclude_llmperf(const ResultScope& scope) {
 
 constexpr std::string_view kResponseMarks[] = {"[].end_to_end_latency_s",
                                                "[].number_output_tokens"};
-constexpr std::string_view kResponseFields[] = {"error_code", "number_input_tokens",
-                                                "number_output_tokens"};
+constexpr std::string_view kResponseFields[] = {
+    "error_code", "number_input_tokens", "number_output_tokens", "ttft_s", "end_to_end_latency_s"};
 
 std::optional<RequestTimes> llmperf_request(const ResultValues& values) {
   RequestTimes request;
   request.failed = values.has("error_code");
   request.input_tokens = values.count("number_input_tokens").value_or(-1);
   request.output_tokens = values.count("number_output_tokens").value_or(-1);
+  request.stated_ttft_s = values.number("ttft_s").value_or(RequestTimes::kUnknown);
+  request.stated_e2e_s = values.number("end_to_end_latency_s").value_or(RequestTimes::kUnknown);
   return request;
 }
 

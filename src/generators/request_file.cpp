@@ -33,6 +33,10 @@ constexpr Advice kAdvice[] = {
     {"trtllm-bench", "give the file of --request_json"},
     {"inference-perf", "give per_request_lifecycle_metrics.json (report: per_request: true)"},
     {"GenAI-Perf", "give profile_export.json, which Perf Analyzer writes beside it"},
+    {"SGLang", "run sglang.bench_serving with --output-details"},
+    {"TensorRT-LLM", "run benchmark_serving with --save-result and --save-detailed"},
+    {"LLMPerf", "give *_individual_responses.json"},
+    {"MLPerf LoadGen", "its log has no requests; give those of a client with --requests"},
     {"guidellm", "write the report as JSON with its requests (--output-path benchmarks.json)"},
 };
 
@@ -45,22 +49,28 @@ std::string advice_for(std::string_view generator) {
 
 }  // namespace
 
-std::string requests_path(const std::string& path) {
+std::string requests_name(const std::string& path) {
   constexpr std::string_view kMeansEnd = "_genai_perf.json";
-  std::string requests;
-  if (last_name(path) == kProfileSummary) {
-    requests = beside(path, std::string(kProfileRecords));
-  } else if (path.ends_with(kMeansEnd)) {
-    requests = path.substr(0, path.size() - kMeansEnd.size()) + ".json";
-  }
+  if (last_name(path) == kProfileSummary) return beside(path, std::string(kProfileRecords));
+  if (!path.ends_with(kMeansEnd)) return path;
+  return path.substr(0, path.size() - kMeansEnd.size()) + ".json";
+}
+
+std::string requests_path(const std::string& path) {
+  std::string requests = requests_name(path);
   return is_regular_file(requests) ? requests : path;
 }
 
-RequestFile read_requests(const std::string& path) {
-  RequestFile file;
+RequestFile read_requests(const std::string& path, NeededTimes needed) {
   LoadFiles files;
   files.name = requests_path(path);
-  files.open = [&] { return decompressed(open_source(files.name), files.name); };
+  files.open = [name = files.name] { return decompressed(open_source(name), name); };
+  return read_requests(std::move(files), needed);
+}
+
+RequestFile read_requests(LoadFiles files, NeededTimes needed) {
+  RequestFile file;
+  file.source = files.name;
   files.request = [&](const RequestTimes& request) { file.requests.push_back(request); };
   files.with_warm_up = true;
   const std::vector<LoadReading> readings = read_loads(files);
@@ -69,16 +79,27 @@ RequestFile read_requests(const std::string& path) {
   // Also for a file that breaks off behind some requests.
   if (first.reasons.contains(Reason::invalid_benchmark_result)) throw Error(first.reasons.text());
   const auto timed = std::ranges::find_if(file.requests, &RequestTimes::has_times);
-  if (timed == file.requests.end()) {
+  file.has_instants = timed != file.requests.end();
+  const bool has_latencies = needed == NeededTimes::latencies &&
+                             std::ranges::any_of(file.requests, [](const RequestTimes& request) {
+                               return request.stated_e2e_s >= 0 || request.stated_ttft_s >= 0;
+                             });
+  if (!file.has_instants && !has_latencies) {
     throw Error(fmt::format("{} lists no requests with their times{}", printable_path(files.name),
                             advice_for(file.generator)));
   }
-  file.is_monotonic = timed->start_s < kLongestUptime_s;
+  file.is_monotonic = file.has_instants && timed->start_s < kLongestUptime_s;
   file.monotonic_window = first.clues.monotonic;
-  if (file.is_monotonic && readings.size() > 1) {
+  if ((file.is_monotonic || !file.has_instants) && readings.size() > 1) {
     throw Error(fmt::format(
-        "{} has {} benchmarks with times of a monotonic clock: give a file with one of them",
-        printable_path(files.name), readings.size()));
+        "{} has {} benchmarks {}: give a file with one of them", printable_path(files.name),
+        readings.size(),
+        file.is_monotonic ? "with times of a monotonic clock" : "without the times of requests"));
+  }
+  const auto listed =
+      static_cast<std::uint64_t>(std::ranges::count_if(file.requests, &RequestTimes::failed));
+  if (readings.size() == 1 && first.failed_requests > listed) {
+    file.unlisted_failures = first.failed_requests - listed;
   }
   return file;
 }

@@ -50,6 +50,57 @@ LoadReading conclude_serving(const ResultScope& scope) {
   return reading;
 }
 
+// ---- The lists of requests that vLLM, SGLang (--output-details) and TensorRT-LLM write alike.
+
+namespace {
+
+constexpr std::string_view kVllmRequestLists[] = {"start_times[]", "latencies[]",   "ttfts[]",
+                                                  "input_lens[]",  "output_lens[]", "errors[]",
+                                                  "itls[][]"};
+
+double at(std::span<const double> list, std::size_t i) {
+  return i < list.size() ? list[i] : RequestTimes::kUnknown;
+}
+
+// The i-th request; the arrays also contain failed ones, with zeros.
+RequestTimes vllm_request(const ResultValues& values, std::size_t i) {
+  const double ttft_s = at(values.list("ttfts[]"), i);
+  double latency_s = at(values.list("latencies[]"), i);
+  if (std::isnan(latency_s)) latency_s = ttft_s + at(values.list("itls[][]"), i);
+  RequestTimes request;
+  request.failed = at(values.list("errors[]"), i) == 1;
+  request.start_s = at(values.list("start_times[]"), i);
+  if (request.failed || !(latency_s > 0)) return request;
+  request.stated_ttft_s = ttft_s;
+  request.stated_e2e_s = latency_s;
+  request.first_token_s = request.start_s + ttft_s;
+  request.end_s = request.start_s + latency_s;
+  const auto tokens = [&](std::string_view list) {
+    const double count = at(values.list(list), i);
+    return whole_count(count).value_or(-1);
+  };
+  request.input_tokens = tokens("input_lens[]");
+  request.output_tokens = tokens("output_lens[]");
+  return request;
+}
+
+// Of --goodput; the colon is in the name.
+constexpr std::string_view kGoodput = "request_goodput:";
+
+// Those with a start count as listed; the others say only how long they took.
+void list_requests(const ResultScope& scope, LoadReading& reading) {
+  if (!scope.files.request) return;
+  const std::size_t starts = scope.values.list("start_times[]").size();
+  const std::size_t count = std::max(starts, scope.values.list("ttfts[]").size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const RequestTimes request = vllm_request(scope.values, i);
+    if (i < starts) reading.requests.take(request);
+    scope.files.request(request);
+  }
+}
+
+}  // namespace
+
 // ---- SGLang: sglang.bench_serving --output-file, a line for each run.
 // sgl-project/sglang: python/sglang/bench_serving.py, python/sglang/benchmark/serving.py.
 
@@ -74,6 +125,7 @@ LoadReading conclude_sglang(const ResultScope& scope) {
     reading.gpus =
         whole_count(static_cast<double>(*tp) * static_cast<double>(pp) * static_cast<double>(dp));
   }
+  list_requests(scope, reading);
   return reading;
 }
 
@@ -86,6 +138,7 @@ const ResultFormat kSglang = {.generator = "SGLang",
                               .settings = kSglangSettings,
                               .fields = kSglangFields,
                               .is_serving = true,
+                              .request_lists = kVllmRequestLists,
                               .no_window = "SGLang writes no times",
                               .conclude = conclude_sglang};
 
@@ -104,7 +157,7 @@ constexpr std::string_view kServingMarks[] = {"date",
                                               "avg_decoded_tokens_per_iter"};
 constexpr std::string_view kServingSortedMarks[] = {
     "avg_decoded_tokens_per_iter", "backend", "burstiness", "completed", "date", "duration"};
-constexpr std::string_view kServingFields[] = {"energy.total_energy_j"};
+constexpr std::string_view kServingFields[] = {"energy.total_energy_j", kGoodput};
 
 LoadReading conclude_trt_serving(const ResultScope& scope) {
   const ResultValues& values = scope.values;
@@ -115,6 +168,8 @@ LoadReading conclude_trt_serving(const ResultScope& scope) {
     reading.failed_requests = static_cast<std::uint64_t>(*prompts - *completed);
   }
   reading.stated_energy_j = values.number("energy.total_energy_j");
+  reading.stated_goodput_per_s = values.number(kGoodput);
+  list_requests(scope, reading);
   return reading;
 }
 
@@ -156,6 +211,7 @@ const ResultFormat kTensorRtLlmServing = {
     .texts = JsonTexts::several,
     .fields = kServingFields,
     .is_serving = true,
+    .request_lists = kVllmRequestLists,
     .no_window = "TensorRT-LLM writes only the second in which it ended ('date', local time)",
     .conclude = conclude_trt_serving};
 
@@ -191,33 +247,7 @@ constexpr std::string_view kVllmMarks[] = {"date", "backend", "tokenizer_id", "n
                                            "duration"};
 constexpr std::string_view kVllmSortedMarks[] = {"backend", "burstiness", "completed", "date",
                                                  "duration"};
-constexpr std::string_view kVllmFields[] = {"best_of", "start_times[]", "latencies[]"};
-constexpr std::string_view kVllmRequestLists[] = {"ttfts[]", "input_lens[]", "output_lens[]",
-                                                  "errors[]", "itls[][]"};
-
-double at(std::span<const double> list, std::size_t i) {
-  return i < list.size() ? list[i] : RequestTimes::kUnknown;
-}
-
-// The i-th request; the arrays also contain failed ones, with zeros.
-RequestTimes vllm_request(const ResultValues& values, std::size_t i) {
-  const double ttft_s = at(values.list("ttfts[]"), i);
-  double latency_s = at(values.list("latencies[]"), i);
-  if (std::isnan(latency_s)) latency_s = ttft_s + at(values.list("itls[][]"), i);
-  RequestTimes request;
-  request.failed = at(values.list("errors[]"), i) == 1;
-  request.start_s = at(values.list("start_times[]"), i);
-  if (request.failed || !(latency_s > 0)) return request;
-  request.first_token_s = request.start_s + ttft_s;
-  request.end_s = request.start_s + latency_s;
-  const auto tokens = [&](std::string_view list) {
-    const double count = at(values.list(list), i);
-    return whole_count(count).value_or(-1);
-  };
-  request.input_tokens = tokens("input_lens[]");
-  request.output_tokens = tokens("output_lens[]");
-  return request;
-}
+constexpr std::string_view kVllmFields[] = {"best_of", "start_times[]", "latencies[]", kGoodput};
 
 // By the monotonic clock; `start_times` is there only with --save-detailed. The load ends with its
 // last request; it begins, as `duration` does, when vLLM starts to wait for the first one's turn.
@@ -258,12 +288,8 @@ LoadReading conclude_vllm(const ResultScope& scope) {
   if (reading.clues.monotonic) {
     reading.no_window = "vLLM writes the requests' times by the machine's monotonic clock only";
   }
-  const std::size_t count = scope.values.list("start_times[]").size();
-  for (std::size_t i = 0; scope.files.request && i < count; ++i) {
-    const RequestTimes request = vllm_request(scope.values, i);
-    reading.requests.take(request);
-    scope.files.request(request);
-  }
+  reading.stated_goodput_per_s = scope.values.number(kGoodput);
+  list_requests(scope, reading);
   return reading;
 }
 

@@ -60,6 +60,8 @@ VERSIONS = {
     "aggregate-power/verify-1": "1bd385428e35d9658189ae207ef3519497a21849f9f3796eef392360923b9d99",
     "aggregate-power/bundle-1": "faee63825dccefde3c11a2628b8b156d8b1d290324d8860958485b555f1a65de",
     "aggregate-power/doctor-1": "60a03b137f4f6b321e038a4c3ffcad90b17cf4eebfa1fecb95799c1ef2bda043",
+    "aggregate-power/measure-2": "311fc88aa4a5b4541b5d7dc824a695e53e83f1a91305563451a3555dae9a4403",
+    "aggregate-power/recommend-2": "1b4ff6bd08682aadd5774fb677fb509969e873086d4a6522706d486af34115a1",
     "aggregate-power/export-1": "f6926e63055dd4d39b45848e2dd163cde413d9710abbb5a63b22d4c2d1a762ad",
 }
 
@@ -68,6 +70,8 @@ COMMANDS = {
     "results rates=rates": (
         "measure vllm_detailed.json --json --phases --idle auto --price rates/tariff.csv --currency EUR --carbon 380",
         "measure vllm_detailed.json --json --per-request requests.jsonl --share tokens",
+        "measure vllm_detailed.json --json --slo p50:ttft=500ms,e2e=90s --accuracy 0.731 --questions 1000",
+        "measure vllm.json --json --slo ttft=500ms",
         "measure guidellm.json --json --no-uncertainty",
         "measure vllm.json --json --window estimated --pue 1.3",
         "measure sglang.jsonl --json",
@@ -90,6 +94,7 @@ COMMANDS = {
         "compare store --json",
         "export store --format jsonl --tdp 700 --pue 1.2",
         "recommend store --json",
+        "recommend store --json --slo e2e=100s",
         "verify store --json",
         "retract store --where collector=* --json",
         "verify store --json",

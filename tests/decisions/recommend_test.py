@@ -104,7 +104,7 @@ def golden(file, limit, joules, most_limit, most_joules):
     ran = Ran(ROOT, SWEEPS / file, "--json")
     same(0, ran.status, ran)
     report = ran.json
-    same("aggregate-power/recommend-1", list(report.items())[0][1])
+    same("aggregate-power/recommend-2", list(report.items())[0][1])
     same(limit, report["recommended_limit_w"])
     near(joules, ran.groups[limit]["energy_j"], 0.05 / joules)
     near(most_joules, ran.groups[most_limit]["energy_j"], 0.05 / most_joules)

@@ -186,9 +186,11 @@ Table schemas_table(std::string_view) {
 }
 
 Table generators_table(std::string_view) {
-  Table table{{"result", "file", "window"}, {}};
+  Table table{{"result", "file", "window", "latencies of its requests"}, {}};
   for (const LoadGenerator& generator : load_generators()) {
-    table.rows.push_back({generator.name, generator.files, generator.window});
+    const bool has_list = *generator.latencies != '\0';
+    table.rows.push_back({generator.name, generator.files, generator.window,
+                          has_list ? generator.latencies : "none"});
   }
   return table;
 }

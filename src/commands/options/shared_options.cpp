@@ -19,6 +19,7 @@
 #include "base/text/characters.h"
 #include "base/text/decimal.h"
 #include "base/text/timestamp.h"
+#include "energy/shares/good_work.h"
 #include "generators/benchmark_choice.h"
 #include "runs/measure/extras.h"
 
@@ -358,6 +359,52 @@ void add_request_options(Options& options, RunOptions& run, const std::string& o
       "How the power is shared among the requests in flight: equally, by output tokens over lifetime, or by the watts of prefill and decode (default: equal)");
   options.flag("--phases", run.requests.phases,
                "Find the power of prefill and of decode from the readings and the requests' times");
+}
+
+Option& add_slo(Options& options, Slo& slo) {
+  const auto fault = [](const std::string& text) -> std::string {
+    try {
+      std::ignore = shares::parse_slo(text);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return {};
+  };
+  const auto take = [&slo](const std::string& text) {
+    slo = shares::parse_slo(text);
+    return true;
+  };
+  return options
+      .value(
+          "--slo", "LIMITS", take,
+          "A service level objective, as in ttft=500ms,tpot=30ms,e2e=10s: which of the listed requests keep all limits, and the joules of these; p90:ttft=500ms holds if 90 % of the requests keep it; see 'help good-work'")
+      .check(fault);
+}
+
+void add_quality_options(Options& options, QualityOptions& quality) {
+  options
+      .value(
+          "--quality", "FILE", into_path(quality.file),
+          "What an evaluation of the same model wrote: how many answers are correct, and the joules of each; results of lm-evaluation-harness, a report of evalscope, MLPerf's accuracy.txt, or lines of JSON with \"correct\"; see 'help good-work'")
+      .check(not_empty());
+  const auto share = [](const std::string& text) {
+    const auto number = python_float(text);
+    return number && *number >= 0 && *number <= 1;
+  };
+  options
+      .value(
+          "--accuracy", "SHARE",
+          [&quality](const std::string& text) {
+            quality.accuracy = python_float(text);
+            return true;
+          },
+          "Instead of --quality, the share of the answers that are correct, as in 0.731")
+      .check(expecting("a share from 0 to 1 such as 0.731", share))
+      .excludes("--quality")
+      .needs("--questions");
+  options.value("--questions", "N", into(quality.questions), "How many answers --accuracy is of")
+      .check(whole_number_between(1, 1000000000))
+      .needs("--accuracy");
 }
 
 void settle_request_options(const Options& options, const RunOptions& run) {

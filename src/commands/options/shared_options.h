@@ -59,6 +59,11 @@ Option& add_clock_offset(Options& options, RunOptions& run);
 // requests by --requests takes a file as well.
 void add_request_options(Options& options, RunOptions& run, const std::string& otherwise);
 // Throws Error for an option that would do nothing.
+// Limits of latency, and what keeps them.
+Option& add_slo(Options& options, Slo& slo);
+// How many answers are correct.
+void add_quality_options(Options& options, QualityOptions& quality);
+
 void settle_request_options(const Options& options, const RunOptions& run);
 
 // How stores are read: what they may lead to, and what their archives may expand to.

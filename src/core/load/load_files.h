@@ -154,7 +154,11 @@ struct LoadReading {
   bool is_last = true;                  // no other benchmark follows in it
   RequestTally requests = {};
   std::optional<double> stated_energy_j = {};  // the generator's own figure
-  std::optional<std::int64_t> gpus = {};       // GPUs that the result names
+  // The generator's own judgement by the limits that it was given.
+  std::optional<double> stated_good = {};           // requests
+  std::optional<double> stated_goodput_per_s = {};  // requests
+  std::optional<bool> stated_constraints_met = {};
+  std::optional<std::int64_t> gpus = {};  // GPUs that the result names
   std::string gpus_fault = {};  // "'tp' is \"two\"": it names a number, and none can be read
 };
 

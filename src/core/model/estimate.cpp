@@ -41,4 +41,21 @@ std::string_view name(PhaseModel model) {
   return model == PhaseModel::counts ? "counts" : "states";
 }
 
+std::string_view name(LatencyKind kind) {
+  constexpr std::array<std::string_view, 3> kNames = {"ttft", "tpot", "e2e"};
+  return kNames.at(static_cast<std::size_t>(kind));
+}
+
+std::string Slo::text() const {
+  std::string text;
+  for (const SloLimit& limit : limits) text += (text.empty() ? "" : ",") + limit.text;
+  return text;
+}
+
+bool GoodWork::holds(const SloLimit& limit, std::size_t place) const {
+  constexpr double kRounding = 1e-9;
+  return static_cast<double>(kept.at(place)) >=
+         (limit.share - kRounding) * static_cast<double>(requests);
+}
+
 }  // namespace aggregate_power

@@ -47,7 +47,7 @@ using ByConfiguration = std::map<Configuration, TwoSides, ConfigurationLess>;
 
 // Whether it is computed from what sensors read.
 bool is_of_power(const std::string& metric) {
-  return is_our_key(metric) || is_facility_key(metric);
+  return is_our_key(metric) || is_facility_key(metric) || compare::is_good_key(metric);
 }
 
 // A number of ours, or any other number in the aggregate.
@@ -74,7 +74,9 @@ int compared_decimals(double value) {
 // A value may end in zeros that are not written, so the value with the most digits counts.
 double half_last_digit_of(const std::vector<const PublishedRun*>& runs, const std::string& metric,
                           bool is_ours) {
-  if (is_facility_key(metric) && is_ours) {  // rounded where its energy was
+  const bool is_of_energy =
+      is_facility_key(metric) || (compare::is_good_key(metric) && metric.starts_with("joules_"));
+  if (is_of_energy && is_ours) {  // rounded where its energy was
     double factor = 0;
     for (const PublishedRun* run : runs) {
       const auto energy = run->number("total_gpu_energy_j");
@@ -657,6 +659,12 @@ RunComparisons compare_runs(const CompareRequest& request) {
     add_facility_numbers(compared.rates, base, compared.warnings);
     add_facility_numbers(compared.rates, next, compared.warnings);
     std::ranges::move(facility_doubts(compared.rates), std::back_inserter(compared.warnings));
+  }
+  if (request.slo.is_asked()) {
+    std::vector<PublishedRun*> both;
+    for (PublishedRun& run : base) both.push_back(&run);
+    for (PublishedRun& run : next) both.push_back(&run);
+    compare::add_good_numbers(request.slo, request.most_threads, both, compared.warnings);
   }
   std::ranges::sort(compared.warnings);
   refuse_run_on_both_sides(base, next);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "aggregate_power/facility.h"
+#include "aggregate_power/request.h"
 #include "base/files/tree.h"
 #include "decide/compare/change.h"
 #include "runs/evaluate/run_options.h"
@@ -111,6 +112,7 @@ struct CompareRequest {
   std::vector<std::string> base;
   std::vector<std::string> next;
   FacilityOptions facility = {};  // what they cost and emit is a metric, too
+  Slo slo = {};                   // so is what their good work used
   CompareKind kind = CompareKind::two_sides;
   RunSpec measuring = {};  // how runs are measured that nothing is published of
   StoreAccess access = {};
@@ -203,5 +205,25 @@ LimitsByRun limits_by_run(const std::vector<const PublishedRun*>& runs, unsigned
 std::vector<std::string> limit_notes(const LimitsByRun& limits_w,
                                      const std::vector<const PublishedRun*>& base,
                                      const std::vector<const PublishedRun*>& next);
+
+// ---- The good work of published runs, by the requests that their load generators listed.
+
+namespace compare {
+
+inline constexpr const char* kGoodMetric = "joules_per_good_output_token";
+inline constexpr const char* kSloHolds = "slo_holds";  // 1 or 0
+
+// Whether it is the name of a number that add_good_numbers() adds.
+bool is_good_key(std::string_view key);
+
+// "p90_ttft_s": the latency that so many of the requests kept.
+std::string latency_key(const SloLimit& limit);
+
+// Adds what good_numbers() has to the numbers of valid runs, slo_holds, and the latency of each
+// limit. Runs without a list of requests are named in `warnings`, and get none.
+void add_good_numbers(const Slo& slo, unsigned most_threads, const std::vector<PublishedRun*>& runs,
+                      std::vector<std::string>& warnings);
+
+}  // namespace compare
 
 }  // namespace aggregate_power

@@ -18,6 +18,8 @@ namespace {
 constexpr std::string_view kFacilityKeys[] = {"facility_energy_j", "cost", "carbon_gco2e"};
 constexpr std::string_view kPerTokens[] = {"", "_per_million_output_tokens", "_per_million_tokens"};
 
+}  // namespace
+
 std::optional<Spread> scaled_spread(const std::optional<Spread>& spread, double factor) {
   if (!spread) return std::nullopt;
   const double one = spread->low * factor;
@@ -25,6 +27,8 @@ std::optional<Spread> scaled_spread(const std::optional<Spread>& spread, double 
   return Spread{spread->estimate * factor, spread->standard_uncertainty * std::abs(factor),
                 std::min(one, other), std::max(one, other)};
 }
+
+namespace {
 
 // Runs that lack a figure, or needed an assumption, and why the first one did.
 struct FacilityNote {

@@ -22,6 +22,7 @@
 #include "base/files/tree.h"
 #include "base/text/csv.h"
 #include "base/text/encoding.h"
+#include "decide/compare/compare.h"
 #include "decide/recommend/sweep.h"
 #include "store/catalogue/published_runs.h"
 #include "store/catalogue/unmeasured_runs.h"
@@ -360,13 +361,13 @@ void add_run_choices(const RecommendRequest& request, const std::vector<std::str
     recommendation.warnings.push_back(std::move(warning));
   }
   std::vector<const PublishedRun*> all;
-  for (const PublishedRun& run : found.runs) all.push_back(&run);
+  const auto runs = std::make_shared<std::vector<PublishedRun>>(std::move(found.runs));
+  for (const PublishedRun& run : *runs) all.push_back(&run);
   if (!all.empty()) {
     require_members("--group-by", all, request.keys);
     if (!request.limit_key.empty()) require_members("--limit-key", all, {request.limit_key});
   }
-  RunSweep sweep =
-      sweep_of_runs(found.runs, {request.keys, request.limit_key, request.most_threads});
+  RunSweep sweep = sweep_of_runs(*runs, {request.keys, request.limit_key, request.most_threads});
   for (std::string& warning : sweep.warnings) {
     recommendation.warnings.push_back(std::move(warning));
   }
@@ -379,6 +380,15 @@ void add_run_choices(const RecommendRequest& request, const std::vector<std::str
     recommendation.choices.push_back(choose_limit(std::move(scenario), request.question));
   }
   recommendation.scalings = std::move(sweep.scalings);
+  if (!request.slo.is_asked()) return;
+  std::vector<PublishedRun*> changed;
+  for (PublishedRun& run : *runs) changed.push_back(&run);
+  compare::add_good_numbers(request.slo, request.most_threads, changed, recommendation.warnings);
+  if (!request.quality_key.empty()) require_members("--quality-key", all, {request.quality_key});
+  recommendation.fronts =
+      slo_fronts(all, {request.slo, request.keys, request.limit_key, request.quality_key});
+  recommendation.runs = runs;
+  recommendation.slo = request.slo;
 }
 
 void join_rows(const RecommendRequest& request, Inputs& inputs, Recommendation& recommendation) {
@@ -429,6 +439,11 @@ bool holds_runs(const std::string& path) {
 bool Recommendation::is_complete() const {
   const bool all_have_one = std::ranges::all_of(
       choices, [](const LimitChoice& choice) { return choice.recommended_limit_w.has_value(); });
+  if (slo.is_asked()) {
+    return !fronts.empty() && std::ranges::all_of(fronts, [](const SloFront& front) {
+      return front.cheapest_that_holds.has_value();
+    });
+  }
   return all_have_one && !(choices.empty() && scalings.empty());
 }
 

@@ -12,9 +12,11 @@
 #include <vector>
 
 #include "base/files/tree.h"
+#include "base/report/json_parts.h"
 #include "base/text/time_zone.h"
 #include "decide/recommend/sweep.h"
 #include "runs/evaluate/run_options.h"
+#include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {
 
@@ -188,6 +190,54 @@ struct RowRules {
 // not counted.
 LimitScenario scenario_of_rows(const SweepRows& rows, const RowRules& rules);
 
+// ---- Which configuration keeps an objective, and what that costs: by energy, latency and quality.
+
+// Of a configuration, with its interval of 95 %; infinite bounds: it has none.
+struct FrontNumber {
+  double value = 0;
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+};
+
+struct FrontPoint {
+  std::string name;
+  std::vector<const PublishedRun*> runs;
+  std::vector<FrontNumber> numbers = {};  // by SloFront::keys
+  std::optional<double> joules_per_good_token = {};
+  bool holds = false;  // in each of its runs
+  // No other point is as good in all numbers and better in one by more than the intervals.
+  bool is_on_front = false;
+  bool is_knee = false;
+  std::vector<std::string> ties = {};  // points whose energy cannot be told from its own
+};
+
+// The configurations of the same work.
+struct SloFront {
+  std::string work;
+  std::vector<std::string> keys = {};   // "joules_per_output_token", "p90_ttft_s", "accuracy"
+  std::vector<FrontPoint> points = {};  // from the least energy on
+  std::optional<std::size_t> cheapest_that_holds = {};  // among the points
+  std::optional<FrontNumber> price = {};  // in joules per output token, above the cheapest of all
+};
+
+struct FrontQuestion {
+  Slo slo = {};
+  std::vector<std::string> keys = {};  // that make a configuration; empty: all that are known
+  std::string limit_key = {};
+  std::string quality_key = {};  // a member of the aggregates, the more the better; empty: none
+};
+
+// The runs have the numbers of add_good_numbers(), or are left out. The knee is the point of the
+// front that is furthest below the plane through the worst of each number, all scaled to the range
+// of the front.
+std::vector<SloFront> slo_fronts(const std::vector<const PublishedRun*>& runs,
+                                 const FrontQuestion& question);
+std::string number_text(const FrontNumber& number);
+std::string front_text(const SloFront& front, const Slo& slo);
+// The cheapest configuration that keeps the objective, and the price, in a sentence.
+std::string front_verdict(const SloFront& front);
+Json front_json(const SloFront& front);
+
 struct RecommendRequest {
   std::vector<std::string> results = {};  // normal paths
   JoinRequest join = {};
@@ -195,6 +245,8 @@ struct RecommendRequest {
   std::vector<std::string> keys = {};                               // --group-by
   std::string limit_key = {};
   LimitQuestion question = {};
+  Slo slo = {};
+  std::string quality_key = {};
   RowRules rows = {};
   std::string stats_out = {};  // normal path of a folder; empty: nothing is written
   RunSpec measuring = {};      // how runs are measured that nothing is published of
@@ -205,6 +257,9 @@ struct RecommendRequest {
 struct Recommendation {
   std::vector<LimitChoice> choices = {};  // rows first; sorted by name within a kind
   std::vector<ScalingSweep> scalings = {};
+  std::shared_ptr<const std::vector<PublishedRun>> runs = {};  // of the fronts
+  std::vector<SloFront> fronts = {};                           // with --slo
+  Slo slo = {};
   std::vector<SweepRows> rows = {};  // of training and inference
   RowRules row_rules = {};
   JoinedRows join = {};

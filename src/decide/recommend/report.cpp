@@ -282,16 +282,23 @@ std::string recommendation_text(const Recommendation& recommendation) {
   for (const ScalingSweep& scaling : recommendation.scalings) {
     parts.push_back(scaling_text(scaling));
   }
+  for (const SloFront& front : recommendation.fronts) {
+    parts.push_back(front_text(front, recommendation.slo));
+  }
   if (parts.empty()) parts.emplace_back("no recommendation: there is nothing to compare\n");
   return fmt::format("{}", fmt::join(parts, "\n"));
 }
 
 std::string recommendation_json(const Recommendation& recommendation) {
-  Json json = {{"schema", "aggregate-power/recommend-1"}};
+  Json json = {{"schema", "aggregate-power/recommend-2"}};
   add_verdict_json(recommendation.choices.empty() ? LimitChoice() : recommendation.choices.front(),
                    json);
   json["scenarios"] = list_of(recommendation.choices, choice_json);
   json["scaling"] = list_of(recommendation.scalings, scaling_json);
+  if (recommendation.slo.is_asked()) {
+    json["slo"] = recommendation.slo.text();
+    json["fronts"] = list_of(recommendation.fronts, front_json);
+  }
   json["outliers"] = name(recommendation.row_rules.outliers);
   json["join"] = recommendation.was_joined ? join_json(recommendation.join) : Json();
   json["written"] = recommendation.written;

@@ -24,6 +24,16 @@ struct Places {
   double seconds = 0;      // that it would have of a power of 1 W
   double unseen_j = 0;     // standard: readings leave time out
   double elsewhere_j = 0;  // the largest change where the times may be
+
+  // What is unseen of one says nothing about the others; all times are elsewhere together.
+  void add(const Places& other) {
+    middle_j += other.middle_j;
+    earlier_j += other.earlier_j;
+    later_j += other.later_j;
+    seconds += other.seconds;
+    unseen_j = std::hypot(unseen_j, other.unseen_j);
+    elsewhere_j += other.elsewhere_j;
+  }
 };
 
 double rectangle_j2(double half_j) { return half_j * half_j / 3; }
@@ -188,6 +198,17 @@ std::vector<PlacedInterval> request_intervals(const FleetPower& curve,
     }
   }
   return intervals;
+}
+
+PlacedInterval requests_interval(const FleetPower& curve, std::span<const SharingRequest> requests,
+                                 const std::vector<bool>& counts, const TimeResolution& time,
+                                 const WholeEnergy& whole) {
+  const RequestPlaces places(curve, requests, time);
+  Places sum;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (counts[i]) sum.add(places.of(i));
+  }
+  return interval_of(sum, whole);
 }
 
 void PlacedShare::add(const PlacedShare& other) {

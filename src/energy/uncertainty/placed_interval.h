@@ -48,6 +48,12 @@ std::vector<PlacedInterval> request_intervals(const FleetPower& curve,
                                               std::span<const SharingRequest> requests,
                                               const TimeResolution& time, const WholeEnergy& whole);
 
+// The same of those for which `counts` is true, together; however short each is. `counts` has the
+// length of `requests`.
+PlacedInterval requests_interval(const FleetPower& curve, std::span<const SharingRequest> requests,
+                                 const std::vector<bool>& counts, const TimeResolution& time,
+                                 const WholeEnergy& whole);
+
 // What a name of a trace got at each place, and what it would have got of a power of 1 W.
 struct PlacedShare {
   EnergyShare middle;

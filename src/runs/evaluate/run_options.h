@@ -54,9 +54,21 @@ struct RequestOptions {
   std::string per_request = {};  // normal path of a new file with a line for each; empty: none
   RequestShare share = RequestShare::equal;
   bool phases = false;
+  Slo slo = {};              // which of them are good
   TakeText take_lines = {};  // empty: they are written
 
-  bool is_asked() const { return !file.empty() || !per_request.empty() || phases; }
+  // Whether their energies are.
+  bool shares() const { return !file.empty() || !per_request.empty() || phases; }
+  bool is_asked() const { return shares() || slo.is_asked(); }
+};
+
+// How many answers of the same configuration are correct.
+struct QualityOptions {
+  std::string file = {};                // normal path of what an evaluation wrote; empty: none
+  std::optional<double> accuracy = {};  // instead, with
+  std::optional<std::int64_t> questions = {};
+
+  bool is_asked() const { return !file.empty() || accuracy; }
 };
 
 struct RunOptions : RecordingOptions {
@@ -93,6 +105,7 @@ struct RunOptions : RecordingOptions {
   std::string calibration = {};   // normal path of a profile of `calibrate`; empty: none
   RequestOptions requests = {};   // of a run on one node, under schema 2
   FacilityOptions facility = {};  // of commands that report and publish nothing
+  QualityOptions quality = {};    // the same
   TakePlan take_plan = {};        // empty: the run is written
 
   // Whether the readings around the window are looked at again for an interval.

@@ -30,6 +30,7 @@
 #include "runs/measure/evaluate.h"
 #include "runs/measure/extras.h"
 #include "runs/measure/facility.h"
+#include "runs/measure/good_work.h"
 #include "runs/measure/measure_report.h"
 #include "runs/measure/named_files.h"
 #include "runs/measure/requests.h"
@@ -57,7 +58,7 @@ RequestRun requests_of_measure(const RunSpec& request) {
 
 // The requests are those of one load, seen by one recording.
 void check_requests(const RunSpec& request, std::size_t benchmarks) {
-  if (!request.requests.is_asked()) return;
+  if (!request.requests.shares()) return;
   constexpr const char* kOptions = "--requests, --per-request and --phases";
   if (request.telemetry.size() > 1) {
     throw Error(fmt::format("{}: take one recording, and there are {}", kOptions,
@@ -170,6 +171,11 @@ std::string needed_window(const RunSpec& request, const RunReport& run) {
   return is_estimate || is_long ? source : std::string();
 }
 
+std::string model_of(const LoadReading& load, const RunReport& run) {
+  const auto named = std::ranges::find(run.configuration, "model", &Settings::value_type::first);
+  return named == run.configuration.end() ? load.model : named->second;
+}
+
 RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
                              LoadReading reading, AmongRuns among) {
   const std::vector<std::string>& paths = request.telemetry;
@@ -230,7 +236,16 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
   run.needed_window = needed_window(request, run);
   run.configuration =
       run_configuration(load, run.result, {request.settings, request.uncertainty.gpu});
-  add_request_energy(requests_of_measure(request), recording, power.front(), run.result);
+  const RequestRun requests = requests_of_measure(request);
+  add_request_energy(requests, recording, power.front(), run.result);
+  run.slo = request.requests.slo;
+  runs::add_good_work({requests, recording, paths.size() == 1 ? &power.front() : nullptr, load,
+                       request.given.has_window()},
+                      run.result);
+  if (request.quality.is_asked()) {
+    run.correct = runs::correct_answers_of(request.quality, model_of(load, run), run.result);
+    std::ranges::copy(run.correct->warnings, std::back_inserter(run.result.warnings));
+  }
   if (paths.size() == 1) {
     add_witnesses(request, run.result);
   } else if (!request.witnesses.empty() || !request.calibration.empty()) {
@@ -306,7 +321,7 @@ void write_new(const RunSpec& request, RunReport& run, MeasureReport& report) {
   Result result = run.result;
   RunSpec recorded = request;
   if (!is_of_one_file) recorded.calibration.clear();
-  if (result.shown_interval && is_of_one_file && !request.requests.is_asked()) {
+  if (result.shown_interval && is_of_one_file && !request.requests.shares()) {
     result.uncertainty = std::exchange(result.shown_interval, {});
     recorded.uncertainty.is_wanted = true;
   }
@@ -395,7 +410,7 @@ MeasureReport measure_run(const RunSpec& request, AmongRuns among) {
   std::vector<RunSpec> specs = runs::runs_in_folders(request);
   const bool is_of_several = specs.size() > 1;
   const bool asks_of_one =
-      !request.out.empty() || request.given != GivenLoad() || request.requests.is_asked();
+      !request.out.empty() || request.given != GivenLoad() || request.requests.shares();
   if (is_of_several && asks_of_one) {
     throw Error(fmt::format(
         "--out, --start, --end, --duration, the counts, --requests, --per-request and --phases are of one run, and there are {}",

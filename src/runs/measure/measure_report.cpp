@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -25,6 +26,7 @@
 #include "core/record/salvage_json.h"
 #include "runs/calibrate/calibrate.h"
 #include "runs/measure/facility.h"
+#include "runs/measure/good_work.h"
 #include "runs/measure/interval_text.h"
 
 namespace aggregate_power {
@@ -66,7 +68,7 @@ constexpr std::string_view kRunKeys =
     "total_gpu_energy_wh energy_j_low energy_j_high tokens_per_joule wh_per_1000_output_tokens "
     "wh_per_query power_limits performance_per_watt generator_energy_j "
     "generator_energy_relative_error facility completed_requests input_tokens output_tokens "
-    "failed_requests counts_are_approximate request_energy phase_energy idle uncertainty salvage "
+    "failed_requests counts_are_approximate request_energy phase_energy good_work correct_answers idle uncertainty salvage "
     "witnesses modelled_node "
     "telemetry reasons accepted_reasons details remedies warnings settings ";
 
@@ -143,6 +145,8 @@ Json run_json(const RunReport& run) {
   if (const auto& phases = result.phase_energy) {
     json["phase_energy"] = phase_energy_json(*phases, result.is_valid());
   }
+  if (result.good_work) json["good_work"] = runs::good_work_json(*result.good_work, run.slo);
+  if (run.correct) json["correct_answers"] = runs::correct_answers_json(*run.correct);
   if (result.idle) json["idle"] = idle_json(result, result.is_valid());
   if (interval_of(result) != nullptr) {
     json["uncertainty"] = uncertainty_json(result, result.is_valid());
@@ -170,6 +174,9 @@ struct Facts {
 
   void row(std::string_view name, std::string_view value) {
     text += fact(name, value, kIndent, 80);
+  }
+  void rows(std::string_view name, const std::vector<std::string>& values) {
+    for (const std::string& value : values) row(std::exchange(name, ""), value);
   }
 
   std::string text = {};
@@ -270,6 +277,8 @@ std::string run_text(const RunReport& run) {
   if (const auto text = results::salvage_text(result)) facts.row("salvaged", *text);
   if (result.request_energy) facts.row("requests", request_energy_text(*result.request_energy));
   if (result.phase_energy) facts.row("phases", phase_energy_text(*result.phase_energy));
+  if (result.good_work) facts.rows("good work", runs::good_work_texts(*result.good_work, run.slo));
+  if (run.correct) facts.rows("correct", runs::correct_answers_texts(*run.correct));
   if (const auto texts = idle_texts(result)) {
     facts.row("idle", texts->idle);
     facts.row("net", texts->net);
@@ -377,7 +386,7 @@ std::string_view explained_window(std::string_view source, bool is_in_command) {
 
 std::string report_json(const std::vector<RunReport>& runs) {
   return indented_lines(
-      {{"schema", "aggregate-power/measure-1"}, {"runs", list_of(runs, run_json)}});
+      {{"schema", "aggregate-power/measure-2"}, {"runs", list_of(runs, run_json)}});
 }
 
 std::string report_text(const std::vector<RunReport>& runs) {

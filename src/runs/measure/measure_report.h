@@ -10,6 +10,7 @@
 #include "aggregate_power/facility.h"
 #include "aggregate_power/result.h"
 #include "core/load/load_files.h"
+#include "runs/measure/good_work.h"
 
 namespace aggregate_power {
 
@@ -26,8 +27,10 @@ struct RunReport {
   std::string benchmark_failure = {};  // why its aggregate must not be valid; empty: it may be
   // The --window without which its energy is not published; empty: none is needed.
   std::string needed_window = {};
-  Result result = {};                           // with the reasons and the warnings
-  std::optional<FacilityReport> facility = {};  // nullopt: not asked for
+  Result result = {};                                // with the reasons and the warnings
+  Slo slo = {};                                      // of its good work
+  std::optional<runs::CorrectAnswers> correct = {};  // absent: not asked for
+  std::optional<FacilityReport> facility = {};       // the same
 };
 
 // "window_not_exact: give --window estimated; ...": what to do about a reason of the result.

@@ -35,10 +35,10 @@ bool is_in_window(const RequestTimes& request, Window window) {
          request.start_s < window.end_unix_s;
 }
 
-// Of the run; nullopt: no interval was asked for, or there is none.
-std::optional<WholeEnergy> whole_of(const Result& result) {
-  if (!result.uncertainty || !result.uncertainty->energy.is_available()) return std::nullopt;
-  return whole_energy(result.uncertainty->energy.total, result.load->window.duration_s());
+// Of the run; nullopt: there is no interval, or it is not available.
+std::optional<WholeEnergy> whole_of(const Result& result, const Uncertainty* uncertainty) {
+  if (uncertainty == nullptr || !uncertainty->energy.is_available()) return std::nullopt;
+  return whole_energy(uncertainty->energy.total, result.load->window.duration_s());
 }
 
 // ---- Shares
@@ -234,16 +234,46 @@ void check_request_files(const RequestRun& run) {
 
 void refuse_request_energy(const RequestOptions& options, Result& result,
                            const std::string& reason) {
-  if (!options.is_asked()) return;
+  if (!options.shares()) return;
   const std::vector<std::string> refused = {no_request_energy(reason)};
   result.request_energy.emplace().share = options.share;
   result.request_energy->refused = refused;
   if (options.phases) result.phase_energy.emplace().refused = refused;
 }
 
+std::optional<GroupEnergy> energy_of_requests(const RequestRun& run, const Recording& recording,
+                                              const SeenPower& power, const Result& result,
+                                              std::vector<RequestTimes> requests,
+                                              const std::vector<bool>& counts) {
+  const auto energy_j = value_of(result.metrics, "total_gpu_energy_j");
+  const std::optional<FleetPower> curve = power.curve();
+  if (!energy_j || !curve) return std::nullopt;
+  PlacedRequests placed{.source = run.options.file, .requests = std::move(requests)};
+  const std::vector<Sample> readings = power.readings();
+  const double period_s = median_period_s(readings);
+  const std::vector<SensorModel> sensors =
+      sensor_models(recording, result.telemetry->series, run.gpu, run.hardware, period_s);
+  std::optional<PhaseAnswer> phases;
+  if (run.options.share == RequestShare::phase) {
+    phases = phases_of(placed, readings, sensors, result.load->window, *energy_j);
+    if (!phases->weights) return std::nullopt;
+  }
+  const std::vector<SharingRequest> sharing =
+      sharing_of(placed, run.options.share, phases ? phases->weights : std::nullopt);
+  const SharedEnergy shared = share_energy(*curve, sharing);
+  GroupEnergy group;
+  for (std::size_t i = 0; i < counts.size(); ++i) group.joules += counts[i] ? shared.joules[i] : 0;
+  const auto whole = whole_of(result, interval_of(result));
+  if (!whole || sensors.empty()) return group;
+  const PlacedInterval interval = requests_interval(
+      *curve, sharing, counts, resolution_of(result, placed, sensors, period_s), *whole);
+  group.bounds = {std::min(interval.low_j, group.joules), std::max(interval.high_j, group.joules)};
+  return group;
+}
+
 void add_request_energy(const RequestRun& run, const Recording& recording, const SeenPower& power,
                         Result& result) {
-  if (!run.options.is_asked()) return;
+  if (!run.options.shares()) return;
   const auto energy_j = value_of(result.metrics, "total_gpu_energy_j");
   if (!result.is_valid() || !energy_j) {
     refuse_request_energy(run.options, result);
@@ -279,7 +309,8 @@ void add_request_energy(const RequestRun& run, const Recording& recording, const
     const SharedEnergy shared = share_energy(*curve, sharing);
     sum_up(placed, shared, window, energy);
     std::vector<PlacedInterval> intervals;
-    if (const auto whole = whole_of(result)) {
+    const Uncertainty* const asked = result.uncertainty ? &*result.uncertainty : nullptr;
+    if (const auto whole = whole_of(result, asked)) {
       intervals = request_intervals(*curve, sharing, time, *whole);
       count_unresolved(placed, shared, intervals, window, energy);
     }

@@ -1,6 +1,7 @@
 // What the requests of a run used, and what prefill and decode did.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,17 @@ struct RequestRun {
   std::string gpu = {};                  // model of the GPUs by the user; empty: as files say
   std::string hardware = {};             // what the aggregate calls them; empty: nothing
 };
+
+// The energy of the placed requests for which `counts` is true, by the run's way of sharing, in
+// joules, with bounds of 95 %. Returns nullopt if the power is not shared.
+struct GroupEnergy {
+  double joules = 0;
+  std::optional<Interval> bounds = {};  // absent: the energy has none, or no sensor is known
+};
+std::optional<GroupEnergy> energy_of_requests(const RequestRun& run, const Recording& recording,
+                                              const SeenPower& power, const Result& result,
+                                              std::vector<RequestTimes> requests,
+                                              const std::vector<bool>& counts);
 
 // What the run asks about the requests of a load.
 RequestRun requests_of(const RunSpec& run, const std::string& load_file,

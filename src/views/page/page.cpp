@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/text/shown_number.h"
 #include "chart/chart.h"
 
 namespace aggregate_power {
@@ -88,6 +89,38 @@ std::string sweep_section(const ReportPage& page) {
   return out + "</section>\n";
 }
 
+std::string front_table(const SloFront& front) {
+  FigureTable table{.titles = {"configuration", "objective", "front", "runs"}, .first_number = 3};
+  for (const std::string& key : front.keys) table.titles.push_back(key);
+  table.titles.emplace_back("J per good output token");
+  for (const FrontPoint& point : front.points) {
+    std::vector<std::string>& row = table.rows.emplace_back(
+        std::vector<std::string>{point.name, point.holds ? "kept" : "not kept",
+                                 point.is_knee       ? "front, knee"
+                                 : point.is_on_front ? "front"
+                                                     : "",
+                                 fmt::format("{}", point.runs.size())});
+    for (const FrontNumber& number : point.numbers) row.push_back(number_text(number));
+    row.push_back(point.joules_per_good_token ? shown_number(*point.joules_per_good_token) : "");
+  }
+  return html_table(table, "");
+}
+
+// Which configurations keep the objective, and what that costs.
+std::string objective_section(const ReportPage& page) {
+  if (page.fronts.empty()) return {};
+  std::string out =
+      fmt::format("<section id=\"objective\">\n<h2>Objective {}</h2>\n", html(page.slo.text()));
+  for (const SloFront& front : page.fronts) {
+    if (!front.work.empty()) {
+      out += fmt::format("<h3>{}</h3>\n", html(cut_text(front.work, kTitleCharacters)));
+    }
+    out += fmt::format("<p>{}</p>\n", html(cut_text(front_verdict(front), 400)));
+    out += front_table(front);
+  }
+  return out + "</section>\n";
+}
+
 std::string runs_section(const ReportPage& page) {
   std::string out =
       "<section id=\"all-runs\">\n<h2>Runs</h2>\n"
@@ -121,6 +154,7 @@ std::string page_html(const ReportPage& page) {
         "<button type=\"button\" id=\"clear\">Clear</button><output id=\"count\"></output></form>\n";
   out += energy_section(page.runs, cut_text(page.source, kSourceCharacters));
   if (has_runs) out += hardware_section(page.runs);
+  out += objective_section(page);
   out += page_notes(page);
   out += sweep_section(page);
   out += validity_section(page.runs);

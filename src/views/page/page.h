@@ -243,6 +243,7 @@ struct ReportRequest {
   // The power limit of runs whose own is not known; 0: the one that the maker of their GPU states.
   std::optional<double> otherwise_limit_w = {};
   FacilityOptions facility = {};  // energy of the facility, cost and carbon
+  Slo slo = {};                   // the configurations that keep it
   // Of so many runs, the first ones, the power curves are read from their recordings; nullopt: of
   // all if there are at most kMostRunsWithCurves, and of none if there are more.
   std::optional<std::size_t> curves = {};
@@ -328,6 +329,8 @@ struct ReportPage {
   std::string subtitle = {};  // below the title; empty: none
   std::string source = {};    // for captions: "artifacts, results.json"
   ReportRuns runs = {};
+  std::vector<SloFront> fronts = {};  // of `slo`
+  Slo slo = {};
   std::vector<LimitSweep> sweeps = {};
   std::string curves_note = {};         // why there are no curves; empty: there are
   std::vector<std::string> notes = {};  // what was passed over

@@ -21,6 +21,7 @@
 #include "base/system/parallel.h"
 #include "base/text/json_value.h"
 #include "core/telemetry/power_limits.h"
+#include "decide/compare/compare.h"
 #include "decide/recommend/recommend.h"
 #include "decide/recommend/run_limits.h"
 #include "recorders/energy_rate.h"
@@ -346,6 +347,16 @@ Recommendation read_sweep_tables(const ReportPlaces& places, const ReportRequest
   return recommendation;
 }
 
+void add_fronts(const ReportRequest& request, ReportPage& page, Report& report) {
+  if (!request.slo.is_asked()) return;
+  std::vector<PublishedRun*> changed;
+  for (ReportRun& run : page.runs.runs) changed.push_back(&run.run);
+  compare::add_good_numbers(request.slo, request.most_threads, changed, report.warnings);
+  page.slo = request.slo;
+  page.fronts =
+      slo_fronts({changed.begin(), changed.end()}, {request.slo, request.keys, request.limit_key});
+}
+
 std::string places_text(const std::vector<std::string>& places) {
   constexpr std::size_t kFew = 3;
   std::vector<std::string> shown;
@@ -377,6 +388,7 @@ Report make_report(const ReportRequest& request) {
     std::ranges::move(sweeps_of_tables(read_sweep_tables(places, request, report)),
                       std::back_inserter(page.sweeps));
   }
+  add_fronts(request, page, report);
   page.title = request.title.empty() ? "Power and energy: " + page.source : request.title;
   if (!request.title.empty()) page.subtitle = page.source;
   page.notes = report.warnings;

@@ -1,0 +1,263 @@
+// Finds the share of correct answers in each form.
+#include "generators/quality_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/decompress.h"
+#include "base/files/file.h"
+#include "base/files/path.h"
+#include "base/text/characters.h"
+#include "base/text/decimal.h"
+#include "base/text/json_value.h"
+
+namespace aggregate_power::generators {
+namespace {
+
+constexpr const char* kForms =
+    "expected results of lm-evaluation-harness, a report of evalscope, accuracy.txt of MLPerf, or lines of JSON with \"correct\"; or state --accuracy and --questions";
+
+struct Answers {
+  double correct = 0;
+  std::int64_t questions = 0;
+};
+
+double correct_share(const JsonValue& value, const std::string& name) {
+  const double share = value.is_finite_number() ? value.as_double() : -1;
+  if (share >= 0 && share <= 1) return share;
+  throw Error(fmt::format("{}: expected a share of correct answers from 0 to 1, and it is {}", name,
+                          value.shown()));
+}
+
+// ---- lm-evaluation-harness: EleutherAI/lm-evaluation-harness, lm_eval/evaluator.py
+
+// The metrics that count correct answers, the first one counts.
+constexpr std::string_view kCounted[] = {"exact_match,strict-match", "exact_match", "acc", "pass@1",
+                                         "acc_norm"};
+
+const JsonValue::Member* counted_metric(const JsonValue& task) {
+  for (const std::string_view metric : kCounted) {
+    for (const JsonValue::Member& member : task.members) {
+      const std::string_view key = member.first;
+      const bool is_it = key == metric || key.substr(0, key.find(',')) == metric;
+      if (is_it && member.second.is_number()) return &member;
+    }
+  }
+  return nullptr;
+}
+
+// A group has subtasks, whose answers count.
+bool is_group(const JsonValue& content, const std::string& task) {
+  return content.at("groups").find(task) != nullptr ||
+         !content.at("group_subtasks").at(task).items.empty();
+}
+
+// "pretrained=org/model,dtype=auto"
+std::string model_in_args(std::string_view args) {
+  for (const std::string_view key : {"pretrained=", "model="}) {
+    const std::size_t at = args.find(key);
+    if (at == args.npos) continue;
+    args.remove_prefix(at + key.size());
+    return std::string(args.substr(0, args.find(',')));
+  }
+  return {};
+}
+
+AnswerQuality harness_quality(const JsonValue& content) {
+  AnswerQuality quality{.evaluator = "lm-evaluation-harness"};
+  Answers all;
+  std::vector<std::string> tasks;
+  std::string metric;
+  for (const auto& [task, results] : content.at("results").members) {
+    if (is_group(content, task)) continue;
+    const JsonValue::Member* const found = counted_metric(results);
+    if (found == nullptr) {
+      throw Error(fmt::format("task {}: no metric of it counts correct answers: known are {}",
+                              printable(task, 60), fmt::join(kCounted, ", ")));
+    }
+    if (!metric.empty() && metric != found->first) {
+      throw Error(fmt::format("its tasks have several metrics, {} and {}: give a file for each",
+                              printable(metric, 60), printable(found->first, 60)));
+    }
+    metric = found->first;
+    const auto count = content.at("n-samples").at(task).at("effective").as_integer();
+    if (!count || *count <= 0) {
+      throw Error(fmt::format("task {}: 'n-samples' does not say how many questions there were",
+                              printable(task, 60)));
+    }
+    all.correct += correct_share(found->second, task) * static_cast<double>(*count);
+    all.questions += *count;
+    tasks.push_back(task);
+  }
+  if (tasks.empty()) throw Error("it has no results of a task");
+  quality.accuracy = all.correct / static_cast<double>(all.questions);
+  quality.questions = all.questions;
+  quality.what = fmt::format(
+      "{}, {}", tasks.size() == 1 ? tasks.front() : fmt::format("{} tasks", tasks.size()), metric);
+  quality.model = content.at("model_name").text;
+  if (quality.model.empty())
+    quality.model = model_in_args(content.at("config").at("model_args").text);
+  return quality;
+}
+
+// ---- evalscope: modelscope/evalscope, evalscope/report/report.py
+
+AnswerQuality evalscope_quality(const JsonValue& content) {
+  for (const JsonValue& metric : content.at("metrics").items) {
+    const std::string name = lower_ascii(metric.at("name").text);
+    const bool counts = name.find("acc") != name.npos || name.find("exact") != name.npos ||
+                        name.find("pass@1") != name.npos;
+    const auto count = metric.at("num").as_integer();
+    if (!counts || !count || *count <= 0) continue;
+    return {.evaluator = "evalscope",
+            .what = fmt::format("{}, {}", content.at("dataset_name").text, name),
+            .model = content.at("model_name").text,
+            .accuracy = correct_share(metric.at("score"), name),
+            .questions = *count};
+  }
+  throw Error("no metric of it counts correct answers and says of how many: it has no accuracy");
+}
+
+// ---- MLPerf: mlcommons/inference, the accuracy scripts of each benchmark
+
+// "accuracy=76.456%, good=38228, total=50000"
+std::optional<std::int64_t> count_after(std::string_view text, std::string_view name) {
+  const std::size_t at = text.find(name);
+  if (at == text.npos) return std::nullopt;
+  text.remove_prefix(at + name.size());
+  return python_int(text.substr(0, text.find_first_not_of("0123456789")));
+}
+
+std::optional<AnswerQuality> mlperf_quality(std::string_view text) {
+  const auto good = count_after(text, "good=");
+  const auto total = count_after(text, "total=");
+  if (!good || !total) return std::nullopt;
+  if (*total <= 0 || *good > *total) throw Error("good is above total");
+  return AnswerQuality{.evaluator = "MLPerf",
+                       .what = "accuracy",
+                       .accuracy = static_cast<double>(*good) / static_cast<double>(*total),
+                       .questions = *total};
+}
+
+// ---- Lines of JSON, one for each question: openai/evals, evals/record.py
+
+const JsonValue* verdict_in(const JsonValue& line) {
+  for (const JsonValue* place : {&line, &line.at("data")}) {
+    for (const char* key : {"correct", "is_correct"}) {
+      if (const JsonValue* const verdict = place->find(key)) return verdict;
+    }
+  }
+  return nullptr;
+}
+
+class AnswerLines {
+ public:
+  void take(const JsonValue& line) {
+    const JsonValue& models = line.at("spec").at("completion_fns");
+    if (!models.items.empty()) quality_.model = models.items.front().text;
+    const JsonValue* const verdict = verdict_in(line);
+    if (verdict == nullptr) return;
+    const bool is_known =
+        verdict->kind == JsonKind::boolean ||
+        (verdict->is_number() && (verdict->as_double() == 0 || verdict->as_double() == 1));
+    if (!is_known) {
+      throw Error(fmt::format("'correct' is {}: expected true or false", verdict->shown()));
+    }
+    const std::string& id = line.at("sample_id").text;
+    if (!id.empty()) {
+      const auto [known, is_new] = by_id_.try_emplace(id, verdict->is_truthy());
+      if (!is_new && known->second != verdict->is_truthy()) {
+        throw Error(fmt::format("sample {} is both correct and not correct", printable(id, 60)));
+      }
+      if (!is_new) return;
+    }
+    ++quality_.questions;
+    correct_ += verdict->is_truthy() ? 1 : 0;
+  }
+
+  AnswerQuality finish() {
+    if (quality_.questions == 0) throw Error(kForms);
+    quality_.evaluator = "lines of JSON";
+    quality_.what = "correct";
+    quality_.accuracy = correct_ / static_cast<double>(quality_.questions);
+    return std::move(quality_);
+  }
+
+ private:
+  AnswerQuality quality_;
+  double correct_ = 0;
+  std::map<std::string, bool> by_id_;
+};
+
+AnswerQuality lines_quality(std::string_view text) {
+  AnswerLines lines;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (strip(line).empty()) continue;
+    lines.take(parse_json(line));
+  }
+  return lines.finish();
+}
+
+// Returns nullopt if it is not one JSON text.
+std::optional<JsonValue> whole_json(std::string_view text) {
+  try {
+    return parse_json(text);
+  } catch (const JsonError&) {
+    return std::nullopt;
+  }
+}
+
+AnswerQuality quality_in(std::string_view text) {
+  const std::string_view begin = strip(text);
+  if (!begin.starts_with('{') && !begin.starts_with('[')) {
+    const auto quality = mlperf_quality(text);
+    if (!quality) throw Error(kForms);
+    return *quality;
+  }
+  const auto whole = whole_json(text);
+  if (!whole) return lines_quality(text);
+  if (whole->find("results") != nullptr) return harness_quality(*whole);
+  if (whole->find("metrics") != nullptr) return evalscope_quality(*whole);
+  if (whole->is_array() && !whole->items.empty() && whole->items[0].find("qsl_idx") != nullptr) {
+    throw Error(
+        "it has MLPerf's raw answers: give accuracy.txt, which the benchmark's script makes of it");
+  }
+  return lines_quality(text);
+}
+
+}  // namespace
+
+AnswerQuality read_quality(const std::string& path) {
+  const auto source = decompressed(open_source(path), path);
+  const std::string text = read_whole(*source, path, kResultList);
+  try {
+    AnswerQuality quality = quality_in(text);
+    quality.source = path;
+    return quality;
+  } catch (const JsonError& error) {
+    throw Error(fmt::format("--quality {}: {}: {}", printable_path(path), error.what(), kForms));
+  } catch (const Error& error) {
+    throw Error(fmt::format("--quality {}: {}", printable_path(path), error.what()));
+  }
+}
+
+bool is_same_model(std::string_view a, std::string_view b) {
+  const auto last = [](std::string_view name) {
+    while (name.ends_with('/')) name.remove_suffix(1);
+    return lower_ascii(std::string(name.substr(name.rfind('/') + 1)));
+  };
+  return last(a) == last(b);
+}
+
+}  // namespace aggregate_power::generators

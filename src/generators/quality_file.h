@@ -1,0 +1,27 @@
+// How many answers of a model were correct, by what an evaluation wrote.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace aggregate_power::generators {
+
+struct AnswerQuality {
+  std::string source = {};     // the file; empty: the caller states it
+  std::string evaluator = {};  // "lm-evaluation-harness"
+  std::string what = {};       // "gsm8k, exact_match,strict-match"
+  std::string model = {};      // as the file names it; empty: it does not
+  double accuracy = 0;         // the share of the questions that were answered correctly
+  std::int64_t questions = 0;
+};
+
+// Reads results of lm-evaluation-harness, reports of evalscope, accuracy.txt of MLPerf's scripts,
+// and lines of JSON as OpenAI's evals writes them. Throws FileError, and Error for anything else
+// and for scores that are not shares of correct answers, such as ROUGE.
+AnswerQuality read_quality(const std::string& path);
+
+// Whether two names are of one model: what follows their last slash is the same.
+bool is_same_model(std::string_view a, std::string_view b);
+
+}  // namespace aggregate_power::generators

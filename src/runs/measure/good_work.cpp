@@ -1,0 +1,392 @@
+// Holds the requests of a run against an objective, and divides its energy by those that met it.
+#include "runs/measure/good_work.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/path.h"
+#include "base/text/characters.h"
+#include "base/text/shown_number.h"
+#include "core/model/code_descriptions.h"
+#include "energy/shares/good_work.h"
+#include "runs/measure/interval_text.h"
+
+namespace aggregate_power::runs {
+namespace {
+
+constexpr double kMostDifference = 0.01;  // between two counts of the same requests
+
+bool is_near(double a, double b) {
+  return std::abs(a - b) <= kMostDifference * std::max(std::abs(a), std::abs(b));
+}
+
+std::string rule_of(const std::string& code) {
+  return std::string(word_in(request_refusals(), code)->rule);
+}
+
+void refuse(std::string_view code, std::string why, GoodWork& work) {
+  work.refused = no_request_energy(code);
+  work.why = std::move(why);
+}
+
+// A list with more or fewer successes is of another run, or not complete.
+void refuse_other_list(std::int64_t completed, GoodWork& work) {
+  const auto served = static_cast<double>(work.good + work.late + work.unknown);
+  if (completed <= 0 || is_near(served, static_cast<double>(completed))) return;
+  refuse("list_is_of_other_requests",
+         fmt::format("{} lists {:.0f} successful requests of the window, and the result states {}",
+                     printable_path(work.source), served, completed),
+         work);
+}
+
+std::vector<std::string> count_doubts(std::int64_t completed, const GoodWork& work) {
+  std::vector<std::string> doubts;
+  const std::size_t served = work.good + work.late + work.unknown;
+  if (completed > 0 && std::cmp_not_equal(served, completed)) {
+    doubts.push_back(fmt::format("--slo: {} lists {} successful requests, and the result states {}",
+                                 printable_path(work.source), served, completed));
+  }
+  if (work.unknown > 0) {
+    doubts.push_back(fmt::format(
+        "--slo: {} requests succeeded and lack a time that a limit needs, or have one that cannot be: they do not count as good",
+        work.unknown));
+  }
+  if (work.outside > 0) {
+    doubts.push_back(
+        fmt::format("--slo: {} requests of the list ended outside the window: they do not count",
+                    work.outside));
+  }
+  return doubts;
+}
+
+double per_second(double count, const GoodWork& work) {
+  return work.duration_s > 0 ? count / work.duration_s : 0;
+}
+
+bool all_hold(const GoodWork& work, const Slo& slo) {
+  for (std::size_t i = 0; i < slo.limits.size(); ++i) {
+    if (!work.holds(slo.limits[i], i)) return false;
+  }
+  return true;
+}
+
+// What the generator says about an objective of its own.
+std::vector<std::string> differences(const LoadReading& load, const GoodWork& work,
+                                     const Slo& slo) {
+  std::vector<std::string> texts;
+  const auto compare = [&](std::optional<double> stated, double ours, const char* what) {
+    if (!stated || is_near(*stated, ours)) return;
+    texts.push_back(
+        fmt::format("--slo: {} states {} {}, and by {} it is {}: its limits may be others",
+                    load.generator, shown_number(*stated), what, slo.text(), shown_number(ours)));
+  };
+  const auto good = static_cast<double>(work.good);
+  compare(load.stated_good, good, "good requests");
+  if (!load.stated_good) {
+    compare(load.stated_goodput_per_s, per_second(good, work), "good requests per second");
+  }
+  if (load.stated_constraints_met && *load.stated_constraints_met != all_hold(work, slo)) {
+    texts.push_back(
+        fmt::format("--slo: by {} its own constraints were {}, and {} {}: its limits may be others",
+                    load.generator, *load.stated_constraints_met ? "met" : "not met", slo.text(),
+                    *load.stated_constraints_met ? "does not hold" : "holds"));
+  }
+  return texts;
+}
+
+void set_energy(const Result& result, GoodWork& work) {
+  const auto energy = std::ranges::find(result.metrics, "total_gpu_energy_j", &Metric::key);
+  if (!result.is_valid() || energy == result.metrics.end()) return;
+  work.energy_j = energy->value;
+  work.energy_bounds_j = results::best_number(result, *energy).bounds;
+}
+
+void set_missed(const GoodWorkInput& input, RequestFile file,
+                const std::vector<shares::RequestOutcome>& outcomes, Result& result,
+                GoodWork& work) {
+  if (!work.energy_j || input.power == nullptr || !file.has_instants) return;
+  std::vector<bool> counts;
+  for (const shares::RequestOutcome outcome : outcomes) {
+    counts.push_back(outcome != shares::RequestOutcome::good &&
+                     outcome != shares::RequestOutcome::not_counted);
+  }
+  const auto missed = energy_of_requests(input.run, input.recording, *input.power, result,
+                                         std::move(file.requests), counts);
+  if (!missed) return;
+  work.missed_j = missed->joules;
+  work.missed_bounds_j = missed->bounds;
+}
+
+// A number of the run's energy over a count, with the energy's interval; the count is exact.
+struct Ratio {
+  double value;
+  std::optional<Interval> bounds;
+};
+std::optional<Ratio> energy_per(const GoodWork& work, std::optional<double> count) {
+  if (!work.refused.empty() || !work.energy_j || !count || !(*count > 0)) return std::nullopt;
+  Ratio ratio{*work.energy_j / *count, {}};
+  if (const auto& bounds = work.energy_bounds_j) {
+    ratio.bounds = Interval{bounds->low / *count, bounds->high / *count};
+  }
+  return ratio;
+}
+
+std::optional<Ratio> missed_share(const GoodWork& work) {
+  if (!work.missed_j || !work.energy_j || !(*work.energy_j > 0)) return std::nullopt;
+  Ratio ratio{*work.missed_j / *work.energy_j, {}};
+  if (const auto& bounds = work.missed_bounds_j) {
+    ratio.bounds =
+        Interval{bounds->low / *work.energy_j, std::min(1.0, bounds->high / *work.energy_j)};
+  }
+  return ratio;
+}
+
+void set_ratio(const std::string& key, const std::optional<Ratio>& ratio, Json& json) {
+  const auto number = [](std::optional<double> value) {
+    return value ? number_or_null(rounded(*value, kAuditDecimals)) : Json();
+  };
+  const bool has_bounds = ratio && ratio->bounds;
+  json[key] = number(ratio ? std::optional(ratio->value) : std::nullopt);
+  json[key + "_low"] = number(has_bounds ? std::optional(ratio->bounds->low) : std::nullopt);
+  json[key + "_high"] = number(has_bounds ? std::optional(ratio->bounds->high) : std::nullopt);
+}
+
+std::string ratio_text(const Ratio& ratio, std::string_view unit, double factor = 1) {
+  if (!ratio.bounds) return fmt::format("{}{}", shown_number(factor * ratio.value), unit);
+  return fmt::format("{}{} ({} to {})", shown_number(factor * ratio.value), unit,
+                     shown_number(factor * ratio.bounds->low),
+                     shown_number(factor * ratio.bounds->high));
+}
+
+Json limit_json(const GoodWork& work, const SloLimit& limit, std::size_t i) {
+  return {{"limit", name(limit.kind)},
+          {"most_s", limit.most_s},
+          {"share", limit.share},
+          {"requests", work.kept[i]},
+          {"holds", work.holds(limit, i)}};
+}
+
+std::string count_text(std::size_t count, const char* what) {
+  return count > 0 ? fmt::format(", {} {}", count, what) : std::string();
+}
+
+}  // namespace
+
+GoodWork good_work_of(RequestFile& file, const Slo& slo, Window window, bool is_tied,
+                      std::int64_t completed, std::vector<shares::RequestOutcome>* outcomes) {
+  const bool is_assumed = file.place(window, is_tied);
+  shares::JudgedRequests judged = shares::judge_requests(file.requests, window, slo);
+  GoodWork& work = judged.work;
+  if (is_assumed) work.assumptions.push_back(assumption("first_request_starts_with_window"));
+  work.failed += file.unlisted_failures;
+  work.requests += file.unlisted_failures;
+  work.source = file.source;
+  if (!work.refused.empty()) {
+    work.why = fmt::format("{}: {}", printable_path(file.source), rule_of(work.refused));
+  } else {
+    refuse_other_list(completed, work);
+  }
+  if (outcomes != nullptr) *outcomes = std::move(judged.outcomes);
+  return std::move(work);
+}
+
+void add_good_work(const GoodWorkInput& input, Result& result) {
+  const Slo& slo = input.run.options.slo;
+  if (!slo.is_asked()) return;
+  GoodWork& work = result.good_work.emplace();
+  work.kept.resize(slo.limits.size());
+  if (!result.load) return refuse("power_not_valid", rule_of("power_not_valid"), work);
+  const std::string& path =
+      input.run.options.file.empty() ? input.run.load_file : input.run.options.file;
+  try {
+    RequestFile file = read_requests(path, NeededTimes::latencies);
+    const bool is_tied = result.window_source == window_source_name(WindowSource::tied) &&
+                         is_same_file(path, input.run.load_file);
+    const std::int64_t completed = input.is_window_given ? 0 : result.load->completed;
+    std::vector<shares::RequestOutcome> outcomes;
+    work = good_work_of(file, slo, result.load->window, is_tied, completed, &outcomes);
+    if (work.refused.empty()) {
+      set_energy(result, work);
+      set_missed(input, std::move(file), outcomes, result, work);
+      for (const auto& texts : {shares::slo_doubts(slo, work), count_doubts(completed, work),
+                                differences(input.load, work, slo)}) {
+        std::ranges::copy(texts, std::back_inserter(result.warnings));
+      }
+    }
+  } catch (const Error& error) {
+    refuse("no_list_of_requests", error.what(), work);
+  }
+  if (work.refused.empty()) return;
+  result.warnings.push_back(fmt::format("--slo: {}: {}", work.refused, work.why));
+}
+
+std::vector<std::pair<std::string, double>> good_numbers(const GoodWork& work) {
+  std::vector<std::pair<std::string, double>> numbers;
+  if (!work.refused.empty() || work.requests == 0) return numbers;
+  const auto good = static_cast<double>(work.good);
+  numbers.emplace_back("slo_attainment", good / static_cast<double>(work.requests));
+  numbers.emplace_back("goodput_requests_per_s", per_second(good, work));
+  if (work.output_tokens) {
+    numbers.emplace_back("goodput_output_tokens_per_s", per_second(*work.output_tokens, work));
+  }
+  if (const auto ratio = energy_per(work, good)) {
+    numbers.emplace_back("joules_per_good_request", ratio->value);
+  }
+  if (const auto ratio = energy_per(work, work.output_tokens)) {
+    numbers.emplace_back("joules_per_good_output_token", ratio->value);
+  }
+  return numbers;
+}
+
+Json good_work_json(const GoodWork& work, const Slo& slo) {
+  Json json = {{"slo", slo.text()},
+               {"source", text_or_null(printable_path(work.source))},
+               {"refused", text_or_null(work.refused)},
+               {"why", text_or_null(work.why)}};
+  if (!work.refused.empty()) return json;
+  const Interval share = shares::wilson_interval(work.good, work.requests);
+  json["holds"] = all_hold(work, slo);
+  json["requests"] = work.requests;
+  json["good_requests"] = work.good;
+  json["late_requests"] = work.late;
+  json["failed_requests"] = work.failed;
+  json["unknown_requests"] = work.unknown;
+  json["outside_requests"] = work.outside;
+  json["warm_up_requests"] = work.warm_up;
+  json["cancelled_requests"] = work.cancelled;
+  json["limits"] = Json::array();
+  for (std::size_t i = 0; i < slo.limits.size(); ++i) {
+    json["limits"].push_back(limit_json(work, slo.limits[i], i));
+  }
+  set_ratio("slo_attainment",
+            Ratio{static_cast<double>(work.good) / static_cast<double>(work.requests), share},
+            json);
+  json["good_output_tokens"] =
+      work.output_tokens ? Json(rounded(*work.output_tokens, kAuditDecimals)) : Json();
+  const auto rate = [&](std::optional<double> count) {
+    return count ? Json(rounded(per_second(*count, work), kAuditDecimals)) : Json();
+  };
+  json["goodput_requests_per_s"] = rate(static_cast<double>(work.good));
+  json["goodput_output_tokens_per_s"] = rate(work.output_tokens);
+  set_ratio("joules_per_good_request", energy_per(work, static_cast<double>(work.good)), json);
+  set_ratio("joules_per_good_output_token", energy_per(work, work.output_tokens), json);
+  set_ratio("missed_energy_share", missed_share(work), json);
+  json["assumptions"] = work.assumptions;
+  return json;
+}
+
+std::vector<std::string> good_work_texts(const GoodWork& work, const Slo& slo) {
+  if (!work.refused.empty()) return {fmt::format("{}: {}", work.refused, work.why)};
+  const Interval share = shares::wilson_interval(work.good, work.requests);
+  std::vector<std::string> texts = {fmt::format(
+      "{} {}: {} of {} requests are good, {:.1f} % ({:.1f} to {:.1f}){}{}{}", slo.text(),
+      all_hold(work, slo) ? "holds" : "does not hold", work.good, work.requests,
+      100 * static_cast<double>(work.good) / static_cast<double>(work.requests), 100 * share.low,
+      100 * share.high, count_text(work.late, "late"), count_text(work.failed, "failed"),
+      count_text(work.unknown, "unknown"))};
+  std::string rates = fmt::format("{} good requests/s",
+                                  shown_number(per_second(static_cast<double>(work.good), work)));
+  if (work.output_tokens) {
+    rates += fmt::format(", {} good output tokens/s",
+                         shown_number(per_second(*work.output_tokens, work)));
+  }
+  texts.push_back(rates);
+  if (const auto ratio = energy_per(work, work.output_tokens)) {
+    texts.push_back(ratio_text(*ratio, " J per good output token"));
+  }
+  if (const auto ratio = energy_per(work, static_cast<double>(work.good))) {
+    texts.push_back(ratio_text(*ratio, " J per good request"));
+  }
+  if (const auto ratio = missed_share(work)) {
+    texts.push_back(ratio_text(*ratio, " %", 100) + " of the energy for requests that missed it");
+  }
+  return texts;
+}
+
+// ---- Correct answers
+
+namespace {
+
+generators::AnswerQuality stated_quality(const QualityOptions& options) {
+  if (!options.file.empty()) return generators::read_quality(options.file);
+  return {.evaluator = "stated",
+          .what = "accuracy",
+          .accuracy = options.accuracy.value_or(0),
+          .questions = options.questions.value_or(0)};
+}
+
+void check_model(const generators::AnswerQuality& quality, const std::string& model,
+                 std::vector<std::string>& warnings) {
+  if (quality.model.empty() || model.empty()) {
+    warnings.push_back(fmt::format(
+        "--quality: {} does not name its model, so nothing says that its speed and its quality are of one configuration",
+        quality.model.empty() ? "the evaluation" : "the run"));
+  } else if (!generators::is_same_model(quality.model, model)) {
+    throw Error(fmt::format("--quality: it is of the model {}, and the run is of {}",
+                            printable(quality.model, 100), printable(model, 100)));
+  }
+}
+
+}  // namespace
+
+CorrectAnswers correct_answers_of(const QualityOptions& options, const std::string& model,
+                                  const Result& result) {
+  CorrectAnswers correct{.quality = stated_quality(options)};
+  const generators::AnswerQuality& quality = correct.quality;
+  check_model(quality, model, correct.warnings);
+  const double count = std::round(quality.accuracy * static_cast<double>(quality.questions));
+  correct.accuracy_bounds = shares::wilson_interval(static_cast<std::size_t>(count),
+                                                    static_cast<std::size_t>(quality.questions));
+  const auto each = std::ranges::find(result.metrics, "joules_per_successful_query", &Metric::key);
+  if (!result.is_valid()) {
+    correct.refused = "the run has no energy";
+  } else if (each == result.metrics.end()) {
+    correct.refused = "the result does not say how many requests it has";
+  } else if (!(quality.accuracy > 0)) {
+    correct.refused = "no answer is correct";
+  }
+  if (!correct.refused.empty()) return correct;
+  correct.joules = each->value / quality.accuracy;
+  const auto bounds = results::best_number(result, *each).bounds;
+  if (bounds && bounds->low > 0) {
+    correct.bounds = shares::quotient_interval(
+        each->value, {std::min(bounds->low, each->value), std::max(bounds->high, each->value)},
+        quality.accuracy, correct.accuracy_bounds);
+  }
+  return correct;
+}
+
+Json correct_answers_json(const CorrectAnswers& correct) {
+  const generators::AnswerQuality& quality = correct.quality;
+  Json json = {{"source", text_or_null(printable_path(quality.source))},
+               {"evaluator", quality.evaluator},
+               {"of", quality.what},
+               {"model", text_or_null(quality.model)},
+               {"questions", quality.questions}};
+  set_ratio("accuracy", Ratio{quality.accuracy, correct.accuracy_bounds}, json);
+  const auto ratio =
+      correct.joules ? std::optional(Ratio{*correct.joules, correct.bounds}) : std::nullopt;
+  set_ratio("joules_per_correct_answer", ratio, json);
+  json["refused"] = text_or_null(correct.refused);
+  return json;
+}
+
+std::vector<std::string> correct_answers_texts(const CorrectAnswers& correct) {
+  const generators::AnswerQuality& quality = correct.quality;
+  std::vector<std::string> texts = {
+      fmt::format("{} of {} answers ({}; {})",
+                  ratio_text(Ratio{quality.accuracy, correct.accuracy_bounds}, " %", 100),
+                  quality.questions, printable(quality.what, 100),
+                  quality.source.empty() ? quality.evaluator : printable_path(quality.source))};
+  texts.push_back(correct.joules
+                      ? ratio_text(Ratio{*correct.joules, correct.bounds}, " J per correct answer")
+                      : "no joules per correct answer: " + correct.refused);
+  return texts;
+}
+
+}  // namespace aggregate_power::runs

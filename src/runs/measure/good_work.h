@@ -1,0 +1,64 @@
+// What good work of a run used: requests that met an objective, and answers that are correct.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aggregate_power/result.h"
+#include "base/report/json_parts.h"
+#include "core/load/load_files.h"
+#include "energy/shares/good_work.h"
+#include "generators/quality_file.h"
+#include "generators/request_file.h"
+#include "recorders/recording.h"
+#include "runs/measure/requests.h"
+#include "runs/measure/seen_power.h"
+
+namespace aggregate_power::runs {
+
+// The requests of a list that met `slo` in the window; moves them to its clock. `completed`: that
+// the result states; 0: unknown, or it is of another window.
+GoodWork good_work_of(RequestFile& file, const Slo& slo, Window window, bool is_tied,
+                      std::int64_t completed,
+                      std::vector<shares::RequestOutcome>* outcomes = nullptr);
+
+// Adds to a run that was measured what `run.options.slo` asks for. The doubts become warnings; the
+// generator's own verdict is compared. `power`: null for several recordings. A list that cannot be
+// read is a refusal.
+struct GoodWorkInput {
+  const RequestRun& run;
+  const Recording& recording;
+  const SeenPower* power;
+  const LoadReading& load;
+  bool is_window_given = false;  // by the caller: the counts may be of another window
+};
+void add_good_work(const GoodWorkInput& input, Result& result);
+
+// By the keys of `good_work`, which compare and export have, too; only those that are known.
+std::vector<std::pair<std::string, double>> good_numbers(const GoodWork& work);
+
+Json good_work_json(const GoodWork& work, const Slo& slo);
+std::vector<std::string> good_work_texts(const GoodWork& work, const Slo& slo);
+
+// ---- Correct answers
+
+// The joules of a request over the share of correct answers, which another run of the same model
+// may have given.
+struct CorrectAnswers {
+  generators::AnswerQuality quality = {};
+  Interval accuracy_bounds = {};  // Wilson
+  std::string refused = {};       // why there are no joules, in a sentence; empty: there are
+  std::optional<double> joules = {};
+  std::optional<Interval> bounds = {};
+  std::vector<std::string> warnings = {};
+};
+// `model`: the measured run's; empty: unknown. Throws Error and FileError for what cannot be
+// read, and Error for another model.
+CorrectAnswers correct_answers_of(const QualityOptions& options, const std::string& model,
+                                  const Result& result);
+Json correct_answers_json(const CorrectAnswers& correct);
+std::vector<std::string> correct_answers_texts(const CorrectAnswers& correct);
+
+}  // namespace aggregate_power::runs

@@ -1,0 +1,477 @@
+#!/usr/bin/env python3
+"""Good work: --slo, and --quality, --accuracy and --questions.
+
+Expected values are by hand: two GPUs of 100 W each, a window of 40 s, 8000 J.
+
+usage: tests/runs/good_work_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
+"""
+import json
+import math
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from running import run_tests  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
+START = 1777118400  # 2026-04-25T12:00:00Z
+
+
+def same(expected, found, what=""):
+    assert expected == found, f"{what}: expected {expected!r}, found {found!r}"
+
+
+def near(expected, found, tolerance=1e-6, what=""):
+    assert found is not None and math.isclose(expected, found, rel_tol=tolerance, abs_tol=1e-6), \
+        f"{what}: expected {expected!r}, found {found!r}"
+
+
+class Run:
+    """The window is from 10 s to 50 s; requests are (start, first token, end, tokens[, phase[, error]])."""
+
+    def __init__(self, folder, watts=100, completed=10, tokens=100):
+        self.path = pathlib.Path(folder)
+        self.path.mkdir(exist_ok=True)
+        rows = ["timestamp, index, power.draw [W]"]
+        for at in range(61):
+            stamp = time.strftime("%Y/%m/%d %H:%M:%S.000", time.gmtime(START + at))
+            rows += [f"{stamp}, {gpu}, {watts:.3f} W" for gpu in (0, 1)]
+        self.write("gpu_metrics.csv", "\n".join(rows) + "\n")
+        self.result(completed, tokens)
+
+    def write(self, name, text):
+        (self.path / name).write_text(text if isinstance(text, str) else json.dumps(text))
+        return name
+
+    def result(self, completed, tokens, **more):
+        return self.write("run.json", {"benchmark_start_time_unix": START + 10, "benchmark_end_time_unix": START + 50,
+                                       "duration": 40, "completed": completed, "total_input_tokens": 10 * completed,
+                                       "total_output_tokens": tokens, **more})
+
+    def requests(self, requests, name="profile_export.jsonl"):
+        lines = []
+        for i, (start, first, end, tokens, *rest) in enumerate(requests):
+            phase, error = (rest + ["profiling", None])[:2] if rest else ("profiling", None)
+            metrics = {"input_sequence_length": {"value": 10}, "output_sequence_length": {"value": tokens}}
+            if first is not None:
+                metrics["time_to_first_token"] = {"value": round((first - start) * 1e3, 6)}
+            lines.append({"metadata": {"x_request_id": f"r{i}", "benchmark_phase": phase,
+                                       "request_start_ns": round((START + start) * 1e9),
+                                       "request_end_ns": round((START + end) * 1e9)},
+                          "metrics": metrics, "error": error})
+        return self.write(name, "".join(json.dumps(line) + "\n" for line in lines))
+
+    def call(self, *words):
+        done = subprocess.run([PROGRAM, *map(str, words)], cwd=self.path, capture_output=True, text=True,
+                              env={"PATH": os.environ["PATH"], "TZ": "UTC"})
+        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+        return self
+
+    def measure(self, *words, requests="profile_export.jsonl"):
+        listed = ("--requests", requests) if requests else ()
+        self.call("measure", "run.json", "gpu_metrics.csv", "--json", "--timezone", "UTC", *listed, *words)
+        assert self.out, self.err
+        self.run = json.loads(self.out)["runs"][0]
+        return self.run.get("good_work")
+
+
+def ten(late=(), tokens=10, first=0.2, late_first=1.0):
+    """One after the other, 4 s each."""
+    return [(10 + 4 * i, 10 + 4 * i + (late_first if i in late else first), 14 + 4 * i, tokens) for i in range(10)]
+
+
+def test_ten_requests_of_which_three_are_late(folder):
+    run = Run(folder)
+    run.requests(ten(late=(2, 5, 7)))
+    good = run.measure("--slo", "ttft=500ms")
+    same((10, 7, 3, 0, 0), tuple(good[f"{key}requests"] for key in ("", "good_", "late_", "failed_", "unknown_")))
+    same(False, good["holds"])
+    near(0.7, good["slo_attainment"])
+    near(0.396775, good["slo_attainment_low"], 1e-5)  # Wilson: (0.7 + 3.8415/20 -+ 1.96 * 0.17494) / 1.38415
+    near(0.892209, good["slo_attainment_high"], 1e-5)
+    same(70, good["good_output_tokens"])
+    near(7 / 40, good["goodput_requests_per_s"])
+    near(70 / 40, good["goodput_output_tokens_per_s"])
+    near(8000 / 7, good["joules_per_good_request"])
+    near(8000 / 70, good["joules_per_good_output_token"])
+    near(3 * 4 * 200 / 8000, good["missed_energy_share"])
+    low, high = (run.run["uncertainty"]["total_gpu_energy_j"][key] for key in ("low", "high"))
+    near(low / 70, good["joules_per_good_output_token_low"], 1e-4)
+    near(high / 70, good["joules_per_good_output_token_high"], 1e-4)
+    assert good["missed_energy_share_low"] <= 0.3 <= good["missed_energy_share_high"], good
+
+
+def test_the_text_says_the_same(folder):
+    run = Run(folder)
+    run.requests(ten(late=(2, 5, 7)))
+    run.call("measure", "run.json", "gpu_metrics.csv", "--timezone", "UTC", "--requests", "profile_export.jsonl",
+             "--slo", "ttft=500ms")
+    text = " ".join(run.out.split())
+    for words in ("7 of 10 requests are good, 70.0 % (39.7 to 89.2), 3 late", "0.1750 good requests/s",
+                  "J per good output token", "of the energy for requests that missed it"):
+        assert words in text, run.out
+
+
+def test_all_good_is_the_energy_of_all(folder):
+    run = Run(folder)
+    run.requests(ten())
+    good = run.measure("--slo", "ttft=0.5s,tpot=1s,e2e=10s")
+    same(True, good["holds"])
+    near(run.run["joules_per_output_token"], good["joules_per_good_output_token"])
+    near(0, good["missed_energy_share"])
+
+
+def test_a_percentage_of_the_requests(folder):
+    run = Run(folder)
+    run.requests(ten(late=(2, 5, 7)))
+    for limits, holds in (("p70:ttft=500ms", True), ("p71:ttft=500ms", False), ("p70:ttft=500ms,e2e=1s", False)):
+        same(holds, run.measure("--slo", limits)["holds"], limits)
+    good = run.measure("--slo", "p70:ttft=500ms")
+    same(7, good["good_requests"], "a request is good by the limit, whatever the percentage")
+
+
+def test_time_per_output_token(folder):
+    run = Run(folder)
+    run.requests(ten(tokens=11, first=1.0))  # (4 - 1) / 10
+    same(10, run.measure("--slo", "tpot=300ms")["good_requests"])
+    same(0, run.measure("--slo", "tpot=299ms")["good_requests"])
+    run.requests([(10 + 4 * i, 13 + 4 * i, 14 + 4 * i, 1 if i else 2) for i in range(10)])
+    same(9, run.measure("--slo", "tpot=1ms")["good_requests"], "one token has no time per token")
+
+
+def test_texts_that_are_no_limits(folder):
+    run = Run(folder)
+    run.requests(ten())
+    for text, words in (("ttft=500", "500 has no unit: write ttft=500ms"), ("500ms", "expected limits such as"),
+                        ("ttft=-5ms", "above 0"), ("ttft=0ms", "above 0"), ("ttft=5us", "ms or s"),
+                        ("ttft=", "above 0"), ("itl=30ms", "tpot"), ("ttft=1s,ttft=2s", "twice"),
+                        ("p0:ttft=1s", "percentage"), ("p101:ttft=1s", "percentage"), ("90:ttft=1s", "expected"),
+                        ("", "expected")):
+        run.call("measure", "run.json", "gpu_metrics.csv", "--slo", text)
+        assert run.status == 2 and words in run.err, (text, run.err)
+
+
+def test_the_sign_of_a_wrong_unit(folder):
+    run = Run(folder)
+    run.requests(ten())
+    run.measure("--slo", "ttft=500s")
+    assert any("no request can miss it: is the unit right?" in line for line in run.run["warnings"]), run.run["warnings"]
+    run.measure("--slo", "ttft=5ms")
+    assert any("the fastest took 200.0 ms: is the unit right?" in line for line in run.run["warnings"]), run.run["warnings"]
+    run.measure("--slo", "ttft=500ms")
+    assert not any("unit" in line for line in run.run["warnings"]), run.run["warnings"]
+
+
+def test_failures_warm_ups_and_others_that_never_are_good(folder):
+    run = Run(folder, completed=8)
+    requests = ten()
+    requests[3] = (*requests[3], "profiling", {"code": 500})
+    requests[4] = (*requests[4], "warmup", None)
+    run.requests(requests)
+    good = run.measure("--slo", "e2e=10s")
+    same((9, 8, 0, 1, 1), tuple(good[key] for key in ("requests", "good_requests", "late_requests",
+                                                      "failed_requests", "warm_up_requests")))
+    near(8 / 9, good["slo_attainment"])
+    near(800 / 8000, good["missed_energy_share"], what="what the failed one used; the warm-up is not of the load")
+
+
+def test_not_streamed(folder):
+    run = Run(folder)
+    run.requests([(start, end, end, tokens) for start, _, end, tokens in ten()])
+    good = run.measure("--slo", "ttft=500ms")
+    same("not_streamed", good["refused"])
+    assert "joules_per_good_request" not in good, good
+    same(10, run.measure("--slo", "e2e=5s")["good_requests"])
+
+
+def test_no_first_token(folder):
+    run = Run(folder)
+    run.requests([(start, None, end, tokens) for start, _, end, tokens in ten()])
+    for limits in ("ttft=500ms", "tpot=30ms", "e2e=5s,ttft=1s"):
+        same("no_first_token", run.measure("--slo", limits)["refused"], limits)
+    same(10, run.measure("--slo", "e2e=5s")["good_requests"])
+
+
+def test_times_that_cannot_be(folder):
+    run = Run(folder)
+    requests = ten()
+    requests[0] = (10, 9, 14, 10)   # the first token before the start
+    requests[1] = (14, 19, 18, 10)  # and after the end
+    run.requests(requests)
+    good = run.measure("--slo", "ttft=500ms")
+    same((8, 2), (good["good_requests"], good["unknown_requests"]))
+    assert any("2 requests succeeded and lack a time" in line for line in run.run["warnings"]), run.run["warnings"]
+    same(False, good["holds"])
+
+
+def test_a_list_of_another_run(folder):
+    run = Run(folder)
+    for requests in (ten()[:9], ten() + [(50, 50.1, 50.2, 10)]):
+        run.requests(requests)
+        good = run.measure("--slo", "e2e=5s")
+        same("list_is_of_other_requests", good["refused"])
+        assert "the result states 10" in good["why"], good
+    run.result(1000, 1000)
+    run.requests([(10 + i / 25, 10 + i / 25, 10.04 + i / 25, 1) for i in range(999)])
+    same(999, run.measure("--slo", "e2e=5s")["good_requests"])
+    assert any("999 successful requests, and the result states 1000" in line for line in run.run["warnings"])
+
+
+def test_requests_outside_the_window_and_repeated_ones(folder):
+    run = Run(folder)
+    run.requests([(0, 0.1, 4, 10), *ten(), (52, 52.1, 56, 10)])
+    good = run.measure("--slo", "e2e=5s")
+    same((10, 2), (good["requests"], good["outside_requests"]))
+    name = run.requests(ten())
+    run.write(name, 2 * (run.path / name).read_text())
+    same(10, run.measure("--slo", "e2e=5s")["requests"], "listed twice")
+
+
+def test_tokens_at_the_edge_of_the_window(folder):
+    run = Run(folder, completed=11)
+    run.requests([(2, 2, 18, 16), *ten()])  # half of its 16 s are before the window
+    near(100 + 8, run.measure("--slo", "e2e=20s")["good_output_tokens"])
+
+
+def test_no_list(folder):
+    run = Run(folder)
+    run.result(10, 100, p99_ttft_ms=400, mean_ttft_ms=100)
+    good = run.measure("--slo", "ttft=500ms", requests=None)
+    same("no_list_of_requests", good["refused"])
+    assert run.status == 0 and any("no_list_of_requests" in line for line in run.run["warnings"]), run.out
+
+
+def vllm(run, starts, requests, **more):
+    result = {"date": "20260425-120050", "backend": "vllm", "model_id": "org/model", "tokenizer_id": "m",
+              "num_prompts": 10, "duration": 40, "completed": 10, "total_input_tokens": 100,
+              "total_output_tokens": 100, "input_lens": [10] * 10, "output_lens": [r[3] for r in requests],
+              "ttfts": [r[1] - r[0] for r in requests], "itls": [[r[2] - r[1]] for r in requests],
+              "errors": [""] * 10, **more}
+    if starts:
+        result["start_times"] = [5000 + r[0] for r in requests]
+    return run.write("vllm.json", result)
+
+
+def test_vllm_with_and_without_starts(folder):
+    run = Run(folder)
+    for starts in (True, False):
+        vllm(run, starts, ten(late=(2, 5, 7)))
+        files = ("run.json", "--requests", "vllm.json") if starts else \
+            ("vllm.json", "--start", START + 10, "--end", START + 50)
+        run.call("measure", files[0], "gpu_metrics.csv", "--json", "--timezone", "UTC", "--slo", "ttft=500ms", *files[1:])
+        good = json.loads(run.out)["runs"][0]["good_work"]
+        same((7, 3, 70), (good["good_requests"], good["late_requests"], good["good_output_tokens"]), run.err)
+        same(starts, good["missed_energy_share"] is not None, "only requests with times share the energy")
+
+
+def test_llmperf_and_sglang_say_how_long(folder):
+    run = Run(folder)
+    run.write("x_individual_responses.json", [
+        {"error_code": None, "ttft_s": r[1] - r[0], "end_to_end_latency_s": r[2] - r[0], "number_output_tokens": r[3],
+         "number_input_tokens": 10} for r in ten(late=(1,))])
+    span = ("--start", START + 10, "--end", START + 50, "--json", "--timezone", "UTC")
+    run.call("measure", "x_individual_responses.json", "gpu_metrics.csv", "--slo", "ttft=500ms,tpot=1s", *span)
+    same(9, json.loads(run.out)["runs"][0]["good_work"]["good_requests"])
+    run.write("sglang.jsonl", json.dumps({
+        "backend": "sglang", "dataset_name": "random", "sharegpt_output_len": None, "duration": 40, "completed": 10,
+        "total_input_tokens": 100, "total_output_tokens": 100, "total_output_tokens_retokenized": 100,
+        "ttfts": [r[1] - r[0] for r in ten(late=(1, 2))], "itls": [[r[2] - r[1]] for r in ten(late=(1, 2))],
+        "input_lens": [10] * 10, "output_lens": [10] * 10, "errors": [""] * 10}))
+    run.call("measure", "sglang.jsonl", "gpu_metrics.csv", "--slo", "ttft=500ms", *span)
+    same(8, json.loads(run.out)["runs"][0]["good_work"]["good_requests"])
+
+
+def test_inference_perf_in_both_forms(folder):
+    run = Run(folder)
+    for newer in (False, True):
+        requests = []
+        for start, first, end, tokens in ten(late=(1,)):
+            of_answer = {"output_tokens": tokens, "output_token_times": [5000 + first, 5000 + end]}
+            info = {"request_metrics": {"text": {"input_tokens": 10}}, "response_metrics": of_answer} if newer else \
+                {"input_tokens": 10, **of_answer}
+            requests.append({"start_time": 5000 + start, "end_time": 5000 + end, "request": "", "response": "",
+                             "info": info, "error": None})
+        run.write("list.json", requests)
+        same(9, run.measure("--slo", "ttft=500ms,tpot=1s", requests="list.json")["good_requests"], newer)
+
+
+def test_what_the_generator_says_itself(folder):
+    run = Run(folder)
+    vllm(run, True, ten(late=(2, 5, 7)), **{"request_goodput:": 0.2})
+    span = ("--start", START + 10, "--end", START + 50, "--json", "--timezone", "UTC", "--slo", "ttft=500ms")
+    run.call("measure", "vllm.json", "gpu_metrics.csv", *span)
+    warnings = json.loads(run.out)["runs"][0]["warnings"]
+    assert any("vLLM states 0.2000 good requests per second" in w and "0.1750" in w for w in warnings), warnings
+    vllm(run, True, ten(late=(2, 5, 7)), **{"request_goodput:": 0.175})
+    run.call("measure", "vllm.json", "gpu_metrics.csv", *span)
+    assert "states 0.17" not in run.out, run.out
+
+
+def test_what_aiperf_and_loadgen_say_themselves(folder):
+    run = Run(folder)
+    run.requests(ten(late=(2, 5, 7)))
+    stamps = {"min_request_timestamp": {"unit": "ns", "avg": (START + 10) * 1e9},
+              "max_response_timestamp": {"unit": "ns", "avg": (START + 50) * 1e9}}
+    for good, agrees in ((7, True), (9, False)):
+        run.write("profile_export_aiperf.json", {
+            "request_count": {"unit": "requests", "avg": 10}, "request_latency": {"unit": "ms", "avg": 4000},
+            "benchmark_duration": {"unit": "sec", "avg": 40}, "total_osl": {"unit": "tokens", "avg": 100},
+            "total_isl": {"unit": "tokens", "avg": 100}, "good_request_count": {"unit": "requests", "avg": good},
+            "goodput": {"unit": "requests/sec", "avg": good / 40}, **stamps, "input_config": {}, "error_summary": []})
+        run.call("measure", "profile_export_aiperf.json", "gpu_metrics.csv", "--json", "--timezone", "UTC", "--slo",
+                 "ttft=500ms")
+        found = json.loads(run.out)["runs"][0]
+        same(7, found["good_work"]["good_requests"], run.out)
+        same(agrees, not any("states 9.000 good requests" in line for line in found["warnings"]), found["warnings"])
+
+    def logged(key, value):
+        return f":::MLLOG {json.dumps({'key': key, 'value': value, 'time_ms': 1.0, 'namespace': 'mlperf::logging'})}\n"
+
+    for met, agrees in ((False, True), (True, False)):
+        run.write("mlperf_log_detail.txt", "".join(logged(key, value) for key, value in (
+            ("loadgen_version", "5.0"), ("power_begin", "04-25-2026 12:00:10.000"), ("power_end", "04-25-2026 12:00:50.000"),
+            ("effective_scenario", "Server"), ("effective_test_mode", "PerformanceOnly"), ("result_validity", "VALID"),
+            ("result_perf_constraints_met", met), ("result_query_count", 10), ("result_tokens_per_second", 2.5))))
+        run.call("measure", "mlperf_log_detail.txt", "gpu_metrics.csv", "--json", "--timezone", "UTC", "--slo",
+                 "ttft=500ms", "--requests", "profile_export.jsonl")
+        found = json.loads(run.out)["runs"][0]
+        same(7, found["good_work"]["good_requests"], run.out)
+        same(agrees, not any("its own constraints were met" in line for line in found["warnings"]), found["warnings"])
+    run.call("measure", "mlperf_log_detail.txt", "gpu_metrics.csv", "--json", "--timezone", "UTC", "--slo", "ttft=500ms")
+    good = json.loads(run.out)["runs"][0]["good_work"]
+    same("no_list_of_requests", good["refused"])
+    assert "--requests" in good["why"], good
+
+
+def test_every_generator_with_latencies_has_them(folder):
+    """The column of 'help generators' is true of the files of testdata/generators, as far as they have requests."""
+    run = Run(folder)
+    for name, limits in (("aiperf_requests.jsonl", "e2e"), ("trtllm_bench_requests.json", "ttft"),
+                         ("inference_perf_requests.json", "ttft"), ("evalscope_requests.json", "ttft"),
+                         ("llmperf_responses.json", "ttft"), ("ollama.jsonl", "ttft"), ("perf_analyzer.json", "ttft")):
+        run.call("measure", ROOT / "testdata" / "generators" / name, "gpu_metrics.csv", "--json", "--timezone", "UTC",
+                 "--start", START + 10, "--end", START + 50, "--slo", f"{limits}=100s")
+        good = json.loads(run.out)["runs"][0]["good_work"]
+        assert good["refused"] not in ("no_list_of_requests", "no_first_token"), (name, good)
+
+
+# ---- Correct answers
+
+def test_a_thousand_questions(folder):
+    run = Run(folder)
+    run.measure("--accuracy", "0.731", "--questions", "1000", requests=None)
+    correct = run.run["correct_answers"]
+    near(0.702670, correct["accuracy_low"], 1e-5)   # Wilson: (0.731 + 0.0019207 -+ 0.0275517) / 1.0038415
+    near(0.757562, correct["accuracy_high"], 1e-5)
+    near(800 / 0.731, correct["joules_per_correct_answer"])
+    joules = 800
+    low, high = (run.run["uncertainty"]["total_gpu_energy_j"][key] / 10 for key in ("low", "high"))
+    down = math.hypot(math.log(joules / low), math.log(correct["accuracy_high"] / 0.731))
+    up = math.hypot(math.log(high / joules), math.log(0.731 / correct["accuracy_low"]))
+    near(800 / 0.731 * math.exp(-down), correct["joules_per_correct_answer_low"], 1e-3)
+    near(800 / 0.731 * math.exp(up), correct["joules_per_correct_answer_high"], 1e-3)
+
+
+def quality(run, text, *words, name="quality.json"):
+    run.write(name, text)
+    run.call("measure", "run.json", "gpu_metrics.csv", "--json", "--timezone", "UTC", "--quality", name, *words)
+    return json.loads(run.out)["runs"][0]["correct_answers"] if run.out else None
+
+
+def test_forms_of_evaluations(folder):
+    run = Run(folder)
+    harness = {"results": {"gsm8k": {"alias": "gsm8k", "exact_match,strict-match": 0.75, "exact_match,flexible-extract": 0.8}},
+               "n-samples": {"gsm8k": {"original": 1319, "effective": 200}}, "model_name": "org/model"}
+    found = quality(run, harness)
+    same((0.75, 200, "org/model"), (found["accuracy"], found["questions"], found["model"]))
+    found = quality(run, {"results": {"mmlu": {"acc,none": 0.5}, "a": {"acc,none": 0.5}, "b": {"acc,none": 0.7}},
+                          "group_subtasks": {"mmlu": ["a", "b"]},
+                          "n-samples": {"a": {"effective": 100}, "b": {"effective": 300}}})
+    near(0.65, found["accuracy"])
+    same(400, found["questions"], "a group does not count twice")
+    found = quality(run, {"name": "r", "dataset_name": "mmlu", "model_name": "m", "score": 0.7,
+                          "metrics": [{"name": "mean_acc", "score": 0.7, "num": 50}]})
+    same((0.7, 50), (found["accuracy"], found["questions"]))
+    found = quality(run, "accuracy=76.000%, good=38, total=50\n", name="accuracy.txt")
+    same((0.76, 50), (found["accuracy"], found["questions"]))
+    lines = [{"spec": {"completion_fns": ["m"]}}, {"sample_id": "a", "type": "match", "data": {"correct": True}},
+             {"sample_id": "b", "type": "match", "data": {"correct": False}},
+             {"sample_id": "b", "type": "match", "data": {"correct": False}}, {"final_report": {"accuracy": 0.5}}]
+    found = quality(run, "\n".join(map(json.dumps, lines)), name="log.jsonl")
+    same((0.5, 2), (found["accuracy"], found["questions"]), "a sample counts once")
+
+
+def test_evaluations_that_are_refused(folder):
+    run = Run(folder)
+    for text, words in (({"results": {"t": {"rouge1,none": 0.4}}, "n-samples": {"t": {"effective": 5}}}, "no metric of it counts correct answers"),
+                        ({"results": {"t": {"acc,none": 0.4}}}, "does not say how many questions"),
+                        ({"results": {"t": {"acc,none": 40}}, "n-samples": {"t": {"effective": 5}}}, "from 0 to 1"),
+                        ("{'rouge1': 44.4, 'gen_num': 24576}", "--accuracy and --questions"),
+                        ("nothing", "expected results"),
+                        ([{"seq_id": 0, "qsl_idx": 1, "data": "00"}], "raw answers"),
+                        ('{"sample_id": "a", "correct": 1}\n{"sample_id": "a", "correct": 0}\n', "both correct"),
+                        ('{"correct": 0.5}\n{"correct": 1}\n', "expected true or false")):
+        same(None, quality(run, text), str(text))
+        assert run.status == 2 and words in run.err, (text, run.err)
+
+
+def test_quality_of_another_model(folder):
+    run = Run(folder)
+    harness = {"results": {"t": {"acc,none": 0.5}}, "n-samples": {"t": {"effective": 5}},
+               "config": {"model_args": "pretrained=org/Model,dtype=auto"}}
+    assert quality(run, harness, "--set", "model=/models/model/") is not None, run.err
+    same(None, quality(run, harness, "--set", "model=org/other"))
+    assert run.status == 2 and "org/Model" in run.err and "org/other" in run.err, run.err
+    quality(run, harness)
+    assert "does not name its model" in run.out, run.out
+
+
+# ---- Several runs
+
+def two_runs(folder):
+    """At 100 W a GPU 3 of 10 are late; at 150 W none is."""
+    base = pathlib.Path(folder)
+    for name, watts, late in (("slow", 100, (2, 5, 7)), ("fast", 150, ())):
+        run = Run(base / name, watts=watts)
+        run.requests(ten(late=late))
+        run.call("measure", "profile_export.jsonl", "gpu_metrics.csv", "--timezone", "UTC", "--out", "agg_run.json",
+                 "--set", f"conc={1 if late else 2}", "--set", "accuracy=0.7")
+        same(0, run.status, run.err)
+    return run
+
+
+def test_compare_by_good_tokens(folder):
+    run = two_runs(folder)
+    run.path = pathlib.Path(folder)
+    run.call("compare", "slow", "--with", "fast", "--match-by", "accuracy", "--slo", "ttft=500ms", "--json")
+    found = json.loads(run.out)
+    same("joules_per_good_output_token", found["metric"])
+    near(12000 / 100 / (8000 / 70) - 1, found["comparisons"][0]["change"], 1e-3)
+    run.call("compare", "slow", "--metric", "joules_per_good_request")
+    assert run.status == 2 and "--slo" in run.err, run.err
+
+
+def test_the_price_of_an_objective(folder):
+    run = two_runs(folder)
+    run.path = pathlib.Path(folder)
+    run.call("recommend", ".", "--slo", "ttft=500ms", "--json")
+    front, = json.loads(run.out)["fronts"]
+    slow, fast = front["points"]
+    same((False, True), (slow["holds"], fast["holds"]))
+    same((True, True), (slow["front"], fast["front"]))
+    same(1, front["cheapest_that_holds"])
+    near((12000 - 8000) / 100, front["price"]["value"], 1e-3)
+    near(1.0, slow["numbers"][1]["value"], what="99 % of ten is the slowest")
+    run.call("recommend", ".", "--slo", "p70:ttft=500ms", "--json")
+    front, = json.loads(run.out)["fronts"]
+    same((0, 0), (front["cheapest_that_holds"], front["price"]["value"]))
+    run.call("recommend", ".", "--slo", "ttft=1ms")
+    assert run.status == 1 and "no configuration keeps the objective" in run.out, run.out
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(globals()))
