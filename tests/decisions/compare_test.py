@@ -738,7 +738,7 @@ def test_json_has_its_keys_and_no_nan(folder):
         folder.compare(*words, "--json")
         found = json.loads(folder.out, parse_constant=lambda name: 1 / 0)
         same("schema", next(iter(found)))
-        same("aggregate-power/compare-1", found["schema"])
+        same("aggregate-power/compare-2", found["schema"])
     found = folder.judge("insufficient", "base", "--with", "new")
     for key in ("change", "change_low", "change_high", "n_base", "n_new", "decided_by", "comparisons", "margin"):
         assert key in found, key
