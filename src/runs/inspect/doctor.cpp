@@ -398,6 +398,27 @@ Checkup check_recording(const CheckupRequest& request) {
   return checkup;
 }
 
+RecordedQuestion recorded_question(const CheckupRequest& request) {
+  const Seen seen = see(request);
+  if (!seen.fault.empty()) return {.fault = seen.fault, .load = {}, .sensor = {}};
+  if (seen.sensors.empty()) {
+    return {
+        .fault =
+            "what its readings are is not known; 'aggregate-power inspect --sensor' says why, and --gpu-model names the GPUs",
+        .load = {},
+        .sensor = {}};
+  }
+  const RecordedLoad load = recorded_load(spans_of(seen));
+  if (!(load.stretch.duration_s() > 0) || !(load.load_w > 0)) {
+    return {.fault = "it has no stretch of load; record at least a minute of it",
+            .load = {},
+            .sensor = {}};
+  }
+  return {.fault = {},
+          .load = seen_load(seen, load),
+          .sensor = fmt::format("{}, {}", seen.series.sensor.collector, seen.series.sensor.name)};
+}
+
 // ---- Asks the machine: its tools, its GPUs, its clock.
 
 namespace {

@@ -56,6 +56,14 @@ Checkup check_recording(const CheckupRequest& request);
 // Asks the tools that $PATH leads to, each for a bounded time.
 Checkup check_machine();
 
+// The load of a recording, as the question how well its energy is known.
+struct RecordedQuestion {
+  std::string fault;  // why there is none; empty: there is one
+  EstimateQuestion load;
+  std::string sensor;  // whose readings they are, for people
+};
+RecordedQuestion recorded_question(const CheckupRequest& request);
+
 bool has_problem(const Checkup& checkup);
 std::string checkup_text(const Checkup& checkup);
 std::string checkup_json(const Checkup& checkup);
