@@ -109,8 +109,15 @@ void add_known_options(Options& options, PlanOptions& request) {
              "Length of each run (default: what takes the least time in all)")
       .check(time_check());
   options
-      .value("--cool-down", "SECONDS", into(request.cool_down_s),
-             "Pause before each run (default: 60)")
+      .value(
+          "--cool-down", "SECONDS",
+          [&request](const std::string& text) {
+            double seconds = 0;
+            if (!into(seconds)(text)) return false;
+            request.cool_down_s = seconds;
+            return true;
+          },
+          "Pause before each run (default: what the recording shows, else 60)")
       .check(number_between(0, 86400));
   options
       .value("--run", "COMMAND", into(request.base_load),

@@ -81,6 +81,7 @@ struct KnownSensors {
   std::optional<EstimateQuestion> recorded = {};
   double period_s = 0;
   std::string text = {};
+  std::optional<ThermalCourse> thermal = {};
 };
 
 std::string sensor_text(const std::string& name, const std::vector<SensorModel>& models) {
@@ -106,6 +107,7 @@ KnownSensors sensors_of_recording(const PlanRequest& request) {
   known.period_s = median_period_s(recorded.load.gpus.front().samples);
   known.text = sensor_text(recorded.sensor, known.models);
   known.recorded = std::move(recorded.load);
+  known.thermal = std::move(recorded.thermal);
   return known;
 }
 
@@ -196,6 +198,22 @@ double idle_around_s(const KnownSensors& sensors) {
   return std::ceil(kLeastIdleS + std::max(kBeforeLoadS, kAfterLoadS) + lag_s);
 }
 
+// What idle GPUs around the run already cool down in need not be waited for again.
+void settle_cooling(const KnownSensors& sensors, Plan& plan) {
+  if (plan.request.cool_down_s) {
+    plan.cool_down_s = *plan.request.cool_down_s;
+    plan.cool_down_from = "as --cool-down states";
+  } else if (sensors.thermal && sensors.thermal->cooling_s) {
+    plan.cool_down_s = std::max(0.0, std::ceil(*sensors.thermal->cooling_s - 2 * plan.idle_s));
+    plan.cool_down_from = fmt::format(
+        "and the idle time before it: the recorded GPUs need {:.0f} s, with a time "
+        "constant of {:.0f} s",
+        *sensors.thermal->cooling_s, sensors.thermal->time_constant_s);
+  } else if (sensors.thermal) {
+    plan.cool_down_from = "a guess: " + sensors.thermal->unknown;
+  }
+}
+
 void weigh(Plan& plan, const KnownSensors& sensors) {
   std::vector<double> windows_s(std::begin(kWindows_s), std::end(kWindows_s));
   if (plan.request.window_s) windows_s = {*plan.request.window_s};
@@ -237,7 +255,7 @@ void describe_choice(Plan& plan) {
 
 std::optional<double> plan_minutes(const Plan& plan) {
   if (!plan.chosen || !(plan.window_s > 0)) return std::nullopt;
-  const double each_s = plan.window_s + 2 * plan.idle_s + plan.request.cool_down_s;
+  const double each_s = plan.window_s + 2 * plan.idle_s + plan.cool_down_s;
   return 2 * static_cast<double>(*plan.ways[*plan.chosen].repeats) * each_s / 60;
 }
 
@@ -253,10 +271,12 @@ Plan plan_comparison(const PlanRequest& request) {
         request.recording.empty() ? sensors_of_model(request) : sensors_of_recording(request);
     plan.sensor = sensors.text;
     plan.idle_s = idle_around_s(sensors);
+    settle_cooling(sensors, plan);
     weigh(plan, sensors);
   } else {
     plan.sensor = "not stated: repeats are recorded as the pilot runs were";
     plan.idle_s = idle_around_s({.models = {SensorModel()}});
+    settle_cooling({}, plan);
     plan.window_s = request.window_s.value_or(0);
     PlannedWay way{.sampling_s = request.sampling_s.value_or(0)};
     way.worth.stated = spread.stated;
@@ -317,15 +337,6 @@ class ModelledPower {
   std::vector<double> sums_j_;
 };
 
-double square_sum(const std::vector<Component>& components, bool noise_alone) {
-  double sum = 0;
-  for (const Component& part : components) {
-    if (part.is_accuracy || (noise_alone && part.systematic)) continue;
-    sum += part.joules * part.joules;
-  }
-  return sum;
-}
-
 }  // namespace
 
 EstimateQuestion modelled_load(const std::vector<SensorModel>& sensors, double period_s,
@@ -354,30 +365,6 @@ EstimateQuestion thinned(EstimateQuestion seen, std::size_t step) {
     gpu.samples = std::move(kept);
   }
   return seen;
-}
-
-EstimateQuestion with_counter(EstimateQuestion seen) {
-  for (GpuReadings& gpu : seen.gpus) {
-    double joules = 0;
-    gpu.counter.clear();
-    for (std::size_t i = 0; i < gpu.samples.size(); ++i) {
-      if (i > 0) {
-        const Sample& before = gpu.samples[i - 1];
-        joules +=
-            (gpu.samples[i].unix_s - before.unix_s) * (gpu.samples[i].watts + before.watts) / 2;
-      }
-      gpu.counter.push_back({gpu.samples[i].unix_s, joules});
-    }
-  }
-  return seen;
-}
-
-WindowWorth worth_of_window(EstimateQuestion seen, double window_s) {
-  const ExpectedInterval expected = expected_interval(std::move(seen), window_s);
-  if (!expected.refusal.empty()) return {.refusal = expected.refusal};
-  return {.refusal = {},
-          .stated = std::sqrt(square_sum(expected.components, false)),
-          .noise = std::sqrt(square_sum(expected.components, true))};
 }
 
 }  // namespace aggregate_power

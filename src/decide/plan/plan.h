@@ -11,6 +11,7 @@
 #include "base/files/tree.h"
 #include "decide/compare/compare.h"
 #include "energy/uncertainty/estimate.h"
+#include "energy/uncertainty/interval.h"
 #include "runs/evaluate/run_options.h"
 
 namespace aggregate_power {
@@ -26,21 +27,7 @@ EstimateQuestion modelled_load(const std::vector<SensorModel>& sensors, double p
 
 // The same readings, every `step`th alone.
 EstimateQuestion thinned(EstimateQuestion seen, std::size_t step);
-// With a counter that counts what the lines between the readings do.
-EstimateQuestion with_counter(EstimateQuestion seen);
-
-struct WindowWorth {
-  std::string refusal;  // why nothing can be said; empty: it can
-  double stated = 0;    // standard uncertainty between runs on the same boards, as runs state it
-  double noise = 0;     // the part of it that differs from run to run
-};
-WindowWorth worth_of_window(EstimateQuestion seen, double window_s);
-
 // ---- The plan
-
-// Between repeats, where neither pilot runs nor the user state a spread. Public repeats of one
-// configuration differ by 0.1 to 0.75 %.
-inline constexpr double kAssumedSpread = 0.005;
 
 struct PlanRequest : RecordingOptions {
   std::vector<std::string> pilots;  // places of runs, as `compare` reads them
@@ -55,7 +42,7 @@ struct PlanRequest : RecordingOptions {
   std::optional<double> spread = {};
   std::optional<double> sampling_s = {};
   std::optional<double> window_s = {};
-  double cool_down_s = 60;
+  std::optional<double> cool_down_s = {};
   std::string base_load;  // lines of shell, for the commands that are printed
   std::string next_load;
   RunSpec measuring = {};
@@ -87,6 +74,8 @@ struct Plan {
   std::string sensor = {};  // what a reading is
   double window_s = 0;      // 0: as long as the pilot runs
   double idle_s = 0;        // before and after each run
+  double cool_down_s = 60;
+  std::string cool_down_from = "a guess: no recording of the load says how fast the GPUs cool down";
   std::vector<PlannedWay> ways = {};
   std::optional<std::size_t> chosen = {};  // of the ways; nullopt: none is enough
   // Of the chosen way: what is found with the power that was asked for, and how many repeats were

@@ -135,7 +135,7 @@ std::string plan_commands(const Plan& plan) {
   text += fmt::format("base={}\nnew={}\n", shell_word(request.base_load),
                       shell_word(request.next_load));
   text += fmt::format("plan=plan repeats={} sampling={:g} idle={:g} cool_down={:g}", *way.repeats,
-                      way.sampling_s > 0 ? way.sampling_s : 1, plan.idle_s, request.cool_down_s);
+                      way.sampling_s > 0 ? way.sampling_s : 1, plan.idle_s, plan.cool_down_s);
   text += kPlanRuns;
   return text + fmt::format("aggregate-power compare \"$plan/base\" --with \"$plan/new\" {}\n",
                             compare_words(request));
@@ -157,7 +157,8 @@ std::string plan_text(const Plan& plan) {
       line("idle", fmt::format("{:g} s before and after each run, by the sensor's lag and what an "
                                "idle level needs",
                                plan.idle_s));
-  text += line("cooling", fmt::format("{:g} s before each run", plan.request.cool_down_s));
+  text += line("cooling",
+               fmt::format("{:g} s before each run, {}", plan.cool_down_s, plan.cool_down_from));
   text += line("order", order_text());
   if (plan.request.looks > 1) {
     text +=
@@ -200,7 +201,7 @@ std::string plan_json(const Plan& plan) {
                {"sensor", one_line(plan.sensor)},
                {"window_s", plan.window_s > 0 ? Json(plan.window_s) : Json()},
                {"idle_s", plan.idle_s},
-               {"cool_down_s", request.cool_down_s},
+               {"cool_down_s", plan.cool_down_s},
                {"repeats", is_found ? Json(*plan.ways[*plan.chosen].repeats) : Json()},
                {"decided", is_found ? Json(plan.ways[*plan.chosen].share) : Json()},
                {"smallest_change", number_or_null(plan.smallest)},
