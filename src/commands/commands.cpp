@@ -24,6 +24,7 @@ Command inspect_command();
 Command measure_command();
 Command multinode_command();
 Command patch_command();
+Command plan_command();
 Command plot_command();
 Command recommend_command();
 Command report_command();
@@ -61,7 +62,7 @@ constexpr CommandRow kRows[] = {
      "Watts of a node for each watt of its GPUs and the idle part, or the gain of the GPUs' sensors, from a meter that was recorded beside them; with intervals, and as a profile for later measurements. Nothing that exists is changed.",
      calibrate_command},
     {"compare", CommandGroup::decide, "whether an energy changed; a verdict",
-     "--with --metric --margin --match-by --boards --format --json",
+     "--with --metric --margin --look --match-by --boards --format --json",
      "BASE... [--with NEW...] [OPTIONS]",
      "Whether what runs use has changed: two sets of results, matched by configuration, with an interval of the change and a verdict to gate on; or the spread of repeats. Nothing is changed.",
      compare_command},
@@ -100,6 +101,11 @@ constexpr CommandRow kRows[] = {
      "--bench-result FILE --agg-result FILE [OPTIONS]",
      "Mean power and energy per token of a GPU benchmark run, from its power telemetry; patched into the run's aggregate JSON, with an audit record beside it.",
      patch_command},
+    {"plan", CommandGroup::decide, "how many repeats a comparison needs",
+     "--detect --margin --power --recording --gpu-model --spread --sampling --window --looks --run --json",
+     "RUNS... | --recording FILE | --gpu-model NAME --detect PERCENT [OPTIONS]",
+     "How many repeats decide a comparison, how long and how often to record, and what the sensor makes impossible: by the test of 'compare', from pilot runs, a recording or the sensor alone. Prints the commands.",
+     plan_command},
     {"plot", CommandGroup::look, "power over time, as SVG or in the terminal",
      "--bench-result --out --format --term --title --window --start --end --gpus --timezone",
      "TELEMETRY... [--bench-result FILE] [OPTIONS]",

@@ -24,18 +24,9 @@ struct CompareOptions {
   bool json = false;
   bool is_higher_better = false;
   bool is_self_test = false;
+  std::optional<Look> look = {};
+  Spending spending = Spending::obrien_fleming;
 };
-
-// "2%" or "2 %"; nullopt: something else. A number alone could be meant either way, except 0.
-std::optional<double> share_of_percent(std::string text) {
-  const bool is_percent = text.ends_with('%');
-  if (is_percent) text.pop_back();
-  while (is_percent && text.ends_with(' ')) text.pop_back();
-  const std::optional<double> number = nearest_double(text);
-  if (!number || !(*number >= 0 && *number <= 100)) return std::nullopt;
-  if (!is_percent && *number != 0) return std::nullopt;
-  return *number / 100;
-}
 
 // Nullopt: a part is empty.
 std::optional<std::vector<std::string>> keys_of(std::string_view text) {
@@ -49,6 +40,16 @@ std::optional<std::vector<std::string>> keys_of(std::string_view text) {
     text.remove_prefix(is_last ? text.size() : comma + 1);
   }
   return keys;
+}
+
+// "2/4"
+std::optional<Look> look_in(const std::string& text) {
+  const std::size_t stroke = std::min(text.find('/'), text.size());
+  const auto number = python_int(text.substr(0, stroke));
+  const auto planned = python_int(stroke < text.size() ? text.substr(stroke + 1) : "");
+  if (!number || !planned || *number < 1 || *number > *planned) return std::nullopt;
+  if (*planned > static_cast<std::int64_t>(kMostLooks)) return std::nullopt;
+  return Look{static_cast<std::size_t>(*number), static_cast<std::size_t>(*planned)};
 }
 
 int exit_status_of(ChangeVerdict verdict) {
@@ -93,6 +94,10 @@ void settle_compare(CompareOptions& options, const Options& parsed) {
   if (compare::is_good_key(rule.metric) && !request.slo.is_asked()) {
     throw Error(fmt::format("--metric {}: needs --slo, which says what good is", rule.metric));
   }
+  if (options.look) {
+    options.look->spending = options.spending;
+    rule.alpha = look_alpha(*options.look);
+  }
   rule.is_higher_better = options.is_higher_better || is_higher_better_by_name(rule.metric);
 }
 
@@ -117,6 +122,38 @@ void add_compare_rule(Options& options, const std::shared_ptr<CompareOptions>& r
           "Changes that are certainly within it, up or down, are equivalent (default: 2%)")
       .check(expecting("a percentage from 0% to 100% such as 2%",
                        [](const std::string& text) { return share_of_percent(text).has_value(); }));
+  options
+      .value(
+          "--alpha", "PERCENT",
+          [&rule](const std::string& text) {
+            rule.alpha = share_of_percent(text).value_or(kChangeAlpha);
+            return true;
+          },
+          "How often an interval may miss the change (default: 5%)")
+      .check(
+          expecting("a percentage above 0% and below 50% such as 5%", [](const std::string& text) {
+            const auto share = share_of_percent(text);
+            return share && *share > 0 && *share < 0.5;
+          }));
+  options
+      .value(
+          "--look", "K/N",
+          [request](const std::string& text) {
+            request->look = look_in(text);
+            return true;
+          },
+          "This is look K of N at equal steps of the planned repeats: the intervals widen so that all "
+          "looks together err as rarely as one")
+      .check(expecting("a look such as 2/4, of at most 20",
+                       [](const std::string& text) { return look_in(text).has_value(); }))
+      .excludes("--alpha");
+  options
+      .choice(
+          "--spending", "obrien-fleming|pocock",
+          {{"obrien-fleming", Spending::obrien_fleming}, {"pocock", Spending::pocock}},
+          request->spending,
+          "How the looks share alpha: most of it at the last one, or evenly (default: obrien-fleming)")
+      .needs("--look");
   options.flag("--higher-is-better", request->is_higher_better,
                "A fall is worse (default for names with tput, throughput, goodput, intvty or "
                "tokens_per)");

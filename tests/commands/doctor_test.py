@@ -307,6 +307,39 @@ def test_persistence_mode_and_a_lower_limit_are_advised_against(folder):
          (checks["power limit"]["status"], checks["power limit"]["found"]))
 
 
+def thermal_recording(folder, tail_s):
+    """Idle for 30 s, a load of 100 s, and 40 degrees too many that fall with a time constant of 60 s."""
+    lines = ["timestamp, index, power.draw [W], temperature.gpu"]
+    for second in range(130 + tail_s):
+        watts, celsius = (100, 30) if second < 30 else (500 + second % 2, 50 if second < 80 else 70)
+        if second >= 130:
+            watts, celsius = 100, 30 + 40 * math.exp(-(second - 129) / 60)
+        lines.append(f"2026-09-08T07:{second // 60:02}:{second % 60:02}.000+00:00, 0, {watts} W, {celsius:.0f}")
+    (folder / "gpu_metrics.csv").write_text("\n".join(lines) + "\n")
+
+
+def test_how_long_gpus_cool_down(folder):
+    thermal_recording(folder, 200)
+    check = doctor(folder, "gpu_metrics.csv", "--gpu-model", "H100")["temperature"]
+    cooling = re.search(r"^30.0 C before the load, 70.0 C in the second half of the load; cools down in (\d+) s$", check["found"])
+    assert cooling and abs(int(cooling[1]) - 60 * math.log(40)) < 8, check
+    assert check["status"] == "advice" and check["advice"].startswith("20.0 C more than in the first half"), check
+    plan = [PROGRAM, "plan", "--recording", "gpu_metrics.csv", "--gpu-model", "H100", "--detect", "1%", "--json"]
+    planned = json.loads(subprocess.run(plan, cwd=folder, capture_output=True, text=True, check=True).stdout)
+    # The idle time after a run and before the next one counts: 2 x 17 s.
+    assert abs(planned["cool_down_s"] + 2 * planned["idle_s"] - 60 * math.log(40)) < 9, planned
+    thermal_recording(folder, 20)
+    check = doctor(folder, "gpu_metrics.csv", "--gpu-model", "H100")["temperature"]
+    assert check["found"].endswith("cannot be told: the recording ends before the GPUs have cooled down by half"), check
+
+
+def test_how_many_repeats_a_percent_takes(folder):
+    """For a spread of 0.5 %: 4.303 x 0.5 % / sqrt(3) = 1.24 %, 3.182 x 0.5 % / sqrt(4) = 0.80 %."""
+    thermal_recording(folder, 30)
+    found = doctor(folder, "gpu_metrics.csv", "--gpu-model", "H100")["repeats"]["found"]
+    assert found.startswith("+- 1 % needs 4 repeats of 60 s, if repeats differ by 0.5 %"), found
+
+
 def test_a_tool_that_fails_or_hangs_is_a_problem(folder):
     path = tool(folder, "nvidia-smi", "trap '' TERM\nsleep 100 &\nwhile :; do sleep 1; done\n")
     tool(folder, "amd-smi", "exit 9\n")

@@ -31,7 +31,7 @@ PROGRAM = pathlib.Path(os.environ.get("AGGREGATE_POWER", ROOT / "build" / "aggre
 BUILD = PROGRAM.parent
 RUN = ROOT / "testdata" / "runs" / "b200"
 COMMANDS = ["agentic", "attribute", "backfill", "bundle", "calibrate", "compare", "doctor", "explain", "export", "help", "inspect", "measure", "multinode",
-            "patch", "plot", "recommend", "report", "retract", "schema", "synthesize", "verify", "windows"]
+            "patch", "plan", "plot", "recommend", "report", "retract", "schema", "synthesize", "verify", "windows"]
 ENVIRONMENT = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "TZ": "UTC", "HOME": "/", "LC_ALL": "C.UTF-8"}
 AGGREGATE = ["--csv", "gpu_metrics.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",
              "--expected-num-gpus", "8"]

@@ -42,6 +42,7 @@ LINES = {
     "measure": ["run.json gpu_metrics.csv {}", "run.json gpu_metrics.csv --pue 1.2 --currency EUR {}"],
     "multinode": ["--host a=gpu_metrics.csv --role agg=a --bench-result run.json --agg-result agg_run.json {}"],
     "patch": ["--csv gpu_metrics.csv --bench-result run.json --agg-result agg_run.json --gpus 0,1 {}"],
+    "plan": ["--recording gpu_metrics.csv --gpu-model H100 --detect 2% {}"],
     "plot": ["run.json gpu_metrics.csv {}"],
     "recommend": ["agg_run.json {}", "--tokens tokens.csv --samples gpu_metrics.csv {}"],
     "report": ["agg_run.json --out page.html {}"],

@@ -295,6 +295,21 @@ def test_runs_that_state_no_load_are_noted(folder):
     has("no run states its model, concurrency or request rate", json.dumps(folder.judge("worse", "base", "--with", "new")))
 
 
+def test_repeats_that_drift_are_noted(folder):
+    """By the times at which they ran, whatever their files are called: 2.00 to 2.04 rise by 4 x 0.098 / 10 = 0.0392, 1.9 % of 2.02."""
+    for values, drifts in (([2.00, 2.011, 2.02, 2.029, 2.04], "+1.9 %"), ([2.02, 2.00, 2.04, 2.01, 2.03], None),
+                           ([2.04, 2.029, 2.02, 2.011, 2.00], "-1.9 %"), ([2.0, 2.02, 2.04, 2.06], None)):
+        runs = [{"generator": "vLLM", "valid": True, "model": "m", "window": {"start_unix": 1000 + 100 * i, "end_unix": 1010 + 100 * i},
+                 "duration_s": 10, "gpu_ids": ["0"], "total_gpu_energy_j": 50 * value, METRIC: value, "reasons": []}
+                for i, value in enumerate(values)]
+        for i, run in enumerate(runs):
+            folder.write(f"{(7 * i) % 5}.json", {"schema": "aggregate-power/measure-1", "runs": [run]})
+        folder.compare(*(f"{(7 * i) % 5}.json" for i in range(len(runs))), "--json")
+        notes = json.dumps(json.loads(folder.out)["summaries"][0]["notes"])
+        same(drifts is not None, "from the first to the last, in the order in which they ran" in notes, notes)
+        has(f"change by {drifts or ''}" if drifts else "", notes)
+
+
 def test_bounds_on_one_side_do_not_move_the_estimate(folder):
     """The energy of an estimated window is at an end of its bounds: 100 J, 80 J to 100 J."""
     run = {"generator": "vLLM", "valid": True, "window_source": "estimated", "model": "m",
@@ -738,7 +753,7 @@ def test_json_has_its_keys_and_no_nan(folder):
         folder.compare(*words, "--json")
         found = json.loads(folder.out, parse_constant=lambda name: 1 / 0)
         same("schema", next(iter(found)))
-        same("aggregate-power/compare-1", found["schema"])
+        same("aggregate-power/compare-2", found["schema"])
     found = folder.judge("insufficient", "base", "--with", "new")
     for key in ("change", "change_low", "change_high", "n_base", "n_new", "decided_by", "comparisons", "margin"):
         assert key in found, key

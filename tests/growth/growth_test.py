@@ -471,6 +471,7 @@ ROWS = [
     ("members of an archive", archive, 4000, True),
     ("rows: calibrate", meter, 4000, True),
     ("rows: doctor", of_recording("doctor", "gpu_metrics.csv"), 20000, True),
+    ("rows: plan", of_recording("plan", "--gpu-model", "H100", "--detect", "1%", "--recording", "gpu_metrics.csv"), 20000, True),
     ("rows: plot", of_recording("plot", "run.json", "gpu_metrics.csv", "--out", "p.svg"), 20000, True),
     ("hosts: multinode", nodes, 100, True),
     ("nodes of a package: multinode", package_nodes, 25, True),

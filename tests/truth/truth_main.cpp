@@ -2,6 +2,7 @@
 // usage: energy_truth [RUNS [FIRST_SEED [CLASS]]]
 //        energy_truth --write FOLDER [RUNS [FIRST_SEED]]
 //        energy_truth --stretches [RUNS [FIRST_SEED]]   windows, and loads placed by the power
+//        energy_truth --plan [COMPARISONS [FIRST_SEED]] planned comparisons, and looks
 //        energy_truth --shared [RUNS [FIRST_SEED]]      requests, and layers of traces
 // RUNS of each class (default: 40). With CLASS, a part of its name, each run is shown as well. With
 // --write, the runs are written as files instead, one folder for each.
@@ -11,6 +12,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "truth/plan_table.h"
 #include "truth/run_files.h"
 #include "truth/shared_table.h"
 #include "truth/stretch_table.h"
@@ -28,6 +30,14 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "--stretches") {
     fmt::print("{}", truth::as_text(truth::make_stretch_table(number(argc, argv, 2, 40),
                                                               number(argc, argv, 3, 1))));
+    return 0;
+  }
+  if (argc > 1 && std::string_view(argv[1]) == "--plan") {
+    const std::uint64_t comparisons = number(argc, argv, 2, 1000);
+    const std::uint64_t seed = number(argc, argv, 3, 1);
+    fmt::print("{}\n{}", truth::as_text(truth::make_plan_table(comparisons, seed)),
+               truth::as_text(
+                   truth::make_look_table({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, comparisons, 5, seed)));
     return 0;
   }
   if (argc > 1 && std::string_view(argv[1]) == "--shared") {

@@ -21,7 +21,6 @@ constexpr std::string_view kBeginning =
     "Energy of GPU benchmark runs, from power recordings that are checked:\n"
     "  aggregate-power result.json power.csv           joules per token\n"
     "  aggregate-power compare before --with after     whether they changed\n"
-    "  aggregate-power report runs --out page.html     a page on all runs\n"
     "  aggregate-power-monitor run -- COMMAND          record while it runs\n"
     "\n";
 

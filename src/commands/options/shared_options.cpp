@@ -763,6 +763,16 @@ std::optional<double> duration_in(std::string_view text) {
   return std::isfinite(seconds) && seconds > 0 ? std::optional(seconds) : std::nullopt;
 }
 
+std::optional<double> share_of_percent(std::string text) {
+  const bool is_percent = text.ends_with('%');
+  if (is_percent) text.pop_back();
+  while (is_percent && text.ends_with(' ')) text.pop_back();
+  const std::optional<double> number = nearest_double(text);
+  if (!number || !(*number >= 0 && *number <= 100)) return std::nullopt;
+  if (!is_percent && *number != 0) return std::nullopt;
+  return *number / 100;
+}
+
 void settle_given_load(const Options& options, GivenLoad& given) {
   const std::optional<Zone> zone = zone_given(options);
   settle_instant(options, "--start", zone, given.start_unix_s);

@@ -128,4 +128,7 @@ void settle_given_load(const Options& options, GivenLoad& given);
 // "60", "60s", "1.5m", "2h", "250ms"; above 0.
 std::optional<double> duration_in(std::string_view text);
 
+// "2%" or "2 %", from 0 to 100, as a share. A number alone could be meant either way, except 0.
+std::optional<double> share_of_percent(std::string text);
+
 }  // namespace aggregate_power

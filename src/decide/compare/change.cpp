@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "decide/compare/compare.h"
+#include "decide/compare/power.h"
 #include "energy/uncertainty/interval.h"
 
 namespace aggregate_power {
@@ -63,11 +64,7 @@ double change_spread(const RepeatedValues& values, const RepeatStatistics& stati
   return std::max(observed, least_spread(values, statistics.mean));
 }
 
-// The uncertainty of one side's mean.
-struct MeanUncertainty {
-  double relative = 0;
-  double degrees_of_freedom = kInfinite;
-};
+}  // namespace
 
 double welch_satterthwaite(double square, const MeanUncertainty& base,
                            const MeanUncertainty& next) {
@@ -77,8 +74,6 @@ double welch_satterthwaite(double square, const MeanUncertainty& base,
   const double terms = term(base) + term(next);
   return terms > 0 ? square * square / terms : kInfinite;
 }
-
-}  // namespace
 
 RepeatStatistics repeat_statistics(const RepeatedValues& values) {
   assert(!values.values.empty());
@@ -126,27 +121,9 @@ std::string_view change_method_name(ChangeMethod method) {
   }
 }
 
-double expected_half_width(const RepeatStatistics& base, const RepeatStatistics& next,
-                           std::size_t more, double accuracy) {
-  const auto spread_of = [](const RepeatStatistics& side, const RepeatStatistics& other) {
-    const RepeatStatistics& known = side.count > 1 ? side : other;
-    const double root = std::sqrt(static_cast<double>(known.count));
-    return known.count > 1 ? known.uncertainty.value_or(0) * root : kInfinite;
-  };
-  const auto mean_of = [more](const RepeatStatistics& side, double spread) {
-    const auto count = static_cast<double>(side.count + more);
-    return MeanUncertainty{spread / std::sqrt(count), std::max(1.0, count - 1)};
-  };
-  const MeanUncertainty of_base = mean_of(base, spread_of(base, next));
-  const MeanUncertainty of_next = mean_of(next, spread_of(next, base));
-  const double uncertainty = std::hypot(of_base.relative, of_next.relative, accuracy);
-  if (!std::isfinite(uncertainty)) return kInfinite;
-  const double freedom = welch_satterthwaite(uncertainty * uncertainty, of_base, of_next);
-  return uncertainty * student_t_quantile(kUpperProbability, freedom);
-}
-
 std::optional<RelativeChange> relative_change(const RepeatedValues& base,
-                                              const RepeatedValues& next, double accuracy) {
+                                              const RepeatedValues& next, double accuracy,
+                                              double alpha) {
   const RepeatStatistics before = repeat_statistics(base);
   const RepeatStatistics after = repeat_statistics(next);
   RelativeChange change{.change = after.mean / before.mean - 1};
@@ -179,9 +156,8 @@ std::optional<RelativeChange> relative_change(const RepeatedValues& base,
     return std::nullopt;
   }
   const double uncertainty = std::hypot(of_base.relative, of_next.relative, accuracy);
-  const double half_width =
-      std::min(kMostLogarithm,
-               uncertainty * student_t_quantile(kUpperProbability, change.degrees_of_freedom));
+  const double half_width = std::min(
+      kMostLogarithm, uncertainty * student_t_quantile(1 - alpha / 2, change.degrees_of_freedom));
   const double logarithm = std::log(after.mean / before.mean);
   change.low = std::expm1(logarithm - half_width);
   change.high = std::expm1(logarithm + half_width);
@@ -212,25 +188,22 @@ std::string lack_of_runs(const RunComparison& comparison) {
                      left_out == 1 ? "one is" : fmt::format("{} are", left_out));
 }
 
-// How many more repeats of each side would decide a change of this size: it is either larger than
-// half its interval, or smaller than the margin by that.
-std::string repeats_to_decide(const RunComparison& comparison, double margin) {
-  constexpr std::size_t kMost = 1000;
-  const double change = std::abs(std::log1p(comparison.change->change));
-  const double needed = std::max(change, std::log1p(margin) - change);
-  const auto half_width = [&](std::size_t more) {
-    return expected_half_width(*comparison.base.statistics, *comparison.next.statistics, more,
-                               comparison.accuracy);
-  };
-  std::size_t more = 1;
-  while (more <= kMost && !(half_width(more) < needed)) ++more;
-  if (!std::isfinite(half_width(more))) return {};
-  if (more > kMost) return fmt::format("; {} more of each side would not decide it", kMost);
-  return fmt::format("; about {} more of each side for \u00B1{:.2g} %", more,
-                     100 * half_width(more));
+// How many more repeats of each side would most probably decide a change of this size.
+std::string more_repeats_text(const RunComparison& comparison, const CompareRule& rule) {
+  const RepeatStatistics& base = *comparison.base.statistics;
+  const RepeatStatistics& next = *comparison.next.statistics;
+  if (std::max(base.count, next.count) < 2) return {};  // no spread is known
+  const PowerQuestion question = power_question(comparison.base.repeats, comparison.next.repeats,
+                                                comparison.accuracy, rule.margin, rule.alpha);
+  if (const auto more = repeats_for_power(question, kUsualPower, base.count, next.count)) {
+    return fmt::format(
+        "; about {} more of each side would decide a change of this size in {:g} % of cases", *more,
+        100 * kUsualPower);
+  }
+  return fmt::format("; {} more of each side would not decide it", kMostRepeats);
 }
 
-std::string lack_of_evidence(const RunComparison& comparison, double margin) {
+std::string lack_of_evidence(const RunComparison& comparison, const CompareRule& rule) {
   if (!comparison.change) {
     return "one run on each side, and not both state an interval: repeat each three times, or measure both with --uncertainty";
   }
@@ -242,7 +215,7 @@ std::string lack_of_evidence(const RunComparison& comparison, double margin) {
   lack += comparison.accuracy > 0 ? "measure both on the same boards" : "";
   lack += comparison.accuracy > 0 ? ", or repeat " : "repeat ";
   lack += is_few ? "each at least three times" : "more often";
-  return lack + repeats_to_decide(comparison, margin);
+  return lack + more_repeats_text(comparison, rule);
 }
 
 // No change of a configuration multiplies its energy by the factor between two units.
@@ -322,14 +295,14 @@ void judge_change(RunComparison& comparison, const CompareRule& rule) {
     comparison.lack = lack_of_runs(comparison);
     return;
   }
-  comparison.change =
-      relative_change(comparison.base.repeats, comparison.next.repeats, comparison.accuracy);
+  comparison.change = relative_change(comparison.base.repeats, comparison.next.repeats,
+                                      comparison.accuracy, rule.alpha);
   const std::string unit = other_unit(comparison);
   if (comparison.change && unit.empty()) {
     comparison.verdict = change_verdict_of(*comparison.change, rule);
   }
   if (comparison.verdict == ChangeVerdict::insufficient) {
-    comparison.lack = unit.empty() ? lack_of_evidence(comparison, rule.margin) : unit;
+    comparison.lack = unit.empty() ? lack_of_evidence(comparison, rule) : unit;
   }
   note_method(comparison);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -54,6 +55,18 @@ enum class ChangeMethod {
 
 std::string_view change_method_name(ChangeMethod method);
 
+// How often an interval may miss the true change, both sides together.
+inline constexpr double kChangeAlpha = 0.05;
+
+// The uncertainty of one side's mean.
+struct MeanUncertainty {
+  double relative = 0;
+  double degrees_of_freedom = std::numeric_limits<double>::infinity();
+};
+
+// The degrees of freedom of a sum whose variance is `square` (JCGM 100, G.4); may be infinite.
+double welch_satterthwaite(double square, const MeanUncertainty& base, const MeanUncertainty& next);
+
 struct RelativeChange {
   double change = 0;  // 0.01: the mean is 1 % more
   double low = 0;
@@ -62,17 +75,13 @@ struct RelativeChange {
   ChangeMethod method = ChangeMethod::welch;
 };
 
-// The half width of the logarithm of a change, with 95 %, if each side had `more` repeats like
-// those that it has. Infinite: no spread is known.
-double expected_half_width(const RepeatStatistics& base, const RepeatStatistics& next,
-                           std::size_t more, double accuracy);
-
 // The ratio of the means, less 1. Its logarithm has the sum of the squared relative uncertainties
 // of the means (JCGM 100, 5.1.6) and, by the formula of Welch and Satterthwaite (JCGM 100, G.4),
 // degrees of freedom that need not be whole. `accuracy`: between different boards, the relative
 // uncertainty of the sensors of both sides, which repeats do not lessen; else 0. Nullopt: one value
 // on each side, and one of them states no uncertainty.
 std::optional<RelativeChange> relative_change(const RepeatedValues& base,
-                                              const RepeatedValues& next, double accuracy);
+                                              const RepeatedValues& next, double accuracy,
+                                              double alpha = kChangeAlpha);
 
 }  // namespace aggregate_power

@@ -29,6 +29,7 @@
 #include "decide/compare/facility.h"
 #include "decide/recommend/run_limits.h"
 #include "decide/recommend/sweep.h"
+#include "energy/uncertainty/interval.h"
 #include "recorders/energy_rate.h"
 #include "store/catalogue/published_runs.h"
 #include "store/catalogue/unmeasured_runs.h"
@@ -333,6 +334,72 @@ void settle_boards(const TwoSides& sides, const std::vector<const PublishedRun*>
       uses_prior ? ", from public measurements of other boards: --uncertainty states it" : ""));
 }
 
+// ---- Whether repeats drift
+
+// By least squares, over the times at which runs began.
+struct RepeatTrend {
+  double rise = 0;         // from the first to the last run, relative to the mean
+  double probability = 1;  // of such a slope, up or down, without a trend
+};
+
+std::optional<RepeatTrend> trend_of(const std::vector<std::pair<double, double>>& points) {
+  constexpr std::size_t kLeastRuns = 5;
+  if (points.size() < kLeastRuns) return std::nullopt;
+  const auto count = static_cast<double>(points.size());
+  double mean_s = 0;
+  double mean = 0;
+  for (const auto& [at_s, value] : points) {
+    mean_s += at_s / count;
+    mean += value / count;
+  }
+  double tt = 0;
+  double tv = 0;
+  double vv = 0;
+  for (const auto& [at_s, value] : points) {
+    tt += (at_s - mean_s) * (at_s - mean_s);
+    tv += (at_s - mean_s) * (value - mean);
+    vv += (value - mean) * (value - mean);
+  }
+  if (!(tt > 0) || !(vv > 0)) return std::nullopt;
+  const double slope = tv / tt;
+  const double left = std::max(0.0, vv - slope * tv) / (count - 2) / tt;
+  const auto [first, last] = std::ranges::minmax(points, {}, &std::pair<double, double>::first);
+  RepeatTrend trend{.rise = slope * (last.first - first.first) / mean};
+  trend.probability =
+      left > 0 ? 2 * student_t_probability(-std::abs(slope) / std::sqrt(left), count - 2) : 0;
+  return trend;
+}
+
+std::optional<RepeatTrend> trend_of_runs(const std::vector<const PublishedRun*>& runs,
+                                         const std::string& key) {
+  std::vector<std::pair<double, double>> points;
+  for (const PublishedRun* const run : runs) {
+    const std::optional<double> value = compared_value(*run, key);
+    if (run->start_unix_s > 0 && value) points.emplace_back(run->start_unix_s, *value);
+  }
+  return points.size() == runs.size() ? trend_of(points) : std::nullopt;
+}
+
+// Repeats that rise or fall with the time: warm-up, drift or wear, not chance. A probability of 1 %
+// or less, and more than 0.1 % from the first to the last.
+void note_trend(const std::vector<const PublishedRun*>& runs, bool is_new,
+                const std::string& metric, std::vector<std::string>& notes) {
+  constexpr double kMostProbable = 0.01;
+  constexpr double kLeastRise = 0.001;
+  const auto trend = trend_of_runs(runs, metric);
+  if (!trend || trend->probability > kMostProbable || std::abs(trend->rise) < kLeastRise) return;
+  std::string text = fmt::format(
+      "the repeats of the {} change by {:+.1f} % from the first to the last, in the order in which they ran",
+      is_new ? "new side" : "base", 100 * trend->rise);
+  const auto warming = trend_of_runs(runs, "avg_temp_c");
+  if (warming && warming->probability <= kMostProbable) {
+    text += fmt::format(", and so does the temperature, by {:+.1f} %", 100 * warming->rise);
+  }
+  notes.push_back(
+      text +
+      ": warm up first, wait longer between runs, and alternate the sides, as 'aggregate-power plan' does");
+}
+
 RunComparison comparison_of(const Configuration& configuration, TwoSides sides,
                             const CompareRule& rule, CompareKind kind,
                             const LimitsByRun& limits_w) {
@@ -369,6 +436,8 @@ RunComparison comparison_of(const Configuration& configuration, TwoSides sides,
                                         estimated_share(sides.next, comparison.next));
   std::ranges::move(limit_notes(limits_w, sides.base, sides.next),
                     std::back_inserter(comparison.notes));
+  note_trend(sides.base, false, rule.metric, comparison.notes);
+  note_trend(sides.next, true, rule.metric, comparison.notes);
   return comparison;
 }
 

@@ -13,6 +13,7 @@
 #include "aggregate_power/request.h"
 #include "base/files/tree.h"
 #include "decide/compare/change.h"
+#include "decide/compare/power.h"
 #include "runs/evaluate/run_options.h"
 #include "store/catalogue/published_runs.h"
 
@@ -49,6 +50,8 @@ struct CompareRule {
   // Empty: all members that are known to say how a run was run.
   std::vector<std::string> match_by = {};
   std::optional<Boards> boards = {};  // instead of what the runs say
+  // How often all intervals together may miss: smaller for one of several looks.
+  double alpha = kChangeAlpha;
 };
 
 struct ExcludedRun {

@@ -130,6 +130,10 @@ std::string caught_text(const GateTest& test) {
   return test.smallest_caught ? compared_percent(*test.smallest_caught) : "nothing";
 }
 
+std::string level_title(const CompareRule& rule) {
+  return fmt::format("{:.4g} % interval", 100 * (1 - rule.alpha));
+}
+
 TabularReport comparison_report(const RunComparisons& compared) {
   TabularReport report;
   const OverallVerdict overall = overall_verdict(compared);
@@ -138,8 +142,8 @@ TabularReport comparison_report(const RunComparisons& compared) {
                   change_verdict_name(overall.verdict), compared_percent(compared.rule.margin),
                   compare_direction(compared.rule));
   add_shared_members(compared, report);
-  report.columns = {{"configuration", true}, {"runs"},   {"base"}, {"new"}, {"change"},
-                    {"95 % interval"},       {"verdict"}};
+  report.columns = {{"configuration", true},      {"runs"},   {"base"}, {"new"}, {"change"},
+                    {level_title(compared.rule)}, {"verdict"}};
   std::vector<std::pair<std::string, const RunComparison*>> lacks;
   for (const RunComparison& one : compared.comparisons) {
     report.rows.push_back({one_line(one.label),
@@ -220,7 +224,8 @@ TabularReport gate_test_report(const RunComparisons& compared, const std::vector
                                  ? "the base, compared with itself made worse in memory:"
                                  : "the base, compared with the new side made worse in memory:");
   add_shared_members(compared, report);
-  report.columns = {{"configuration", true}, {"worse by"}, {"95 % interval"}, {"verdict"}};
+  report.columns = {
+      {"configuration", true}, {"worse by"}, {level_title(compared.rule)}, {"verdict"}};
   for (const GateTest& test : tests) {
     for (const GateTrial& trial : test.trials) {
       const bool is_first = &trial == &test.trials.front();
@@ -248,10 +253,10 @@ TabularReport gate_test_report(const RunComparisons& compared, const std::vector
 // ---- A comparison as JSON.
 
 Json compare_head(const RunComparisons& compared) {
-  Json json = {{"schema", "aggregate-power/compare-1"},
+  Json json = {{"schema", "aggregate-power/compare-2"},
                {"metric", compared.rule.metric},
                {"higher_is_better", compared.rule.is_higher_better},
-               {"level", 0.95}};
+               {"level", 1 - compared.rule.alpha}};
   if (compared.rates.is_asked()) json["facility"] = facility_terms_json(compared.rates, "gpu");
   if (compared.kind != CompareKind::base_alone) json["margin"] = compared.rule.margin;
   return json;

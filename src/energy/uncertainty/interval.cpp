@@ -249,6 +249,54 @@ ExpectedInterval expected_interval(EstimateQuestion seen, double window_s) {
   return expected;
 }
 
+EstimateQuestion with_counter(EstimateQuestion seen) {
+  for (GpuReadings& gpu : seen.gpus) {
+    double joules = 0;
+    gpu.counter.clear();
+    for (std::size_t i = 0; i < gpu.samples.size(); ++i) {
+      if (i > 0) {
+        const Sample& before = gpu.samples[i - 1];
+        joules +=
+            (gpu.samples[i].unix_s - before.unix_s) * (gpu.samples[i].watts + before.watts) / 2;
+      }
+      gpu.counter.push_back({gpu.samples[i].unix_s, joules});
+    }
+  }
+  return seen;
+}
+
+namespace {
+
+double square_sum(const std::vector<Component>& components, bool noise_alone) {
+  double sum = 0;
+  for (const Component& part : components) {
+    if (part.is_accuracy || (noise_alone && part.systematic)) continue;
+    sum += part.joules * part.joules;
+  }
+  return sum;
+}
+
+}  // namespace
+
+WindowWorth worth_of_window(EstimateQuestion seen, double window_s) {
+  const ExpectedInterval expected = expected_interval(std::move(seen), window_s);
+  if (!expected.refusal.empty()) return {.refusal = expected.refusal};
+  return {.refusal = {},
+          .stated = std::sqrt(square_sum(expected.components, false)),
+          .noise = std::sqrt(square_sum(expected.components, true))};
+}
+
+std::optional<std::size_t> repeats_for_half_width(const WindowWorth& worth, double spread,
+                                                  double half_width) {
+  constexpr std::size_t kMost = 1000;
+  const double each = std::max(std::hypot(spread, worth.noise), worth.stated);
+  for (std::size_t n = 2; n <= kMost; ++n) {
+    const auto count = static_cast<double>(n);
+    if (student_t_quantile(0.975, count - 1) * each / std::sqrt(count) <= half_width) return n;
+  }
+  return std::nullopt;
+}
+
 Window inside_of_load(Window stretch, const GpuReadings& gpu) {
   constexpr double kLeastPeriods = 5;
   const double period_s = median_period_s(gpu.samples);

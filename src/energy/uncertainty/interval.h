@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -47,6 +48,27 @@ struct ExpectedInterval {
 // less by the root of how much longer it is, what is open at its edges by how much longer, and what
 // is wrong with a sensor stays.
 ExpectedInterval expected_interval(EstimateQuestion seen, double window_s);
+
+// The same load with a counter that counts what the lines between its readings do.
+EstimateQuestion with_counter(EstimateQuestion seen);
+
+// What a window of a load is worth between runs on the same boards. Shares are relative.
+struct WindowWorth {
+  std::string refusal;  // why nothing can be said; empty: it can
+  double stated = 0;    // standard uncertainty, as runs state it
+  double noise = 0;     // the part of it that differs from run to run
+};
+WindowWorth worth_of_window(EstimateQuestion seen, double window_s);
+
+// Standard deviation of repeats, where nothing says how far they differ. Public repeats of one
+// configuration differ by 0.1 to 0.75 %.
+inline constexpr double kAssumedSpread = 0.005;
+
+// How many repeats of such windows have a mean whose interval of 95 % has this half width: t(n - 1)
+// times the root of the squares of spread and noise, or what runs state, over the root of n.
+// Returns nullopt for more than 1000.
+std::optional<std::size_t> repeats_for_half_width(const WindowWorth& worth, double spread,
+                                                  double half_width);
 
 // The part of a stretch of load in which all that a sensor averages over is load, too; the whole
 // stretch if it is too short for that.

@@ -2,6 +2,7 @@
 #include <sys/timex.h>
 
 #include <algorithm>
+#include <cmath>
 #include <ctime>
 #include <iterator>
 #include <optional>
@@ -22,6 +23,7 @@
 #include "base/text/time_zone.h"
 #include "core/energy/recording_summary.h"
 #include "core/model/units.h"
+#include "energy/shares/cooling.h"
 #include "energy/shares/idle.h"
 #include "energy/uncertainty/gather.h"
 #include "energy/uncertainty/interval.h"
@@ -50,9 +52,20 @@ struct Seen {
   std::optional<std::string> zone_doubt;
   bool is_naive = false;
   std::string fault;
-  Reasons doubts;                    // series_doubts()
-  std::vector<SensorModel> sensors;  // each that is possible; empty: nobody knows
+  Reasons doubts;                                      // series_doubts()
+  std::vector<SensorModel> sensors;                    // each that is possible; empty: nobody knows
+  std::vector<std::vector<Temperature>> temperatures;  // by device; not all have one
 };
+
+void take_temperatures(const Batch& batch, std::vector<std::vector<Temperature>>& devices) {
+  for (std::size_t i = 0; i < batch.states.size(); ++i) {
+    const Reading& reading = batch.readings[i];
+    const double celsius = batch.states[i][GpuQuantity::temperature_c];
+    if (reading.kind != Reading::Kind::power || std::isnan(celsius)) continue;
+    if (reading.device >= devices.size()) devices.resize(reading.device + 1);
+    devices[reading.device].push_back({reading.unix_s, celsius});
+  }
+}
 
 Seen see(const CheckupRequest& request) {
   Recording recording(request.telemetry, request.zone, request.columns);
@@ -65,15 +78,19 @@ Seen see(const CheckupRequest& request) {
   Surveyor surveyor;
   AllReadings readings;
   SeriesKeeper series(kAlways);
-  const Telemetry telemetry =
-      read_whole(recording, {.take =
-                                 [&](const Batch& batch) {
-                                   readings.take(batch);
-                                   surveyor.take(batch.readings);
-                                   series.take(batch.readings);
-                                 },
-                             .begin = [](const Telemetry&) { return StateNotes::wanted(); },
-                             .fault = &seen.fault});
+  const Telemetry telemetry = read_whole(
+      recording, {.take =
+                      [&](const Batch& batch) {
+                        readings.take(batch);
+                        surveyor.take(batch.readings);
+                        take_temperatures(batch, seen.temperatures);
+                        series.take(batch.readings);
+                      },
+                  .begin =
+                      [](const Telemetry&) {
+                        return StateNotes::wanted() | quantity_set({GpuQuantity::temperature_c});
+                      },
+                  .fault = &seen.fault});
   seen.series = telemetry.facts();
   if (!seen.series.has_times() || !seen.series.has_power()) {
     seen.fault = seen.series.reasons.text();
@@ -309,6 +326,37 @@ CheckupItem check_limit(const Seen& seen, const RecordedLoad& load) {
       "at least half of the load is above 94 % of the limit, which then sets the power: say so with the results, or raise it"};
 }
 
+// Of the GPU that is hottest under load; nullopt: no temperature was recorded.
+std::optional<ThermalCourse> hottest_course(const Seen& seen, const RecordedLoad& load) {
+  std::optional<ThermalCourse> hottest;
+  for (const std::vector<Temperature>& readings : seen.temperatures) {
+    ThermalCourse course = thermal_course(readings, load.stretch);
+    if (!course.second_half_c) continue;
+    if (!hottest || *course.second_half_c > *hottest->second_half_c) hottest = std::move(course);
+  }
+  return hottest;
+}
+
+CheckupItem check_temperature(const ThermalCourse& course, const RecordedLoad& load) {
+  constexpr double kWarmingC = 3;
+  std::string found = fmt::format("{:.1f} C in the second half of the load", *course.second_half_c);
+  if (course.before_c) found = fmt::format("{:.1f} C before the load, ", *course.before_c) + found;
+  if (course.cooling_s) {
+    found += fmt::format("; cools down in {:.0f} s", *course.cooling_s);
+  } else {
+    found += fmt::format("; how fast it cools down cannot be told: {}", course.unknown);
+  }
+  const double rise_c = *course.second_half_c - course.first_half_c.value_or(*course.second_half_c);
+  if (rise_c > kWarmingC) {
+    return {"temperature", advice, found,
+            fmt::format(
+                "{:.1f} C more than in the first half of the load of {:.0f} s: warm up before a "
+                "run, or measure for longer, for power rises with temperature",
+                rise_c, load.stretch.duration_s())};
+  }
+  return {"temperature", ok, found};
+}
+
 EstimateQuestion seen_load(const Seen& seen, const RecordedLoad& load) {
   EstimateQuestion question;
   const Stamps stamps = stamps_of(seen.gpus, seen.series);
@@ -367,6 +415,28 @@ CheckupItem check_interval(const CheckupRequest& request, const Seen& seen,
   return {kName, ok, found};
 }
 
+std::string repeats_text(const WindowWorth& worth, double window_s) {
+  constexpr double kWanted = 0.01;
+  const auto repeats = repeats_for_half_width(worth, kAssumedSpread, kWanted);
+  return repeats ? fmt::format("{} repeats of {:g} s", *repeats, window_s)
+                 : "more than 1000 repeats";
+}
+
+// By the same arithmetic as `plan`.
+std::optional<CheckupItem> check_repeats(const CheckupRequest& request, const Seen& seen,
+                                         const RecordedLoad& load) {
+  if (seen.sensors.empty() || !(load.load_w > 0) || !(load.stretch.duration_s() > 0)) return {};
+  const EstimateQuestion question = seen_load(seen, load);
+  const WindowWorth power = worth_of_window(question, request.window_s);
+  const WindowWorth counter = worth_of_window(with_counter(question), request.window_s);
+  if (!power.refusal.empty() || !counter.refusal.empty()) return {};
+  std::string found = fmt::format("+- 1 % needs {}", repeats_text(power, request.window_s));
+  const std::string less = repeats_text(counter, request.window_s);
+  if (found != "+- 1 % needs " + less) found += fmt::format("; with an energy counter, {}", less);
+  return CheckupItem{"repeats", ok,
+                     found + ", if repeats differ by 0.5 %; 'aggregate-power plan' says more"};
+}
+
 }  // namespace
 
 Checkup check_recording(const CheckupRequest& request) {
@@ -391,12 +461,36 @@ Checkup check_recording(const CheckupRequest& request) {
       check_limit(seen, load),
       check_idle(load),
       check_interval(request, seen, load)};
+  if (auto repeats = check_repeats(request, seen, load)) checkup.push_back(std::move(*repeats));
+  if (const auto course = hottest_course(seen, load)) {
+    checkup.push_back(check_temperature(*course, load));
+  }
   // What makes each run not valid comes first.
   for (const Reasons::Entry& entry : seen.doubts.entries()) {
     checkup.insert(checkup.begin() + 1, {std::string(code(entry.reason)), problem, entry.detail,
                                          std::string(remedy(entry.reason))});
   }
   return checkup;
+}
+
+RecordedQuestion recorded_question(const CheckupRequest& request) {
+  const Seen seen = see(request);
+  if (!seen.fault.empty()) return {.fault = seen.fault, .load = {}, .sensor = {}};
+  if (seen.sensors.empty()) {
+    return {
+        .fault =
+            "what its readings are is not known; 'aggregate-power inspect --sensor' says why, and --gpu-model names the GPUs",
+        .load = {},
+        .sensor = {}};
+  }
+  const RecordedLoad load = recorded_load(spans_of(seen));
+  if (!(load.stretch.duration_s() > 0) || !(load.load_w > 0)) {
+    return {.fault = "it has no stretch of load; record at least a minute of it"};
+  }
+  return {.fault = {},
+          .load = seen_load(seen, load),
+          .sensor = fmt::format("{}, {}", seen.series.sensor.collector, seen.series.sensor.name),
+          .thermal = hottest_course(seen, load)};
 }
 
 // ---- Asks the machine: its tools, its GPUs, its clock.

@@ -7,6 +7,7 @@
 
 #include "base/report/json_parts.h"
 #include "core/telemetry/telemetry.h"
+#include "energy/shares/cooling.h"
 #include "energy/uncertainty/gather.h"
 #include "recorders/recording.h"
 #include "runs/evaluate/run_options.h"
@@ -55,6 +56,15 @@ using Checkup = std::vector<CheckupItem>;
 Checkup check_recording(const CheckupRequest& request);
 // Asks the tools that $PATH leads to, each for a bounded time.
 Checkup check_machine();
+
+// The load of a recording, as the question how well its energy is known.
+struct RecordedQuestion {
+  std::string fault;  // why there is none; empty: there is one
+  EstimateQuestion load = {};
+  std::string sensor = {};                    // whose readings they are, for people
+  std::optional<ThermalCourse> thermal = {};  // of the hottest GPU
+};
+RecordedQuestion recorded_question(const CheckupRequest& request);
 
 bool has_problem(const Checkup& checkup);
 std::string checkup_text(const Checkup& checkup);

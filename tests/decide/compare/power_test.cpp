@@ -1,0 +1,93 @@
+// Numbers of repeats and of looks, with tables of others.
+#include "decide/compare/power.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace aggregate_power {
+namespace power_test {
+
+// The two-sample t test at alpha 5 %, two sides, 90 %: 22 of each side for a difference of one
+// standard deviation, 16 for 1.2 (Cohen, Statistical Power Analysis, 1988, table 2.4.1), and 23
+// without his rounding: R's power.t.test(delta = 1, power = 0.9) says 22.02.
+TEST(Power, IsThatOfTheTTest) {
+  const auto repeats = [](double sigmas) {
+    return repeats_for_power({.change = std::expm1(0.001 * sigmas), .spread = 0.001}, 0.9);
+  };
+  EXPECT_EQ(repeats(1.0), 23U);
+  EXPECT_EQ(repeats(1.2), 16U);
+}
+
+// A spread of 0, and runs that state 0.5 %: the interval of n repeats is t(2n - 2) 0.5 % sqrt(2 /
+// n) and never misses. 3: 2.776 x 0.408 % = 1.13 %; 4: 2.447 x 0.354 % = 0.865 %.
+TEST(Power, CountsWhatRunsState) {
+  const auto repeats = [](double change) {
+    return repeats_for_power({.change = std::expm1(change), .stated = 0.005}, 0.9);
+  };
+  EXPECT_EQ(repeats(0.0115), 3U);
+  EXPECT_EQ(repeats(0.0112), 4U);
+  EXPECT_EQ(repeats(0.0087), 4U);
+  EXPECT_EQ(repeats(0.0086), 5U);
+}
+
+TEST(Power, IsLessBetweenDifferentBoards) {
+  PowerQuestion question{.change = 0.02, .spread = 0.001};
+  EXPECT_TRUE(repeats_for_power(question, 0.9));
+  question.accuracy = 0.02;  // no number of repeats helps
+  EXPECT_FALSE(repeats_for_power(question, 0.9));
+}
+
+TEST(Power, NeedsMoreWhereFewPilotsSayTheSpread) {
+  PowerQuestion question{.change = 0.01, .spread = 0.005};
+  const auto known = repeats_for_power(question, 0.9);
+  question.spread_freedom = 2;
+  const auto of_three = repeats_for_power(question, 0.9);
+  question.spread_freedom = 9;
+  const auto of_ten = repeats_for_power(question, 0.9);
+  EXPECT_LT(*known, *of_ten);
+  EXPECT_LT(*of_ten, *of_three);
+}
+
+// Equivalence within 1 % where nothing changed: half the interval is at most 1 % less what the
+// means differ by.
+TEST(Power, OfAMarginIsThatOfTwoOneSidedTests) {
+  const PowerQuestion question{.margin = 0.01, .stated = 0.005};
+  EXPECT_EQ(repeats_for_power(question, 0.9), 4U);  // 0.865 %, as above
+}
+
+TEST(Power, CountsRepeatsThatAreThere) {
+  const PowerQuestion question{.change = 0.01, .spread = 0.005};
+  const auto all = repeats_for_power(question, 0.9);
+  EXPECT_EQ(repeats_for_power(question, 0.9, 3, 3), *all - 3);
+}
+
+TEST(Power, FindsTheSmallestChange) {
+  const PowerQuestion question{.change = 0.01, .spread = 0.005};
+  const auto repeats = repeats_for_power(question, 0.9);
+  const auto smallest = smallest_change(question, 0.9, *repeats);
+  ASSERT_TRUE(smallest);
+  EXPECT_LE(*smallest, 0.01);
+  PowerQuestion at = question;
+  at.change = *smallest;
+  EXPECT_NEAR(decided_share(at, *repeats, *repeats), 0.9, 1e-3);
+}
+
+// Bounds of z as R's package gsDesign has them for sfLDOF and sfLDPocock, five looks, alpha 2.5 %
+// to each side: 4.8769, 3.3569, 2.6803, 2.2898, 2.0310, and 2.4380, 2.4268, 2.4101, 2.3966, 2.3859.
+TEST(Looks, HaveTheBoundsOfLanAndDeMets) {
+  const auto alpha_of = [](double z) { return std::erfc(z / std::sqrt(2)); };
+  const double kOf[] = {4.8769, 3.3569, 2.6803, 2.2898, 2.0310};
+  const double kPocock[] = {2.4380, 2.4268, 2.4101, 2.3966, 2.3859};
+  for (std::size_t k = 1; k <= 5; ++k) {
+    const double of = look_alpha({.number = k, .planned = 5});
+    const double pocock = look_alpha({.number = k, .planned = 5, .spending = Spending::pocock});
+    EXPECT_NEAR(of / alpha_of(kOf[k - 1]), 1, 0.02) << k;
+    EXPECT_NEAR(pocock / alpha_of(kPocock[k - 1]), 1, 0.02) << k;
+  }
+}
+
+TEST(Looks, AreOneIfOneIsPlanned) { EXPECT_EQ(look_alpha({}), kChangeAlpha); }
+
+}  // namespace power_test
+}  // namespace aggregate_power

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Checks 'aggregate-power plan': what it counts, and that the commands it prints work when pasted.
+
+usage: tests/decisions/plan_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+from running import run_tests  # noqa: E402
+
+PROGRAM = pathlib.Path(os.environ.get("AGGREGATE_POWER", ROOT / "build" / "aggregate-power")).resolve()
+
+# In place of aggregate-power-monitor: a load of a minute that uses as much as the command says, and 0.2 W more or less.
+MONITOR = """#!/bin/sh
+while [ "$1" != -- ]; do
+  case $1 in --output) csv=$2 ;; esac
+  shift
+done
+shift
+watts=$("$@")
+runs=$(($(cat runs 2>/dev/null || echo 0) + 1))
+echo $runs >runs
+aggregate-power synthesize --phase 20:100 --phase 60:$watts --phase 20:100 --benchmark-phase 2 --seed $runs --gpus 2 --noise 2 \\
+  --start $((1788852000 + 1000 * runs)) --out "$csv" --bench-out "$RESULT" >/dev/null
+"""
+
+
+def run(folder, *words, statuses=(0,)):
+    path = f"{folder}:{PROGRAM.parent}:{os.environ['PATH']}"
+    done = subprocess.run(list(map(str, words)), cwd=folder, capture_output=True, text=True, timeout=120,
+                          env={"PATH": path, "TZ": "UTC"})
+    assert done.returncode in statuses, f"{words}: status {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+    return done.stdout
+
+
+def plan(folder, *words, statuses=(0,)):
+    return json.loads(run(folder, PROGRAM, "plan", *words, "--json", statuses=statuses))
+
+
+def aggregates(folder, name, values):
+    (folder / name).mkdir()
+    for i, value in enumerate(values):
+        (folder / name / f"agg_{i}.json").write_text(json.dumps({"hw": "h100", "joules_per_output_token": value}))
+    return name
+
+
+def paste(folder, words, watts):
+    """What compare says after the commands of a plan were run, and the plan."""
+    monitor = folder / "aggregate-power-monitor"
+    monitor.write_text(MONITOR)
+    monitor.chmod(0o755)
+    found = plan(folder, *words, "--cool-down", "0", "--run", f"echo {watts[0]}", "--run-new", f"echo {watts[1]}")
+    (folder / "commands").write_text(found["commands"])
+    return run(folder, "sh", "commands", statuses=(0, 1, 3)), found
+
+
+def test_the_commands_work_when_pasted(folder):
+    told, found = paste(folder, ["--gpu-model", "H100", "--detect", "2%"], (400, 412))
+    repeats = found["repeats"]
+    # The same work in the same time: 3 % more watts are 3 % more joules, and the noise is 0.5 %.
+    line = re.search(rf"(?m)^.* {repeats}\+{repeats} .*? \+(\d\.\d+) % .* worse$", told)
+    assert line and 2.7 < float(line[1]) < 3.3, told
+    runs = sorted(str(path.parent.relative_to(folder / "plan")) for path in (folder / "plan").rglob("gpu_metrics.csv"))
+    assert runs == sorted(f"{side}/run_{k}" for side in ("base", "new") for k in range(1, repeats + 1)), runs
+
+
+def test_a_margin_is_shown_by_the_commands(folder):
+    told, found = paste(folder, ["--gpu-model", "H100", "--margin", "2%"], (400, 400))
+    assert "equivalent" in told.splitlines()[0], told
+
+
+# 2 (1.960 + 1.282)^2 = 21.0 times (spread / change)^2 of each side by the normal distribution, and a few more by the t test.
+def test_repeats_follow_the_square_of_spread_over_change(folder):
+    for spread, change, least, most in ((1, 1, 22, 24), (1, 2, 6, 8), (2, 1, 85, 87), (0.5, 0.25, 85, 87)):
+        found = plan(folder, "--spread", f"{spread}%", "--detect", f"{change}%", "--gpu-model", "H100", "--window", "600s")
+        assert least <= found["repeats"] <= most, (spread, change, found["repeats"])
+        assert found["decided"] >= 0.9 and found["smallest_change"] <= change / 100, found
+
+
+# 2.03 +- 1 % and 2 %: squares of 1, 0 and 1 % over 2, and of 2, 0 and 2 % over 2, the mean of both.
+def test_pilot_runs_say_the_spread(folder):
+    places = [aggregates(folder, "a", (1.98, 2.0, 2.02)), aggregates(folder, "b", (1.96, 2.0, 2.04))]
+    for path in (folder / "b").iterdir():
+        path.write_text(path.read_text().replace("h100", "h200"))
+    found = plan(folder, *places, "--detect", "5%")
+    assert abs(found["spread"] - ((0.01 ** 2 + 0.02 ** 2) / 2) ** 0.5) < 1e-12, found
+    assert found["spread_degrees_of_freedom"] == 4, found
+    assert found["repeats_if_spread_known"] < found["repeats"], found
+    assert found["window_s"] is None and found["ways"][0]["sampling_s"] is None, found
+
+
+def test_what_cannot_be_decided_is_said(folder):
+    found = plan(folder, "--spread", "5%", "--detect", "0.1%", "--gpu-model", "H100", statuses=(1,))
+    assert found["repeats"] is None and found["commands"] is None, found
+    a100 = plan(folder, "--gpu-model", "A100", "--detect", "1%", "--window", "60s")
+    by_power = min(way["repeats"] for way in a100["ways"] if not way["counter"])
+    by_counter = min(way["repeats"] for way in a100["ways"] if way["counter"])
+    assert by_counter < by_power, a100  # it sees the time that the sensor does not
+
+
+def test_looks_cost_little(folder):
+    words = ["--spread", "1%", "--detect", "1%", "--gpu-model", "H100"]
+    one, four = plan(folder, *words), plan(folder, *words, "--looks", "4")
+    assert one["repeats"] <= four["repeats"] <= one["repeats"] + 2, (one["repeats"], four["repeats"])
+    assert "--look 4/4" in four["commands"], four["commands"]
+
+
+def test_wrong_questions_are_refused(folder):
+    place = aggregates(folder, "one", (2.0,))
+    for words in (["--gpu-model", "H100"], ["--detect", "2%"], ["--gpu-model", "H100", "--detect", "2"], [place, "--detect", "2%"],
+                  ["--gpu-model", "H100", "--detect", "1%", "--margin", "1%"], ["--gpu-model", "toaster", "--detect", "1%"],
+                  ["--gpu-model", "H100", "--detect", "1%", "--looks", "4", "--alpha", "1%"]):
+        run(folder, PROGRAM, "plan", *words, statuses=(2,))
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(globals()))
