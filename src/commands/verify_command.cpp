@@ -122,6 +122,8 @@ int run_verify(const VerifyRequest& request) {
   return 1;
 }
 
+constexpr std::uint64_t kMostSampled = INT64_MAX;
+
 Check lower_hex(std::size_t digits) {
   return expecting(fmt::format("{} lower-case hexadecimal digits", digits),
                    [digits](const std::string& text) { return is_lower_hex(text, digits); });
@@ -175,12 +177,24 @@ Command verify_command() {
       .check(not_empty())
       .excludes("--receipt");
   add_expected_run(options, request->sweep.expected);
+  options
+      .value("--sample", "N", into(request->runs.sample),
+             "Verify N of the runs, drawn at random: the same ones each time, see --seed")
+      .check(whole_number_between(1, kMostSampled))
+      .excludes("--sweep")
+      .excludes("--receipt");
+  options
+      .value("--seed", "N", into(request->runs.seed),
+             "Draw another sample for each number (default: 0)")
+      .check(whole_number_between(0, kMostSampled))
+      .needs("--sample");
   add_access_options(options, request->runs.access);
   options.flag("--json", request->json, "Print one JSON object");
   command.forms = {"STORE|AGGREGATE... [OPTIONS]", "--sweep MANIFEST [OPTIONS]",
                    "--receipt FILE [--json]"};
   command.examples =
       "aggregate-power verify artifacts\n"
+      "aggregate-power verify artifacts --sample 1000\n"
       "aggregate-power verify --sweep artifacts/sweep_manifest.json\n"
       "aggregate-power verify --sweep artifacts/sweep_manifest.json --expected-run-id 123 --json\n"
       "aggregate-power verify --receipt receipts/receipt.json";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,8 @@ struct RunsRequest {
   std::vector<std::string> places;
   StoreAccess access = {};
   std::size_t most_threads = 1;
+  std::uint64_t sample = 0;  // so many runs, drawn at random; 0: all
+  std::uint64_t seed = 0;    // of the sample: the same one draws the same runs
 };
 
 // Changes nothing. An aggregate that claims power and has no record is a fault, and so
