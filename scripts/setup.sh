@@ -15,7 +15,7 @@ packages="g++ cmake ninja-build pkg-config python3 tzdata
   nlohmann-json3-dev libcli11-dev libfmt-dev libabsl-dev libre2-dev libgtest-dev
   libarchive-dev nettle-dev liblzma-dev libzstd-dev libbz2-dev zlib1g-dev libxxhash-dev"
 # What reads exports, other outputs and pages in tests.
-[ -z "${1:-}" ] || packages="$packages python3-prometheus-client python3-jsonschema"
+[ -z "${1:-}" ] || packages="$packages python3-prometheus-client python3-jsonschema python3-yaml"
 [ -z "${1:-}" ] || [ "${QUICK:-}" = 1 ] || packages="$packages chromium chromium-driver"
 # Tools that only .ci/run and scripts/check.sh use.
 [ "${1:-}" = --checks ] && packages="$packages clang lld clang-format clang-tidy libclang-rt-14-dev shellcheck"

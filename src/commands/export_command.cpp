@@ -35,21 +35,23 @@ int run_export(const ExportOptions& options) {
     const ExportText found = export_text(options.request);
     for (const std::string& note : found.notes) print_note("note: " + note);
     for (const std::string& warning : found.warnings) print_note("warning: " + warning);
-    if (found.text.empty()) {
+    if (!found.write) {
       print_message(fmt::format("error: no run was found in {}",
                                 fmt::join(options.request.question.places, ", ")));
       return 1;
     }
     if (options.out.empty()) {
-      print(stdout, found.text);
+      found.write([](std::string_view piece) { print(stdout, std::string(piece)); });
       return 0;
     }
-    const std::string fault = overwriting_fault(options.request, options.out, found.text);
+    std::string text;
+    found.write([&](std::string_view piece) { text += piece; });
+    const std::string fault = overwriting_fault(options.request, options.out, text);
     if (!fault.empty()) {
       throw Error(fmt::format("--out: {} {}; it is not overwritten: give another file", options.out,
                               fault));
     }
-    replace_file(options.out, bundle::with_names_of_bundles(found.text));
+    replace_file(options.out, bundle::with_names_of_bundles(text));
     return 0;
   } catch (const FileError& error) {
     refuse_missing({options.request.question.places}, error);

@@ -37,6 +37,17 @@ void check_page_output(const std::string& out) {
   if (!begin.empty() && begin != kBegin) refuse("exists already, and is not an HTML page");
 }
 
+// The same of the table next to a page.
+void check_csv_output(const std::string& path, std::string_view csv) {
+  if (!is_regular_file(path)) return;
+  constexpr std::size_t kBegin = 16;
+  const auto source = open_source(path);
+  if (read_up_to(*source, kBegin) == csv.substr(0, kBegin)) return;
+  throw Error(fmt::format(
+      "--out: {} would be the table of all runs, but exists already and is none: name another page",
+      printable_path(path)));
+}
+
 std::string counts_text(const Report& report) {
   std::string text =
       fmt::format("{} {}, {} valid", report.runs, report.runs == 1 ? "run" : "runs", report.valid);
@@ -64,9 +75,15 @@ int run_report_command(const ReportRequest& request) {
   for (const std::string& warning : report.warnings) print_note("warning: " + warning);
   for (const std::string& note : report.notes) print_note("note: " + note);
   if (is_to_file) {
+    const std::string csv = csv_of_page(request.out);
+    if (!report.csv.empty()) {
+      check_csv_output(csv, report.csv);
+      replace_file(csv, bundle::with_names_of_bundles(report.csv));
+    }
     replace_file(request.out, bundle::with_names_of_bundles(report.html));
-    print_result(fmt::format("aggregate-power: {} -> {}\n", counts_text(report),
-                             printable_path(request.out)));
+    print_result(fmt::format("aggregate-power: {} -> {}{}\n", counts_text(report),
+                             printable_path(request.out),
+                             report.csv.empty() ? "" : " and " + printable_path(csv)));
   } else {
     print(stdout, report.html);
   }

@@ -142,6 +142,8 @@ int run_verify(const VerifyRequest& request) {
   return 1;
 }
 
+constexpr std::uint64_t kMostSampled = INT64_MAX;
+
 void add_verify_reach(const VerifyRequest& request, Reach& reach) {
   reach.everywhere = request.runs.access.follow_links;
   if (!request.sweep.manifest.empty()) reach.reads.push_back(artifacts_of(request.sweep));
@@ -204,6 +206,17 @@ Command verify_command() {
       .check(not_empty())
       .excludes("--receipt");
   add_expected_run(options, request->sweep.expected);
+  options
+      .value("--sample", "N", into(request->runs.sample),
+             "Verify N of the runs, drawn at random: the same ones each time, see --seed")
+      .check(whole_number_between(1, kMostSampled))
+      .excludes("--sweep")
+      .excludes("--receipt");
+  options
+      .value("--seed", "N", into(request->runs.seed),
+             "Draw another sample for each number (default: 0)")
+      .check(whole_number_between(0, kMostSampled))
+      .needs("--sample");
   add_access_options(options, request->runs.access);
   add_no_sandbox(options);
   options.flag("--json", request->json, "Print one JSON object");
@@ -211,6 +224,7 @@ Command verify_command() {
                    "--receipt FILE [--json]"};
   command.examples =
       "aggregate-power verify artifacts\n"
+      "aggregate-power verify artifacts --sample 1000\n"
       "aggregate-power verify run.bundle.tar.zst\n"
       "aggregate-power verify --sweep artifacts/sweep_manifest.json\n"
       "aggregate-power verify --sweep artifacts/sweep_manifest.json --expected-run-id 123 --json\n"

@@ -16,6 +16,8 @@ import subprocess
 import sys
 import time
 
+import yaml
+
 import judging
 import patching
 from cases_test import ROOT, make_run, program, same, zip_of
@@ -170,6 +172,57 @@ def shards_of_a_scheduler(root, checks):
     for variables in ({}, {"JOB_COMPLETION_INDEX": "0"}):
         done = backfill(store, "--dry-run", "--shard", "auto", environment=variables)
         same(checks, f"--shard auto with {variables}", (2, b""), (done.returncode, done.stdout))
+
+
+# The fields of batch/v1 that the manifest uses, by the API reference of Kubernetes 1.30.
+TEXT, COUNT = str, int
+JOB_FIELDS = {
+    "apiVersion": TEXT, "kind": TEXT, "metadata": {"name": TEXT},
+    "spec": {
+        "completionMode": TEXT, "completions": COUNT, "parallelism": COUNT, "backoffLimit": COUNT,
+        "template": {"spec": {
+            "restartPolicy": TEXT,
+            "containers": [{"name": TEXT, "image": TEXT, "command": [TEXT],
+                            "env": [{"name": TEXT, "value": TEXT, "valueFrom": {"fieldRef": {"fieldPath": TEXT}}}],
+                            "resources": {"requests": {"cpu": TEXT, "memory": TEXT}, "limits": {"memory": TEXT}},
+                            "volumeMounts": [{"name": TEXT, "mountPath": TEXT}]}],
+            "volumes": [{"name": TEXT, "persistentVolumeClaim": {"claimName": TEXT}}]}}}}
+
+
+def misfits(value, fields, at="job"):
+    """Where a value is not of the type that its field has, or has no field."""
+    if isinstance(fields, dict) and isinstance(value, dict):
+        return [fault for key, one in value.items() for fault in (
+            misfits(one, fields[key], f"{at}.{key}") if key in fields else [f"{at}.{key}: no such field"])]
+    if isinstance(fields, list) and isinstance(value, list):
+        return [fault for i, one in enumerate(value) for fault in misfits(one, fields[0], f"{at}[{i}]")]
+    return [] if isinstance(fields, type) and type(value) is fields else [f"{at}: {value!r}"]
+
+
+def kubernetes_job(root, checks):
+    """The pods of scripts/backfill.yaml, one after the other, do what one run does."""
+    job = yaml.safe_load((ROOT / "scripts" / "backfill.yaml").read_text())
+    same(checks, "the manifest's fields", [], misfits(job, JOB_FIELDS))
+    same(checks, "a pod is of an indexed job", ("batch/v1", "Job", "Indexed", "Never"), (
+        job["apiVersion"], job["kind"], job["spec"]["completionMode"], job["spec"]["template"]["spec"]["restartPolicy"]))
+    pod = job["spec"]["template"]["spec"]
+    container = pod["containers"][0]
+    mounts = [mount["name"] for mount in container["volumeMounts"]]
+    same(checks, "mounts are volumes", mounts, [volume["name"] for volume in pod["volumes"]])
+    given = {one["name"]: one.get("value") for one in container["env"]}
+    same(checks, "JOB_COMPLETIONS", str(job["spec"]["completions"]), given["JOB_COMPLETIONS"])
+    build_store(root / "whole" / "store", 100, 5, archives=False)
+    shutil.copytree(root / "whole", root / "artifacts", symlinks=True)
+    backfill(root / "whole" / "store")
+    for i in range(job["spec"]["completions"]):
+        words = [word.replace("$(JOB_COMPLETION_INDEX)", str(i)).replace("/artifacts", str(root / "artifacts"))
+                 for word in container["command"]]
+        done = backfill(*words[2:], environment={**given, "JOB_COMPLETION_INDEX": str(i)})
+        checks.add(f"pod {i}", [] if done.returncode in (0, 1) else [done.stderr])
+    same(checks, "the store", patching.contents(root / "whole" / "store"), patching.contents(root / "artifacts" / "store"))
+    reports = sorted((root / "artifacts").glob("backfill-*.jsonl"))
+    same(checks, "reports", job["spec"]["completions"], len(reports))
+    same(checks, "runs", len(os.listdir(root / "whole" / "store")) > 0, sum(len(read_report(one)) for one in reports) > 0)
 
 
 EVERY = ",".join(judging.OUTCOMES)
@@ -442,7 +495,7 @@ def web_folders(root, checks):
 
 
 CASES = (lists, unknown_outcomes, dry_runs_are_sorted, first_names, remedies,
-         shards_of_a_scheduler, runs_by_path, a_temporary_in_the_list,
+         shards_of_a_scheduler, kubernetes_job, runs_by_path, a_temporary_in_the_list,
          no_store_is_listed, lines_of_lists, parts_of_lists, no_locks, web_folders)
 
 

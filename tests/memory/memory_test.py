@@ -6,7 +6,8 @@ the file itself from standard input, which is kept; 17 MiB for any file whose ro
 nothing looks at all of them together (131,072 samples are kept to be judged); the whole of it plus 6 MiB for inspect; 22 MiB for any
 benchmark result, and for any profile of an agentic run; where requests failed, 64 bytes more for each of all
 (32, and the room in which they are gathered); 56 KiB for each further host of a run of 8 GPUs each; 64 MiB for a
-trace of 1 GB; 24 bytes for each sample in memory and 160 for each of a million windows, and 16 MiB.
+trace of 1 GB; 24 bytes for each sample in memory and 160 for each of a million windows, and 16 MiB; for each
+further run of a store 2.5 KiB, whatever command looks at all of them.
 Nor may the numbers depend on the rows' order.
 
 How much of the program's file counts as mapped depends on the pieces in which the file was written: large ones
@@ -24,6 +25,9 @@ import random
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "growth"))
+import growth_test  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
@@ -161,5 +165,13 @@ with tempfile.TemporaryDirectory() as folder:
         file.write("name,start,end\n" + "".join(f"w,+{i / 2000:.4f},+{i / 2000 + 0.25:.4f}\n" for i in range(1_000_000)))
     check("a million windows", peak_mib(["windows", "--telemetry", "short.csv", "--windows", "windows.csv", "--format", "csv"]),
           16 + 160 * 10**6 / 2**20)
+    def peak_of_store(runs, words):
+        growth_test.store(pathlib.Path(), runs, 50)
+        return peak_mib(words)
+
+    for words in (["report", "store", "--out", "page.html"], ["compare", "store"], ["export", "store", "--format", "csv"],
+                  ["export", "store", "--format", "prometheus"], ["verify", "store", "--sample", "100"]):
+        few, many = (peak_of_store(runs, [*words]) for runs in (2000, 8000))
+        check(f"8,000 runs: {' '.join(words)}", many, few + 1 + 6000 * 2.5 / 1024)
 print(f"{passed} passed, {failed} failed")
 sys.exit(failed > 0)

@@ -552,6 +552,35 @@ def test_a_rounding_tie_is_not_tampering(folder):
         aggregate.write_text(texts[1])
 
 
+def test_a_sample_is_the_same_each_time(folder):
+    for i in range(20):
+        run = folder / "store" / f"power_audit_r{i}"
+        run.mkdir(parents=True)
+        make_minute(run)
+    drawn = set()
+    for seed in (0, 1, 2):
+        texts = {program(folder, "verify", "store", "--sample", 5, "--seed", seed, "--json") for _ in range(2)}
+        assert len(texts) == 1
+        found = json.loads(texts.pop())
+        assert (found["points"], found["holds"]) == (5, True), found
+        assert found["warnings"] == [f"5 of 20 runs were drawn with seed {seed}, and only these are verified"]
+    for i in range(20):
+        edit(folder / "store" / f"power_audit_r{i}" / "agg_run.json", lambda content: content.update(avg_power_w=99.0))
+    for seed in (0, 1, 2):
+        found = json.loads(program(folder, "verify", "store", "--sample", 5, "--seed", seed, "--json", status=1))
+        drawn.add(frozenset(fault["where"] for fault in found["faults"]))
+        assert {fault["verdict"] for fault in found["faults"]} == {"tampered"}
+    assert len(drawn) == 3 and all(len(one) == 5 for one in drawn), drawn
+    assert json.loads(program(folder, "verify", "store", "--sample", 99, "--json", status=1))["points"] == 20
+
+
+def test_an_aggregate_without_its_record_is_in_a_sample(folder):
+    make_minute(folder)
+    (folder / "power_validation_run.json").unlink()
+    faults = json.loads(program(folder, "verify", ".", "--sample", 5, "--json", status=1))["faults"]
+    assert [(fault["where"], fault["verdict"]) for fault in faults] == [("agg_run.json", "missing")], faults
+
+
 def test_a_record_with_another_name_is_found(folder):
     make_minute(folder, "--validation-result", "other.json")
     for what in (".", "agg_run.json"):

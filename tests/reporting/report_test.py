@@ -1067,6 +1067,45 @@ def page_of_hostile_names(folder):
     return page_of(folder, "store", "--title", HOSTILE[0] + HOSTILE[1])
 
 
+def test_a_page_of_many_runs_has_a_sample_and_a_csv(folder):
+    """4,100 runs, three of them of another configuration: these have all a row, whatever the sample is."""
+    (pathlib.Path(folder) / "store").mkdir()
+    for i in range(4100):
+        (pathlib.Path(folder) / "store" / f"agg_{i}.json").write_text(json.dumps(
+            {"hw": "h100", "conc": 8 if i % 1400 == 9 else 4, "power_valid": 1, "total_gpu_energy_j": 1000.0 + i,
+             "joules_per_output_token": 1 + i / 8192}))
+    path, page = page_of(folder, "store")
+    rows = rows_of_runs(page)
+    assert len(rows) == 4000 and len({row["run"] for row in rows}) == 4000
+    assert [row["run"] for row in rows if row["m.conc"] == "8"] == ["agg_1409.json", "agg_2809.json", "agg_9.json"]
+    assert 1900 < sum(int(row["run"][4:-5]) >= 2050 for row in rows) < 2100
+    assert "4000 of 4100 runs have a row" in path.read_text("utf-8")
+    assert any(link.get("href") == "report.csv" for link in page.iter(XHTML + "a"))
+    csv = (pathlib.Path(folder) / "report.csv").read_bytes()
+    exported = subprocess.run([PROGRAM, "export", "store", "--format", "csv"], cwd=folder, env=ENVIRONMENT,
+                              capture_output=True, check=True).stdout
+    assert csv == exported and csv.count(b"\r\n") == 4101
+    before = path.read_bytes()
+    page_of(folder, "store")
+    assert path.read_bytes() == before
+    (pathlib.Path(folder) / "report.csv").write_text("mine\n")
+    done = report(folder, "store", "--out", "report.html", status=2)
+    assert b"report.csv" in done.stderr and (pathlib.Path(folder) / "report.csv").read_text() == "mine\n"
+
+
+def test_a_page_of_many_configurations_draws_a_sample(folder):
+    (pathlib.Path(folder) / "store").mkdir()
+    for i in range(4100):
+        (pathlib.Path(folder) / "store" / f"agg_{i}.json").write_text(json.dumps(
+            {"hw": "h100", "conc": i + 1, "power_valid": 1, "total_gpu_energy_j": 1000.0 + i,
+             "joules_per_output_token": 1 + i / 8192}))
+    path, page = page_of(folder, "store")
+    points = [row.get("data-p") for row in table_of_runs(page).find(XHTML + "tbody")]
+    assert sorted(map(int, points)) == list(range(4000))
+    assert "4000 of 4100 configurations are in the chart" in path.read_text("utf-8")
+    assert path.stat().st_size < 5_000_000
+
+
 def test_hostile_names_stay_text(folder):
     path, page = page_of_hostile_names(folder)
     text = path.read_text("utf-8")

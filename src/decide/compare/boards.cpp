@@ -47,7 +47,7 @@ std::string_view boards_name(Boards boards) {
 }
 
 Boards boards_of(const std::vector<const PublishedRun*>& runs) {
-  using Texts = std::vector<std::string>;
+  using Texts = SharedTexts;
   const auto uuids =
       of_each_run<Texts>(runs, [](const PublishedRun& run) { return run.gpu_uuids; });
   if (!agree_where_known(uuids)) return Boards::different;

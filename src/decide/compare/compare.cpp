@@ -651,9 +651,9 @@ void require_metric(const std::vector<const PublishedRun*>& all, const std::stri
     if (compared_value(*run, metric)) return;
     any_valid = any_valid || run->state == PowerState::valid;
     for (const PublishedNumber& number : run->numbers) {
-      if (std::ranges::find(metrics, number.key) == metrics.end()) metrics.push_back(number.key);
+      if (std::ranges::find(metrics, *number.key) == metrics.end()) metrics.push_back(number.key);
     }
-    for (const auto& [name, value] : run->members.members) {
+    for (const auto& [name, value] : run->members.all().members) {
       if (value.is_finite_number()) members.push_back(name);
     }
   }

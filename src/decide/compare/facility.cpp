@@ -20,8 +20,8 @@ constexpr std::string_view kPerTokens[] = {"", "_per_million_output_tokens", "_p
 
 }  // namespace
 
-std::optional<Spread> scaled_spread(const std::optional<Spread>& spread, double factor) {
-  if (!spread) return std::nullopt;
+Boxed<Spread> scaled_spread(const Boxed<Spread>& spread, double factor) {
+  if (!spread) return {};
   const double one = spread->low * factor;
   const double other = spread->high * factor;
   return Spread{spread->estimate * factor, spread->standard_uncertainty * std::abs(factor),

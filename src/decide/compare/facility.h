@@ -31,7 +31,7 @@ std::vector<FacilityNumber> facility_numbers(const PublishedRun& run,
 bool is_facility_key(std::string_view key);
 
 // Of a number that is `factor` times another one.
-std::optional<Spread> scaled_spread(const std::optional<Spread>& spread, double factor);
+Boxed<Spread> scaled_spread(const Boxed<Spread>& spread, double factor);
 
 // Adds the known ones to the numbers of the runs, with the relative spread of their energy. What is
 // not known of valid runs, and what was assumed, is said in `warnings`.

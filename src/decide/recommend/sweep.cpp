@@ -209,7 +209,7 @@ struct NamedSpeed {
 std::optional<NamedSpeed> speed_of(const PublishedRun& run,
                                    std::span<const std::string_view> keys) {
   for (const std::string_view key : keys) {
-    const JsonValue& value = run.members.at(key);
+    const JsonValue value = run.members.at(key);
     if (value.is_finite_number() && !is_beyond_measure(value.as_double())) {
       return NamedSpeed{std::string(key), value.as_double()};
     }

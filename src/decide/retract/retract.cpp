@@ -195,7 +195,7 @@ void withdraw(Retracting& of, const PublishedRun& run, const RunRecord& record,
 }
 
 void retract(Retracting& of, const PublishedRun& run) {
-  const StorePath& place = *run.record;
+  const StorePath place = run.record.place();
   const std::string text = read_whole(place.tree->open(place.path), kAuditRecordFile);
   const RunRecord record{place, parse_json(text)};
   match(of.request.conditions, record.content, of.done);

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <iterator>
 
 #include <fmt/format.h>
 
 #include "aggregate_power/energy_estimate.h"
 #include "aggregate_power/error.h"
+#include "base/files/hash.h"
 #include "base/text/suggest.h"
 #include "core/energy/metrics.h"
 #include "core/load/stated_settings.h"
@@ -89,6 +91,45 @@ std::string shown_value(const JsonValue& value) {
   return value.is_object() || value.is_array() ? std::string() : value.text;
 }
 
+// ---- Values in one text: the length of each, its kind, its text or its members.
+
+void append_part(std::string_view part, std::string& out) {
+  const auto size = static_cast<std::uint32_t>(part.size());
+  out.append(reinterpret_cast<const char*>(&size), sizeof size);  // NOLINT
+  out += part;
+}
+
+std::string_view next_part(std::string_view& rest) {
+  std::uint32_t size = 0;
+  std::memcpy(&size, rest.data(), sizeof size);
+  const std::string_view part = rest.substr(sizeof size, size);
+  rest.remove_prefix(sizeof size + size);
+  return part;
+}
+
+void append_value(const JsonValue& value, std::string& out) {
+  std::string text(1, static_cast<char>(value.kind));
+  text += value.text;
+  for (const auto& [name, member] : value.members) {
+    append_part(name, text);
+    append_value(member, text);
+  }
+  append_part(text, out);
+}
+
+JsonValue value_in(std::string_view part) {
+  JsonValue value{static_cast<JsonKind>(part[0])};
+  if (!value.is_object()) {
+    value.text = part.substr(1);
+    return value;
+  }
+  for (std::string_view rest = part.substr(1); !rest.empty();) {
+    const std::string_view name = next_part(rest);
+    value.members.emplace_back(name, value_in(next_part(rest)));
+  }
+  return value;
+}
+
 bool is_number_of_ours(const JsonValue::Member& member) {
   return is_our_key(member.first) && member.second.is_finite_number() &&
          !member.first.starts_with("power_") && member.first != "cpu_power_valid";
@@ -109,7 +150,7 @@ std::optional<Spread> spread_of(const JsonValue& json, const JsonValue& estimate
 }
 
 void add_spreads(const JsonValue& record, PublishedNumber& number) {
-  const JsonValue& known = record.at("uncertainty").at(number.key);
+  const JsonValue& known = record.at("uncertainty").at(*number.key);
   const JsonValue& estimate = known.at("estimate");
   number.flowed = spread_of(known, estimate);
   number.repeatability = spread_of(known.at("repeatability"), estimate);
@@ -128,8 +169,8 @@ std::optional<Spread> bounds_in(const JsonValue& members, const std::string& key
 
 // Of an aggregate whose record is elsewhere.
 void add_bounds(const JsonValue& members, PublishedNumber& number) {
-  number.flowed = bounds_in(members, number.key);
-  number.repeatability = bounds_in(members, number.key + "_repeatability");
+  number.flowed = bounds_in(members, *number.key);
+  number.repeatability = bounds_in(members, *number.key + "_repeatability");
 }
 
 // The bounds of an energy whose window is not known exactly hold for all that is divided by exact
@@ -157,7 +198,7 @@ void add_window_bounds(const JsonValue& measured, double energy_j, PublishedNumb
 
 // Of a window that is not known exactly.
 void add_recorded_bounds(const JsonValue& record, PublishedNumber& number) {
-  const JsonValue& bounds = record.at("metric_intervals").at(number.key);
+  const JsonValue& bounds = record.at("metric_intervals").at(*number.key);
   if (number.flowed || !bounds.at("low").is_finite_number()) return;
   if (!bounds.at("high").is_finite_number()) return;
   add_bounds_of(bounds.at("low").as_double(), bounds.at("high").as_double(), number);
@@ -184,37 +225,40 @@ bool is_uuid(std::string_view id) {
 
 // Records name UUIDs in a list, by host, by node of a package, or as the ids themselves. A GPU
 // without one makes the list worthless.
-void take_boards(const JsonValue& record, PublishedRun& run) {
+void take_boards(const JsonValue& record, std::vector<std::string> ids, PublishedRun& run) {
   bool is_complete = true;
+  std::vector<std::string> uuids;
+  std::vector<std::string> hosts;
   const auto take_uuids = [&](const JsonValue& by_id) {
     for (const auto& [id, uuid] : by_id.members) {
       is_complete = is_complete && uuid.is_string() && !uuid.text.empty();
-      run.gpu_uuids.push_back(uuid.text);
+      uuids.push_back(uuid.text);
     }
   };
   for (const auto& [host, facts] : record.at("hosts").members) {
-    run.hosts.push_back(host);
+    hosts.push_back(host);
     take_uuids(facts.at("gpu_uuids"));
   }
   for (const JsonValue& node : record.at("nodes").items) {
-    if (node.at("node").is_string()) run.hosts.push_back(node.at("node").text);
+    if (node.at("node").is_string()) hosts.push_back(node.at("node").text);
     take_uuids(node.at("physical_gpu_ids"));
   }
-  std::ranges::move(texts_in(record.at("gpu_uuids")), std::back_inserter(run.gpu_uuids));
-  if (run.gpu_uuids.empty() && std::ranges::all_of(run.gpu_ids, is_uuid))
-    run.gpu_uuids = run.gpu_ids;
-  if (!is_complete) run.gpu_uuids.clear();
-  for (auto* const list : {&run.gpu_ids, &run.gpu_uuids, &run.hosts}) std::ranges::sort(*list);
+  std::ranges::move(texts_in(record.at("gpu_uuids")), std::back_inserter(uuids));
+  if (uuids.empty() && std::ranges::all_of(ids, is_uuid)) uuids = ids;
+  if (!is_complete) uuids.clear();
+  for (auto* const list : {&ids, &uuids, &hosts}) std::ranges::sort(*list);
+  run.gpu_ids = std::move(ids);
+  run.gpu_uuids = std::move(uuids);
+  run.hosts = std::move(hosts);
 }
 
 // What the aggregate itself says of a run whose record is elsewhere.
-void take_power_audit(PublishedRun& run) {
-  const JsonValue& audit = run.members.at("power_audit");
+void take_power_audit(const JsonValue& members, PublishedRun& run) {
+  const JsonValue& audit = members.at("power_audit");
   run.start_unix_s = number_or(audit.at("window_start_unix"), 0);
   run.duration_s = number_or(audit.at("window_end_unix"), run.start_unix_s) - run.start_unix_s;
-  run.gpu_ids = texts_in(audit.at("observed_gpu_ids"));
-  take_boards(JsonValue(), run);
-  run.reasons = texts_in(run.members.at("power_invalid_reasons"));
+  take_boards(JsonValue(), texts_in(audit.at("observed_gpu_ids")), run);
+  run.reasons = texts_in(members.at("power_invalid_reasons"));
 }
 
 // The recordings of several hosts have each their own.
@@ -230,18 +274,20 @@ std::string recorded_scope(const JsonValue& record) {
   return scope;
 }
 
+std::vector<std::string> names_in(const JsonValue& object) {
+  std::vector<std::string> names;
+  names.reserve(object.members.size());
+  for (const auto& [name, value] : object.members) names.push_back(name);
+  return names;
+}
+
 void take_record(const JsonValue& record, PublishedRun& run) {
   take_window(record, run);
   run.reasons = texts_in(record.at("reasons"));
-  for (const auto& [reason, detail] : record.at("accepted_reasons").members) {
-    run.accepted.push_back(reason);
-  }
-  run.gpu_ids = texts_in(record.at("observed_gpu_ids"));
-  if (run.gpu_ids.empty()) {
-    for (const auto& [id, energy] : record.at("per_gpu_energy_j").members)
-      run.gpu_ids.push_back(id);
-  }
-  take_boards(record, run);
+  run.accepted = names_in(record.at("accepted_reasons"));
+  std::vector<std::string> ids = texts_in(record.at("observed_gpu_ids"));
+  if (ids.empty()) ids = names_in(record.at("per_gpu_energy_j"));
+  take_boards(record, std::move(ids), run);
   for (const auto& [id, energy] : record.at("per_gpu_energy_j").members) {
     if (energy.is_finite_number()) run.gpu_energies_j.emplace_back(id, energy.as_double());
   }
@@ -254,22 +300,22 @@ void take_record(const JsonValue& record, PublishedRun& run) {
   run.verdicts = recorded_verdicts(record);
 }
 
-bool has_absurd_bound(const std::optional<Spread>& spread) {
+bool has_absurd_bound(const Boxed<Spread>& spread) {
   return spread && (is_beyond_measure(spread->standard_uncertainty) ||
                     is_beyond_measure(spread->low) || is_beyond_measure(spread->high));
 }
 
 // Why it cannot be what a run used; empty: it can.
 std::string impossible_number(const PublishedNumber& number) {
-  const bool is_energy = number.key == "total_gpu_energy_j" || number.key.starts_with("joules_");
+  const bool is_energy = number.key == "total_gpu_energy_j" || number.key->starts_with("joules_");
   if (number.value < 0 || (is_energy && number.value == 0)) {
-    return fmt::format("'{}' is {}, and must be above 0", number.key, number.value);
+    return fmt::format("'{}' is {}, and must be above 0", *number.key, number.value);
   }
   if (is_beyond_measure(number.value)) {
-    return fmt::format("'{}' is {}, which no run can have", number.key, number.value);
+    return fmt::format("'{}' is {}, which no run can have", *number.key, number.value);
   }
   if (has_absurd_bound(number.flowed) || has_absurd_bound(number.repeatability)) {
-    return fmt::format("the interval of '{}' is none that a run can have", number.key);
+    return fmt::format("the interval of '{}' is none that a run can have", *number.key);
   }
   return {};
 }
@@ -281,22 +327,12 @@ std::string impossible_number(const PublishedRun& run) {
   }
   for (const auto& [gpu, energy_j] : run.gpu_energies_j) {
     if (energy_j >= 0 && !is_beyond_measure(energy_j)) continue;
-    return fmt::format("the energy of GPU {} is {} J, which no GPU can have", gpu, energy_j);
+    return fmt::format("the energy of GPU {} is {} J, which no GPU can have", *gpu, energy_j);
   }
   if (is_beyond_measure(run.start_unix_s) || is_beyond_measure(run.duration_s)) {
     return fmt::format("its window, of {} s, is none that a run can have", run.duration_s);
   }
   return {};
-}
-
-// A value without lists, which nobody asks for by name, and without spare room: many runs are kept.
-JsonValue compacted(JsonValue value) {
-  JsonValue compact{value.kind, std::move(value.text)};
-  compact.members.reserve(value.members.size());
-  for (auto& [key, member] : value.members) {
-    compact.members.emplace_back(std::move(key), compacted(std::move(member)));
-  }
-  return compact;
 }
 
 // Takes the numbers of a run back that cannot be what it used.
@@ -320,9 +356,9 @@ std::string unrecorded_number(const std::vector<PublishedNumber>& numbers,
   if (record.at("integration_method").text != "mean_of_sample_buckets") return {};
   const std::vector<std::string_view> keys = all_metric_keys();
   for (const PublishedNumber& number : numbers) {
-    const bool is_metric = std::ranges::find(keys, number.key) != keys.end();
-    if (!is_metric || record.at("metrics").find(number.key) != nullptr) continue;
-    return fmt::format("'{}' is in the aggregate and not in its audit record", number.key);
+    const bool is_metric = std::ranges::find(keys, *number.key) != keys.end();
+    if (!is_metric || record.at("metrics").find(*number.key) != nullptr) continue;
+    return fmt::format("'{}' is in the aggregate and not in its audit record", *number.key);
   }
   return {};
 }
@@ -333,9 +369,9 @@ std::string contradiction(const std::vector<PublishedNumber>& numbers, const Jso
     return "its audit record says that the power is not valid";
   }
   for (const PublishedNumber& number : numbers) {
-    const JsonValue* const other = other_recorded_number(record, number.key, number.value);
+    const JsonValue* const other = other_recorded_number(record, *number.key, number.value);
     if (other == nullptr) continue;
-    return fmt::format("'{}' is {} in the aggregate and {} in its audit record", number.key,
+    return fmt::format("'{}' is {} in the aggregate and {} in its audit record", *number.key,
                        number.value, other->text);
   }
   return unrecorded_number(numbers, record);
@@ -356,6 +392,7 @@ std::vector<PublishedNumber> numbers_in(const JsonValue& json) {
       numbers.push_back({member.first, member.second.as_double()});
     }
   }
+  numbers.shrink_to_fit();
   return numbers;
 }
 
@@ -367,14 +404,37 @@ PowerState state_in(const JsonValue& members, bool has_numbers) {
 
 }  // namespace
 
-PublishedRun published_run_of(JsonValue members, const JsonValue* record) {
+KeptMembers::KeptMembers(const JsonValue& object) : names_(names_in(object)) {
+  for (const auto& [name, value] : object.members) append_value(value, values_);
+  values_.shrink_to_fit();
+}
+
+std::optional<JsonValue> KeptMembers::find(std::string_view name) const {
+  const auto found = std::ranges::find(*names_, name);
+  if (found == names_.end()) return std::nullopt;
+  std::string_view rest = values_;
+  for (auto at = names_.begin(); at != found; ++at) next_part(rest);
+  return value_in(next_part(rest));
+}
+
+JsonValue KeptMembers::at(std::string_view name) const { return find(name).value_or(JsonValue()); }
+
+JsonValue KeptMembers::all() const {
+  JsonValue object = JsonValue::object();
+  std::string_view rest = values_;
+  for (const std::string& name : names_) {
+    object.members.emplace_back(name, value_in(next_part(rest)));
+  }
+  return object;
+}
+
+PublishedRun published_run_of(const JsonValue& members, const JsonValue* record) {
   PublishedRun run;
-  run.members = std::move(members);
-  run.numbers = numbers_in(run.members);
-  run.state = state_in(run.members, !run.numbers.empty());
+  run.numbers = numbers_in(members);
+  run.state = state_in(members, !run.numbers.empty());
   if (record != nullptr) {
     take_record(*record, run);
-    if (run.members.members.empty()) {  // its aggregate was not found
+    if (members.members.empty()) {  // its aggregate was not found
       run.numbers = numbers_in(record->at("metrics"));
       run.state = is_power_valid(*record) ? PowerState::valid : PowerState::not_valid;
     } else if (run.state == PowerState::valid) {
@@ -388,11 +448,11 @@ PublishedRun published_run_of(JsonValue members, const JsonValue* record) {
       add_recorded_bounds(*record, number);
     }
   } else {
-    take_power_audit(run);
-    for (PublishedNumber& number : run.numbers) add_bounds(run.members, number);
+    take_power_audit(members, run);
+    for (PublishedNumber& number : run.numbers) add_bounds(members, number);
   }
   doubt_impossible_numbers(run);
-  run.members = compacted(std::move(run.members));
+  run.members = KeptMembers(members);
   return run;
 }
 
@@ -400,12 +460,11 @@ PublishedRun published_run_of(JsonValue members, const JsonValue* record) {
 // words.
 PublishedRun measured_run_of(const JsonValue& measured) {
   PublishedRun run;
-  run.members = measured;
+  run.members = KeptMembers(measured);
   run.state = measured.at("valid").is_true() ? PowerState::valid : PowerState::not_valid;
   run.reasons = texts_in(measured.at("reasons"));
   run.accepted = texts_in(measured.at("accepted_reasons"));
-  run.gpu_ids = texts_in(measured.at("gpu_ids"));
-  take_boards(measured, run);
+  take_boards(measured, texts_in(measured.at("gpu_ids")), run);
   run.start_unix_s = number_or(measured.at("window").at("start_unix"), 0);
   run.duration_s = number_or(measured.at("duration_s"), 0);
   run.completed_requests = measured.at("completed_requests").as_integer().value_or(0);
@@ -420,24 +479,27 @@ PublishedRun measured_run_of(const JsonValue& measured) {
     if (!number.flowed && energy) add_window_bounds(measured, energy->value, number);
   }
   doubt_impossible_numbers(run);
-  run.members = compacted(std::move(run.members));
   return run;
 }
 
 std::optional<PublishedNumber> PublishedRun::number(std::string_view key) const {
-  const auto found = std::ranges::find(numbers, key, &PublishedNumber::key);
+  const auto found = std::ranges::find_if(
+      numbers, [&](const PublishedNumber& number) { return number.key == key; });
   return found == numbers.end() ? std::nullopt : std::optional(*found);
 }
 
 std::string PublishedRun::text_of(std::string_view key) const {
-  if (const JsonValue* value = members.find(key)) return shown_value(*value);
-  const JsonValue* at = &members;
-  for (std::string_view rest = key; at != nullptr && !rest.empty();) {
+  if (const auto value = members.find(key)) return shown_value(*value);
+  const std::size_t dot = key.find('.');
+  const auto object = dot == key.npos ? std::nullopt : members.find(key.substr(0, dot));
+  const JsonValue* at = object ? &*object : nullptr;
+  for (std::string_view rest = key.substr(std::min(dot, key.size())); at && !rest.empty();) {
+    rest.remove_prefix(1);
     const std::string_view part = rest.substr(0, rest.find('.'));
-    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+    rest.remove_prefix(part.size());
     at = at->find(part);
   }
-  return at == nullptr || at == &members ? std::string() : shown_value(*at);
+  return at == nullptr ? std::string() : shown_value(*at);
 }
 
 std::span<const std::string_view> configuration_keys() { return kConfigurationKeys; }
@@ -473,12 +535,14 @@ std::string configuration_text(const Configuration& configuration) {
 std::optional<StorePath> telemetry_of(const PublishedRun& run) {
   if (run.recording) return run.recording;
   if (!run.record || run.telemetry.empty()) return std::nullopt;
-  const RunRecord record{*run.record, read_json_object(*run.record)};
+  const StorePath place = run.record.place();
+  const RunRecord record{place, read_json_object(place)};
   return record.find(run.telemetry);
 }
 
 JsonValue record_of(const PublishedRun& run) {
-  return run.record ? read_json_object(*run.record) : run.read_as;
+  if (run.record) return read_json_object(run.record.place());
+  return run.read_as ? *run.read_as : JsonValue();
 }
 
 namespace {
@@ -510,7 +574,7 @@ void require_members(std::string_view option, const std::vector<const PublishedR
     if (std::ranges::any_of(runs, has_it)) continue;
     std::vector<std::string> known;
     for (const PublishedRun* run : runs) {
-      for (const auto& [name, value] : run->members.members) known.push_back(name);
+      std::ranges::copy(run->members.names(), std::back_inserter(known));
     }
     const std::string own(loads::setting_name(key));
     const bool is_known = !own.empty() && std::ranges::find(known, own) != known.end();
@@ -522,7 +586,7 @@ void require_members(std::string_view option, const std::vector<const PublishedR
 }
 
 std::optional<MeasurementIdentity> measurement_identity(const PublishedRun& run, double value) {
-  std::vector<std::pair<std::string, double>> numbers;
+  std::vector<std::pair<SharedText, double>> numbers;
   if (run.start_unix_s == 0) {
     if (std::ranges::count_if(run.numbers, has_many_digits) < 2) return std::nullopt;
     for (const PublishedNumber& number : run.numbers)
@@ -538,6 +602,22 @@ int metric_schema(const PublishedRun& run) {
   return run.number("total_gpu_energy_j") || !run.text_of("power_metric_schema_version").empty()
              ? 2
              : 1;
+}
+
+std::vector<std::size_t> sample_of(std::size_t count, std::size_t most, std::uint64_t seed,
+                                   const std::function<std::string_view(std::size_t)>& text) {
+  std::vector<std::pair<std::uint64_t, std::size_t>> all;
+  all.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    all.emplace_back(text_hash(fmt::format("{} {}", seed, text(i))), i);
+  }
+  const std::size_t taken = std::min(count, most);
+  std::ranges::nth_element(all, all.begin() + static_cast<std::ptrdiff_t>(taken));
+  all.resize(taken);
+  std::vector<std::size_t> sample;
+  for (const auto& [hash, i] : all) sample.push_back(i);
+  std::ranges::sort(sample);
+  return sample;
 }
 
 std::unique_ptr<Recording> recording_of_run(const StorePath& telemetry, const JsonValue& record) {

@@ -1,8 +1,11 @@
 // Finds runs by their aggregates and records, and pairs the two.
 #include "store/catalogue/published_runs.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <deque>
 #include <map>
 #include <set>
 
@@ -39,7 +42,7 @@ struct NamedPlace {
 };
 
 struct FoundFile {
-  StorePath place;
+  KeptPlace kept;
   NamedPlace origin;
   bool is_wanted = true;  // false: only for the aggregates that it may belong to
 };
@@ -57,9 +60,9 @@ struct Catalogue {
   unsigned most_threads;
   StoreAccess access;
   PublishedRuns found = {};
-  std::vector<FoundFile> records = {};
-  std::vector<FoundFile> aggregates = {};
-  std::vector<FoundRun> ready = {};
+  std::deque<FoundFile> records = {};
+  std::deque<FoundFile> aggregates = {};
+  std::deque<FoundRun> ready = {};
   std::map<std::string, std::size_t> record_of = {};  // its index, by its identity
   std::map<std::string, NamedPlace> named = {};       // aggregates
   std::set<std::string> searched = {};                // folders around them
@@ -67,13 +70,12 @@ struct Catalogue {
   std::set<std::string> identities = {};              // of runs in files of several
 };
 
-void add_record(Catalogue& all, FoundFile record) {
-  const auto [known, is_new] =
-      all.record_of.try_emplace(identity_of(record.place), all.records.size());
+void add_record(Catalogue& all, const StorePath& record, NamedPlace origin, bool is_wanted = true) {
+  const auto [known, is_new] = all.record_of.try_emplace(identity_of(record), all.records.size());
   if (is_new) {
-    all.records.push_back(std::move(record));
-  } else if (record.is_wanted && !all.records[known->second].is_wanted) {
-    all.records[known->second] = std::move(record);
+    all.records.push_back({KeptPlace(record), origin, is_wanted});
+  } else if (is_wanted && !all.records[known->second].is_wanted) {
+    all.records[known->second] = {KeptPlace(record), origin, is_wanted};
   }
 }
 
@@ -82,7 +84,7 @@ void add_folder(Catalogue& all, const StorePath& folder, std::size_t index) {
     using enum TreeEntry::Kind;
     return (entry.kind == file || entry.kind == link_out) && is_worth_reading(entry.name);
   };
-  for (StorePath& file : entries_below(folder, kMostLevels, is_wanted)) {
+  for_each_below(folder, kMostLevels, is_wanted, [&](const StorePath& file) {
     if (const std::string out = file.tree->way_out(file.path); !out.empty()) {
       all.found.warnings.push_back(fmt::format("{}: {}", file.display, not_read(out)));
     } else if (is_archive_name(file.path)) {
@@ -92,11 +94,11 @@ void add_folder(Catalogue& all, const StorePath& folder, std::size_t index) {
         all.found.warnings.push_back(fmt::format("{}; the archive was passed over", error.what()));
       }
     } else if (is_run_record_name(last_name(file.path))) {
-      add_record(all, {std::move(file), {index}});
+      add_record(all, file, {index});
     } else {
-      all.aggregates.push_back({std::move(file), {index}});
+      all.aggregates.push_back({KeptPlace(file), {index}});
     }
-  }
+  });
 }
 
 JsonValue parsed(const OpenedFile& file) {
@@ -119,15 +121,15 @@ void add_ready(Catalogue& all, PublishedRun run, const StorePath& file, NamedPla
 
 // The record is beside it, or below.
 void add_named_aggregate(Catalogue& all, const StorePath& file, NamedPlace origin) {
-  all.aggregates.push_back({file, origin});
+  all.aggregates.push_back({KeptPlace(file), origin});
   all.named.try_emplace(identity_of(file), origin);
   if (!file.folder || !all.searched.insert(file.folder->display).second) return;
-  for (StorePath& record : files_below(*file.folder, 0, is_json_name)) {
-    add_record(all, {std::move(record), origin, false});
+  for (const StorePath& record : files_below(*file.folder, 0, is_json_name)) {
+    add_record(all, record, origin, false);
   }
   if (file.folder->path == "/") return;
-  for (StorePath& record : files_below(*file.folder, kNearLevels, is_run_record_name)) {
-    add_record(all, {std::move(record), origin, false});
+  for (const StorePath& record : files_below(*file.folder, kNearLevels, is_run_record_name)) {
+    add_record(all, record, origin, false);
   }
 }
 
@@ -178,7 +180,7 @@ void add_named(Catalogue& all, const StorePath& file, NamedPlace origin) {
   JsonValue content = parsed(opened);
   if (content.is_array()) {
     for (std::size_t i = 0; i < content.items.size(); ++i) {
-      add_ready(all, published_run_of(std::move(content.items[i]), nullptr), file, origin, i);
+      add_ready(all, published_run_of(content.items[i], nullptr), file, origin, i);
     }
   } else if (content.at("schema").text.starts_with("aggregate-power/measure")) {
     const std::vector<JsonValue>& runs = content.at("runs").items;
@@ -186,7 +188,7 @@ void add_named(Catalogue& all, const StorePath& file, NamedPlace origin) {
       add_ready(all, measured_run_of(runs[i]), file, origin, i);
     }
   } else if (is_run_record(content)) {
-    add_record(all, {file, origin});
+    add_record(all, file, origin);
   } else if (content.is_object()) {
     add_named_aggregate(all, file, origin);
   } else {
@@ -243,36 +245,50 @@ std::optional<FoundRun> run_in(const FoundFile& file, const Read& read) {
 // Returns nullopt if it is something else.
 std::optional<FoundRun> run_of_record(const FoundFile& file) {
   return run_in(file, [&]() -> std::optional<FoundRun> {
-    const auto record = read_run_record(file.place);
+    const StorePath place = file.kept.place();
+    const auto record = read_run_record(place);
     if (!record) return std::nullopt;
     const auto aggregate = record->find_aggregate();
     const bool is_there = aggregate && aggregate->facts;
     PublishedRun run = published_run_of(
         is_there ? read_aggregate(aggregate->tree->open(aggregate->path)) : JsonValue::object(),
         &record->content);
-    run.record = file.place;
-    run.aggregate = is_there ? aggregate->display : "";
+    run.record = file.kept;
+    run.has_aggregate = is_there;
     run.name = is_there ? aggregate->display : name_without_aggregate(*record);
-    run.identity = identity_of(is_there ? *aggregate : file.place);
+    run.identity = identity_of(is_there ? *aggregate : place);
     std::string aggregate_identity = is_there ? run.identity : "";
     return FoundRun{std::move(run), file.origin, std::move(aggregate_identity), file.is_wanted,
                     is_there ? "" : remark_on(*record)};
   });
 }
 
-void read_records(Catalogue& all) {
-  std::vector<std::optional<FoundRun>> read(all.records.size());
-  in_parallel(all.records.size(), all.most_threads,
-              [&](std::size_t i) { read[i] = run_of_record(all.records[i]); });
-  for (std::optional<FoundRun>& run : read) {
-    if (!run) continue;
-    if (!run->remark.empty()) all.found.warnings.push_back(std::move(run->remark));
-    const auto named = all.named.find(run->aggregate_identity);
-    if (!run->is_wanted && named == all.named.end()) continue;
-    if (!run->is_wanted) run->origin = named->second;
-    if (!run->aggregate_identity.empty()) all.with_record.insert(run->aggregate_identity);
-    all.ready.push_back(std::move(*run));
+// Reads files in parallel, a part of them at a time, and passes each with what was read, in order.
+template <typename Read, typename Take>
+void read_in_parts(const std::deque<FoundFile>& files, unsigned most_threads, const Read& read,
+                   const Take& take) {
+  constexpr std::size_t kPart = 1024;
+  std::vector<std::optional<FoundRun>> found(std::min(files.size(), kPart));
+  for (std::size_t first = 0; first < files.size(); first += kPart) {
+    const std::size_t count = std::min(kPart, files.size() - first);
+    in_parallel(count, most_threads, [&](std::size_t i) { found[i] = read(files[first + i]); });
+    for (std::size_t i = 0; i < count; ++i) take(files[first + i], found[i]);
   }
+}
+
+void read_records(Catalogue& all) {
+  read_in_parts(all.records, all.most_threads, run_of_record,
+                [&](const FoundFile&, std::optional<FoundRun>& run) {
+                  if (!run) return;
+                  if (!run->remark.empty()) all.found.warnings.push_back(std::move(run->remark));
+                  const auto named = all.named.find(run->aggregate_identity);
+                  if (!run->is_wanted && named == all.named.end()) return;
+                  if (!run->is_wanted) run->origin = named->second;
+                  if (!run->aggregate_identity.empty()) {
+                    all.with_record.insert(run->aggregate_identity);
+                  }
+                  all.ready.push_back(std::move(*run));
+                });
 }
 
 void remark_on_size(Catalogue& all, const StorePath& file) {
@@ -285,33 +301,33 @@ void remark_on_size(Catalogue& all, const StorePath& file) {
 
 std::optional<FoundRun> run_of_aggregate(const FoundFile& file) {
   return run_in(file, [&]() -> std::optional<FoundRun> {
-    const OpenedFile opened = file.place.tree->open(file.place.path);
-    const bool is_certain = file.origin.is_named || is_aggregate_name(last_name(file.place.path));
+    const StorePath place = file.kept.place();
+    const OpenedFile opened = place.tree->open(place.path);
+    const bool is_certain = file.origin.is_named || is_aggregate_name(last_name(place.path));
     if (!is_certain && opened.size() > kMostAggregateBytes) return std::nullopt;
-    JsonValue members = read_aggregate(opened);
+    const JsonValue members = read_aggregate(opened);
     if (is_run_record(members)) return std::nullopt;
     if (!is_certain && !has_power_keys(members)) return std::nullopt;
-    PublishedRun run = published_run_of(std::move(members), nullptr);
-    run.aggregate = run.name = file.place.display;
-    run.identity = identity_of(file.place);
+    PublishedRun run = published_run_of(members, nullptr);
+    run.name = place.display;
+    run.has_aggregate = true;
+    run.identity = identity_of(place);
     return FoundRun{std::move(run), file.origin, {}, true};
   });
 }
 
 void read_aggregates_alone(Catalogue& all) {
   std::erase_if(all.aggregates, [&](const FoundFile& file) {
-    return !all.with_record.insert(identity_of(file.place)).second;
+    return !all.with_record.insert(identity_of(file.kept.place())).second;
   });
-  std::vector<std::optional<FoundRun>> read(all.aggregates.size());
-  in_parallel(all.aggregates.size(), all.most_threads,
-              [&](std::size_t i) { read[i] = run_of_aggregate(all.aggregates[i]); });
-  for (std::size_t i = 0; i < read.size(); ++i) {
-    if (read[i]) {
-      all.ready.push_back(std::move(*read[i]));
-    } else {
-      remark_on_size(all, all.aggregates[i].place);
-    }
-  }
+  read_in_parts(all.aggregates, all.most_threads, run_of_aggregate,
+                [&](const FoundFile& file, std::optional<FoundRun>& run) {
+                  if (run) {
+                    all.ready.push_back(std::move(*run));
+                  } else {
+                    remark_on_size(all, file.kept.place());
+                  }
+                });
 }
 
 PublishedRuns in_order(Catalogue& all) {
@@ -321,7 +337,10 @@ PublishedRuns in_order(Catalogue& all) {
     }
     return a.run.name < b.run.name;
   });
-  for (FoundRun& found : all.ready) all.found.runs.push_back(std::move(found.run));
+  all.found.runs.reserve(all.ready.size());
+  for (; !all.ready.empty(); all.ready.pop_front()) {
+    all.found.runs.push_back(std::move(all.ready.front().run));
+  }
   return std::move(all.found);
 }
 
@@ -342,8 +361,14 @@ PublishedRuns read_published_runs(const std::vector<std::string>& places, unsign
   Catalogue all{.most_threads = most_threads, .access = access};
   for (std::size_t i = 0; i < places.size(); ++i) add_place(all, places[i], i);
   read_records(all);
+  all.records = {};
+  all.record_of.clear();
   read_aggregates_alone(all);
-  return in_order(all);
+  all.aggregates = {};
+  all.with_record.clear();
+  PublishedRuns found = in_order(all);
+  ::malloc_trim(0);  // what the search took, before others need as much again
+  return found;
 }
 
 }  // namespace aggregate_power

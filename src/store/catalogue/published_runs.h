@@ -1,13 +1,19 @@
 // The runs that were published: the numbers of aggregates with what audit records know of them.
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -19,6 +25,104 @@ namespace aggregate_power {
 
 class Recording;
 
+// ---- Few bytes for what many runs have alike, or lack
+
+// A value that equal ones share, as a pointer; it is kept until the program ends. Any number of
+// threads may make some. The order of several means nothing.
+template <typename T>
+class Shared {
+ public:
+  Shared() : value_(nothing()) {}
+  template <typename From>
+  requires(std::constructible_from<T, From> && !std::same_as<std::remove_cvref_t<From>, Shared>)
+      Shared(From&& value)  // NOLINT(google-explicit-constructor)
+      : value_(kept(T(std::forward<From>(value)))) {}
+
+  operator const T&() const { return *value_; }  // NOLINT(google-explicit-constructor)
+  const T& operator*() const { return *value_; }
+  const T* operator->() const { return value_; }
+
+  auto operator<=>(const Shared&) const = default;
+  bool operator==(const Shared&) const = default;
+  template <typename Other>
+  requires(!std::same_as<Other, Shared>) friend bool operator==(const Shared& shared,
+                                                                const Other& other) {
+    return *shared.value_ == other;
+  }
+
+  // As a list is used; texts are not, since fmt would write their characters one by one.
+  auto begin() const requires(!std::same_as<T, std::string>) { return value_->begin(); }
+  auto end() const requires(!std::same_as<T, std::string>) { return value_->end(); }
+  bool empty() const { return value_->empty(); }
+  std::size_t size() const { return value_->size(); }
+
+ private:
+  static const T* kept(T value) {
+    static std::mutex mutex;
+    static std::set<T> values;
+    const std::lock_guard guard(mutex);
+    return &*values.insert(std::move(value)).first;
+  }
+  static const T* nothing() {
+    static const T* const none = kept(T());
+    return none;
+  }
+
+  const T* value_;
+};
+using SharedText = Shared<std::string>;
+using SharedTexts = Shared<std::vector<std::string>>;
+
+// As std::optional, but a pointer, for what most runs lack.
+template <typename T>
+class Boxed {
+ public:
+  Boxed() = default;
+  Boxed(std::nullopt_t) {}                                           // NOLINT
+  Boxed(T value) : value_(std::make_unique<T>(std::move(value))) {}  // NOLINT
+  Boxed(std::optional<T> value)                                      // NOLINT
+      : value_(value ? std::make_unique<T>(std::move(*value)) : nullptr) {}
+  Boxed(const Boxed& other) : value_(other ? std::make_unique<T>(*other) : nullptr) {}
+  Boxed(Boxed&&) noexcept = default;
+  Boxed& operator=(Boxed other) noexcept {
+    value_ = std::move(other.value_);
+    return *this;
+  }
+  ~Boxed() = default;
+
+  operator std::optional<T>() const {  // NOLINT(google-explicit-constructor)
+    return value_ ? std::optional<T>(*value_) : std::nullopt;
+  }
+  explicit operator bool() const { return value_ != nullptr; }
+  bool has_value() const { return value_ != nullptr; }
+  T& operator*() { return *value_; }
+  const T& operator*() const { return *value_; }
+  const T* operator->() const { return value_.get(); }
+  T* operator->() { return value_.get(); }
+  bool operator==(std::nullopt_t) const { return !value_; }
+
+ private:
+  std::unique_ptr<T> value_;
+};
+
+// The members of a JSON object, without lists. Their names are shared, their values are one text.
+class KeptMembers {
+ public:
+  KeptMembers() = default;
+  explicit KeptMembers(const JsonValue& object);
+
+  const std::vector<std::string>& names() const { return *names_; }
+  // The member; nullopt if there is none.
+  std::optional<JsonValue> find(std::string_view name) const;
+  // The same; a null value if there is none.
+  JsonValue at(std::string_view name) const;
+  JsonValue all() const;
+
+ private:
+  SharedTexts names_;
+  std::string values_;  // as value_text() has each
+};
+
 // An interval of 95 % and its standard uncertainty, in the unit of the number.
 struct Spread {
   double estimate = 0;  // which is not the middle of all bounds
@@ -28,11 +132,11 @@ struct Spread {
 };
 
 struct PublishedNumber {
-  std::string key;
+  SharedText key;
   double value = 0;
   // Of the energy that flowed, and of the same boards; nullopt: the record states none.
-  std::optional<Spread> flowed = {};
-  std::optional<Spread> repeatability = {};
+  Boxed<Spread> flowed = {};
+  Boxed<Spread> repeatability = {};
 };
 
 enum class PowerState {
@@ -41,19 +145,20 @@ enum class PowerState {
   none,       // the aggregate has no power
 };
 
+// A store may have hundreds of thousands of them: each is to be small.
 struct PublishedRun {
   std::string name;      // of the file that it was read from, for people
   std::string identity;  // the same for whatever leads to the file; empty: it was not read from one
-  std::string aggregate;  // displayed path; empty: there is none
-  std::optional<StorePath> record;
+  bool has_aggregate = false;  // whose displayed path is the name
+  KeptPlace record;
 
   PowerState state = PowerState::none;
-  std::vector<std::string> reasons;   // of a run that is not valid
-  std::vector<std::string> accepted;  // reasons that its caller accepted
-  std::string doubt;                  // why it was made not valid here; empty: it was not
-  bool is_impossible = false;         // the doubt is about its numbers alone, not about its record
+  SharedTexts reasons;         // of a run that is not valid
+  SharedTexts accepted;        // reasons that its caller accepted
+  std::string doubt;           // why it was made not valid here; empty: it was not
+  bool is_impossible = false;  // the doubt is about its numbers alone, not about its record
 
-  JsonValue members;  // of the aggregate, without lists: what the benchmark wrote, and our keys
+  KeptMembers members;  // of the aggregate: what the benchmark wrote, and our keys
   // The metrics in their order; empty unless the run is valid.
   std::vector<PublishedNumber> numbers;
 
@@ -64,20 +169,20 @@ struct PublishedRun {
   std::int64_t input_tokens = 0;
   std::int64_t output_tokens = 0;
   std::int64_t completed_requests = 0;
-  std::vector<std::string> gpu_ids;    // sorted
-  std::vector<std::string> gpu_uuids;  // sorted; of all GPUs, or empty
-  std::vector<std::string> hosts;      // sorted
+  SharedTexts gpu_ids;    // sorted
+  SharedTexts gpu_uuids;  // sorted; of all GPUs, or empty
+  SharedTexts hosts;      // sorted
   // The energy of each GPU, in the order of the record; empty unless the run is valid.
-  std::vector<std::pair<std::string, double>> gpu_energies_j;
+  std::vector<std::pair<SharedText, double>> gpu_energies_j;
   std::string telemetry;  // as the record names it
   // Of a run that was measured here: its recording, and what a record would say of how it was read.
-  std::optional<StorePath> recording;
-  JsonValue read_as;
-  std::string collector;
-  std::string schema;
-  std::string scope;  // of the sensor: "gpu", "module", "node"; hosts that differ: empty
-  std::string tool_version;
-  std::vector<std::string> verdicts;
+  Boxed<StorePath> recording;
+  Boxed<JsonValue> read_as;
+  SharedText collector;
+  SharedText schema;
+  SharedText scope;  // of the sensor: "gpu", "module", "node"; hosts that differ: empty
+  SharedText tool_version;
+  SharedTexts verdicts;
 
   // Nullopt: the run has no such number, or is not valid.
   std::optional<PublishedNumber> number(std::string_view key) const;
@@ -104,9 +209,8 @@ void require_members(std::string_view option, const std::vector<const PublishedR
 
 // When it began and how long it took; else 0 and all numbers of ours; a value that was measured;
 // and the GPUs by id, UUID and host.
-using MeasurementIdentity =
-    std::tuple<double, double, std::vector<std::pair<std::string, double>>, double,
-               std::vector<std::string>, std::vector<std::string>, std::vector<std::string>>;
+using MeasurementIdentity = std::tuple<double, double, std::vector<std::pair<SharedText, double>>,
+                                       double, SharedTexts, SharedTexts, SharedTexts>;
 // Equal for copies alone: two runs on the same GPUs do not begin at the same instant, and two runs
 // do not agree in every digit of several numbers. Returns nullopt if it is not known when the run
 // began and fewer than two of its numbers have five digits.
@@ -118,7 +222,7 @@ int metric_schema(const PublishedRun& run);
 
 // `members`: the aggregate's; an object without members if it was not found. `record`: nullptr if
 // there is none. The places are the caller's to fill in.
-PublishedRun published_run_of(JsonValue members, const JsonValue* record);
+PublishedRun published_run_of(const JsonValue& members, const JsonValue* record);
 
 // One of the runs in the output of `measure --json`.
 PublishedRun measured_run_of(const JsonValue& measured);
@@ -145,6 +249,11 @@ struct PublishedRuns {
 // folder such files are passed over.
 PublishedRuns read_published_runs(const std::vector<std::string>& places, unsigned most_threads,
                                   const StoreAccess& access = {});
+
+// A random but reproducible sample: which of `count` texts are among the `most` first by a hash of
+// themselves and the seed, in their order. The order of the texts does not matter.
+std::vector<std::size_t> sample_of(std::size_t count, std::size_t most, std::uint64_t seed,
+                                   const std::function<std::string_view(std::size_t)>& text);
 
 // The recording that a run's record names, where it is now, or by which it was measured here.
 // Returns nullopt if its store has none. May throw FileError.

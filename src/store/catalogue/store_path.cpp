@@ -65,19 +65,55 @@ std::shared_ptr<const Tree> open_archive(const StorePath& archive) {
   return tree;
 }
 
-void add_entries_below(const StorePath& folder, int levels, const IsWantedEntry& is_wanted,
-                       std::vector<StorePath>& found) {
-  const auto shared = std::make_shared<const StorePath>(folder);
-  for (const TreeEntry& entry : sorted_entries(*folder.tree, folder.path)) {
-    if (entry.kind == TreeEntry::Kind::folder) {
-      if (levels > 0) add_entries_below(child(shared, entry.name), levels - 1, is_wanted, found);
-    } else if (is_wanted(entry)) {
-      found.push_back(child(shared, entry.name));
-    }
+// Not of a store, whose folder has a name of its own.
+bool is_child(const StorePath& place, const StorePath& folder) {
+  const std::string_view name = last_name(place.path);
+  return place.tree == folder.tree && place.path == join_path(folder.path, name) &&
+         place.display == join_path(folder.display, name) &&
+         place.below == join_path(folder.below, name);
+}
+
+// Folders one in another, each the first one's child.
+StorePath place_below(StorePath place, std::string_view path) {
+  for (std::string_view rest = path; !rest.empty();) {
+    const std::string_view name = rest.substr(0, rest.find('/'));
+    place = child(std::make_shared<const StorePath>(std::move(place)), name);
+    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
   }
+  return place;
 }
 
 }  // namespace
+
+KeptPlace::KeptPlace(const StorePath& place)
+    : base_(place.folder), is_file_(place.facts.has_value()) {
+  if (!base_ || !is_child(place, *base_)) {
+    base_ = std::make_shared<const StorePath>(place);
+    return;
+  }
+  names_ = last_name(place.path);
+  while (base_->folder && is_child(*base_, *base_->folder)) {
+    names_.insert(0, fmt::format("{}/", last_name(base_->path)));
+    base_ = base_->folder;
+  }
+  names_.shrink_to_fit();
+}
+
+std::string KeptPlace::display() const {
+  return names_.empty() ? base_->display : join_path(base_->display, names_);
+}
+
+StorePath KeptPlace::place() const {
+  if (names_.empty()) return *base_;
+  // The folders share the base.
+  const std::size_t end = names_.find('/');
+  StorePath place = child(base_, std::string_view(names_).substr(0, end));
+  if (end != names_.npos) {
+    place = place_below(std::move(place), std::string_view(names_).substr(end + 1));
+  }
+  if (is_file_) place.facts = place.tree->find_file(place.path);
+  return place;
+}
 
 StorePath child(const Folder& folder, std::string_view name) {
   return {folder->tree, join_path(folder->path, name), join_path(folder->display, name),
@@ -133,12 +169,7 @@ bool has_below(const StorePath& folder, std::string_view path) {
 }
 
 std::optional<StorePath> file_below(const StorePath& folder, const std::string& path) {
-  StorePath place = folder;
-  for (std::string_view rest = path; !rest.empty();) {
-    const std::string_view name = rest.substr(0, rest.find('/'));
-    place = child(std::make_shared<const StorePath>(std::move(place)), name);
-    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
-  }
+  StorePath place = place_below(folder, path);
   place.facts = place.tree->find_file(place.path);
   if (!place.facts) return std::nullopt;
   return place;
@@ -148,10 +179,23 @@ std::optional<StorePath> find_beside(const StorePath& file, const std::string& n
   return file.folder ? file_in(file.folder, name) : std::nullopt;
 }
 
+void for_each_below(const StorePath& folder, int levels, const IsWantedEntry& is_wanted,
+                    const std::function<void(StorePath)>& take) {
+  const auto shared = std::make_shared<const StorePath>(folder);
+  for (const TreeEntry& entry : sorted_entries(*folder.tree, folder.path)) {
+    if (entry.kind == TreeEntry::Kind::folder) {
+      if (levels > 0) for_each_below(child(shared, entry.name), levels - 1, is_wanted, take);
+    } else if (is_wanted(entry)) {
+      take(child(shared, entry.name));
+    }
+  }
+}
+
 std::vector<StorePath> entries_below(const StorePath& folder, int levels,
                                      const IsWantedEntry& is_wanted) {
   std::vector<StorePath> found;
-  add_entries_below(folder, levels, is_wanted, found);
+  for_each_below(folder, levels, is_wanted,
+                 [&](StorePath place) { found.push_back(std::move(place)); });
   return found;
 }
 

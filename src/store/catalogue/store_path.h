@@ -33,6 +33,22 @@ using Folder = std::shared_ptr<const StorePath>;
 // A file that is in no store, by its normal path. Returns nullopt if there is none.
 std::optional<StorePath> disk_file(const std::string& path);
 
+// A place in few bytes, for stores with many.
+class KeptPlace {
+ public:
+  KeptPlace() = default;  // none
+  explicit KeptPlace(const StorePath& place);
+  explicit operator bool() const { return base_ != nullptr; }
+  StorePath place() const;
+  const std::string& names() const { return names_; }
+  std::string display() const;
+
+ private:
+  Folder base_;             // the outermost folder of the place's tree, or the place itself
+  std::string names_ = {};  // below it
+  bool is_file_ = false;    // and has facts
+};
+
 // Does not check what is there.
 StorePath child(const Folder& folder, std::string_view name);
 
@@ -56,6 +72,8 @@ std::optional<StorePath> find_beside(const StorePath& file, const std::string& n
 // What is wanted, except folders, at most `levels` folders below `folder`, in the order of the
 // paths. Links to folders are not followed. Throws FileError.
 using IsWantedEntry = std::function<bool(const TreeEntry& entry)>;
+void for_each_below(const StorePath& folder, int levels, const IsWantedEntry& is_wanted,
+                    const std::function<void(StorePath)>& take);
 std::vector<StorePath> entries_below(const StorePath& folder, int levels,
                                      const IsWantedEntry& is_wanted);
 // The files with wanted names.

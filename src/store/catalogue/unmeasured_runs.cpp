@@ -35,19 +35,20 @@ namespace fs = std::filesystem;
 constexpr int kMostFolders = 3;  // one in another
 
 bool is_in(const PublishedRun& run, const std::string& folder) {
-  const std::string& file = run.aggregate.empty() ? run.name : run.aggregate;
-  return folder == "." || file.starts_with(folder + "/");
+  return folder == "." || run.name.starts_with(folder + "/");
 }
 
 // An aggregate of 'measure --out' without an energy does not hide the run.
 bool is_refused_measurement(const PublishedRun& run) {
-  return run.state != PowerState::valid && run.members.find(kMeasuredKey) != nullptr;
+  return run.state != PowerState::valid && run.members.find(kMeasuredKey);
 }
 
-bool is_directly_in(const PublishedRun& run, const std::string& folder) {
-  const fs::path file = run.aggregate.empty() ? run.name : run.aggregate;
-  return (file.has_parent_path() ? file.parent_path().lexically_normal() : ".") ==
-         fs::path(folder).lexically_normal();
+std::string normal_folder(const fs::path& folder) { return folder.lexically_normal().string(); }
+
+// The folder of a run.
+std::string own_folder(const PublishedRun& run) {
+  const fs::path file = run.name;
+  return file.has_parent_path() ? normal_folder(file.parent_path()) : ".";
 }
 
 bool is_folder_itself(TreeEntry::Kind kind) { return kind == TreeEntry::Kind::folder; }
@@ -58,7 +59,7 @@ class PublishedInputs {
  public:
   explicit PublishedInputs(const std::vector<PublishedRun>& runs) {
     for (const PublishedRun& run : runs) {
-      if (run.record && !is_refused_measurement(run)) add(*run.record);
+      if (run.record && !is_refused_measurement(run)) add(run.record.place());
     }
   }
 
@@ -100,16 +101,12 @@ bool is_link(const std::string& path) {
 
 struct RunSearch {
   const RunSpec& measuring;
-  const PublishedRuns& found;
+  std::set<std::string> known = {};  // folders with runs
   std::vector<RunSpec> measurable = {};
   std::vector<std::string> warnings = {};
 
   void look_into(const std::string& folder, int levels) {
-    const auto is_here = [&](const PublishedRun& run) {
-      return is_directly_in(run, folder) && !is_refused_measurement(run);
-    };
-    const bool is_known = std::ranges::any_of(found.runs, is_here);
-    if (!is_known && add_run(folder)) return;
+    if (!known.contains(normal_folder(folder)) && add_run(folder)) return;
     if (levels == 0) return;
     for (const std::string& below : paths_in(folder, is_folder_itself)) {
       look_into(below, levels - 1);
@@ -190,9 +187,12 @@ void leave_out_published(const std::vector<PublishedRun>& published, std::vector
 std::size_t add_unmeasured_runs(const std::vector<std::string>& places, const RunSpec& measuring,
                                 unsigned most_threads, PublishedRuns& found) {
   const auto is_of_measure = [](const PublishedRun& run) {
-    return run.members.find(kMeasuredKey) != nullptr;
+    return run.members.find(kMeasuredKey).has_value();
   };
-  RunSearch search{measuring, found};
+  RunSearch search{measuring};
+  for (const PublishedRun& run : found.runs) {
+    if (!is_refused_measurement(run)) search.known.insert(own_folder(run));
+  }
   for (const std::string& place : places) {
     std::error_code ignored;
     if (!fs::is_directory(place, ignored)) continue;
@@ -213,11 +213,10 @@ std::size_t add_unmeasured_runs(const std::vector<std::string>& places, const Ru
                                          .refuses_failed = true});
   });
   std::ranges::move(search.warnings, std::back_inserter(found.warnings));
+  std::set<std::string> measured_here;
+  for (const RunSpec& run : search.measurable) measured_here.insert(normal_folder(folder_of(run)));
   std::erase_if(found.runs, [&](const PublishedRun& run) {
-    return is_refused_measurement(run) &&
-           std::ranges::any_of(search.measurable, [&](const RunSpec& measurable) {
-             return is_directly_in(run, folder_of(measurable));
-           });
+    return is_refused_measurement(run) && measured_here.contains(own_folder(run));
   });
   std::size_t count = 0;
   for (Measured& one : measured) {

@@ -72,7 +72,7 @@ PublicationFault lacking(const StorePath& aggregate) {
 }
 
 using RecordsByAggregate = std::multimap<std::string, StorePath>;  // by identity
-using Named = std::pair<StorePath, std::string>;  // a file, and where else its run's may be
+using Named = std::pair<KeptPlace, std::string>;  // a file, and where else its run's may be
 
 struct CheckedRuns {
   const RunsRequest& request;
@@ -112,9 +112,9 @@ const RecordsByAggregate& records_in(CheckedRuns& all, const StorePath& folder, 
   return known->second;
 }
 
-void add_record(CheckedRuns& all, StorePath record, std::string artifacts) {
+void add_record(CheckedRuns& all, const StorePath& record, std::string artifacts) {
   const bool is_new = all.known.insert(identity_of(record)).second;
-  if (is_new) all.records.emplace_back(std::move(record), std::move(artifacts));
+  if (is_new) all.records.emplace_back(KeptPlace(record), std::move(artifacts));
 }
 
 // The record is beside the aggregate; that of agents, in their results, which may be below.
@@ -147,60 +147,106 @@ void add(CheckedRuns& all, const std::string& path) {
     add_file(all, *place);
     return;
   }
-  const IsWantedName is_wanted = all.request.is_complete ? is_json_name : is_either_name;
-  for (StorePath& file : files_below(*place, kMostLevels, is_wanted)) {
+  const auto is_wanted = [&](const TreeEntry& entry) {
+    return entry.kind == TreeEntry::Kind::file &&
+           (all.request.is_complete ? is_json_name : is_either_name)(entry.name);
+  };
+  for_each_below(*place, kMostLevels, is_wanted, [&](const StorePath& file) {
     // A run whose results are elsewhere has its files at the same place in its store.
     std::string artifacts = all.request.access.artifacts;
     if (!artifacts.empty()) artifacts += file.folder->path.substr(place->path.size());
     if (is_run_record_name(last_name(file.path))) {
-      add_record(all, std::move(file), std::move(artifacts));
+      add_record(all, file, std::move(artifacts));
     } else {
-      all.aggregates.emplace_back(std::move(file), std::move(artifacts));
+      all.aggregates.emplace_back(KeptPlace(file), std::move(artifacts));
     }
-  }
+  });
 }
 
 // Records with other names, in the folders of aggregates that have none so far.
 void add_records_beside(CheckedRuns& all) {
   std::set<std::string> seen;
   for (const auto& [aggregate, artifacts] : all.aggregates) {
-    if (!seen.insert(aggregate.folder->display).second) continue;
-    for (StorePath& file : files_below(*aggregate.folder, 0, is_json_name)) {
-      if (record_in(file)) add_record(all, std::move(file), artifacts);
+    const StorePath place = aggregate.place();
+    if (!seen.insert(place.folder->display).second) continue;
+    for (const StorePath& file : files_below(*place.folder, 0, is_json_name)) {
+      if (record_in(file)) add_record(all, file, artifacts);
     }
   }
 }
 
+// A part of them at a time.
 void verify_records(CheckedRuns& all) {
-  std::vector<RunVerification> checked(all.records.size());
-  in_parallel(checked.size(), all.request.most_threads, [&](std::size_t i) {
-    checked[i] = verify_run(all.records[i].first, all.records[i].second);
-  });
-  for (std::size_t i = 0; i < checked.size(); ++i) {
-    RunVerification& one = checked[i];
-    if (all.request.take_record) all.request.take_record(all.records[i].first);
-    ++all.found.points;
-    all.found.files += one.found.files;
-    all.found.numbers += one.found.numbers;
-    all.found.add(std::move(one.found));
-    if (one.aggregate) all.verified.insert(identity_of(*one.aggregate));
+  constexpr std::size_t kPart = 1024;
+  for (std::size_t first = 0; first < all.records.size(); first += kPart) {
+    std::vector<RunVerification> checked(std::min(kPart, all.records.size() - first));
+    in_parallel(checked.size(), all.request.most_threads, [&](std::size_t i) {
+      const auto& [record, artifacts] = all.records[first + i];
+      checked[i] = verify_run(record.place(), artifacts);
+    });
+    for (std::size_t i = 0; i < checked.size(); ++i) {
+      RunVerification& one = checked[i];
+      if (all.request.take_record) all.request.take_record(all.records[first + i].first.place());
+      ++all.found.points;
+      all.found.files += one.found.files;
+      all.found.numbers += one.found.numbers;
+      all.found.add(std::move(one.found));
+      if (one.aggregate) all.verified.insert(identity_of(*one.aggregate));
+    }
   }
   all.records.clear();
 }
 
+// "run/agg_x.json" of "run/power_validation_x.json".
+std::string aggregate_name_of(std::string record) {
+  constexpr std::string_view kRecord = "power_validation";
+  return record.replace(record.rfind(kRecord), kRecord.size(), "agg");
+}
+
+// Leaves the runs of the sample. An aggregate next to the record of its name is the same run.
+void draw_sample(CheckedRuns& all) {
+  std::set<std::string> with_record;
+  for (const auto& [record, artifacts] : all.records) {
+    if (is_run_record_name(last_name(record.names()))) {
+      with_record.insert(aggregate_name_of(record.display()));
+    }
+  }
+  std::vector<Named> runs = std::exchange(all.records, {});
+  const std::size_t records = runs.size();
+  std::ranges::copy_if(
+      std::exchange(all.aggregates, {}), std::back_inserter(runs),
+      [&](const Named& one) { return !with_record.contains(one.first.display()); });
+  const auto name_of = [&](std::size_t i) { return std::string_view(runs[i].first.names()); };
+  const std::vector<std::size_t> drawn =
+      sample_of(runs.size(), all.request.sample, all.request.seed, name_of);
+  for (const std::size_t i : drawn) {
+    if (i < records) {
+      all.records.push_back(std::move(runs[i]));
+    } else if (const StorePath place = runs[i].first.place(); claims_record(place, all.request.is_complete)) {
+      add_file(all, place);
+    }
+  }
+  if (drawn.size() == runs.size()) return;
+  all.found.warnings.push_back(
+      fmt::format("{} of {} runs were drawn with seed {}, and only these are verified",
+                  drawn.size(), runs.size(), all.request.seed));
+}
+
 Verification verified_runs(CheckedRuns& all) {
   for (const std::string& path : all.request.places) add(all, path);
+  if (all.request.sample > 0) draw_sample(all);
   verify_records(all);
   std::erase_if(all.aggregates, [&](const Named& aggregate) {
-    return is_verified(all, aggregate.first) ||
-           !claims_record(aggregate.first, all.request.is_complete);
+    const StorePath place = aggregate.first.place();
+    return is_verified(all, place) || !claims_record(place, all.request.is_complete);
   });
   add_records_beside(all);
   verify_records(all);
   for (const auto& [aggregate, artifacts] : all.aggregates) {
-    if (is_verified(all, aggregate)) continue;
+    const StorePath place = aggregate.place();
+    if (is_verified(all, place)) continue;
     ++all.found.points;
-    all.found.faults.push_back(lacking(aggregate));
+    all.found.faults.push_back(lacking(place));
   }
   // A gate on the wrong folder must not pass.
   if (all.found.points == 0) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -56,6 +57,8 @@ struct RunsRequest {
   // Every file that claims power must be of a run with a record, whatever its name and schema.
   bool is_complete = false;
   std::function<void(const StorePath& record)> take_record = {};  // of each run
+  std::uint64_t sample = 0;  // so many runs, drawn at random; 0: all
+  std::uint64_t seed = 0;    // of the sample: the same one draws the same runs
 };
 
 // Changes nothing. An aggregate that claims power and has no record is a fault, and so

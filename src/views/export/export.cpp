@@ -76,15 +76,13 @@ constexpr AipmProcessGauge kAipmProcesses[] = {
     {"cpu", "per_process_mem_use_uss", "memory of a process (uss), in bytes"},
     {"gpu", "per_gpu_attributable_mem_use", "GPU memory of a process, in bytes"}};
 
-using CommonLabels = std::shared_ptr<const std::vector<GaugeLabel>>;
-
 // Adds the value of each process, and as process "all" their sum.
-void add_processes(const JsonValue& processes, const CommonLabels& run,
+void add_processes(const JsonValue& processes, const std::shared_ptr<const GaugeSubject>& run,
                    const std::vector<GaugeLabel>& gpu, GaugeFamily& family) {
   const auto add = [&](const std::string& process, double value) {
     std::vector<GaugeLabel> labels = gpu;
     labels.push_back({"process", process});
-    family.samples.push_back({{run, std::move(labels)}, value});
+    family.samples.push_back({run, value, std::move(labels)});
   };
   double sum = 0;
   std::size_t count = 0;
@@ -107,7 +105,7 @@ std::vector<GaugeFamily> process_families() {
   return families;
 }
 
-void add_processes(const JsonValue& metrics, const CommonLabels& run,
+void add_processes(const JsonValue& metrics, const std::shared_ptr<const GaugeSubject>& run,
                    std::vector<GaugeFamily>& families) {
   for (std::size_t i = 0; i < std::size(kAipmProcesses); ++i) {
     const JsonValue& all = metrics.at(kAipmProcesses[i].part).at(kAipmProcesses[i].name);
@@ -171,8 +169,7 @@ std::vector<GaugeFamily> aipowermeter_gauges(const Exported& exported,
   for (const ExportedRun& run : exported.runs) {
     const auto power = run.run.number("avg_total_gpu_power_w");
     if (!power) continue;
-    families[draw_gpu].samples.push_back(
-        {{run_labels(run)}, power->value, run.run.start_unix_s, run.end_unix_s()});
+    families[draw_gpu].samples.push_back({gauge_subject(run), power->value});
   }
   std::vector<GaugeFamily> processes = process_families();
   const std::vector<std::string> names = recording_names(recordings);
@@ -180,13 +177,12 @@ std::vector<GaugeFamily> aipowermeter_gauges(const Exported& exported,
     const std::string text = read_whole(opened_recording(recordings[i]), kWholeRecording);
     const JsonValue metrics = last_metrics(text);
     const auto readings = aipm_readings(metrics);
-    const CommonLabels label =
-        std::make_shared<const std::vector<GaugeLabel>>(std::vector<GaugeLabel>{{"run", names[i]}});
+    const auto subject = std::make_shared<const GaugeSubject>(GaugeSubject{{{"run", names[i]}}});
     for (std::size_t gauge = 0; gauge < kAipmGauges; ++gauge) {
       if (!readings[gauge]) continue;
-      families[gauge].samples.push_back({{label}, *readings[gauge]});
+      families[gauge].samples.push_back({subject, *readings[gauge]});
     }
-    add_processes(metrics, label, processes);
+    add_processes(metrics, subject, processes);
   }
   std::ranges::move(processes, std::back_inserter(families));
   return families;
@@ -213,12 +209,14 @@ std::string escaped_text(std::string_view text, bool has_quotes) {
   return escaped;
 }
 
-std::string labels_text(const GaugeLabels& labels) {
+std::string labels_text(const GaugeSample& sample) {
   std::string text;
-  labels.for_each([&](const GaugeLabel& label) {
-    text += fmt::format("{}{}=\"{}\"", text.empty() ? "" : ",", label.name,
-                        escaped_text(label.value, true));
-  });
+  const auto add = [&](std::string_view name, const std::string& value) {
+    text += fmt::format("{}{}=\"{}\"", text.empty() ? "" : ",", name, escaped_text(value, true));
+  };
+  for (const GaugeLabel& label : sample.subject->labels) add(label.name, label.value);
+  for (const auto& [key, value] : sample.subject->configuration) add(label_name(key), value);
+  for (const GaugeLabel& label : sample.more) add(label.name, label.value);
   return text.empty() ? text : fmt::format("{{{}}}", text);
 }
 
@@ -228,25 +226,37 @@ struct SampleLine {
   std::string value;
 };
 
-// Those of one series together, where its first one was.
-std::vector<SampleLine> lines_of(const GaugeFamily& family, bool has_timestamps) {
+SampleLine line_of(const GaugeFamily& family, const GaugeSample& sample) {
+  return {labels_text(sample), sample.subject->end_unix_s,
+          family.is_count ? fmt::format("{:.0f}", sample.value) : json_number(sample.value)};
+}
+
+// Passes each line; with timestamps, those that have a time, the lines of one series together.
+void for_each_line_of(const GaugeFamily& family, bool has_timestamps,
+                      const std::function<void(const SampleLine&)>& take) {
   std::vector<SampleLine> lines;
   for (const GaugeSample& sample : family.samples) {
-    if (has_timestamps && sample.end_unix_s <= 0) continue;
-    lines.push_back(
-        {labels_text(sample.labels), sample.end_unix_s,
-         family.is_count ? fmt::format("{:.0f}", sample.value) : json_number(sample.value)});
+    if (!has_timestamps) {
+      take(line_of(family, sample));
+    } else if (sample.subject->end_unix_s > 0) {
+      lines.push_back(line_of(family, sample));
+    }
   }
-  if (!has_timestamps) return lines;
   std::ranges::stable_sort(lines, [](const SampleLine& a, const SampleLine& b) {
     return a.series != b.series ? a.series < b.series : a.end_unix_s < b.end_unix_s;
   });
-  return lines;
+  std::ranges::for_each(lines, take);
 }
 
-void write_family(const GaugeFamily& family, const PrometheusForm& form, std::string& text) {
-  const std::vector<SampleLine> lines = lines_of(family, form.has_timestamps);
-  if (lines.empty()) return;
+bool has_samples(const GaugeFamily& family, bool has_timestamps) {
+  return std::ranges::any_of(family.samples, [&](const GaugeSample& sample) {
+    return !has_timestamps || sample.subject->end_unix_s > 0;
+  });
+}
+
+void write_family(const GaugeFamily& family, const PrometheusForm& form, std::string& text,
+                  const TextSink& sink) {
+  if (!has_samples(family, form.has_timestamps)) return;
   const std::string name =
       fmt::format("{}{}", form.prefix, prometheus_name(family.name, family.unit));
   auto out = std::back_inserter(text);
@@ -259,28 +269,22 @@ void write_family(const GaugeFamily& family, const PrometheusForm& form, std::st
   } else {
     fmt::format_to(out, "# HELP {} {}\n# TYPE {} gauge\n", name, help, name);
   }
-  for (const SampleLine& line : lines) {
+  for_each_line_of(family, form.has_timestamps, [&](const SampleLine& line) {
     fmt::format_to(out, "{}{} {}", name, line.series, line.value);
     if (form.has_timestamps) fmt::format_to(out, " {:.3f}", line.end_unix_s);
     text += '\n';
-  }
+    pass_on(text, sink);
+  });
 }
 
 // The text for a scrape, or for node_exporter's textfile folder. Samples of one series are
 // together, in the order of their times.
-std::string prometheus_text(std::vector<GaugeFamily> families, const PrometheusForm& form) {
-  // A text that grows is there twice for a while; memory that is not used costs nothing.
-  constexpr std::size_t kLongLine = 320;
-  std::size_t samples = 0;
-  for (const GaugeFamily& family : families) samples += family.samples.size();
+void write_prometheus(const std::vector<GaugeFamily>& families, const PrometheusForm& form,
+                      const TextSink& sink) {
   std::string text;
-  text.reserve(samples * kLongLine);
-  for (GaugeFamily& family : families) {
-    write_family(family, form, text);
-    family = {};
-  }
+  for (const GaugeFamily& family : families) write_family(family, form, text, sink);
   if (form.is_openmetrics) text += "# EOF\n";
-  return text;
+  sink(text);
 }
 
 // Samples without a time cannot be placed in a history.
@@ -290,8 +294,8 @@ void warn_of_lost_times(const std::vector<GaugeFamily>& families,
   std::string first;
   for (const GaugeFamily& family : families) {
     for (const GaugeSample& sample : family.samples) {
-      const std::string& run = sample.labels.common->front().value;
-      if (sample.end_unix_s > 0) continue;
+      const std::string& run = sample.subject->labels.front().value;
+      if (sample.subject->end_unix_s > 0) continue;
       if (known.empty()) first = run;
       known.insert(run);
     }
@@ -309,7 +313,9 @@ ExportText gauges_text(const ExportRequest& request, std::vector<GaugeFamily> fa
   form.prefix = request.has_aipowermeter_names ? "" : "aggregate_power_";
   form.is_openmetrics = request.format == ExportFormat::openmetrics;
   form.has_timestamps = request.has_timestamps;
-  written.text = prometheus_text(std::move(families), form);
+  written.write = [families = std::move(families), form](const TextSink& sink) {
+    write_prometheus(families, form, sink);
+  };
   return written;
 }
 
@@ -335,16 +341,15 @@ ExportText export_text(const ExportRequest& request) {
   Exported exported = read_exported(request.question);
   ExportText written{{}, std::move(exported.notes), std::move(exported.warnings)};
   if (exported.is_empty()) return written;
-  switch (request.format) {
-    case ExportFormat::csv:
-      written.text = rows_csv(exported);
-      return written;
-    case ExportFormat::jsonl:
-      written.text = rows_jsonl(exported);
-      return written;
-    default:
-      return gauges_text(request, gauge_families(std::move(exported)), std::move(written));
+  const bool is_csv = request.format == ExportFormat::csv;
+  if (!is_csv && request.format != ExportFormat::jsonl) {
+    return gauges_text(request, gauge_families(std::move(exported)), std::move(written));
   }
+  const auto rows = std::make_shared<const Exported>(std::move(exported));
+  written.write = [rows, is_csv](const TextSink& sink) {
+    (is_csv ? rows_csv : rows_jsonl)(*rows, sink);
+  };
+  return written;
 }
 
 std::string overwriting_fault(const ExportRequest& request, const std::string& path,

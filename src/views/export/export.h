@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -82,13 +83,16 @@ struct RunCost {
 struct ExportedRun {
   std::string name;
   PublishedRun run;
-  Configuration configuration;
-  std::optional<RunLimit> limit = {};
-  std::vector<BoundaryPower> boundaries = {};
-  std::optional<RunCost> cost = {};
+  Shared<Configuration> configuration;
+  Boxed<RunLimit> limit = {};
+  std::vector<BoundaryPower> rungs = {};  // of a ladder with factors; empty: there are none
+  Boxed<RunCost> cost = {};
 
   // 0: unknown.
   double end_unix_s() const;
+  std::vector<BoundaryPower> boundaries() const {
+    return rungs.empty() ? boundary_ladder(run, {}) : rungs;
+  }
 };
 
 // A window of the output of `windows --json`.
@@ -111,6 +115,7 @@ struct ExportedWindows {
 
 struct Exported {
   std::vector<ExportedRun> runs;
+  std::function<std::optional<ExportedRun>()> more_runs = {};  // made as they are written
   std::vector<ExportedWindows> windows;
   std::vector<std::string> notes = {};
   std::vector<std::string> warnings = {};
@@ -137,14 +142,26 @@ struct ExportQuestion {
 // power are left out, with a warning. Throws Error and FileError.
 Exported read_exported(const ExportQuestion& question);
 
-// ---- Runs and windows as rows
+// Runs of a report, those without power too, for rows_csv(). `run` gives each, to be moved from.
+Exported exported_runs(std::size_t count, const std::function<PublishedRun&(std::size_t)>& run,
+                       const FacilityRates& rates);
+
+// ---- Runs and windows as rows. A text comes in pieces: of many runs it is long.
+
+using TextSink = std::function<void(std::string_view piece)>;
+// Passes a text on that is longer than most lines.
+inline void pass_on(std::string& text, const TextSink& sink, std::size_t least_bytes = 1 << 20) {
+  if (text.size() < least_bytes) return;
+  sink(text);
+  text.clear();
+}
 
 // One row for each run and each window. The columns are always the same ones; an empty cell is not
 // known. Lines end with CR LF.
-std::string rows_csv(const Exported& exported);
+void rows_csv(const Exported& exported, const TextSink& sink);
 
 // One object for each run and each window, a line each; what is not known is null.
-std::string rows_jsonl(const Exported& exported);
+void rows_jsonl(const Exported& exported, const TextSink& sink);
 
 enum class ExportFormat { prometheus, openmetrics, jsonl, csv };
 
@@ -156,7 +173,7 @@ struct ExportRequest {
 };
 
 struct ExportText {
-  std::string text;  // empty: nothing was found
+  std::function<void(const TextSink&)> write;  // the text; empty: nothing was found
   std::vector<std::string> notes;
   std::vector<std::string> warnings;  // for people
 };

@@ -163,12 +163,13 @@ class ExportReader {
     found_.notes = std::move(published.notes);
     found_.warnings = std::move(published.warnings);
     std::ranges::move(facility_doubts(found_.rates), std::back_inserter(found_.warnings));
+    found_.runs.reserve(published.runs.size());
     std::size_t without_power = 0;
     for (PublishedRun& run : published.runs) {
       if (run.state == PowerState::none) {
         ++without_power;
       } else {
-        add(std::move(run));
+        found_.runs.push_back(exported(std::move(run)));
       }
     }
     if (without_power > 0) {
@@ -183,16 +184,17 @@ class ExportReader {
     }
   }
 
-  void add(PublishedRun run) {
+  ExportedRun exported(PublishedRun run) {
     ExportedRun exported;
     exported.configuration = labels_of(run, question_.labels);
-    exported.boundaries = boundary_ladder(run, question_.factors);
+    std::vector<BoundaryPower> rungs = boundary_ladder(run, question_.factors);
     if (question_.wants_limit && run.state == PowerState::valid) exported.limit = find_limit(run);
-    exported.cost = run_cost(run, exported.boundaries, found_.rates);
+    exported.cost = run_cost(run, rungs, found_.rates);
+    if (rungs.size() > 1) exported.rungs = std::move(rungs);
     if (exported.cost) note_cost(run, *exported.cost);
     note_scope(run);
     exported.run = std::move(run);
-    found_.runs.push_back(std::move(exported));
+    return exported;
   }
 
   std::optional<RunLimit> find_limit(const PublishedRun& run) {
@@ -284,6 +286,26 @@ double ExportedRun::end_unix_s() const {
 
 Exported read_exported(const ExportQuestion& question) { return ExportReader(question).read(); }
 
+Exported exported_runs(std::size_t count, const std::function<PublishedRun&(std::size_t)>& run,
+                       const FacilityRates& rates) {
+  std::vector<NamedExport> all;
+  for (std::size_t i = 0; i < count; ++i) all.push_back(named_run(run(i)));
+  Exported found;
+  found.rates = rates;
+  found.more_runs = [names = distinct_names(all, false), run, rates,
+                     i = std::size_t{0}]() mutable -> std::optional<ExportedRun> {
+    if (i == names.size()) return std::nullopt;
+    ExportedRun one;
+    one.name = std::move(names[i]);
+    one.run = std::move(run(i));
+    one.configuration = labels_of(one.run, {});
+    one.cost = run_cost(one.run, one.boundaries(), rates);
+    ++i;
+    return one;
+  };
+  return found;
+}
+
 std::vector<std::string> distinct_names(const std::vector<NamedExport>& all, bool is_by_time) {
   const auto short_name = [](const NamedExport& one) {
     return printable(one.name, kLongestExportName);
@@ -323,7 +345,7 @@ std::string_view basis_name(Basis basis) {
 std::vector<BoundaryPower> boundary_ladder(const PublishedRun& run,
                                            const BoundaryFactors& factors) {
   if (run.state != PowerState::valid) return {};
-  const std::string at = measured_boundary(run.scope);
+  const std::string at = measured_boundary(*run.scope);
   std::vector<BoundaryPower> rungs = {rung(run, at, Basis::measured, 1)};
   double factor = 1;
   const auto climb = [&](const char* boundary, const std::optional<double>& by) {

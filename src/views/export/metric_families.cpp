@@ -124,7 +124,7 @@ std::vector<GaugeLabel> labelled(Basis basis) {
 class RunGauges {
  public:
   RunGauges(FamilyTable& table, const ExportedRun& run, const FacilityRates& rates)
-      : table_(table), run_(run), rates_(rates), labels_(run_labels(run)) {}
+      : table_(table), run_(run), rates_(rates), subject_(gauge_subject(run)) {}
 
   void add_all() {
     const PublishedRun& run = run_.run;
@@ -154,8 +154,7 @@ class RunGauges {
 
  private:
   void add(Gauge gauge, double value, std::vector<GaugeLabel> more = {}) {
-    table_.add(std::move(gauge),
-               {{labels_, std::move(more)}, value, run_.run.start_unix_s, run_.end_unix_s()});
+    table_.add(std::move(gauge), {subject_, value, std::move(more)});
   }
 
   void add_count(const char* name, const char* help, std::int64_t count) {
@@ -206,14 +205,14 @@ class RunGauges {
   void add_gpus() {
     for (const auto& [gpu, energy_j] : run_.run.gpu_energies_j) {
       std::vector<GaugeLabel> more = labelled(Basis::measured);
-      more.push_back({"gpu", label_value(gpu)});
+      more.push_back({"gpu", label_value(*gpu)});
       add({"gpu_energy", GaugeUnit::joules, "Energy of each GPU in the window"}, energy_j,
           std::move(more));
     }
   }
 
   void add_boundaries() {
-    for (const BoundaryPower& rung : run_.boundaries) {
+    for (const BoundaryPower& rung : run_.rungs) {
       if (rung.basis == Basis::measured) continue;  // it is `energy`
       const auto add_known = [&](const char* name, GaugeUnit unit, const char* what,
                                  const std::optional<double>& value) {
@@ -276,20 +275,20 @@ class RunGauges {
   FamilyTable& table_;
   const ExportedRun& run_;
   const FacilityRates& rates_;
-  std::shared_ptr<const std::vector<GaugeLabel>> labels_;
+  std::shared_ptr<const GaugeSubject> subject_;
 };
 
 void add_window(FamilyTable& table, const std::string& file, const ExportedWindow& window) {
-  const auto labels = std::make_shared<const std::vector<GaugeLabel>>(
-      std::vector<GaugeLabel>{{"run", file},
-                              {"window", label_value(window.name)},
-                              {"number", std::to_string(window.number)}});
+  const auto subject =
+      std::make_shared<const GaugeSubject>(GaugeSubject{{{"run", file},
+                                                         {"window", label_value(window.name)},
+                                                         {"number", std::to_string(window.number)}},
+                                                        {},
+                                                        window.window.end_unix_s});
   const auto add = [&](Gauge gauge, const std::optional<double>& value,
                        std::vector<GaugeLabel> more = {}) {
     if (!value) return;
-    table.add(
-        std::move(gauge),
-        {{labels, std::move(more)}, *value, window.window.start_unix_s, window.window.end_unix_s});
+    table.add(std::move(gauge), {subject, *value, std::move(more)});
   };
   add({"window_valid", GaugeUnit::none, "1 if all GPUs were measured in the window, 0 if not",
        true},
@@ -315,10 +314,9 @@ void add_window(FamilyTable& table, const std::string& file, const ExportedWindo
 
 }  // namespace
 
-std::shared_ptr<const std::vector<GaugeLabel>> run_labels(const ExportedRun& run) {
-  std::vector<GaugeLabel> labels = {{"run", run.name}};
-  for (const auto& [key, value] : run.configuration) labels.push_back({label_name(key), value});
-  return std::make_shared<const std::vector<GaugeLabel>>(std::move(labels));
+std::shared_ptr<const GaugeSubject> gauge_subject(const ExportedRun& run) {
+  return std::make_shared<const GaugeSubject>(
+      GaugeSubject{{{"run", run.name}}, run.configuration, run.end_unix_s()});
 }
 
 std::string label_name(std::string_view key) {

@@ -20,25 +20,20 @@ enum class GaugeUnit { none, joules, watts, seconds, ratio, celsius, grams };
 struct GaugeLabel {
   std::string name;  // [a-zA-Z_][a-zA-Z0-9_]*
   std::string value;
+  auto operator<=>(const GaugeLabel&) const = default;
 };
 
-// The samples of one run share most labels; of many runs, copies would take most of the memory.
-struct GaugeLabels {
-  std::shared_ptr<const std::vector<GaugeLabel>> common;  // never null, and never empty
-  std::vector<GaugeLabel> own = {};                       // after the common ones
-
-  template <typename Take>
-  void for_each(Take take) const {
-    for (const GaugeLabel& label : *common) take(label);
-    for (const GaugeLabel& label : own) take(label);
-  }
+// What the samples of one run have alike; of many runs, copies would take most of the memory.
+struct GaugeSubject {
+  std::vector<GaugeLabel> labels;            // never empty; the name of the run or file is first
+  Shared<Configuration> configuration = {};  // more labels, by label_name()
+  double end_unix_s = 0;                     // of the window; 0: unknown
 };
 
 struct GaugeSample {
-  GaugeLabels labels;
+  std::shared_ptr<const GaugeSubject> subject;  // never null
   double value = 0;
-  double start_unix_s = 0;  // of the window; 0: unknown
-  double end_unix_s = 0;
+  Shared<std::vector<GaugeLabel>> more = {};  // labels after those of the subject
 };
 
 struct GaugeFamily {
@@ -56,8 +51,7 @@ inline constexpr std::size_t kMostWindowSeries = 10000;
 // for more windows.
 std::vector<GaugeFamily> gauge_families(Exported exported);
 
-// What the labels of a run's samples begin with: run, and its configuration.
-std::shared_ptr<const std::vector<GaugeLabel>> run_labels(const ExportedRun& run);
+std::shared_ptr<const GaugeSubject> gauge_subject(const ExportedRun& run);
 
 // A label's name for a member of an aggregate: "parallelism.tp" is parallelism_tp. Names that this
 // program uses itself, such as gpu, get the prefix config_.

@@ -37,8 +37,9 @@ struct CsvSubject {
 
 std::string configuration_value(const ExportedRun* run, std::string_view key) {
   if (run == nullptr) return {};
-  const auto found = std::ranges::find(run->configuration, key, &Configuration::value_type::first);
-  return found == run->configuration.end() ? std::string() : found->second;
+  const Configuration& configuration = run->configuration;
+  const auto found = std::ranges::find(configuration, key, &Configuration::value_type::first);
+  return found == configuration.end() ? std::string() : found->second;
 }
 
 std::string reasons_cell(const CsvSubject& of) {
@@ -93,12 +94,12 @@ std::optional<double> measured_value(const CsvSubject& of, std::string_view key)
 
 void add_intervals(const CsvSubject& of, std::string_view key, Json::object_t& row) {
   const auto number = of.run != nullptr ? of.run->run.number(key) : std::nullopt;
-  const auto add = [&](const char* what, const std::optional<Spread>& spread) {
+  const auto add = [&](const char* what, const Boxed<Spread>& spread) {
     row.emplace_back(fmt::format("{}{}_low", key, what), spread ? Json(spread->low) : Json());
     row.emplace_back(fmt::format("{}{}_high", key, what), spread ? Json(spread->high) : Json());
   };
-  add("", number ? number->flowed : std::nullopt);
-  add("_repeatability", number ? number->repeatability : std::nullopt);
+  add("", number ? number->flowed : Boxed<Spread>());
+  add("_repeatability", number ? number->repeatability : Boxed<Spread>());
 }
 
 void add_measured(const CsvSubject& of, Json::object_t& row) {
@@ -115,7 +116,7 @@ void add_measured(const CsvSubject& of, Json::object_t& row) {
 }
 
 void add_modelled(const CsvSubject& of, Json::object_t& row) {
-  const auto limit = of.run != nullptr ? of.run->limit : std::nullopt;
+  const std::optional<RunLimit> limit = of.run != nullptr ? of.run->limit : std::nullopt;
   row.emplace_back("modelled_gpu_power_limit_w", limit ? Json(limit->watts) : Json());
   row.emplace_back("modelled_gpu_power_to_limit",
                    or_null(limit ? limit->power_ratio : std::nullopt));
@@ -124,7 +125,7 @@ void add_modelled(const CsvSubject& of, Json::object_t& row) {
   for (const std::string_view boundary : kModelled) {
     BoundaryPower rung;
     for (const BoundaryPower& one :
-         of.run != nullptr ? of.run->boundaries : std::vector<BoundaryPower>()) {
+         of.run != nullptr ? of.run->boundaries() : std::vector<BoundaryPower>()) {
       if (one.boundary == boundary && one.basis == Basis::modelled) rung = one;
     }
     const bool is_known = !rung.boundary.empty();
@@ -142,7 +143,7 @@ void add_cost(const CsvSubject& of, const FacilityRates& rates, Json::object_t& 
   if (!rates.is_asked()) return;
   static const ExportedRun kNone;
   const ExportedRun& run = of.run != nullptr ? *of.run : kNone;
-  const RunCost cost = run.cost.value_or(RunCost());
+  const RunCost cost = run.cost ? *run.cost : RunCost();
   row.emplace_back("cost_boundary", cost.boundary);
   row.emplace_back("cost_basis", run.cost ? basis_name(cost.basis) : "");
   if (rates.price) row.emplace_back("currency", rates.currency);
@@ -165,7 +166,7 @@ Json::object_t csv_row(const CsvSubject& of, const FacilityRates& rates) {
 
 constexpr const char* kExportSchema = "aggregate-power/export-1";
 
-Json spread_json(const std::optional<Spread>& spread) {
+Json spread_json(const Boxed<Spread>& spread) {
   if (!spread) return nullptr;
   return {{"low", spread->low},
           {"high", spread->high},
@@ -174,7 +175,7 @@ Json spread_json(const std::optional<Spread>& spread) {
 
 Json measured_json(const PublishedRun& run) {
   Json json = Json::object();
-  for (const PublishedNumber& number : run.numbers) json[number.key] = number.value;
+  for (const PublishedNumber& number : run.numbers) json[*number.key] = number.value;
   return json;
 }
 
@@ -182,8 +183,8 @@ Json intervals_json(const PublishedRun& run) {
   Json json = Json::object();
   for (const PublishedNumber& number : run.numbers) {
     if (!number.flowed && !number.repeatability) continue;
-    json[number.key] = {{"flowed", spread_json(number.flowed)},
-                        {"repeatability", spread_json(number.repeatability)}};
+    json[*number.key] = {{"flowed", spread_json(number.flowed)},
+                         {"repeatability", spread_json(number.repeatability)}};
   }
   return json;
 }
@@ -199,7 +200,7 @@ Json boundaries_json(const std::vector<BoundaryPower>& rungs) {
   });
 }
 
-Json limit_json(const std::optional<RunLimit>& limit) {
+Json limit_json(const Boxed<RunLimit>& limit) {
   if (!limit) return nullptr;
   return {{"basis", basis_name(Basis::modelled)},
           {"gpu", text_or_null(limit->gpu)},
@@ -212,7 +213,7 @@ Json limit_json(const std::optional<RunLimit>& limit) {
 Json cost_json(const ExportedRun& exported, const FacilityRates& rates) {
   if (!exported.cost) return nullptr;
   const RunCost& cost = *exported.cost;
-  Json json = facility_terms_json(rates, exported.boundaries.front().boundary);
+  Json json = facility_terms_json(rates, exported.boundaries().front().boundary);
   json["boundary"] = cost.boundary;
   json["basis"] = basis_name(cost.basis);
   json["facility_power_w"] = number_or_null(cost.figures.power_w);
@@ -229,13 +230,13 @@ Json run_object(const ExportedRun& exported, const FacilityRates& rates) {
   Json configuration = Json::object();
   for (const auto& [key, value] : exported.configuration) configuration[key] = value;
   Json gpus = Json::object();
-  for (const auto& [gpu, energy_j] : run.gpu_energies_j) gpus[gpu] = energy_j;
+  for (const auto& [gpu, energy_j] : run.gpu_energies_j) gpus[*gpu] = energy_j;
   Json json = {{"schema", kExportSchema},
                {"kind", "run"},
                {"run", exported.name},
                {"source", printable_path(run.name)},
                {"valid", run.state == PowerState::valid},
-               {"reasons", run.reasons},
+               {"reasons", *run.reasons},
                {"doubt", text_or_null(run.doubt)},
                {"configuration", std::move(configuration)},
                {"start_unix_s", positive_or_null(run.start_unix_s)},
@@ -248,9 +249,9 @@ Json run_object(const ExportedRun& exported, const FacilityRates& rates) {
                {"measured", measured_json(run)},
                {"intervals", intervals_json(run)},
                {"gpu_energy_j", std::move(gpus)},
-               {"boundaries", boundaries_json(exported.boundaries)},
+               {"boundaries", boundaries_json(exported.boundaries())},
                {"limit", limit_json(exported.limit)},
-               {"verdicts", run.verdicts}};
+               {"verdicts", *run.verdicts}};
   if (rates.is_asked()) json["facility"] = cost_json(exported, rates);
   return json;
 }
@@ -279,28 +280,35 @@ Json window_object(const ExportedWindows& file, const ExportedWindow& window) {
 
 }  // namespace
 
-std::string rows_csv(const Exported& exported) {
+void rows_csv(const Exported& exported, const TextSink& sink) {
   const ExportedRun none;
   std::string text = csv_names(csv_row({.run = &none}, exported.rates)) + "\r\n";
   const auto add = [&](const CsvSubject& of) {
     add_csv_cells(csv_row(of, exported.rates), text);
     text += "\r\n";
+    pass_on(text, sink);
   };
   for (const ExportedRun& run : exported.runs) add({.run = &run});
+  while (const auto run = exported.more_runs ? exported.more_runs() : std::nullopt) {
+    add({.run = &*run});
+  }
   for (const ExportedWindows& file : exported.windows) {
     for (const ExportedWindow& window : file.windows) add({.file = &file, .window = &window});
   }
-  return text;
+  sink(text);
 }
 
-std::string rows_jsonl(const Exported& exported) {
+void rows_jsonl(const Exported& exported, const TextSink& sink) {
   std::string text;
-  const auto add = [&](const Json& row) { text += line_text(row) + "\n"; };
+  const auto add = [&](const Json& row) {
+    text += line_text(row) + "\n";
+    pass_on(text, sink);
+  };
   for (const ExportedRun& run : exported.runs) add(run_object(run, exported.rates));
   for (const ExportedWindows& file : exported.windows) {
     for (const ExportedWindow& window : file.windows) add(window_object(file, window));
   }
-  return text;
+  sink(text);
 }
 
 }  // namespace aggregate_power

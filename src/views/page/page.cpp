@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/files/path.h"
 #include "base/text/shown_number.h"
 #include "chart/chart.h"
 
@@ -133,13 +134,22 @@ std::string runs_section(const ReportPage& page) {
         html(cut_text(page.runs.varying[kMostMemberColumns], kTitleCharacters)));
   }
   if (!page.curves_note.empty()) out += " " + html(page.curves_note);
+  if (page.runs.is_sampled()) {
+    out += fmt::format(
+        " {} of {} runs have a row: as many of each configuration as fit, drawn by a hash of their names. ",
+        page.runs.shown.size(), page.runs.runs.size());
+    out += page.csv_name.empty()
+               ? "'export --format csv' writes all."
+               : fmt::format("<a href=\"{}\">{}</a> has all.", html(link_text(page.csv_name)),
+                             html(printable_path(page.csv_name)));
+  }
   out += "</p>\n<noscript><p class=\"muted\">Filters and sorting need scripts.</p></noscript>\n";
   return out + run_table(page.runs) + "</section>\n";
 }
 
 }  // namespace
 
-std::string page_html(const ReportPage& page) {
+std::string page_html(ReportPage& page) {
   std::string out = page_head(page);
   if (!page.subtitle.empty()) {
     out += fmt::format("<p class=\"muted\">{}</p>\n",
@@ -152,8 +162,16 @@ std::string page_html(const ReportPage& page) {
         "<form id=\"filters\" hidden=\"hidden\"><input type=\"search\" name=\"q\" "
         "placeholder=\"name of a run\" aria-label=\"name of a run\"/>"
         "<button type=\"button\" id=\"clear\">Clear</button><output id=\"count\"></output></form>\n";
+  const std::string hardware = has_runs ? hardware_section(page.runs) : std::string();
+  const std::size_t points = page.runs.points.size();
+  keep_shown_points(page.runs);
+  if (page.runs.points.size() < points) {
+    page.notes.push_back(fmt::format(
+        "{} of {} configurations are in the chart of energy and its table: those of runs with a row",
+        page.runs.points.size(), points));
+  }
   out += energy_section(page.runs, cut_text(page.source, kSourceCharacters));
-  if (has_runs) out += hardware_section(page.runs);
+  out += hardware;
   out += objective_section(page);
   out += page_notes(page);
   out += sweep_section(page);

@@ -151,18 +151,23 @@ std::optional<Spread> repeatability_of(const PublishedRun& run, ReportQuantity q
                                        const EnergyMetric& metric);
 struct ReportRun {
   PublishedRun run;
-  bool is_computed_here = false;            // for this report; nothing of it was written
-  JsonValue record_content = {};            // of a run that was computed here
-  std::optional<StorePath> telemetry = {};  // the same
-  std::optional<double> limit_w = {};       // of the power of a GPU; nullopt: unknown
-  std::optional<RunCurve> curve = {};
-  std::string record_link = {};  // relative to the report; empty: there is no record
+  bool is_computed_here = false;       // for this report; nothing of it was written
+  Boxed<JsonValue> record = {};        // of a run that was computed here
+  Boxed<StorePath> telemetry = {};     // the same
+  std::optional<double> limit_w = {};  // of the power of a GPU; nullopt: unknown
+  Boxed<RunCurve> curve = {};
 
   // From arrange_runs().
-  std::string name = {};     // without the folders and the name of a file that all share
+  std::size_t name_begin = 0;
+  std::size_t name_end = 0;
   std::size_t hardware = 0;  // among ReportRuns::hardware
-  Configuration configuration = {};
+  Shared<Configuration> configuration = {};
   std::optional<std::size_t> point = {};  // among ReportRuns::points
+
+  // Without the folders and the name of a file that all share.
+  std::string_view name() const {
+    return std::string_view(run.name).substr(name_begin, name_end - name_begin);
+  }
 };
 
 // The valid runs of one configuration.
@@ -196,7 +201,12 @@ struct ReportRuns {
   std::string boundary = "GPU boards";     // what was measured, of the valid runs
   FacilityRates rates = {};                // for cost and carbon; none: not asked for
   std::size_t copies = 0;                  // runs that are copies of a measurement: no repeats
+  // Those with a row on the page: all, or a sample with as many of each configuration as fit.
+  std::vector<std::size_t> shown = {};
+  // The link from the page to a run's record; empty: there are none.
+  std::function<std::string(const PublishedRun&)> record_link = {};
 
+  bool is_sampled() const { return shown.size() < runs.size(); }
   std::size_t count(PowerState state) const;
   // The runs that make a point.
   std::vector<const PublishedRun*> runs_of(const ReportPoint& point) const;
@@ -205,6 +215,9 @@ struct ReportRuns {
 // Runs with equal configurations are repeats, and make a point if they are valid. `keys` make a
 // configuration, with the power limit; empty: all that are known.
 ReportRuns arrange_runs(std::vector<ReportRun> runs, const std::vector<std::string>& keys);
+
+// Of more points than rows, keeps those of runs with a row.
+void keep_shown_points(ReportRuns& report);
 
 // The member of a configuration; empty: there is none.
 std::string_view member_in(const Configuration& configuration, std::string_view key);
@@ -256,12 +269,16 @@ inline constexpr std::size_t kMostRunsWithCurves = 200;
 
 struct Report {
   std::string html;
+  std::string csv;  // of all runs, for the file next to the page; empty: all are on the page
   std::size_t runs = 0;
   std::size_t valid = 0;
   std::size_t sweeps = 0;
   std::vector<std::string> warnings;  // files that were passed over, and why
   std::vector<std::string> notes;
 };
+
+// The name of a page with another ending.
+std::string csv_of_page(const std::string& page);
 
 // Changes nothing. Throws FileError for a place that cannot be opened, Error for one that holds
 // something else.
@@ -333,17 +350,21 @@ struct ReportPage {
   Slo slo = {};
   std::vector<LimitSweep> sweeps = {};
   std::string curves_note = {};         // why there are no curves; empty: there are
+  std::string csv_name = {};            // of the file with all runs; empty: there is none
   std::vector<std::string> notes = {};  // what was passed over
 };
 
 // The same page gives the same bytes, which are also well-formed XML.
-std::string page_html(const ReportPage& page);
+std::string page_html(ReportPage& page);
 
 // ---- The table of runs: one row each
 
 // Up to so many curves are drawn here, and seen without a script; of more, the page holds the
 // compact numbers, which the script draws.
 inline constexpr std::size_t kMostDrawnCurves = 500;
+
+// Of more runs, so many have a row.
+inline constexpr std::size_t kMostRunRows = 4000;
 
 // Members that tell runs apart have a column each, up to so many.
 inline constexpr std::size_t kMostMemberColumns = 8;

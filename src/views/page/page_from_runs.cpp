@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -32,6 +33,7 @@
 #include "store/catalogue/retained_files.h"
 #include "store/catalogue/run_record.h"
 #include "store/catalogue/unmeasured_runs.h"
+#include "views/export/export.h"
 
 namespace aggregate_power {
 namespace {
@@ -65,15 +67,15 @@ void take_computed(const ComputedRun& computed, ReportRun& run) {
     run.run.reasons = computed.reasons;
     return;
   }
-  JsonValue members = std::move(run.run.members);
+  JsonValue members = run.run.members.all();
   apply_edits(computed.edits, members);
-  PublishedRun published = published_run_of(std::move(members), &computed.record);
+  PublishedRun published = published_run_of(members, &computed.record);
   published.name = std::move(run.run.name);
   published.identity = std::move(run.run.identity);
-  published.aggregate = std::move(run.run.aggregate);
+  published.has_aggregate = run.run.has_aggregate;
   run.run = std::move(published);
   run.is_computed_here = true;
-  run.record_content = computed.record;
+  run.record = computed.record;
   run.telemetry = place_on_disk(computed.telemetry);
 }
 
@@ -85,8 +87,8 @@ std::vector<std::string> compute_missing_runs(const std::vector<std::string>& st
                                               std::vector<ReportRun>& runs) {
   std::map<std::string, ReportRun*> missing;  // by the identity of the aggregate
   for (ReportRun& run : runs) {
-    if (run.run.state == PowerState::none && !run.run.aggregate.empty()) {
-      missing[file_identity(run.run.aggregate)] = &run;
+    if (run.run.state == PowerState::none && run.run.has_aggregate) {
+      missing[file_identity(run.run.name)] = &run;
     }
   }
   if (missing.empty() || stores.empty()) return {};
@@ -201,6 +203,7 @@ std::vector<ReportRun> read_report_runs(const ReportPlaces& places, const Report
   std::vector<ReportRun> runs;
   runs.reserve(found.runs.size());
   for (PublishedRun& run : found.runs) runs.push_back({.run = std::move(run)});
+  found.runs = {};
   report.notes = compute_missing_runs(places.stores, request.most_threads, request.access, runs);
   std::ranges::move(found.notes, std::back_inserter(report.notes));
   return runs;
@@ -222,11 +225,12 @@ void require_known_members(const ReportRequest& request, const std::vector<Repor
 // Nullopt: it has none that can be read. May throw FileError and TelemetryError.
 std::optional<RecordedCurve> curve_of(const ReportRun& run, bool is_asked) {
   const PublishedRun& published = run.run;
-  const auto place = run.is_computed_here ? run.telemetry : telemetry_of(published);
+  const std::optional<StorePath> place =
+      run.is_computed_here ? std::optional<StorePath>(run.telemetry) : telemetry_of(published);
   if (!place || !place->facts || !(published.duration_s > 0)) return std::nullopt;
   const OpenedFile opened = place->tree->open(place->path);
   if (!is_asked && opened.size() > kMostBytesUnasked) return std::nullopt;
-  const JsonValue record = run.is_computed_here ? run.record_content : record_of(published);
+  const JsonValue record = run.is_computed_here ? *run.record : record_of(published);
   return recorded_curve(*recording_of_run(*place, record),
                         {published.start_unix_s, published.start_unix_s + published.duration_s});
 }
@@ -321,22 +325,29 @@ std::string fill_limits(const ReportRequest& request, std::vector<ReportRun>& ru
 
 // ---- Links
 
-// To the record of each run, from the folder of the page: by their names, as a browser resolves
-// them.
-void link_records(const std::string& out, std::vector<ReportRun>& runs) {
-  const std::string here = std::filesystem::current_path().string();
-  const auto absolute = [&](const std::string& path) {
+// To the record of a run, from the folder of the page: by their names, as a browser resolves them.
+std::function<std::string(const PublishedRun&)> record_links(const std::string& out) {
+  const auto absolute = [here = std::filesystem::current_path().string()](const std::string& path) {
     return path.starts_with('/') ? path : here + "/" + path;
   };
   const std::string page = std::filesystem::path(absolute(out)).lexically_normal().string();
   const std::string folder = page.substr(0, page.rfind('/') + 1);
-  for (ReportRun& run : runs) {
-    if (!run.run.record) continue;
-    run.record_link = link_text(path_between(folder, absolute(path_on_disk(*run.run.record))));
-  }
+  return [absolute, folder](const PublishedRun& run) {
+    return link_text(path_between(folder, absolute(path_on_disk(run.record.place()))));
+  };
 }
 
 // ---- The whole
+
+std::string csv_of_runs(ReportRuns& report) {
+  constexpr std::size_t kRowBytes = 400;
+  std::string csv;
+  csv.reserve(report.runs.size() * kRowBytes);
+  const auto run = [&](std::size_t i) -> PublishedRun& { return report.runs[i].run; };
+  rows_csv(exported_runs(report.runs.size(), run, report.rates),
+           [&](std::string_view piece) { csv += piece; });
+  return csv;
+}
 
 Recommendation read_sweep_tables(const ReportPlaces& places, const ReportRequest& request,
                                  Report& report) {
@@ -380,8 +391,8 @@ Report make_report(const ReportRequest& request) {
   if (std::string note = fill_limits(request, runs); !note.empty()) {
     report.notes.push_back(std::move(note));
   }
-  link_records(request.out, runs);
   page.runs = arrange_runs(std::move(runs), request.keys);
+  page.runs.record_link = record_links(request.out);
   page.runs.rates = read_facility_rates(request.facility);
   page.sweeps = sweeps_of_runs(page.runs, {request.keys, request.limit_key, request.most_threads});
   if (!places.tables.empty()) {
@@ -396,8 +407,15 @@ Report make_report(const ReportRequest& request) {
   report.runs = page.runs.runs.size();
   report.valid = page.runs.count(PowerState::valid);
   report.sweeps = page.sweeps.size();
+  const bool has_csv = page.runs.is_sampled() && !request.out.empty();
+  if (has_csv) page.csv_name = last_name(csv_of_page(request.out));
   report.html = page_html(page);
+  if (has_csv) report.csv = csv_of_runs(page.runs);
   return report;
+}
+
+std::string csv_of_page(const std::string& page) {
+  return std::filesystem::path(page).replace_extension(".csv").string();
 }
 
 }  // namespace aggregate_power

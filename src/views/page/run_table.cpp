@@ -49,7 +49,8 @@ class RunTable {
     for (std::size_t i = 0; i < kReportQuantities; ++i) {
       facts_.push_back(facts_of(static_cast<ReportQuantity>(i), *report.metric));
     }
-    for (const ReportRun& run : report.runs) {
+    for (const std::size_t i : report.shown) {
+      const ReportRun& run = report.runs[i];
       if (!run.curve) continue;
       ++curves_;
       double& scale_w = run.run.state == PowerState::valid ? scale_w_ : scale_of_others_w_;
@@ -60,9 +61,9 @@ class RunTable {
 
   std::string text() {
     constexpr std::size_t kRowBytes = 600;
-    out_.reserve(report_.runs.size() * kRowBytes);
+    out_.reserve(report_.shown.size() * kRowBytes);
     head();
-    for (const ReportRun& run : report_.runs) row(run);
+    for (const std::size_t i : report_.shown) row(report_.runs[i]);
     out_ += "</tbody></table></div>\n";
     return std::move(out_);
   }
@@ -103,7 +104,8 @@ class RunTable {
 
   std::string curves_title() const {
     if (curves_ == 0) return "record";
-    const bool is_cut = std::ranges::any_of(report_.runs, [&](const ReportRun& run) {
+    const bool is_cut = std::ranges::any_of(report_.shown, [&](std::size_t i) {
+      const ReportRun& run = report_.runs[i];
       return run.curve && run.curve->peak_w > scale_w_;
     });
     return fmt::format("power, 0 to {:.0f} W/GPU{}", scale_w_, is_cut ? ", cut off there" : "");
@@ -177,12 +179,12 @@ class RunTable {
   }
 
   void name(const ReportRun& run) {
-    const std::string shown = cut_text(run.name, most_name_);
+    const std::string shown = cut_text(run.name(), most_name_);
     out_ += "<td";
     constexpr std::size_t kMostTitle = 300;
-    if (shown.size() < run.name.size() && report_.runs.size() <= kManyRuns) {
+    if (shown.size() < run.name().size() && report_.runs.size() <= kManyRuns) {
       out_ += " title=\"";
-      append_html(out_, cut_text(run.name, kMostTitle));
+      append_html(out_, cut_text(run.name(), kMostTitle));
       out_ += '"';
     }
     out_ += '>';
@@ -254,11 +256,11 @@ class RunTable {
       }
     }
     out_ += '>';
-    if (run.record_link.empty()) {
+    if (!run.run.record || !report_.record_link) {
       out_ += picture.empty() ? "\u2013" : picture;
     } else {
       out_ += "<a href=\"";
-      append_html(out_, run.record_link);
+      append_html(out_, report_.record_link(run.run));
       out_ += "\">";
       out_ += picture.empty() ? "record" : picture;
       out_ += "</a>";

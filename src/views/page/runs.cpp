@@ -5,12 +5,14 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/files/hash.h"
 #include "base/text/shown_number.h"
 #include "core/model/units.h"
 #include "decide/compare/compare.h"
@@ -45,12 +47,12 @@ std::size_t shared_folders(const std::vector<ReportRun>& runs) {
 // What all names end with, with its slash; empty if some have nothing else.
 std::string shared_file(const std::vector<ReportRun>& runs) {
   if (runs.size() < 2) return {};
-  const std::string_view first = runs[0].name;
+  const std::string_view first = runs[0].name();
   const std::size_t slash = first.rfind('/');
   if (slash == std::string_view::npos) return {};
   const std::string_view file = first.substr(slash);
   const bool is_shared = std::ranges::all_of(runs, [&](const ReportRun& run) {
-    return run.name.size() > file.size() && run.name.ends_with(file);
+    return run.name().size() > file.size() && run.name().ends_with(file);
   });
   return is_shared ? std::string(file) : std::string();
 }
@@ -110,7 +112,7 @@ std::string boundary_of_runs(const std::vector<ReportRun>& runs) {
   std::set<std::string> names;
   for (const ReportRun& run : runs) {
     if (run.run.state != PowerState::valid) continue;
-    names.insert(boundary_name(measured_boundary(run.run.scope)));
+    names.insert(boundary_name(measured_boundary(*run.run.scope)));
   }
   constexpr std::size_t kFew = 4;
   if (names.empty()) return "GPU boards";
@@ -135,14 +137,15 @@ constexpr std::array<EnergyMetric, 4> kEnergyMetrics = {{
 }};
 
 std::optional<double> positive_member(const PublishedRun& run, std::string_view key) {
-  const JsonValue& member = run.members.at(key);
+  const JsonValue member = run.members.at(key);
   if (!member.is_finite_number() || !(member.as_double() > 0)) return std::nullopt;
   return is_beyond_measure(member.as_double()) ? std::nullopt : std::optional(member.as_double());
 }
 
 // Nullptr: it has none, or is not valid.
 const PublishedNumber* number_in(const PublishedRun& run, std::string_view key) {
-  const auto found = std::ranges::find(run.numbers, key, &PublishedNumber::key);
+  const auto found = std::ranges::find_if(
+      run.numbers, [&](const PublishedNumber& number) { return number.key == key; });
   return found == run.numbers.end() ? nullptr : &*found;
 }
 
@@ -247,6 +250,24 @@ void make_points(ReportRuns& report) {
   }
 }
 
+std::vector<std::size_t> shown_runs(const ReportRuns& report) {
+  std::vector<std::size_t> shown(report.runs.size());
+  std::iota(shown.begin(), shown.end(), std::size_t{0});
+  if (shown.size() <= kMostRunRows) return shown;
+  const auto hash = [&](std::size_t i) { return text_hash(report.runs[i].name()); };
+  std::ranges::stable_sort(shown, {}, hash);
+  std::map<Shared<Configuration>, std::size_t> counts;
+  std::vector<std::pair<std::size_t, std::size_t>> by_turn;
+  for (const std::size_t i : shown) {
+    by_turn.emplace_back(counts[report.runs[i].configuration]++, i);
+  }
+  std::ranges::stable_sort(by_turn, {}, &std::pair<std::size_t, std::size_t>::first);
+  shown.clear();
+  for (std::size_t i = 0; i < kMostRunRows; ++i) shown.push_back(by_turn[i].second);
+  std::ranges::sort(shown);
+  return shown;
+}
+
 // As many as shared the energy.
 std::optional<double> gpus_of(const PublishedRun& run) {
   if (!run.gpu_ids.empty()) return static_cast<double>(run.gpu_ids.size());
@@ -299,13 +320,14 @@ ReportRuns arrange_runs(std::vector<ReportRun> runs, const std::vector<std::stri
   std::set<std::string> names;
   std::vector<std::string> hardware;
   for (ReportRun& run : report.runs) {
-    run.name = run.run.name.substr(std::min(folders, run.run.name.size()));
+    run.name_end = run.run.name.size();
+    run.name_begin = std::min(folders, run.name_end);
     run.configuration = report_configuration(run, keys);
     hardware.push_back(hardware_of(run.run));
     names.insert(hardware.back());
   }
   const std::size_t file = shared_file(report.runs).size();
-  for (ReportRun& run : report.runs) run.name.resize(run.name.size() - file);
+  for (ReportRun& run : report.runs) run.name_end -= file;
   report.hardware.assign(names.begin(), names.end());
   for (std::size_t i = 0; i < hardware.size(); ++i) {
     const auto found = std::ranges::lower_bound(report.hardware, hardware[i]);
@@ -314,7 +336,26 @@ ReportRuns arrange_runs(std::vector<ReportRun> runs, const std::vector<std::stri
   report.boundary = boundary_of_runs(report.runs);
   split_members(report);
   make_points(report);
+  report.shown = shown_runs(report);
   return report;
+}
+
+void keep_shown_points(ReportRuns& report) {
+  if (report.points.size() <= kMostRunRows) return;
+  std::vector<std::optional<std::size_t>> numbers(report.points.size());
+  for (const std::size_t i : report.shown) {
+    if (report.runs[i].point) numbers[*report.runs[i].point] = 0;
+  }
+  std::vector<ReportPoint> points;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (!numbers[i]) continue;
+    numbers[i] = points.size();
+    points.push_back(std::move(report.points[i]));
+  }
+  report.points = std::move(points);
+  for (ReportRun& run : report.runs) {
+    if (run.point) run.point = numbers[*run.point];
+  }
 }
 
 const EnergyMetric& energy_metric_of(const std::function<bool(std::string_view key)>& has) {

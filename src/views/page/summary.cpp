@@ -211,7 +211,7 @@ struct ReasonRow {
 void note_reason(ReasonRow& row, const ReportRun& run) {
   constexpr std::size_t kFewNames = 3;
   ++row.runs;
-  if (row.names.size() < kFewNames) row.names.push_back(cut_text(run.name, kSharedCharacters));
+  if (row.names.size() < kFewNames) row.names.push_back(cut_text(run.name(), kSharedCharacters));
 }
 
 std::map<std::string, ReasonRow> reason_rows(const ReportRuns& report) {

@@ -1,12 +1,15 @@
 // Aggregates and audit records to published runs.
 #include "store/catalogue/published_runs.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include <gtest/gtest.h>
 
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
+#include "store/catalogue/run_record.h"
 #include "test_util.h"
 
 namespace aggregate_power {
@@ -55,7 +58,7 @@ TEST(PublishedRuns, JoinsTheAggregateWithItsRecord) {
     EXPECT_EQ(run.output_tokens, 8100);
     EXPECT_EQ(run.gpu_ids, (std::vector<std::string>{"0", "1"}));
     EXPECT_EQ(run.gpu_energies_j,
-              (std::vector<std::pair<std::string, double>>{{"0", 4000}, {"1", 6000}}));
+              (std::vector<std::pair<SharedText, double>>{{"0", 4000}, {"1", 6000}}));
     EXPECT_EQ(run.scope, "gpu");
     EXPECT_EQ(run.verdicts, std::vector<std::string>{"steady_state"});
     EXPECT_EQ(configuration_text(configuration_of(run, {})), "hw=h100 tp=2");
@@ -85,7 +88,7 @@ TEST(PublishedRuns, AreInTheOrderInWhichTheyAreNamed) {
   std::vector<std::string> names;
   for (const PublishedRun& run :
        read_published_runs({folder / "agg_c.json", folder / "agg_a.json"}, 2).runs) {
-    names.push_back(std::filesystem::path(run.aggregate).filename());
+    names.push_back(std::filesystem::path(run.name).filename());
   }
   EXPECT_EQ(names, (std::vector<std::string>{"agg_c.json", "agg_a.json"}));
 }
@@ -101,6 +104,57 @@ TEST(PublishedRuns, AreFoundWithoutRecordsAndUnderOtherNames) {
   EXPECT_EQ(found.runs[0].state, PowerState::not_valid);
   EXPECT_EQ(found.runs[1].state, PowerState::none);
   EXPECT_EQ(found.runs[2].state, PowerState::valid);
+}
+
+TEST(PublishedRuns, KeepTheMembersOfAggregatesExceptLists) {
+  const KeptMembers kept(parse_json(
+      R"({"a": "x\u0000y", "": 1.50, "b": {"c": {"d": true}, "e": null}, "f": [1], "g": null})"));
+  EXPECT_EQ(kept.names(), (std::vector<std::string>{"a", "", "b", "f", "g"}));
+  EXPECT_EQ(kept.at("a").text, std::string("x\0y", 3));
+  EXPECT_EQ(kept.at("").text, "1.50");
+  EXPECT_TRUE(kept.at("b").at("c").at("d").is_true());
+  EXPECT_TRUE(kept.at("b").at("e").is_null());
+  EXPECT_TRUE(kept.at("f").is_array());
+  EXPECT_TRUE(kept.find("g")->is_null());
+  EXPECT_FALSE(kept.find("h"));
+  EXPECT_EQ(kept.all().members.size(), 5U);
+  EXPECT_FALSE(KeptMembers().find(""));
+}
+
+TEST(PublishedRuns, KeepPlacesAsTheyWereFound) {
+  const Folder folder;
+  std::filesystem::create_directories(folder / "a/b");
+  put(folder / "a/b/c.json", "{}");
+  const auto root = place_in_store(folder.path(), {});
+  ASSERT_TRUE(root);
+  const auto found = file_below(*root, "a/b/c.json");
+  ASSERT_TRUE(found);
+  for (const StorePath* one = &*found; one != nullptr; one = one->folder.get()) {
+    const StorePath kept = KeptPlace(*one).place();
+    EXPECT_EQ(kept.path, one->path);
+    EXPECT_EQ(kept.display, one->display);
+    EXPECT_EQ(kept.below, one->below);
+    EXPECT_EQ(kept.facts, one->facts);
+    EXPECT_EQ(kept.folder == nullptr, one->folder == nullptr);
+    EXPECT_EQ(KeptPlace(*one).display(), one->display);
+  }
+  EXPECT_FALSE(KeptPlace());
+}
+
+TEST(PublishedRuns, AreSampledAlikeInAnyOrder) {
+  std::vector<std::string> texts;
+  for (int i = 0; i < 1000; ++i) texts.push_back(std::to_string(i));
+  const auto drawn = [&](std::uint64_t seed) {
+    std::set<std::string> sample;
+    const auto text = [&](std::size_t i) { return std::string_view(texts[i]); };
+    for (const std::size_t i : sample_of(texts.size(), 100, seed, text)) sample.insert(texts[i]);
+    return sample;
+  };
+  const std::set<std::string> first = drawn(0);
+  EXPECT_EQ(first.size(), 100U);
+  EXPECT_NE(drawn(1), first);
+  std::ranges::reverse(texts);
+  EXPECT_EQ(drawn(0), first);
 }
 
 TEST(PublishedRuns, AreReadFromTheOutputOfMeasure) {
