@@ -194,11 +194,12 @@ std::string header_doubt(TableRows rows, const WideHeader& header) {
   for (std::size_t i = 0; i < header.cells && !hot; ++i) {
     if (!temperature.matches(lower_ascii(header.names[i]))) continue;
     const auto [least, most] = range(i);
-    if (least > kHotC && most < kMostW && !(least == kNoReading && most == kNoReading)) hot = i;
+    const bool are_hot = least > kHotC && most < kMostW && least <= most;
+    if (are_hot && !(least == kNoReading && most == kNoReading)) hot = i;
   }
   for (const WideColumn& column : header.columns) {
     const auto [least, most] = range(column.index);
-    if (!hot || least < kLeastC || most > kMostC) continue;
+    if (!hot || least < kLeastC || most > kMostC || least > most) continue;
     return fmt::format(
         "'{}' has {} to {}, and '{}' up to {}: the header disagrees with its columns; write it in the order of the cells",
         printable(strip(header.names[column.index])), least, most,
@@ -285,6 +286,21 @@ void note_wide_turns(const std::vector<Cells>& rows, WideHeader& header) {
   header.fault = columns::turns_text(turns->numbers, header.names);
 }
 
+// The only column whose cells are dates with times, whatever it is called.
+std::optional<std::size_t> only_dates(const std::vector<Cells>& rows, std::size_t columns,
+                                      const std::function<bool(std::string_view)>& is_absolute) {
+  std::optional<std::size_t> found;
+  for (std::size_t i = 0; i < columns; ++i) {
+    const auto is_date = [&](const Cells& row) {
+      return i < row.size() && row[i].find(':') != std::string::npos && is_absolute(row[i]);
+    };
+    if (rows.empty() || !std::ranges::all_of(rows, is_date)) continue;
+    if (found) return std::nullopt;
+    found = i;
+  }
+  return found;
+}
+
 WideHeader numbered_header(TableRows rows, const TelemetryOptions& options) {
   WideHeader header = header_of(rows[0].cells);
   find_numbered(kWholeName, header);
@@ -307,6 +323,7 @@ WideHeader numbered_header(TableRows rows, const TelemetryOptions& options) {
   if (is_of_tracker && header.time) header.sensor = {"W&B", header.power, "gpu", "unknown"};
   const Columns chosen = choose_columns(header.names, cells, is_absolute, options.columns);
   if (!header.time && chosen.timestamp) header.time = chosen.timestamp->index;
+  if (!header.time) header.time = only_dates(cells, header.cells, is_absolute);
   if (header.fault.empty()) header.fault = percentage_doubt(rows, header);
   if (header.fault.empty()) {
     header.fault = left_out_doubt(header);

@@ -14,6 +14,7 @@
 #include "base/text/characters.h"
 #include "base/text/encoding.h"
 #include "base/text/json.h"
+#include "core/energy/recording_summary.h"
 #include "core/telemetry/device_names.h"
 #include "core/telemetry/gpu_identity.h"
 #include "core/telemetry/gpu_names.h"
@@ -267,12 +268,7 @@ FirstRows first_rows_in(std::string_view head, const ReadInto& read) {
   } catch (const std::exception&) {  // cut off, or reported when all is read
   }
   sink.finish();
-  FirstRows first = {sink.first_stamp()};
-  if (steps_s.empty()) return first;
-  const auto middle = steps_s.begin() + std::ssize(steps_s) / 2;
-  std::ranges::nth_element(steps_s, middle);
-  first.step_s = *middle;
-  return first;
+  return {sink.first_stamp(), steps_s.empty() ? 0 : quantile_of(std::move(steps_s), 0.5)};
 }
 
 // To version 0.17.8 W&B writes the mean of 15 samples each 30 s, and no file says the version.

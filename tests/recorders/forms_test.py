@@ -344,6 +344,22 @@ def test_means_of_w_and_b(folder):
     assert energy["low"] < 130500 < energy["high"], energy
 
 
+def test_columns_of_a_gpu_that_is_not_there(folder):
+    """They are empty throughout, which says nothing against the header."""
+    rows = [f"{START + 10 * i},61,{watts},,\n" for i, watts in enumerate((100, 200, 400, 200))]
+    (folder / "one.csv").write_text("timestamp,gpu0_temp_c,gpu0_power_w,gpu1_temp_c,gpu1_power_w\n" + "".join(rows))
+    _, report, err = inspected("one.csv", folder=folder)
+    same(([], [("0", 225)]), (report["reasons"], [(gpu["id"], gpu["mean_w"]) for gpu in report["devices"]]), err)
+
+
+def test_times_under_any_name(folder):
+    """The only column of dates is the time."""
+    rows = [["ts_iso", "boot", "gpu0_power_w", "gpu1_power_w"]]
+    rows += [[f"2026-09-08T07:20:{30 + i}+00:00", 5, watts, 50] for i, watts in enumerate((100, 200, 400, 200))]
+    (folder / "iso.csv").write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
+    check_two("iso.csv", "wide", 0, ["0", "1"], folder=folder)
+
+
 def test_blank_lines_before_the_header(folder):
     """A row of units counts after them, too, and another separator is seen."""
     for file in ["wide/tabs-units-row.tsv", "wide/semicolons.csv", "wide/plain.csv"]:

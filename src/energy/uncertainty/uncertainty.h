@@ -372,8 +372,8 @@ class UncutStamps {
 // which readings resemble one another. Stretches are independent.
 double unseen_j(const ReadingSeries& series, const SensorModel& sensor, Window window);
 
-// The mean of values from `least` to `most`, of which some were drawn: with each limit it is beyond
-// with probability `tail` at most. By Stringer's bound (Bickel, 1992), which takes the exact
+// Limits of the mean of values from `least` to `most`, some of them drawn. The mean is beyond each
+// limit with probability `tail` at most. By Stringer's bound (Bickel, 1992), which takes the exact
 // limits of how many values may be above each that was drawn.
 struct MeanLimits {
   double low = 0;

@@ -398,7 +398,8 @@ CheckupItem check_interval(const CheckupRequest& request, const Seen& seen,
   if (seen.sensors.size() > 1) {
     found += fmt::format("; {} sensors are possible", seen.sensors.size());
   }
-  if (widest.name == "sampling_and_edges" || widest.name == "moments_for_means") {
+  if (widest.name == "sampling_and_edges" || widest.name == "moments_for_means" ||
+      widest.name == "between_readings") {
     return {kName, advice, found, "measure for longer, or sample faster"};
   }
   if (widest.name == "time_not_seen" || widest.name == "time_between_windows") {

@@ -26,8 +26,8 @@ constexpr double kRounding = 1e-6;
 // Of readings that are regular, and all too far apart: 2.5 of their periods.
 constexpr double kLongestGapPeriods = 2.5;
 
-// The time between two readings of a recording of which each GPU has one only now and then; 0:
-// readings are not so far apart.
+// The time between two readings of a GPU, if all GPUs have one only now and then; 0: they are not
+// so far apart.
 double sparse_period_s(const ExtraInput& input) {
   double shortest_s = std::numeric_limits<double>::infinity();
   for (const SensorReadings& recording : input.recordings) {
@@ -142,7 +142,7 @@ void bound_energy(ExtraInput& input, Result& result) {
 void refuse_salvage(const RunOptions&, Result&) {}
 
 void add_salvage(ExtraInput& input, Result& result) {
-  // Those of trackers always are, where people look.
+  // A tracker's readings always are so far apart: people get a number without asking.
   const double period_s = input.bounds_sparse ? sparse_period_s(input) : 0;
   if (!(input.run.salvage || period_s > 0) || !result.load || result.is_valid()) return;
   SalvagedEnergy& salvaged = result.salvaged.emplace();
