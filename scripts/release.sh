@@ -8,6 +8,7 @@
 # times are the last commit's, or $SOURCE_DATE_EPOCH. `sources` fetches from Debian the sources of the libraries
 # under the LGPL, which who publishes the program must offer with it.
 set -eu
+umask 022  # a Debian package has the modes of the builder's folders
 case "${1:-}" in -h | --help) sed -n '2,9s/^# //p' "$0"; exit 0 ;; esac
 wrong() { echo "release.sh: $*; see --help" >&2; exit 2; }
 action=build

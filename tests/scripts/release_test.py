@@ -132,6 +132,37 @@ def test_release_refuses_what_it_cannot_make(folder):
     assert "--sign: expected the file" in call("sh", ROOT / "scripts/release.sh", "--sign", folder / "none", status=2).stderr
 
 
+# What a build does, in no time: `content` is what its packages have in them.
+STAND_IN_PACKER = """#!/bin/sh
+case $1 in *pack.py) echo {content} >"$4/aggregate-power-$2" ;; esac
+"""
+STAND_IN_CMAKE = """#!/bin/sh
+[ "$1" != -S ] || mkdir -p "$4"
+"""
+STAND_IN_CPACK = """#!/bin/sh
+mkdir "$4" && echo deb >"$4/aggregate-power_1.deb"
+"""
+
+
+def checked_twice(folder, content, status):
+    """What `release.sh --check` says where every package has `content`, as the shell evaluates it."""
+    folder.chmod(0o755)  # the second build may be another user's
+    (folder / "bin").mkdir(mode=0o755, exist_ok=True)
+    for name, script in (("cmake", STAND_IN_CMAKE), ("cpack", STAND_IN_CPACK), ("python3", STAND_IN_PACKER.format(content=content))):
+        (folder / "bin" / name).write_text(script)
+        (folder / "bin" / name).chmod(0o755)
+    return call("sh", ROOT / "scripts/release.sh", "--check", "--out", folder / "out", status=status,
+                PATH=f"{folder / 'bin'}:{os.environ['PATH']}", SOURCE_DATE_EPOCH=str(EPOCH))
+
+
+def test_a_check_finds_what_depends_on_the_build(folder):
+    said = checked_twice(folder, "same", 0).stdout
+    assert "two builds gave the same bytes" in said and "aggregate-power_1.deb" in said, said
+    for content in ("$PWD", "$HOME", "$TZ"):
+        assert "two builds differ" in checked_twice(folder, content, 1).stderr, content
+    assert (folder / "out/other/SHA256SUMS").exists()
+
+
 # ---- The image, by the specification of the Open Container Initiative
 
 
