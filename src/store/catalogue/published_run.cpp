@@ -611,9 +611,8 @@ std::vector<std::size_t> sample_of(std::size_t count, std::size_t most, std::uin
   for (std::size_t i = 0; i < count; ++i) {
     all.emplace_back(text_hash(fmt::format("{} {}", seed, text(i))), i);
   }
-  const std::size_t taken = std::min(count, most);
-  std::ranges::nth_element(all, all.begin() + static_cast<std::ptrdiff_t>(taken));
-  all.resize(taken);
+  std::ranges::sort(all);
+  all.resize(std::min(count, most));
   std::vector<std::size_t> sample;
   for (const auto& [hash, i] : all) sample.push_back(i);
   std::ranges::sort(sample);

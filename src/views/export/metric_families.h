@@ -33,7 +33,7 @@ struct GaugeSubject {
 struct GaugeSample {
   std::shared_ptr<const GaugeSubject> subject;  // never null
   double value = 0;
-  Shared<std::vector<GaugeLabel>> more = {};  // labels after those of the subject
+  Shared<std::vector<GaugeLabel>> more = {};  // labels after the subject's
 };
 
 struct GaugeFamily {

@@ -216,7 +216,7 @@ struct ReportRuns {
 // configuration, with the power limit; empty: all that are known.
 ReportRuns arrange_runs(std::vector<ReportRun> runs, const std::vector<std::string>& keys);
 
-// Of more points than rows, keeps those of runs with a row.
+// Of more points than rows, keeps the ones whose runs have a row.
 void keep_shown_points(ReportRuns& report);
 
 // The member of a configuration; empty: there is none.
