@@ -473,5 +473,20 @@ def test_the_price_of_an_objective(folder):
     assert run.status == 1 and "no configuration keeps the objective" in run.out, run.out
 
 
+def test_the_power_of_phases_on_the_page(folder):
+    run = Run(folder)
+    run.measure(requests=None)
+    measured = json.loads(run.out)
+    measured["runs"][0]["phase_energy"] = {
+        "model": "states", "prefill": {"watts": 312.0, "standard_error": 5.0}, "decode": {"watts": 188.0, "standard_error": 2.0}}
+    run.write("measured.json", measured)
+    run.call("report", "measured.json", "--out", "page.html")
+    page = (run.path / "page.html").read_text()
+    assert "prefill W" in page and "312.0 (302.2 to 321.8)" in page and "188.0 (184.1 to 191.9)" in page, page[-4000:]
+    run.call("export", "measured.json", "--format", "jsonl")
+    same(0, run.status, run.err)
+    assert "prefill_power_w" not in run.out, run.out
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(globals()))

@@ -30,7 +30,7 @@ constexpr std::string_view kGoodKeys[] = {
 
 // The result that the run's record names, where it is now.
 RequestFile requests_of_record(const PublishedRun& run) {
-  const auto record = read_run_record(*run.record);
+  const auto record = read_run_record(run.record.place());
   auto result = record ? record->find(record->benchmark()) : std::nullopt;
   if (!result || !result->facts) throw Error("its benchmark result is not found");
   if (auto list = find_beside(*result, std::string(last_name(requests_name(result->path))))) {

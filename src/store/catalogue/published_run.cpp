@@ -396,6 +396,23 @@ std::vector<PublishedNumber> numbers_in(const JsonValue& json) {
   return numbers;
 }
 
+// The power of the server in each phase, by a model that has one: `states`.
+void add_phase_powers(const JsonValue& record, std::vector<PublishedNumber>& numbers) {
+  constexpr double kCoverage = 1.96;
+  constexpr std::pair<const char*, const char*> kPhases[] = {{"prefill", "prefill_power_w"},
+                                                             {"decode", "decode_power_w"}};
+  for (const auto& [phase, key] : kPhases) {
+    const JsonValue& power = record.at("phase_energy").at(phase);
+    const double watts = number_or(power.at("watts"), 0);
+    if (!(watts > 0)) continue;
+    PublishedNumber& number = numbers.emplace_back(PublishedNumber{key, watts});
+    const double error_w = number_or(power.at("standard_error"), 0);
+    if (!(error_w > 0)) continue;
+    number.repeatability =
+        Spread{watts, error_w, watts - kCoverage * error_w, watts + kCoverage * error_w};
+  }
+}
+
 PowerState state_in(const JsonValue& members, bool has_numbers) {
   const JsonValue& valid = power_verdict(members);
   if (!valid.is_null()) return valid.as_double() == 1 ? PowerState::valid : PowerState::not_valid;
@@ -447,6 +464,7 @@ PublishedRun published_run_of(const JsonValue& members, const JsonValue* record)
       add_spreads(*record, number);
       add_recorded_bounds(*record, number);
     }
+    if (run.state == PowerState::valid) add_phase_powers(*record, run.numbers);
   } else {
     take_power_audit(members, run);
     for (PublishedNumber& number : run.numbers) add_bounds(members, number);
@@ -478,6 +496,7 @@ PublishedRun measured_run_of(const JsonValue& measured) {
     add_spreads(measured, number);
     if (!number.flowed && energy) add_window_bounds(measured, energy->value, number);
   }
+  add_phase_powers(measured, run.numbers);
   doubt_impossible_numbers(run);
   return run;
 }

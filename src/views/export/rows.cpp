@@ -9,6 +9,7 @@
 #include "base/files/path.h"
 #include "base/report/document.h"
 #include "core/energy/metrics.h"
+#include "core/record/edits.h"
 #include "decide/compare/facility.h"
 #include "runs/measure/facility.h"
 #include "views/export/export.h"
@@ -175,14 +176,16 @@ Json spread_json(const Boxed<Spread>& spread) {
 
 Json measured_json(const PublishedRun& run) {
   Json json = Json::object();
-  for (const PublishedNumber& number : run.numbers) json[*number.key] = number.value;
+  for (const PublishedNumber& number : run.numbers) {
+    if (is_our_key(*number.key)) json[*number.key] = number.value;
+  }
   return json;
 }
 
 Json intervals_json(const PublishedRun& run) {
   Json json = Json::object();
   for (const PublishedNumber& number : run.numbers) {
-    if (!number.flowed && !number.repeatability) continue;
+    if (!is_our_key(*number.key) || (!number.flowed && !number.repeatability)) continue;
     json[*number.key] = {{"flowed", spread_json(number.flowed)},
                          {"repeatability", spread_json(number.repeatability)}};
   }

@@ -119,10 +119,12 @@ enum class ReportQuantity {
   throughput,
   input_throughput,
   interactivity,
+  prefill_power,
+  decode_power,
   temperature,
   utilization,
 };
-inline constexpr std::size_t kReportQuantities = 11;
+inline constexpr std::size_t kReportQuantities = 13;
 
 // The metric by which energy is divided by work in a whole report.
 struct EnergyMetric {

@@ -21,9 +21,11 @@ constexpr const char* kMemberPrefix = "m.";
 constexpr std::size_t kManyRuns = 1000;
 
 constexpr ReportQuantity kNumberColumns[] = {
-    ReportQuantity::energy_per_token, ReportQuantity::gpu_power,  ReportQuantity::energy,
-    ReportQuantity::duration,         ReportQuantity::throughput, ReportQuantity::input_throughput,
-    ReportQuantity::interactivity};
+    ReportQuantity::energy_per_token, ReportQuantity::gpu_power,
+    ReportQuantity::energy,           ReportQuantity::duration,
+    ReportQuantity::throughput,       ReportQuantity::input_throughput,
+    ReportQuantity::interactivity,    ReportQuantity::prefill_power,
+    ReportQuantity::decode_power};
 
 // Its lines may break after the separators of a path.
 void append_path(std::string& out, std::string_view path) {

@@ -180,6 +180,10 @@ constexpr QuantityRow kQuantities[kReportQuantities - 1] = {
      "tokens/s/GPU", "input tokens / time / GPUs", 1, false},
     {"median_intvty", "interactivity (tokens/s/user)", "tokens/s/user", "tokens/s/user",
      "1 / time per output token of a median request, as the benchmark reports it", 1, false},
+    {"prefill_power_w", "power in prefill (W)", "prefill W", "W",
+     "power of all GPUs while a request waits for its first token, by --phases"},
+    {"decode_power_w", "power in decode (W)", "decode W", "W",
+     "power of all GPUs while one request decodes, by --phases"},
     {"avg_temp_c", "temperature (\u00B0C)", "\u00B0C", "\u00B0C", "mean of the GPUs in the window"},
     {"avg_util_pct", "utilization (%)", "utilization (%)", "%", "mean of the GPUs in the window"},
 };
