@@ -173,6 +173,14 @@ void add_plan_options(Options& options, RecommendCommandRequest& request) {
       .excludes("RESULT")
       .in_group(kGroup);
   options
+      .choice(
+          "--over", "limits|clocks", {{"limits", false}, {"clocks", true}},
+          request.plan.is_of_clocks,
+          "What the plan sweeps: power limits, or graphics clocks in MHz, which nvidia-smi -lgc locks "
+          "(default: limits)")
+      .needs("--plan")
+      .in_group(kGroup);
+  options
       .value("--run", "COMMAND", into(request.plan.load),
              "The load, as a line of shell; it writes its result to the file $RESULT")
       .check(not_empty())
@@ -253,6 +261,9 @@ Command recommend_command() {
     if (!request->plan_text.empty()) {
       if (has_input)
         throw Error("--plan: takes no files: what it prints is run before there are any");
+      if (request->plan.is_of_clocks && request->plan.vendor == "amd") {
+        throw Error("--over clocks: only the clocks of NVIDIA's GPUs can be planned");
+      }
       request->plan.limits_w = planned_limits(request->plan_text);
     } else if (!has_input) {
       throw Error(

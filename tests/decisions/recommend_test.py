@@ -794,6 +794,103 @@ def test_the_front_is_found_by_comparing_all_points(folder):
         same(front, {point["name"] for point in found if point["front"]}, points)
 
 
+# ---- Clocks
+
+def clock_run(folder, name, mhz, watts, tokens, limit=700, reasons="0x0000000000000000", every=None):
+    """A run of a minute that nobody has measured: what was locked is in its recording alone."""
+    (folder / name).mkdir(parents=True)
+    start = 1788852000 + 1000 * len(list(folder.iterdir()))
+    lines = ["timestamp, index, power.draw [W], power.limit [W], clocks.current.sm [MHz], clocks_event_reasons.active"]
+    for second in range(-10, 71):
+        stamp = datetime.datetime.fromtimestamp(start + second, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000+00:00")
+        inside = 0 <= second <= 60
+        clock = mhz + (every or 0) * (second % 3) if inside else 345
+        lines.append(f"{stamp}, 0, {watts if inside else 80} W, {limit} W, {clock} MHz, {reasons if inside else '0x0000000000000001'}")
+    (folder / name / "gpu_metrics.csv").write_text("\n".join(lines) + "\n")
+    (folder / name / "run.json").write_text(json.dumps({
+        "benchmark_start_time_unix": start, "benchmark_end_time_unix": start + 60, "duration": 60, "completed": 10,
+        "total_input_tokens": 1000, "total_output_tokens": tokens}))
+
+
+def test_a_sweep_over_clocks_is_read_from_the_recordings(folder):
+    """300 W x 60 s / 6,000 tokens = 3 J, 320 x 60 / 8,000 = 2.4 J, 405 x 60 / 9,000 = 2.7 J: 12.5 % more."""
+    for name, mhz, watts, tokens in (("x", 1500, 405, 9000), ("y", 900, 300, 6000), ("z", 1200, 320, 8000)):
+        clock_run(folder / "sweep", name, mhz, watts, tokens)
+    ran = Ran(folder, "sweep", "--json")
+    same(0, ran.status, ran)
+    report = ran.json
+    same([900, 1200, 1500], [group["limit_mhz"] for group in report["groups"]])
+    same([None] * 3, [group["limit_w"] for group in report["groups"]])
+    same([900, 1200, 1500], [group["limit_in_force_mhz"] for group in report["groups"]])
+    for group, joules in zip(report["groups"], (3.0, 2.4, 2.7)):
+        near(joules, group["joules_per_token"], 1e-3)
+    same((1200, 1500, None), (report["recommended_limit_mhz"], report["runner_up_mhz"], report["recommended_limit_w"]))
+    near(0.125, report["margin"], 2e-3)
+    same(True, report["scenarios"][0]["clocks"])
+    has(Ran(folder, "sweep").out, "recommended 1200 MHz, by energy per token; then 1500 MHz, 12.50 % more")
+
+
+def test_a_clock_that_the_power_limit_held_back_cannot_win(folder):
+    clock_run(folder / "sweep", "a", 900, 300, 6000)
+    clock_run(folder / "sweep", "b", 1200, 320, 8000)
+    (folder / "sweep" / "a" / "agg_run.json").write_text(json.dumps({"gpu_clock_mhz": 900}))
+    (folder / "sweep" / "b" / "agg_run.json").write_text(json.dumps({"gpu_clock_mhz": 1200}))
+    clock_run(folder / "sweep", "c", 1395, 330, 9000, reasons="0x0000000000000004")
+    (folder / "sweep" / "c" / "agg_run.json").write_text(json.dumps({"gpu_clock_mhz": 1500}))
+    for name in "abc":
+        words = ["--csv", "gpu_metrics.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json", "--expected-num-gpus", "1"]
+        done = subprocess.run([PROGRAM, *words], cwd=folder / "sweep" / name, capture_output=True, timeout=60)
+        same(0, done.returncode, done.stderr)
+    ran = Ran(folder, "sweep", "--json")
+    states = {group["limit_mhz"]: (group["state"], group["why"]) for group in ran.json["groups"]}
+    same({900: ("ok", None), 1200: ("ok", None),
+          1500: ("limit_not_in_force", "the power limit held the clock of GPU 0 back in 100 % of the samples")}, states)
+    same(1200, ran.json["recommended_limit_mhz"])
+
+
+def test_limits_and_clocks_that_both_change_are_named(folder):
+    clock_run(folder / "sweep", "a", 900, 200, 6000, limit=300)
+    clock_run(folder / "sweep", "b", 1200, 320, 8000, limit=500)
+    clock_run(folder / "sweep", "c", 1500, 405, 9000, limit=500)
+    ran = Ran(folder, "sweep", "--json")
+    has(ran.err, "both the power limit (300 to 500 W) and the clock (900 to 1500 MHz) change")
+    same([300, 500], [group["limit_w"] for group in ran.json["groups"]])
+    for name, mhz, watts, limit in (("a", 900, 298, 300), ("b", 1200, 398, 400), ("c", 1500, 498, 500)):
+        clock_run(folder / "reached", name, mhz, watts, 8000, limit=limit)
+    ran = Ran(folder, "reached", "--json")  # the limit lowers the clock: nothing else changed
+    assert "both the power limit" not in ran.err, ran.err
+    same([300, 400, 500], [group["limit_w"] for group in ran.json["groups"]])
+
+
+def test_clocks_that_wander_are_no_sweep(folder):
+    """By 2 % between runs, or by 5 % within one: a boost, not a lock. Two clocks may be of two machines."""
+    for case, clocks, every in (("near", (1950, 1980, 2010), 0), ("wandering", (1300, 1500, 1900), 60), ("two", (1300, 1500), 0)):
+        for i, mhz in enumerate(clocks):
+            clock_run(folder / case, f"r{i}", mhz, 400 + i, 8000, every=every)
+        groups = Ran(folder, case, "--json").json["groups"]
+        same([(700, None)], [(group["limit_w"], group["limit_mhz"]) for group in groups], case)
+
+
+def test_a_plan_over_clocks_locks_and_unlocks_them(folder):
+    text, path = plan(folder, "--plan", "900:1500:300", "--over", "clocks", "--repeats", "1", "--cool-down", "0", "--run",
+                      'echo "{}" >"$RESULT"')
+    same([(1, 900), (1, 1200), (1, 1500)], measures(text))
+    assert " W" not in text and "power" not in text.replace("aggregate-power", ""), text
+    tools = folder / "tools"
+    tools.mkdir()
+    for name, script in (("sudo", 'exec "$@"'), ("aggregate-power", "exit 0"), ("aggregate-power-monitor", STAND_INS["aggregate-power-monitor"]),
+                         ("nvidia-smi", 'case $* in *index*) echo 0 ;; *) echo "$*" >>"$STATE/log" ;; esac')):
+        (tools / name).write_text(script if script.startswith("#!") else f"#!/bin/sh\n{script}\n")
+        (tools / name).chmod(0o755)
+    (folder / "0").write_text("")
+    done = subprocess.run(["sh", path], cwd=folder, capture_output=True, text=True, timeout=60,
+                          env=os.environ | {"PATH": f"{tools}:{os.environ['PATH']}", "STATE": str(folder)})
+    same(0, done.returncode, done.stderr)
+    same(["-i 0 -lgc 900,900", "-i 0 -lgc 1200,1200", "-i 0 -lgc 1500,1500", "-i 0 -rgc"], (folder / "log").read_text().splitlines())
+    same({"gpu_clock_mhz": 900}, json.loads((folder / "sweep" / "pass1-900MHz" / "agg_run.json").read_text()))
+    same(2, Ran(folder, "--plan", "900:1500:300", "--over", "clocks", "--vendor", "amd").status)
+
+
 # ---- The plan
 
 def plan(folder, *words):

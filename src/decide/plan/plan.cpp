@@ -20,7 +20,6 @@ namespace {
 
 constexpr double kSamplings_s[] = {0.1, 0.2, 0.5, 1};
 constexpr double kWindows_s[] = {30, 60, 120, 300, 600};
-constexpr double kUsualWindow_s = 60;
 constexpr double kShortLoads_s[] = {1, 10};
 
 // ---- What is known

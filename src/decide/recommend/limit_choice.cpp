@@ -191,9 +191,9 @@ void set_slowdowns(const LimitQuestion& question, LimitChoice& choice) {
     if (!question.max_slowdown || limit.group.state != LimitState::ok) continue;
     if (*limit.slowdown <= *question.max_slowdown * (1 + 1e-12)) continue;
     limit.group.state = LimitState::too_slow;
-    limit.group.why =
-        fmt::format("{:.4g} times the time at {:.6g} W, at most {:.6g}", *limit.slowdown,
-                    *choice.reference_limit_w, *question.max_slowdown);
+    limit.group.why = fmt::format("{:.4g} times the time at {:.6g} {}, at most {:.6g}",
+                                  *limit.slowdown, *choice.reference_limit_w,
+                                  choice.is_of_clocks ? "MHz" : "W", *question.max_slowdown);
   }
 }
 
@@ -291,6 +291,8 @@ std::string objective_fault(const LimitScenario& scenario, const LimitQuestion& 
   rule.eta = question.eta;
   if (question.max_power_w) {
     rule.max_power_w = *question.max_power_w;
+  } else if (scenario.is_of_clocks) {
+    return "clocks were swept: give --max-power, the most that all GPUs may draw together";
   } else if (!scenario.gpus) {
     return "the number of GPUs is not known: give --max-power, the most that all may draw together";
   } else if (!scenario.groups.empty()) {
@@ -315,7 +317,8 @@ std::optional<LimitObjective> limit_objective(std::string_view name) {
 LimitChoice choose_limit(LimitScenario scenario, const LimitQuestion& question) {
   LimitChoice choice{.scenario = scenario.name,
                      .has_tokens = scenario.has_tokens,
-                     .is_of_rows = scenario.is_of_rows};
+                     .is_of_rows = scenario.is_of_rows,
+                     .is_of_clocks = scenario.is_of_clocks};
   choice.objective = question.objective.value_or(
       scenario.has_tokens ? LimitObjective::energy_per_token : LimitObjective::energy);
   ObjectiveRule rule{choice.objective};

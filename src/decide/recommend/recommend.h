@@ -157,7 +157,8 @@ struct LimitChoice {
   LimitObjective objective = LimitObjective::energy;
   bool has_tokens = false;
   bool is_of_rows = false;
-  std::string why_not = {};  // why nothing is recommended
+  bool is_of_clocks = false;  // then each limit is a clock, in MHz
+  std::string why_not = {};   // why nothing is recommended
   std::optional<double> recommended_limit_w = {};
   std::optional<double> runner_up_w = {};
   // By how much the runner-up is worse, as a share of the recommended limit's value.
@@ -284,7 +285,8 @@ std::string recommendation_json(const Recommendation& recommendation);
 // ---- Plans a sweep over power limits, as a shell script for a person to read and run.
 
 struct SweepPlan {
-  std::vector<int> limits_w = {};  // ascending
+  std::vector<int> limits_w = {};  // ascending; clocks in MHz if those are swept
+  bool is_of_clocks = false;
   int repeats = 3;
   int cool_down_s = 60;
   std::string gpus = {};  // as the vendor's tool names them, with commas; empty: all

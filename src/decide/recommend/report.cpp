@@ -25,6 +25,10 @@ std::string plus_minus(const JudgedLimit& limit) {
 
 std::string watts(double limit_w) { return fmt::format("{:.6g}", limit_w); }
 
+std::string limit_text(const LimitChoice& choice, double limit_w) {
+  return watts(limit_w) + (choice.is_of_clocks ? " MHz" : " W");
+}
+
 std::string_view mark(const LimitChoice& choice, const JudgedLimit& limit) {
   if (limit.group.state != LimitState::ok) return "!";
   if (choice.recommended_limit_w == limit.group.limit_w) return "*";
@@ -47,8 +51,8 @@ std::string_view objective_text(const LimitChoice& choice) {
 
 void add_limits(const LimitChoice& choice, std::string& text) {
   const TextTable table(fmt::format(
-      "[limit W >8.6g] [{} >6] [mean W >8.1f] [time s >10.2f] [energy J >12.1f] [J/token >9.4g] [slowdown >8.3f] [+- % >6] [ <]",
-      choice.is_of_rows ? "rows" : "runs"));
+      "[{} >8.6g] [{} >6] [mean W >8.1f] [time s >10.2f] [energy J >12.1f] [J/token >9.4g] [slowdown >8.3f] [+- % >6] [ <]",
+      choice.is_of_clocks ? "MHz" : "limit W", choice.is_of_rows ? "rows" : "runs"));
   text += table.head();
   for (const JudgedLimit& limit : choice.groups) {
     table.add(
@@ -65,18 +69,19 @@ void add_unconfirmed(const LimitChoice& choice, std::string& text) {
   }
   if (limits.empty()) return;
   constexpr std::size_t kFew = 3;
-  const std::string where = limits.size() == choice.groups.size() ? ""
-                            : limits.size() <= kFew
-                                ? fmt::format(" at {} W", fmt::join(limits, ", "))
-                                : fmt::format(" at {} limits", limits.size());
+  const std::string where =
+      limits.size() == choice.groups.size() ? ""
+      : limits.size() <= kFew
+          ? fmt::format(" at {} {}", fmt::join(limits, ", "), choice.is_of_clocks ? "MHz" : "W")
+          : fmt::format(" at {} limits", limits.size());
   text += fmt::format("limit_not_confirmed{}: nothing was recorded of the limit in force\n", where);
 }
 
 void add_faults(const LimitChoice& choice, std::string& text) {
   for (const JudgedLimit& limit : choice.groups) {
     if (limit.group.state == LimitState::ok) continue;
-    text += fmt::format("! {} W: {}: {}\n", watts(limit.group.limit_w), name(limit.group.state),
-                        limit.group.why);
+    text += fmt::format("! {}: {}: {}\n", limit_text(choice, limit.group.limit_w),
+                        name(limit.group.state), limit.group.why);
   }
 }
 
@@ -91,7 +96,7 @@ std::string_view why_no_ties(const LimitChoice& choice) {
 void add_ties(const LimitChoice& choice, std::string& text) {
   if (!choice.ties_w.empty()) {
     std::vector<std::string> tied;
-    for (const double limit_w : choice.ties_w) tied.push_back(watts(limit_w) + " W");
+    for (const double limit_w : choice.ties_w) tied.push_back(limit_text(choice, limit_w));
     text += fmt::format("= a tie: {} cannot be told from it\n", fmt::join(tied, ", "));
   }
   const auto able = static_cast<std::size_t>(std::ranges::count_if(
@@ -107,10 +112,10 @@ void add_verdict(const LimitChoice& choice, std::string& text) {
     text += fmt::format("no recommendation: {}\n", choice.why_not);
     return;
   }
-  text += fmt::format("recommended {} W, by {}", watts(*choice.recommended_limit_w),
+  text += fmt::format("recommended {}, by {}", limit_text(choice, *choice.recommended_limit_w),
                       objective_text(choice));
   if (choice.runner_up_w) {
-    text += fmt::format("; then {} W, {:.2f} % more", watts(*choice.runner_up_w),
+    text += fmt::format("; then {}, {:.2f} % more", limit_text(choice, *choice.runner_up_w),
                         100 * choice.margin.value_or(0));
     if (choice.margin_interval && choice.margin_interval->low < choice.margin_interval->high) {
       text += fmt::format(" ({:.2f} to {:.2f} %)", 100 * choice.margin_interval->low,
@@ -192,46 +197,57 @@ Json interval_json(const std::optional<LimitInterval>& interval) {
   return {{"low", number_or_null(interval->low)}, {"high", number_or_null(interval->high)}};
 }
 
-Json group_json(const JudgedLimit& limit) {
+// A limit has a member in W and one in MHz; the one that it is not is null.
+void add_limit_json(const LimitChoice& choice, const std::string& name, std::optional<double> limit,
+                    Json& json) {
+  json[name + "_w"] = number_or_null(choice.is_of_clocks ? std::nullopt : limit);
+  json[name + "_mhz"] = number_or_null(choice.is_of_clocks ? limit : std::nullopt);
+}
+
+Json group_json(const LimitChoice& choice, const JudgedLimit& limit) {
   const LimitGroup& group = limit.group;
-  return {{"limit_w", group.limit_w},
-          {"n", group.n},
-          {"runs", group.pieces.size()},
-          {"mean_power_w", number_or_null(group.mean_power_w)},
-          {"time_s", number_or_null(limit.time_s)},
-          {"tokens", number_or_null(limit.tokens)},
-          {"energy_j", number_or_null(limit.energy_j)},
-          {"joules_per_token", number_or_null(limit.joules_per_token)},
-          {"mean_joules_per_token", number_or_null(group.mean_joules_per_token)},
-          {"slowdown", number_or_null(limit.slowdown)},
-          {"value", number_or_null(limit.value)},
-          {"interval", interval_json(limit.interval)},
-          {"limit_in_force_w", number_or_null(group.limit_in_force_w)},
-          {"gpu_power_w", number_or_null(group.gpu_power_w)},
-          {"note", text_or_null(limit.lacks_confirmation() ? "limit_not_confirmed" : "")},
-          {"state", name(group.state)},
-          {"why", text_or_null(group.why)},
-          {"outliers", group.outliers}};
+  Json json;
+  add_limit_json(choice, "limit", group.limit_w, json);
+  add_limit_json(choice, "limit_in_force", group.limit_in_force_w, json);
+  json.update({{"n", group.n},
+               {"runs", group.pieces.size()},
+               {"mean_power_w", number_or_null(group.mean_power_w)},
+               {"time_s", number_or_null(limit.time_s)},
+               {"tokens", number_or_null(limit.tokens)},
+               {"energy_j", number_or_null(limit.energy_j)},
+               {"joules_per_token", number_or_null(limit.joules_per_token)},
+               {"mean_joules_per_token", number_or_null(group.mean_joules_per_token)},
+               {"slowdown", number_or_null(limit.slowdown)},
+               {"value", number_or_null(limit.value)},
+               {"interval", interval_json(limit.interval)},
+               {"gpu_power_w", number_or_null(group.gpu_power_w)},
+               {"note", text_or_null(limit.lacks_confirmation() ? "limit_not_confirmed" : "")},
+               {"state", name(group.state)},
+               {"why", text_or_null(group.why)},
+               {"outliers", group.outliers}});
+  return json;
 }
 
 // The members that the top level repeats.
 void add_verdict_json(const LimitChoice& choice, Json& json) {
-  json["recommended_limit_w"] = number_or_null(choice.recommended_limit_w);
-  json["runner_up_w"] = number_or_null(choice.runner_up_w);
+  add_limit_json(choice, "recommended_limit", choice.recommended_limit_w, json);
+  add_limit_json(choice, "runner_up", choice.runner_up_w, json);
   json["margin"] = number_or_null(choice.margin);
   json["margin_interval"] = interval_json(choice.margin_interval);
   json["ties"] = choice.ties_w;
   json["ties_judged"] = choice.are_ties_judged;
   json["why_not"] = text_or_null(choice.recommended_limit_w ? "" : choice.why_not);
-  json["groups"] = list_of(choice.groups, group_json);
+  json["groups"] =
+      list_of(choice.groups, [&](const JudgedLimit& limit) { return group_json(choice, limit); });
 }
 
 Json choice_json(const LimitChoice& choice) {
   Json json = {{"scenario", choice.scenario},
                {"objective", name(choice.objective)},
                {"rows", choice.is_of_rows},
-               {"reference_limit_w", number_or_null(choice.reference_limit_w)},
+               {"clocks", choice.is_of_clocks},
                {"interval_from", text_or_null(choice.interval_from)}};
+  add_limit_json(choice, "reference_limit", choice.reference_limit_w, json);
   add_verdict_json(choice, json);
   return json;
 }

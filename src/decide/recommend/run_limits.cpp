@@ -26,6 +26,10 @@ constexpr std::string_view kAskedKeys[] = {"power_limit_w", "power_limit",      
                                            "max_watts",     "gpu_power_limit_w", "gpu_power_limit",
                                            "power_cap_w",   "power_cap",         "gpu_power_cap_w"};
 constexpr std::string_view kInForceKeys[] = {"enforced_power_limit_w", "enforced_power_limit"};
+constexpr std::string_view kClockKeys[] = {
+    "gpu_clock_mhz", "locked_clock_mhz", "graphics_clock_mhz", "sm_clock_mhz",
+    "clock_mhz",     "gpu_clock",        "locked_clock"};
+constexpr std::uint64_t kPowerCapReason = 0x4;
 // Hardware slowdown, software thermal, hardware thermal, hardware power brake.
 constexpr std::uint64_t kSlowdownReasons = 0x8 | 0x20 | 0x40 | 0x80;
 constexpr double kMostOddShare = 0.05;
@@ -34,6 +38,8 @@ struct GpuLimits {
   std::vector<double> reported_w;
   std::size_t with_reasons = 0;
   std::size_t slowed_down = 0;
+  std::size_t capped = 0;
+  std::vector<double> clocks_mhz;
 };
 
 template <std::size_t N>
@@ -63,14 +69,19 @@ std::map<std::string, GpuLimits> reported_limits(const PublishedRun& run) {
       GpuLimits& gpu = limits[readings[i].device];
       const double limit_w = states[i][GpuQuantity::power_limit_w];
       if (limit_w > 0) gpu.reported_w.push_back(limit_w);
+      const double clock_mhz = states[i][GpuQuantity::clock_mhz];
+      if (clock_mhz > 0) gpu.clocks_mhz.push_back(clock_mhz);
       const double mask = states[i][GpuQuantity::clock_reasons];
       if (!(mask >= 0 && mask < 0x1p53)) continue;
       ++gpu.with_reasons;
-      if ((static_cast<std::uint64_t>(mask) & kSlowdownReasons) != 0) ++gpu.slowed_down;
+      const auto reasons = static_cast<std::uint64_t>(mask);
+      if ((reasons & kSlowdownReasons) != 0) ++gpu.slowed_down;
+      if ((reasons & kPowerCapReason) != 0) ++gpu.capped;
     }
   };
   const auto wanted = [](const Telemetry&) {
-    return quantity_set({GpuQuantity::power_limit_w, GpuQuantity::clock_reasons});
+    return quantity_set(
+        {GpuQuantity::power_limit_w, GpuQuantity::clock_reasons, GpuQuantity::clock_mhz});
   };
   const Telemetry telemetry =
       read_whole(recording, {.take = take, .begin = wanted, .may_use_threads = false});
@@ -115,6 +126,33 @@ void judge_slowdowns(const std::map<std::string, GpuLimits>& gpus, SweptLimit& l
   }
 }
 
+void judge_clocks(const std::map<std::string, GpuLimits>& gpus, SweptLimit& limit) {
+  constexpr double kSteadyWithin = 0.015;
+  constexpr double kMostUnsteady = 0.1;
+  std::vector<double> medians;
+  limit.is_clock_steady = true;
+  for (const auto& [name, gpu] : gpus) {
+    if (gpu.clocks_mhz.empty()) continue;
+    const double median = quantile_of(gpu.clocks_mhz, 0.5);
+    medians.push_back(median);
+    const auto off =
+        static_cast<std::size_t>(std::ranges::count_if(gpu.clocks_mhz, [&](double one) {
+          return std::abs(one - median) > kSteadyWithin * median;
+        }));
+    if (odd_share(off, gpu.clocks_mhz.size()) > kMostUnsteady) limit.is_clock_steady = false;
+    const double capped = odd_share(gpu.capped, gpu.with_reasons);
+    if (capped > kMostOddShare && limit.why_clock_not_held.empty()) {
+      limit.why_clock_not_held =
+          fmt::format("the power limit held the clock of GPU {} back in {:.0f} % of the samples",
+                      name, 100 * capped);
+    }
+  }
+  if (medians.empty()) return;
+  const double wanted = limit.asked_mhz.value_or(quantile_of(medians, 0.5));
+  limit.clock_mhz = *std::ranges::max_element(
+      medians, {}, [&](double one) { return std::pair(std::abs(one - wanted), one); });
+}
+
 }  // namespace
 
 std::optional<double> asked_limit_w(const PublishedRun& run, const std::string& key) {
@@ -129,7 +167,9 @@ std::optional<double> stated_limit_w(const PublishedRun& run) {
 }
 
 SweptLimit limit_of_run(const PublishedRun& run, const std::string& key) {
-  SweptLimit limit{.asked_w = asked_limit_w(run, key)};
+  const bool is_of_clock = key.find("clock") != key.npos || key.find("mhz") != key.npos;
+  SweptLimit limit{.asked_w = asked_limit_w(run, is_of_clock ? "" : key)};
+  limit.asked_mhz = is_of_clock ? asked_limit_w(run, key) : member_w(run, kClockKeys);
   limit.in_force_w = member_w(run, kInForceKeys);
   if (!(run.duration_s > 0)) return limit;
   std::map<std::string, GpuLimits> gpus;
@@ -141,6 +181,7 @@ SweptLimit limit_of_run(const PublishedRun& run, const std::string& key) {
   }
   judge_limits(gpus, limit);
   judge_slowdowns(gpus, limit);
+  judge_clocks(gpus, limit);
   return limit;
 }
 

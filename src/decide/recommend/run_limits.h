@@ -12,6 +12,11 @@ struct SweptLimit {
   std::optional<double> asked_w = {};     // by a member of the aggregate
   std::optional<double> in_force_w = {};  // as the GPUs reported it
   std::string why_not_in_force = {};      // what else speaks against it
+  // The same of graphics clocks (nvidia-smi -lgc). The one in force is the median in the window.
+  std::optional<double> asked_mhz = {};
+  std::optional<double> clock_mhz = {};
+  bool is_clock_steady = false;         // in 90 % of the samples of each GPU within 1.5 %
+  std::string why_clock_not_held = {};  // the power limit held it back
 };
 
 // The limit that a member of the aggregate names. `key`: that member; empty: those that are known

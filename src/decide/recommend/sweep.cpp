@@ -39,7 +39,16 @@ struct SweptRun {
   std::optional<double> gpu_power_w = {};
   std::optional<double> relative_uncertainty = {};
 
+  bool is_of_clocks = false;
+
   std::optional<double> limit_w() const { return limit.asked_w ? limit.asked_w : limit.in_force_w; }
+  std::optional<double> clock_mhz() const {
+    return limit.asked_mhz ? limit.asked_mhz : limit.clock_mhz;
+  }
+  std::optional<double> swept() const { return is_of_clocks ? clock_mhz() : limit_w(); }
+  std::optional<double> in_force() const {
+    return is_of_clocks ? limit.clock_mhz : limit.in_force_w;
+  }
 };
 
 std::optional<double> number_of(const PublishedRun& run, std::string_view key) {
@@ -132,13 +141,23 @@ std::vector<SweptRun> swept_runs(const std::vector<PublishedRun>& runs,
 
 // ---- Limits
 
+// Clocks come in steps of some MHz.
+std::string clock_fault(const SweptLimit& limit) {
+  constexpr double kSameMhz = 16;
+  if (!limit.why_clock_not_held.empty()) return limit.why_clock_not_held;
+  if (!limit.asked_mhz || !limit.clock_mhz) return {};
+  if (std::abs(*limit.asked_mhz - *limit.clock_mhz) <= kSameMhz) return {};
+  return fmt::format("the clock in force was {:.6g} MHz", *limit.clock_mhz);
+}
+
 std::string fault_of_run(const SweptRun& swept, double limit_w) {
   if (!swept.limit.why_not_in_force.empty()) return swept.limit.why_not_in_force;
+  if (swept.is_of_clocks) return clock_fault(swept.limit);
   return limit_fault(limit_w, swept.limit.in_force_w, swept.gpu_power_w);
 }
 
 void add_run(const SweptRun& swept, LimitGroup& group) {
-  group.is_confirmed = swept.limit.in_force_w && (group.n == 0 || group.is_confirmed);
+  group.is_confirmed = swept.in_force() && (group.n == 0 || group.is_confirmed);
   ++group.n;
   group.pieces.push_back(swept.piece);
   group.relative_uncertainty = group.n == 1 ? swept.relative_uncertainty : std::nullopt;
@@ -147,8 +166,8 @@ void add_run(const SweptRun& swept, LimitGroup& group) {
     return a && (!b || std::pair(std::abs(*a - group.limit_w), *a) >
                            std::pair(std::abs(*b - group.limit_w), *b));
   };
-  if (further(swept.limit.in_force_w, group.limit_in_force_w)) {
-    group.limit_in_force_w = swept.limit.in_force_w;
+  if (further(swept.in_force(), group.limit_in_force_w)) {
+    group.limit_in_force_w = swept.in_force();
   }
   if (swept.gpu_power_w) {
     group.gpu_power_w = std::max(group.gpu_power_w.value_or(0), *swept.gpu_power_w);
@@ -180,19 +199,63 @@ void settle_work(std::vector<SweptRun>& runs, LimitScenario& scenario) {
 
 LimitScenario scenario_of_runs(const std::string& name, std::vector<SweptRun> runs) {
   LimitScenario scenario{.name = name};
+  scenario.is_of_clocks = !runs.empty() && runs.front().is_of_clocks;
   settle_work(runs, scenario);
   std::vector<double> limits;
-  for (const SweptRun& run : runs) limits.push_back(*run.limit_w());
+  for (const SweptRun& run : runs) limits.push_back(*run.swept());
   const std::vector<double> distinct = distinct_limits(std::move(limits));
   for (const double limit_w : distinct) scenario.groups.push_back({.limit_w = limit_w});
   for (const SweptRun& run : runs) {
-    LimitGroup& group = scenario.groups[limit_index(distinct, *run.limit_w())];
+    LimitGroup& group = scenario.groups[limit_index(distinct, *run.swept())];
     group.has_totals = run.has_totals;
     add_run(run, group);
   }
   const auto has_same = [&](const SweptRun& run) { return run.gpus == runs.front().gpus; };
   if (!runs.empty() && std::ranges::all_of(runs, has_same)) scenario.gpus = runs.front().gpus;
   return scenario;
+}
+
+// ---- Clocks
+
+std::vector<double> distinct_of(const std::vector<SweptRun>& runs,
+                                std::optional<double> (SweptRun::*value)() const) {
+  std::vector<double> known;
+  for (const SweptRun& run : runs) {
+    if (const auto one = (run.*value)()) known.push_back(*one);
+  }
+  return distinct_limits(std::move(known));
+}
+
+// Whether the runs of a configuration differ in their clock: one that is stated, or three or more
+// that are steady, each in its recording, and differ by more than clocks do by themselves.
+bool sweeps_clocks(const std::string& name, const std::vector<SweptRun>& runs,
+                   std::vector<std::string>& warnings) {
+  constexpr double kLeastApart = 1.04;
+  constexpr std::size_t kLeastClocks = 3;
+  constexpr double kBelowLimit = 0.9;
+  const bool are_stated = std::ranges::all_of(
+      runs, [](const SweptRun& run) { return run.limit.asked_mhz.has_value(); });
+  const bool are_steady = std::ranges::all_of(runs, [](const SweptRun& run) {
+    return run.limit_w() && run.limit.clock_mhz && run.limit.is_clock_steady &&
+           run.limit.why_clock_not_held.empty();
+  });
+  if (!are_stated && !are_steady) return false;
+  const std::vector<double> clocks = distinct_of(runs, &SweptRun::clock_mhz);
+  if (clocks.size() < (are_stated ? 2 : kLeastClocks)) return false;
+  for (std::size_t i = 1; !are_stated && i < clocks.size(); ++i) {
+    if (clocks[i] < kLeastApart * clocks[i - 1]) return false;
+  }
+  const std::vector<double> limits = distinct_of(runs, &SweptRun::limit_w);
+  if (limits.size() < 2) return true;
+  const bool are_below_limit = std::ranges::all_of(runs, [](const SweptRun& run) {
+    return run.limit_w() && run.gpu_power_w && *run.gpu_power_w < kBelowLimit * *run.limit_w();
+  });
+  // A limit that is reached lowers the clock itself.
+  if (!are_stated && !are_below_limit) return false;
+  warnings.push_back(fmt::format(
+      "{}: both the power limit ({:g} to {:g} W) and the clock ({:g} to {:g} MHz) change: the limits are compared, and a difference may be the clock's; compare runs at one clock, or name it with --group-by",
+      name, limits.front(), limits.back(), clocks.front(), clocks.back()));
+  return false;
 }
 
 // ---- Concurrency
@@ -293,13 +356,14 @@ RunSweep sweep_of_runs(const std::vector<PublishedRun>& runs, const RunSweepRequ
   const std::vector<SweptRun> swept = swept_runs(runs, request, sweep);
   std::map<std::string, std::vector<SweptRun>> of_configuration;
   for (const SweptRun& run : swept) {
-    if (!run.limit_w()) {
-      ++sweep.without_limit;
-      continue;
-    }
     of_configuration[configuration_text(configuration_of(*run.run, request.keys))].push_back(run);
   }
   for (auto& [name, list] : of_configuration) {
+    const bool are_clocks = sweeps_clocks(name, list, sweep.warnings);
+    for (SweptRun& run : list) run.is_of_clocks = are_clocks;
+    sweep.without_limit +=
+        std::erase_if(list, [](const SweptRun& run) { return !run.swept().has_value(); });
+    if (list.empty()) continue;
     sweep.scenarios.push_back(scenario_of_runs(name, std::move(list)));
   }
   sweep.scalings = scalings_of(swept, request.keys);

@@ -51,6 +51,7 @@ struct LimitPiece {
 enum class LimitState { ok, insufficient, limit_not_in_force, too_slow };
 std::string_view name(LimitState state);
 
+// Where clocks were swept instead of power limits, each limit is a clock, in MHz.
 struct LimitGroup {
   double limit_w = 0;  // of each GPU, as asked for
   std::size_t n = 0;   // rows or runs that count
@@ -73,8 +74,9 @@ struct LimitGroup {
 
 struct LimitScenario {
   std::string name;
-  bool has_tokens = false;  // the work of its pieces is tokens
-  bool is_of_rows = false;  // else of runs or epochs
+  bool has_tokens = false;    // the work of its pieces is tokens
+  bool is_of_rows = false;    // else of runs or epochs
+  bool is_of_clocks = false;  // else of power limits
   std::optional<double> gpus = {};
   std::vector<LimitGroup> groups = {};  // from the lowest limit to the highest
 };

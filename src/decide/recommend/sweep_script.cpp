@@ -26,6 +26,17 @@ get_limit() { nvidia-smi -i "$1" --query-gpu=power.limit --format=csv,noheader,n
 set_limit() { as_root nvidia-smi -i "$1" -pl "$2" </dev/null >/dev/null; }
 )sh";
 
+// What was locked before cannot be asked for: 0 stands for the driver's own clocks.
+constexpr const char* kNvidiaClocks = R"sh(tool=nvidia-smi
+all_gpus() { nvidia-smi --query-gpu=index --format=csv,noheader; }
+get_limit() { cat "$sweep/clock_of_$1" 2>/dev/null || echo 0; }
+set_limit() {
+  if [ "$2" = 0 ]; then as_root nvidia-smi -i "$1" -rgc </dev/null >/dev/null; else
+    as_root nvidia-smi -i "$1" -lgc "$2,$2" </dev/null >/dev/null && echo "$2" >"$sweep/clock_of_$1"
+  fi
+}
+)sh";
+
 // Since ROCm 7.2 amd-smi wants to know which cap is meant.
 constexpr const char* kAmd = R"sh(tool=amd-smi
 all_gpus() { amd-smi list --csv | awk -F, '/^[0-9]/ { print $1 }'; }
@@ -121,6 +132,33 @@ std::optional<int> watts_in(std::string_view text) {
   return watts;
 }
 
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+// The same of clocks: no limit in watts is named.
+std::string of_clocks(std::string script) {
+  constexpr std::pair<std::string_view, std::string_view> kChanges[] = {
+      {"has its limit of before again: $watts W", "has its own clocks again"},
+      {"put its limit of before back by hand: $watts W",
+       "reset its clocks by hand: nvidia-smi -rgc"},
+      {R"({"power_limit_w": %s, "enforced_power_limit_w": %s}\n' "$LIMIT_W" "${found:-null}")",
+       R"({"gpu_clock_mhz": %s}\n' "$LIMIT_W")"},
+      {"${2}W", "${2}MHz"},
+      {"$LIMIT_W W", "$LIMIT_W MHz"},
+      {"$found W", "$found MHz"},
+      {"power limits", "graphics clocks"},
+      {"Setting a limit", "Locking clocks"},
+      {"The limits of before are put back", "The clocks are unlocked"},
+      {"and the limit is lost", "and the clock is no longer locked"},
+      {"$LIMIT_W is the limit", "$LIMIT_W is the clock in MHz"}};
+  for (const auto& [from, to] : kChanges) script = replaced(std::move(script), from, to);
+  return script;
+}
+
 std::vector<std::vector<int>> passes_of(const SweepPlan& plan) {
   std::vector<std::vector<int>> passes;
   for (int pass = 0; pass < plan.repeats; ++pass) {
@@ -140,13 +178,13 @@ std::string quoted_for_shell(const std::string& text) {
 std::string plan_head(const SweepPlan& plan) {
   std::string text = fmt::format(
       "#!/bin/sh\n"
-      "# A sweep over the power limits {} W: {} passes, {} runs.\n"
+      "# A sweep over the power limits {} {}: {} passes, {} runs.\n"
       "# usage: sh THIS_FILE [FOLDER]   (default: sweep, which must not exist yet)\n"
       "#\n"
       "# Each run leaves a folder with its recording, its result and its aggregate. Afterwards:\n"
       "#   aggregate-power recommend FOLDER\n"
       "# Setting a limit needs root, or sudo. The limits of before are put back at the end.\n",
-      fmt::join(plan.limits_w, ", "), plan.repeats,
+      fmt::join(plan.limits_w, ", "), plan.is_of_clocks ? "MHz" : "W", plan.repeats,
       plan.limits_w.size() * static_cast<std::size_t>(plan.repeats));
   if (plan.vendor != "amd") {
     text +=
@@ -176,7 +214,7 @@ std::vector<int> planned_limits(std::string_view text) {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const std::size_t end = i + 1 < numbers.size() ? rest.find(':') : rest.size();
     const auto watts = end == std::string_view::npos ? std::nullopt : watts_in(rest.substr(0, end));
-    if (!watts) fail("expected START:END:STEP in whole watts, as in 150:300:25");
+    if (!watts) fail("expected START:END:STEP in whole watts or MHz, as in 150:300:25");
     numbers[i] = *watts;
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
@@ -204,14 +242,15 @@ std::vector<int> planned_order(const SweepPlan& plan) {
 
 std::string plan_script(const SweepPlan& plan) {
   std::string text = plan_head(plan);
-  text += plan.vendor == "amd" ? kAmd : kNvidia;
+  text += plan.is_of_clocks ? kNvidiaClocks : plan.vendor == "amd" ? kAmd : kNvidia;
   text += kCommon;
   int number = 0;
   for (const std::vector<int>& pass : passes_of(plan)) {
     ++number;
     for (const int limit_w : pass) text += fmt::format("measure {} {}\n", number, limit_w);
   }
-  return text + "\naggregate-power recommend \"$sweep\"\n";
+  text += "\naggregate-power recommend \"$sweep\"\n";
+  return plan.is_of_clocks ? of_clocks(std::move(text)) : text;
 }
 
 }  // namespace aggregate_power

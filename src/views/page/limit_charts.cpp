@@ -252,6 +252,7 @@ std::vector<LimitChoice> choices_of_runs(const ReportRuns& report, const Scenari
   RunSweep swept = sweep_of_runs(runs, wanted);
   std::vector<LimitChoice> choices;
   for (LimitScenario& scenario : swept.scenarios) {
+    if (scenario.is_of_clocks) continue;  // its charts are over watts
     choices.push_back(choose_limit(std::move(scenario), {}));
   }
   return choices;
