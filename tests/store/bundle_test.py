@@ -135,7 +135,20 @@ def agents(folder):
     return "agents", 1, None
 
 
-RUNS = {"b200": b200, "store": store, "nodes": nodes, "vllm": vllm, "package": package, "agents": agents}
+def native(folder):
+    """Nodes that recorded themselves, whose folders and objects are named by rank."""
+    run(folder, "synthesize", "--package", "native", "--prefill-nodes", 1, "--gpus", 4, "--phase", "5:100", "--phase", "20:400",
+        "--phase", "5:100", "--benchmark-phase", 2, "--out", "native", "--bench-out", "run.json", "--agg-out", "agg_run.json")
+    (folder / "native-run").mkdir()
+    for name in ("native", "run.json", "agg_run.json"):
+        shutil.move(folder / name, folder / "native-run" / name)
+    run(folder / "native-run", "multinode", "--power-dir", "native/native_power", "--bench-result", "run.json", "--agg-result", "agg_run.json",
+        "--prefill-gpus", 2, "--decode-gpus", 2)
+    assert json.loads((folder / "native-run" / "agg_run.json").read_text())["power_valid"] == 1
+    return "native-run", 1, None
+
+
+RUNS = {"native": native, "b200": b200, "store": store, "nodes": nodes, "vllm": vllm, "package": package, "agents": agents}
 
 
 def elsewhere(folder, bundle):
