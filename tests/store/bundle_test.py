@@ -445,6 +445,20 @@ def test_a_false_number_does_not_hold(folder):
     run(folder, "verify", "y.tar.zst", status=1)
 
 
+def test_several_bundles(folder):
+    """A line of proof for each that holds, and the sum unless all are bundles that hold."""
+    b200(folder)
+    for name in ("a.tar.zst", "b.tar.zst"):
+        run(folder, "bundle", "run", "--out", name)
+    same(2, len(run(folder, "verify", "a.tar.zst", "b.tar.zst").stdout.splitlines()))
+    lines = run(folder, "verify", "a.tar.zst", "run").stdout.splitlines()
+    assert "7 numbers of 1 run" in lines[0] and lines[1] == "2 runs, 8 files: all holds", lines
+    files = plain(folder / "a.tar.zst")
+    write(folder / "b.tar.zst", files[:-1])
+    lines = run(folder, "verify", "a.tar.zst", "b.tar.zst", status=1).stdout.splitlines()
+    assert len(lines) == 3 and files[-1][0] in lines[0] and lines[2].endswith("1 fault"), lines
+
+
 # ---- Damage
 
 def refused(folder, files, *named, status=1):
