@@ -49,10 +49,11 @@ Verification verified(const VerifyRequest& request) {
   RunsRequest runs = request.runs;
   runs.access.artifacts = request.sweep.artifacts;
   runs.most_threads = request.sweep.most_threads;
-  const auto bundles = std::ranges::stable_partition(
-      runs.places, [](const std::string& place) { return !bundle::is_bundle(place); });
-  const std::vector<std::string> bundled(bundles.begin(), bundles.end());
-  runs.places.erase(bundles.begin(), bundles.end());
+  const auto bundles =
+      std::stable_partition(runs.places.begin(), runs.places.end(),
+                            [](const std::string& place) { return !bundle::is_bundle(place); });
+  const std::vector<std::string> bundled(bundles, runs.places.end());
+  runs.places.erase(bundles, runs.places.end());
   Verification all;
   if (!runs.places.empty()) all = verify_runs(runs);
   for (const std::string& place : bundled) {
@@ -60,7 +61,7 @@ Verification verified(const VerifyRequest& request) {
     all.kind = runs.places.empty() ? one.kind : all.kind;
     all.points += one.points;
     all.files += one.files;
-    all.proof += (all.proof.empty() ? "" : "\n") + one.proof;
+    all.proof += (all.proof.empty() || one.proof.empty() ? "" : "\n") + one.proof;
     all.add(std::move(one));
   }
   return all;

@@ -135,7 +135,20 @@ def agents(folder):
     return "agents", 1, None
 
 
-RUNS = {"b200": b200, "store": store, "nodes": nodes, "vllm": vllm, "package": package, "agents": agents}
+def native(folder):
+    """Nodes that recorded themselves, whose folders and objects are named by rank."""
+    run(folder, "synthesize", "--package", "native", "--prefill-nodes", 1, "--gpus", 4, "--phase", "5:100", "--phase", "20:400",
+        "--phase", "5:100", "--benchmark-phase", 2, "--out", "native", "--bench-out", "run.json", "--agg-out", "agg_run.json")
+    (folder / "native-run").mkdir()
+    for name in ("native", "run.json", "agg_run.json"):
+        shutil.move(folder / name, folder / "native-run" / name)
+    run(folder / "native-run", "multinode", "--power-dir", "native/native_power", "--bench-result", "run.json", "--agg-result", "agg_run.json",
+        "--prefill-gpus", 2, "--decode-gpus", 2)
+    assert json.loads((folder / "native-run" / "agg_run.json").read_text())["power_valid"] == 1
+    return "native-run", 1, None
+
+
+RUNS = {"native": native, "b200": b200, "store": store, "nodes": nodes, "vllm": vllm, "package": package, "agents": agents}
 
 
 def elsewhere(folder, bundle):
@@ -430,6 +443,20 @@ def test_a_false_number_does_not_hold(folder):
     # Nothing at all.
     write(folder / "y.tar.zst", with_manifest([("bundle.json", files["bundle.json"])]))
     run(folder, "verify", "y.tar.zst", status=1)
+
+
+def test_several_bundles(folder):
+    """A line of proof for each that holds, and the sum unless all are bundles that hold."""
+    b200(folder)
+    for name in ("a.tar.zst", "b.tar.zst"):
+        run(folder, "bundle", "run", "--out", name)
+    same(2, len(run(folder, "verify", "a.tar.zst", "b.tar.zst").stdout.splitlines()))
+    lines = run(folder, "verify", "a.tar.zst", "run").stdout.splitlines()
+    assert "7 numbers of 1 run" in lines[0] and lines[1] == "2 runs, 8 files: all holds", lines
+    files = plain(folder / "a.tar.zst")
+    write(folder / "b.tar.zst", files[:-1])
+    lines = run(folder, "verify", "a.tar.zst", "b.tar.zst", status=1).stdout.splitlines()
+    assert len(lines) == 3 and files[-1][0] in lines[0] and lines[2].endswith("1 fault"), lines
 
 
 # ---- Damage

@@ -273,7 +273,7 @@ std::string proof_of(const OpenedFile& bundle, const JsonValue& manifest,
                      const Verification& found) {
   const JsonValue& program = manifest.at("program");
   const bool is_same = program.at("sha256").text == program_sha256();
-  return fmt::format(
+  return one_line(fmt::format(
       "{}{}: {} of {} are what the recordings give; bundled by aggregate-power {} (SHA-256 {}), "
       "verified by {}; SHA-256 of the bundle {}",
       bundle.name(), manifest.at("redacted").is_object() ? " (redacted)" : "",
@@ -281,7 +281,7 @@ std::string proof_of(const OpenedFile& bundle, const JsonValue& manifest,
       printable(program.at("version").text), printable(program.at("sha256").text),
       is_same ? std::string("the same program")
               : fmt::format("{} (SHA-256 {})", AGGREGATE_POWER_VERSION, program_sha256()),
-      sha256_of(bundle));
+      sha256_of(bundle)));
 }
 
 // What the manifest says was published.

@@ -306,6 +306,7 @@ class Names {
   std::string folder(std::string_view path);
   std::string replaced_path(std::string_view path);
 
+  std::set<std::string> ranks_;  // of nodes, which readers know by these names
   std::map<Kind, std::map<std::string, std::string>> found_;  // the first spelling
   std::map<Kind, std::map<std::string, std::string>> other_;
   std::unordered_map<std::string, std::vector<Word>> words_;  // by their first word
@@ -325,7 +326,7 @@ void Names::learn_host(std::string_view value) {
   value = value.substr(0, value.find_first_of("/: ,"));
   const std::size_t dot = value.find('.');
   const std::string_view host = value.substr(0, dot);
-  if (!is_name(Kind::host, value)) return;
+  if (!is_name(Kind::host, value) || ranks_.contains(std::string(value))) return;
   if (is_name(Kind::host, host)) add(Kind::host, lower_ascii(host), host);
   if (dot == value.npos) return;
   const std::string_view domain = value.substr(dot + 1);
@@ -398,7 +399,15 @@ void Names::learn_text(std::string_view text) {
 
 // Levels above the place that was named are nobody's business.
 void Names::learn_files(const std::vector<BundledFile>& files) {
-  for (const BundledFile& file : files) learn_text("/" + file.name);
+  constexpr std::string_view kRank = "node-";  // a folder of a native package: node-0/manifest.json
+  for (const BundledFile& file : files) {
+    learn_text("/" + file.name);
+    const auto names = components(file.name);
+    if (names.size() < 2 || names.back() != "manifest.json") continue;
+    const std::string_view folder = names[names.size() - 2];
+    const bool is_rank = folder.starts_with(kRank) && is_ascii_digits(folder.substr(kRank.size()));
+    if (is_rank) ranks_.emplace(folder);
+  }
 }
 
 std::string Names::word_for(Kind kind, std::size_t number, std::size_t count,
@@ -621,10 +630,13 @@ class JsonStrings {
   void step() {
     const char c = text_[at_];
     if (c == '"') return string();
-    if (c == '{' || c == '[') open_.emplace_back(key_);
+    // The keys of objects in a list are not the names of what the list is about.
+    const bool is_item = c == '{' && !open_.empty() && open_.back().is_list;
+    if (c == '{' || c == '[') open_.push_back({is_item ? std::string() : key_, c == '['});
     if ((c == '}' || c == ']') && !open_.empty()) {
-      key_ = open_.back();
+      key_ = open_.back().key;
       open_.pop_back();
+      if (!open_.empty() && open_.back().is_list) key_ = open_.back().key;
     }
     if (c == '[' && is_in_list(kTokenKeys, key_) && drops_tokens) return tokens();
     if (is_word_char(c)) {
@@ -657,8 +669,8 @@ class JsonStrings {
     const std::size_t next = text_.find_first_not_of(" \t\r\n", end + 1);
     const bool is_key = next != text_.npos && text_[next] == ':';
     if (is_key) key_ = value;
-    const std::string other =
-        replace_({is_key ? (open_.empty() ? "" : open_.back()) : key_, is_key}, value, out_);
+    const std::string other = replace_(
+        {is_key ? (open_.empty() ? std::string() : open_.back().key) : key_, is_key}, value, out_);
     out_ += other == value ? std::string(text_.substr(at_, end + 1 - at_)) : line_text(Json(other));
     at_ = end + 1;
   }
@@ -681,7 +693,11 @@ class JsonStrings {
   ReplaceNumber number_;
   std::string out_;
   std::string key_;
-  std::vector<std::string> open_;  // the keys of what is open
+  struct Open {
+    std::string key;
+    bool is_list = false;
+  };
+  std::vector<Open> open_;
   std::size_t at_ = 0;
 };
 

@@ -303,7 +303,8 @@ void Verification::add(Verification other) {
 std::string verification_text(const Verification& found) {
   std::string text;
   for (const PublicationFault& fault : found.faults) text += fault.text() + "\n";
-  if (!found.proof.empty()) return text + one_line(found.proof) + "\n";
+  if (!found.proof.empty()) text += found.proof + "\n";
+  if (found.kind == "bundle" && found.holds()) return text;
   return text +
          fmt::format("{}, {}: {}\n",
                      counted(found.points,

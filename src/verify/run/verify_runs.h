@@ -33,7 +33,7 @@ struct Verification {
   std::size_t points = 0;   // or runs
   std::size_t files = 0;    // that were read
   std::size_t numbers = 0;  // of aggregates of runs, that were computed again
-  std::string proof = {};   // of a bundle that holds: one line
+  std::string proof = {};   // of each bundle that holds: a line
   std::vector<PublicationFault> faults;
   std::vector<std::string> warnings;       // what could not be checked, and what barely holds
   std::vector<std::string> missing_names;  // of missing inputs, as far as records name them
