@@ -222,7 +222,8 @@ void draw_sample(CheckedRuns& all) {
   for (const std::size_t i : drawn) {
     if (i < records) {
       all.records.push_back(std::move(runs[i]));
-    } else if (const StorePath place = runs[i].first.place(); claims_record(place, all.request.is_complete)) {
+    } else if (const StorePath place = runs[i].first.place();
+               claims_record(place, all.request.is_complete)) {
       add_file(all, place);
     }
   }
