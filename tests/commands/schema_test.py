@@ -58,13 +58,13 @@ VERSIONS = {
     "aggregate-power/compare-2": "53444810467abb948c199efd03041b15597f4008a354d7abc545ab1e36803163",
     "aggregate-power/plan-1": "1f34283b40733ca3f3d5d906131bc9b7938467f00fcb08532036bfb3115b9675",
     "aggregate-power/recommend-1": "ce396e11b95eb355f6ad92ec7dd4c05ba98bd7119b6feb6908637ba5cf37d4a5",
-    "aggregate-power/recommend-2": "88faa20928900d556e9dfeccb41ac0c5dbaf8bedf3d48996816e17f913565a8c",
+    "aggregate-power/recommend-2": "0bb1ec22eb0cf3ef3ba827a7a6c41f458137f99f13e37b3a4e9dd6adf33dffca",
     "aggregate-power/retract-1": "fa908266d4f29a29799e62d3db471649d1a94ffc5ce640b2866532247a47c522",
     "aggregate-power/verify-1": "1bd385428e35d9658189ae207ef3519497a21849f9f3796eef392360923b9d99",
     "aggregate-power/bundle-1": "faee63825dccefde3c11a2628b8b156d8b1d290324d8860958485b555f1a65de",
     "aggregate-power/doctor-1": "60a03b137f4f6b321e038a4c3ffcad90b17cf4eebfa1fecb95799c1ef2bda043",
     "aggregate-power/measure-2": "311fc88aa4a5b4541b5d7dc824a695e53e83f1a91305563451a3555dae9a4403",
-    "aggregate-power/recommend-2": "1b4ff6bd08682aadd5774fb677fb509969e873086d4a6522706d486af34115a1",
+    "aggregate-power/recommend-2": "0bb1ec22eb0cf3ef3ba827a7a6c41f458137f99f13e37b3a4e9dd6adf33dffca",
     "aggregate-power/export-1": "f6926e63055dd4d39b45848e2dd163cde413d9710abbb5a63b22d4c2d1a762ad",
 }
 

@@ -397,11 +397,11 @@ HiddenEdges hidden_in_short(std::span<const Sample> samples, Window window, doub
   const double beside_s = kSensorMean_s + hidden.between_s;
   const std::span<const Sample> near =
       samples_in(samples, {window.start_unix_s - beside_s, window.end_unix_s + beside_s});
-  const auto [lowest, highest] = std::ranges::minmax(near, {}, &Sample::watts);
-  hidden.step_w = highest.watts - lowest.watts;
+  const auto range = std::ranges::minmax(near, {}, &Sample::watts);
+  hidden.step_w = range.max.watts - range.min.watts;
   const double middle_s = (window.start_unix_s + window.end_unix_s) / 2;
   const double mean_s = seen_mean_s(samples, middle_s, hidden.between_s, [&](double watts) {
-    return (watts - lowest.watts) / std::max(hidden.step_w, 1e-9);
+    return (watts - range.min.watts) / std::max(hidden.step_w, 1e-9);
   });
   hidden.joules = 2 * hidden.step_w * std::min(window.duration_s(), hidden.between_s + mean_s) / 2;
   return hidden;
