@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks what the program's peak resident memory may be, mapped pages counted.
 
-The larger of 41 MiB and a quarter of the telemetry file, in whatever order its rows are; the same plus
-the file itself from standard input, which is kept; 17 MiB for any file whose rows are in the order of time, if
+The larger of 42 MiB and a quarter of the telemetry file, in whatever order its rows are; the same plus
+the file itself from standard input, which is kept; 18 MiB for any file whose rows are in the order of time, if
 nothing looks at all of them together (131,072 samples are kept to be judged); the whole of it plus 6 MiB for inspect; 22 MiB for any
 benchmark result, and for any profile of an agentic run; where requests failed, 64 bytes more for each of all
 (32, and the room in which they are gathered); 56 KiB for each further host of a run of 8 GPUs each; 64 MiB for a
@@ -53,10 +53,10 @@ def telemetry_files():
             "shuffled": shuffled}
 
 
-def peak_mib(arguments, standard_input=None):
+def peak_mib(arguments, standard_input=None, status=0):
     output = subprocess.run([PEAK, "./program", *arguments], stdin=standard_input, stdout=subprocess.DEVNULL,
                             stderr=subprocess.PIPE, text=True, check=False)
-    if output.returncode != 0:
+    if output.returncode != status:
         sys.exit(f"failed: {arguments}: {output.stderr}")
     return int(output.stderr.split()[-1]) / 1024
 
@@ -89,11 +89,11 @@ with tempfile.TemporaryDirectory() as folder:
     for order, lines in telemetry_files().items():
         pathlib.Path("t.csv").write_text("timestamp,gpu,power_w\n" + "".join(lines))
         size_mib = os.path.getsize("t.csv") / 2**20
-        most, whole = max(41, size_mib / 4), size_mib + 6
+        most, whole = max(42, size_mib / 4), size_mib + 6
         for schema, options in (1, []), (2, ["--expected-num-gpus", str(GPUS)]):
             pathlib.Path("agg.json").write_text("{}")
             peak = peak_mib(["--csv", "t.csv", *run, *options])
-            check(f"schema {schema}, rows {order}", peak, 17 if order == "by time" else most)
+            check(f"schema {schema}, rows {order}", peak, 18 if order == "by time" else most)
             written = pathlib.Path("agg.json").read_text()
             if results.setdefault(schema, written) != written:
                 failed += 1
@@ -167,7 +167,8 @@ with tempfile.TemporaryDirectory() as folder:
           16 + 160 * 10**6 / 2**20)
     def peak_of_store(runs, words):
         growth_test.store(pathlib.Path(), runs, 50)
-        return peak_mib(words)
+        # The runs of this store have no recordings.
+        return peak_mib(words, status=1 if words[0] == "verify" else 0)
 
     for words in (["report", "store", "--out", "page.html"], ["compare", "store"], ["export", "store", "--format", "csv"],
                   ["export", "store", "--format", "prometheus"], ["verify", "store", "--sample", "100"]):

@@ -1381,7 +1381,7 @@ def test_quietly(root):
 def test_wrong_use(root):
     sweep = Sweep(root, ["solo"])
     for arguments, part in (
-            (["verify"], "verify: expected STORE or AGGREGATE, --sweep MANIFEST or --receipt FILE"),
+            (["verify"], "verify: expected STORE, AGGREGATE or BUNDLE, --sweep MANIFEST or --receipt FILE"),
             (["verify", "--sweep", "a", "--receipt", "b"], "--sweep"),
             (["verify", "--receipt", "b", "--expected-run-id", "1"], "--sweep"),
             (["verify", "--sweep", "a", "--expected-head", "abc"], "expected 40 lower-case hexadecimal digits, got 'abc'"),

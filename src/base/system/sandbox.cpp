@@ -72,9 +72,9 @@ void add_place(int ruleset, const std::string& path, std::uint64_t rights) {
 
 // Zones and character sets; the process's own part of /proc, and who holds locks.
 std::vector<std::string> system_places() {
-  std::vector<std::string> places = {
-      "/etc/localtime", "/usr/share/zoneinfo", "/usr/lib/locale",         "/proc/self",
-      "/proc/locks",    "/dev/null",           "/sys/devices/system/cpu", "/dev/stdin"};
+  std::vector<std::string> places = {"/etc/localtime", "/usr/share/zoneinfo",     "/usr/lib/locale",
+                                     "/proc/self",     "/proc/self/exe",          "/proc/locks",
+                                     "/dev/null",      "/sys/devices/system/cpu", "/dev/stdin"};
   for (const char* const variable : {"TZ", "TZDIR", "LOCPATH"}) {
     const char* text = std::getenv(variable);
     if (text != nullptr && *text == ':') ++text;

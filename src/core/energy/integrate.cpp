@@ -386,6 +386,9 @@ bool is_shorter_than_readings_show(Window window) {
   return window.duration_s() < 2 * kSensorMean_s;
 }
 
+// A load moves by less.
+constexpr double kLeastStepOfShort = 0.3;
+
 // What the readings on both sides of either edge differ by may be the load of a short window.
 HiddenEdges hidden_in_short(std::span<const Sample> samples, Window window, double held_s) {
   const auto first = std::ranges::upper_bound(samples, window.start_unix_s, {}, &Sample::unix_s);
@@ -398,6 +401,7 @@ HiddenEdges hidden_in_short(std::span<const Sample> samples, Window window, doub
   const std::span<const Sample> near =
       samples_in(samples, {window.start_unix_s - beside_s, window.end_unix_s + beside_s});
   const auto range = std::ranges::minmax(near, {}, &Sample::watts);
+  if (range.max.watts - range.min.watts < kLeastStepOfShort * range.max.watts) return {};
   hidden.step_w = range.max.watts - range.min.watts;
   const double middle_s = (window.start_unix_s + window.end_unix_s) / 2;
   const double mean_s = seen_mean_s(samples, middle_s, hidden.between_s, [&](double watts) {
