@@ -430,13 +430,16 @@ struct SideReadings {
 
 // How many of one side show the same as the nearest one: others may be of another load.
 std::size_t still_beside(const SideReadings& outside, double inside_w) {
-  const auto is_other = [&](double watts) {
-    return std::abs(watts - outside.watts[0]) >
-           2 * kStillShare * std::abs(inside_w - outside.watts[0]);
+  const double height_w = std::abs(inside_w - outside.watts[0]);
+  const auto alike_within = [&](double share) {
+    const auto other = std::ranges::find_if(outside.watts, [&](double watts) {
+      return std::abs(watts - outside.watts[0]) > share * height_w;
+    });
+    return static_cast<std::size_t>(other - outside.watts.begin());
   };
-  const auto other = std::ranges::find_if(outside.watts, is_other);
-  const auto still = static_cast<std::size_t>(other - outside.watts.begin());
-  if (still < kFewestIdle || other == outside.watts.end()) return still;
+  if (alike_within(2 * kStillShare) == outside.watts.size()) return outside.watts.size();
+  const std::size_t still = alike_within(kStillShare);
+  if (still < kFewestIdle) return still;
   const double lasts_s = std::abs(outside.end_unix_s[still] - outside.end_unix_s[0]);
   return lasts_s >= kLeastStill_s ? still : 0;
 }
