@@ -154,15 +154,15 @@ Evidence gather(const SensedEnergyQuestion& question) {
   evidence.window_uncertainty = uncertainty_of_window(sensor);
   evidence.readings = near_window(place_readings(question.series.samples(), sensor),
                                   sensor.window_s, question.window);
+  const Window own = without_other_loads(question.series.samples(), question.window);
+  std::erase_if(evidence.readings, [&](const PlacedReading& reading) {
+    return !own.contains(reading.end_unix_s + sensor.delay_s);
+  });
   evidence.edges = window_edges(evidence.readings, sensor.window_s, question.window);
-  evidence.readings.resize(evidence.edges.readings.end);
-  evidence.readings.erase(
-      evidence.readings.begin(),
-      evidence.readings.begin() + static_cast<std::ptrdiff_t>(evidence.edges.readings.first));
   if (!question.may_begin) evidence.edges.start.reset();
   if (!question.may_end) evidence.edges.end.reset();
   // The pace of the load counts, which is outside of a pause.
-  const auto& [start, end, near] = evidence.edges;
+  const auto& [start, end] = evidence.edges;
   const bool is_pause = (start && start->height_w < 0) || (end && end->height_w > 0);
   std::vector<PlacedReading> loaded;
   for (const PlacedReading& reading : evidence.readings) {
@@ -395,9 +395,12 @@ SensedEnergy long_averaged_energy(const SensedEnergyQuestion& question) {
 
 namespace {
 
-constexpr double kReachOfEdge_s = 2;     // beyond that the load does not begin with the window
-constexpr double kLeastStep = 0.4;       // of the power of a load, between it and idle
-constexpr double kStillShare = 0.08;     // of the step; idle moves by less
+constexpr double kReachOfEdge_s = 2;   // beyond that the load does not begin with the window
+constexpr double kLeastStep = 0.4;     // of the power of a load, between it and idle
+constexpr double kStillShare = 0.08;   // of the step; idle moves by less
+constexpr double kSurroundings_s = 8;  // whose readings bear on the window
+constexpr double kUsualMean_s = 1;     // of a sensor: the same readings are compared for all
+constexpr double kUsualRefresh_s = 0.1;
 constexpr double kLeastStill_s = 2;      // between a load and another one
 constexpr double kTolerance_s = 0.03;    // of delay and clock
 constexpr double kLongestFall_s = 0.35;  // from the first request that ends to the last one
@@ -541,12 +544,31 @@ SideStep side_step(const Sides& near, const Sides& far, SideReadings Sides::*sid
 
 }  // namespace
 
+Window without_other_loads(std::span<const Sample> samples, Window window) {
+  std::vector<PlacedReading> readings;
+  for (const Sample& sample : samples_in(
+           samples, {window.start_unix_s - kSurroundings_s, window.end_unix_s + kSurroundings_s})) {
+    readings.push_back({sample.watts, sample.unix_s, kUsualRefresh_s});
+  }
+  const Sides near = sides_at(readings, kUsualMean_s, window, -kTolerance_s);
+  const Sides far = sides_at(readings, kUsualMean_s, window, kReachOfEdge_s);
+  constexpr double kEver = std::numeric_limits<double>::infinity();
+  Window own = {-kEver, kEver};
+  if (const auto [step, before] = side_step(near, far, &Sides::before);
+      step && step->still < before) {
+    own.start_unix_s = readings[before - step->still].end_unix_s;
+  }
+  if (const auto [step, after] = side_step(near, far, &Sides::after); step && step->still < after) {
+    own.end_unix_s = readings[readings.size() - after + step->still - 1].end_unix_s;
+  }
+  return own;
+}
+
 WindowEdges window_edges(std::span<const PlacedReading> readings, double window_s, Window window) {
   const Sides near = sides_at(readings, window_s, window, -kTolerance_s);
   const Sides far = sides_at(readings, window_s, window, kReachOfEdge_s);
-  WindowEdges edges = {{}, {}, {0, readings.size()}};
+  WindowEdges edges;
   if (const auto [step, before] = side_step(near, far, &Sides::before); step) {
-    edges.readings.first = before - step->still;
     for (std::size_t i = before; i < readings.size(); ++i) {
       if (step->share_of(readings[i].watts) <= step->least_share) continue;
       const PlacedReading& outside = readings[i - 1];
@@ -558,7 +580,6 @@ WindowEdges window_edges(std::span<const PlacedReading> readings, double window_
     }
   }
   if (const auto [step, after] = side_step(near, far, &Sides::after); step) {
-    edges.readings.end = readings.size() - after + step->still;
     for (std::size_t i = readings.size() - after; i-- > 0;) {
       if (step->share_of(readings[i].watts) <= step->least_share) continue;
       const double from_unix_s = readings[i].end_unix_s - readings[i].age_s - window_s;

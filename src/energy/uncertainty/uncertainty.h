@@ -396,12 +396,11 @@ double between_readings_j(const ReadingSeries& series, Window window, double mos
 struct WindowEdges {
   std::optional<PowerJump> start;
   std::optional<PowerJump> end;
-  // Readings of the window and of what is just outside; others may be of other loads.
-  struct {
-    std::size_t first = 0;
-    std::size_t end = 0;
-  } readings = {};
 };
+
+// The time around a window in which the power outside is still; beyond it another load is. All time
+// if it is still throughout, or nowhere. `samples` are in time order.
+Window without_other_loads(std::span<const Sample> samples, Window window);
 
 WindowEdges window_edges(std::span<const PlacedReading> readings, double window_s, Window window);
 

@@ -52,20 +52,21 @@ TEST(WindowEdges, LastAsLongAsTheReadingsFall) {
   EXPECT_NEAR(edges.end->height_w, -400 / std::sqrt(3), 1e-9);
 }
 
-// 500 W from 10 to 20, and in loads that end 3.5 s before and begin 3.5 s after it.
+// 500 W from 10 to 20, and in loads that end 3.5 s before and begin 3.5 s after it: the readings of
+// 6.4 s, 7.4 s, 24.4 s and later are partly of these.
 TEST(WindowEdges, AreThoseOfTheLoadBesideOthers) {
-  std::vector<PlacedReading> readings = load_between(10, 20);
-  for (PlacedReading& reading : readings) {
-    reading.watts += 400 * std::clamp(6.5 - reading.end_unix_s + 1, 0.0, 1.0);
-    reading.watts += 400 * std::clamp(reading.end_unix_s - 23.5, 0.0, 1.0);
+  std::vector<Sample> samples;
+  for (const PlacedReading& reading : load_between(10, 20)) {
+    samples.push_back({reading.end_unix_s,
+                       reading.watts + 400 * std::clamp(6.5 - reading.end_unix_s + 1, 0.0, 1.0) +
+                           400 * std::clamp(reading.end_unix_s - 23.5, 0.0, 1.0)});
   }
-  const WindowEdges edges = window_edges(readings, 1, kWindow);
-  ASSERT_TRUE(edges.start);
-  EXPECT_NEAR(edges.start->from_unix_s, 9.4 - 0.1, 1e-9);
-  EXPECT_NEAR(edges.start->height_w, 400, 1e-9);
-  ASSERT_TRUE(edges.end);
-  EXPECT_NEAR(edges.end->to_unix_s, 21.4 - 1, 1e-9);
-  EXPECT_NEAR(edges.end->height_w, -400, 1e-9);
+  const Window own = without_other_loads(samples, kWindow);
+  EXPECT_NEAR(own.start_unix_s, 8.4, 1e-9);
+  EXPECT_NEAR(own.end_unix_s, 23.4, 1e-9);
+  const Window all =
+      without_other_loads(std::vector<Sample>{{1, 100}, {2, 100}, {30, 100}}, kWindow);
+  EXPECT_FALSE(std::isfinite(all.start_unix_s));
 }
 
 // The pause from 10 to 20 is between loads.
