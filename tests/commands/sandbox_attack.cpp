@@ -145,6 +145,8 @@ void attack_calls(const std::string& outside) {
   attempt("call:ptrace", in_child([] { return ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr); }));
   attempt("call:shared-memory", [] { return ::syscall(SYS_shmget, 1, 4096, 0); });
   attempt("call:chmod", [&] { return ::chmod(secret.c_str(), 0666); });
+  attempt("call:times",
+          [&] { return ::syscall(SYS_utimensat, AT_FDCWD, secret.c_str(), nullptr, 0); });
   attempt("call:chown", [&] { return ::chown(secret.c_str(), ::getuid(), ::getgid()); });
   attempt("call:truncate", [&] { return ::truncate(secret.c_str(), 0); });
   attempt("call:mount",

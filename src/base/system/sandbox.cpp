@@ -143,9 +143,11 @@ constexpr std::uint32_t kForbidden[] = {
     SYS_msgget, SYS_mq_open,
     // what Landlock does not see: attributes of files by their names
     SYS_fchmodat, 452 /* fchmodat2 */, SYS_fchownat, SYS_setxattr, SYS_lsetxattr, SYS_removexattr,
-    SYS_lremovexattr, SYS_truncate, SYS_open_by_handle_at,
+    SYS_lremovexattr, 463 /* setxattrat */, 466 /* removexattrat */, SYS_truncate,
+    SYS_open_by_handle_at,
 #if defined(__x86_64__)
-    SYS_chmod, SYS_chown, SYS_lchown, SYS_uselib, SYS_iopl, SYS_ioperm, SYS_modify_ldt,
+    SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat, SYS_uselib, SYS_iopl,
+    SYS_ioperm, SYS_modify_ldt,
 #endif
     // the system
     SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_unshare, SYS_setns, SYS_open_tree,
@@ -167,6 +169,13 @@ class Filter {
     if (kArchitecture == AUDIT_ARCH_X86_64) refuse_if(BPF_JGE, kFirstOfX32);
     for (const std::uint32_t call : kForbidden) refuse_if(BPF_JEQ, call);
     if (!is_sanitized) refuse_if(BPF_JEQ, SYS_ptrace);
+    // utimensat() of an open file has no name.
+    add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_utimensat, 0, 6));
+    for (const std::size_t half : {0, 4}) {
+      load(offsetof(seccomp_data, args) + sizeof(std::uint64_t) + half);
+      refuse_unless(BPF_JEQ, 0);
+    }
+    load(offsetof(seccomp_data, nr));
     // Anything but ioctl() is allowed; of that, the low half of its second argument counts.
     add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 1, 0));
     add(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
