@@ -157,7 +157,7 @@ std::optional<RelativeChange> relative_change(const RepeatedValues& base,
   }
   const double uncertainty = std::hypot(of_base.relative, of_next.relative, accuracy);
   const double half_width = std::min(
-      kMostLogarithm, uncertainty * student_t_quantile(1 - alpha / 2, change.degrees_of_freedom));
+      kMostLogarithm, uncertainty * student_t_upper_quantile(alpha / 2, change.degrees_of_freedom));
   const double logarithm = std::log(after.mean / before.mean);
   change.low = std::expm1(logarithm - half_width);
   change.high = std::expm1(logarithm + half_width);

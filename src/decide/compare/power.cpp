@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cmath>
 #include <numbers>
 #include <vector>
@@ -23,12 +24,12 @@ double normal_quantile(double probability) {
 
 class StudentQuantiles {
  public:
-  explicit StudentQuantiles(double probability) {
+  explicit StudentQuantiles(double tail) {
     for (std::size_t i = 0; i < kPoints; ++i) {
       const double angle = (2.0 * static_cast<double>(i) + 1) * std::numbers::pi / (2.0 * kPoints);
       at_[i] = (1 + std::cos(angle)) / 2;
       weight_[i] = (i % 2 == 0 ? 1 : -1) * std::sin(angle);
-      logarithm_[i] = std::log(student_t_quantile(probability, 1 / at_[i]));
+      logarithm_[i] = std::log(student_t_upper_quantile(tail, 1 / at_[i]));
     }
   }
 
@@ -107,7 +108,7 @@ class PowerOf {
  public:
   explicit PowerOf(const PowerQuestion& question)
       : question_(question),
-        quantiles_(1 - question.alpha / 2),
+        quantiles_(question.alpha / 2),
         spreads_(deviation_ratios(question.spread_freedom)) {}
 
   double with(std::size_t base, std::size_t next) const {
@@ -175,6 +176,7 @@ std::optional<std::size_t> least_enough(std::size_t least, std::size_t most, IsE
 }  // namespace
 
 double decided_share(const PowerQuestion& question, std::size_t base, std::size_t next) {
+  assert(base >= 2 && next >= 2);
   return PowerOf(question).with(base, next);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <vector>
 
 namespace aggregate_power {
@@ -11,7 +12,7 @@ namespace {
 
 constexpr double kLeastFallC = 5;
 constexpr std::size_t kLeastTailReadings = 8;
-constexpr double kLeastTail = 0.5;  // of a time constant: a shorter tail could be of any
+constexpr double kLeastTail = std::numbers::ln2;  // of a time constant: half of the fall
 constexpr double kMostTimeConstant_s = 2000;
 
 std::optional<double> mean_celsius(std::span<const Temperature> readings, Window window) {
@@ -62,6 +63,10 @@ void fit_cooling(std::span<const Temperature> tail, double end_unix_s, ThermalCo
     if (!(fit.squares < best.squares)) continue;
     best = fit;
     course.time_constant_s = constant_s;
+  }
+  if (!std::isfinite(best.squares)) {
+    course.unknown = "no exponential fits the temperatures after the load";
+    return;
   }
   if (tail.back().unix_s - end_unix_s < kLeastTail * course.time_constant_s) {
     course.unknown = "the recording ends before the GPUs have cooled down by half";

@@ -367,14 +367,19 @@ double student_t_probability(double t, double degrees_of_freedom) {
 
 double student_t_quantile(double probability, double degrees_of_freedom) {
   assert(probability > 0 && probability < 1);
-  const double tail = std::fmin(probability, 1 - probability);
+  return probability < 0.5 ? -student_t_upper_quantile(probability, degrees_of_freedom)
+                           : student_t_upper_quantile(1 - probability, degrees_of_freedom);
+}
+
+double student_t_upper_quantile(double tail, double degrees_of_freedom) {
+  assert(tail > 0 && tail <= 0.5);
   double low = 0;
   double high = 1;
   while (upper_tail(high, degrees_of_freedom) > tail) high *= 2;
   for (double middle = high / 2; low < middle && middle < high; middle = low + (high - low) / 2) {
     (upper_tail(middle, degrees_of_freedom) > tail ? low : high) = middle;
   }
-  return probability < 0.5 ? -high : high;
+  return high;
 }
 
 double binomial_upper_limit(std::size_t found, std::size_t draws, double tail) {

@@ -83,6 +83,10 @@ double student_t_probability(double t, double degrees_of_freedom);
 // The value that is not exceeded with `probability`, which is inside (0, 1).
 double student_t_quantile(double probability, double degrees_of_freedom);
 
+// The value that is exceeded with probability `tail`, which is above 0 and at most 0.5: one minus a
+// tail of 1e-17 is 1.
+double student_t_upper_quantile(double tail, double degrees_of_freedom);
+
 // ---- The binomial distribution. Pure arithmetic.
 
 // The share of a population that is exceeded with probability `tail` at most, if `found` of `draws`

@@ -87,6 +87,16 @@ TEST(Looks, HaveTheBoundsOfLanAndDeMets) {
   }
 }
 
+// The first of 20 looks decides almost nothing; more repeats still do.
+TEST(Looks, MayBeMany) {
+  const double alpha = look_alpha({.number = 1, .planned = 20});
+  EXPECT_GT(alpha, 0);
+  EXPECT_LT(alpha, 1e-20);
+  const auto more = repeats_for_power({.change = 0.05, .spread = 0.01, .alpha = alpha}, 0.9, 2, 2);
+  ASSERT_TRUE(more);
+  EXPECT_LT(*more, 100u);
+}
+
 TEST(Looks, AreOneIfOneIsPlanned) { EXPECT_EQ(look_alpha({}), kChangeAlpha); }
 
 }  // namespace power_test

@@ -52,6 +52,14 @@ TEST(StudentT, IsNormalWithManyDegrees) {
   EXPECT_NEAR(student_t_probability(1, kInfinite), 0.841344746068543, 1e-12);
 }
 
+// One minus these tails is 1. With one degree of freedom, t is the cotangent of pi times the tail.
+TEST(StudentT, HasQuantilesFarOut) {
+  const double far = 1e-23;
+  EXPECT_NEAR(student_t_upper_quantile(far, 1) * std::numbers::pi * far, 1, 1e-9);
+  const double ten = std::erfc(10 / std::numbers::sqrt2) / 2;
+  EXPECT_NEAR(student_t_upper_quantile(ten, std::numeric_limits<double>::infinity()), 10, 1e-9);
+}
+
 TEST(StudentT, TurnsQuantilesIntoTheirProbabilities) {
   for (const double degrees : {1.0, 2.3, 4.0, 17.5, 300.0}) {
     for (const double probability : {0.001, 0.2, 0.5, 0.7, 0.999}) {
