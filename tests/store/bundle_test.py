@@ -353,6 +353,25 @@ def test_no_name_stays(folder):
         same((["whisper \u00e9"], [128006, 9125]), (kept["input_texts"], kept["context"]))
 
 
+def test_names_in_lists_lines_and_elements(folder):
+    """As Slurm, launchers and nvidia-smi -q (text and XML) write them."""
+    b200(folder)
+    path = folder / "run" / "run.json"
+    result = json.loads(path.read_text())
+    result |= {"env": {"SLURM_NODELIST": "acme-node[07-09]", "MASTER_ADDR": "acme-node21", "HF_TOKEN": "hf_abcDEF123456"},
+               "hostnames": "acme-node11,acme-node12", "worker_hosts": ["acme-node24"], "repo": "git@gitlab.acme.com:x",
+               "log": "Serial Number         : 1652022003344\n<serial>1652022003355</serial>\nran on acme-node08"}
+    path.write_text(json.dumps(result))
+    run(folder / "run", "--csv", "gpu_metrics.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",
+        "--expected-num-gpus", 8, "--timezone", "UTC")
+    run(folder, "bundle", "run", "--out", "x.bundle.tar.zst", "--redact")
+    content = expanded(folder / "x.bundle.tar.zst")["files/run.json"].decode()
+    for secret in ("acme", "abcDEF", "1652022"):
+        assert secret not in content, content
+    assert '"repo": "git@' in content, content
+    run(folder, "verify", "x.bundle.tar.zst")
+
+
 def test_both_hashes_are_in_the_manifest(folder):
     here = secret_run(folder)
     run(folder, "bundle", "run", "--out", "x.bundle.tar.zst", "--redact")

@@ -22,6 +22,7 @@
 #include "base/files/path.h"
 #include "base/files/tree.h"
 #include "base/text/characters.h"
+#include "base/text/decimal.h"
 #include "base/text/json.h"
 #include "core/record/aggregate.h"
 #include "verify/bundle/bundle.h"
@@ -61,37 +62,32 @@ constexpr std::string_view kHostKeys[] = {"host",
                                           "worker_host",
                                           "machine_name",
                                           "kubernetes_node",
-                                          "slurmd_nodename"};
-constexpr std::string_view kUserKeys[] = {"user",    "username", "user_name",
-                                          "login",   "owner",    "email",
-                                          "account", "author",   "slurm_job_user"};
+                                          "slurmd_nodename",
+                                          "master_addr"};
+constexpr std::string_view kHostEndings[] = {"hostname", "hostnames", "_host", "_hosts",
+                                             "_nodelist"};
+constexpr std::string_view kUserKeys[] = {
+    "user",   "username",       "user_name", "login",        "owner",      "email",       "account",
+    "author", "slurm_job_user", "entity",    "wandb_entity", "created_by", "submitted_by"};
+constexpr std::string_view kSecretKeys[] = {"hf_token",          "hugging_face_hub_token",
+                                            "openai_api_key",    "wandb_api_key",
+                                            "api_key",           "api_token",
+                                            "access_token",      "auth_token",
+                                            "secret_key",        "aws_secret_access_key",
+                                            "aws_access_key_id", "password"};
 constexpr std::string_view kNotNames[] = {
-    "localhost", "unknown", "none",   "null",      "n/a",    "default", "node",  "host",   "gpu",
-    "prefill",   "decode",  "agg",    "server",    "worker", "all",     "true",  "false",  "root",
-    "user",      "admin",   "nobody", "assistant", "system", "ubuntu",  "local", "cluster"};
+    "localhost", "unknown",   "none",    "null",   "n/a",   "default", "node",
+    "host",      "gpu",       "prefill", "decode", "agg",   "server",  "worker",
+    "all",       "true",      "false",   "root",   "git",   "user",    "admin",
+    "nobody",    "assistant", "system",  "ubuntu", "local", "cluster"};
 // What a user asked and a model said.
-constexpr std::string_view kTextKeys[] = {"generated_texts",
-                                          "generated_text",
-                                          "input_texts",
-                                          "input_text",
-                                          "prompt",
-                                          "prompts",
-                                          "output_text",
-                                          "output_texts",
-                                          "completion",
-                                          "completions",
-                                          "content",
-                                          "response",
-                                          "responses",
-                                          "response_text",
-                                          "text_output",
-                                          "text_input",
-                                          "reasoning_content",
-                                          "messages",
-                                          "question",
-                                          "answer",
-                                          "outputs",
-                                          "text"};
+constexpr std::string_view kTextKeys[] = {
+    "generated_texts", "generated_text",    "input_texts",  "input_text",    "prompt",
+    "prompts",         "output_text",       "output_texts", "completion",    "completions",
+    "content",         "response",          "responses",    "response_text", "text_output",
+    "text_input",      "reasoning_content", "messages",     "question",      "answer",
+    "answers",         "generated",         "model_output", "prediction",    "predictions",
+    "resps",           "filtered_resps",    "outputs",      "text"};
 constexpr std::string_view kTokenKeys[] = {"context",          "prompt_token_ids", "token_ids",
                                            "output_token_ids", "input_ids",        "output_ids"};
 // Whatever is installed there identifies nobody.
@@ -115,13 +111,14 @@ std::string plain_key(std::string_view key) {
 
 std::optional<Kind> kind_of_key(std::string_view written) {
   const std::string key = plain_key(written);
-  if (is_in_list(kHostKeys, key) || key.ends_with("hostname")) return Kind::host;
+  const auto ends_key = [&](std::string_view ending) { return key.ends_with(ending); };
+  if (is_in_list(kHostKeys, key) || std::ranges::any_of(kHostEndings, ends_key)) return Kind::host;
   if (is_in_list(kUserKeys, key)) return Kind::user;
   const bool is_serial = key.ends_with("serial") || key.find("serial_n") != key.npos ||
                          key.find("serialn") != key.npos || key.find("unique_id") != key.npos ||
                          key.find("uniqueid") != key.npos || key.find("asset_tag") != key.npos ||
                          key.find("board_id") != key.npos || key.find("chassis") != key.npos ||
-                         key.ends_with("uuid");
+                         key.ends_with("uuid") || is_in_list(kSecretKeys, key);
   return is_serial ? std::optional(Kind::serial) : std::nullopt;
 }
 
@@ -335,10 +332,45 @@ void Names::learn_host(std::string_view value) {
   }
 }
 
+// "a,b", and Slurm's "node[07-09,12]-x": its hosts, and what comes before the brackets.
+std::vector<std::string> hosts_in(std::string_view list) {
+  constexpr int kMostHosts = 10000;
+  std::vector<std::string> hosts;
+  while (!list.empty()) {
+    std::size_t end = list.find_first_of(", \t[");
+    if (end == list.npos || list[end] != '[') {
+      end = std::min(end, list.size());
+      if (end > 0) hosts.emplace_back(list.substr(0, end));
+      list.remove_prefix(std::min(end + 1, list.size()));
+      continue;
+    }
+    const std::string_view begin = list.substr(0, end);
+    const std::size_t close = std::min(list.find(']', end), list.size());
+    std::string_view ranges = list.substr(end + 1, close - std::min(close, end + 1));
+    list.remove_prefix(std::min(close + 1, list.size()));
+    const std::string_view rest = list.substr(0, std::min(list.find_first_of(", \t"), list.size()));
+    list.remove_prefix(std::min(rest.size() + 1, list.size()));
+    hosts.emplace_back(begin.substr(0, begin.find_last_not_of("-_.") + 1));
+    while (!ranges.empty()) {
+      const std::string_view one = ranges.substr(0, ranges.find(','));
+      ranges.remove_prefix(std::min(one.size() + 1, ranges.size()));
+      const std::string_view low = one.substr(0, one.find('-'));
+      const std::string_view high = low.size() < one.size() ? one.substr(low.size() + 1) : low;
+      const auto from = python_int(low);
+      const auto to = python_int(high);
+      if (!from || !to || *to < *from || *to - *from > kMostHosts) continue;
+      for (auto number = *from; number <= *to; ++number) {
+        hosts.push_back(fmt::format("{}{:0>{}}{}", begin, number, low.size(), rest));
+      }
+    }
+  }
+  return hosts;
+}
+
 void Names::learn(Kind kind, std::string_view value) {
   value = strip(value);
   if (kind == Kind::host) {
-    learn_host(value);
+    for (const std::string& host : hosts_in(value)) learn_host(host);
   } else if (kind == Kind::serial) {
     const bool has_prefix = value.starts_with("GPU-") || value.starts_with("MIG-");
     if (has_prefix) value.remove_prefix(4);
@@ -383,6 +415,17 @@ void Names::learn_text(std::string_view text) {
         learn(Kind::user, text.substr(begin, at - begin));
         add(Kind::domain, lower_ascii(domain), domain);
       }
+    } else if (c == ':' && text.substr(at + 1).starts_with(' ')) {  // "Serial Number   : 1652022"
+      const std::size_t begin = text.substr(0, at).find_last_of("\n\r") + 1;
+      if (const auto kind = kind_of_key(text.substr(begin, at - begin))) {
+        learn(*kind, text.substr(at + 1, text.find_first_of("\n\r", at) - at - 1));
+      }
+    } else if (c == '>') {  // "<serial>1652022</serial>"
+      const std::size_t begin = text.substr(0, at).find_last_of("<>\n") + 1;
+      const std::string_view name = text.substr(begin, at - begin);
+      const std::string_view value = text.substr(at + 1, text.find_first_of("<\n", at) - at - 1);
+      const auto kind = kind_of_key(name);
+      if (kind && begin > 0 && text[begin - 1] == '<') learn(*kind, value);
     } else if (c == '=' && at + 1 < text.size()) {
       std::size_t begin = at;
       while (begin > 0 && (is_word_char(text[begin - 1]) || text[begin - 1] == '_')) --begin;
