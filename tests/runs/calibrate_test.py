@@ -388,6 +388,57 @@ def test_metrics_of_other_exporters_are_witnesses(folder):
     same({"ipmi_dcmi_power_consumption_watts": 14900.0}, folder.seen(stamped))
 
 
+# ---- Meters that fail, repeat themselves, or bend
+
+def test_readings_of_0_w_are_none(folder):
+    folder.gpus()
+    for each, status in ((30, 0), (7, 1)):
+        folder.meter()
+        rows = (folder.path / "node.csv").read_text().splitlines()
+        zeroed = [row.split(",")[0] + ",0" if i % each == 5 else row for i, row in enumerate(rows)]
+        folder.write("node.csv", "\n".join(zeroed) + "\n")
+        folder.call("calibrate", "gpus.csv", "--witness", "node.csv", "--json")
+        same(status, folder.status, folder.err)
+        # Up to 15 s beside the recording count: the clocks may be so far apart.
+        count = sum(row.endswith(",0") and -15 <= int(row.split(",")[0]) - START <= 615 for row in zeroed[1:])
+        assert f"{count} of the meter's" in folder.err and "0 W" in folder.err, folder.err
+        if status == 0:
+            near(1.25, json.loads(folder.out)["slope"]["value"], 0.01)
+            near(1000, json.loads(folder.out)["idle_w"]["value"], 10)
+    # Of a run of 400 W, whose node draws 1500 W.
+    folder.load()
+    folder.write("node.csv", "timestamp,node_power_w\n" + "".join(
+        f"{START + second},{0 if second % 30 == 25 else 1500}\n" for second in range(101)))
+    run = folder.measured("--witness", "node.csv")
+    near(1500 * 60, run["witnesses"][0]["energy_j"], 1, run["witnesses"])
+    assert "3 readings of 'node_power_w' are 0 W" in folder.err + folder.out, folder.out
+
+
+def test_levels_that_a_meter_shows_exactly_are_not_held(folder):
+    """Moments each 2 s, in steps of 25 W, of a load without noise: a level lasts 40 s, and a new reading 2 s."""
+    folder.gpus(seconds=900, gpus=8, levels=(70, 400, 738))
+    folder.write("node.csv", "timestamp,node_power_w\n" + "".join(
+        f"{START + second},{25 * round((973 + 1.316 * 8 * gpu_w(second, levels=(70, 400, 738))) / 25)}\n"
+        for second in range(0, 900, 2)))
+    found = folder.profile("--witness", "node.csv")
+    same(2, found["meter"]["refresh_s"])
+    inside(1.316, found["slope"])
+    inside(973, found["idle_w"])
+
+
+def test_a_meter_that_bends_is_named(folder):
+    folder.gpus()
+    folder.meter()
+    folder.profile("--witness", "node.csv")
+    assert "straight line" not in folder.err, folder.err
+    # Between 200 and 1426 W, a curve of 0.0003 W for each square watt is 0.0003 * 1226^2 / 4 = 113 W off.
+    for bend, words in ((-0.0003, "W above"), (0.0003, "W below")):
+        folder.meter(lambda gpus, by=bend: 1000 + 1.5 * gpus + by * gpus * gpus)
+        folder.profile("--witness", "node.csv")
+        assert words in folder.err and "straight line" in folder.err, folder.err
+        near(113, float(re.search(r"it is (\d+) W", folder.err)[1]), 15)
+
+
 # ---- What is refused
 
 def test_gpus_whose_power_hardly_varies_say_nothing(folder):

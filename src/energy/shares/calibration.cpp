@@ -44,6 +44,10 @@ constexpr double kSame = 1 - 1e-3;   // of a length of time that rounding may ha
 constexpr double kLeastSwing = 0.03;
 constexpr double kLeastSwingW = 5;
 constexpr double kMostSlopeDoubt = 0.25;  // half of the interval
+constexpr double kLeastHoldS = 10;        // of a load: a recorder may repeat a GPU's power as well
+constexpr double kSurely = 4;             // standard errors
+constexpr double kSlowTogetherS = 40;     // errors nearer than this are not independent
+constexpr double kMostZeros = 0.1;        // of the meter's readings
 
 // level, slope, and what a shift in time adds.
 constexpr std::size_t kTerms = 3;
@@ -52,9 +56,29 @@ using Matrix = std::array<Terms, kTerms>;
 
 // ---- The meter's readings
 
-// A reading that repeats the one before is held, unless the meter had time for a new one. Returns
-// the time that it needs; 0: it never changes.
-double refresh_of(std::span<const NodeWitness::Reading> readings) {
+// The shortest time for which a GPU's power keeps a level, as far as most levels show it; 0: it has
+// none.
+double hold_of(const PowerTrace& gpu) {
+  const std::span<const Sample> samples = gpu.samples();
+  if (samples.empty()) return 0;
+  const auto [least, most] = std::ranges::minmax(samples, {}, &Sample::watts);
+  const double change_w = std::max(kLeastSwingW, kLeastSwing * (most.watts - least.watts));
+  std::vector<double> holds;
+  double last = 0;
+  for (std::size_t i = 1; i < samples.size(); ++i) {
+    if (std::abs(samples[i].watts - samples[i - 1].watts) < change_w) continue;
+    if (last > 0) holds.push_back(samples[i].unix_s - last);
+    last = samples[i].unix_s;
+  }
+  if (holds.size() < 2) return 0;
+  std::ranges::sort(holds);
+  return holds[holds.size() / 10];
+}
+
+// A reading that repeats the one before is held, unless the meter had time for a new one, or the
+// GPUs kept their power as long. Returns the time that the meter needs; 0: it never changes.
+double refresh_of(std::span<const NodeWitness::Reading> readings,
+                  std::span<const PowerTrace> gpus) {
   std::vector<double> polls;
   std::vector<double> changes;
   double last = 0;
@@ -66,7 +90,13 @@ double refresh_of(std::span<const NodeWitness::Reading> readings) {
   }
   if (changes.size() < 2) return 0;
   std::ranges::sort(changes);
-  return std::max(changes[changes.size() / 10], upper_median(std::move(polls)));
+  const double poll_s = upper_median(std::move(polls));
+  const double change_s = std::max(changes[changes.size() / 10], poll_s);
+  const bool is_by_load = std::ranges::any_of(gpus, [&](const PowerTrace& gpu) {
+    const double hold_s = hold_of(gpu);
+    return hold_s >= kLeastHoldS && std::abs(hold_s - change_s) <= 2 * poll_s;
+  });
+  return is_by_load ? poll_s : change_s;
 }
 
 std::vector<NodeWitness::Reading> without_held(std::span<const NodeWitness::Reading> readings,
@@ -622,6 +652,39 @@ void set_numbers(const Seen& seen, const Means& means, double step_w, Calibratio
   }
 }
 
+// How far the curve through the stretches is from its own chord, in the middle of the GPUs' range;
+// 0: it is not significant. Errors that change slowly count as one for the time that they keep.
+double bow_of(std::span<const Stretch> stretches, const Seen& seen, double stretch_s) {
+  const LineFit& fit = std::ranges::max_element(seen.fits, {}, &WeighedFit::weight)->line;
+  const auto count = static_cast<double>(stretches.size());
+  double xx = 0;
+  double xxx = 0;
+  for (const Stretch& stretch : stretches) {
+    xx += stretch.terms[1] * stretch.terms[1] / count;
+    xxx += std::pow(stretch.terms[1], 3) / count;
+  }
+  double qq = 0;
+  double qr = 0;
+  double rr = 0;
+  for (const Stretch& stretch : stretches) {
+    const double x = stretch.terms[1];
+    const double q = x * x - xx - xxx / xx * x;
+    const double rest = stretch.meter_w - std::inner_product(fit.terms.begin(), fit.terms.end(),
+                                                             stretch.terms.begin(), 0.0);
+    qq += q * q;
+    qr += q * rest;
+    rr += rest * rest;
+  }
+  if (!(qq > 0)) return 0;
+  const double bend = qr / qq;
+  const double left = std::max(0.0, rr - bend * qr) / count;
+  const double error = std::sqrt(left / qq * std::max(1.0, kSlowTogetherS / stretch_s));
+  if (std::abs(bend) < kSurely * error) return 0;
+  const auto [least, most] =
+      std::ranges::minmax(stretches, {}, [](const Stretch& stretch) { return stretch.terms[1]; });
+  return -bend * std::pow(most.terms[1] - least.terms[1], 2) / 4;
+}
+
 // ---- Each recording by itself, as far as it can be
 
 struct Session {
@@ -629,8 +692,17 @@ struct Session {
   GpuFacts facts;
   NodeWitness meter;  // its readings over that time
   std::vector<Stretch> stretches = {};
-  std::optional<double> lag_s = {};  // absent: the recording does not show it
+  std::vector<double> zeros_unix_s = {};  // of readings that were left out, in order of time
+  std::optional<double> lag_s = {};       // absent: the recording does not show it
 };
+
+// What the meter drew since its last reading is not in the one after a failure.
+void leave_unseen_out(Session& session) {
+  std::erase_if(session.stretches, [&](const Stretch& stretch) {
+    const auto zero = std::ranges::lower_bound(session.zeros_unix_s, stretch.by_meter.start_unix_s);
+    return zero != session.zeros_unix_s.end() && *zero < stretch.by_meter.end_unix_s;
+  });
+}
 
 // How readings are compared, in all recordings alike.
 struct Scale {
@@ -652,7 +724,16 @@ std::vector<Session> sessions_of(const CalibrationQuestion& question) {
       throw Error("the recording is longer than a week: cut a part of it out");
     }
     sessions.push_back({gpus, *facts, meter_near(facts->recorded, question.meter)});
-    if (sessions.back().meter.readings.size() >= 2) continue;
+    Session& session = sessions.back();
+    const std::size_t all = session.meter.readings.size();
+    session.zeros_unix_s = leave_zeros_out(session.meter);
+    const std::size_t zeros = session.zeros_unix_s.size();
+    if (static_cast<double>(zeros) > kMostZeros * static_cast<double>(all)) {
+      throw Error(fmt::format(
+          "{} of the meter's {} readings are 0 W, which nothing that runs GPUs draws: repair what reads it, and record again",
+          zeros, all));
+    }
+    if (session.meter.readings.size() >= 2) continue;
     const std::string which =
         question.recordings.size() > 1
             ? fmt::format(", in the recording from {}", unix_and_iso(facts->recorded.start_unix_s))
@@ -746,7 +827,8 @@ Calibration calibrated(const CalibrationQuestion& question) {
   std::vector<Session> sessions = sessions_of(question);
   std::vector<double> shown;  // by the meter
   for (const Session& session : sessions) {
-    found.refresh_s = std::max(found.refresh_s, refresh_of(session.meter.readings));
+    found.zeros += session.zeros_unix_s.size();
+    found.refresh_s = std::max(found.refresh_s, refresh_of(session.meter.readings, session.gpus));
     for (const NodeWitness::Reading& reading : session.meter.readings)
       shown.push_back(reading.value);
   }
@@ -760,6 +842,7 @@ Calibration calibrated(const CalibrationQuestion& question) {
   found.stretch_s = scale.stretch_s;
   for (Session& session : sessions) {
     session.stretches = stretches_of(session.meter, scale.stretch_s, question.windows);
+    leave_unseen_out(session);
     find_lag(question, scale, session);
   }
   const auto [lag_s, lags_apart_s] = lag_of_all(sessions);
@@ -789,6 +872,7 @@ Calibration calibrated(const CalibrationQuestion& question) {
       kNoiseDoubt * most_noise_w2 * of_stretch};
   if (seen.fits.empty()) throw Error(fmt::format("no line fits: {}", kRecordInstead));
   set_numbers(seen, means, step_w, found);
+  found.bow_w = bow_of(stretches, seen, scale.stretch_s);
   const double explained_w = found.slope.value * means.spread_w;
   if (found.slope.low <= 0 || found.scatter_w > explained_w) {
     throw Error(fmt::format(

@@ -47,8 +47,11 @@ struct Calibration {
   double slow_s = 0;     // how long that keeps its value
   double scatter_w = 0;  // standard deviation of all that the line leaves
   double freedom = 0;    // degrees
-  double step_w = 0;     // all powers of the meter are multiples of it apart; 0: they are not
-  double refresh_s = 0;  // of the meter, as far as the readings show it
+  double bow_w = 0;  // how far the middle of the range is above a straight line between its ends;
+                     // 0: nothing shows that it is
+  std::size_t zeros = 0;  // readings of 0 W, which were left out
+  double step_w = 0;      // all powers of the meter are multiples of it apart; 0: they are not
+  double refresh_s = 0;   // of the meter, as far as the readings show it
   std::size_t stretches = 0;
   double stretch_s = 0;
 };

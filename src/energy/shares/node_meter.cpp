@@ -148,6 +148,16 @@ std::vector<NodeWitness::Reading> ordered_readings(std::vector<NodeWitness::Read
   return readings;
 }
 
+std::vector<double> leave_zeros_out(NodeWitness& meter) {
+  std::vector<double> zeros_unix_s;
+  if (meter.kind != NodeWitness::Kind::power) return zeros_unix_s;
+  std::erase_if(meter.readings, [&](const WitnessReading& reading) {
+    if (reading.value == 0) zeros_unix_s.push_back(reading.unix_s);
+    return reading.value == 0;
+  });
+  return zeros_unix_s;
+}
+
 WitnessEnergy WitnessMeter::measure(Window window) const {
   if (witness_.kind == NodeWitness::Kind::total) {
     const Window& span = witness_.span;

@@ -12,6 +12,10 @@ namespace aggregate_power {
 // In order of time; of those with one stamp the last.
 std::vector<NodeWitness::Reading> ordered_readings(std::vector<NodeWitness::Reading> readings);
 
+// A meter of a node or its GPUs that shows 0 W has failed for a moment. Returns the times of
+// the readings of power that were left out.
+std::vector<double> leave_zeros_out(NodeWitness& meter);
+
 class WitnessMeter {
  public:
   // The witness must outlive this object.

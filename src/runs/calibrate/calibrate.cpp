@@ -2,6 +2,7 @@
 #include "runs/calibrate/calibrate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -267,6 +268,23 @@ std::string report_of(const CalibrationProfile& profile) {
   return text;
 }
 
+std::vector<std::string> doubts_of(const Calibration& line) {
+  constexpr double kMostBow = 0.015;  // of the range
+  std::vector<std::string> doubts;
+  if (line.zeros > 0) {
+    doubts.push_back(fmt::format(
+        "warning: {} of the meter's readings are 0 W, which nothing that runs GPUs draws: they are left out",
+        line.zeros));
+  }
+  const double range_w = line.slope.value * (line.gpu_most_w - line.gpu_least_w);
+  if (std::abs(line.bow_w) > kMostBow * range_w + line.step_w) {
+    doubts.push_back(fmt::format(
+        "warning: the meter follows no straight line: between the ends of what was compared it is {:.0f} W {} one, so that the slope and the idle part are between those of low and of high load: calibrate the part that is needed with --window",
+        std::abs(line.bow_w), line.bow_w > 0 ? "above" : "below"));
+  }
+  return doubts;
+}
+
 }  // namespace
 
 CalibrateOutcome run_calibrate(const CalibrateRequest& request) {
@@ -306,6 +324,7 @@ CalibrateOutcome run_calibrate(const CalibrateRequest& request) {
     outcome.err.push_back(fmt::format("not calibrated: {}", profile.line.refusal));
     return outcome;
   }
+  std::ranges::move(doubts_of(profile.line), std::back_inserter(outcome.err));
   if (profile.is_of_gpus() && !profile.meter_accuracy) {
     outcome.err.emplace_back(
         "note: with --meter-accuracy, the profile also narrows the intervals of later measurements");

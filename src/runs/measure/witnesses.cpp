@@ -152,6 +152,12 @@ Witnesses::Witnesses(const std::vector<std::string>& paths, const std::optional<
   for (const std::string& path : paths) {
     NodeWitnesses found = read_node_witnesses(path, zone);
     for (NodeWitness& witness : found.witnesses) {
+      const std::size_t zeros = witness.includes_gpus() ? leave_zeros_out(witness).size() : 0;
+      if (zeros > 0) {
+        warnings_.push_back(
+            fmt::format("{}: {} readings of '{}' are 0 W, which no node draws: they are left out",
+                        printable_path(path), zeros, printable(witness.name)));
+      }
       facts_.push_back({witness.name,
                         witness.source,
                         witness.scope,
