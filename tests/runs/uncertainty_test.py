@@ -489,6 +489,19 @@ def test_faulty_readings(folder):
     same(False, found["per_gpu"]["0"]["counter"]["used"])
 
 
+def test_a_burst_is_no_spike(folder):
+    """Of a mean over 1 s: 350, 603 and 350 W on 100 W. Each reading counts for a second, so what 20 s draw is 2000 J
+    and 250 + 503 + 250 J; a lone one may be a spike, and the interval holds both."""
+    for burst, least, most in [((350, 603, 350), 3003, 3003), ((350, 603, 603, 350), 3506, 3506), ((603,), 2003, 2503)]:
+        folder.csv("power.draw [W], name", lambda i, g, burst=burst: burst[i - 28] if 0 <= i - 28 < len(burst)
+                   else 100 + 0.3 * (i % 3), more=", NVIDIA H100 80GB HBM3")
+        found = folder.uncertainty(start=START + 20, end=START + 40)
+        energy = found["per_gpu"]["0"]["energy_j"]
+        assert energy["low"] < least and most < energy["high"], (burst, energy)
+        assert abs(energy["estimate"] - most) < 0.02 * most, (burst, energy)
+        assert "implausible_readings" not in codes(found), burst
+
+
 def test_a_clock_that_is_off(folder):
     folder.csv("power.draw [W], name", minute_of_load, more=", NVIDIA H100 PCIe")
     found = folder.uncertainty(start=START + 2, end=START + 62)

@@ -158,7 +158,7 @@ constexpr ExplainedWord kVerdicts[] = {
      "a stretch of at least 4 s and 6 readings shows one value under load (above 40 % of the 95th percentile), five times longer than all but 2 % of the other repeats, while readings under load otherwise move by more than 0.01 % and their last digit; constant values at idle are no fault",
      "measure again; the stretch is bridged, and the interval is wider for it"},
     {"implausible_readings",
-     "up to three zeros stand between readings above 15 W, or single readings are above 1.5 times the power limit and at most a third of those under load are, or, without a limit, above twice the 99th percentile of the others and at most a tenth of those under load and three, or 1 %, are; or readings are above 3 kW",
+     "up to three zeros stand between readings above 15 W, or single readings are above 1.5 times the power limit and at most a third of those under load are, or, without a limit, above twice the 99th percentile of the others and above what the board may draw and at most a tenth of those under load and three, or 1 %, are; or readings are above 3 kW",
      "use the estimate of --uncertainty, which leaves them out: the published number does not"},
     {"counter_rejected",
      "the energy counter runs backwards, or does not move, or differs from the power by more than 1.5 % and four standard uncertainties, to which 4 % are added in quadrature if the readings are moments (so by more than 16 %)",

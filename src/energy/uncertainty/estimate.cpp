@@ -157,7 +157,7 @@ Placed place(EstimateQuestion& question) {
   in_parallel(placed.gpus.size(), question.most_threads, [&](std::size_t i) {
     GpuReadings& gpu = placed.gpus[i];
     if (uncut[i]) uncut[i]->place(gpu);
-    placed.sound[i] = sound_readings(gpu.samples, gpu.conditions.limit_w);
+    placed.sound[i] = sound_readings(gpu.samples, gpu.conditions.limit_w, gpu.model);
     placed.series[i] = ReadingSeries(placed.sound[i].samples);
     const bool are_all_sound = placed.sound[i].samples.size() == gpu.samples.size();
     placed.periods_s[i] =
@@ -348,7 +348,8 @@ GpuEnergyQuestion question_of(const EstimateQuestion& question, const Placed& pl
           placed.window,
           is_shifted ? 0 : question.clock_uncertainty_s,
           is_cut(gpu) ? placed.cut : StampUncertainty(),
-          placed.shift_uncertainty_s};
+          placed.shift_uncertainty_s,
+          placed.sound[i].doubtful};
 }
 
 AllFindings findings_of(const EstimateQuestion& question, const Placed& placed) {

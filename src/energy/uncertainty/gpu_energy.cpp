@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/record_facts.h"
-#include "core/telemetry/power_limits.h"
 #include "energy/uncertainty/interval.h"
 
 namespace aggregate_power {
@@ -125,11 +124,7 @@ Estimate estimate_of(const GpuEnergyQuestion& question, const StretchEnergy& str
 // The most that the GPU may have drawn while nobody looked.
 double ceiling_w(const GpuReadings& gpu) {
   double most_w = gpu.conditions.limit_w.value_or(0);
-  const auto board = power_limit_of(gpu.model);
-  if (most_w == 0 && board) most_w = board->watts;
-  if (most_w == 0) {
-    most_w = std::ranges::max(power_limits(), {}, &PowerLimit::watts).watts;
-  }
+  if (most_w == 0) most_w = most_board_w(gpu.model);
   for (const Sample& sample : gpu.samples) most_w = std::max(most_w, sample.watts);
   return most_w;
 }
@@ -151,6 +146,15 @@ void widen(Estimate& estimate, const char* name, double joules) {
   const auto found = std::ranges::find(estimate.components, name, &Component::name);
   if (found == estimate.components.end()) return add_part(estimate, name, joules);
   found->joules = std::hypot(found->joules, joules);
+}
+
+// The interval holds the energy with doubtful readings and without.
+void add_doubtful(const GpuEnergyQuestion& question, Estimate& energy) {
+  double above_j = 0;
+  for (const DoubtfulReading& one : question.doubtful) {
+    if (question.window.contains(one.unix_s)) above_j += one.above_j;
+  }
+  if (above_j > 0) widen(energy, "between_readings", above_j / kCoverageFactor);
 }
 
 double root_of(const Estimate& estimate, bool of_readings) {
@@ -279,6 +283,7 @@ GpuEnergy gpu_energy(const GpuEnergyQuestion& question) {
   GpuEnergy result;
   result.energy = estimate_of(question, whole);
   add_between_readings(question, result.energy);
+  add_doubtful(question, result.energy);
   result.shift_j = whole.mean(&SensedEnergy::shift_j);
   result.edges_j = whole.mean(&SensedEnergy::edges_j);
   result.assumes_load_in_window = std::ranges::any_of(

@@ -61,7 +61,7 @@ constexpr Source kSources[] = {
      'A',
      false},
     {{"between_readings",
-      "readings more than 3 s apart: what the power may have been in between, from 0 W to the GPU's limit, by how few readings there are (Stringer's bound)",
+      "readings more than 3 s apart: what the power may have been in between, from 0 W to the GPU's limit, by how few readings there are (Stringer's bound); and lone high readings that the board may draw: half their energy above their neighbours",
       "sample more often; record the power limit, or name the GPU with `--gpu-model`"},
      false,
      Sharing::all,

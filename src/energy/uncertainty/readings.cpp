@@ -7,6 +7,7 @@
 
 #include "core/energy/plausibility.h"
 #include "core/energy/recording_summary.h"
+#include "core/telemetry/power_limits.h"
 #include "energy/uncertainty/random_walk.h"
 
 namespace aggregate_power {
@@ -79,10 +80,10 @@ std::vector<std::size_t> suspects_in(std::span<const Sample> samples) {
   return suspects;
 }
 
-// The watts above which a lone peak is a spike; infinite where readings above them are the load:
-// where they are common. A limit makes them less credible.
-double spike_level_w(std::span<const Sample> samples, std::span<const std::size_t> peaks,
-                     std::optional<double> limit_w) {
+// The watts above which a lone peak is out of the ordinary; infinite where readings above them are
+// the load: where they are common. A limit makes them less credible.
+double odd_level_w(std::span<const Sample> samples, std::span<const std::size_t> peaks,
+                   std::optional<double> limit_w) {
   std::vector<double> others_w;
   for (std::size_t i = 0, next = 0; i < samples.size(); ++i) {
     const bool is_peak = next < peaks.size() && peaks[next] == i;
@@ -136,16 +137,31 @@ void leave_out_zeros_and_absurd(SoundReadings& sound) {
   leave_out(sound, places);
 }
 
+// A reading on the way up or down proves a load: nothing is doubtful about its top.
+void note_doubtful(SoundReadings& sound, double odd_w) {
+  const std::span<const Sample> samples = sound.samples;
+  for (std::size_t i = 1; i + 1 < samples.size(); ++i) {
+    const Sample& before = samples[i - 1];
+    const Sample& after = samples[i + 1];
+    const bool is_alone = 2 * std::max(before.watts, after.watts) < samples[i].watts;
+    if (samples[i].watts <= odd_w || !is_alone) continue;
+    const double above_w = samples[i].watts - (before.watts + after.watts) / 2;
+    sound.doubtful.push_back({samples[i].unix_s, above_w * (after.unix_s - before.unix_s) / 2});
+  }
+}
+
 // Among several spikes each may hide the others, so those that are left are looked at again.
-void leave_out_spikes(SoundReadings& sound, std::optional<double> limit_w) {
+void leave_out_spikes(SoundReadings& sound, std::optional<double> limit_w, double most_w) {
   std::vector<std::size_t> peaks = lone_peaks_in(sound.samples);
   if (peaks.empty()) return;
-  const double level_w = spike_level_w(sound.samples, peaks, limit_w);
+  const double odd_w = odd_level_w(sound.samples, peaks, limit_w);
+  const double level_w = limit_w ? odd_w : std::max(odd_w, most_w);
   for (int round = 0; round < kMostRounds && !peaks.empty(); ++round) {
     std::erase_if(peaks, [&](std::size_t i) { return sound.samples[i].watts <= level_w; });
     leave_out(sound, peaks);
     if (!peaks.empty()) peaks = lone_peaks_in(sound.samples);
   }
+  if (odd_w < level_w) note_doubtful(sound, odd_w);
 }
 
 // Consecutive readings of one value.
@@ -230,11 +246,17 @@ std::vector<Repeat> stuck_repeats(std::span<const Sample> samples) {
 
 }  // namespace
 
-SoundReadings sound_readings(std::span<const Sample> samples, std::optional<double> limit_w) {
+double most_board_w(std::string_view model) {
+  const auto board = power_limit_of(model);
+  return board ? board->watts : std::ranges::max(power_limits(), {}, &PowerLimit::watts).watts;
+}
+
+SoundReadings sound_readings(std::span<const Sample> samples, std::optional<double> limit_w,
+                             std::string_view model) {
   SoundReadings sound;
   sound.samples = samples;
   leave_out_zeros_and_absurd(sound);
-  leave_out_spikes(sound, limit_w);
+  leave_out_spikes(sound, limit_w, most_board_w(model));
   std::ranges::stable_sort(sound.left_out, {}, &Sample::unix_s);
   const std::vector<Repeat> stuck = stuck_repeats(sound.samples);
   if (stuck.empty()) return sound;

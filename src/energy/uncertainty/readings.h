@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "aggregate_power/sample.h"
@@ -12,6 +13,13 @@
 #include "energy/uncertainty/random_walk.h"
 
 namespace aggregate_power {
+
+// A lone high reading that a board may draw: a spike, or a load shorter than the readings are
+// apart.
+struct DoubtfulReading {
+  double unix_s = 0;
+  double above_j = 0;  // its energy above a line between its neighbours
+};
 
 struct SoundReadings {
   SoundReadings() = default;
@@ -21,8 +29,9 @@ struct SoundReadings {
   // Without faults, in time order: `kept`, or all that were given, if none has one.
   std::span<const Sample> samples;
   std::vector<Sample> kept = {};
-  std::size_t implausible = 0;        // zeros and spikes that were left out
-  std::vector<Sample> left_out = {};  // these, in time order
+  std::size_t implausible = 0;                 // zeros and spikes that were left out
+  std::vector<Sample> left_out = {};           // these, in time order
+  std::vector<DoubtfulReading> doubtful = {};  // that were kept, in time order
   std::vector<Window> stuck;  // stretches of one value under load; only its first reading is kept
 };
 
@@ -30,14 +39,19 @@ struct SoundReadings {
 // * up to three zeros between readings above 15 W;
 // * single readings above twice what is usual around them and 1.5 times the board's limit, if at
 //   most a third of the readings under load are above that; where no limit is known, above twice
-//   the 99th percentile of the others, if at most a tenth of those under load and at most three,
-//   or one in a hundred, are;
+//   the 99th percentile of the others and above what the board may draw by its model, if at most a
+//   tenth of those under load and at most three, or one in a hundred, are; what is not above that
+//   is kept;
 // * readings above what any board draws, beside others that are not;
 // * all but the first of a stretch >= 4 s and >= 6 readings of one value under load (above 40 % of
 //   the 95th percentile), five times longer than any but 2 % of the other repeats under load, if
 //   readings under load otherwise move from one to the next, by more than 0.01 % and by more than
 //   their last digit.
-SoundReadings sound_readings(std::span<const Sample> samples, std::optional<double> limit_w);
+SoundReadings sound_readings(std::span<const Sample> samples, std::optional<double> limit_w,
+                             std::string_view model = {});
+
+// The power limit that a maker states of a model; of an unknown one the highest of any board.
+double most_board_w(std::string_view model);
 
 // ---- The readings of one GPU, and what is found from them once for all sensors and windows. Pure
 // arithmetic.

@@ -123,6 +123,7 @@ struct GpuEnergyQuestion {
   double clock_uncertainty_s = 0;
   StampUncertainty stamps = {};
   double shift_uncertainty_s = 0;  // of a window that was moved to the load
+  std::span<const DoubtfulReading> doubtful = {};
 };
 
 struct GpuEnergy {

@@ -36,10 +36,33 @@ TEST(ReadingFaults, DoNotIncludeAGpuThatIsOff) {
 
 TEST(ReadingFaults, IncludeSpikes) {
   std::vector<Sample> samples = moving(60);
-  samples[30].watts = 1300;
-  EXPECT_EQ(sound_readings(samples, {}).implausible, 1);    // twice the others
+  samples[30].watts = 1450;
+  EXPECT_EQ(sound_readings(samples, {}).implausible, 1);    // twice the others, above any board
   EXPECT_EQ(sound_readings(samples, 700).implausible, 1);   // above 1.5 * 700
   EXPECT_EQ(sound_readings(samples, 1000).implausible, 0);  // a board of 1000 W may
+}
+
+// Means over a second show a burst as ramp, top and ramp, or, below a second, as one or two.
+TEST(ReadingFaults, DoNotIncludeABurstThatTheBoardMayDraw) {
+  for (const auto& burst : std::vector<std::vector<double>>{
+           {350, 603, 350}, {350, 603, 603, 350}, {451, 603, 603, 121}, {603, 603}, {603}}) {
+    std::vector<Sample> samples;
+    for (int i = 0; i < 60; ++i) samples.push_back({i * 1.0, 100 + 0.3 * (i % 3)});
+    for (std::size_t k = 0; k < burst.size(); ++k) samples[28 + k].watts = burst[k];
+    const SoundReadings sound = sound_readings(samples, {}, "NVIDIA H100 80GB HBM3");
+    EXPECT_EQ(sound.implausible, 0) << burst.size();
+    EXPECT_EQ(sound.doubtful.size(), burst.size() == 1 ? 1 : 0) << burst.size();
+  }
+}
+
+TEST(ReadingFaults, IncludeALoneReadingAboveTheBoardsLimit) {
+  std::vector<Sample> samples = moving(60);
+  samples[30].watts = 900;
+  EXPECT_EQ(sound_readings(samples, {}, "NVIDIA H100 80GB HBM3").implausible, 1);  // of 700 W
+  const SoundReadings kept = sound_readings(samples, {}, "NVIDIA B200");           // of 1000 W
+  EXPECT_EQ(kept.implausible, 0);
+  ASSERT_EQ(kept.doubtful.size(), 1);
+  EXPECT_DOUBLE_EQ(kept.doubtful[0].above_j, 900 - (408 + 404) / 2.0);
 }
 
 TEST(ReadingFaults, IncludeSpikesThatHideOneAnother) {
