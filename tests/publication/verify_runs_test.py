@@ -574,6 +574,18 @@ def test_a_sample_is_the_same_each_time(folder):
     assert json.loads(program(folder, "verify", "store", "--sample", 99, "--json", status=1))["points"] == 20
 
 
+def test_files_named_like_aggregates_use_up_no_draw(folder):
+    (folder / "store").mkdir()
+    make_minute(folder / "store")
+    for i in range(99):
+        (folder / "store" / f"agg_other{i}.json").write_text('{"tput_per_gpu": 1.0}')
+    for most in (1, 2):
+        for seed in range(4):
+            found = json.loads(program(folder, "verify", "store", "--sample", most, "--seed", seed, "--json"))
+            assert (found["points"], found["holds"]) == (1, True), found
+    assert found["warnings"] == [], found
+
+
 def test_an_aggregate_without_its_record_is_in_a_sample(folder):
     make_minute(folder)
     (folder / "power_validation_run.json").unlink()

@@ -58,11 +58,7 @@ std::vector<PublishedNumber> numbers_of(const PublishedRun& run, const Slo& slo)
   const auto energy = run.number("total_gpu_energy_j");
   if (energy) work.energy_j = energy->value;
   std::vector<PublishedNumber> numbers;
-  bool holds = true;
-  for (std::size_t i = 0; i < slo.limits.size(); ++i) {
-    holds = holds && work.holds(slo.limits[i], i);
-  }
-  numbers.push_back({kSloHolds, holds ? 1.0 : 0.0});
+  numbers.push_back({kSloHolds, runs::all_hold(work, slo) ? 1.0 : 0.0});
   for (const auto& [key, value] : runs::good_numbers(work)) {
     PublishedNumber& number = numbers.emplace_back(PublishedNumber{key, value});
     if (!energy || !key.starts_with("joules_") || !(energy->value > 0)) continue;
@@ -86,8 +82,7 @@ bool is_good_key(std::string_view key) {
 }
 
 std::string latency_key(const SloLimit& limit) {
-  const double share = limit.share < 1 ? limit.share : 0.99;
-  return fmt::format("p{:.6g}_{}_s", 100 * share, name(limit.kind));
+  return fmt::format("p{:.6g}_{}_s", 100 * shares::quantile_share(limit), name(limit.kind));
 }
 
 void add_good_numbers(const Slo& slo, unsigned most_threads, const std::vector<PublishedRun*>& runs,

@@ -92,7 +92,8 @@ class FrontMaker {
 
   bool is_better_by_interval(const FrontPoint& a, const FrontPoint& b, std::size_t i) const {
     if (i == 0) return is_certainly_less(a, b);
-    if (is_more_better(front_.keys[i], question_)) return a.numbers[i].low > b.numbers[i].high;
+    // A quality is stated without bounds: every difference counts.
+    if (is_more_better(front_.keys[i], question_)) return cost(a, i) < cost(b, i);
     return a.numbers[i].high < b.numbers[i].low;
   }
 

@@ -243,6 +243,8 @@ JudgedRequests judge_requests(std::span<const RequestTimes> requests, Window win
   return judged;
 }
 
+double quantile_share(const SloLimit& limit) { return limit.share < 1 ? limit.share : 0.99; }
+
 std::vector<LatencyQuantile> latency_quantiles(std::span<const RequestTimes> requests,
                                                std::span<const RequestOutcome> outcomes,
                                                const Slo& slo) {
@@ -257,7 +259,7 @@ std::vector<LatencyQuantile> latency_quantiles(std::span<const RequestTimes> req
       seconds.push_back(latency.value_or(kInfinite));
     }
     std::ranges::sort(seconds);
-    const double share = limit.share < 1 ? limit.share : 0.99;
+    const double share = quantile_share(limit);
     const auto n = static_cast<double>(seconds.size());
     const double spread = kNormal975 * std::sqrt(n * share * (1 - share));
     const auto ranked = [&](double rank) {

@@ -48,6 +48,9 @@ std::vector<LatencyQuantile> latency_quantiles(std::span<const RequestTimes> req
                                                std::span<const RequestOutcome> outcomes,
                                                const Slo& slo);
 
+// The share of requests whose latency stands for a limit: 0.99 for a limit on all requests.
+double quantile_share(const SloLimit& limit);
+
 // The sign of a wrong unit: a limit that nothing could miss, or that the fastest request missed.
 std::vector<std::string> slo_doubts(const Slo& slo, const GoodWork& work);
 

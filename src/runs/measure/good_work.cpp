@@ -68,13 +68,6 @@ double per_second(double count, const GoodWork& work) {
   return work.duration_s > 0 ? count / work.duration_s : 0;
 }
 
-bool all_hold(const GoodWork& work, const Slo& slo) {
-  for (std::size_t i = 0; i < slo.limits.size(); ++i) {
-    if (!work.holds(slo.limits[i], i)) return false;
-  }
-  return true;
-}
-
 // What the generator says about an objective of its own.
 std::vector<std::string> differences(const LoadReading& load, const GoodWork& work,
                                      const Slo& slo) {
@@ -176,6 +169,13 @@ std::string count_text(std::size_t count, const char* what) {
 }
 
 }  // namespace
+
+bool all_hold(const GoodWork& work, const Slo& slo) {
+  for (std::size_t i = 0; i < slo.limits.size(); ++i) {
+    if (!work.holds(slo.limits[i], i)) return false;
+  }
+  return true;
+}
 
 GoodWork good_work_of(RequestFile& file, const Slo& slo, Window window, bool is_tied,
                       std::int64_t completed, std::vector<shares::RequestOutcome>* outcomes) {

@@ -24,6 +24,8 @@ GoodWork good_work_of(RequestFile& file, const Slo& slo, Window window, bool is_
                       std::int64_t completed,
                       std::vector<shares::RequestOutcome>* outcomes = nullptr);
 
+bool all_hold(const GoodWork& work, const Slo& slo);
+
 // Adds to a run that was measured what `run.options.slo` asks for. The doubts become warnings; the
 // generator's own verdict is compared. `power`: null for several recordings. A list that cannot be
 // read is a refusal.

@@ -623,19 +623,17 @@ int metric_schema(const PublishedRun& run) {
              : 1;
 }
 
-std::vector<std::size_t> sample_of(std::size_t count, std::size_t most, std::uint64_t seed,
-                                   const std::function<std::string_view(std::size_t)>& text) {
+std::vector<std::size_t> seeded_order(std::size_t count, std::uint64_t seed,
+                                      const std::function<std::string_view(std::size_t)>& text) {
   std::vector<std::pair<std::uint64_t, std::size_t>> all;
   all.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     all.emplace_back(text_hash(fmt::format("{} {}", seed, text(i))), i);
   }
   std::ranges::sort(all);
-  all.resize(std::min(count, most));
-  std::vector<std::size_t> sample;
-  for (const auto& [hash, i] : all) sample.push_back(i);
-  std::ranges::sort(sample);
-  return sample;
+  std::vector<std::size_t> order;
+  for (const auto& [hash, i] : all) order.push_back(i);
+  return order;
 }
 
 std::unique_ptr<Recording> recording_of_run(const StorePath& telemetry, const JsonValue& record) {

@@ -250,10 +250,10 @@ struct PublishedRuns {
 PublishedRuns read_published_runs(const std::vector<std::string>& places, unsigned most_threads,
                                   const StoreAccess& access = {});
 
-// A random but reproducible sample: which of `count` texts are among the `most` first by a hash of
-// themselves and the seed, in their order. The order of the texts does not matter.
-std::vector<std::size_t> sample_of(std::size_t count, std::size_t most, std::uint64_t seed,
-                                   const std::function<std::string_view(std::size_t)>& text);
+// A random but reproducible order, to draw samples: the places of `count` texts, sorted by a hash
+// of each text and the seed. The order in which the texts are given does not matter.
+std::vector<std::size_t> seeded_order(std::size_t count, std::uint64_t seed,
+                                      const std::function<std::string_view(std::size_t)>& text);
 
 // The recording that a run's record names, where it is now, or by which it was measured here.
 // Returns nullopt if its store has none. May throw FileError.

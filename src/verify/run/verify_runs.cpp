@@ -203,7 +203,8 @@ std::string aggregate_name_of(std::string record) {
   return record.replace(record.rfind(kRecord), kRecord.size(), "agg");
 }
 
-// Leaves the runs of the sample. An aggregate next to the record of its name is the same run.
+// Leaves the runs of the sample. An aggregate next to the record of its name is the same run. A
+// file that is only named like an aggregate is not drawn; those after the last draw are not read.
 void draw_sample(CheckedRuns& all) {
   std::set<std::string> with_record;
   for (const auto& [record, artifacts] : all.records) {
@@ -217,20 +218,30 @@ void draw_sample(CheckedRuns& all) {
       std::exchange(all.aggregates, {}), std::back_inserter(runs),
       [&](const Named& one) { return !with_record.contains(one.first.display()); });
   const auto name_of = [&](std::size_t i) { return std::string_view(runs[i].first.names()); };
-  const std::vector<std::size_t> drawn =
-      sample_of(runs.size(), all.request.sample, all.request.seed, name_of);
+  std::vector<std::size_t> drawn;
+  std::size_t unread_aggregates = 0;
+  std::size_t most_runs = runs.size();
+  for (const std::size_t i : seeded_order(runs.size(), all.request.seed, name_of)) {
+    if (drawn.size() == all.request.sample) {
+      unread_aggregates += i < records ? 0 : 1;
+    } else if (i < records || claims_record(runs[i].first.place(), all.request.is_complete)) {
+      drawn.push_back(i);
+    } else {
+      --most_runs;
+    }
+  }
+  std::ranges::sort(drawn);
   for (const std::size_t i : drawn) {
     if (i < records) {
       all.records.push_back(std::move(runs[i]));
-    } else if (const StorePath place = runs[i].first.place();
-               claims_record(place, all.request.is_complete)) {
-      add_file(all, place);
+    } else {
+      add_file(all, runs[i].first.place());
     }
   }
-  if (drawn.size() == runs.size()) return;
-  all.found.warnings.push_back(
-      fmt::format("{} of {} runs were drawn with seed {}, and only these are verified",
-                  drawn.size(), runs.size(), all.request.seed));
+  if (drawn.size() == most_runs) return;
+  all.found.warnings.push_back(fmt::format(
+      "{} of {}{} runs were drawn with seed {}, and only these are verified", drawn.size(),
+      unread_aggregates > 0 ? "at most " : "", most_runs, all.request.seed));
 }
 
 Verification verified_runs(CheckedRuns& all) {
