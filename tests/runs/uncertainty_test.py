@@ -495,7 +495,7 @@ def test_a_burst_is_no_spike(folder):
     for burst, least, most in [((350, 603, 350), 3003, 3003), ((350, 603, 603, 350), 3506, 3506), ((603,), 2003, 2503)]:
         folder.csv("power.draw [W], name", lambda i, g, burst=burst: burst[i - 28] if 0 <= i - 28 < len(burst)
                    else 100 + 0.3 * (i % 3), more=", NVIDIA H100 80GB HBM3")
-        found = folder.uncertainty(start=START + 20, end=START + 40)
+        found = folder.uncertainty(start=START + 10, end=START + 30)
         energy = found["per_gpu"]["0"]["energy_j"]
         assert energy["low"] < least and most < energy["high"], (burst, energy)
         assert abs(energy["estimate"] - most) < 0.02 * most, (burst, energy)

@@ -147,7 +147,8 @@ TEST(PublishedRuns, AreSampledAlikeInAnyOrder) {
   const auto drawn = [&](std::uint64_t seed) {
     std::set<std::string> sample;
     const auto text = [&](std::size_t i) { return std::string_view(texts[i]); };
-    for (const std::size_t i : sample_of(texts.size(), 100, seed, text)) sample.insert(texts[i]);
+    const std::vector<std::size_t> order = seeded_order(texts.size(), seed, text);
+    for (std::size_t i = 0; i < 100; ++i) sample.insert(texts[order[i]]);
     return sample;
   };
   const std::set<std::string> first = drawn(0);
