@@ -20,6 +20,7 @@ fail() {
 }
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+trap 'exit 130' HUP INT TERM
 
 passed=0 not_passed=0
 count() {  # adds the sum that stands in the last line of the log

@@ -36,6 +36,7 @@ mkdir -p "$OUT/lib"
 OUT=$(cd "$OUT" && pwd)
 seeds=$(mktemp -d)
 trap 'rm -rf "$seeds"' EXIT
+trap 'exit 130' HUP INT TERM
 ASAN_OPTIONS=detect_leaks=0 python3 "$source/tests/fuzz/seeds.py" "$work/aggregate-power" "$seeds"
 for name in "$@"; do
   cp "$work/tests/${name}_fuzz" "$OUT/"

@@ -21,6 +21,7 @@ cd "$(dirname "$0")/.."
 scripts/setup.sh
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+trap 'exit 130' HUP INT TERM
 { cmake -S . -B build -G Ninja && cmake --build build --target aggregate-power energy_truth; } >"$log" 2>&1 ||
   { cat "$log" >&2; exit 1; }
 AGGREGATE_POWER=$PWD/build/aggregate-power

@@ -55,7 +55,7 @@ logged() { "$@" >"$stage/log" 2>&1 || { cat "$stage/log" >&2; exit 1; }; }
 # A second build, of a copy: by another user, if this one is root, with another umask, home, zone and language.
 if [ $action = check ]; then
   export CCACHE_DISABLE=1
-  "$0" --out "$out"
+  scripts/release.sh --out "$out"
   other=$stage/else/where
   mkdir -p "$other"
   chmod 755 "$stage"
@@ -97,9 +97,10 @@ for name in "$@"; do
     *) python3 scripts/release/pack.py "$name" "$stage/usr" "$out" ;;
   esac
 done
+version=$(sed -n 's/^project(.* VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 cd "$out"
 export LC_ALL=C
-find . -maxdepth 1 -type f \( -name 'aggregate[-_]power[-_]*' -o -name install.sh \) -printf '%f\n' |
+find . -maxdepth 1 -type f \( -name "aggregate[-_]power[-_]*${version}[-_.]*" -o -name install.sh \) -printf '%f\n' |
   sort | xargs sha256sum >SHA256SUMS
 rm -f SHA256SUMS.sig
 cat SHA256SUMS

@@ -4,7 +4,12 @@
 # --tests adds what scripts/test.sh needs (without a browser if QUICK=1), --checks also what scripts/check.sh
 # needs. --checks has git run the hooks in scripts/ too: commit-msg checks the subject of a commit.
 set -eu
-case "${1:-}" in -h | --help) sed -n '2,5s/^# //p' "$0"; exit 0 ;; esac
+usage() { sed -n '2,5s/^# //p' "$0"; }
+case "$#${1:-}" in
+  1-h | 1--help) usage; exit 0 ;;
+  0 | 1--tests | 1--checks) ;;
+  *) usage >&2; exit 2 ;;
+esac
 cd "$(dirname "$0")/.."
 if [ "${1:-}" = --checks ] && git rev-parse --git-dir >/dev/null 2>&1; then
   git config --get core.hooksPath >/dev/null || git config core.hooksPath scripts ||
@@ -36,6 +41,7 @@ export DEBIAN_FRONTEND=noninteractive
 log=$(mktemp)
 unpacked=$(mktemp -d)
 trap 'rm -rf "$log" "$unpacked"' EXIT
+trap 'exit 130' HUP INT TERM
 fail() {
   cat "$log" >&2
   echo "setup.sh: could not install:$missing" >&2

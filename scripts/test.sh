@@ -13,6 +13,7 @@ scripts/setup.sh --tests
 case "${QUICK:-}" in 1) target=test_tools ;; *) target=all ;; esac
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+trap 'exit 130' HUP INT TERM
 began=$(date +%s)
 { cmake -S . -B build -G Ninja && cmake --build build --target "$target"; } >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
 echo "build: $(($(date +%s) - began)) s"

@@ -3,7 +3,8 @@
 # Everything is an environment variable, as the wrappers beside this file set them:
 #   RESULT      the result of the load generator
 #   RECORDING   the telemetry; empty: the one beside the result
-#   OPTIONS     more options of measure, such as "--timezone UTC"
+#   OPTIONS     more options of measure, such as "--timezone UTC"; those that compare has too are also given to it,
+#               for runs that it measures itself
 #   BASE        files or folders of earlier runs; empty: nothing is compared
 #   NEW         the runs of this change, if there are several (default: the folder of RESULT)
 #   MARGIN      by how much joules per token may grow (default: 2%)
@@ -13,7 +14,7 @@
 # The exit status is 1 if the run is not valid or is worse than BASE, 3 if the comparison is not decided and
 # ACCEPT does not allow that, 2 for wrong use.
 set -eu
-case "${1:-}" in -h | --help) sed -n '2,14s/^# //p' "$0"; exit 0 ;; esac
+case "${1:-}" in -h | --help) sed -n '2,15s/^# //p' "$0"; exit 0 ;; esac
 : "${SUMMARY:=/dev/stdout}" "${OUTPUTS:=/dev/null}" "${MARGIN:=2%}"
 if [ -z "${RESULT:-}" ]; then
   echo "measure.sh: RESULT is empty: name the result of the load generator" >&2
@@ -30,6 +31,7 @@ case "${ACCEPT:=}" in '' | insufficient) ;; *)
 esac
 power=$(mktemp)
 trap 'rm -f "$power"' EXIT
+trap 'exit 130' HUP INT TERM
 
 # shellcheck disable=SC2086 # options and folders are words
 {
@@ -64,11 +66,21 @@ trap 'rm -f "$power"' EXIT
   } >>"$SUMMARY"
   [ -n "${BASE:-}" ] || exit "$status"
 
+  shared='' takes=''
+  for word in ${OPTIONS:-}; do
+    case $word in
+      --gpus | --window | --timezone | --result-timezone | --calibration) takes=yes ;;
+      --gpus=* | --window=* | --timezone=* | --result-timezone=* | --calibration=*) takes=last ;;
+      --*) takes='' ;;
+    esac
+    [ -z "$takes" ] || shared="$shared $word"
+    case $takes$word in last* | yes[!-]*) takes='' ;; esac
+  done
   compared=0
-  aggregate-power compare $BASE --with ${NEW:-"$(dirname "$RESULT")"} --margin "$MARGIN" --format json >"$power" || compared=$?
+  aggregate-power compare $BASE --with ${NEW:-"$(dirname "$RESULT")"} $shared --margin "$MARGIN" --format json >"$power" || compared=$?
   [ "$compared" -eq 0 ] || [ "$compared" -eq 1 ] || [ "$compared" -eq 3 ] || exit "$compared"
   echo "verdict=$(value verdict)" >>"$OUTPUTS"
-  aggregate-power compare $BASE --with ${NEW:-"$(dirname "$RESULT")"} --margin "$MARGIN" --format markdown >>"$SUMMARY" || :
+  aggregate-power compare $BASE --with ${NEW:-"$(dirname "$RESULT")"} $shared --margin "$MARGIN" --format markdown >>"$SUMMARY" || :
   [ "$status" -eq 0 ] || exit "$status"
   [ "$compared" -ne 3 ] || [ "$ACCEPT" != insufficient ] || exit 0
   exit "$compared"

@@ -74,7 +74,8 @@ def headers(build):
 def owners(paths):
     """{path: name of the Debian package that has it}"""
     found = {}
-    for line in run("dpkg-query", "-S", *paths).splitlines():
+    asked = subprocess.run(["dpkg-query", "-S", *paths], capture_output=True, text=True)  # 1 if one has no owner
+    for line in asked.stdout.splitlines():
         package, _, path = line.rpartition(": ")
         found[path] = package.split(":")[0]
     missing = set(paths) - set(found)

@@ -37,6 +37,7 @@ if [ -n "$key" ]; then
   [ -f "$sums.sig" ] || fail "$sums.sig: no such file: the sums are not signed; nothing was installed"
   signers=$(mktemp)
   trap 'rm -f "$signers"' EXIT
+  trap 'exit 130' HUP INT TERM
   sed 's/^/publisher /' "$key" >"$signers"
   said=$(ssh-keygen -Y verify -n aggregate-power -I publisher -f "$signers" -s "$sums.sig" <"$sums" 2>&1) ||
     fail "$sums: it is not signed with $key: $said; nothing was installed"

@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from running import run_tests  # noqa: E402  (beside the folders that share it)
 
 PROGRAM = pathlib.Path(os.environ.get("AGGREGATE_POWER") or ROOT / "build/aggregate-power").resolve()
+ENERGY_J = 4165.455  # of testdata/runs/b200, as testdata/README.md adds up
 ACTION = ROOT / "scripts/action"
 
 
@@ -71,6 +72,19 @@ def test_a_change_is_compared(folder):
         done, outputs, summary = step(folder, BASE=runs(folder, "base", 100.05), NEW=runs(folder, "new", watts))
         assert (done.returncode, outputs["verdict"]) == (status, verdict), (watts, done, outputs)
         assert f"| {verdict} |" in summary, summary
+
+
+def test_what_is_compared_was_measured_with_the_same_options(folder):
+    # Of 8 alike GPUs one has an eighth of the power.
+    for name in ("base", "run"):
+        shutil.copytree(ROOT / "testdata/runs/b200", folder / name, ignore=shutil.ignore_patterns("agg*"))
+    one = step(folder, OPTIONS="--gpus 0 --timezone UTC", BASE="base")
+    all_of = step(folder, OPTIONS="--timezone=UTC --idle 5", BASE="base")
+    for (done, outputs, summary), gpus in ((one, 1), (all_of, 8)):
+        assert done.returncode == 3, done.stderr  # one run of each decides nothing
+        mean = float(re.search(r"^\| [^|]*\| 1\+1 \| ([0-9.]+) \|", summary, re.M)[1])
+        assert abs(mean / float(outputs["joules_per_output_token"]) - 1) < 1e-3, summary
+        assert abs(mean / (ENERGY_J / 1000 * gpus / 8) - 1) < 0.1, mean
 
 
 def test_too_few_runs_decide_nothing(folder):

@@ -27,6 +27,7 @@ PROGRAM = pathlib.Path(os.environ.get("AGGREGATE_POWER") or ROOT / "build/aggreg
 RELEASE = ROOT / "scripts/release"
 PACK = RELEASE / "pack.py"
 STAND_INS = ROOT / "tests/scripts/stand-ins"
+VERSION = re.search(r"^project\(.* VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.M)[1]
 ENERGY_J, TOKENS = 4165.455, 1000
 EPOCH = 1_788_852_000
 DOCUMENTS = "share/doc/aggregate-power"
@@ -134,13 +135,13 @@ def test_release_refuses_what_it_cannot_make(folder):
 
 # What a build does, in no time: `content` is what its packages have in them.
 STAND_IN_PACKER = """#!/bin/sh
-case $1 in *pack.py) echo {content} >"$4/aggregate-power-$2" ;; esac
+case $1 in *pack.py) echo {content} >"$4/aggregate-power-{version}-$2" ;; esac
 """
 STAND_IN_CMAKE = """#!/bin/sh
 [ "$1" != -S ] || mkdir -p "$4"
 """
 STAND_IN_CPACK = """#!/bin/sh
-mkdir "$4" && echo deb >"$4/aggregate-power_1.deb"
+mkdir "$4" && echo deb >"$4/aggregate-power_{version}.deb"
 """
 
 
@@ -148,16 +149,20 @@ def checked_twice(folder, content, status):
     """What `release.sh --check` says where every package has `content`, as the shell evaluates it."""
     folder.chmod(0o755)  # the second build may be another user's
     (folder / "bin").mkdir(mode=0o755, exist_ok=True)
-    for name, script in (("cmake", STAND_IN_CMAKE), ("cpack", STAND_IN_CPACK), ("python3", STAND_IN_PACKER.format(content=content))):
+    for name, script in (("cmake", STAND_IN_CMAKE), ("cpack", STAND_IN_CPACK.format(version=VERSION)),
+                         ("python3", STAND_IN_PACKER.format(content=content, version=VERSION))):
         (folder / "bin" / name).write_text(script)
         (folder / "bin" / name).chmod(0o755)
-    return call("sh", ROOT / "scripts/release.sh", "--check", "--out", folder / "out", status=status,
+    return call("./release.sh", "--check", "--out", folder / "out", status=status, cwd=ROOT / "scripts",
                 PATH=f"{folder / 'bin'}:{os.environ['PATH']}", SOURCE_DATE_EPOCH=str(EPOCH))
 
 
 def test_a_check_finds_what_depends_on_the_build(folder):
+    (folder / "out").mkdir()
+    (folder / "out/aggregate-power-0.0.1-wheel").write_text("an earlier version")
     said = checked_twice(folder, "same", 0).stdout
-    assert "two builds gave the same bytes" in said and "aggregate-power_1.deb" in said, said
+    assert "two builds gave the same bytes" in said and f"aggregate-power_{VERSION}.deb" in said, said
+    assert "0.0.1" not in (folder / "out/SHA256SUMS").read_text()
     for content in ("$PWD", "$HOME", "$TZ"):
         assert "two builds differ" in checked_twice(folder, content, 1).stderr, content
     assert (folder / "out/other/SHA256SUMS").exists()
@@ -237,6 +242,17 @@ def test_the_bill_names_all_that_is_linked(folder):
     for library in [*libraries, "c", "stdc++", "gcc"]:
         assert package_of(library) in named, (library, package_of(library))
     assert {"nlohmann-json3-dev", "libcli11-dev", "libfmt-dev"} <= named, named  # they have headers only
+
+
+def test_the_bill_refuses_what_no_package_has(folder):
+    sys.path.insert(0, str(RELEASE))
+    bill = importlib.import_module("bill")
+    (folder / "libown.a").touch()
+    try:
+        bill.owners([bill.real("/usr/bin/dpkg-query"), str(folder / "libown.a")])
+        raise AssertionError("a file that no package has was taken")
+    except SystemExit as said:
+        assert "libown.a" in str(said) and "its licence is unknown" in str(said), said
 
 
 def test_the_bill_has_versions_licences_and_sums(folder):
@@ -365,6 +381,8 @@ def test_windows_and_comparisons(folder):
                                          "joules_per_output_token": watts / 100}))
     told = power.compare(folder / "base", folder / "new")
     assert told["verdict"] == "worse", told
+    news = tuple((folder / "new").iterdir())
+    assert power.compare((folder / "base",), news)["comparisons"] == told["comparisons"]
 
 
 def test_recording_around_a_block(folder):
@@ -376,6 +394,12 @@ def test_recording_around_a_block(folder):
         assert recording.exists()
     lines = recording.read_text().splitlines()
     assert len(lines) > 1 and "power.draw" in lines[0], lines[:2]
+    try:
+        with power.record(folder / "other.csv", interval=0.2):
+            subprocess.run([folder / "bin/aggregate-power-monitor", "stop", "--output", folder / "other.csv"], check=True)
+            raise ValueError("the load failed")
+    except ValueError:  # not the recorder's, which runs no more
+        pass
 
 
 if __name__ == "__main__":

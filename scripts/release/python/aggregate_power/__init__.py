@@ -18,7 +18,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Union
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Union
 
 __all__ = ["PowerError", "Run", "compare", "measure", "measure_all", "program", "record", "windows"]
 
@@ -103,9 +103,9 @@ def windows(recording: Path, windows: Path, **options: Any) -> Dict[str, Any]:
                   *_words(options)])
 
 
-def compare(base: Union[Path, List[Path]], new: Union[Path, List[Path]], **options: Any) -> Dict[str, Any]:
+def compare(base: Union[Path, Sequence[Path]], new: Union[Path, Sequence[Path]], **options: Any) -> Dict[str, Any]:
     """Whether new runs need more energy than those of the base, as `aggregate-power compare --json` prints it."""
-    sides = [[os.fspath(path) for path in (side if isinstance(side, list) else [side])] for side in (base, new)]
+    sides = [[os.fspath(path) for path in (side if isinstance(side, (list, tuple)) else [side])] for side in (base, new)]
     return _call(["compare", *sides[0], "--with", *sides[1], "--json", *_words(options)], statuses=(0, 1, 3))
 
 
@@ -115,10 +115,14 @@ def record(output: Path = "gpu_metrics.csv", **options: Any) -> Iterator[pathlib
     monitor = program("aggregate-power-monitor")
     words = ["--output", os.fspath(output), *_words(options)]
     _monitor([monitor, "start", *words])
+    stop = [monitor, "stop", "--output", os.fspath(output)]
     try:
         yield pathlib.Path(output)
-    finally:
-        _monitor([monitor, "stop", "--output", os.fspath(output)])
+    except BaseException:  # what went wrong in the block is what its user is to see
+        with contextlib.suppress(PowerError):
+            _monitor(stop)
+        raise
+    _monitor(stop)
 
 
 def _monitor(words: List[str]) -> None:
