@@ -9,10 +9,12 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -93,6 +95,13 @@ void work(const std::string& in, const std::string& out) {
   attempt("work:rename", [&] { return ::rename((out + "/new").c_str(), (out + "/mine").c_str()); });
   attempt("work:folder", [&] { return ::mkdir((out + "/below").c_str(), 0700); });
   attempt("work:through-proc", reopening(in + "/file"));
+  attempt("work:own-limit", [] {
+    rlimit found{};
+    return ::getrlimit(RLIMIT_NOFILE, &found);
+  });
+  attempt("work:own-signal",
+          [] { return ::syscall(SYS_tgkill, ::getpid(), ::syscall(SYS_gettid), 0); });
+  attempt("work:flags-of-file", [] { return ::fcntl(0, F_GETFD); });
   attempt("work:thread", [] {
     std::thread([] {}).join();
     return 0;
@@ -137,6 +146,14 @@ void attack_calls(const std::string& outside) {
   });
   attempt("call:exec", executing("/bin/true"));
   attempt("call:kill", [=] { return ::kill(above, 0); });
+  attempt("call:kill-thread", [=] { return ::syscall(SYS_tgkill, above, above, 0); });
+  attempt("call:limit", [=] {
+    const rlimit none{RLIM_INFINITY, RLIM_INFINITY};
+    return ::prlimit(above, RLIMIT_CPU, &none, nullptr);
+  });
+  attempt("call:priority", [=] { return ::setpriority(PRIO_PROCESS, above, 19); });
+  attempt("call:signals-of-file", [=] { return ::fcntl(0, F_SETOWN, above); });
+  attempt("call:signals-by-request", [=] { return ::ioctl(0, FIOSETOWN, &above); });
   attempt("call:read-memory", [=] {
     char byte = 0;
     iovec here{&byte, 1};

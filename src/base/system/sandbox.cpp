@@ -6,6 +6,7 @@
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
+#include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -17,6 +18,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <span>
 #include <utility>
 
 namespace aggregate_power {
@@ -140,7 +142,9 @@ constexpr std::uint32_t kForbidden[] = {
     SYS_execve, SYS_execveat, SYS_kill, SYS_tkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo,
     SYS_pidfd_open, SYS_pidfd_getfd, SYS_pidfd_send_signal, SYS_process_vm_readv,
     SYS_process_vm_writev, SYS_process_madvise, SYS_kcmp, SYS_shmget, SYS_shmat, SYS_semget,
-    SYS_msgget, SYS_mq_open,
+    SYS_msgget, SYS_mq_open, SYS_setpriority, SYS_ioprio_set, SYS_sched_setparam,
+    SYS_sched_setscheduler, SYS_sched_setattr, SYS_sched_setaffinity, SYS_migrate_pages,
+    SYS_move_pages,
     // what Landlock does not see: attributes of files by their names
     SYS_fchmodat, 452 /* fchmodat2 */, SYS_fchownat, SYS_setxattr, SYS_lsetxattr, SYS_removexattr,
     SYS_lremovexattr, 463 /* setxattrat */, 466 /* removexattrat */, SYS_truncate,
@@ -157,8 +161,9 @@ constexpr std::uint32_t kForbidden[] = {
     SYS_acct, SYS_quotactl, SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime, SYS_adjtimex,
     SYS_sethostname, SYS_setdomainname, SYS_personality, SYS_syslog, SYS_vhangup};
 
-// Requests by which a process types into its own terminal.
-constexpr std::uint32_t kForbiddenRequests[] = {TIOCSTI, TIOCLINUX};
+// Requests by which a process types into its own terminal, or names who gets a file's signals.
+constexpr std::uint32_t kForbiddenRequests[] = {TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP};
+constexpr std::uint32_t kForbiddenCommands[] = {F_SETOWN, F_SETOWN_EX, F_SETSIG};
 
 class Filter {
  public:
@@ -169,18 +174,15 @@ class Filter {
     if (kArchitecture == AUDIT_ARCH_X86_64) refuse_if(BPF_JGE, kFirstOfX32);
     for (const std::uint32_t call : kForbidden) refuse_if(BPF_JEQ, call);
     if (!is_sanitized) refuse_if(BPF_JEQ, SYS_ptrace);
+    // abort() signals its own thread, and limits are asked for by 0; a number of a process is 32
+    // bits.
+    refuse_other(SYS_tgkill, 0, static_cast<std::uint32_t>(::getpid()));
+    refuse_other(SYS_prlimit64, 0, 0);
     // utimensat() of an open file has no name.
-    add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_utimensat, 0, 6));
-    for (const std::size_t half : {0, 4}) {
-      load(offsetof(seccomp_data, args) + sizeof(std::uint64_t) + half);
-      refuse_unless(BPF_JEQ, 0);
-    }
-    load(offsetof(seccomp_data, nr));
-    // Anything but ioctl() is allowed; of that, the low half of its second argument counts.
-    add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 1, 0));
-    add(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-    load(offsetof(seccomp_data, args) + sizeof(std::uint64_t));
-    for (const std::uint32_t request : kForbiddenRequests) refuse_if(BPF_JEQ, request);
+    refuse_other(SYS_utimensat, 1, 0);
+    refuse_other(SYS_utimensat, 1, 0, kHigh);
+    refuse_any(SYS_ioctl, kForbiddenRequests);
+    refuse_any(SYS_fcntl, kForbiddenCommands);
     add(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
   }
 
@@ -193,6 +195,10 @@ class Filter {
 
  private:
   void add(sock_filter instruction) { code_.push_back(instruction); }
+  // A half of an argument, counted from 0.
+  void load_argument(std::size_t index, std::size_t half) {
+    load(offsetof(seccomp_data, args) + index * sizeof(std::uint64_t) + half);
+  }
   void load(std::size_t offset) {
     add(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset)));
   }
@@ -205,6 +211,25 @@ class Filter {
     add(BPF_JUMP(static_cast<std::uint16_t>(BPF_JMP | comparison | BPF_K), value, 1, 0));
     refuse();
   }
+
+  // Refuses a call whose argument is another one.
+  void refuse_other(std::uint32_t call, std::size_t index, std::uint32_t value,
+                    std::size_t half = 0) {
+    add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 4));
+    load_argument(index, half);
+    refuse_unless(BPF_JEQ, value);
+    load(offsetof(seccomp_data, nr));
+  }
+  // Refuses a call whose second argument is one of these; its low half counts.
+  void refuse_any(std::uint32_t call, std::span<const std::uint32_t> values) {
+    add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0,
+                 static_cast<std::uint8_t>(1 + 2 * values.size() + 1)));
+    load_argument(1, 0);
+    for (const std::uint32_t value : values) refuse_if(BPF_JEQ, value);
+    load(offsetof(seccomp_data, nr));
+  }
+
+  static constexpr std::size_t kHigh = 4;  // bytes to the high half, on processors of ours
 
   std::vector<sock_filter> code_;
 };
