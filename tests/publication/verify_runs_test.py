@@ -509,6 +509,14 @@ def test_the_file_of_requests_of_a_run_that_is_not_valid(folder):
     assert program(folder, "verify", ".").endswith(": all holds\n")
 
 
+def test_an_aggregate_without_content_does_not_hold(folder):
+    make_minute(folder)
+    for text in ("", "\n", "{}"):
+        (folder / "agg_run.json").write_text(text)
+        faults = json.loads(program(folder, "verify", ".", "--json", status=1))["faults"]
+        assert faults and {fault["where"] for fault in faults} == {"agg_run.json"}, (text, faults)
+
+
 def test_what_measure_writes_is_measured_again(folder):
     """Of one recording and of two; with a window that the caller gives, and requests."""
     make_minute(folder)

@@ -437,14 +437,15 @@ void check_all(CheckedRun& run) {
           run.record.from().is_null() ? "nothing" : run.record.from().shown());
   }
   run.aggregate = run.record.find_aggregate();
-  if (run.aggregate && run.aggregate->facts) {
+  const bool has_aggregate = run.aggregate && run.aggregate->facts;
+  if (has_aggregate) {
     ++run.found.files;
     run.aggregate_text = read_whole(run.aggregate->tree->open(run.aggregate->path), kAggregateFile);
   } else if (!says(run, "aggregate_result_missing")) {
     fault(run, kMissing, name(run), aggregate_name(run));
   }
   if (names_files) check_inputs(run);
-  if (run.aggregate_text.empty() || !is_aggregate_good(run)) return;
+  if (!has_aggregate || !is_aggregate_good(run)) return;
   if (run.record.content.at("retracted").is_object()) return check_retracted(run);
   if (names_files && run.is_intact) compare_with_recomputed(run);
   if (!run.is_aggregate_compared) compare_with_record(run);
