@@ -67,19 +67,10 @@ std::string drawn(const PlotOptions& options, const PowerPicture& picture) {
   }
 }
 
-// Replaces only what a plot wrote.
 void write_picture(const std::string& path, const std::string& text) {
   constexpr std::size_t kTold = 24;  // characters in which all pictures of a format are alike
-  if (is_regular_file(path)) {
-    const auto source = open_source(path);
-    const std::string begin = read_up_to(*source, kTold);
-    if (!begin.empty() && begin != text.substr(0, kTold)) {
-      throw Error(fmt::format(
-          "--out {}: the file exists and is no picture of this format; it is left as it is",
-          printable_path(path)));
-    }
-  }
-  replace_file(path, bundle::with_names_of_bundles(text));
+  replace_output("--out", path, bundle::with_names_of_bundles(text),
+                 std::string_view(text).substr(0, kTold), "picture of this format");
 }
 
 // A picture in colour has nothing of files but words that terminal_picture() has made harmless.

@@ -130,6 +130,20 @@ def test_node_draws_1000_w_and_a_quarter_more(folder):
     same({"telemetry", "witness"}, {each["role"] for each in found["inputs"].values()})
 
 
+def test_only_a_profile_is_replaced(folder):
+    folder.gpus()
+    folder.meter()
+    folder.write("note.txt", "of another kind")
+    (folder.path / "link.json").symlink_to("gpus.csv")
+    for out in ("gpus.csv", "./gpus.csv", str(folder.path / "node.csv"), "note.txt", "link.json"):
+        before = {path.name: path.read_bytes() for path in folder.path.iterdir()}
+        said = folder.refused("--witness", "node.csv", "--out", out, status=2)
+        assert "is left as it is" in said or "another name" in said, said
+        same(before, {path.name: path.read_bytes() for path in folder.path.iterdir()})
+    for _ in range(2):
+        folder.profile("--witness", "node.csv", "--out", "profile.json")
+
+
 def test_a_counter_of_energy_serves_as_well(folder):
     folder.gpus()
     joules, rows = 0.0, []

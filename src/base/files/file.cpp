@@ -26,6 +26,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/error.h"
 #include "base/files/lock.h"
 #include "base/files/opened_files.h"
 #include "base/files/path.h"
@@ -800,6 +801,19 @@ void replace_file(const std::string& path, std::string_view bytes) {
   remove_stale_temporaries(path);
   if (holds(path, bytes)) return sync_in_place(path);
   PendingFile(path, bytes).commit();
+}
+
+void replace_output(std::string_view option, const std::string& path, std::string_view bytes,
+                    std::string_view start, std::string_view what) {
+  if (is_regular_file(path)) {
+    const std::string begin = read_up_to(*open_source(path), start.size());
+    if (!begin.empty() && begin != start) {
+      throw Error(
+          fmt::format("{} {}: the file exists and is no {}; it is left as it is: give another file",
+                      option, printable_path(path), what));
+    }
+  }
+  replace_file(path, bytes);
 }
 
 // ---- What the system says against a file.

@@ -273,6 +273,11 @@ std::string folder_behind(const std::string& path) noexcept;
 // them is left alone. Throws FileError as PendingFile does.
 void replace_file(const std::string& path, std::string_view bytes);
 
+// Replaces only what an earlier output was: a file that begins with other bytes than `start` is not
+// `what`, and is left as it is. Throws FileError, and Error with the name of the option.
+void replace_output(std::string_view option, const std::string& path, std::string_view bytes,
+                    std::string_view start, std::string_view what);
+
 // Whether a name is that of a PendingFile's temporary.
 bool is_temporary_name(std::string_view name);
 

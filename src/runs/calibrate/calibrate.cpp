@@ -331,7 +331,10 @@ CalibrateOutcome run_calibrate(const CalibrateRequest& request) {
   }
   profile.inputs = inputs_of(request);
   const std::string json = indented_lines(profile_json(profile));
-  if (!request.out.empty()) replace_file(request.out, json);
+  if (!request.out.empty()) {
+    constexpr std::string_view kStart = "{\n  \"schema\": \"aggregate-power/calibration-";
+    replace_output("--out", request.out, json, kStart, "profile of 'calibrate'");
+  }
   outcome.out = request.json ? json : report_of(profile);
   return outcome;
 }
