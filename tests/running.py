@@ -8,6 +8,8 @@ import sys
 import tempfile
 
 
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PROGRAM = os.path.abspath(os.environ.get("AGGREGATE_POWER") or ROOT / "build" / "aggregate-power")
 QUICK = os.environ.get("QUICK") == "1"
 
 
@@ -20,6 +22,31 @@ def some_of(cases, first=0):
     """Every case, or with QUICK=1 every fifth, but one at least; each number `first` begins elsewhere."""
     cases, step = list(cases), size(1, 5)
     return cases[first % min(step, max(1, len(cases)))::step]
+
+
+def same(wanted, found, what=""):
+    assert wanted == found, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
+
+
+class Folder:
+    """A test's folder, and how the last run of the program in it ended."""
+
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+
+    def write(self, name, content):
+        """Bytes, a text, or what is written as JSON; returns the name."""
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = content if isinstance(content, (bytes, str)) else json.dumps(content)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return name
+
+    def call(self, *words):
+        done = subprocess.run([PROGRAM, *map(str, words)], cwd=self.path, capture_output=True, text=True,
+                              env={"PATH": os.environ["PATH"], "TZ": "UTC"})
+        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+        return self
 
 
 def run_tests(namespace, folder_of=pathlib.Path):

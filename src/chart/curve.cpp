@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <utility>
-#include <vector>
 
 namespace aggregate_power {
 namespace {

@@ -5,14 +5,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/text/characters.h"
 #include "base/text/wrap.h"
-#include "chart/chart.h"
 
 namespace aggregate_power {
 namespace {

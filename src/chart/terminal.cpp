@@ -4,16 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/text/characters.h"
 #include "base/text/wrap.h"
-#include "chart/chart.h"
 
 namespace aggregate_power {
 namespace {

@@ -15,10 +15,8 @@
 #include "base/files/path.h"
 #include "base/text/characters.h"
 #include "base/text/json_value.h"
-#include "base/text/show_time.h"
 #include "base/text/timestamp.h"
 #include "base/text/written_time.h"
-#include "generators/generators.h"
 
 namespace aggregate_power {
 namespace {

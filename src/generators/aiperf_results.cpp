@@ -18,19 +18,6 @@
 namespace aggregate_power {
 namespace {
 
-constexpr std::string_view kAiperfMarks[] = {"input_config", "benchmark_duration.unit",
-                                             "request_latency.unit"};
-constexpr std::string_view kAiperfFields[] = {"error_summary[].count",
-                                              "benchmark_duration.unit",
-                                              "min_request_timestamp.avg",
-                                              "max_response_timestamp.avg",
-                                              "start_time",
-                                              "end_time",
-                                              "error_request_count.avg",
-                                              "good_request_count.avg",
-                                              "goodput.avg",
-                                              "was_cancelled"};
-
 // The phase, from its first credit to its completion, in local time or as instants. It is the
 // load's window unless it is longer than the load, which ends with the last response.
 void set_phase(LoadReading& reading, const ResultValues& values) {
@@ -82,37 +69,11 @@ LoadReading conclude_aiperf_summary(const ResultScope& scope) {
   return reading;
 }
 
-constexpr std::string_view kAiperfLineMarks[] = {"metadata.request_start_ns",
-                                                 "metadata.request_end_ns", "metrics"};
-constexpr std::string_view kAiperfLineFields[] = {"metadata.request_start_ns",
-                                                  "metadata.request_end_ns",
-                                                  "metadata.benchmark_phase",
-                                                  "metadata.x_request_id",
-                                                  "metadata.was_cancelled",
-                                                  "metrics.input_sequence_length.value",
-                                                  "metrics.output_sequence_length.value",
-                                                  "metrics.time_to_first_token.value",
-                                                  "error",
-                                                  "error.code"};
-
-std::optional<RequestTimes> aiperf_request(const ResultValues& values) {
+std::optional<RequestTimes> aiperf_request(const ResultValues& values, RequestTimes request) {
   const std::string phase = values.text("metadata.benchmark_phase");
-  const auto seconds = [&](std::string_view field) {
-    const auto ns = values.number(field);
-    return ns ? *ns / kNanosInSecond : RequestTimes::kUnknown;
-  };
-  RequestTimes request;
-  request.start_s = seconds("metadata.request_start_ns");
-  request.end_s = seconds("metadata.request_end_ns");
-  if (const auto ms = values.number("metrics.time_to_first_token.value")) {
-    request.first_token_s = request.start_s + *ms / 1e3;
-  }
-  request.input_tokens = values.count("metrics.input_sequence_length.value").value_or(-1);
-  request.output_tokens = values.count("metrics.output_sequence_length.value").value_or(-1);
   request.cancelled = values.text("metadata.was_cancelled") == "true";
-  request.failed = request.cancelled || values.has("error");
+  request.failed = request.failed || request.cancelled;
   request.is_warm_up = !phase.empty() && phase != "profiling";
-  request.id = values.text("metadata.x_request_id");
   return request;
 }
 
@@ -144,27 +105,39 @@ LoadReading conclude_aiperf_requests(const ResultScope& scope) {
 
 const ResultFormat kAiperfSummary = {
     .generator = "AIPerf",
-    .marks = kAiperfMarks,
+    .marks = {"input_config", "benchmark_duration.unit", "request_latency.unit"},
     .counts = {.completed = "request_count.avg",
                .input_tokens = "total_isl.avg",
                .output_tokens = "total_osl.avg",
                .mean_input = "input_sequence_length.avg",
                .mean_output = "output_sequence_length.avg",
                .duration = "benchmark_duration.avg"},
-    .fields = kAiperfFields,
+    .fields = {"error_summary[].count", "benchmark_duration.unit", "min_request_timestamp.avg",
+               "max_response_timestamp.avg", "start_time", "end_time", "error_request_count.avg",
+               "good_request_count.avg", "goodput.avg", "was_cancelled"},
     .no_window =
         "AIPerf writes 'start_time' and 'end_time' in local time without an offset; profile_export.jsonl has instants",
     .conclude = conclude_aiperf_summary};
 
-const ResultFormat kAiperfRequests = {.generator = "AIPerf requests",
-                                      .marks = kAiperfLineMarks,
-                                      .texts = JsonTexts::several,
-                                      .is_whole_file = true,
-                                      .request = "",
-                                      .request_fields = kAiperfLineFields,
-                                      .request_of = aiperf_request,
-                                      .no_window = "no request in it has both times",
-                                      .conclude = conclude_aiperf_requests};
+const ResultFormat kAiperfRequests = {
+    .generator = "AIPerf requests",
+    .marks = {"metadata.request_start_ns", "metadata.request_end_ns", "metrics"},
+    .texts = JsonTexts::several,
+    .is_whole_file = true,
+    .request = "",
+    .request_paths = {.start = "metadata.request_start_ns",
+                      .end = "metadata.request_end_ns",
+                      .units = kNanosInSecond,
+                      .ttft = "metrics.time_to_first_token.value",
+                      .ttft_units = 1e3,
+                      .input_tokens = "metrics.input_sequence_length.value",
+                      .output_tokens = "metrics.output_sequence_length.value",
+                      .id = "metadata.x_request_id",
+                      .error = "error"},
+    .request_fields = {"metadata.benchmark_phase", "metadata.was_cancelled", "error.code"},
+    .request_of = aiperf_request,
+    .no_window = "no request in it has both times",
+    .conclude = conclude_aiperf_requests};
 
 // ---- Finds the zone of a profile's times by its requests.
 

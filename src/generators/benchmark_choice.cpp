@@ -2,7 +2,6 @@
 #include "generators/benchmark_choice.h"
 
 #include <algorithm>
-#include <utility>
 
 #include <fmt/format.h>
 

@@ -17,7 +17,7 @@ struct LoadGenerator {
   const char* name;
   // For the help: the files, and where their window comes from.
   const char* files = "";
-  const char* window = "";
+  const char* window = "wrapped: it writes no times";
   const char* latencies = "";  // that its list of requests has, for --slo; empty: it has no list
   // A load of several files is recognized by the name of the file that identifies it. Null: the
   // load is one file.

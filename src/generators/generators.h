@@ -54,6 +54,9 @@ ZoneOfRequests zone_of_requests(const ProfileZone& stated, Window requests,
 
 struct ResultFormat;
 
+// Key paths, in the braces of a format.
+using Keys = std::vector<std::string_view>;
+
 // One benchmark of a result, read to its end.
 struct ResultScope {
   const ResultFormat& format;
@@ -83,6 +86,19 @@ struct CountPaths {
   double rate_unit_s = 1;
 };
 
+// Where a request states its times and its tokens; empty: nowhere.
+struct RequestPaths {
+  std::string_view start = {};
+  std::string_view end = {};
+  double units = 1;            // in a second
+  std::string_view ttft = {};  // from the start to the first token
+  double ttft_units = 1;       // in a second
+  std::string_view input_tokens = {};
+  std::string_view output_tokens = {};
+  std::string_view id = {};
+  std::string_view error = {};  // is there if the request failed
+};
+
 // By which clock the requests of a format are listed, if their window is the load's.
 enum class RequestClock { none, unix, monotonic };
 
@@ -90,8 +106,8 @@ struct ResultFormat {
   std::string_view generator;  // "vLLM"
   // The file has this format if its beginning has all of these key paths, or all of the others,
   // such as those before the long lists of a file whose keys were sorted.
-  std::span<const std::string_view> marks;
-  std::span<const std::string_view> other_marks = {};
+  Keys marks;
+  Keys other_marks = {};
   bool is_sure = false;  // no other generator writes these marks
   JsonTexts texts = JsonTexts::one;
 
@@ -102,21 +118,23 @@ struct ResultFormat {
   // Paths below the benchmark; see ResultValues. A path that ends in ".*" is the list of the
   // members.
   CountPaths counts = {};
-  std::span<const std::string_view> settings = {};
+  Keys settings = {};
   std::string_view start = {};  // of the load's exact window, Unix seconds
   std::string_view end = {};
-  std::span<const std::string_view> fields = {};  // others, for `conclude`
-  bool is_serving = false;                        // also what conclude_serving() reads
+  Keys fields = {};         // others, for `conclude`
+  bool is_serving = false;  // also what conclude_serving() reads
   // Lists that are read only for files.request.
-  std::span<const std::string_view> request_lists = {};
+  Keys request_lists = {};
 
   // Where a request is, below the top; for a format that lists them one by one.
   std::optional<std::string_view> request = {};
-  std::span<const std::string_view> request_fields = {};
-  // Returns nullopt for what is no request of the load.
-  std::optional<RequestTimes> (*request_of)(const ResultValues& request) = nullptr;
+  RequestPaths request_paths = {};
+  Keys request_fields = {};  // others, for `request_of`
+  // Completes what the paths say. Returns nullopt for what is no request of the load.
+  std::optional<RequestTimes> (*request_of)(const ResultValues& values,
+                                            RequestTimes stated) = nullptr;
   RequestClock clock = RequestClock::none;
-  std::string_view greatest_of = {};  // one of `request_fields`, a number
+  std::string_view greatest_of = {};  // a field of a request, a number
 
   std::string_view no_window = {};   // why it has no exact window
   std::string_view not_result = {};  // what the file is instead; nothing in it is read

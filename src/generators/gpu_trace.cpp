@@ -8,7 +8,6 @@
 #include <optional>
 #include <queue>
 #include <tuple>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -36,33 +35,25 @@ enum EventField {
   kEventDuration,
   kEventDevice
 };
-constexpr std::size_t kEventFields = 9;
-constexpr std::string_view kTracePaths[] = {
-    "traceEvents[]",
-    "traceEvents[].ph",
-    "traceEvents[].cat",
-    "traceEvents[].name",
-    "traceEvents[].pid",
-    "traceEvents[].tid",
-    "traceEvents[].ts",
-    "traceEvents[].dur",
-    "traceEvents[].args.device",
-    "[]",
-    "[].ph",
-    "[].cat",
-    "[].name",
-    "[].pid",
-    "[].tid",
-    "[].ts",
-    "[].dur",
-    "[].args.device",
-    "traceEvents",
-    "baseTimeNanoseconds",
-    "deviceProperties[]",
-    "deviceProperties[].id",
-    "deviceProperties[].name",
-};
+constexpr std::string_view kEventMembers[] = {"",     ".ph", ".cat", ".name",       ".pid",
+                                              ".tid", ".ts", ".dur", ".args.device"};
+constexpr std::size_t kEventFields = std::size(kEventMembers);
+constexpr std::string_view kOtherPaths[] = {"traceEvents", "baseTimeNanoseconds",
+                                            "deviceProperties[]", "deviceProperties[].id",
+                                            "deviceProperties[].name"};
 enum OtherField { kAllEvents = 2 * kEventFields, kBaseTime, kProperty, kPropertyId, kModel };
+
+JsonPaths trace_paths() {
+  std::vector<std::string> events;
+  for (const std::string_view parent : {"traceEvents[]", "[]"}) {
+    for (const std::string_view member : kEventMembers) {
+      events.push_back(fmt::format("{}{}", parent, member));
+    }
+  }
+  std::vector<std::string_view> paths(events.begin(), events.end());
+  paths.insert(paths.end(), std::begin(kOtherPaths), std::end(kOtherPaths));
+  return JsonPaths(paths);
+}
 
 enum class EventKind { other, gpu, gpu_range, host_range };
 
@@ -328,7 +319,7 @@ GpuTrace read_chrome_trace(ByteSource& source, const std::string& path, TraceRan
   GpuTrace trace{.path = path, .time_base = {}, .names = {}};
   TraceReader reader(trace, wanted);
   try {
-    walk_json(source, JsonPaths(kTracePaths), reader, JsonTexts::one);
+    walk_json(source, trace_paths(), reader, JsonTexts::one);
   } catch (const JsonError& error) {
     throw Error(fmt::format("{}:{}", path, error.what()));
   }

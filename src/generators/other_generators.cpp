@@ -22,15 +22,6 @@ void set_session(LoadReading& reading, std::optional<double> start, std::optiona
 
 // ---- huggingface/inference-benchmarker: src/writers.rs
 
-constexpr std::string_view kBenchmarkerMarks[] = {"config.max_vus", "results[].executor_type"};
-constexpr std::string_view kBenchmarkerFields[] = {"start_time",
-                                                   "end_time",
-                                                   "results[].successful_requests",
-                                                   "results[].failed_requests",
-                                                   "results[].total_tokens_sent",
-                                                   "results[].total_tokens",
-                                                   "results[].duration_ms"};
-
 LoadReading conclude_benchmarker(const ResultScope& scope) {
   const ResultValues& values = scope.values;
   LoadReading reading;
@@ -49,10 +40,6 @@ LoadReading conclude_benchmarker(const ResultScope& scope) {
 }
 
 // ---- llm-d/llm-d-benchmark: llmdbenchmark/analysis/benchmark_report/schema_v0_2.py
-
-constexpr std::string_view kLlmdMarks[] = {"version", "run.uid", "scenario.stack"};
-constexpr std::string_view kLlmdFields[] = {"run.time.start", "run.time.end", "run.time.duration",
-                                            "scenario.load.standardized.tool"};
 
 // "PT59.8S", "PT1H2M3.5S": ISO 8601; 0 if it is anything else.
 double iso_duration_s(std::string_view text) {
@@ -103,9 +90,6 @@ LoadReading conclude_llmd(const ResultScope& scope) {
 
 // ---- EleutherAI/lm-evaluation-harness: lm_eval/loggers/evaluation_tracker.py
 
-constexpr std::string_view kLmEvalMarks[] = {"results", "n-samples"};
-constexpr std::string_view kLmEvalFields[] = {"date"};
-
 LoadReading conclude_lm_eval(const ResultScope& scope) {
   const ResultValues& values = scope.values;
   LoadReading reading = stated_reading(scope);
@@ -119,28 +103,31 @@ LoadReading conclude_lm_eval(const ResultScope& scope) {
 
 const ResultFormat kInferenceBenchmarker = {
     .generator = "inference-benchmarker",
-    .marks = kBenchmarkerMarks,
-    .fields = kBenchmarkerFields,
+    .marks = {"config.max_vus", "results[].executor_type"},
+    .fields = {"start_time", "end_time", "results[].successful_requests",
+               "results[].failed_requests", "results[].total_tokens_sent", "results[].total_tokens",
+               "results[].duration_ms"},
     .no_window =
         "inference-benchmarker writes when its whole session began and ended, with the warm-up, and no times of its phases",
     .conclude = conclude_benchmarker};
 
 const ResultFormat kLlmdReport = {
     .generator = "llm-d benchmark report",
-    .marks = kLlmdMarks,
+    .marks = {"version", "run.uid", "scenario.stack"},
     .counts = {.failed = "results.request_performance.aggregate.requests.failures",
                .sent = "results.request_performance.aggregate.requests.total",
                .mean_input = "results.request_performance.aggregate.requests.input_length.mean",
                .mean_output = "results.request_performance.aggregate.requests.output_length.mean"},
-    .fields = kLlmdFields,
+    .fields = {"run.time.start", "run.time.end", "run.time.duration",
+               "scenario.load.standardized.tool"},
     .no_window = "a llm-d report states when the harness began and ended, with its set-up",
     .conclude = conclude_llmd};
 
 const ResultFormat kLmEval = {
     .generator = "lm-evaluation-harness",
-    .marks = kLmEvalMarks,
+    .marks = {"results", "n-samples"},
     .counts = {.duration = "total_evaluation_time_seconds"},
-    .fields = kLmEvalFields,
+    .fields = {"date"},
     .no_window =
         "lm-evaluation-harness writes when its whole evaluation began and ended, with the loading of the model",
     .conclude = conclude_lm_eval};
@@ -149,37 +136,6 @@ const ResultFormat kLmEval = {
 // vllm-project/guidellm: src/guidellm/benchmark/schemas/report.py.
 
 namespace {
-
-constexpr std::string_view kGuidellmMarks[] = {"metadata.guidellm_version", "benchmarks"};
-constexpr std::string_view kGuidellmFields[] = {"start_time",
-                                                "end_time",
-                                                "duration",
-                                                "metrics.request_totals.successful",
-                                                "metrics.request_totals.errored",
-                                                "metrics.request_totals.incomplete",
-                                                "metrics.prompt_token_count.successful.total_sum",
-                                                "metrics.output_token_count.successful.total_sum",
-                                                "scheduler_metrics.request_start_time",
-                                                "scheduler_metrics.request_end_time",
-                                                "requests.incomplete[].request_end_time"};
-constexpr std::string_view kGuidellmSettings[] = {"config.strategy.type_", "config.strategy.rate",
-                                                  "config.strategy.streams"};
-constexpr std::string_view kGuidellmRequestFields[] = {"request_start_time",     "request_end_time",
-                                                       "time_to_first_token_ms", "prompt_tokens",
-                                                       "output_tokens",          "request_id"};
-
-std::optional<RequestTimes> guidellm_request(const ResultValues& values) {
-  RequestTimes request;
-  request.start_s = values.number("request_start_time").value_or(RequestTimes::kUnknown);
-  request.end_s = values.number("request_end_time").value_or(RequestTimes::kUnknown);
-  if (const auto ms = values.number("time_to_first_token_ms")) {
-    request.first_token_s = request.start_s + *ms / 1e3;
-  }
-  request.input_tokens = values.count("prompt_tokens").value_or(-1);
-  request.output_tokens = values.count("output_tokens").value_or(-1);
-  request.id = values.text("request_id");
-  return request;
-}
 
 // A load of a fixed time cuts off the requests that are under way at its end.
 std::int64_t cut_off_at(double end_s, const ResultValues& values) {
@@ -225,13 +181,23 @@ LoadReading conclude_guidellm(const ResultScope& scope) {
 
 const ResultFormat kGuidellm = {
     .generator = "guidellm",
-    .marks = kGuidellmMarks,
+    .marks = {"metadata.guidellm_version", "benchmarks"},
     .benchmark = "benchmarks[]",
-    .settings = kGuidellmSettings,
-    .fields = kGuidellmFields,
+    .settings = {"config.strategy.type_", "config.strategy.rate", "config.strategy.streams"},
+    .fields = {"start_time", "end_time", "duration", "metrics.request_totals.successful",
+               "metrics.request_totals.errored", "metrics.request_totals.incomplete",
+               "metrics.prompt_token_count.successful.total_sum",
+               "metrics.output_token_count.successful.total_sum",
+               "scheduler_metrics.request_start_time", "scheduler_metrics.request_end_time",
+               "requests.incomplete[].request_end_time"},
     .request = "benchmarks[].requests.successful[]",
-    .request_fields = kGuidellmRequestFields,
-    .request_of = guidellm_request,
+    .request_paths = {.start = "request_start_time",
+                      .end = "request_end_time",
+                      .ttft = "time_to_first_token_ms",
+                      .ttft_units = 1e3,
+                      .input_tokens = "prompt_tokens",
+                      .output_tokens = "output_tokens",
+                      .id = "request_id"},
     .no_window = "'start_time' or 'end_time' of the benchmark is missing",
     .conclude = conclude_guidellm};
 
@@ -240,33 +206,19 @@ const ResultFormat kGuidellm = {
 
 namespace {
 
-constexpr std::string_view kLifecycleMarks[] = {"[].start_time", "[].end_time", "[].info"};
 constexpr std::string_view kTokenTimes[] = {"info.output_token_times[]",
                                             "info.response_metrics.output_token_times[]"};
-constexpr std::string_view kLifecycleFields[] = {"start_time",
-                                                 "end_time",
-                                                 "info.input_tokens",
-                                                 "info.output_tokens",
-                                                 "info.request_metrics.text.input_tokens",
-                                                 "info.response_metrics.output_tokens",
-                                                 kTokenTimes[0],
-                                                 kTokenTimes[1],
-                                                 "error"};
 
-std::optional<RequestTimes> lifecycle_request(const ResultValues& values) {
-  RequestTimes request;
-  request.start_s = values.number("start_time").value_or(RequestTimes::kUnknown);
-  request.end_s = values.number("end_time").value_or(RequestTimes::kUnknown);
-  const auto count = [&](std::string_view path, std::string_view newer) {
-    return values.count(path).value_or(values.count(newer).value_or(-1));
+std::optional<RequestTimes> lifecycle_request(const ResultValues& values, RequestTimes request) {
+  const auto use_newer = [&](std::int64_t& tokens, std::string_view path) {
+    if (tokens < 0) tokens = values.count(path).value_or(-1);
   };
-  request.input_tokens = count("info.input_tokens", "info.request_metrics.text.input_tokens");
-  request.output_tokens = count("info.output_tokens", "info.response_metrics.output_tokens");
+  use_newer(request.input_tokens, "info.request_metrics.text.input_tokens");
+  use_newer(request.output_tokens, "info.response_metrics.output_tokens");
   for (const std::string_view path : kTokenTimes) {  // empty without streaming
     const auto times = values.list(path);
     if (!times.empty()) request.first_token_s = times.front();
   }
-  request.failed = values.has("error");
   return request;
 }
 
@@ -274,10 +226,16 @@ std::optional<RequestTimes> lifecycle_request(const ResultValues& values) {
 
 const ResultFormat kInferencePerfRequests = {
     .generator = "inference-perf requests",
-    .marks = kLifecycleMarks,
+    .marks = {"[].start_time", "[].end_time", "[].info"},
     .is_whole_file = true,
     .request = "[]",
-    .request_fields = kLifecycleFields,
+    .request_paths = {.start = "start_time",
+                      .end = "end_time",
+                      .input_tokens = "info.input_tokens",
+                      .output_tokens = "info.output_tokens",
+                      .error = "error"},
+    .request_fields = {"info.request_metrics.text.input_tokens",
+                       "info.response_metrics.output_tokens", kTokenTimes[0], kTokenTimes[1]},
     .request_of = lifecycle_request,
     .clock = RequestClock::monotonic,
     .no_window = "inference-perf writes the requests' times by the machine's monotonic clock only"};
@@ -287,21 +245,7 @@ const ResultFormat kInferencePerfRequests = {
 
 namespace {
 
-constexpr std::string_view kDatabaseMarks[] = {"[].start_time", "[].completed_time",
-                                               "[].prompt_tokens", "[].completion_tokens"};
-constexpr std::string_view kDatabaseFields[] = {"start_time",    "completed_time",
-                                                "prompt_tokens", "completion_tokens",
-                                                "success",       "first_chunk_latency"};
-
-std::optional<RequestTimes> database_request(const ResultValues& values) {
-  RequestTimes request;
-  request.start_s = values.number("start_time").value_or(RequestTimes::kUnknown);
-  request.end_s = values.number("completed_time").value_or(RequestTimes::kUnknown);
-  if (const auto latency_s = values.number("first_chunk_latency")) {
-    request.first_token_s = request.start_s + *latency_s;
-  }
-  request.input_tokens = values.count("prompt_tokens").value_or(-1);
-  request.output_tokens = values.count("completion_tokens").value_or(-1);
+std::optional<RequestTimes> database_request(const ResultValues& values, RequestTimes request) {
   request.failed = values.count("success") == 0 || values.text("success") == "false";
   return request;
 }
@@ -310,10 +254,15 @@ std::optional<RequestTimes> database_request(const ResultValues& values) {
 
 const ResultFormat kEvalscopeRequests = {
     .generator = "evalscope requests",
-    .marks = kDatabaseMarks,
+    .marks = {"[].start_time", "[].completed_time", "[].prompt_tokens", "[].completion_tokens"},
     .is_whole_file = true,
     .request = "[]",
-    .request_fields = kDatabaseFields,
+    .request_paths = {.start = "start_time",
+                      .end = "completed_time",
+                      .ttft = "first_chunk_latency",
+                      .input_tokens = "prompt_tokens",
+                      .output_tokens = "completion_tokens"},
+    .request_fields = {"success"},
     .request_of = database_request,
     .clock = RequestClock::monotonic,
     .no_window = "evalscope writes the requests' times by the machine's monotonic clock only"};
@@ -323,23 +272,15 @@ const ResultFormat kEvalscopeRequests = {
 
 namespace {
 
-constexpr std::string_view kOllamaMarks[] = {"model", "created_at", "done"};
-constexpr std::string_view kOllamaFields[] = {
-    "created_at",        "done",       "done_reason",   "error", "total_duration",
-    "prompt_eval_count", "eval_count", "eval_duration", "model", "load_duration"};
-
 constexpr double kMostLoading = 0.02;  // of the window
 
 // Only the last line of an answer has numbers. Counts of 0 are left out, and the count of a prompt
 // that was in the cache.
-std::optional<RequestTimes> ollama_request(const ResultValues& values) {
-  const bool has_failed = values.has("error");
+std::optional<RequestTimes> ollama_request(const ResultValues& values, RequestTimes request) {
   const auto total_ns = values.number("total_duration");
   const bool is_answer =
       values.text("done") == "true" && (total_ns || values.text("done_reason") == "stop");
-  if (!has_failed && !is_answer) return std::nullopt;
-  RequestTimes request;
-  request.failed = has_failed;
+  if (!request.failed && !is_answer) return std::nullopt;
   const auto end_s = instant_of(values.text("created_at"));
   if (!end_s || !total_ns) return request;
   request.end_s = *end_s;
@@ -377,11 +318,13 @@ LoadReading conclude_ollama(const ResultScope& scope) {
 
 const ResultFormat kOllama = {
     .generator = "Ollama",
-    .marks = kOllamaMarks,
+    .marks = {"model", "created_at", "done"},
     .texts = JsonTexts::several,
     .is_whole_file = true,
     .request = "",
-    .request_fields = kOllamaFields,
+    .request_paths = {.error = "error"},
+    .request_fields = {"created_at", "done", "done_reason", "total_duration", "prompt_eval_count",
+                       "eval_count", "eval_duration", "model", "load_duration"},
     .request_of = ollama_request,
     .clock = RequestClock::unix,
     .greatest_of = "load_duration",
@@ -395,12 +338,9 @@ const ResultFormat kOllama = {
 
 namespace {
 
-constexpr std::string_view kBenchMarks[] = {"[].n_prompt", "[].n_gen", "[].test_time"};
-constexpr std::string_view kBenchLineMarks[] = {"n_prompt", "n_gen", "test_time"};
-constexpr std::string_view kBenchFields[] = {"n_prompt",  "n_gen",        "n_depth",
-                                             "test_time", "samples_ns[]", "model_filename"};
-
-constexpr std::string_view kBenchSettings[] = {"model_filename", "n_prompt", "n_gen", "n_depth"};
+const Keys kBenchSettings = {"model_filename", "n_prompt", "n_gen", "n_depth"};
+const Keys kBenchFields = {"n_prompt",  "n_gen",        "n_depth",
+                           "test_time", "samples_ns[]", "model_filename"};
 
 LoadReading conclude_llama_bench(const ResultScope& scope) {
   const ResultValues& values = scope.values;
@@ -423,7 +363,7 @@ LoadReading conclude_llama_bench(const ResultScope& scope) {
   }
   reading.clues.may_pause = values.number("n_depth").value_or(0) > 0 && repetitions > 1;
   reading.no_window = "llama-bench writes only the second in which a test was set up ('test_time')";
-  add_settings(reading, values, kBenchSettings);
+  add_settings(reading, values, scope.format.settings);
   return reading;
 }
 
@@ -440,15 +380,17 @@ void bound_tests(std::vector<LoadReading>& readings) {
 }  // namespace
 
 const ResultFormat kLlamaBench = {.generator = "llama-bench",
-                                  .marks = kBenchMarks,
+                                  .marks = {"[].n_prompt", "[].n_gen", "[].test_time"},
                                   .benchmark = "[]",
+                                  .settings = kBenchSettings,
                                   .fields = kBenchFields,
                                   .conclude = conclude_llama_bench,
                                   .settle = bound_tests};
 
 const ResultFormat kLlamaBenchLines = {.generator = "llama-bench",
-                                       .marks = kBenchLineMarks,
+                                       .marks = {"n_prompt", "n_gen", "test_time"},
                                        .texts = JsonTexts::several,
+                                       .settings = kBenchSettings,
                                        .fields = kBenchFields,
                                        .conclude = conclude_llama_bench,
                                        .settle = bound_tests};
@@ -457,11 +399,6 @@ const ResultFormat kLlamaBenchLines = {.generator = "llama-bench",
 // token_benchmark_ray.py.
 
 namespace {
-
-constexpr std::string_view kLlmperfMarks[] = {"results_num_completed_requests",
-                                              "results_num_requests_started"};
-constexpr std::string_view kLlmperfFields[] = {"timestamp"};
-constexpr std::string_view kLlmperfSettings[] = {"model", "num_concurrent_requests"};
 
 LoadReading conclude_llmperf(const ResultScope& scope) {
   const ResultValues& values = scope.values;
@@ -473,16 +410,7 @@ LoadReading conclude_llmperf(const ResultScope& scope) {
   return reading;
 }
 
-constexpr std::string_view kResponseMarks[] = {"[].end_to_end_latency_s",
-                                               "[].number_output_tokens"};
-constexpr std::string_view kResponseFields[] = {
-    "error_code", "number_input_tokens", "number_output_tokens", "ttft_s", "end_to_end_latency_s"};
-
-std::optional<RequestTimes> llmperf_request(const ResultValues& values) {
-  RequestTimes request;
-  request.failed = values.has("error_code");
-  request.input_tokens = values.count("number_input_tokens").value_or(-1);
-  request.output_tokens = values.count("number_output_tokens").value_or(-1);
+std::optional<RequestTimes> llmperf_request(const ResultValues& values, RequestTimes request) {
   request.stated_ttft_s = values.number("ttft_s").value_or(RequestTimes::kUnknown);
   request.stated_e2e_s = values.number("end_to_end_latency_s").value_or(RequestTimes::kUnknown);
   return request;
@@ -492,7 +420,7 @@ std::optional<RequestTimes> llmperf_request(const ResultValues& values) {
 
 const ResultFormat kLlmperfSummary = {
     .generator = "LLMPerf",
-    .marks = kLlmperfMarks,
+    .marks = {"results_num_completed_requests", "results_num_requests_started"},
     .counts = {.completed = "results_num_completed_requests",
                .failed = "results_number_errors",
                .sent = "results_num_requests_started",
@@ -500,17 +428,20 @@ const ResultFormat kLlmperfSummary = {
                .mean_output = "results_number_output_tokens_mean",
                .rate = "results_num_completed_requests_per_min",
                .rate_unit_s = 60},
-    .settings = kLlmperfSettings,
-    .fields = kLlmperfFields,
+    .settings = {"model", "num_concurrent_requests"},
+    .fields = {"timestamp"},
     .no_window = "LLMPerf writes only the second in which it ended ('timestamp')",
     .conclude = conclude_llmperf};
 
 const ResultFormat kLlmperfRequests = {
     .generator = "LLMPerf responses",
-    .marks = kResponseMarks,
+    .marks = {"[].end_to_end_latency_s", "[].number_output_tokens"},
     .is_whole_file = true,
     .request = "[]",
-    .request_fields = kResponseFields,
+    .request_paths = {.input_tokens = "number_input_tokens",
+                      .output_tokens = "number_output_tokens",
+                      .error = "error_code"},
+    .request_fields = {"ttft_s", "end_to_end_latency_s"},
     .request_of = llmperf_request,
     .no_window = "LLMPerf writes no times into its individual responses"};
 
@@ -520,13 +451,6 @@ const ResultFormat kLlmperfRequests = {
 namespace {
 
 // The results of diffusion models have images instead of tokens.
-constexpr std::string_view kMlEnergyMarks[] = {"timeline.benchmark_start_time",
-                                               "timeline.benchmark_end_time"};
-constexpr std::string_view kMlEnergyFields[] = {
-    "timeline.steady_state_start_time", "timeline.steady_state_end_time", "steady_state_energy",
-    "steady_state_energy_per_token", "entire_benchmark_measurement.gpu_energy.*"};
-constexpr std::string_view kMlEnergySettings[] = {"model_id", "request_rate", "num_prompts",
-                                                  "max_num_seqs"};
 
 // Its energy per token is by tokens that a tracker counted in the steady state, not by the totals.
 void note_steady_state(const ResultValues& values, LoadReading& reading) {
@@ -555,17 +479,19 @@ LoadReading conclude_ml_energy(const ResultScope& scope) {
 
 const ResultFormat kMlEnergy = {
     .generator = "ML.ENERGY",
-    .marks = kMlEnergyMarks,
+    .marks = {"timeline.benchmark_start_time", "timeline.benchmark_end_time"},
     .is_sure = true,
     .counts = {.completed = "completed",
                .sent = "num_prompts",
                .input_tokens = "total_input_tokens",
                .output_tokens = "total_output_tokens",
                .duration = "duration"},
-    .settings = kMlEnergySettings,
+    .settings = {"model_id", "request_rate", "num_prompts", "max_num_seqs"},
     .start = "timeline.benchmark_start_time",
     .end = "timeline.benchmark_end_time",
-    .fields = kMlEnergyFields,
+    .fields = {"timeline.steady_state_start_time", "timeline.steady_state_end_time",
+               "steady_state_energy", "steady_state_energy_per_token",
+               "entire_benchmark_measurement.gpu_energy.*"},
     .no_window = "ML.ENERGY's 'benchmark_start_time' or 'benchmark_end_time' is missing",
     .conclude = conclude_ml_energy};
 
@@ -574,18 +500,10 @@ const ResultFormat kMlEnergy = {
 
 namespace {
 
-constexpr std::string_view kAnalyzerMarks[] = {"experiments[].requests[].timestamp"};
-constexpr std::string_view kAnalyzerSettings[] = {"experiment.mode", "experiment.value"};
-constexpr std::string_view kAnalyzerRequestFields[] = {"timestamp", "response_timestamps[]"};
-
-std::optional<RequestTimes> analyzer_request(const ResultValues& values) {
+std::optional<RequestTimes> analyzer_request(const ResultValues& values, RequestTimes request) {
   const auto responses = values.list("response_timestamps[]");
-  const auto start_ns = values.number("timestamp");
-  RequestTimes request;
   request.failed = responses.empty();
-  if (!start_ns) return request;
-  request.start_s = *start_ns / kNanosInSecond;
-  if (responses.empty()) return request;
+  if (std::isnan(request.start_s) || responses.empty()) return request;
   request.first_token_s = responses.front() / kNanosInSecond;
   request.end_s = responses.back() / kNanosInSecond;
   return request;
@@ -599,15 +517,17 @@ LoadReading conclude_analyzer(const ResultScope& scope) {
 
 }  // namespace
 
-const ResultFormat kPerfAnalyzer = {.generator = "Perf Analyzer",
-                                    .marks = kAnalyzerMarks,
-                                    .benchmark = "experiments[]",
-                                    .settings = kAnalyzerSettings,
-                                    .request = "experiments[].requests[]",
-                                    .request_fields = kAnalyzerRequestFields,
-                                    .request_of = analyzer_request,
-                                    .clock = RequestClock::unix,
-                                    .no_window = "no request in it has both times",
-                                    .conclude = conclude_analyzer};
+const ResultFormat kPerfAnalyzer = {
+    .generator = "Perf Analyzer",
+    .marks = {"experiments[].requests[].timestamp"},
+    .benchmark = "experiments[]",
+    .settings = {"experiment.mode", "experiment.value"},
+    .request = "experiments[].requests[]",
+    .request_paths = {.start = "timestamp", .units = kNanosInSecond},
+    .request_fields = {"response_timestamps[]"},
+    .request_of = analyzer_request,
+    .clock = RequestClock::unix,
+    .no_window = "no request in it has both times",
+    .conclude = conclude_analyzer};
 
 }  // namespace aggregate_power

@@ -2,11 +2,8 @@
 #include "generators/quality_file.h"
 
 #include <algorithm>
-#include <cmath>
-#include <iterator>
 #include <map>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>

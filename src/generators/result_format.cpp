@@ -41,13 +41,15 @@ constexpr std::string_view kServingPaths[] = {"date",
                                               "benchmark_start_time_unix",
                                               "benchmark_end_time_unix"};
 
+void add_new(std::span<const std::string_view> more, std::vector<std::string_view>& fields) {
+  for (const std::string_view key : more) {
+    if (!key.empty() && std::ranges::find(fields, key) == fields.end()) fields.push_back(key);
+  }
+}
+
 std::vector<std::string_view> all_fields(const ResultFormat& format, bool with_requests) {
   std::vector<std::string_view> fields;
-  const auto add = [&](std::span<const std::string_view> more) {
-    for (const std::string_view key : more) {
-      if (!key.empty() && std::ranges::find(fields, key) == fields.end()) fields.push_back(key);
-    }
-  };
+  const auto add = [&](std::span<const std::string_view> more) { add_new(more, fields); };
   const CountPaths& counts = format.counts;
   const std::string_view stated[] = {
       counts.completed,     counts.failed,     counts.sent,        counts.input_tokens,
@@ -67,6 +69,30 @@ std::vector<std::string_view> all_fields(const ResultFormat& format, bool with_r
   return fields;
 }
 
+std::vector<std::string_view> request_fields(const ResultFormat& format) {
+  const RequestPaths& paths = format.request_paths;
+  std::vector<std::string_view> fields = format.request_fields;
+  const std::string_view stated[] = {paths.start,         paths.end, paths.ttft, paths.input_tokens,
+                                     paths.output_tokens, paths.id,  paths.error};
+  add_new(stated, fields);
+  return fields;
+}
+
+RequestTimes stated_request(const RequestPaths& paths, const ResultValues& values) {
+  const auto seconds = [&](std::string_view path, double units) {
+    return values.number(path).value_or(RequestTimes::kUnknown) / units;
+  };
+  RequestTimes request;
+  request.start_s = seconds(paths.start, paths.units);
+  request.first_token_s = request.start_s + seconds(paths.ttft, paths.ttft_units);
+  request.end_s = seconds(paths.end, paths.units);
+  request.input_tokens = values.count(paths.input_tokens).value_or(-1);
+  request.output_tokens = values.count(paths.output_tokens).value_or(-1);
+  request.id = values.text(paths.id);
+  request.failed = values.has(paths.error);
+  return request;
+}
+
 bool overlap(Window a, Window b) {
   return a.start_unix_s <= b.end_unix_s && b.start_unix_s <= a.end_unix_s;
 }
@@ -79,9 +105,10 @@ class ResultWalk : public JsonVisitor {
         files_(files),
         fields_(all_fields(format, files.request != nullptr)),
         values_(fields_),
-        request_values_(format.request_fields) {
+        request_fields_(request_fields(format)),
+        request_values_(request_fields_) {
     add_paths(format.benchmark, fields_, Target::benchmark);
-    if (format.request) add_paths(*format.request, format.request_fields, Target::request);
+    if (format.request) add_paths(*format.request, request_fields_, Target::request);
     if (!format.is_whole_file) add(std::string(format.benchmark), {Target::whole_benchmark, 0});
     if (format.request) add(std::string(*format.request), {Target::whole_request, 0});
   }
@@ -163,7 +190,8 @@ class ResultWalk : public JsonVisitor {
   }
 
   void take_request() {
-    const std::optional<RequestTimes> request = format_.request_of(request_values_);
+    std::optional<RequestTimes> request = stated_request(format_.request_paths, request_values_);
+    if (format_.request_of) request = format_.request_of(request_values_, *request);
     if (!request || (request->is_warm_up && !files_.with_warm_up)) return;
     if (seen_.is_repeated(request->id, request->start_s, request->end_s)) {
       ++requests_.repeated;
@@ -203,6 +231,7 @@ class ResultWalk : public JsonVisitor {
   const LoadFiles& files_;
   std::vector<std::string_view> fields_;
   ResultValues values_;
+  std::vector<std::string_view> request_fields_;
   ResultValues request_values_;
   std::vector<std::string> paths_;
   std::vector<Place> places_;  // by path
@@ -412,7 +441,7 @@ LoadReading stated_reading(const ResultScope& scope) {
   }
   reading.no_window = format.no_window;
   reading.work.reported_duration_s = stated_duration_s(format.counts, scope.values);
-  if (format.request_of != nullptr && format.counts.completed.empty()) {
+  if (format.request && format.counts.completed.empty()) {
     set_counts(reading, scope.files.rules, scope.requests);
   } else {
     set_stated_counts(scope, reading);

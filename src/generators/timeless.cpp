@@ -11,10 +11,6 @@ namespace aggregate_power {
 
 namespace {
 
-constexpr std::string_view kThroughputMarks[] = {"elapsed_time", "num_requests", "total_num_tokens",
-                                                 "tokens_per_second"};
-constexpr std::string_view kThroughputFields[] = {"total_num_tokens"};
-
 LoadReading conclude_throughput(const ResultScope& scope) {
   LoadReading reading = stated_reading(scope);
   if (const auto tokens = scope.values.count("total_num_tokens")) {
@@ -24,9 +20,6 @@ LoadReading conclude_throughput(const ResultScope& scope) {
   }
   return reading;
 }
-
-constexpr std::string_view kLatencyMarks[] = {"avg_latency", "latencies", "percentiles"};
-constexpr std::string_view kLatencyFields[] = {"latencies[]"};
 
 // Its iterations follow one another; the warm-up is not listed.
 LoadReading conclude_latency(const ResultScope& scope) {
@@ -41,16 +34,16 @@ LoadReading conclude_latency(const ResultScope& scope) {
 
 const ResultFormat kVllmThroughput = {
     .generator = "vllm bench throughput",
-    .marks = kThroughputMarks,
+    .marks = {"elapsed_time", "num_requests", "total_num_tokens", "tokens_per_second"},
     .counts = {.completed = "num_requests", .duration = "elapsed_time"},
-    .fields = kThroughputFields,
+    .fields = {"total_num_tokens"},
     .no_window = "vllm bench throughput writes no times",
     .conclude = conclude_throughput};
 
 const ResultFormat kVllmLatency = {
     .generator = "vllm bench latency",
-    .marks = kLatencyMarks,
-    .fields = kLatencyFields,
+    .marks = {"avg_latency", "latencies", "percentiles"},
+    .fields = {"latencies[]"},
     .no_window =
         "vllm bench latency writes no times, and its batch and lengths are only in its command",
     .conclude = conclude_latency};
@@ -60,18 +53,9 @@ const ResultFormat kVllmLatency = {
 
 namespace {
 
-constexpr std::string_view kOfflineMarks[] = {"successful_requests", "last_gen_throughput",
-                                              "total_latency"};
-constexpr std::string_view kOfflineSettings[] = {"backend"};
-
-constexpr std::string_view kOneBatchMarks[] = {"run_name", "batch_size", "prefill_latency",
-                                               "median_decode_latency"};
-constexpr std::string_view kOneBatchServerMarks[] = {"run_name", "batch_size", "latency",
-                                                     "overall_throughput"};
-constexpr std::string_view kOneBatchFields[] = {"input_len", "output_len", "num_early_stopped",
-                                                "total_output_tokens", "cache_hit_rate"};
-constexpr std::string_view kOneBatchSettings[] = {"run_name", "batch_size", "input_len",
-                                                  "output_len"};
+const Keys kOneBatchFields = {"input_len", "output_len", "num_early_stopped", "total_output_tokens",
+                              "cache_hit_rate"};
+const Keys kOneBatchSettings = {"run_name", "batch_size", "input_len", "output_len"};
 
 // All requests of a batch have the same lengths, unless some stopped early.
 LoadReading conclude_one_batch(const ResultScope& scope) {
@@ -98,19 +82,20 @@ constexpr std::string_view kNoTimesOfSglang = "SGLang writes no times";
 
 }  // namespace
 
-const ResultFormat kSglangOffline = {.generator = "SGLang offline",
-                                     .marks = kOfflineMarks,
-                                     .texts = JsonTexts::several,
-                                     .counts = {.completed = "successful_requests",
-                                                .input_tokens = "total_input_tokens",
-                                                .output_tokens = "total_output_tokens",
-                                                .duration = "total_latency"},
-                                     .settings = kOfflineSettings,
-                                     .no_window = kNoTimesOfSglang};
+const ResultFormat kSglangOffline = {
+    .generator = "SGLang offline",
+    .marks = {"successful_requests", "last_gen_throughput", "total_latency"},
+    .texts = JsonTexts::several,
+    .counts = {.completed = "successful_requests",
+               .input_tokens = "total_input_tokens",
+               .output_tokens = "total_output_tokens",
+               .duration = "total_latency"},
+    .settings = {"backend"},
+    .no_window = kNoTimesOfSglang};
 
 const ResultFormat kSglangOneBatch = {
     .generator = "SGLang one batch",
-    .marks = kOneBatchMarks,
+    .marks = {"run_name", "batch_size", "prefill_latency", "median_decode_latency"},
     .texts = JsonTexts::several,
     .counts = {.completed = "batch_size", .duration = "total_latency"},
     .settings = kOneBatchSettings,
@@ -120,7 +105,7 @@ const ResultFormat kSglangOneBatch = {
 
 const ResultFormat kSglangOneBatchServer = {
     .generator = "SGLang one batch server",
-    .marks = kOneBatchServerMarks,
+    .marks = {"run_name", "batch_size", "latency", "overall_throughput"},
     .texts = JsonTexts::several,
     .counts = {.completed = "batch_size", .duration = "latency"},
     .settings = kOneBatchSettings,
@@ -133,33 +118,29 @@ const ResultFormat kSglangOneBatchServer = {
 
 namespace {
 
-constexpr std::string_view kSummaryMarks[] = {"Test Duration (s)", "Success Requests"};
-constexpr std::string_view kSummaryMarks2025[] = {"Time taken for tests (s)", "Succeed requests"};
-constexpr std::string_view kSummarySettings[] = {"Concurrency", "Request Rate (req/s)"};
-constexpr std::string_view kSummarySettings2025[] = {"Number of concurrency"};
 constexpr std::string_view kNoTimesOfEvalscope =
     "evalscope writes no times into its summary; benchmark_data.db, as sqlite3 -json writes it, has those of the requests";
 
 }  // namespace
 
 const ResultFormat kEvalscope = {.generator = "evalscope",
-                                 .marks = kSummaryMarks,
+                                 .marks = {"Test Duration (s)", "Success Requests"},
                                  .counts = {.completed = "Success Requests",
                                             .failed = "Failed Requests",
                                             .mean_input = "Avg Input Tokens",
                                             .mean_output = "Avg Output Tokens",
                                             .duration = "Test Duration (s)"},
-                                 .settings = kSummarySettings,
+                                 .settings = {"Concurrency", "Request Rate (req/s)"},
                                  .no_window = kNoTimesOfEvalscope};
 
 const ResultFormat kEvalscope2025 = {.generator = "evalscope",
-                                     .marks = kSummaryMarks2025,
+                                     .marks = {"Time taken for tests (s)", "Succeed requests"},
                                      .counts = {.completed = "Succeed requests",
                                                 .failed = "Failed requests",
                                                 .mean_input = "Average input tokens per request",
                                                 .mean_output = "Average output tokens per request",
                                                 .duration = "Time taken for tests (s)"},
-                                     .settings = kSummarySettings2025,
+                                     .settings = {"Number of concurrency"},
                                      .no_window = kNoTimesOfEvalscope};
 
 // ---- LMDeploy: the rows of its CSVs. InternLM/lmdeploy:
@@ -167,17 +148,11 @@ const ResultFormat kEvalscope2025 = {.generator = "evalscope",
 
 namespace {
 
-constexpr std::string_view kLmdeployMarks[] = {"row.backend", "row.completed", "row.duration"};
-constexpr std::string_view kLmdeploySettings[] = {"dataset_name", "request_rate", "bs"};
-constexpr std::string_view kBatchesMarks[] = {"row.num_promts", "row.RPM"};
-constexpr std::string_view kBatchesFields[] = {"throughput(out tok/s)", "throughput(total tok/s)"};
-constexpr std::string_view kBatchesSettings[] = {"batch"};
-
 LoadReading conclude_batches(const ResultScope& scope) {
   LoadReading reading = stated_reading(scope);
   const double duration_s = reading.work.reported_duration_s;
-  const double out_per_s = scope.values.number(kBatchesFields[0]).value_or(0);
-  const double all_per_s = scope.values.number(kBatchesFields[1]).value_or(0);
+  const double out_per_s = scope.values.number("throughput(out tok/s)").value_or(0);
+  const double all_per_s = scope.values.number("throughput(total tok/s)").value_or(0);
   reading.reasons = {};
   reading.has_approximate_counts = true;
   set_counts(reading, scope.files.rules, scope.values.count(scope.format.counts.completed),
@@ -191,24 +166,24 @@ constexpr std::string_view kNoTimesOfLmdeploy = "LMDeploy writes no times";
 }  // namespace
 
 const ResultFormat kLmdeploy = {.generator = "LMDeploy",
-                                .marks = kLmdeployMarks,
+                                .marks = {"row.backend", "row.completed", "row.duration"},
                                 .texts = JsonTexts::several,
                                 .benchmark = "row",
                                 .counts = {.completed = "completed",
                                            .input_tokens = "total_input_tokens",
                                            .output_tokens = "total_output_tokens",
                                            .duration = "duration"},
-                                .settings = kLmdeploySettings,
+                                .settings = {"dataset_name", "request_rate", "bs"},
                                 .no_window = kNoTimesOfLmdeploy};
 
 const ResultFormat kLmdeployBatches = {
     .generator = "LMDeploy",
-    .marks = kBatchesMarks,
+    .marks = {"row.num_promts", "row.RPM"},
     .texts = JsonTexts::several,
     .benchmark = "row",
     .counts = {.completed = "num_promts", .rate = "RPM", .rate_unit_s = 60},
-    .settings = kBatchesSettings,
-    .fields = kBatchesFields,
+    .settings = {"batch"},
+    .fields = {"throughput(out tok/s)", "throughput(total tok/s)"},
     .no_window = kNoTimesOfLmdeploy,
     .conclude = conclude_batches};
 
@@ -217,16 +192,9 @@ const ResultFormat kLmdeployBatches = {
 // genai-perf/genai_perf/export_data/json_exporter.py; kubernetes-sigs/inference-perf:
 // inference_perf/reportgen/base.py.
 
-namespace {
-
-constexpr std::string_view kGenaiPerfMarks[] = {"input_config", "request_latency.unit"};
-constexpr std::string_view kStageMarks[] = {"load_summary", "successes.throughput"};
-
-}  // namespace
-
 const ResultFormat kGenaiPerfSummary = {
     .generator = "GenAI-Perf",
-    .marks = kGenaiPerfMarks,
+    .marks = {"input_config", "request_latency.unit"},
     .counts = {.completed = "request_count.avg",
                .mean_input = "input_sequence_length.avg",
                .mean_output = "output_sequence_length.avg",
@@ -236,7 +204,7 @@ const ResultFormat kGenaiPerfSummary = {
 
 const ResultFormat kInferencePerf = {
     .generator = "inference-perf",
-    .marks = kStageMarks,
+    .marks = {"load_summary", "successes.throughput"},
     .counts = {.completed = "successes.count",
                .failed = "failures.count",
                .input_tokens = "successes.prompt_tokens.total",
@@ -250,16 +218,9 @@ const ResultFormat kInferencePerf = {
 // ---- llm-d's benchmark report 0.1, which calls vLLM's 'date' the start, and that is the end.
 // llm-d/llm-d-benchmark: llmdbenchmark/analysis/benchmark_report/native_to_br0_1.py.
 
-namespace {
-
-constexpr std::string_view kLlmdMarks01[] = {"version", "metrics.time.duration",
-                                             "metrics.requests.total", "scenario"};
-
-}  // namespace
-
 const ResultFormat kLlmdReport01 = {
     .generator = "llm-d benchmark report",
-    .marks = kLlmdMarks01,
+    .marks = {"version", "metrics.time.duration", "metrics.requests.total", "scenario"},
     .counts = {.failed = "metrics.requests.failures",
                .sent = "metrics.requests.total",
                .mean_input = "metrics.requests.input_length.mean",
@@ -267,29 +228,10 @@ const ResultFormat kLlmdReport01 = {
                .duration = "metrics.time.duration"},
     .no_window = "what llm-d's report 0.1 calls the start may be the end"};
 
-// ---- genai-bench, torchbench's userbenchmark, and optimum-benchmark.
+// ---- genai-bench (sgl-project/genai-bench: genai_bench/metrics/metrics.py), torchbench's
+// userbenchmark, and optimum-benchmark.
 
 namespace {
-
-// sgl-project/genai-bench: genai_bench/metrics/metrics.py
-constexpr std::string_view kGenaiBenchMarks[] = {"aggregated_metrics.run_duration",
-                                                 "aggregated_metrics.num_completed_requests"};
-constexpr std::string_view kGenaiBenchFields[] = {
-    "aggregated_metrics.stats.num_input_tokens.mean",
-    "aggregated_metrics.stats.num_output_tokens.mean"};
-constexpr std::string_view kGenaiBenchSettings[] = {"aggregated_metrics.scenario",
-                                                    "aggregated_metrics.num_concurrency"};
-
-constexpr std::string_view kGenaiBenchRequestFields[] = {"num_input_tokens", "num_output_tokens",
-                                                         "error_code"};
-
-std::optional<RequestTimes> genai_bench_request(const ResultValues& values) {
-  RequestTimes request;
-  request.failed = values.has("error_code");
-  request.input_tokens = values.count("num_input_tokens").value_or(-1);
-  request.output_tokens = values.count("num_output_tokens").value_or(-1);
-  return request;
-}
 
 // How many requests a sum of tokens contains: its warm-up and cool-down ratios leave requests out
 // of the sums, and neither out of the duration nor out of the number of requests.
@@ -323,61 +265,52 @@ LoadReading conclude_genai_bench(const ResultScope& scope) {
   return reading;
 }
 
-// pytorch/benchmark: userbenchmark/utils.py
-constexpr std::string_view kTorchbenchMarks[] = {"name", "environ.pytorch_git_version", "metrics"};
-
-// huggingface/optimum-benchmark: optimum_benchmark/benchmark/report.py. Its energy is CodeCarbon's,
-// of other passes than its latencies and of the whole machine.
-constexpr std::string_view kOptimumMarks[] = {"report.decode.latency", "report.decode.efficiency"};
-constexpr std::string_view kOptimumReportMarks[] = {"decode.latency", "decode.efficiency"};
 }  // namespace
 
 const ResultFormat kGenaiBench = {
     .generator = "genai-bench",
-    .marks = kGenaiBenchMarks,
+    .marks = {"aggregated_metrics.run_duration", "aggregated_metrics.num_completed_requests"},
     .counts = {.completed = "aggregated_metrics.num_completed_requests",
                .failed = "aggregated_metrics.num_error_requests",
                .input_tokens = "aggregated_metrics.stats.num_input_tokens.sum",
                .output_tokens = "aggregated_metrics.stats.num_output_tokens.sum",
                .duration = "aggregated_metrics.run_duration"},
-    .settings = kGenaiBenchSettings,
-    .fields = kGenaiBenchFields,
+    .settings = {"aggregated_metrics.scenario", "aggregated_metrics.num_concurrency"},
+    .fields = {"aggregated_metrics.stats.num_input_tokens.mean",
+               "aggregated_metrics.stats.num_output_tokens.mean"},
     .request = "individual_request_metrics[]",
-    .request_fields = kGenaiBenchRequestFields,
-    .request_of = genai_bench_request,
+    .request_paths = {.input_tokens = "num_input_tokens",
+                      .output_tokens = "num_output_tokens",
+                      .error = "error_code"},
     .no_window = "genai-bench writes no times",
     .conclude = conclude_genai_bench};
 
+// pytorch/benchmark: userbenchmark/utils.py
 const ResultFormat kTorchbench = {.generator = "torchbench",
-                                  .marks = kTorchbenchMarks,
+                                  .marks = {"name", "environ.pytorch_git_version", "metrics"},
                                   .no_window = "torchbench writes no times into its result"};
 
+// huggingface/optimum-benchmark: optimum_benchmark/benchmark/report.py. Its energy is CodeCarbon's,
+// of other passes than its latencies and of the whole machine.
 const ResultFormat kOptimumBenchmark = {
     .generator = "optimum-benchmark",
-    .marks = kOptimumMarks,
-    .other_marks = kOptimumReportMarks,
+    .marks = {"report.decode.latency", "report.decode.efficiency"},
+    .other_marks = {"decode.latency", "decode.efficiency"},
     .no_window =
         "optimum-benchmark writes no times, and measures latency and energy in passes of their own"};
 
 // ---- Files found next to results that are not results.
 
-namespace {
-
-constexpr std::string_view kPytorchMarks[] = {"[].benchmark", "[].metric"};
-constexpr std::string_view kGpuTelemetryMarks[] = {"timestamp_ns", "dcgm_url", "telemetry_data"};
-
-}  // namespace
-
 const ResultFormat kPytorchBenchmark = {
     .generator = "PyTorch's benchmark database",
-    .marks = kPytorchMarks,
+    .marks = {"[].benchmark", "[].metric"},
     .is_whole_file = true,
     .not_result =
         "it is a copy of the metrics for PyTorch's benchmark database (NAME.pytorch.json): give the result beside it"};
 
 const ResultFormat kAiperfTelemetry = {
     .generator = "AIPerf GPU telemetry",
-    .marks = kGpuTelemetryMarks,
+    .marks = {"timestamp_ns", "dcgm_url", "telemetry_data"},
     .texts = JsonTexts::several,
     .is_whole_file = true,
     .not_result =

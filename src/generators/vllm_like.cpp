@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 
 #include <fmt/format.h>
 
@@ -29,9 +28,7 @@ LoadReading conclude_serving(const ResultScope& scope) {
   const ResultValues& values = scope.values;
   const LoadRules rules = scope.files.rules;
   LoadReading reading = states_window(values) ? judge_stated(values, rules) : LoadReading();
-  constexpr std::string_view kSettings[] = {"model_id", "request_rate", "max_concurrency",
-                                            "num_prompts"};
-  add_settings(reading, values, kSettings);
+  add_settings(reading, values, Keys{"model_id", "request_rate", "max_concurrency", "num_prompts"});
   add_settings(reading, values, scope.format.settings);
   reading.model = values.text("model_id");
   reading.no_window = scope.format.no_window;
@@ -54,9 +51,8 @@ LoadReading conclude_serving(const ResultScope& scope) {
 
 namespace {
 
-constexpr std::string_view kVllmRequestLists[] = {"start_times[]", "latencies[]",   "ttfts[]",
-                                                  "input_lens[]",  "output_lens[]", "errors[]",
-                                                  "itls[][]"};
+const Keys kVllmRequestLists = {"start_times[]", "latencies[]", "ttfts[]", "input_lens[]",
+                                "output_lens[]", "errors[]",    "itls[][]"};
 
 double at(std::span<const double> list, std::size_t i) {
   return i < list.size() ? list[i] : RequestTimes::kUnknown;
@@ -106,15 +102,6 @@ void list_requests(const ResultScope& scope, LoadReading& reading) {
 
 namespace {
 
-constexpr std::string_view kSglangMarks[] = {"backend", "dataset_name", "sharegpt_output_len",
-                                             "duration", "total_output_tokens_retokenized"};
-constexpr std::string_view kSglangSortedMarks[] = {"backend", "completed", "concurrency",
-                                                   "dataset_name", "duration"};
-constexpr std::string_view kSglangFields[] = {"server_info.tp_size", "server_info.pp_size",
-                                              "server_info.dp_size",
-                                              "server_info.enable_dp_attention"};
-constexpr std::string_view kSglangSettings[] = {"dataset_name", "tag"};
-
 LoadReading conclude_sglang(const ResultScope& scope) {
   const ResultValues& values = scope.values;
   LoadReading reading = conclude_serving(scope);
@@ -131,33 +118,25 @@ LoadReading conclude_sglang(const ResultScope& scope) {
 
 }  // namespace
 
-const ResultFormat kSglang = {.generator = "SGLang",
-                              .marks = kSglangMarks,
-                              .other_marks = kSglangSortedMarks,
-                              .texts = JsonTexts::several,
-                              .settings = kSglangSettings,
-                              .fields = kSglangFields,
-                              .is_serving = true,
-                              .request_lists = kVllmRequestLists,
-                              .no_window = "SGLang writes no times",
-                              .conclude = conclude_sglang};
+const ResultFormat kSglang = {
+    .generator = "SGLang",
+    .marks = {"backend", "dataset_name", "sharegpt_output_len", "duration",
+              "total_output_tokens_retokenized"},
+    .other_marks = {"backend", "completed", "concurrency", "dataset_name", "duration"},
+    .texts = JsonTexts::several,
+    .settings = {"dataset_name", "tag"},
+    .fields = {"server_info.tp_size", "server_info.pp_size", "server_info.dp_size",
+               "server_info.enable_dp_attention"},
+    .is_serving = true,
+    .request_lists = kVllmRequestLists,
+    .no_window = "SGLang writes no times",
+    .conclude = conclude_sglang};
 
 // ---- TensorRT-LLM: tensorrt_llm.serve.scripts.benchmark_serving, and trtllm-bench with
 // --report_json and --request_json. NVIDIA/TensorRT-LLM:
 // tensorrt_llm/serve/scripts/benchmark_serving.py, tensorrt_llm/bench/dataclasses/reporting.py.
 
 namespace {
-
-constexpr std::string_view kServingMarks[] = {"date",
-                                              "backend",
-                                              "tokenizer_id",
-                                              "num_prompts",
-                                              "duration",
-                                              "user_throughput",
-                                              "avg_decoded_tokens_per_iter"};
-constexpr std::string_view kServingSortedMarks[] = {
-    "avg_decoded_tokens_per_iter", "backend", "burstiness", "completed", "date", "duration"};
-constexpr std::string_view kServingFields[] = {"energy.total_energy_j", kGoodput};
 
 LoadReading conclude_trt_serving(const ResultScope& scope) {
   const ResultValues& values = scope.values;
@@ -173,43 +152,33 @@ LoadReading conclude_trt_serving(const ResultScope& scope) {
   return reading;
 }
 
-constexpr std::string_view kReportMarks[] = {"engine", "world_info", "request_info", "performance"};
-constexpr std::string_view kReportFields[] = {"world_info.world_size"};
-constexpr std::string_view kReportSettings[] = {"engine.model"};
-
 LoadReading conclude_trt_report(const ResultScope& scope) {
   LoadReading reading = stated_reading(scope);
   reading.gpus = scope.values.count("world_info.world_size");
   return reading;
 }
 
-constexpr std::string_view kRequestMarks[] = {"[].start_timestamp", "[].end_timestamp",
-                                              "[].num_input_tokens"};
-constexpr std::string_view kRequestFields[] = {"start_timestamp",   "first_token_timestamp",
-                                               "end_timestamp",     "num_input_tokens",
-                                               "num_output_tokens", "id"};
-
-std::optional<RequestTimes> trt_request(const ResultValues& values) {
+std::optional<RequestTimes> trt_request(const ResultValues& values, RequestTimes request) {
   const auto seconds = [&](std::string_view field) {
     const auto ns = values.number(field);
     return ns && *ns > 0 ? *ns / kNanosInSecond : RequestTimes::kUnknown;  // -1: not streaming
   };
-  return RequestTimes{.start_s = seconds("start_timestamp"),
-                      .first_token_s = seconds("first_token_timestamp"),
-                      .end_s = seconds("end_timestamp"),
-                      .input_tokens = values.count("num_input_tokens").value_or(-1),
-                      .output_tokens = values.count("num_output_tokens").value_or(-1),
-                      .id = values.text("id")};
+  request.start_s = seconds("start_timestamp");
+  request.first_token_s = seconds("first_token_timestamp");
+  request.end_s = seconds("end_timestamp");
+  return request;
 }
 
 }  // namespace
 
 const ResultFormat kTensorRtLlmServing = {
     .generator = "TensorRT-LLM",
-    .marks = kServingMarks,
-    .other_marks = kServingSortedMarks,
+    .marks = {"date", "backend", "tokenizer_id", "num_prompts", "duration", "user_throughput",
+              "avg_decoded_tokens_per_iter"},
+    .other_marks = {"avg_decoded_tokens_per_iter", "backend", "burstiness", "completed", "date",
+                    "duration"},
     .texts = JsonTexts::several,
-    .fields = kServingFields,
+    .fields = {"energy.total_energy_j", kGoodput},
     .is_serving = true,
     .request_lists = kVllmRequestLists,
     .no_window = "TensorRT-LLM writes only the second in which it ended ('date', local time)",
@@ -217,23 +186,26 @@ const ResultFormat kTensorRtLlmServing = {
 
 const ResultFormat kTensorRtLlmReport = {
     .generator = "trtllm-bench",
-    .marks = kReportMarks,
+    .marks = {"engine", "world_info", "request_info", "performance"},
     .counts = {.completed = "request_info.num_requests",
                .mean_input = "request_info.avg_input_length",
                .mean_output = "request_info.avg_output_length",
                .duration = "performance.total_latency_ms",
                .duration_units = 1e3},
-    .settings = kReportSettings,
-    .fields = kReportFields,
+    .settings = {"engine.model"},
+    .fields = {"world_info.world_size"},
     .no_window = "trtllm-bench writes no times into its report",
     .conclude = conclude_trt_report};
 
 const ResultFormat kTensorRtLlmRequests = {
     .generator = "trtllm-bench requests",
-    .marks = kRequestMarks,
+    .marks = {"[].start_timestamp", "[].end_timestamp", "[].num_input_tokens"},
     .is_whole_file = true,
     .request = "[]",
-    .request_fields = kRequestFields,
+    .request_paths = {.input_tokens = "num_input_tokens",
+                      .output_tokens = "num_output_tokens",
+                      .id = "id"},
+    .request_fields = {"start_timestamp", "first_token_timestamp", "end_timestamp"},
     .request_of = trt_request,
     .clock = RequestClock::monotonic,
     .no_window = "trtllm-bench writes the requests' times by the machine's monotonic clock only"};
@@ -242,12 +214,6 @@ const ResultFormat kTensorRtLlmRequests = {
 // InferenceX's older results have the same layout. vllm-project/vllm: vllm/benchmarks/serve.py.
 
 namespace {
-
-constexpr std::string_view kVllmMarks[] = {"date", "backend", "tokenizer_id", "num_prompts",
-                                           "duration"};
-constexpr std::string_view kVllmSortedMarks[] = {"backend", "burstiness", "completed", "date",
-                                                 "duration"};
-constexpr std::string_view kVllmFields[] = {"best_of", "start_times[]", "latencies[]", kGoodput};
 
 // By the monotonic clock; `start_times` is there only with --save-detailed. The load ends with its
 // last request; it begins, as `duration` does, when vLLM starts to wait for the first one's turn.
@@ -297,10 +263,10 @@ LoadReading conclude_vllm(const ResultScope& scope) {
 
 const ResultFormat kVllm = {
     .generator = "vLLM",
-    .marks = kVllmMarks,
-    .other_marks = kVllmSortedMarks,
+    .marks = {"date", "backend", "tokenizer_id", "num_prompts", "duration"},
+    .other_marks = {"backend", "burstiness", "completed", "date", "duration"},
     .texts = JsonTexts::several,
-    .fields = kVllmFields,
+    .fields = {"best_of", "start_times[]", "latencies[]", kGoodput},
     .is_serving = true,
     .request_lists = kVllmRequestLists,
     .no_window = "vLLM writes only the second in which it ended ('date', local time)",

@@ -6,9 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <span>
-#include <utility>
 
 #include <fmt/format.h>
 

@@ -6,11 +6,8 @@
 // -1 means that there is no such sensor.
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <optional>
-#include <string>
-#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -329,19 +326,16 @@ Telemetry open_aipowermeter(std::unique_ptr<ByteSource> source, const TelemetryO
        .has_sensors = true});
 }
 
-std::vector<SchemaRow> aipowermeter_schemas() {
-  return {
-      {"aipowermeter",
-       "`per_gpu_power_draw` in W, in JSON lines; or a sensor named by `--power-column`, such as `intel_power`",
-       "GPU"}};
-}
-
 }  // namespace
 
-const Recorder kAipowermeterRecorder = {.name = "AIPowerMeter",
-                                        .fits = fits_aipowermeter,
-                                        .open = open_aipowermeter,
-                                        .schemas = aipowermeter_schemas};
+const Recorder kAipowermeterRecorder = {
+    .name = "AIPowerMeter",
+    .fits = fits_aipowermeter,
+    .open = open_aipowermeter,
+    .schemas = {
+        {"aipowermeter",
+         "`per_gpu_power_draw` in W, in JSON lines; or a sensor named by `--power-column`, such as `intel_power`",
+         "GPU"}}};
 
 // ---- Walks the JSON texts, which are records or ends of segments.
 
@@ -539,26 +533,16 @@ double fits_omegawatt(std::string_view head) {
 Telemetry open_omegawatt(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
   return open_stream(std::move(source), options,
                      {.facts_of = [&](std::string_view) { return omegawatt_facts(options); },
-                      .read =
-                          [](ByteSource& bytes, ReadingSink& sink) {
-                            try {
-                              read_frames(bytes, sink);
-                            } catch (const CsvError& error) {
-                              throw TelemetryError(error.what());
-                            }
-                          }});
-}
-
-std::vector<SchemaRow> omegawatt_schemas() {
-  return {{"omegawatt", "`#activepow1` and so on, in W at the wall", "the socket"}};
+                      .read = read_frames});
 }
 
 }  // namespace
 
-const Recorder kOmegawattRecorder = {.name = "OmegaWatt",
-                                     .fits = fits_omegawatt,
-                                     .open = open_omegawatt,
-                                     .schemas = omegawatt_schemas};
+const Recorder kOmegawattRecorder = {
+    .name = "OmegaWatt",
+    .fits = fits_omegawatt,
+    .open = open_omegawatt,
+    .schemas = {{"omegawatt", "`#activepow1` and so on, in W at the wall", "the socket"}}};
 
 // ---- How processes shared the GPUs: numbers them, and sorts the records by GPU.
 

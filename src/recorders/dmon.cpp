@@ -253,15 +253,12 @@ SeriesFacts dmon_facts(std::string_view head, SeriesNames names, const char* col
     table.take_header(line, words);
   });
   names.power = table.power();
+  names.is_only_power = true;
   SeriesFacts facts = facts_of_names(names, options);
   facts.sensor.collector = collector;
   facts.counter = table.counter();
   if (names.power) facts.sensor.name = *names.power;
   facts.sensor.scope = "gpu";
-  const std::string& wanted = options.columns.power;
-  if (!wanted.empty() && wanted != names.power) {
-    facts.reasons.add(Reason::named_column_missing, "--power-column: this format has its own");
-  }
   return facts;
 }
 
@@ -331,10 +328,6 @@ Telemetry open_nvidia_dmon(std::unique_ptr<ByteSource> source, const TelemetryOp
       "nvidia-smi");
 }
 
-std::vector<SchemaRow> nvidia_dmon_schemas() {
-  return {{"nvidia-smi-dmon", "`pwr` of `nvidia-smi dmon -o DT`, in whole W", "`gpu`"}};
-}
-
 double fits_dcgmi_dmon(std::string_view head) {
   const bool may_fit = head.find("#Entity") != head.npos;
   return may_fit && has_row_with_time<DcgmiDmon>(head) ? 0.9 : 0;
@@ -347,21 +340,19 @@ Telemetry open_dcgmi_dmon(std::unique_ptr<ByteSource> source, const TelemetryOpt
       "DCGM");
 }
 
-std::vector<SchemaRow> dcgmi_dmon_schemas() {
-  return {{"dcgmi-dmon",
-           "`POWER`, else `POWINST`, of `dcgmi dmon` with a time before each line, in W",
-           "`GPU`; MIG instances (`GPU-I`) are left out"}};
-}
-
 }  // namespace
 
-const Recorder kDcgmiDmonRecorder = {.name = "dcgmi dmon",
-                                     .fits = fits_dcgmi_dmon,
-                                     .open = open_dcgmi_dmon,
-                                     .schemas = dcgmi_dmon_schemas};
-const Recorder kNvidiaDmonRecorder = {.name = "nvidia-smi dmon",
-                                      .fits = fits_nvidia_dmon,
-                                      .open = open_nvidia_dmon,
-                                      .schemas = nvidia_dmon_schemas};
+const Recorder kDcgmiDmonRecorder = {
+    .name = "dcgmi dmon",
+    .fits = fits_dcgmi_dmon,
+    .open = open_dcgmi_dmon,
+    .schemas = {{"dcgmi-dmon",
+                 "`POWER`, else `POWINST`, of `dcgmi dmon` with a time before each line, in W",
+                 "`GPU`; MIG instances (`GPU-I`) are left out"}}};
+const Recorder kNvidiaDmonRecorder = {
+    .name = "nvidia-smi dmon",
+    .fits = fits_nvidia_dmon,
+    .open = open_nvidia_dmon,
+    .schemas = {{"nvidia-smi-dmon", "`pwr` of `nvidia-smi dmon -o DT`, in whole W", "`gpu`"}}};
 
 }  // namespace aggregate_power

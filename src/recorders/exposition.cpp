@@ -10,10 +10,8 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <string>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -187,20 +185,8 @@ SeriesFacts scrape_facts(std::string_view head, const TelemetryOptions& options)
   ScrapeReader reader(power, nullptr);
   MemorySource source(head);
   for_each_line(source, [&](std::string_view line, bool is_whole) { reader.take(line, is_whole); });
-  SeriesNames names = {.schema = "exporter-scrapes", .timestamp = "timestamp"};
-  if (!power.metric().empty()) names.power = power.metric();
-  if (!power.label().empty()) names.device = power.label();
-  if (!options.columns.power.empty()) names.power_why = "named by --power-column";
-  TelemetryOptions others = options;
-  if (!power.label().empty()) others.columns.device.clear();
-  SeriesFacts facts = facts_of_names(names, others);
-  facts.names_hosts = power.names_hosts();
-  facts.sensor = power.sensor();
-  if (!names.power) {
-    facts.reasons.explain(Reason::power_column_missing,
-                          "no metric is known as the power of a GPU; name it with --power-column");
-  }
-  return facts;
+  return facts_of_series({.schema = "exporter-scrapes", .timestamp = "timestamp"}, power, options,
+                         "no metric is known as the power of a GPU; name it with --power-column");
 }
 
 double fits_scrapes(std::string_view head) {
@@ -243,19 +229,16 @@ Telemetry open_scrapes(std::unique_ptr<ByteSource> source, const TelemetryOption
        .cut_off_after = at_any_scrape});
 }
 
-std::vector<SchemaRow> scrape_schemas() {
-  return {
-      {"exporter-scrapes",
-       "the text of dcgm-exporter and others, each scrape with its time, or a folder of scrapes: a metric as in `prometheus-matrix`, in W",
-       "as in `prometheus-matrix`; MIG instances count as their GPU"}};
-}
-
 }  // namespace
 
-const Recorder kScrapesRecorder = {.name = "exporter scrapes",
-                                   .fits = fits_scrapes,
-                                   .open = open_scrapes,
-                                   .schemas = scrape_schemas};
+const Recorder kScrapesRecorder = {
+    .name = "exporter scrapes",
+    .fits = fits_scrapes,
+    .open = open_scrapes,
+    .schemas = {
+        {"exporter-scrapes",
+         "the text of dcgm-exporter and others, each scrape with its time, or a folder of scrapes: a metric as in `prometheus-matrix`, in W",
+         "as in `prometheus-matrix`; MIG instances count as their GPU"}}};
 
 // ---- What such metrics say of a node beside its GPUs
 

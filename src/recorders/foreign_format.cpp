@@ -13,12 +13,12 @@
 
 #include "aggregate_power/sample.h"
 #include "base/text/characters.h"
-#include "base/text/csv.h"
 #include "base/text/json_value.h"
 #include "base/text/pattern.h"
 #include "base/text/timestamp.h"
 #include "core/telemetry/lines.h"
 #include "recorders/node_sensors.h"
+#include "recorders/recorders.h"
 
 namespace aggregate_power {
 namespace {
@@ -72,8 +72,7 @@ bool is_json(std::string_view head) {
 }
 
 bool is_prometheus_json(std::string_view head) {
-  return is_json(head) && head.find("\"resultType\"") != head.npos &&
-         head.find("\"status\"") != head.npos;
+  return is_json(head) && has_all(head, {"\"resultType\"", "\"status\""});
 }
 
 // {"status": "error", "errorType": "bad_data", "error": "..."}
@@ -103,8 +102,7 @@ bool is_profilers_trace(std::string_view head) {
 }
 
 bool is_aiperf_export(std::string_view head) {
-  return is_json(head) && head.find("\"telemetry_data\"") != head.npos &&
-         head.find("\"endpoints_configured\"") != head.npos;
+  return is_json(head) && has_all(head, {"\"telemetry_data\"", "\"endpoints_configured\""});
 }
 
 bool is_json_lines(std::string_view head) {
@@ -157,15 +155,6 @@ bool has_line(std::string_view head) {
 bool has_only_blanks(std::string_view head) {
   constexpr std::string_view kBlanks("\0 \t\r\n", 5);
   return head.find_first_not_of(kBlanks) == head.npos;
-}
-
-// The cells of a line; none if its quotes are broken.
-std::vector<std::string> cells_if_any(std::string_view line) {
-  try {
-    return cells_of_line(line);
-  } catch (const CsvError&) {
-    return {};
-  }
 }
 
 bool has_no_header(std::string_view head) {

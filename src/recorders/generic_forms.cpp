@@ -1,7 +1,6 @@
 // Reads what `grep .` prints of powercap and hwmon files: "PATH:VALUE", each time after a line with
 // the time.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -163,19 +162,15 @@ class SensorFiles {
 };
 
 bool fits_sensor_files(std::string_view head) {
-  bool fits = false;
-  for_each_witness_line(head, [&](std::string_view line, std::size_t) {
-    const auto sensor = fits ? std::nullopt : read_sensor_line(line);
-    fits = fits || (sensor && (is_energy_file(sensor->name) || is_power_file(sensor->name)));
+  return any_witness_line(head, [](std::string_view line) {
+    const auto sensor = read_sensor_line(line);
+    return sensor && (is_energy_file(sensor->name) || is_power_file(sensor->name));
   });
-  return fits;
 }
 
 void read_sensor_files(const WitnessText& file, NodeWitnesses& found) {
   SensorFiles reader(file, found);
-  // A number without a line break after it may be cut off.
-  const std::size_t whole = file.text.rfind('\n');
-  for_each_witness_line(file.text.substr(0, whole == file.text.npos ? 0 : whole + 1),
+  for_each_witness_line(whole_lines(file.text),
                         [&](std::string_view line, std::size_t) { reader.take(line); });
   reader.finish(file.path);
 }
@@ -351,11 +346,8 @@ std::string scope_of_counter(std::string_view name) {
 }
 
 bool fits_counters(std::string_view head) {
-  bool fits = false;
-  for_each_witness_line(head, [&](std::string_view line, std::size_t) {
-    fits = fits || read_counter_line(line).has_value();
-  });
-  return fits;
+  return any_witness_line(
+      head, [](std::string_view line) { return read_counter_line(line).has_value(); });
 }
 
 void read_counters(const WitnessText& file, NodeWitnesses& found) {
@@ -521,9 +513,7 @@ bool fits_sacct(std::string_view head) {
 
 void read_sacct(const WitnessText& file, NodeWitnesses& found) {
   SacctReader reader(file);
-  // A last row without a line break may be cut off, but every digit of its energy counts.
-  const std::size_t whole = file.text.rfind('\n');
-  for_each_witness_line(file.text.substr(0, whole == file.text.npos ? 0 : whole + 1),
+  for_each_witness_line(whole_lines(file.text),
                         [&](std::string_view line, std::size_t) { reader.take(line); });
   reader.finish(found);
 }

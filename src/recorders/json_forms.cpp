@@ -6,7 +6,6 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -100,9 +99,7 @@ struct JsonGpu {
 
   void clear() {
     for (std::string* const text : {&uuid, &host, &url, &index, &board}) text->clear();
-    for (JsonValueText* const value : {&card, &watts, &limit, &count}) {
-      value->clear();
-    }
+    for (JsonValueText* const value : {&card, &watts, &limit, &count}) value->clear();
   }
 };
 
@@ -574,7 +571,8 @@ SeriesFacts json_facts(const JsonForm& form, std::string_view head,
   SeriesFacts facts = facts_of_names({.schema = std::string(form.schema.name),
                                       .timestamp = form.time,
                                       .power = form.power,
-                                      .device = form.device},
+                                      .device = form.device,
+                                      .is_only_power = true},
                                      options);
   facts.sensor = form.sensor;
   facts.names_hosts = form.names_hosts;
@@ -583,9 +581,6 @@ SeriesFacts json_facts(const JsonForm& form, std::string_view head,
   if (*form.warning != '\0') facts.warnings.emplace_back(form.warning);
   if (form.counter && head.find(form.counter->name + "\":") != head.npos) {
     facts.counter = form.counter;
-  }
-  if (!options.columns.power.empty() && options.columns.power != form.power) {
-    facts.reasons.add(Reason::named_column_missing, "--power-column: this format has its own");
   }
   return facts;
 }
@@ -620,18 +615,12 @@ Telemetry open_json_forms(std::unique_ptr<ByteSource> source, const TelemetryOpt
        .cut_off_after = at_any_json_line});
 }
 
-std::vector<SchemaRow> json_form_schemas() {
-  std::vector<SchemaRow> rows;
-  for (const JsonForm& form : json_forms()) rows.push_back(form.schema);
-  return rows;
-}
-
 }  // namespace
 
 const Recorder kJsonFormsRecorder = {.name = "JSON of samples",
                                      .fits = fits_json_forms,
                                      .open = open_json_forms,
-                                     .schemas = json_form_schemas};
+                                     .schemas = schemas_of(json_forms())};
 
 // ---- Power timelines as Zeus' PowerMonitor gives them out: by domain and GPU, or by GPU only,
 // pairs of Unix seconds and watts. A pair is there only when the power changed.
@@ -653,26 +642,9 @@ constexpr Domain kDomains[] = {{"device_instant", "gpu", "instantaneous"},
 constexpr std::size_t kGpuDomains = 2;
 
 // For each domain, and at the end without one: the pairs' GPU, a pair, and its numbers.
-constexpr std::size_t kPathsEach = 3;
-constexpr std::array<std::string_view, 18> kTimelinePaths = {"device_instant.*",
-                                                             "device_instant.*[]",
-                                                             "device_instant.*[][]",
-                                                             "device_average.*",
-                                                             "device_average.*[]",
-                                                             "device_average.*[][]",
-                                                             "memory_average.*",
-                                                             "memory_average.*[]",
-                                                             "memory_average.*[][]",
-                                                             "package_average.*",
-                                                             "package_average.*[]",
-                                                             "package_average.*[][]",
-                                                             "dram_average.*",
-                                                             "dram_average.*[]",
-                                                             "dram_average.*[][]",
-                                                             "*",
-                                                             "*[]",
-                                                             "*[][]"};
-constexpr std::size_t kNoDomain = 5;
+constexpr std::string_view kTimelinePaths[] = {"*", "*[]", "*[][]"};
+constexpr std::size_t kPathsEach = std::size(kTimelinePaths);
+constexpr std::size_t kNoDomain = std::size(kDomains);
 
 // The domains that have pairs, up to the point where a text was cut off.
 class TimelineWalk : public JsonVisitor {
@@ -713,9 +685,13 @@ bool is_of_benchmark(std::string_view head) {
 
 JsonPaths timeline_paths(std::string_view parent) {
   std::vector<std::string> paths;
-  for (const std::string_view path : kTimelinePaths) {
-    paths.push_back(fmt::format("{}{}", parent, path));
-  }
+  const auto add = [&](const std::string& place) {
+    for (const std::string_view path : kTimelinePaths) {
+      paths.push_back(fmt::format("{}{}{}", parent, place, path));
+    }
+  };
+  for (const Domain& domain : kDomains) add(fmt::format("{}.", domain.name));
+  add("");
   return JsonPaths(std::vector<std::string_view>(paths.begin(), paths.end()));
 }
 
@@ -793,18 +769,15 @@ Telemetry open_zeus_timeline(std::unique_ptr<ByteSource> source, const Telemetry
                       .has_lines = false});
 }
 
-std::vector<SchemaRow> zeus_timeline_schemas() {
-  return {
-      {"zeus-timeline",
-       "the timelines of Zeus' `PowerMonitor` in JSON, also in a result of ML.ENERGY's benchmark: `device_instant`, else `device_average`, in W",
-       "GPU"}};
-}
-
 }  // namespace
 
-const Recorder kZeusTimelineRecorder = {.name = "Zeus timeline",
-                                        .fits = fits_zeus_timeline,
-                                        .open = open_zeus_timeline,
-                                        .schemas = zeus_timeline_schemas};
+const Recorder kZeusTimelineRecorder = {
+    .name = "Zeus timeline",
+    .fits = fits_zeus_timeline,
+    .open = open_zeus_timeline,
+    .schemas = {
+        {"zeus-timeline",
+         "the timelines of Zeus' `PowerMonitor` in JSON, also in a result of ML.ENERGY's benchmark: `device_instant`, else `device_average`, in W",
+         "GPU"}}};
 
 }  // namespace aggregate_power

@@ -92,10 +92,7 @@ std::optional<PtdLine> ptd_line(std::string_view line) {
 }
 
 bool fits_ptd(std::string_view head) {
-  bool fits = false;
-  for_each_witness_line(
-      head, [&](std::string_view line, std::size_t) { fits = fits || ptd_line(line).has_value(); });
-  return fits;
+  return any_witness_line(head, [](std::string_view line) { return ptd_line(line).has_value(); });
 }
 
 // New ones write the month first, and old ones the day: a file with a day after the 12th says
@@ -140,9 +137,7 @@ void read_ptd(const WitnessText& file, NodeWitnesses& found) {
 
 constexpr std::string_view kMllog = ":::MLLOG ";
 
-bool fits_mllog(std::string_view head) {
-  return head.find(kMllog) != head.npos && head.find("\"power_reading\"") != head.npos;
-}
+bool fits_mllog(std::string_view head) { return has_all(head, {kMllog, "\"power_reading\""}); }
 
 std::string text_of(const Json& object, const char* key) {
   const Json* const value = find_member(object, key);
@@ -467,10 +462,7 @@ std::optional<PduLine> pdu_line(std::string_view line) {
 }
 
 bool fits_pdu(std::string_view head) {
-  bool fits = false;
-  for_each_witness_line(
-      head, [&](std::string_view line, std::size_t) { fits = fits || pdu_line(line).has_value(); });
-  return fits;
+  return any_witness_line(head, [](std::string_view line) { return pdu_line(line).has_value(); });
 }
 
 void read_pdu(const WitnessText& file, NodeWitnesses& found) {
@@ -590,9 +582,7 @@ class KnownTableReader {
 
 void read_known_table(const WitnessText& file, NodeWitnesses& found) {
   KnownTableReader reader(file, found);
-  // A last number without a line break after it may be cut off.
-  const std::size_t whole = file.text.rfind('\n') + 1;
-  for_each_witness_line(file.text.substr(0, whole), [&](std::string_view line, std::size_t number) {
+  for_each_witness_line(whole_lines(file.text), [&](std::string_view line, std::size_t number) {
     try {
       const std::vector<std::string> cells = cells_of_line(line);
       number == 1 ? reader.take_header(cells) : reader.take(cells);

@@ -5,7 +5,6 @@
 #include <deque>
 #include <iterator>
 #include <map>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -13,7 +12,6 @@
 #include "base/text/pattern.h"
 #include "core/telemetry/energy_counter.h"
 #include "core/telemetry/gpu_names.h"
-#include "core/telemetry/telemetry.h"
 
 namespace aggregate_power {
 namespace {

@@ -2,14 +2,10 @@
 #include "recorders/node_sensors.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
-#include <map>
 #include <numeric>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -156,6 +152,16 @@ void for_each_witness_line(
     text.remove_prefix(std::min(end + 1, text.size()));
   }
 }
+
+bool any_witness_line(std::string_view text,
+                      const std::function<bool(std::string_view line)>& is_one) {
+  bool is_found = false;
+  for_each_witness_line(
+      text, [&](std::string_view line, std::size_t) { is_found = is_found || is_one(line); });
+  return is_found;
+}
+
+std::string_view whole_lines(std::string_view text) { return text.substr(0, text.rfind('\n') + 1); }
 
 NodeWitness& witness_named(NodeWitnesses& found, std::string_view name, NodeWitness::Kind kind) {
   constexpr std::size_t kMostWitnesses = 4096;

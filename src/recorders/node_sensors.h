@@ -104,6 +104,12 @@ void for_each_witness_line(
     std::string_view text,
     const std::function<void(std::string_view line, std::size_t number)>& take);
 
+// Whether `is_one` holds for some line, stripped.
+bool any_witness_line(std::string_view text,
+                      const std::function<bool(std::string_view line)>& is_one);
+// The text up to its last line break: a number without one after it may be cut off.
+std::string_view whole_lines(std::string_view text);
+
 // The witness of this name and kind, which is added if there is none. Throws Error if there are too
 // many.
 NodeWitness& witness_named(NodeWitnesses& found, std::string_view name, NodeWitness::Kind kind);

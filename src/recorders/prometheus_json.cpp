@@ -154,17 +154,6 @@ struct SeriesFormat {
   JsonTexts texts;
 };
 
-const SeriesFormat& matrix_format() {
-  static const SeriesFormat format = {"prometheus-matrix", JsonPaths(kMatrixPaths), JsonTexts::one};
-  return format;
-}
-
-const SeriesFormat& export_format() {
-  static const SeriesFormat format = {"victoriametrics-export", JsonPaths(kExportPaths),
-                                      JsonTexts::several};
-  return format;
-}
-
 void walk_series(ByteSource& source, const SeriesFormat& format, const TelemetryOptions& options,
                  ReadingSink& sink) {
   PowerSeries power(options);
@@ -174,7 +163,7 @@ void walk_series(ByteSource& source, const SeriesFormat& format, const Telemetry
 }
 
 // Why the series are not known to be power.
-std::string no_power_text(const SeriesWalk& walk) {
+std::string_view no_power_text(const SeriesWalk& walk) {
   if (walk.series() > 0 && walk.unnamed() == walk.series()) {
     return "the series have no name; if their values are watts, pass --power-column value";
   }
@@ -195,22 +184,10 @@ SeriesFacts series_facts_of(std::string_view head, const SeriesFormat& format,
   }
   // Where the beginning has other series only, power may come later.
   const bool may_come = is_cut_off && head.size() >= kHeadBytes && walk.unnamed() < walk.series();
-  SeriesNames names = {
-      .schema = format.schema, .timestamp = "timestamp", .power = {}, .device = {}};
-  if (!power.metric().empty() || may_come) {
-    names.power = power.metric().empty() ? "value" : power.metric();
-  }
-  if (!power.label().empty() || may_come) {
-    names.device = power.label().empty() ? "labels" : power.label();
-  }
-  if (!options.columns.power.empty()) names.power_why = "named by --power-column";
-  TelemetryOptions others = options;
-  if (!power.label().empty()) others.columns.device.clear();
-  SeriesFacts facts = facts_of_names(names, others);
-  facts.names_hosts = power.names_hosts();
-  facts.sensor = power.sensor();
-  if (!names.power) facts.reasons.explain(Reason::power_column_missing, no_power_text(walk));
-  return facts;
+  SeriesNames names = {.schema = format.schema, .timestamp = "timestamp"};
+  if (may_come && power.metric().empty()) names.power = "value";
+  if (may_come && power.label().empty()) names.device = "labels";
+  return facts_of_series(names, power, options, no_power_text(walk));
 }
 
 Telemetry open_series(std::unique_ptr<ByteSource> source, const TelemetryOptions& options,
@@ -230,14 +207,8 @@ double fits_prometheus_matrix(std::string_view head) {
 
 Telemetry open_prometheus_matrix(std::unique_ptr<ByteSource> source,
                                  const TelemetryOptions& options) {
-  return open_series(std::move(source), options, matrix_format());
-}
-
-std::vector<SchemaRow> prometheus_matrix_schemas() {
-  return {
-      {"prometheus-matrix",
-       "the answer to `query_range`: the first metric known as a GPU's power, or that of `--power-column`, in W",
-       "a label: `UUID`, else host and `gpu`, `gpu_id`, `index`, `card` or `device`; or that of `--device-column`"}};
+  static const SeriesFormat format = {"prometheus-matrix", JsonPaths(kMatrixPaths), JsonTexts::one};
+  return open_series(std::move(source), options, format);
 }
 
 double fits_victoria_export(std::string_view head) {
@@ -251,24 +222,27 @@ double fits_victoria_export(std::string_view head) {
 
 Telemetry open_victoria_export(std::unique_ptr<ByteSource> source,
                                const TelemetryOptions& options) {
-  return open_series(std::move(source), options, export_format());
-}
-
-std::vector<SchemaRow> victoria_export_schemas() {
-  return {{"victoriametrics-export",
-           "the lines of `/api/v1/export`: a metric as in `prometheus-matrix`, in W",
-           "as in `prometheus-matrix`"}};
+  static const SeriesFormat format = {"victoriametrics-export", JsonPaths(kExportPaths),
+                                      JsonTexts::several};
+  return open_series(std::move(source), options, format);
 }
 
 }  // namespace
 
-const Recorder kPrometheusMatrixRecorder = {.name = "Prometheus matrix",
-                                            .fits = fits_prometheus_matrix,
-                                            .open = open_prometheus_matrix,
-                                            .schemas = prometheus_matrix_schemas};
-const Recorder kVictoriaExportRecorder = {.name = "VictoriaMetrics export",
-                                          .fits = fits_victoria_export,
-                                          .open = open_victoria_export,
-                                          .schemas = victoria_export_schemas};
+const Recorder kPrometheusMatrixRecorder = {
+    .name = "Prometheus matrix",
+    .fits = fits_prometheus_matrix,
+    .open = open_prometheus_matrix,
+    .schemas = {
+        {"prometheus-matrix",
+         "the answer to `query_range`: the first metric known as a GPU's power, or that of `--power-column`, in W",
+         "a label: `UUID`, else host and `gpu`, `gpu_id`, `index`, `card` or `device`; or that of `--device-column`"}}};
+const Recorder kVictoriaExportRecorder = {
+    .name = "VictoriaMetrics export",
+    .fits = fits_victoria_export,
+    .open = open_victoria_export,
+    .schemas = {{"victoriametrics-export",
+                 "the lines of `/api/v1/export`: a metric as in `prometheus-matrix`, in W",
+                 "as in `prometheus-matrix`"}}};
 
 }  // namespace aggregate_power

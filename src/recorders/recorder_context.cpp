@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "base/files/file.h"
 #include "base/text/json.h"
 #include "base/text/json_value.h"
 

@@ -5,7 +5,6 @@
 #include <cassert>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -15,7 +14,6 @@
 #include "base/text/csv_dialect.h"
 #include "base/text/encoding.h"
 #include "core/telemetry/csv_telemetry.h"
-#include "core/telemetry/telemetry.h"
 #include "recorders/foreign_format.h"
 
 namespace aggregate_power {
@@ -99,7 +97,7 @@ double fits_csv(std::string_view) { return 0.1; }
 
 // It also takes files that fit nothing else, and says what they lack.
 const Recorder kCsvRecorder = {
-    .name = "CSV", .fits = fits_csv, .open = open_csv, .schemas = csv_schemas, .is_table = true};
+    .name = "CSV", .fits = fits_csv, .open = open_csv, .schemas = csv_schemas(), .is_table = true};
 
 std::span<const Recorder> recorders() {
   static const Recorder all[] = {kCsvRecorder,

@@ -20,9 +20,16 @@ struct Recorder {
   // Reads the beginning. If the file is unusable, the facts contain the reason, and nothing is
   // thrown. Throws TelemetryError if the beginning cannot be read, and what `source` throws.
   Telemetry (*open)(std::unique_ptr<ByteSource> source, const TelemetryOptions& options);
-  std::vector<SchemaRow> (*schemas)();  // in the order in which they are tried
-  bool is_table = false;                // a CSV, which may also be written in another dialect
+  std::vector<SchemaRow> schemas;  // in the order in which they are tried
+  bool is_table = false;           // a CSV, which may also be written in another dialect
 };
+
+template <typename Forms>
+std::vector<SchemaRow> schemas_of(const Forms& forms) {
+  std::vector<SchemaRow> rows;
+  for (const auto& form : forms) rows.push_back(form.schema);
+  return rows;
+}
 
 // Each is in the source that reads its format.
 extern const Recorder kCsvRecorder, kAipowermeterRecorder, kZeusTimelineRecorder,

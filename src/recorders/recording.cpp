@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,14 +13,11 @@
 
 #include "aggregate_power/error.h"
 #include "base/files/decompress.h"
-#include "base/files/file.h"
-#include "base/files/path.h"
 #include "base/system/parallel.h"
 #include "base/text/characters.h"
 #include "base/text/encoding.h"
 #include "base/text/json_value.h"
 #include "base/text/show_time.h"
-#include "base/text/time_zone.h"
 #include "recorders/recorder_context.h"
 #include "recorders/recorder_table.h"
 

@@ -1,8 +1,7 @@
 // Numbers devices, counts rows, and gathers readings.
-#include "recorders/sink.h"
+#include "recorders/recorders.h"
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 #include <utility>
 

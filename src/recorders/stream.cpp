@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/text/characters.h"
+#include "base/text/csv.h"
 #include "base/text/encoding.h"
 #include "base/text/json.h"
 #include "core/energy/recording_summary.h"
@@ -53,6 +54,8 @@ class LineCounter : public ByteSource {
     std::rethrow_exception(fault);
   } catch (const JsonError& error) {
     throw TelemetryError(error.moved_by(lines).what());
+  } catch (const CsvError& error) {
+    throw TelemetryError(error.what());
   } catch (const OtherHeader& header) {
     throw TelemetryError(
         fmt::format("line {} is a header with other columns: split the recording before it",
@@ -397,7 +400,52 @@ SeriesFacts facts_of_names(const SeriesNames& names, const TelemetryOptions& opt
       facts.reasons.add(Reason::power_column_missing, std::move(*text));
     }
   }
+  if (names.is_only_power && !options.columns.power.empty() && !is_named) {
+    facts.reasons.add(Reason::named_column_missing, "--power-column: this format has its own");
+  }
   return facts;
+}
+
+SeriesFacts facts_of_series(SeriesNames names, const PowerSeries& power,
+                            const TelemetryOptions& options, std::string_view no_power) {
+  if (!names.power && !power.metric().empty()) names.power = power.metric();
+  if (!names.device && !power.label().empty()) names.device = power.label();
+  if (!options.columns.power.empty()) names.power_why = "named by --power-column";
+  TelemetryOptions others = options;
+  if (!power.label().empty()) others.columns.device.clear();
+  SeriesFacts facts = facts_of_names(names, others);
+  facts.names_hosts = power.names_hosts();
+  facts.sensor = power.sensor();
+  if (!names.power) facts.reasons.explain(Reason::power_column_missing, std::string(no_power));
+  return facts;
+}
+
+// ---- Rows of tables with commas
+
+void split_row(std::string_view line, RowCells& cells, Cells& copies) {
+  cells.clear();
+  if (std::ranges::any_of(line, [](char c) { return c == '"' || (c >= 0 && c < ' '); })) {
+    copies = cells_of_line(line);
+    cells.assign(copies.begin(), copies.end());
+    return;
+  }
+  for (std::size_t comma = line.find(','); comma != line.npos; comma = line.find(',')) {
+    cells.push_back(line.substr(0, comma));
+    line.remove_prefix(comma + 1);
+  }
+  cells.push_back(line);
+}
+
+Cells cells_if_any(std::string_view line) {
+  try {
+    return cells_of_line(line);
+  } catch (const CsvError&) {
+    return {};
+  }
+}
+
+std::string_view cell_of(const RowCells& cells, std::size_t index) {
+  return index < cells.size() ? strip(cells[index]) : std::string_view();
 }
 
 }  // namespace aggregate_power

@@ -2,7 +2,6 @@
 #include "recorders/synthetic.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <utility>

@@ -2,8 +2,6 @@
 // powers follow each other.
 #include <algorithm>
 #include <array>
-#include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,9 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "base/files/path.h"
 #include "base/text/characters.h"
-#include "base/text/csv.h"
 #include "base/text/decimal.h"
 #include "base/text/pattern.h"
 #include "base/text/written_time.h"
@@ -175,13 +171,13 @@ void for_each_tag(std::string_view line, const Take& take) {
   }
 }
 
+// A GPU without its end is cut off.
 class NvidiaXml : public TextLines {
  public:
   void take(std::string_view line, ReadingSink& sink) override {
     for_each_tag(line, [&](std::string_view name, std::string_view attributes,
                            std::string_view text) { take_tag(name, attributes, text, sink); });
   }
-  void finish(ReadingSink&) override {}  // a GPU without its end is cut off
 
  private:
   void take_tag(std::string_view name, std::string_view attributes, std::string_view text,
@@ -405,12 +401,10 @@ class PowermetricsList : public TextLines {
 };
 
 bool fits_powermetrics_text(std::string_view head) {
-  return head.find("*** Sampled system activity (") != head.npos &&
-         head.find("\nGPU Power: ") != head.npos;
+  return has_all(head, {"*** Sampled system activity (", "\nGPU Power: "});
 }
 bool fits_powermetrics_list(std::string_view head) {
-  return head.find("<plist") != head.npos && head.find("<key>gpu_power</key>") != head.npos &&
-         head.find("<key>timestamp</key>") != head.npos;
+  return has_all(head, {"<plist", "<key>gpu_power</key>", "<key>timestamp</key>"});
 }
 
 // ---- MLflow's files of system metrics: "ms value step". A folder of them comes as one text, each
@@ -582,17 +576,15 @@ SeriesFacts text_facts(TextForm form, std::string_view head, const TelemetryOpti
   SeriesNames names = {.schema = std::string(form.schema.name),
                        .timestamp = form.time,
                        .power = form.power,
-                       .device = form.device};
-  names.unit = form.unit;
+                       .device = form.device,
+                       .unit = form.unit,
+                       .is_only_power = true};
   SeriesFacts facts = facts_of_names(names, options);
   facts.reasons.add(reasons);
   facts.sensor = form.sensor;
   facts.names_hosts = form.names_hosts;
   facts.has_power_limit = has_all(head, {"imit"});
   if (!form.warning.empty()) facts.warnings.push_back(form.warning);
-  if (!options.columns.power.empty() && options.columns.power != form.power) {
-    facts.reasons.add(Reason::named_column_missing, "--power-column: this format has its own");
-  }
   return facts;
 }
 
@@ -626,32 +618,17 @@ Telemetry open_text_forms(std::unique_ptr<ByteSource> source, const TelemetryOpt
                    ReadingSink& sink) { read_text(*form->lines(options), bytes, sink); }});
 }
 
-std::vector<SchemaRow> text_form_schemas() {
-  std::vector<SchemaRow> rows;
-  for (const TextForm& form : text_forms()) rows.push_back(form.schema);
-  return rows;
-}
-
 }  // namespace
 
 const Recorder kTextFormsRecorder = {.name = "texts of tools",
                                      .fits = fits_text_forms,
                                      .open = open_text_forms,
-                                     .schemas = text_form_schemas};
+                                     .schemas = schemas_of(text_forms())};
 
 // ---- `rocm-smi --showpower --csv` in a loop, whose lines have no time: a script puts one before
 // each line, or in a line of its own before each round.
 
 namespace {
-
-// A line that is no row of a table has none.
-std::vector<std::string> rocm_cells(std::string_view line) {
-  try {
-    return cells_of_line(line);
-  } catch (const CsvError&) {
-    return {};
-  }
-}
 
 struct RocmHeader {
   bool has_times = false;  // the first cell of each line
@@ -665,7 +642,7 @@ std::optional<RocmHeader> rocm_header(std::string_view line) {
   static constexpr Pattern name_of_time = "epoch|unix|unix_?time|date\\+?%s";
   static constexpr Pattern power[] = {"current socket graphics package power \\((w|watts)\\)",
                                       "average graphics package power \\((w|watts)\\)"};
-  const std::vector<std::string> cells = rocm_cells(line);
+  const Cells cells = cells_if_any(line);
   const auto is_device = [&](std::size_t i) {
     return i < cells.size() && lower_ascii(strip(cells[i])) == "device";
   };
@@ -710,7 +687,7 @@ class RocmLoop {
   bool take_row(std::string_view line) {
     static constexpr Pattern device = "(card|gpu)[0-9]+";
     if (!header_) return false;
-    const std::vector<std::string> cells = rocm_cells(line);
+    const Cells cells = cells_if_any(line);
     const std::size_t place = header_->has_times ? 1 : 0;
     if (place >= cells.size() || !device.matches(lower_ascii(strip(cells[place])))) return false;
     const std::string_view time = header_->has_times ? strip(cells[0]) : std::string_view(time_);
@@ -721,7 +698,7 @@ class RocmLoop {
   }
 
   // Of the columns the first that has a number: a box may have GPUs of two kinds.
-  std::string_view power_in(const std::vector<std::string>& cells) const {
+  std::string_view power_in(const Cells& cells) const {
     std::string_view power;
     for (const std::size_t column : header_->columns) {
       if (column >= cells.size()) continue;
@@ -752,13 +729,10 @@ SeriesFacts rocm_loop_facts(std::string_view head, const TelemetryOptions& optio
   read_rocm_loop(source, loop);
   SeriesNames names = {.schema = "rocm-smi-loop", .timestamp = "time before the line"};
   names.device = "device";
+  names.is_only_power = true;
   if (loop.header()) names.power = loop.header()->power;
   SeriesFacts facts = facts_of_names(names, options);
   facts.sensor = {"rocm-smi", names.power.value_or("unknown"), "package", "unknown"};
-  const std::string& wanted = options.columns.power;
-  if (!wanted.empty() && wanted != names.power) {
-    facts.reasons.add(Reason::named_column_missing, "--power-column: this format has its own");
-  }
   return facts;
 }
 
@@ -781,18 +755,15 @@ Telemetry open_rocm_smi_loop(std::unique_ptr<ByteSource> source, const Telemetry
            }});
 }
 
-std::vector<SchemaRow> rocm_smi_loop_schemas() {
-  return {
-      {"rocm-smi-loop",
-       "as in `rocm-smi`, from a loop that puts the time before each line, or in a line of its own before each round, in W",
-       "`device`"}};
-}
-
 }  // namespace
 
-const Recorder kRocmSmiLoopRecorder = {.name = "rocm-smi in a loop",
-                                       .fits = fits_rocm_smi_loop,
-                                       .open = open_rocm_smi_loop,
-                                       .schemas = rocm_smi_loop_schemas};
+const Recorder kRocmSmiLoopRecorder = {
+    .name = "rocm-smi in a loop",
+    .fits = fits_rocm_smi_loop,
+    .open = open_rocm_smi_loop,
+    .schemas = {
+        {"rocm-smi-loop",
+         "as in `rocm-smi`, from a loop that puts the time before each line, or in a line of its own before each round, in W",
+         "`device`"}}};
 
 }  // namespace aggregate_power

@@ -13,10 +13,10 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from running import PROGRAM, run_tests  # noqa: E402  (beside the folders that share it)
+
 START = 1_700_000_021  # 2023-11-14T22:13:41Z
 WINDOW = ["benchmark_start_time_unix", "benchmark_end_time_unix", "duration", "completed",
           "total_input_tokens", "total_output_tokens"]
@@ -47,14 +47,15 @@ class Run:
     """A result folder as AIPerf and the recorder leave it, in a fresh folder."""
 
     def __init__(self, folder):
-        self.folder = folder
-        self.results = folder / "results"
+        self.folder = pathlib.Path(folder)
+        self.folder.chmod(0o755)
+        self.results = self.folder / "results"
         self.profile = self.results / "aiperf_artifacts"
         self.profile.mkdir(parents=True)
         self.times("2023-11-14T22:13:41+00:00", "2023-11-14T22:13:44+00:00")
         self.records(record(0, 1), record(1, 3, 200, 100))
         self.power()
-        self.aggregate = folder / "run.json"
+        self.aggregate = self.folder / "run.json"
         self.aggregate.write_text('{"hw": "h200", "power_valid": 1, "avg_power_w": 999}\n')
         self.result = None
 
@@ -989,22 +990,5 @@ def test_a_window_needs_a_profile_and_its_options(run):
         "[agentx_power] Failed to write formal measurement-window contract: ")))
 
 
-def main(names):
-    tests = {name: test for name, test in globals().items() if name.startswith("test_")}
-    failed_tests = 0
-    for name in names or tests:
-        folder = pathlib.Path(tempfile.mkdtemp(prefix=f"{name}-"))
-        folder.chmod(0o755)
-        try:
-            tests[name](Run(folder))
-            shutil.rmtree(folder)
-        except (Fault, OSError, KeyError, ValueError, subprocess.SubprocessError) as error:
-            failed_tests += 1
-            print(f"FAILED {name} (left in {folder})\n  {type(error).__name__}: {error}")
-    count = len(names or tests)
-    print(f"{count - failed_tests} passed, {failed_tests} failed")
-    return 1 if failed_tests else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run_tests(globals(), Run))

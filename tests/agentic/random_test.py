@@ -10,7 +10,6 @@ usage: tests/agentic/random_test.py [RUNS [SEED]]   (default: 400 runs, 100 with
 import fractions
 import json
 import math
-import os
 import pathlib
 import random
 import re
@@ -24,9 +23,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[1:1] = [str(ROOT / "tests" / folder) for folder in ("", "differential", "multinode")]
 import reference  # noqa: E402
 import salvage_model  # noqa: E402
-from running import size  # noqa: E402
+from running import PROGRAM, size  # noqa: E402
 
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 START = 1_700_000_000
 WATTS = 450  # of the only GPU, at all times
 ABSENT = object()

@@ -15,10 +15,8 @@ import sys
 import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+from running import PROGRAM, run_tests  # noqa: E402  (beside the folders that share it)
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER") or str(ROOT / "build" / "aggregate-power")
 RUN = "r_cfg_conc64_gpus_2_ctx_1_gen_1"
 OTHER_KIND = ["--package", "v3"]
 

@@ -9,15 +9,15 @@ usage: tests/loads/generators_test.py [TEST...]   with $AGGREGATE_POWER (default
 import gzip
 import json
 import math
-import os
 import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import running  # noqa: E402
+from running import PROGRAM, ROOT, run_tests, same  # noqa: E402  (beside the folders that share it)
+
 RESULTS = ROOT / "testdata" / "generators"
 START = 1788852030
 MONOTONIC = 353399.7  # of the same instant, in the results
@@ -93,10 +93,6 @@ JQ = shutil.which("jq")
 COUNT_REASONS = {"invalid_successful_query_count", "invalid_input_token_count", "invalid_output_token_count"}
 
 
-def same(wanted, found, what=""):
-    assert wanted == found, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
-
-
 def near(wanted, found, what="", most=1e-3):
     assert found is not None and abs(wanted - found) <= most, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
 
@@ -112,9 +108,9 @@ def clocks(at, epoch=0.0, monotonic=0.0, boot="b"):
     return {"epoch_s": START + at + epoch, "monotonic_s": MONOTONIC + at + monotonic, "boot_id": boot}
 
 
-class Folder:
+class Folder(running.Folder):
     def __init__(self, path):
-        self.path = pathlib.Path(path)
+        super().__init__(path)
         self.record_power()
 
     def record_power(self, first=-130, last=190, watts=lambda second: 500 if 0 <= second <= 60 else 120):
@@ -136,12 +132,6 @@ class Folder:
     def put_sample(self, name):
         shutil.copy(RESULTS / name, self.path / name)
         return name
-
-    def call(self, *words):
-        done = subprocess.run([PROGRAM, *words], cwd=self.path, capture_output=True, text=True,
-                              env={"PATH": os.environ["PATH"], "TZ": "UTC"})
-        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
-        return self
 
     def runs(self, result, *words):
         self.call("measure", result, "gpu_metrics.csv", "--json", *words)
@@ -813,7 +803,6 @@ def test_out_leaves_other_files(folder):
         same(before, (folder.path / name).read_bytes(), name)
 
 
-
 def test_out_claims_what_window_accepts(folder):
     """By the rules of the default command."""
     def out(name, *words):
@@ -1009,7 +998,6 @@ def test_gpus_in_turn_are_not_one(folder):
         (folder.path / "gpu_metrics.csv").write_text(text)
         keys, record = folder.aggregate(folder.put(json.dumps(INFERENCEX)), "--expected-num-gpus", "1")
         same(1 if gpus == 1 else 0, keys["power_valid"], (gpus, record["reasons"]))
-
 
 
 # ---- What a new user meets
@@ -1478,19 +1466,5 @@ def test_numbers_that_would_be_written_as_zero(folder):
         assert code in reasons, (key, reasons)
 
 
-def main(wanted):
-    tests = [test for name, test in globals().items() if name.startswith("test_") and (not wanted or name in wanted)]
-    failed = 0
-    for test in tests:
-        with tempfile.TemporaryDirectory() as path:
-            try:
-                test(Folder(path))
-            except Exception as error:  # pylint: disable=broad-except
-                failed += 1
-                print(f"FAILED {test.__name__}: {type(error).__name__}: {error}")
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return 1 if failed or not tests else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run_tests(globals(), Folder))

@@ -1,6 +1,5 @@
 // Parts of reading results: the head, the values, the selection, requests in flight.
 #include <cmath>
-#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>

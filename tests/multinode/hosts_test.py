@@ -15,10 +15,10 @@ import pathlib
 import random
 import subprocess
 import sys
-import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from running import PROGRAM, ROOT, run_tests, same  # noqa: E402  (beside the folders that share it)
+
 START = 1_800_000_000
 LENGTH = 100
 WATTS = {"a": {"0": 100, "1": 200}, "b": {"0": 300, "1": 400}}
@@ -82,10 +82,6 @@ class Folder:
 
     def files(self):
         return {str(p.relative_to(self.path)): p.read_bytes() for p in self.path.rglob("*") if p.is_file()}
-
-
-def same(wanted, found, what=""):
-    assert wanted == found, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
 
 
 def is_in(part, text):
@@ -795,21 +791,6 @@ def test_dry_run(folder):
     same(1, folder.hosts("--dry-run", "--require-power").status)
 
 
-def main():
-    tests = {name[5:]: test for name, test in globals().items() if name.startswith("test_")}
-    wanted = sys.argv[1:] or list(tests)
-    failed = 0
-    for name in wanted:
-        with tempfile.TemporaryDirectory() as path:
-            try:
-                tests[name](Folder(path))
-            except Exception as error:  # a broken record fails its test, not the rest
-                failed += 1
-                print(f"FAILED {name}: {type(error).__name__}: {error}")
-    print(f"{len(wanted) - failed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 # ---- --salvage: contract-october.md 9.3. GPU 0 of b draws 300 W at all times.
 
 def lacking(host, missing=(), blank=(), watts=None):
@@ -916,4 +897,4 @@ def test_power_limits_and_tokens_per_watt(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(globals(), Folder))

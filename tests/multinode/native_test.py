@@ -20,9 +20,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "faults"))
 from mutate_test import scribbled  # noqa: E402  (beside the tests that share it)
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+from running import PROGRAM, run_tests  # noqa: E402  (beside the folders that share it)
 
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 BASE = 1_800_000_000  # 2027-01-15 08:00:00 UTC
 RUN = {"benchmark_start_time_unix": BASE + 1, "benchmark_end_time_unix": BASE + 3, "duration": 2,
        "completed": 2, "total_input_tokens": 20, "total_output_tokens": 10}

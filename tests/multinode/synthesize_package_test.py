@@ -17,10 +17,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+from running import PROGRAM, run_tests  # noqa: E402  (beside the folders that share it)
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 LOAD = ["--gpus", "4", "--gpu-offset", "1", "--phase", "5:100", "--phase", "60:500", "--phase",
         "5:100", "--requests", "40", "--input-tokens", "327680", "--output-tokens", "40960"]
 FILES = ["--out", "LOGS", "--bench-out", "run.json", "--agg-out", "agg_run.json"]

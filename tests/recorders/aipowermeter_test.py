@@ -16,19 +16,13 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+from running import PROGRAM, ROOT, run_tests, same  # noqa: E402  (beside the folders that share it)
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 READ = ROOT / "testdata" / "telemetry" / "aipowermeter"
 WRITTEN = ROOT / "testdata" / "telemetry-written" / "aipowermeter"
 START = 1777118400  # 2026-04-25T12:00:00Z
 END = json.dumps("END OF RECORDING SEGMENT")
 METER_HEADER = "#timestamp,#frame_is_ok,#U1,#U2,#U3,#current1,#activepow1,#current2,#activepow2"
-
-
-def same(wanted, found, what=""):
-    assert wanted == found, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
 
 
 def near(wanted, found, most=1e-6, what=""):

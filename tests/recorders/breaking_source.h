@@ -1,7 +1,6 @@
 // A file whose end cannot be read.
 #pragma once
 
-#include <cerrno>
 #include <cstddef>
 #include <span>
 #include <string>

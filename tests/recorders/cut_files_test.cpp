@@ -14,8 +14,6 @@
 #include <gtest/gtest.h>
 
 #include "aggregate_power/error.h"
-#include "base/files/decompress.h"
-#include "base/text/encoding.h"
 #include "base/text/json.h"
 #include "base/text/time_zone.h"
 #include "energy/shares/node_meter.h"

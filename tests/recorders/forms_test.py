@@ -15,10 +15,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+from running import PROGRAM, ROOT, run_tests, same  # noqa: E402  (beside the folders that share it)
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 FORMS = ROOT / "testdata" / "forms"
 START = 1788852030
 FIRST, SECOND = (225.0, 400.0), (50.0, 50.0)  # mean and maximum
@@ -101,10 +99,6 @@ REFUSED = [
     ("wide/relative.csv", "timestamp_column_missing", "no column has absolute times"),
     ("xpu-smi/time-of-day.csv", "time_without_date", ""),
 ]
-
-
-def same(wanted, found, what=""):
-    assert wanted == found, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
 
 
 def near(wanted, found, what="", most=1e-6):

@@ -12,10 +12,10 @@ import pathlib
 import re
 import subprocess
 import sys
-import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from running import PROGRAM, ROOT, run_tests  # noqa: E402  (beside the folders that share it)
+
 T0 = 1788852000  # 2026-09-08 07:20:00 UTC
 START = T0 + 5
 
@@ -328,21 +328,5 @@ def test_a_sensor_that_states_zero_is_named(folder):
         "timestamp,index,power.draw [W]", lambda i: f"{iso(i)}.123,0,0.00 W\n{iso(i)}.125,1,90.00 W"))
 
 
-def main(names):
-    tests = {name: test for name, test in globals().items() if name.startswith("test_")}
-    failed = 0
-    chosen = names or list(tests)
-    for name in chosen:
-        with tempfile.TemporaryDirectory() as path:
-            try:
-                tests[name](Folder(path))
-                print(f"ok {name}")
-            except Exception as error:  # whatever it is, the next test runs
-                failed += 1
-                print(f"not ok {name}: {error!r}")
-    print(f"{len(chosen) - failed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run_tests(globals(), Folder))

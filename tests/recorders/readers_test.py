@@ -11,46 +11,25 @@ import json
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+import running  # noqa: E402
+from running import ROOT, run_tests, same  # noqa: E402  (beside the folders that share it)
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 READ = ROOT / "testdata" / "telemetry"
 WRITTEN = ROOT / "testdata" / "telemetry-written"
 START = 1777118400  # 2026-04-25T12:00:00Z
 UUIDS = ["GPU-265c9814-6156-355b-e589-ff2064894f16", "GPU-2d20791a-b4a6-ba59-97f1-e95b99fe5b49"]
 
 
-def same(wanted, found, what=""):
-    assert wanted == found, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
-
-
 def near(wanted, found, most=1e-3, what=""):
     assert abs(wanted - found) <= most, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
 
 
-class Folder:
-    def __init__(self, path):
-        self.path = pathlib.Path(path)
-
-    def call(self, *words):
-        done = subprocess.run([PROGRAM, *map(str, words)], cwd=self.path, capture_output=True, text=True,
-                              env={"PATH": os.environ["PATH"], "TZ": "UTC"})
-        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
-        return self
-
+class Folder(running.Folder):
     def put(self, source, name):
         shutil.copy(source, self.path / name)
-        return name
-
-    def write(self, name, text):
-        path = self.path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
         return name
 
     def inspect(self, file, *words):

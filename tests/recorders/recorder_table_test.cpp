@@ -45,14 +45,11 @@ Telemetry open_words(std::unique_ptr<ByteSource> source, const TelemetryOptions&
                        TelemetryCounts& counts) { read_words(*source, take, counts); });
 }
 
-constexpr Recorder kWords = {
+const Recorder kWords = {
     .name = "words",
     .fits = [](std::string_view head) { return head.starts_with("watts 1\n") ? 1.0 : 0.0; },
     .open = open_words,
-    .schemas =
-        [] {
-          return std::vector<SchemaRow>{{"words", "the second word", "one device"}};
-        }};
+    .schemas = {{"words", "the second word", "one device"}}};
 
 std::vector<Recorder> with_words() {
   std::vector<Recorder> rows(recorders().begin(), recorders().end());

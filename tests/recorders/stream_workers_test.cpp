@@ -2,7 +2,6 @@
 #include "recorders/recorders.h"
 
 #include <array>
-#include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <functional>

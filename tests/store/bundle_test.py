@@ -24,10 +24,9 @@ import tarfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
-from running import run_tests  # noqa: E402
+from running import PROGRAM, run_tests, same  # noqa: E402
 
 DATA = ROOT / "testdata"
-PROGRAM = str(pathlib.Path(os.environ.get("AGGREGATE_POWER", ROOT / "build" / "aggregate-power")).resolve())
 METRICS = 7  # of a run with requests, input and output tokens
 START = 1777118400
 
@@ -44,10 +43,6 @@ def temporary(folder):
     path = pathlib.Path(str(folder) + ".tmp")
     path.mkdir(exist_ok=True)
     return path
-
-
-def same(wanted, found):
-    assert wanted == found, f"expected {wanted!r}, got {found!r}"
 
 
 def unzstd(path):

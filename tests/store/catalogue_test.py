@@ -18,10 +18,8 @@ import sys
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+from running import PROGRAM, ROOT, run_tests  # noqa: E402  (beside the folders that share it)
 
-ROOT = TESTS.parent
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 RUN = "power_audit_llama_tp2_conc8"  # its aggregate, its recording and its result
 NAMES = ["a b", "räume", "x.y", "llama_tp2_conc8", "deep"]
 

@@ -17,12 +17,10 @@ import sys
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "publication")]
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+from running import PROGRAM, ROOT, run_tests, same  # noqa: E402  (beside the folders that share it)
 from verify_runs_test import RUNS  # noqa: E402  (every kind of run that writes a record)
 
-ROOT = TESTS.parent
 DATA = ROOT / "testdata"
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 LLAMA = "power_audit_llama_tp2_conc8/agg_llama_tp2_conc8.json"  # recorded by nvidia-smi
 GAP = "power_audit_llama_tp2_conc16/agg_llama_tp2_conc16.json"  # not valid
 QWEN = "bmk_qwen_tp2_conc4/agg_qwen_tp2_conc4.json"  # recorded by amd-smi
@@ -33,10 +31,6 @@ def program(folder, *words, status=0):
                           env={"PATH": os.environ["PATH"], "TZ": "UTC"}, timeout=120)
     assert done.returncode == status, f"{words}: status {done.returncode}\n{done.stdout}{done.stderr}"
     return done
-
-
-def same(wanted, found):
-    assert wanted == found, f"expected {wanted!r}\n  got {found!r}"
 
 
 def tree(folder):

@@ -22,10 +22,8 @@ import zipfile
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+from running import PROGRAM, run_tests  # noqa: E402  (beside the folders that share it)
 
-ROOT = TESTS.parent
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 SECRET = "SECRET-WORD"
 LOAD = ["--gpus", "2", "--phase", "5:100", "--phase", "10:300", "--phase", "5:100"]
 SINGLE = ["--csv", "gpu_metrics.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",

@@ -2,8 +2,6 @@
 // (Unicode 14.0.0).
 #include "base/text/characters.h"
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <iterator>
 
@@ -180,6 +178,16 @@ std::string shell_word(std::string_view text) {
   std::string word = "'";
   for (const char c : text) c == '\'' ? word += "'\\''" : word += c;
   return word + '\'';
+}
+
+std::vector<std::string_view> blank_separated(std::string_view text) {
+  std::vector<std::string_view> words;
+  for (std::size_t blank = text.find(' '); blank != text.npos; blank = text.find(' ')) {
+    words.push_back(text.substr(0, blank));
+    text.remove_prefix(blank + 1);
+  }
+  words.push_back(text);
+  return words;
 }
 
 std::string lower_ascii(std::string_view text) {

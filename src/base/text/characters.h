@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace aggregate_power {
 
@@ -51,6 +52,9 @@ std::string shell_word(std::string_view text);
 
 // ASCII letters in lower case; everything else is unchanged.
 std::string lower_ascii(std::string_view text);
+
+// The words of a text that has one blank between any two; views of it.
+std::vector<std::string_view> blank_separated(std::string_view text);
 
 // ---- ASCII characters.
 

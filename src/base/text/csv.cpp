@@ -2,10 +2,8 @@
 #include "base/text/csv.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cctype>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <utility>

@@ -6,8 +6,6 @@
 #include <string>
 #include <system_error>
 
-#include "base/text/characters.h"
-
 namespace aggregate_power {
 namespace {
 

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/text/characters.h"
-#include "base/text/decimal.h"
 #include "base/text/written_time.h"
 
 namespace aggregate_power {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <string>
 #include <vector>
 
 #include <fmt/format.h>

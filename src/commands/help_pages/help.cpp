@@ -178,7 +178,7 @@ Table metrics_table(std::string_view) {
 Table schemas_table(std::string_view) {
   Table table{{"schema", "power column, the first that exists", "devices"}, {}};
   for (const Recorder& recorder : recorders()) {
-    for (const SchemaRow& row : recorder.schemas()) {
+    for (const SchemaRow& row : recorder.schemas) {
       table.rows.push_back({code_span(row.name), std::string(row.power), std::string(row.devices)});
     }
   }

@@ -4,10 +4,8 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "aggregate_power/result.h"

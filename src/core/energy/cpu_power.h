@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "aggregate_power/metric.h"
 #include "aggregate_power/reason.h"
 #include "aggregate_power/result.h"
 #include "aggregate_power/sample.h"

@@ -1,10 +1,7 @@
 // Sums energy along a trace once, so that any stretch of it is a difference.
 #include "core/energy/curve.h"
 
-#include <algorithm>
 #include <bit>
-#include <cmath>
-#include <utility>
 
 #include <fmt/format.h>
 

@@ -6,11 +6,8 @@
 #include <cstddef>
 #include <iterator>
 #include <limits>
-#include <optional>
 #include <queue>
-#include <span>
 #include <utility>
-#include <vector>
 
 #include "core/energy/curve.h"
 #include "core/energy/exact_mean.h"

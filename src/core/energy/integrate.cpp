@@ -3,21 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <functional>
 #include <set>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include "aggregate_power/gpu.h"
 #include "base/text/characters.h"
 #include "base/text/show_time.h"
 #include "core/energy/curve.h"
 #include "core/energy/recording_summary.h"
 #include "core/energy/stale_readings.h"
-#include "core/telemetry/samples.h"
 
 namespace aggregate_power {
 

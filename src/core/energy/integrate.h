@@ -2,7 +2,6 @@
 // files, no clock, no printing. Contract.md B.3 and B.4.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -1,15 +1,12 @@
 // Counts and averages the readings of each device, and finds oddities.
 #include "core/energy/recording_summary.h"
 
-#include <algorithm>
 #include <numeric>
-#include <utility>
 
 #include <fmt/format.h>
 
 #include "aggregate_power/gpu.h"
 #include "base/text/characters.h"
-#include "core/energy/plausibility.h"
 
 namespace aggregate_power {
 namespace {

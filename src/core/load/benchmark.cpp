@@ -2,13 +2,10 @@
 #include "core/load/benchmark.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -31,62 +28,34 @@ struct Field {
   std::string text = {};      // as written, without quotes
 };
 
-enum FieldIndex {
-  kStart,
-  kEnd,
-  kDuration,
-  kCompleted,
-  kInput,
-  kOutput,
-  kConcurrency,
-  kPrompts,
-  kOutcome,
-  kFailed,
-  kModelId,
-  kRequestRateSetting,
-  kBackendSetting,
-  kFrameworkSetting,
-  kPrecisionSetting,
-  kDtypeSetting,
-  kQuantizationSetting,
-  kEpSetting,
-  kEpSizeSetting,
-  kDatasetNameSetting,
-  kRandomInputLenSetting,
-  kRandomOutputLenSetting,
-  kInputLenSetting,
-  kOutputLenSetting,
-  kIslSetting,
-  kOslSetting,
-  kConcSetting,
-  kHwSetting,
-  kNumGpus,
-  kGpuCount,
-  kNGpus,
-  kWorldSize,
-  kTensorParallel,
-  kPipelineParallel,
-  kDataParallel,
-  kTp,
-  kPp,
-  kDp,
-  kDpAttention,
-  kTpSize,
-  kPpSize,
-  kDpSize,
-  kGpusPerNode,
-  kNumNodes,
-  kNnodes,
-  kFieldCount
-};
-using Fields = std::array<Field, kFieldCount>;
-static_assert(std::size(kStatedFields) == kFieldCount);
+constexpr std::string_view kStart = "benchmark_start_time_unix";
+constexpr std::string_view kEnd = "benchmark_end_time_unix";
+constexpr std::string_view kDuration = "duration";
+constexpr std::string_view kCompleted = "completed";
+constexpr std::string_view kOutput = "total_output_tokens";
 
-Fields named_fields() {
-  Fields fields;
-  for (std::size_t i = 0; i < kFieldCount; ++i) fields[i].key = kStatedFields[i];
-  return fields;
-}
+// The fields of a result, by key.
+class Fields {
+ public:
+  explicit Fields(const ResultValues& values) {
+    for (const std::string_view key : kStatedFields) {
+      Field& field = fields_.emplace_back(Field{.key = key, .kind = values.kind(key)});
+      field.text = values.text(key);
+      if (field.kind != JsonKind::string) field.spelling = field.text;
+      if (field.kind == JsonKind::object) field.content = outcome_in(values);
+    }
+  }
+  const Field* find(std::string_view key) const {
+    const auto field = std::ranges::find(fields_, key, &Field::key);
+    return field == fields_.end() ? nullptr : &*field;
+  }
+  const Field& operator[](std::string_view key) const { return *find(key); }
+  auto begin() const { return fields_.begin(); }
+  auto end() const { return fields_.end(); }
+
+ private:
+  std::vector<Field> fields_;
+};
 
 // What the field says, for comparisons; null: it is missing.
 JsonValue value_of(const Field& field) {
@@ -142,10 +111,10 @@ std::string unit_hint(const Fields& fields, LoadRules rules) {
   const auto hint = [](const Field& field, const std::string& unit) {
     return fmt::format("; '{}' is {}", field.key, unit);
   };
-  for (const FieldIndex i : {kStart, kEnd, kDuration}) {
+  for (const std::string_view i : {kStart, kEnd, kDuration}) {
     if (!is_number(fields[i], rules)) return {};
   }
-  for (const FieldIndex i : {kStart, kEnd}) {
+  for (const std::string_view i : {kStart, kEnd}) {
     const std::string unit = wrong_unit_text(as_double(fields[i]));
     if (!unit.empty()) return hint(fields[i], unit);
   }
@@ -162,14 +131,14 @@ std::string unit_hint(const Fields& fields, LoadRules rules) {
 
 // What the load did, as far as the result says it.
 void set_stated_work(LoadReading& reading, const Fields& fields, LoadRules rules) {
-  const auto count = [&](FieldIndex field, Reason reason) {
+  const auto count = [&](std::string_view field, Reason reason) {
     const auto value = as_count(fields[field], rules);
     const bool optional = rules == LoadRules::schema_1 && field != kOutput;
     if (!value && !optional) reading.count_faults.add(reason, describe(fields[field]));
     return value.value_or(0);
   };
   reading.work.completed = count(kCompleted, Reason::invalid_successful_query_count);
-  reading.work.total_input_tokens = count(kInput, Reason::invalid_input_token_count);
+  reading.work.total_input_tokens = count("total_input_tokens", Reason::invalid_input_token_count);
   reading.work.total_output_tokens = count(kOutput, Reason::invalid_output_token_count);
   if (!is_number(fields[kDuration], rules)) return;
   const double duration_s = as_double(fields[kDuration]);
@@ -181,11 +150,13 @@ LoadReading judged(const Fields& fields, const ResultValues& values, LoadRules r
   result.states_window = true;
   set_stated_work(result, fields, rules);
   result.lacks_times = fields[kStart].kind == JsonKind::null && fields[kEnd].kind == JsonKind::null;
-  if (fields[kModelId].kind == JsonKind::string) result.model = fields[kModelId].text;
-  result.max_concurrency = {fields[kConcurrency].kind, fields[kConcurrency].spelling};
+  if (const Field& model = fields["model_id"]; model.kind == JsonKind::string) {
+    result.model = model.text;
+  }
+  result.max_concurrency = {fields["max_concurrency"].kind, fields["max_concurrency"].spelling};
   StatedGpus gpus = stated_gpus([&](std::string_view key) -> std::optional<std::string> {
-    const auto field = std::ranges::find(fields, key, &Field::key);
-    if (field == fields.end() || field->kind == JsonKind::null) return std::nullopt;
+    const Field* const field = fields.find(key);
+    if (field == nullptr || field->kind == JsonKind::null) return std::nullopt;
     return field->text;
   });
   for (const Field& field : fields) {
@@ -194,16 +165,17 @@ LoadReading judged(const Fields& fields, const ResultValues& values, LoadRules r
   }
   result.gpus = gpus.count;
   result.gpus_fault = std::move(gpus.fault);
-  result.failed_requests = static_cast<std::uint64_t>(as_count(fields[kFailed], rules).value_or(0));
-  result.failure = benchmark_failure(value_of(fields[kOutcome]), value_of(fields[kCompleted]),
-                                     value_of(fields[kPrompts]));
+  result.failed_requests =
+      static_cast<std::uint64_t>(as_count(fields["failed"], rules).value_or(0));
+  result.failure = benchmark_failure(value_of(fields["benchmark_outcome"]),
+                                     value_of(fields[kCompleted]), value_of(fields["num_prompts"]));
   judge_totals(values, result);
 
   const auto no_window = [&](std::string detail) {
     result.reasons.add(Reason::invalid_benchmark_window, std::move(detail));
     return result;
   };
-  for (const FieldIndex i : {kStart, kEnd, kDuration}) {
+  for (const std::string_view i : {kStart, kEnd, kDuration}) {
     if (!is_number(fields[i], rules) || !std::isfinite(as_double(fields[i]))) {
       return no_window(describe(fields[i]));
     }
@@ -321,25 +293,16 @@ LoadReading read_benchmark(ByteSource& source, const std::string& name, LoadRule
   return unreadable;
 }
 
-bool states_window(const ResultValues& values) {
-  return values.has(kStatedFields[kStart]) || values.has(kStatedFields[kEnd]);
-}
+bool states_window(const ResultValues& values) { return values.has(kStart) || values.has(kEnd); }
 
 LoadReading judge_stated(const ResultValues& values, LoadRules rules) {
-  Fields fields = named_fields();
-  for (Field& field : fields) {
-    field.kind = values.kind(field.key);
-    field.text = values.text(field.key);
-    if (field.kind != JsonKind::string) field.spelling = field.text;
-    if (field.kind == JsonKind::object) field.content = outcome_in(values);
-  }
-  return judged(fields, values, rules);
+  return judged(Fields(values), values, rules);
 }
 
 double most_difference_s(Window window) { return std::max(0.5, window.duration_s() * 0.01); }
 
 double fits_benchmark(const ResultHead& head) {
-  const bool states = head.has(kStatedFields[kStart]) || head.has(kStatedFields[kEnd]);
+  const bool states = head.has(kStart) || head.has(kEnd);
   return states ? 1 : 0.1;
 }
 

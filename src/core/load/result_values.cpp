@@ -7,8 +7,6 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
-#include <utility>
-#include <vector>
 
 #include "base/text/characters.h"
 #include "base/text/decimal.h"

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -37,93 +36,52 @@ struct TotalName {
   std::string_view path;
   Total total;
 };
-constexpr TotalName kTotals[] = {
-    {"failed", Total::failed},
-    {"num_failed", Total::failed},
-    {"n_failed", Total::failed},
-    {"failed_requests", Total::failed},
-    {"num_failed_requests", Total::failed},
-    {"number_failed_requests", Total::failed},
-    {"requests_failed", Total::failed},
-    {"failed_count", Total::failed},
-    {"failed_request_count", Total::failed},
-    {"failures", Total::failed},
-    {"num_failures", Total::failed},
-    {"failure_count", Total::failed},
-    {"errors", Total::failed},
-    {"num_errors", Total::failed},
-    {"number_errors", Total::failed},
-    {"results_number_errors", Total::failed},
-    {"error_count", Total::failed},
-    {"error_requests", Total::failed},
-    {"num_error_requests", Total::failed},
-    {"errored_requests", Total::failed},
-    {"errored", Total::failed},
-    {"unsuccessful_requests", Total::failed},
-    {"requests.failed", Total::failed},
-    {"requests.errors", Total::failed},
-    {"requests.errored", Total::failed},
-    {"request_counts.failed", Total::failed},
-    {"request_counts.errors", Total::failed},
-    {"request_counts.errored", Total::failed},
-    {"timeouts", Total::stopped},
-    {"num_timeouts", Total::stopped},
-    {"timeout_count", Total::stopped},
-    {"timed_out", Total::stopped},
-    {"timed_out_requests", Total::stopped},
-    {"aborted", Total::stopped},
-    {"num_aborted", Total::stopped},
-    {"aborted_requests", Total::stopped},
-    {"cancelled", Total::stopped},
-    {"num_cancelled", Total::stopped},
-    {"cancelled_requests", Total::stopped},
-    {"canceled", Total::stopped},
-    {"num_canceled", Total::stopped},
-    {"dropped_requests", Total::stopped},
-    {"num_dropped", Total::stopped},
-    {"rejected_requests", Total::stopped},
-    {"num_rejected", Total::stopped},
-    {"num_prompts", Total::requested},
-    {"total_requests", Total::requested},
-    {"num_total_requests", Total::requested},
-    {"requests_total", Total::requested},
-    {"requests_sent", Total::requested},
-    {"num_requests_started", Total::requested},
-    {"requests.total", Total::requested},
-    {"requests.sent", Total::requested},
-    {"request_counts.total", Total::requested},
-    {"request_counts.sent", Total::requested},
-    {"num_requests", Total::planned},
-    {"n_requests", Total::planned},
-    {"num_warmups", Total::warm_up},
-    {"num_warmup", Total::warm_up},
-    {"num_warmup_requests", Total::warm_up},
-    {"warmup_requests", Total::warm_up},
-    {"errors[]", Total::messages},
-    {"error_messages[]", Total::messages},
-    {"failures[]", Total::messages},
-    {"outcome[]", Total::messages},
-    {"outcomes[]", Total::messages},
-    {"statuses[]", Total::messages},
-    {"success_rate", Total::success_rate},
-    {"request_success_rate", Total::success_rate},
-    {"error_rate", Total::failure_rate},
-    {"request_error_rate", Total::failure_rate},
-    {"failure_rate", Total::failure_rate},
-    {"output_throughput", Total::output_rate},
-    {"output_token_throughput", Total::output_rate},
-    {"input_throughput", Total::input_rate},
-    {"total_throughput", Total::token_rate},
-    {"total_token_throughput", Total::token_rate},
-    {"request_throughput", Total::request_rate},
-    {"output_lens[]", Total::output_lengths},
-    {"random_output_len", Total::output_length},
-    {"sharegpt_output_len", Total::output_length},
-    {"sonnet_output_len", Total::output_length},
-    {"custom_output_len", Total::output_length},
-    {"output_len", Total::output_length},
-    {"osl", Total::output_length},
+
+struct TotalPaths {
+  Total total;
+  std::string_view paths;  // with a blank between
 };
+constexpr TotalPaths kTotalPaths[] = {
+    {Total::failed,
+     "failed num_failed n_failed failed_requests num_failed_requests number_failed_requests "
+     "requests_failed failed_count failed_request_count failures num_failures failure_count "
+     "errors num_errors number_errors results_number_errors error_count error_requests "
+     "num_error_requests errored_requests errored unsuccessful_requests requests.failed "
+     "requests.errors requests.errored request_counts.failed request_counts.errors "
+     "request_counts.errored"},
+    {Total::stopped,
+     "timeouts num_timeouts timeout_count timed_out timed_out_requests aborted num_aborted "
+     "aborted_requests cancelled num_cancelled cancelled_requests canceled num_canceled "
+     "dropped_requests num_dropped rejected_requests num_rejected"},
+    {Total::requested,
+     "num_prompts total_requests num_total_requests requests_total requests_sent "
+     "num_requests_started requests.total requests.sent request_counts.total request_counts.sent"},
+    {Total::planned, "num_requests n_requests"},
+    {Total::warm_up, "num_warmups num_warmup num_warmup_requests warmup_requests"},
+    {Total::messages, "errors[] error_messages[] failures[] outcome[] outcomes[] statuses[]"},
+    {Total::success_rate, "success_rate request_success_rate"},
+    {Total::failure_rate, "error_rate request_error_rate failure_rate"},
+    {Total::output_rate, "output_throughput output_token_throughput"},
+    {Total::input_rate, "input_throughput"},
+    {Total::token_rate, "total_throughput total_token_throughput"},
+    {Total::request_rate, "request_throughput"},
+    {Total::output_lengths, "output_lens[]"},
+    {Total::output_length,
+     "random_output_len sharegpt_output_len sonnet_output_len custom_output_len output_len osl"},
+};
+
+std::span<const TotalName> totals() {
+  static const std::vector<TotalName> names = [] {
+    std::vector<TotalName> all;
+    for (const TotalPaths& of_total : kTotalPaths) {
+      for (const std::string_view path : blank_separated(of_total.paths)) {
+        all.push_back({path, of_total.total});
+      }
+    }
+    return all;
+  }();
+  return names;
+}
 
 // The share of all requests that a rate states: 0.4, 40 and "40%". Above 1 it is in percent, and so
 // is 1 if that cannot be `all` of them.
@@ -151,7 +109,7 @@ Failed failed_of(const ResultValues& values, std::int64_t completed) {
   Failed failed;
   Failed stopped;
   std::int64_t warm_up = 0;
-  for (const TotalName& name : kTotals) {
+  for (const TotalName& name : totals()) {
     const auto count = values.count(name.path);
     if (name.total == Total::failed && count) failed.take(*count, name.path);
     if (name.total == Total::stopped && count) stopped = {stopped.count + *count, name.path};
@@ -160,7 +118,7 @@ Failed failed_of(const ResultValues& values, std::int64_t completed) {
     failed.take(std::ranges::count(values.list(name.path), 1.0), name.path);
   }
   failed.take(stopped.count, stopped.path);
-  for (const TotalName& name : kTotals) {
+  for (const TotalName& name : totals()) {
     const auto count = values.count(name.path);
     if (name.total == Total::requested && count) {
       failed.take(*count - warm_up - completed, name.path);
@@ -170,7 +128,7 @@ Failed failed_of(const ResultValues& values, std::int64_t completed) {
 }
 
 std::string failure_by_rates(const ResultValues& values) {
-  for (const TotalName& name : kTotals) {
+  for (const TotalName& name : totals()) {
     const bool is_success = name.total == Total::success_rate;
     if (!is_success && name.total != Total::failure_rate) continue;
     const auto stated = share_of(values, name.path, is_success);
@@ -265,7 +223,7 @@ std::string contradiction_of_counts(const ResultValues& values, std::int64_t com
 std::string one_token_text(const ResultValues& values, std::int64_t completed) {
   const auto output = values.count("total_output_tokens");
   if (!output || *output == 0 || *output > completed) return {};
-  for (const TotalName& name : kTotals) {
+  for (const TotalName& name : totals()) {
     if (name.total != Total::output_length) continue;
     const auto length = values.count(name.path);
     if (!length || *length < 2) continue;
@@ -281,7 +239,7 @@ std::string one_token_text(const ResultValues& values, std::int64_t completed) {
 std::span<const std::string_view> total_paths() {
   static const std::vector<std::string_view> paths = [] {
     std::vector<std::string_view> all;
-    for (const TotalName& name : kTotals) all.push_back(name.path);
+    for (const TotalName& name : totals()) all.push_back(name.path);
     return all;
   }();
   return paths;
@@ -292,7 +250,7 @@ void judge_totals(const ResultValues& values, LoadReading& reading) {
     if (contradiction.empty()) return;
     reading.notes.push_back("the result contradicts itself: " + contradiction);
   };
-  for (const TotalName& name : kTotals) note(contradiction_of(name, values));
+  for (const TotalName& name : totals()) note(contradiction_of(name, values));
   const auto completed = values.count("completed");
   if (!completed || *completed == 0) return;
   note(contradiction_of_counts(values, *completed));
@@ -300,7 +258,7 @@ void judge_totals(const ResultValues& values, LoadReading& reading) {
   if (std::string text = one_token_text(values, *completed); !text.empty()) {
     reading.notes.push_back(std::move(text));
   }
-  for (const TotalName& name : kTotals) {
+  for (const TotalName& name : totals()) {
     const auto planned = name.total == Total::planned ? values.count(name.path) : std::nullopt;
     if (!planned || failure_by_counts(static_cast<std::uint64_t>(
                                           std::max<std::int64_t>(0, *planned - *completed)),

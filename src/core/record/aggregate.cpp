@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files/hash.h"
-#include "base/system/byte_source.h"
 #include "base/text/decimal.h"
 #include "base/text/json.h"
 #include "core/energy/metrics.h"

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <iterator>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include "base/report/json_parts.h"

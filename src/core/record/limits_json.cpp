@@ -2,7 +2,6 @@
 #include "core/record/limits_json.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include <fmt/format.h>

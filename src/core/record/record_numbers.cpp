@@ -3,15 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
-#include <string>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/files/path.h"
-#include "base/report/json_parts.h"
 #include "base/text/json.h"
 
 namespace aggregate_power {

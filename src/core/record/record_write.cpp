@@ -8,7 +8,6 @@
 
 #include "base/files/path.h"
 #include "base/report/json_parts.h"
-#include "base/text/characters.h"
 #include "core/energy/counter_trace.h"
 #include "core/energy/cpu_power.h"
 #include "core/record/efficiency_json.h"
@@ -484,6 +483,11 @@ struct Member {
   bool (*is_there)(const Written&) = [](const Written&) { return true; };
 };
 
+// Whether the result has this part, such as &Result::idle.
+template <auto Result::*part>
+bool has(const Written& written) {
+  return (written.result.*part).has_value();
+}
 bool is_october(const Written& written) { return written.result.contract == Contract::october; }
 bool has_curve(const Written& written) {
   return written.result.fleet && written.result.fleet->power;
@@ -493,20 +497,14 @@ bool is_refused(const Written& written) {
 }
 // As in the original, an invalid record names the method, too.
 bool names_method(const Written& written) { return has_curve(written) || is_refused(written); }
-bool has_fleet(const Written& written) { return written.result.fleet.has_value(); }
 // Since October the records of packages name the method where those of one recording do.
 bool has_early_fleet(const Written& written) {
-  return (has_fleet(written) || is_refused(written)) && written.result.way == Way::package &&
-         is_october(written);
+  return (has<&Result::fleet>(written) || is_refused(written)) &&
+         written.result.way == Way::package && is_october(written);
 }
 bool has_late_fleet(const Written& written) {
-  return (has_fleet(written) || is_refused(written)) && !has_early_fleet(written);
+  return (has<&Result::fleet>(written) || is_refused(written)) && !has_early_fleet(written);
 }
-bool has_failed_requests(const Written& written) {
-  return written.result.failed_requests.has_value();
-}
-
-bool has_idle(const Written& written) { return written.result.idle.has_value(); }
 bool has_accepted(const Written& written) { return !written.result.accepted.empty(); }
 
 // By code, what was found.
@@ -527,14 +525,10 @@ Json performance_per_watt(const Written& written) {
   return results::efficiency_json(written.result);
 }
 
-bool has_uncertainty(const Written& written) { return written.result.uncertainty.has_value(); }
-
 Json power_limits(const Written& written) { return results::limits_json(written.result.limits); }
 bool has_limits(const Written& written) {
   return is_october(written) && !written.result.limits.empty();
 }
-
-bool has_salvaged(const Written& written) { return written.result.salvaged.has_value(); }
 
 // Reasons of the aggregate may have been added since.
 Json salvage(const Written& written) {
@@ -582,7 +576,7 @@ constexpr Member kMembers[] = {
     {"observed_gpu_ids", kOneRecording,
      [](const Written& w) { return Json(w.result.observed_gpu_ids); }},
     {"gpu_uuids", kOneRecording, [](const Written& w) { return Json(gpu_uuids(w.result)); },
-     [](const Written& w) { return has_uncertainty(w) && !gpu_uuids(w.result).empty(); }},
+     [](const Written& w) { return has<&Result::uncertainty>(w) && !gpu_uuids(w.result).empty(); }},
     {"selected_gpus", kOneRecording, [](const Written& w) { return Json(w.result.selected_gpus); },
      [](const Written& w) { return !w.result.selected_gpus.empty(); }},
     {"per_gpu_role", kHosts | kPackage, roles},
@@ -592,8 +586,7 @@ constexpr Member kMembers[] = {
     {"device_issues", kOneRecording | kHosts, issues},
     {"boundary_degenerate_rows", kOneRecording | kHosts, boundary_rows},
     {"accumulator_check", kOneRecording, counter_check},
-    {"counter_check", kOneRecording, recorded_counters,
-     [](const Written& w) { return w.result.recorded_counters.has_value(); }},
+    {"counter_check", kOneRecording, recorded_counters, has<&Result::recorded_counters>},
     {"hosts", kHosts, [](const Written& w) { return by_host(w, found_on); }},
     {"clock_offset_estimates", kHosts, [](const Written& w) { return by_host(w, clock_estimate); }},
     {"power_percentile_method", kHosts | kPackage, percentile_method, has_late_fleet},
@@ -612,22 +605,21 @@ constexpr Member kMembers[] = {
      [](const Written& w) { return text_or_null(w.result.package->gap_rule); }, is_october},
     {"gap_energy_bound_j", kAll, gap_energy_bound,
      [](const Written& w) { return is_october(w) && (w.result.package || w.result.gap_bound); }},
-    {"failed_requests", kOneRecording | kPackage, failed_requests, has_failed_requests},
+    {"failed_requests", kOneRecording | kPackage, failed_requests, has<&Result::failed_requests>},
     {"witnesses", kOneRecording, witnesses,
      [](const Written& w) { return !w.result.witnesses.empty(); }},
-    {"modelled_node", kOneRecording, modelled_node,
-     [](const Written& w) { return w.result.modelled_node.has_value(); }},
+    {"modelled_node", kOneRecording, modelled_node, has<&Result::modelled_node>},
     {"request_energy", kOneRecording,
      [](const Written& w) { return request_energy_json(*w.result.request_energy, w.is_valid()); },
-     [](const Written& w) { return w.result.request_energy.has_value(); }},
+     has<&Result::request_energy>},
     {"phase_energy", kOneRecording,
      [](const Written& w) { return phase_energy_json(*w.result.phase_energy, w.is_valid()); },
-     [](const Written& w) { return w.result.phase_energy.has_value(); }},
+     has<&Result::phase_energy>},
     {"window_source", kOneRecording | kPackage,
      [](const Written& w) { return Json(w.result.window_source); }, says_window_source},
-    {"idle", kAll, idle, has_idle},
-    {"uncertainty", kAll, uncertainty, has_uncertainty},
-    {"salvage", kAll, salvage, has_salvaged},
+    {"idle", kAll, idle, has<&Result::idle>},
+    {"uncertainty", kAll, uncertainty, has<&Result::uncertainty>},
+    {"salvage", kAll, salvage, has<&Result::salvaged>},
     {kComputedFrom, kAll, computed_from},
 };
 
@@ -658,13 +650,12 @@ constexpr Member kNativeMembers[] = {
     {"integration_method", kNative, integration_method},
     {"power_percentile_method", kNative, percentile_method, names_method},
     {"metrics", kNative, metrics},
-    {"idle", kNative, idle, has_idle},
+    {"idle", kNative, idle, has<&Result::idle>},
     {"power_limits", kNative, power_limits, has_limits},
     {"performance_per_watt", kNative, performance_per_watt, has_efficiency},
-    {"gap_energy_bound_j", kNative, gap_energy_bound,
-     [](const Written& w) { return w.result.gap_bound.has_value(); }},
-    {"uncertainty", kNative, uncertainty, has_uncertainty},
-    {"salvage", kNative, salvage, has_salvaged},
+    {"gap_energy_bound_j", kNative, gap_energy_bound, has<&Result::gap_bound>},
+    {"uncertainty", kNative, uncertainty, has<&Result::uncertainty>},
+    {"salvage", kNative, salvage, has<&Result::salvaged>},
     {kComputedFrom, kNative, computed_from},
 };
 

@@ -1,13 +1,10 @@
 // Writes the energy of requests and phases.
 #include "core/record/request_json.h"
 
-#include <cmath>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/files/path.h"
-#include "base/report/json_parts.h"
 
 namespace aggregate_power {
 namespace {

@@ -9,16 +9,12 @@
 #include <cerrno>
 #include <filesystem>
 #include <map>
-#include <memory>
-#include <optional>
 #include <tuple>
 
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
-#include "base/files/file.h"
 #include "base/files/lock.h"
-#include "base/files/path.h"
 #include "base/system/byte_source.h"
 #include "base/text/json.h"
 

@@ -2,8 +2,6 @@
 #include "core/telemetry/csv_telemetry.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 

@@ -1,8 +1,6 @@
 // Looks up device names that are not the expected next one.
 #include "core/telemetry/device_names.h"
 
-#include <tuple>
-
 #include "base/text/characters.h"
 #include "core/telemetry/gpu_names.h"
 

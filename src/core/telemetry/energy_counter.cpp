@@ -2,11 +2,9 @@
 #include "core/telemetry/energy_counter.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <limits>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "base/text/characters.h"

@@ -7,14 +7,12 @@
 #include <cstdint>
 #include <iterator>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
-#include "aggregate_power/gpu.h"
 #include "base/report/json_parts.h"
 #include "base/text/characters.h"
 #include "base/text/csv.h"

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <map>
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <iterator>
 #include <span>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>

@@ -64,7 +64,6 @@ const std::vector<Schema>& schemas() {
       {.name = "dcgm-wide",
        .power_words = "`DCGM_FI_DEV_POWER_USAGE` or `..._BOARD_POWER_WATTS`, else the instant one",
        .device_words = "`uuid`, else host and `gpu`, `gpu_id`",
-       .required = {},
        .power = {"dcgm_fi_dev_power_usage|dcgm_fi_dev_board_power_watts",
                  "dcgm_fi_dev_power_usage_instant|dcgm_fi_dev_board_power_watts_instant"
                  "|dcgm_fi_dev_board_power_raw_watts"},
@@ -146,7 +145,6 @@ const std::vector<Schema>& schemas() {
        .power_words =
            "`power.draw`, `power.draw.average`, `power.draw.instant`; Habana's `hl-smi` writes the same",
        .device_words = "an index or another id, see below",
-       .required = {},
        .power = {"power\\.draw", "power\\.draw\\.average", "power\\.draw\\.instant"},
        .collector = "NVML",
        .scope = "gpu"},

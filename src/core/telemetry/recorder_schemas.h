@@ -20,8 +20,8 @@ struct Schema {
   const char* name;
   const char* power_words;  // describes the two lists below, for the help page
   const char* device_words;
-  std::vector<Pattern> required;           // all must be present, and one of `power`
-  std::vector<Pattern> power;              // the first one present wins
+  std::vector<Pattern> required = {};      // all must be present, and one of `power`
+  std::vector<Pattern> power = {};         // the first one present wins
   std::vector<DevicePattern> device = {};  // the first one present wins; empty: contract.md part 0
                                            // row 14
   bool has_device = true;

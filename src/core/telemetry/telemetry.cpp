@@ -1,8 +1,6 @@
 // Reads a recording with its format's function.
 #include "core/telemetry/telemetry.h"
 
-#include <utility>
-
 #include "core/telemetry/gpu_names.h"
 
 namespace aggregate_power {

@@ -3,10 +3,8 @@
 
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <string_view>
 
-#include "aggregate_power/sample.h"
 #include "energy/sensors/series_check.h"
 
 namespace aggregate_power::energy {

@@ -18,8 +18,6 @@
 #include "core/energy/stale_readings.h"
 #include "core/telemetry/samples.h"
 #include "energy/sensors/same_course.h"
-#include "energy/sensors/stuck_sensor.h"
-#include "energy/sensors/total_series.h"
 
 namespace aggregate_power {
 namespace {

@@ -2,16 +2,80 @@
 // once, fresh, and of one that moves. Pure arithmetic.
 #pragma once
 
-#include <optional>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "aggregate_power/reason.h"
 #include "aggregate_power/sample.h"
-#include "energy/sensors/stuck_sensor.h"
 
 namespace aggregate_power {
+
+namespace energy {
+
+// ---- Whether a sensor of power hangs: it shows one value while what it measures changes. Pure
+// arithmetic.
+
+struct DeviceSeries {
+  std::string device;               // its name
+  std::span<const Sample> samples;  // in time order, then in the file's order
+  // Each that it stated of itself in its constant_stretches().
+  std::vector<double> utilization_pct = {};
+  std::vector<double> temperature_c = {};
+  std::vector<double> clock_mhz = {};
+};
+
+struct SeriesRules {
+  Window window = kAlways;  // whose energy counts
+  double max_sample_gap_s = 3;
+  double clock_offset_s = 0;  // was added to the stamps
+};
+
+// Where a device's power does not change for at least 20 samples, in the recording, or for a fifth
+// of the window and up to where it changes: what else the device stated meanwhile is worth a look.
+struct ConstantStretch {
+  std::size_t device = 0;  // its place
+  Window stretch;
+};
+std::vector<ConstantStretch> constant_stretches(std::span<const DeviceSeries> devices,
+                                                const SeriesRules& rules);
+
+// Why the device's sensor is stuck, for people: "GPU 2 reads 311 W in all 54 samples while GPU 0
+// went from 140 to 580 W; it is 5.8 % of the energy". Empty: nothing shows it.
+//
+// Its power is constant, see above, while its utilization or its clock changes by much, another
+// device's power changes by more than a fifth, or, if the value has decimals, its temperature does
+// or it works; or its other readings, of about the same power if there are any, hardly ever repeat;
+// or elsewhere its power changes as another device's does. An idle device draws about as much as
+// others when they are idle; one at its limit never draws more, and is not idle.
+std::string stuck_text(std::span<const DeviceSeries> devices, std::size_t own,
+                       const SeriesRules& rules);
+
+// The same where it may also be a steady load or rest: no device's power changes from 2 s before
+// the window to 2 s after it; its other readings repeat less than it does; it changes as another
+// device's does, but seldom; or it rests for half of the window and works before and after that. A
+// reason to ask, and none to refuse.
+std::string possibly_stuck_text(std::span<const DeviceSeries> devices, std::size_t own,
+                                const SeriesRules& rules);
+
+// ---- Whether a recording has the total or the mean of its GPUs as a device of its own. Pure
+// arithmetic.
+
+// Devices that are called "total", "sum", "all", "average" or the like where others are not; those
+// that are called a sensor of the machine, such as "system" or "node 0"; and
+// those whose readings are the sum or the mean of the others' at all times, at least 20, with at
+// least 5 values: of all others, or of all others on the same host ("host/0"). Says which, for
+// people, with the --gpus that leaves them out; empty: there is none.
+std::string total_text(std::span<const DeviceSeries> devices);
+
+// Where all devices are means by their names ("mean", "avg"), or several GPUs ("0,1,2,3", or "1.5",
+// the mean of their indices): says which. Empty: some are not.
+std::string only_means_text(std::span<const DeviceSeries> devices);
+
+}  // namespace energy
+
+// ---- All checks
 
 using energy::DeviceSeries;
 using energy::SeriesRules;

@@ -1,5 +1,5 @@
 // Compares a device's constant power with what else moved meanwhile.
-#include "energy/sensors/stuck_sensor.h"
+#include "energy/sensors/series_check.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Compares each device's readings with the sum of all others'.
-#include "energy/sensors/total_series.h"
+#include "energy/sensors/series_check.h"
 
 #include <algorithm>
 #include <cmath>

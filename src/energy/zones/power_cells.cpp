@@ -1,5 +1,5 @@
 // Sums the power of all GPUs cell by cell.
-#include "energy/zones/power_cells.h"
+#include "energy/zones/load_place.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdlib>
 #include <limits>
 #include <span>
@@ -11,8 +10,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include "aggregate_power/error.h"
 
 namespace aggregate_power {
 namespace {

@@ -7,9 +7,7 @@
 #include <set>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include "base/files/file.h"
 #include "base/text/characters.h"
 #include "base/text/csv.h"
 #include "base/text/json_value.h"

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -91,5 +92,17 @@ struct NativeFault : std::runtime_error {
 
 // A value that is not what the format promises: one of the format's codes.
 inline NativeFault native_value_fault(const char* code) { return {"ValueError", code}; }
+
+// ---- Checks the nodes of a package together: whether they are all nodes of one run, with the GPUs
+// that were asked for. Contract-october.md 3.2.
+
+// The number of GPUs that were asked for, of all roles.
+std::int64_t total_of(const RoleCounts& gpus);
+
+// What is wrong with the numbers asked for, and whether there are nodes at all.
+Reasons check_native_question(std::span<const NativeNode> nodes, const RoleCounts& gpus);
+
+// `nodes` have been read, with their recordings.
+Reasons check_native_nodes(std::span<const NativeNode> nodes, const RoleCounts& gpus);
 
 }  // namespace aggregate_power

@@ -1,8 +1,6 @@
 // Checks the aggregate and the formal result of agents on several nodes.
 #include "packages/srt_slurm/agentic_checks.h"
 
-#include <algorithm>
-#include <cstdint>
 #include <limits>
 
 #include <fmt/format.h>

@@ -5,12 +5,10 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
+#include "aggregate_power/gpu.h"
 #include "aggregate_power/reason.h"
 #include "base/files/tree.h"
-#include "packages/srt_slurm/check.h"
 
 namespace aggregate_power {
 

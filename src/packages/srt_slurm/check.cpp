@@ -13,8 +13,6 @@
 
 #include "aggregate_power/error.h"
 #include "base/files/decompress.h"
-#include "base/files/file.h"
-#include "base/files/path.h"
 #include "base/text/characters.h"
 #include "core/load/benchmark.h"
 #include "generators/generator_table.h"

@@ -2,14 +2,12 @@
 // C.3, in order.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "aggregate_power/contract.h"
-#include "aggregate_power/load.h"
 #include "aggregate_power/reason.h"
 #include "aggregate_power/result.h"
 #include "base/files/file.h"
@@ -17,7 +15,6 @@
 #include "core/load/load_files.h"
 #include "energy/uncertainty/gather.h"
 #include "packages/srt_slurm/shared_samples.h"
-#include "packages/srt_slurm/topology.h"
 #include "packages/srt_slurm/windows.h"
 
 namespace aggregate_power {

@@ -3,11 +3,9 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <exception>
 #include <optional>
 #include <span>
 #include <string_view>
-#include <utility>
 
 #include <fmt/format.h>
 

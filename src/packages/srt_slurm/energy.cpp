@@ -11,8 +11,6 @@
 
 #include "base/text/show_time.h"
 #include "core/energy/plausibility.h"
-#include "packages/srt_slurm/package.h"
-#include "packages/srt_slurm/window_power.h"
 
 namespace aggregate_power {
 namespace {

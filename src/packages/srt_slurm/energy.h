@@ -20,7 +20,6 @@
 #include "packages/srt_slurm/check.h"
 #include "packages/srt_slurm/package.h"
 #include "packages/srt_slurm/srt_slurm.h"
-#include "packages/srt_slurm/topology.h"
 #include "packages/srt_slurm/window_power.h"
 #include "packages/srt_slurm/windows.h"
 

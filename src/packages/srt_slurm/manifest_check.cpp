@@ -1,5 +1,5 @@
 // Compares the manifest of a package with its samples and windows.
-#include "packages/srt_slurm/evidence.h"
+#include "packages/srt_slurm/package.h"
 
 #include <algorithm>
 #include <set>

@@ -11,7 +11,6 @@
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/text/json.h"
-#include "packages/srt_slurm/package.h"
 
 namespace aggregate_power {
 namespace {

@@ -2,9 +2,7 @@
 #include "packages/srt_slurm/package.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <limits>
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,10 +10,6 @@
 #include "base/files/file.h"
 #include "base/files/hash.h"
 #include "base/files/path.h"
-#include "base/text/json_value.h"
-#include "packages/srt_slurm/evidence.h"
-#include "packages/srt_slurm/sample_checks.h"
-#include "packages/srt_slurm/windows.h"
 
 namespace aggregate_power {
 namespace {

@@ -15,10 +15,32 @@
 #include "packages/srt_slurm/faults.h"
 #include "packages/srt_slurm/shared_samples.h"
 #include "packages/srt_slurm/srt_slurm.h"
-#include "packages/srt_slurm/topology.h"
 #include "packages/srt_slurm/windows.h"
 
 namespace aggregate_power {
+
+// ---- What each GPU of a package was used for, and whether the GPUs are the expected ones.
+// Contract.md C.4, C.5.
+
+struct Topology {
+  std::map<DeviceKey, std::string> roles;                         // empty if some GPU has two
+  std::map<std::string, std::optional<std::int64_t>> het_groups;  // by host; empty if some host has
+                                                                  // two
+  std::vector<std::string> conflicts;  // conflicting_worker_roles, conflicting_het_groups
+};
+Topology topology_of(const std::vector<ExpectedDevice>& devices);
+
+// How the GPUs with samples differ from the expected ones, and how they contradict each other.
+PackageFaults device_faults(const std::vector<ExpectedDevice>& devices, const Topology& topology,
+                            const std::vector<SeenDevice>& observed);
+
+// How roles and groups differ from the requested ones, one sentence each. `wanted` has the number
+// of GPUs of each role. Contract.md C.5.
+std::vector<std::string> topology_faults(const std::vector<ExpectedDevice>& devices,
+                                         const Topology& topology,
+                                         const std::map<std::string, std::int64_t>& wanted);
+
+// ---- The package
 
 struct Package {
   PackageDialect dialect;
@@ -72,5 +94,30 @@ CpuFolders cpu_folders(const PackagePlace& place);
 
 // Works whether or not the package is sound: a file that cannot be read is listed by name.
 PackageInputs package_inputs(const PackagePlace& place);
+
+// ---- Whether a package's manifest agrees with what its samples and windows show. Contract.md C.4.
+
+struct PackageEvidence {
+  const PackageSamples& samples;
+  const std::vector<SeenDevice>& observed;  // sorted
+  const WindowScan& scan;
+  const std::vector<WindowValidation>& validations;
+  Contract contract;
+  const std::optional<PackageWindow>& wanted;  // the run's, if there is exactly one
+};
+
+PackageFaults evidence_faults(const PackageContent& content, const PackageEvidence& evidence);
+
+// Whether the manifest's window_validations says this about the windows. Since October members of a
+// row that nobody knows do not count, and the gaps of a faulty window may be there or not.
+bool is_as_stored(const JsonValue& stored, const std::vector<WindowValidation>& validations,
+                  Contract contract);
+
+// The members of rows of the manifest that are not compared, because nobody knows them.
+std::vector<std::string> unknown_members(const JsonValue& manifest);
+
+// ---- Checks whether samples.csv is what its producer writes. Contract.md C.4.
+
+PackageFaults sample_faults(const PackageSamples& samples, const PackageDialect& dialect);
 
 }  // namespace aggregate_power

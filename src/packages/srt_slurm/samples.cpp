@@ -17,7 +17,7 @@
 #include "base/files/decompress.h"
 #include "base/text/characters.h"
 #include "base/text/decimal.h"
-#include "packages/srt_slurm/sample_checks.h"
+#include "packages/srt_slurm/package.h"
 
 namespace aggregate_power {
 namespace {

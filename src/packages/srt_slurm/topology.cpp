@@ -1,5 +1,5 @@
 // Compares the GPUs of a package with its manifest and its topology.
-#include "packages/srt_slurm/topology.h"
+#include "packages/srt_slurm/package.h"
 
 #include <algorithm>
 #include <set>

@@ -1,7 +1,6 @@
 // Computes energy and power over the wanted window from the samples of a package.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,7 +16,6 @@
 #include "packages/native/identity.h"
 #include "packages/native/node.h"
 #include "packages/srt_slurm/gap_rules.h"
-#include "recorders/synthetic.h"
 
 namespace aggregate_power {
 namespace {

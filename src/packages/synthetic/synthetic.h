@@ -1,9 +1,7 @@
 // Synthetic packages of several nodes, of known power: what srt-slurm's recorder would have left.
 #pragma once
 
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "aggregate_power/gpu.h"

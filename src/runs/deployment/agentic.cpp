@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
-#include <new>
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -14,7 +12,6 @@
 #include "base/files/decompress.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
-#include "base/files/tree.h"
 #include "core/load/benchmark.h"
 #include "core/record/record_write.h"
 #include "energy/shares/requests.h"

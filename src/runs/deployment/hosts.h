@@ -1,7 +1,6 @@
 // The hosts of a run: their folders, and the recording of each.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

@@ -8,18 +8,12 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <span>
-#include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/files/decompress.h"
-#include "base/files/file.h"
 #include "base/files/hash.h"
-#include "base/files/path.h"
 #include "base/system/parallel.h"
 #include "base/text/characters.h"
 #include "core/energy/fleet_power.h"
@@ -29,7 +23,7 @@
 #include "core/record/limits_json.h"
 #include "core/record/salvage_json.h"
 #include "generators/generator_table.h"
-#include "packages/native/topology.h"
+#include "packages/native/node.h"
 #include "recorders/recording.h"
 #include "runs/evaluate/evaluate.h"
 #include "runs/measure/deliver.h"

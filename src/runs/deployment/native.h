@@ -17,7 +17,6 @@
 #include "base/files/file.h"
 #include "core/load/load_files.h"
 #include "packages/native/node.h"
-#include "packages/srt_slurm/check.h"
 #include "runs/evaluate/run_options.h"
 #include "runs/measure/gpu_work.h"
 #include "runs/measure/uncertainty.h"

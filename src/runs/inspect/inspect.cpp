@@ -2,7 +2,6 @@
 #include "runs/inspect/inspect.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/format.h>
 
@@ -10,7 +9,6 @@
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/report/document.h"
-#include "base/report/json_parts.h"
 #include "base/text/characters.h"
 #include "base/text/encoding.h"
 #include "base/text/show_time.h"
@@ -21,7 +19,6 @@
 #include "core/record/limits_json.h"
 #include "generators/generator_table.h"
 #include "recorders/recorder_table.h"
-#include "recorders/recording.h"
 #include "runs/evaluate/evaluate.h"
 #include "runs/measure/series_doubts.h"
 #include "runs/measure/uncertainty.h"

@@ -1,7 +1,6 @@
 // Shows what was found in a package.
 #include "runs/inspect/inspect.h"
 
-#include <optional>
 #include <string>
 
 #include <fmt/format.h>

@@ -2,7 +2,6 @@
 #include "runs/inspect/inspect.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>

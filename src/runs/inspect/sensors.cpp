@@ -1,6 +1,5 @@
 // Compares what a recording shows with the table of sensors.
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <span>

@@ -5,23 +5,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <exception>
 #include <filesystem>
-#include <iterator>
 #include <map>
-#include <mutex>
 #include <set>
 #include <system_error>
-#include <thread>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
-#include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/system/interruption.h"
 #include "store/catalogue/walk.h"

@@ -4,23 +4,16 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <exception>
 #include <iterator>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
-#include "aggregate_power/reason.h"
 #include "aggregate_power/result.h"
 #include "base/files/file.h"
 #include "base/files/hash.h"
 #include "base/files/path.h"
-#include "base/files/tree.h"
 #include "base/text/characters.h"
 #include "core/record/aggregate.h"
 #include "core/record/record_write.h"
@@ -35,8 +28,6 @@
 #include "store/backfill/backfill.h"
 #include "store/catalogue/layouts.h"
 #include "store/catalogue/multinode_logs.h"
-#include "store/catalogue/pieces.h"
-#include "store/catalogue/store_path.h"
 
 namespace aggregate_power {
 namespace {

@@ -11,8 +11,6 @@
 #include <iterator>
 #include <string_view>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

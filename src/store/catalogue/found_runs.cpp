@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <filesystem>
-#include <string_view>
 #include <system_error>
 #include <utility>
 

@@ -9,7 +9,6 @@
 
 #include "base/files/path.h"
 #include "generators/aiperf.h"
-#include "store/catalogue/pieces.h"
 
 namespace aggregate_power {
 namespace {
@@ -58,32 +57,24 @@ constexpr LayoutRow kRows[] = {
     {.layout = Layout::multinode,
      .name = "multinode",
      .letter = 'm',
-     .is_of_agents = false,
-     .before_run = "agg_",
      .holds = holds_multinode,
      .lacks = lacks_multinode,
      .find_pieces = pieces_of_package},
     {.layout = Layout::power_audit,
      .name = "power_audit",
      .letter = 'p',
-     .is_of_agents = false,
-     .before_run = "agg_",
      .holds = holds_power_audit,
      .lacks = lacks_power_audit,
      .find_pieces = pieces_of_nodes},
     {.layout = Layout::bmk,
      .name = "bmk",
      .letter = 'b',
-     .is_of_agents = false,
-     .before_run = "agg_",
      .holds = holds_bmk,
      .lacks = never,
      .find_pieces = pieces_of_nodes},
     {.layout = Layout::folder,
      .name = "folder",
      .letter = 'f',
-     .is_of_agents = false,
-     .before_run = "agg_",
      .holds = holds_any,
      .lacks = never,
      .find_pieces = pieces_of_nodes},

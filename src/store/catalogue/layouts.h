@@ -68,10 +68,10 @@ bool is_agents_folder(const FolderMarks& marks);
 
 struct LayoutRow {
   Layout layout;
-  std::string_view name;        // in reports
-  char letter;                  // in texts kept on disk
-  bool is_of_agents;            // the load came from agents, not from a benchmark
-  std::string_view before_run;  // an aggregate's name is BEFORE_RUN, the run's name, ".json"
+  std::string_view name;                 // in reports
+  char letter;                           // in texts kept on disk
+  bool is_of_agents = false;             // the load came from agents, not from a benchmark
+  std::string_view before_run = "agg_";  // an aggregate's name is this, the run's name, ".json"
   // Whether the aggregate of this run, in such a folder, makes it a run of this layout.
   bool (*holds)(const FolderMarks& folder, std::string_view run);
   // Whether such a folder, without an aggregate in it, is a run of this layout that lacks it.

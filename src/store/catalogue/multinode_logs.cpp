@@ -3,10 +3,7 @@
 
 #include <algorithm>
 #include <exception>
-#include <optional>
 #include <set>
-#include <string_view>
-#include <utility>
 
 #include <fmt/format.h>
 

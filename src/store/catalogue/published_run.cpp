@@ -2,7 +2,6 @@
 #include "store/catalogue/published_runs.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <iterator>
 
@@ -11,6 +10,7 @@
 #include "aggregate_power/energy_estimate.h"
 #include "aggregate_power/error.h"
 #include "base/files/hash.h"
+#include "base/text/characters.h"
 #include "base/text/suggest.h"
 #include "core/energy/metrics.h"
 #include "core/load/stated_settings.h"
@@ -22,66 +22,6 @@
 
 namespace aggregate_power {
 namespace {
-
-// The members of aggregates that say how a run was run, as InferenceX and others write them.
-constexpr std::string_view kConfigurationKeys[] = {"hw",
-                                                   "hardware",
-                                                   "gpu",
-                                                   "gpu_model",
-                                                   "num_gpus",
-                                                   "gpu_count",
-                                                   "driver",
-                                                   "clock_setting_mhz",
-                                                   "is_multinode",
-                                                   "disagg",
-                                                   "framework",
-                                                   "backend",
-                                                   "engine",
-                                                   "model",
-                                                   "model_id",
-                                                   "model_name",
-                                                   "infmax_model_prefix",
-                                                   "model_prefix",
-                                                   "precision",
-                                                   "quantization",
-                                                   "dtype",
-                                                   "spec_decoding",
-                                                   "tp",
-                                                   "pp",
-                                                   "ep",
-                                                   "dp",
-                                                   "dp_attention",
-                                                   "dcp_size",
-                                                   "pcp_size",
-                                                   "num_prefill_gpu",
-                                                   "num_decode_gpu",
-                                                   "prefill_tp",
-                                                   "prefill_pp",
-                                                   "prefill_ep",
-                                                   "prefill_dp_attention",
-                                                   "prefill_num_workers",
-                                                   "decode_tp",
-                                                   "decode_pp",
-                                                   "decode_ep",
-                                                   "decode_dp_attention",
-                                                   "decode_num_workers",
-                                                   "scenario_type",
-                                                   "dataset",
-                                                   "isl",
-                                                   "osl",
-                                                   "input_len",
-                                                   "output_len",
-                                                   "conc",
-                                                   "users",
-                                                   "concurrency",
-                                                   "max_concurrency",
-                                                   "request_rate",
-                                                   "num_prompts",
-                                                   "batch_size",
-                                                   "max_num_seqs",
-                                                   "generator",
-                                                   "benchmark",
-                                                   "recipe_fingerprint"};
 
 std::string shown_value(const JsonValue& value) {
   if (value.is_null()) return {};
@@ -521,7 +461,22 @@ std::string PublishedRun::text_of(std::string_view key) const {
   return at == nullptr ? std::string() : shown_value(*at);
 }
 
-std::span<const std::string_view> configuration_keys() { return kConfigurationKeys; }
+// As InferenceX and others write them.
+std::span<const std::string_view> configuration_keys() {
+  static const std::vector<std::string_view> keys = blank_separated(
+      "hw hardware gpu gpu_model num_gpus gpu_count driver clock_setting_mhz is_multinode "
+      "disagg "
+      "framework backend engine model model_id model_name infmax_model_prefix model_prefix "
+      "precision quantization dtype spec_decoding "
+      "tp pp ep dp dp_attention dcp_size pcp_size num_prefill_gpu num_decode_gpu "
+      "prefill_tp prefill_pp prefill_ep prefill_dp_attention prefill_num_workers "
+      "decode_tp decode_pp decode_ep decode_dp_attention decode_num_workers "
+      "scenario_type dataset isl osl input_len output_len conc users concurrency "
+      "max_concurrency "
+      "request_rate num_prompts batch_size max_num_seqs generator benchmark "
+      "recipe_fingerprint");
+  return keys;
+}
 
 Configuration configuration_of(const PublishedRun& run, const std::vector<std::string>& keys) {
   Configuration configuration;
@@ -530,12 +485,13 @@ Configuration configuration_of(const PublishedRun& run, const std::vector<std::s
     if (!text.empty()) configuration.emplace_back(key, std::move(text));
   };
   if (keys.empty()) {
-    for (const std::string_view key : kConfigurationKeys) add(key);
+    const auto known = configuration_keys();
+    for (const std::string_view key : known) add(key);
     const std::string set = run.text_of("settings");
     for (std::string_view rest = set; !rest.empty();) {
       const std::string_view key = rest.substr(0, rest.find(','));
       rest.remove_prefix(std::min(key.size() + 1, rest.size()));
-      if (std::ranges::find(kConfigurationKeys, key) == std::end(kConfigurationKeys)) add(key);
+      if (std::ranges::find(known, key) == known.end()) add(key);
     }
   } else {
     for (const std::string& key : keys) add(key);

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <deque>
 #include <map>
-#include <set>
 
 #include <fmt/format.h>
 

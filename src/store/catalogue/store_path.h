@@ -1,7 +1,6 @@
 // A file or folder in an artifact store, and what is in it or beside it.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>

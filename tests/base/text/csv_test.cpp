@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <numeric>
 #include <string>
 #include <vector>
 

@@ -1,5 +1,4 @@
 // What walk_json() visits, and what it refuses.
-#include "base/text/json_paths.h"
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,7 @@
 // The energy counters against the integral: contract.md B.8.
 #include "core/energy/counter_check.h"
 
-#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>

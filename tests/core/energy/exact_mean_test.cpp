@@ -2,7 +2,6 @@
 #include "core/energy/exact_mean.h"
 
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>

@@ -1,9 +1,7 @@
 // A benchmark result to its window and its counts: contract.md A.3 and B.2.
 #include "core/load/benchmark.h"
 
-#include <cmath>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -5,9 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include <gtest/gtest.h>
 

@@ -5,14 +5,18 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include "base/text/csv.h"
 #include "base/text/timestamp.h"
+#include "words.h"
 
 namespace aggregate_power {
 namespace schema_test {
 
+using test::between_bars;
 using Codes = std::vector<std::string>;
 
 // As the reader of telemetry asks: a time after 1973.
@@ -43,7 +47,7 @@ struct Case {
   std::string power;
   std::string device;
   std::string host = {};
-  Codes reasons = {};
+  std::string reasons = {};  // their codes
 };
 
 void expect(const Case& c) {
@@ -53,7 +57,7 @@ void expect(const Case& c) {
   EXPECT_EQ(name_of(columns.power), c.power) << c.what;
   EXPECT_EQ(name_of(columns.device), c.device) << c.what;
   EXPECT_EQ(name_of(columns.host), c.host) << c.what;
-  EXPECT_EQ(columns.reasons.codes(), c.reasons) << c.what;
+  EXPECT_EQ(fmt::format("{}", fmt::join(columns.reasons.codes(), " ")), c.reasons) << c.what;
 }
 
 const char* const kNoDevice = "gpu_identity_column_missing";
@@ -110,14 +114,8 @@ TEST(ChooseColumns, KnowsEveryRecorder) {
       {"amd-smi, other names: the first of the schema's order, not of the header's",
        "timestamp,gpu,average_socket_power,current_socket_power\n1700000000,0,1,2\n", "amd-smi",
        "timestamp", "current_socket_power", "gpu"},
-      {"amd-smi, one shot: no time",
-       "gpu,socket_power,power_management\n0,240,ENABLED\n",
-       "amd-smi",
-       "",
-       "socket_power",
-       "gpu",
-       "",
-       {kNoTime}},
+      {"amd-smi, one shot: no time", "gpu,socket_power,power_management\n0,240,ENABLED\n",
+       "amd-smi", "", "socket_power", "gpu", "", kNoTime},
       {"amd-smi monitor",
        "timestamp,gpu,xcp,power_usage,max_power,hotspot_temperature\n1700000000,0,0,1,750,40\n",
        "amd-smi-monitor", "timestamp", "power_usage", "gpu"},
@@ -129,14 +127,8 @@ TEST(ChooseColumns, KnowsEveryRecorder) {
        "time,device,Average Graphics Package Power (W),Current Socket Graphics Package Power (W)\n"
        "1700000000,card0,25.0,N/A\n",
        "rocm-smi", "time", "Current Socket Graphics Package Power (W)", "device"},
-      {"rocm-smi without a time",
-       "device,Average Graphics Package Power (W)\ncard0,25.0\n",
-       "rocm-smi",
-       "",
-       "Average Graphics Package Power (W)",
-       "device",
-       "",
-       {kNoTime}},
+      {"rocm-smi without a time", "device,Average Graphics Package Power (W)\ncard0,25.0\n",
+       "rocm-smi", "", "Average Graphics Package Power (W)", "device", "", kNoTime},
       {"xpu-smi 1.x",
        "Timestamp, DeviceId, GPU Utilization (%), GPU Power (W), GPU Frequency (MHz), GPU Energy "
        "Consumed (J)\n2024-05-26T18:51:23.769, 0, 1, 2, 3, 4\n",
@@ -161,13 +153,8 @@ TEST(ChooseColumns, KnowsEveryRecorder) {
            ", GPU-1, 1 W, 2 W\n",
        "nvidia-smi", "timestamp", "power.draw.average [W]", "uuid"},
       {"nvidia-smi: only the instant",
-       "timestamp, power.draw.instant [W]" + nvidia_time + ", 1 W\n",
-       "nvidia-smi",
-       "timestamp",
-       "power.draw.instant [W]",
-       "",
-       "",
-       {kNoDevice}},
+       "timestamp, power.draw.instant [W]" + nvidia_time + ", 1 W\n", "nvidia-smi", "timestamp",
+       "power.draw.instant [W]", "", "", kNoDevice},
       {"nvidia-smi: never the module's",
        "timestamp, index, module.power.draw.instant [W], power.draw.instant [W]" + nvidia_time +
            ", 0, 1 W, 2 W\n",
@@ -187,28 +174,13 @@ TEST(ChooseColumns, KnowsEveryRecorder) {
        "C] , GPU Chip Power Draw [W] , MVDDQ Power Draw [W] , PCIe "
        "Slot Power [W] , 6-Pin #1 Power [W] , Power Consumption (%) [% TDP] , Board Power Draw "
        "[W] ,\n2024-04-11 14:43:15 , 40 , 1 , 2 , 3 , 4 , 5 , 6 ,\n",
-       "gpu-z",
-       "Date",
-       "Board Power Draw [W]",
-       "",
-       "",
-       {kNoDevice}},
+       "gpu-z", "Date", "Board Power Draw [W]", "", "", kNoDevice},
       {"GPU-Z, GPU",
-       "Date , GPU Temperature [C] , GPU Power [W] ,\n2024-04-11 14:43:15 , 40 , 1 ,\n",
-       "gpu-z",
-       "Date",
-       "GPU Power [W]",
-       "",
-       "",
-       {kNoDevice}},
+       "Date , GPU Temperature [C] , GPU Power [W] ,\n2024-04-11 14:43:15 , 40 , 1 ,\n", "gpu-z",
+       "Date", "GPU Power [W]", "", "", kNoDevice},
       {"GPU-Z, chip only",
        "Date , GPU Temperature [C] , GPU Chip Power Draw [W] ,\n2024-04-11 14:43:15 , 40 , 1 ,\n",
-       "gpu-z",
-       "Date",
-       "GPU Chip Power Draw [W]",
-       "",
-       "",
-       {kNoDevice}},
+       "gpu-z", "Date", "GPU Chip Power Draw [W]", "", "", kNoDevice},
   };
   for (const Case& c : cases) expect(c);
 }
@@ -227,25 +199,13 @@ TEST(ChooseColumns, MatchesWholeNamesOnly) {
 }
 
 TEST(ChooseColumns, TakesGenericNamesOfPower) {
-  const char* const names[] = {
-      "power",          "Power",
-      "POWER",          "power_w",
-      "power_W",        "power.watts",
-      "power-watt",     "power mw",
-      "Power (W)",      "Power [W]",
-      "Power(Watts)",   "Power (mW)",
-      "power_draw",     "power draw",
-      "power_draw_w",   "power_usage",
-      "power.used",     "Power Used",
-      "gpu_power",      "GPU Power",
-      "gpu power draw", "gpu_power_usage_w",
-      "GPU Power [W]",  "gpu_power_consumption_watts",
-      "gpupower",       "pwr",
-      "gpu_pwr",        "pwr_w",
-      "gpu_watts",      "gpu watts",
-      "gpu-watt",       "GPU Watts",
-  };
-  for (const std::string name : names) {
+  const Codes names = between_bars(
+      "power|Power|POWER|power_w|power_W|power.watts|power-watt|power mw|Power (W)|Power [W]|"
+      "Power(Watts)|Power (mW)|power_draw|power draw|power_draw_w|power_usage|power.used|"
+      "Power Used|gpu_power|GPU Power|gpu power draw|gpu_power_usage_w|GPU Power [W]|"
+      "gpu_power_consumption_watts|gpupower|pwr|gpu_pwr|pwr_w|gpu_watts|gpu watts|gpu-watt|"
+      "GPU Watts");
+  for (const std::string& name : names) {
     expect({name.c_str(), "timestamp,gpu_index," + name + "\n1700000000,0,1\n", "generic",
             "timestamp", name, "gpu_index"});
   }
@@ -253,24 +213,10 @@ TEST(ChooseColumns, TakesGenericNamesOfPower) {
 
 // formats.md section 9 row 11, in that order.
 TEST(ChooseColumns, TakesGenericNamesOfTimes) {
-  const char* const names[] = {"timestamp",
-                               "timestamp_unix",
-                               "timestamp_s",
-                               "Timestamp (s)",
-                               "timestamp.ms",
-                               "timestamp ns",
-                               "timestamp_utc",
-                               "datetime",
-                               "date_time",
-                               "Date Time",
-                               "date-time",
-                               "time",
-                               "Time",
-                               "ts",
-                               "TS",
-                               "date",
-                               "Date"};
-  for (const std::string name : names) {
+  const Codes names = between_bars(
+      "timestamp|timestamp_unix|timestamp_s|Timestamp (s)|timestamp.ms|timestamp ns|"
+      "timestamp_utc|datetime|date_time|Date Time|date-time|time|Time|ts|TS|date|Date");
+  for (const std::string& name : names) {
     expect({name.c_str(), "gpu," + name + ",power_w\n0,1700000000,1\n", "generic", name, "power_w",
             "gpu"});
   }
@@ -308,121 +254,39 @@ std::string loose_warning(const std::string& name) {
 
 // formats.md 5.1: whole names of real recorders. None is a draw, alone or beside one.
 TEST(ChooseColumns, NeverTakesWhatOnlySoundsLikePower) {
-  const char* const names[] = {
+  const Codes names = between_bars(
       // limits
-      "power.limit",
-      "power.limit [W]",
-      "enforced.power.limit [W]",
-      "power.default_limit [W]",
-      "power.max_limit [W]",
-      "power.min_limit [W]",
-      "module.power.limit [W]",
-      "PowerCap",
-      "powercap_w",
-      "power_cap_watts",
-      "max_power",
-      "min_power",
-      "Power Max",
-      " Power Max",
-      "power.max",
-      "power_min_w",
-      "Power Limit",
-      "Max Graphics Package Power (W)",
-      "power_limit",
-      "PowerLimit",
-      "Power Consumption (%) [% TDP]",
-      "requested_power_limit",
-      "requested_power",
-      "enforced_power",
-      "default_power_w",
-      "MaxPower",
-      "PowerMax",
-      "power_max_w",
+      "power.limit|power.limit [W]|enforced.power.limit [W]|power.default_limit [W]|"
+      "power.max_limit [W]|power.min_limit [W]|module.power.limit [W]|PowerCap|powercap_w|"
+      "power_cap_watts|max_power|min_power|Power Max| Power Max|power.max|power_min_w|"
+      "Power Limit|Max Graphics Package Power (W)|power_limit|PowerLimit|"
+      "Power Consumption (%) [% TDP]|requested_power_limit|requested_power|enforced_power|"
+      "default_power_w|MaxPower|PowerMax|power_max_w|"
       // states
-      "power.management",
-      "power_management",
-      "inforom.pwr",
-      "inforom.power",
-      "power_state",
-      "C2C_LINK_POWER_STATE",
-      "power_profile",
-      "power mode",
-      "power_unit",
-      "PowerType",
-      "low_power",
-      "low power mode",
+      "power.management|power_management|inforom.pwr|inforom.power|power_state|"
+      "C2C_LINK_POWER_STATE|power_profile|power mode|power_unit|PowerType|low_power|"
+      "low power mode|"
       // reasons
-      "clocks_event_reasons.hw_power_brake_slowdown",
-      "clocks_event_reasons.sw_power_cap",
-      "clocks_throttle_reasons.hw_power_brake_slowdown",
-      "clocks_event_reasons_counters.sw_power_cap [us]",
-      "DCGM_FI_DEV_POWER_VIOLATION",
-      "PWR_SMOOTHING_ENABLED",
-      "power_smoothing",
-      "power_throttle",
-      "power_brake",
+      "clocks_event_reasons.hw_power_brake_slowdown|clocks_event_reasons.sw_power_cap|"
+      "clocks_throttle_reasons.hw_power_brake_slowdown|"
+      "clocks_event_reasons_counters.sw_power_cap [us]|DCGM_FI_DEV_POWER_VIOLATION|"
+      "PWR_SMOOTHING_ENABLED|power_smoothing|power_throttle|power_brake|"
       // another quantity
-      "power [%]",
-      "Board Power Draw [ % ]",
-      "power_pct",
-      "GPU power percent",
-      "power_ratio",
-      "power_efficiency",
-      "power_cost",
-      "target_power_w",
-      "power_wh",
-      "power [J]",
-      "Power temp",
+      "power [%]|Board Power Draw [ % ]|power_pct|GPU power percent|power_ratio|"
+      "power_efficiency|power_cost|target_power_w|power_wh|power [J]|Power temp|"
       // another scope
-      "hbm_power_w",
-      "memory.power.draw [W]",
-      "fan_power_w",
-      "rack_power",
-      "sum_power",
-      "power_watts_all_gpus",
-      "cpu_power",
-      "cpu_power_w",
-      "ram_power",
-      "dram_power_w",
-      "soc_power",
-      "sys_power_w",
-      "system_power",
-      "node_power_w",
-      "total_measured_power_w",
-      "Total Power",
-      "psu_power",
-      "PSU1 Power",
-      "ubb_power",
-      "SYSTEM_POWER (Watts)",
-      "Processor Power_0(Watt)",
-      "IA Power_0(Watt)",
-      "DRAM Power_0(Watt)",
-      "GT Power_0(Watt)",
-      "MTBL_SOCKET_POWER",
-      "PCIe Slot Power [W]",
-      "6-Pin #1 Power [W]",
-      "MVDDQ Power Draw [W]",
-      "rail_power_mw",
-      "module.power.draw [W]",
-      "module.power.draw.average [W]",
-      "module.power.draw.instant [W]",
-      "board temp power",
+      "hbm_power_w|memory.power.draw [W]|fan_power_w|rack_power|sum_power|power_watts_all_gpus|"
+      "cpu_power|cpu_power_w|ram_power|dram_power_w|soc_power|sys_power_w|system_power|"
+      "node_power_w|total_measured_power_w|Total Power|psu_power|PSU1 Power|ubb_power|"
+      "SYSTEM_POWER (Watts)|Processor Power_0(Watt)|IA Power_0(Watt)|DRAM Power_0(Watt)|"
+      "GT Power_0(Watt)|MTBL_SOCKET_POWER|PCIe Slot Power [W]|6-Pin #1 Power [W]|"
+      "MVDDQ Power Draw [W]|rail_power_mw|module.power.draw [W]|module.power.draw.average [W]|"
+      "module.power.draw.instant [W]|board temp power|"
       // statistics
-      "peak_power[W]",
-      "peak_power_w",
-      "power_median",
-      "power_q1",
-      "power_q3",
-      "power_std",
+      "peak_power[W]|peak_power_w|power_median|power_q1|power_q3|power_std|"
       // energy
-      "power_energy_j",
-      "energy_power",
-      "power_kwh",
-      "power_mwh",
-      "power_mj",
-      "power_accumulator",
-  };
-  for (const std::string name : names) {
+      "power_energy_j|energy_power|power_kwh|power_mwh|power_mj|power_accumulator");
+  for (const std::string& name : names) {
     const Columns alone = choose("timestamp,index," + name + "\n1700000000,0,1\n");
     EXPECT_EQ(name_of(alone.power), "") << name;
     EXPECT_TRUE(alone.reasons.contains(Reason::power_column_missing)) << name;
@@ -441,22 +305,10 @@ TEST(ChooseColumns, NeverTakesWhatOnlySoundsLikePower) {
 // name is another question: row 32.
 TEST(ChooseColumns, LooseRuleTakesTheFirstNameWithPower) {
   const Case cases[] = {
-      {"minute is not min",
-       "timestamp,index,power_minute\n1700000000,0,1\n",
-       "loose",
-       "timestamp",
-       "power_minute",
-       "index",
-       "",
-       {kNoPower}},
-      {"nor is nominal",
-       "timestamp,index,nominal_power\n1700000000,0,1\n",
-       "loose",
-       "timestamp",
-       "nominal_power",
-       "index",
-       "",
-       {kNoPower}},
+      {"minute is not min", "timestamp,index,power_minute\n1700000000,0,1\n", "loose", "timestamp",
+       "power_minute", "index", "", kNoPower},
+      {"nor is nominal", "timestamp,index,nominal_power\n1700000000,0,1\n", "loose", "timestamp",
+       "nominal_power", "index", "", kNoPower},
       {"a name of nobody's", "my_timestamp_local,index,card_power_now\n2026-04-25 12:00:00,0,1\n",
        "loose", "my_timestamp_local", "card_power_now", "index"},
       {"a mean only where there is nothing else", "timestamp,index,avg_power_w\n1700000000,0,1\n",
@@ -468,28 +320,12 @@ TEST(ChooseColumns, LooseRuleTakesTheFirstNameWithPower) {
 }
 
 TEST(ChooseColumns, LooseRuleTakesNamesWhoseWordsAreAllKnown) {
-  for (const std::string name : {"board_power",
-                                 "Board Power Draw [W]",
-                                 "BoardPowerDraw",
-                                 "GPUBoardPowerW",
-                                 "boardpowerusagemw",
-                                 "avg_power",
-                                 "average_gpu_power_w",
-                                 "instant_power",
-                                 "power.instant",
-                                 "power_average",
-                                 "current power (Watts)",
-                                 "asic.power",
-                                 "socket power reading",
-                                 "card_power_value",
-                                 "gpu0 power",
-                                 "GPU 3 power usage (W)",
-                                 "power1",
-                                 "device_power_now_milliwatts",
-                                 "accelerator_power_draw",
-                                 "measured_power",
-                                 "nvidia_gpu_power_sensor",
-                                 "process_power_w"}) {
+  for (const std::string& name : between_bars(
+           "board_power|Board Power Draw [W]|BoardPowerDraw|GPUBoardPowerW|boardpowerusagemw|"
+           "avg_power|average_gpu_power_w|instant_power|power.instant|power_average|"
+           "current power (Watts)|asic.power|socket power reading|card_power_value|gpu0 power|"
+           "GPU 3 power usage (W)|power1|device_power_now_milliwatts|accelerator_power_draw|"
+           "measured_power|nvidia_gpu_power_sensor|process_power_w")) {
     const Columns columns = choose("timestamp,index," + name + "\n1700000000,0,1\n");
     EXPECT_EQ(name_of(columns.power), name);
     EXPECT_EQ(columns.schema, "loose") << name;
@@ -501,21 +337,16 @@ TEST(ChooseColumns, LooseRuleTakesNamesWhoseWordsAreAllKnown) {
 // Any word that is not known may make it another quantity. Schema 1 takes the column, as the
 // original does.
 TEST(ChooseColumns, LooseRuleNamesWhatOtherWordsMayMakeAnotherQuantity) {
-  for (const std::string name :
-       {"power_util",     "power_threshold",   "powerBudget",      "power_setpoint",
-        "power_quota_w",  "power_allocated",   "power_headroom_w", "nominal_power",
-        "ratedPower",     "predicted_power",   "power_forecast",   "power_baseline",
-        "power_delta",    "power_loss_w",      "power_p99",        "power_p50_w",
-        "power_integral", "cumulative_power",  "reactive_power",   "mem_power_w",
-        "sram_power",     "vrm_power",         "host_power",       "serverPower",
-        "pdu_power",      "ac_power",          "dc_power",         "inlet_power",
-        "power_in",       "power_in_line",     "power_count",      "power_samples",
-        "power_seq",      "power_id",          "power_age_s",      "power_adc",
-        "power_error",    "power_cycles",      "power_status",     "power_level",
-        "power_va",       "power_hw",          "power_normalized", "power_score",
-        "power_raw",      "power_avg_60s",     "power_1m",         "power2",
-        "power_10",       "aggregate_power_w", "totalGpuPower",    "gpus_power",
-        "node1_power",    "idle_power_w",      "power/gpu",        "power_estimated_w"}) {
+  for (const std::string& name : between_bars(
+           "power_util|power_threshold|powerBudget|power_setpoint|power_quota_w|power_allocated|"
+           "power_headroom_w|nominal_power|ratedPower|predicted_power|power_forecast|"
+           "power_baseline|power_delta|power_loss_w|power_p99|power_p50_w|power_integral|"
+           "cumulative_power|reactive_power|mem_power_w|sram_power|vrm_power|host_power|"
+           "serverPower|pdu_power|ac_power|dc_power|inlet_power|power_in|power_in_line|"
+           "power_count|power_samples|power_seq|power_id|power_age_s|power_adc|power_error|"
+           "power_cycles|power_status|power_level|power_va|power_hw|power_normalized|"
+           "power_score|power_raw|power_avg_60s|power_1m|power2|power_10|aggregate_power_w|"
+           "totalGpuPower|gpus_power|node1_power|idle_power_w|power/gpu|power_estimated_w")) {
     const Columns columns = choose("timestamp,index," + name + "\n1700000000,0,1\n");
     EXPECT_EQ(name_of(columns.power), name);
     EXPECT_EQ(columns.reasons.codes(), Codes{kNoPower}) << name;
@@ -556,38 +387,14 @@ TEST(ChooseColumns, LooseRuleDoesNotGuessPastAnUnknownFirst) {
 
 // formats.md 5.2: none of these is the timestamp, whatever it holds.
 TEST(ChooseColumns, NeverTakesWhatOnlySoundsLikeATime) {
-  const char* const names[] = {
-      "time_ms",
-      "time_s",
-      "time_relative_s",
-      "elapsed",
-      "elapsed_time",
-      "Elapsed Time (sec)",
-      "elapsed_s",
-      "duration",
-      "runtime",
-      "run_time",
-      "uptime",
-      "up_time",
-      "Delta",
-      "second",
-      "start_time",
-      "end_time",
-      "start_s",
-      "RDTSC",
-      "frame_idx",
-      "used_gpu_time",
-      "gpu_time_ns",
-      "evicted_time",
-      "clocks_event_reasons_counters.sw_power_cap [us]",
-      "clocks_event_reasons_counters.sw_thermal_slowdown_time [us]",
-      "TotalTime(S)",
-      "total_time",
-      "Time_Seconds",
-      "lifetime",
-      "timeout_s",
-  };
-  for (const std::string name : names) {
+  const Codes names = between_bars(
+      "time_ms|time_s|time_relative_s|elapsed|elapsed_time|Elapsed Time (sec)|elapsed_s|"
+      "duration|runtime|run_time|uptime|up_time|Delta|second|start_time|end_time|start_s|RDTSC|"
+      "frame_idx|used_gpu_time|gpu_time_ns|evicted_time|"
+      "clocks_event_reasons_counters.sw_power_cap [us]|"
+      "clocks_event_reasons_counters.sw_thermal_slowdown_time [us]|TotalTime(S)|total_time|"
+      "Time_Seconds|lifetime|timeout_s");
+  for (const std::string& name : names) {
     for (const std::string value : {"4.5", "1700000000"}) {
       const Columns alone = choose(name + ",index,power_watts_now\n" + value + ",0,1\n");
       EXPECT_EQ(name_of(alone.timestamp), "") << name << " " << value;
@@ -619,11 +426,10 @@ TEST(ChooseColumns, TakesTheSixNamesOfTheOriginalForADevice) {
 
 // formats.md 5.3, the traps; `device_id` is golden.md's.
 TEST(ChooseColumns, NeverTakesWhatOnlySoundsLikeADevice) {
-  for (const std::string name :
-       {"name",         "gpu_name",    "gpu_model", "gpu_vendor",  "gpu_memory_used_mb",
-        "gpu_util",     "GPU use (%)", "Device ID", "device_id",   "Device Name",
-        "Node ID",      "xcp",         "TileId",    "GPU_I_ID",    "GPU_I_PROFILE",
-        "partition_id", "gpu0",        "indexed",   "card series", "hostname"}) {
+  for (const std::string& name :
+       between_bars("name|gpu_name|gpu_model|gpu_vendor|gpu_memory_used_mb|gpu_util|GPU use (%)|"
+                    "Device ID|device_id|Device Name|Node ID|xcp|TileId|GPU_I_ID|GPU_I_PROFILE|"
+                    "partition_id|gpu0|indexed|card series|hostname")) {
     const Columns columns = choose("timestamp," + name + ",power_w\n1700000000,1,2\n");
     EXPECT_EQ(name_of(columns.device), "") << name;
     EXPECT_EQ(columns.reasons.codes(), Codes{kNoDevice}) << name;
@@ -711,30 +517,14 @@ TEST(ChooseColumns, RefusesTwoPowersOfTheSameRank) {
 
 TEST(ChooseColumns, RefusesWideFiles) {
   const Case cases[] = {
-      {"GPU0, GPU1",
-       "timestamp,GPU0,GPU1\n1763638585.215,60,70\n",
-       "loose",
-       "timestamp",
-       "",
-       "",
-       "",
-       {kNoPower, kNoDevice, "wide_power_columns"}},
-      {"gpu0_power, gpu1_power",
-       "timestamp,gpu0_power,gpu1_power\n1763638585.215,60,70\n",
-       "loose",
-       "timestamp",
-       "",
-       "",
-       "",
-       {kNoPower, kNoDevice, "wide_power_columns"}},
-      {"power_gpu_0, power_gpu_1",
-       "timestamp,power_gpu_0,power_gpu_1\n1763638585.215,60,70\n",
-       "loose",
-       "timestamp",
-       "",
-       "",
-       "",
-       {kNoPower, kNoDevice, "wide_power_columns"}},
+      {"GPU0, GPU1", "timestamp,GPU0,GPU1\n1763638585.215,60,70\n", "loose", "timestamp", "", "",
+       "", "power_column_missing gpu_identity_column_missing wide_power_columns"},
+      {"gpu0_power, gpu1_power", "timestamp,gpu0_power,gpu1_power\n1763638585.215,60,70\n", "loose",
+       "timestamp", "", "", "",
+       "power_column_missing gpu_identity_column_missing wide_power_columns"},
+      {"power_gpu_0, power_gpu_1", "timestamp,power_gpu_0,power_gpu_1\n1763638585.215,60,70\n",
+       "loose", "timestamp", "", "", "",
+       "power_column_missing gpu_identity_column_missing wide_power_columns"},
   };
   for (const Case& c : cases) expect(c);
   const Columns chosen = choose("timestamp,GPU0,GPU1\n1763638585.215,60,70\n", {"", "GPU1", ""});
@@ -745,22 +535,11 @@ TEST(ChooseColumns, RefusesWideFiles) {
 
 TEST(ChooseColumns, SaysWhenThereAreOnlyLimits) {
   const Case cases[] = {
-      {"nvidia-smi",
-       "timestamp, index, power.limit [W]\n2026/04/25 16:06:06.780, 0, 700 W\n",
-       "loose",
-       "timestamp",
-       "",
-       "index",
-       "",
-       {kNoPower, "only_power_limits"}},
+      {"nvidia-smi", "timestamp, index, power.limit [W]\n2026/04/25 16:06:06.780, 0, 700 W\n",
+       "loose", "timestamp", "", "index", "", "power_column_missing only_power_limits"},
       {"amd-smi static --limit: socket_power is the limit",
-       "gpu,max_power,min_power,socket_power\n0,750,0,750\n",
-       "amd-smi",
-       "",
-       "socket_power",
-       "gpu",
-       "",
-       {kNoTime, "only_power_limits"}},
+       "gpu,max_power,min_power,socket_power\n0,750,0,750\n", "amd-smi", "", "socket_power", "gpu",
+       "", "timestamp_column_missing only_power_limits"},
   };
   for (const Case& c : cases) expect(c);
 }
@@ -770,59 +549,27 @@ TEST(ChooseColumns, SaysWhenAFileIsASummary) {
       {"CodeCarbon",
        "timestamp,project_name,run_id,duration,emissions,cpu_power,gpu_power,ram_power\n"
        "2024-05-26T18:51:23,p,r,10,0.1,1,2,3\n",
-       "generic",
-       "timestamp",
-       "",
-       "",
-       "",
-       {kNoPower, kNoDevice, "run_summary"}},
-      {"a duration alone",
-       "timestamp,gpu,duration,power_w\n1700000000,0,10,5\n",
-       "generic",
-       "timestamp",
-       "",
-       "gpu",
-       "",
-       {kNoPower, "run_summary"}},
+       "generic", "timestamp", "", "", "",
+       "power_column_missing gpu_identity_column_missing run_summary"},
+      {"a duration alone", "timestamp,gpu,duration,power_w\n1700000000,0,10,5\n", "generic",
+       "timestamp", "", "gpu", "", "power_column_missing run_summary"},
   };
   for (const Case& c : cases) expect(c);
 }
 
 TEST(ChooseColumns, RefusesModelNamesAsDevices) {
-  for (const std::string model : {"NVIDIA H100 80GB HBM3",
-                                  "NVIDIA GeForce RTX 4090",
-                                  "H100",
-                                  "H100 SXM",
-                                  "A100-SXM4-80GB",
-                                  "A100-PCIE-40GB",
-                                  "MI300X",
-                                  "MI355X",
-                                  "B200",
-                                  "GH200",
-                                  "L40S",
-                                  "A10G",
-                                  "T4",
-                                  "V100",
-                                  "RTX 4090",
-                                  "RTX 3090 Ti",
-                                  "GTX 1650",
-                                  "GeForce RTX 3090",
-                                  "Tesla V100-SXM2-32GB",
-                                  "Quadro RTX 5000",
-                                  "AMD Instinct MI250X",
-                                  "Radeon RX 7900 XTX",
-                                  "Intel Arc A770",
-                                  "H800",
-                                  "H20",
-                                  "RTX A6000",
-                                  "RTX 6000 Ada Generation"}) {
+  for (const std::string& model : between_bars(
+           "NVIDIA H100 80GB HBM3|NVIDIA GeForce RTX 4090|H100|H100 SXM|A100-SXM4-80GB|"
+           "A100-PCIE-40GB|MI300X|MI355X|B200|GH200|L40S|A10G|T4|V100|RTX 4090|RTX 3090 Ti|"
+           "GTX 1650|GeForce RTX 3090|Tesla V100-SXM2-32GB|Quadro RTX 5000|AMD Instinct MI250X|"
+           "Radeon RX 7900 XTX|Intel Arc A770|H800|H20|RTX A6000|RTX 6000 Ada Generation")) {
     const Columns columns =
         choose("timestamp,gpu,power_w\n1700000000," + model + ",1\n1700000001," + model + ",1\n");
     EXPECT_EQ(name_of(columns.device), "") << model;
     EXPECT_EQ(columns.reasons.codes(), (Codes{kNoDevice, "model_name_as_device"})) << model;
   }
-  for (const std::string id : {"0", "12", "100", "4090", "card0", "nvidia0", "GPU-8fe3a97d", "gpu1",
-                               "00000000:0F:00.0", "0xC7", "node7/3", "a", "xpu0"}) {
+  for (const std::string& id : between_bars(
+           "0|12|100|4090|card0|nvidia0|GPU-8fe3a97d|gpu1|00000000:0F:00.0|0xC7|node7/3|a|xpu0")) {
     const Columns columns = choose("timestamp,gpu,power_w\n1700000000," + id + ",1\n");
     EXPECT_EQ(name_of(columns.device), "gpu") << id;
     EXPECT_TRUE(columns.reasons.empty()) << id;
@@ -968,17 +715,14 @@ TEST(ChooseColumns, SaysWhichNamedColumnIsMissing) {
 }
 
 TEST(ChooseColumns, SaysAllThatIsMissingInTheContractsOrder) {
-  expect({"nothing known", "a,b,c\n1,2,3\n", "", "", "", "", "", {kNoTime, kNoPower, kNoDevice}});
-  expect({"only a device", "gpu,b,c\n1,2,3\n", "", "", "", "gpu", "", {kNoTime, kNoPower}});
-  expect({"only a power",
-          "power_w,b,c\n1,2,3\n",
-          "loose",
-          "",
-          "power_w",
-          "",
-          "",
-          {kNoTime, kNoDevice}});
-  expect({"an empty header", ",\n1,2\n", "", "", "", "", "", {kNoTime, kNoPower, kNoDevice}});
+  expect({"nothing known", "a,b,c\n1,2,3\n", "", "", "", "", "",
+          "timestamp_column_missing power_column_missing gpu_identity_column_missing"});
+  expect({"only a device", "gpu,b,c\n1,2,3\n", "", "", "", "gpu", "",
+          "timestamp_column_missing power_column_missing"});
+  expect({"only a power", "power_w,b,c\n1,2,3\n", "loose", "", "power_w", "", "",
+          "timestamp_column_missing gpu_identity_column_missing"});
+  expect({"an empty header", ",\n1,2\n", "", "", "", "", "",
+          "timestamp_column_missing power_column_missing gpu_identity_column_missing"});
 }
 
 TEST(ChooseColumns, NeverFailsOnAStrangeHeader) {

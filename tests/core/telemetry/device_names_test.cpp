@@ -3,7 +3,6 @@
 #include "aggregate_power/gpu.h"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -11,9 +11,12 @@
 #include <gtest/gtest.h>
 
 #include "test_util.h"
+#include "words.h"
 
 namespace aggregate_power {
 namespace watts_test {
+
+using test::between_bars;
 
 constexpr PowerUnit kUnstated{};
 constexpr PowerUnit kWatt{PowerUnit::Size::watt, true};
@@ -82,81 +85,19 @@ TEST(ParseWatts, TakesANumberWithAnOptionalUnit) {
 }
 
 TEST(ParseWatts, TakesNothingElse) {
-  const std::string cells[] = {
+  const std::vector<std::string> cells = between_bars(
       // formats.md section 7
-      "N/A",
-      "[N/A]",
-      "[Not Supported]",
-      "[Unknown Error]",
-      "[Not Found]",
-      "[Insufficient Permissions]",
-      "[GPU is lost]",
-      "[GPU requires reset]",
-      "[Requested functionality has been deprecated]",
-      "ERR!",
-      "-",
-      "",
-      "nan",
-      "None",
-      "N/A (Secondary die)",
-      "N/A W",
+      "N/A|[N/A]|[Not Supported]|[Unknown Error]|[Not Found]|[Insufficient Permissions]|"
+      "[GPU is lost]|[GPU requires reset]|[Requested functionality has been deprecated]|ERR!|-|"
+      "|nan|None|N/A (Secondary die)|N/A W|"
       // contract.md A.6, where the original finds a number
-      "--5",
-      "- 5",
-      "5-6",
-      "ERR 404",
-      "1,234 W",
-      "1,234",
-      "0x1F",
-      "0x1p3",
-      "P0 350 W",
-      "1_000",
+      "--5|- 5|5-6|ERR 404|1,234 W|1,234|0x1F|0x1p3|P0 350 W|1_000|"
       // others
-      " ",
-      "W",
-      "NaN",
-      "inf",
-      "-inf",
-      "Infinity",
-      "infinity W",
-      "+-5",
-      "++5",
-      "-+5",
-      "+",
-      ".",
-      "-.",
-      "e3",
-      "1e",
-      "1e+",
-      "1e 3",
-      "5 5",
-      "412.3.4",
-      "256...",
-      "256..",
-      "30,3",
-      "100 %",
-      "412.3 V",
-      "412.3 W W",
-      "412.3 W.",
-      "412.3 WW",
-      "412.3 J",
-      "5542mW/5542mW",
-      "1/250 W",
-      "412.3 [W]",
-      "\xC2\xB2",
-      "\xC2\xBD",
-      "\xE2\x88\x92"
-      "5",
-      "'412.3'",
-      "\"412.3\"",
-      "=412.3",
-      "GPU-0",
-      "2026/04/25 16:06:06.780",
-      "Not Active",
-      "Enabled",
-      "\xFF",
-      "412.3\xFF",
-  };
+      " |W|NaN|inf|-inf|Infinity|infinity W|+-5|++5|-+5|+|.|-.|e3|1e|1e+|1e 3|5 5|412.3.4|"
+      "256...|256..|30,3|100 %|412.3 V|412.3 W W|412.3 W.|412.3 WW|412.3 J|5542mW/5542mW|"
+      "1/250 W|412.3 [W]|\xC2\xB2|\xC2\xBD|\xE2\x88\x92"
+      "5|'412.3'|\"412.3\"|=412.3|GPU-0|"
+      "2026/04/25 16:06:06.780|Not Active|Enabled|\xFF|412.3\xFF");
   for (const std::string& cell : cells) {
     EXPECT_EQ(parse_watts(cell, kUnstated), std::nullopt) << '\'' << cell << '\'';
   }
@@ -172,34 +113,15 @@ TEST(ParseWatts, NeverGivesWhatIsNotFinite) {
 }
 
 TEST(ParseWatts, KnowsTheNumbersThatMeanNone) {
-  const std::string cells[] = {
+  const std::vector<std::string> cells = between_bars(
       // AMD
-      "65535",
-      "4294967295",
-      "18446744073709551615",
+      "65535|4294967295|18446744073709551615|"
       // DCGM
-      "2147483632",
-      "2147483633",
-      "2147483634",
-      "2147483635",
-      "9223372036854775792",
-      "9223372036854775793",
-      "9223372036854775794",
-      "9223372036854775795",
-      "140737488355328.0",
-      "140737488355329.0",
-      "140737488355330.0",
-      "140737488355331.0",
+      "2147483632|2147483633|2147483634|2147483635|9223372036854775792|9223372036854775793|"
+      "9223372036854775794|9223372036854775795|140737488355328.0|140737488355329.0|"
+      "140737488355330.0|140737488355331.0|"
       // as some tools spell them
-      "65535 W",
-      "65535W",
-      "65535.0",
-      "65535.00 W",
-      "+65535",
-      "6.5535e4",
-      "4294967295 W",
-      "2147483632.0",
-  };
+      "65535 W|65535W|65535.0|65535.00 W|+65535|6.5535e4|4294967295 W|2147483632.0");
   for (const std::string& cell : cells) {
     EXPECT_EQ(parse_watts(cell, kUnstated), std::nullopt) << cell;
     EXPECT_EQ(parse_watts(cell, kWatt), std::nullopt) << cell;
@@ -244,8 +166,7 @@ TEST(PowerUnit, KnowsWhatPeopleWrite) {
   for (const char* text : {"kW", "kw", "KW", "kilowatts"}) {
     EXPECT_EQ(power_unit(text), PowerUnit::Size::kilowatt) << text;
   }
-  for (const char* text :
-       {"", " W", "Wh", "kWh", "mWh", "V", "A", "J", "%", "% TDP", "us", "MegaW"}) {
+  for (const std::string& text : between_bars("| W|Wh|kWh|mWh|V|A|J|%|% TDP|us|MegaW")) {
     EXPECT_EQ(power_unit(text), std::nullopt) << text;
   }
 }

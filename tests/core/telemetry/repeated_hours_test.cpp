@@ -2,7 +2,6 @@
 // 1761436800 (00:00 UTC, +02:00) and an hour later (+01:00).
 #include "core/telemetry/repeated_hours.h"
 
-#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>

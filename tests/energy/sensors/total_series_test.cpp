@@ -1,5 +1,5 @@
 // Devices that are the total or the mean of others. Sums are by hand.
-#include "energy/sensors/total_series.h"
+#include "energy/sensors/series_check.h"
 
 #include <cmath>
 #include <functional>

@@ -1,5 +1,5 @@
 // Faults of samples.csv by the rules of each dialect.
-#include "packages/srt_slurm/sample_checks.h"
+#include "packages/srt_slurm/package.h"
 
 #include <gtest/gtest.h>
 

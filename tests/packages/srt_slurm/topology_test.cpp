@@ -1,5 +1,5 @@
 // What GPUs of a package were used for.
-#include "packages/srt_slurm/topology.h"
+#include "packages/srt_slurm/package.h"
 
 #include <gtest/gtest.h>
 
