@@ -27,7 +27,25 @@ constexpr std::string_view kBeginning =
 constexpr std::string_view kEnd =
     "\nOptions: COMMAND --help.  Pages: 'help topics', 'help WORD'.\n";
 
+constexpr std::string_view kWhere =
+    "\n"
+    "Without a command's name, files are measured, and options are those of patch:\n"
+    "  aggregate-power --csv FILE --bench-result FILE --agg-result FILE [OPTIONS]\n"
+    "COMMAND --help-all has all options of a command, 'help options' their rules.\n"
+    "\n"
+    "good requests (--slo), correct answers (--quality)       help good-work\n"
+    "meters of a node: BMC, IPMI, RAPL, Slurm (--witness)     help windows\n"
+    "recordings of W&B, MLflow, Prometheus, DCGM and others   help telemetry-formats\n"
+    "window unknown, or only estimated (--window)             help measure\n"
+    "times without an offset (--timezone)                     help time-zones\n"
+    "intervals, sensors, power above idle (--idle)            help uncertainty\n"
+    "cost, carbon, PUE                                        help cost\n"
+    "runs for other people, without names (--redact)          help bundle\n"
+    "a code or a word that the program printed                explain WORD\n";
+
 }  // namespace
+
+std::string where_to_find() { return std::string(kWhere); }
 
 std::string overview() {
   std::string text(kBeginning);
