@@ -226,7 +226,7 @@ def given_counts(folder):
                            [("--request-count", "10", "5"), ("--input-tokens", "9000", "8000")]),
                           (["--output-tokens", "500", "--start", "2026-09-08T07:20:19.529Z", "--end", "+1.5s"],
                            [("--output-tokens", "500", "1000")]),
-                          (["--output-tokens", "500", "--start", "2026-09-08T07:20:19.6Z", "--end", "+0.5s"], [])):
+                          (["--output-tokens", "500", "--start", "2026-09-08T07:20:19.6Z", "--end", "+0.9s"], [])):
         for command in (["measure", "run.json", "gpu_metrics.csv"], [*AGGREGATE, "--dry-run"]):
             _, out, err = run(*command, *words, folder=folder)
             same(f"{command[:1]} {words}", wanted, warned.findall(" ".join((out + err).split())))
@@ -248,10 +248,12 @@ def overview(folder):
     same("help", (0, text, ""), run("help"))
     same("-h is --help", run("-h"), run("--help"))
     whole = run("--help")[1]
-    same("--help begins so, and fits two screens", (True, True), (whole.startswith(text + "\n"), whole.count("\n") <= 48))
-    for words in ("--help-all", "--slo", "BMC", "W&B", "--redact", "--window"):
+    same("--help begins so, and fits two screens", (True, True), (whole.startswith(text + "\n"), whole.count("\n") <= 66))
+    for option in re.findall(r"(?m)^  (?:-\w,)?(--[a-z-]+)", run("patch", "--help-all")[1]):
+        same(f"--help names {option}", True, option in whole.split())
+    for words in ("--help-all", "--slo", "BMC", "W&B", "--redact", "estimated"):
         same(f"{words} is found", True, words in whole)
-    for page in re.findall(r"(?m)  help ([a-z-]+)$", whole):
+    for page in re.findall(r"(?m) help ([a-z-]+)$", whole):
         same(f"help {page}", 0, run("help", page)[0])
     for name in COMMANDS:
         same(f"a line for {name}", 1, len(re.findall(rf"(?m)^.{{10}}{name} +[a-zA-Z]", text)))
