@@ -525,6 +525,42 @@ std::string zones_text(const BackfillCounts& counts) {
   return text;
 }
 
+// Whether a text names an option that the command lacks, outside of quoted commands.
+bool names_other_option(std::string_view text, const Command& command) {
+  bool is_quoted = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '\'') is_quoted = !is_quoted;
+    if (is_quoted || !text.substr(at).starts_with("--")) continue;
+    const std::size_t end = text.find_first_not_of("-abcdefghijklmnopqrstuvwxyz", at);
+    const std::string_view option = text.substr(at, end - at);
+    const auto& own = command.options.all();
+    if (std::ranges::find(own, option, &Option::long_name) == own.end()) return true;
+    at += option.size() - 1;
+  }
+  return false;
+}
+
+std::string command_of_one_run(ReasonGroup group) {
+  using enum ReasonGroup;
+  if (group == nodes || group == cpu) return "multinode";
+  return group == agents || group == agent_nodes ? "agentic" : "patch";
+}
+
+// What helps all runs of a store, and which command has what helps only one.
+std::string remedy_in_store(Reason reason, Obstacle obstacle) {
+  if (reason == Reason::window_not_exact) {
+    return "give --window estimated or wrapped, or --result-timezone, as the details in --report say of each run; --start and --end are options of 'aggregate-power patch', for one run";
+  }
+  if (reason == Reason::telemetry_file_missing && obstacle == Obstacle::none) {
+    return "name the recording gpu_metrics.csv, or gpu_metrics_NAME.csv, and keep it beside the run's other files: 'help stores' has all places";
+  }
+  std::string text(remedy(reason, obstacle));
+  const std::string one = command_of_one_run(group(reason));
+  const bool is_said = text.find(one + ' ') != text.npos;
+  if (is_said || !names_other_option(text, make_command(*find_command("backfill")))) return text;
+  return fmt::format("{} (by 'aggregate-power {}', for one run)", text, one);
+}
+
 std::string reasons_text(const BackfillCounts& counts) {
   const std::vector<ReasonRow> reasons = reason_rows(counts);
   if (reasons.empty()) return {};
@@ -536,9 +572,10 @@ std::string reasons_text(const BackfillCounts& counts) {
     std::string row;
     table.add({fmt::format("  {}", code(reason)), of.runs}, row);
     row.back() = ' ';
-    text += wrapped(remedy(reason, obstacle), row + ' ', kIndent, kTableWidth);
-    text += wrapped(one_line(fmt::format("{}{}", fmt::join(of.first_names, ", "),
-                                         of.runs > of.first_names.size() ? ", ..." : "")),
+    text += wrapped(remedy_in_store(reason, obstacle), row + ' ', kIndent, kTableWidth);
+    const std::vector<std::string> names = of.first_names();
+    text += wrapped(one_line(fmt::format("{}{}", fmt::join(names, ", "),
+                                         of.runs > names.size() ? ", ..." : "")),
                     "    ", 4, kTableWidth);
   }
   return text;
@@ -592,8 +629,8 @@ std::string summary_json(const BackfillCounts& counts, bool dry_run) {
                            const auto& [why, of] = row;
                            return {{"code", code(why.first)},
                                    {"runs", of.runs},
-                                   {"first_runs", of.first_names},
-                                   {"remedy", remedy(why.first, why.second)}};
+                                   {"first_runs", of.first_names()},
+                                   {"remedy", remedy_in_store(why.first, why.second)}};
                          })}};
   return indented_lines(summary);
 }

@@ -62,9 +62,20 @@ std::optional<std::string> generated(const std::vector<std::string>& words) {
   return std::nullopt;
 }
 
+// "result.json", "runs/a": no command is called so.
+bool looks_like_a_file(const std::string& word) {
+  return word.find_first_of("/.") != std::string::npos;
+}
+
 int unknown_command(const std::string& word) {
   if (const std::string hint = missing_file_hint(normal_path(word)); !hint.empty()) {
     return usage_fault("aggregate-power", hint);
+  }
+  if (looks_like_a_file(word)) {
+    return usage_fault(
+        "aggregate-power",
+        fmt::format("{} does not exist: name the load generator's result and the recording",
+                    printable_path(word)));
   }
   const auto names = command_names();
   const std::string near = did_you_mean(word, std::vector<std::string>(names.begin(), names.end()));
@@ -106,16 +117,13 @@ int run(const std::vector<std::string>& given) {
     print(stdout, overview());
     return 2;
   }
-  if (words.size() == 1 && (words[0] == "-h" || words[0] == "--help")) {
-    print(stdout, overview());
-    // The whole of what scripts have asked for ever since: the options of patch.
-    const Command patch = make_command(*find_command("patch"));
-    if (words[0] == "--help") {
-      print(stdout, "\n");
-      print(stdout, help_with_all_options(patch, text_width()));
-    }
+  const bool asks_for_help = words[0] == "-h" || words[0] == "--help";
+  if (asks_for_help && words.size() == 1) {
+    print(stdout, overview() + where_to_find());
     return 0;
   }
+  const CommandRow* const asked_about = asks_for_help ? find_command(words[1]) : nullptr;
+  if (asked_about != nullptr) return run_command(make_command(*asked_about), {words[0]});
   if (const auto text = generated(words)) {
     print(stdout, *text);
     return 0;

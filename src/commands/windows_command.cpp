@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
@@ -52,7 +53,13 @@ void find_windows(WindowsRequest& request) {
   }
   constexpr const char* kHint = "see 'aggregate-power windows --help'";
   if (files.empty()) throw Error(fmt::format("--telemetry is required; {}", kHint));
-  if (request.windows.empty()) throw Error(fmt::format("--windows is required; {}", kHint));
+  if (!request.windows.empty()) return;
+  for (const std::string& file : files) {
+    if (file != "-") std::ignore = OpenedFile(file);
+  }
+  throw Error(fmt::format(
+      "--windows is required, with the file of the windows, or bench:RESULT for a benchmark result; {}",
+      kHint));
 }
 
 }  // namespace
@@ -116,7 +123,11 @@ Command windows_command() {
   command.exit_statuses =
       "0 all windows were measured; 1 some were not, with the reason; 2 a file cannot be opened or used, or wrong options";
   command.settle = [request, json](const Options&) {
-    find_windows(*request);
+    try {
+      find_windows(*request);
+    } catch (const FileError& error) {
+      refuse_missing({request->telemetry}, error);
+    }
     if (*json) request->format = WindowFormat::json;
     const bool has_rows_of_gpus =
         request->format == WindowFormat::csv || request->format == WindowFormat::zeus;

@@ -57,11 +57,12 @@ struct ScrapedSeries {
   bool is_power = false;
   std::string host;  // of its GPU; empty: the GPU's name stands alone
   std::string gpu;
+  GpuKey key = {};                           // by all its labels
   std::optional<std::uint32_t> device = {};  // the GPU's number, once it had a sample
   std::size_t number_of_series = 0;          // as the sink numbers it
 
   std::uint32_t number(ReadingSink& sink) {
-    if (!device) device = sink.find_in(host, gpu);
+    if (!device) device = sink.find_in(host, gpu, key);
     return *device;
   }
 };
@@ -155,6 +156,7 @@ class ScrapeReader {
     if (!series.is_power) return series;
     if (sink_ != nullptr) series.number_of_series = sink_->find_series(labels);
     const PowerSeries::Gpu gpu = power_.gpu_of(labels);
+    series.key = key_of(labels);
     series.host = gpu.host;
     series.gpu = gpu.host.empty() && power_.label().empty() ? "0" : gpu.name;
     return series;

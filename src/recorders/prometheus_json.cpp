@@ -128,8 +128,8 @@ class SeriesWalk : public JsonVisitor {
   }
 
   std::uint32_t number_of_gpu() {
-    if (!gpu_.host.empty()) return sink_->find(gpu_.host, gpu_.name);
-    return sink_->find(power_.label().empty() ? "0" : gpu_.name);
+    const bool is_unnamed = gpu_.host.empty() && power_.label().empty();
+    return sink_->find_in(gpu_.host, is_unnamed ? "0" : gpu_.name, key_of(series_));
   }
 
   PowerSeries& power_;

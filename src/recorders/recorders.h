@@ -108,6 +108,13 @@ class ReadingSink {
   std::uint32_t find_in(std::string_view host, std::string_view device) {
     return host.empty() ? find(device) : find(host, device);
   }
+  // The same of a device with other names, by which --gpus may choose it.
+  std::uint32_t find_in(std::string_view host, std::string_view device, GpuKey key) {
+    key_of_next_ = std::move(key);
+    const std::uint32_t found = find_in(host, device);
+    key_of_next_ = {};
+    return found;
+  }
   // Rows before this one and rows after it are of different segments.
   void end_segment() { segment_has_ended_ = true; }
   // From here on what is added as text is an energy counter's number, in its unit.
@@ -170,6 +177,7 @@ class ReadingSink {
 
   StampParser stamps_;
   GpuSelection gpus_;
+  GpuKey key_of_next_;  // of a device that is new; empty: its name is all
   bool names_hosts_;
   PowerUnit::Size unit_;
   double counter_unit_j_ = 0;  // 0: power is read

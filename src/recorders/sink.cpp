@@ -43,7 +43,7 @@ void ReadingSink::select_up_to(std::uint32_t device) {
     const auto number = static_cast<std::uint32_t>(passed_on_.size());
     const std::string& name = devices_.names()[number];
     counts_.devices.push_back(name);
-    const bool is_selected = !gpus_.is_given() || gpus_.has(name, names_hosts_);
+    const bool is_selected = !gpus_.is_given() || gpus_.has(name, key_of_next_, names_hosts_);
     passed_on_.push_back(is_selected ? number : kLeftOut);
   }
 }

@@ -108,6 +108,27 @@ def first_names(root, checks):
                                    joined(done.stdout)) else [done.stdout])
 
 
+def what_helps_a_store(root, checks):
+    """Runs of one name are told apart by their paths; each remedy names what the command has."""
+    store = root / "store"
+    for name in ("a", "b", "c", "d"):
+        make_run(store / name, "run", parts=("raw", "agg"))
+    done = program("backfill", store)
+    shown = " ".join(joined(done.stdout).split())
+    checks.add("the paths", [] if ", ".join(f"{store}/{name}/agg_run.json" for name in "abc") + ", ..." in shown else [shown])
+    checks.add("the name", [] if "telemetry_file_missing 4 name the recording gpu_metrics.csv" in shown else [shown])
+    make_run(root / "other" / "e", "run")
+    result = root / "other" / "e" / "run.json"
+    members = json.loads(result.read_text())
+    for key in ("benchmark_start_time_unix", "benchmark_end_time_unix"):
+        del members[key]
+    result.write_text(json.dumps(members | {"backend": "vllm", "date": "20260908-072051", "model_id": "m", "num_prompts": 5}))
+    shown = " ".join(joined(program("backfill", root / "other").stdout).split())
+    checks.add("a window that is not exact",
+               [] if "window_not_exact 1 give --window estimated or wrapped, or --result-timezone, as the details in --report say" in shown
+               else [shown])
+
+
 FULL = ("the disk or the quota is full: make room and run again; a backfill can write elsewhere with "
         "--output FOLDER")
 READ_ONLY = ("the file system is read-only: mount it for writing; a backfill can write elsewhere with "
@@ -494,7 +515,7 @@ def web_folders(root, checks):
                          "it is on a mount of rclone, which has no atomic renames")
 
 
-CASES = (lists, unknown_outcomes, dry_runs_are_sorted, first_names, remedies,
+CASES = (lists, unknown_outcomes, dry_runs_are_sorted, first_names, what_helps_a_store, remedies,
          shards_of_a_scheduler, kubernetes_job, runs_by_path, a_temporary_in_the_list,
          no_store_is_listed, lines_of_lists, parts_of_lists, no_locks, web_folders)
 

@@ -69,6 +69,31 @@ TEST(BackfillSummary, IsOneJsonObject) {
                  "remedy": "run again when nothing else writes to the run's files"}]})"));
 }
 
+TEST(BackfillSummary, NamesTheCommandThatHasAnOptionWhichABackfillLacks) {
+  BackfillCounts counts;
+  for (const Reason reason : all_reasons()) counts.reasons[{reason, Obstacle::none}].add("a");
+  const auto summary = nlohmann::json::parse(summary_json(counts, false));
+  for (const auto& reason : summary["reasons"]) {
+    const std::string remedy = reason["remedy"];
+    const bool is_of_one_run = remedy.find("patch") != remedy.npos ||
+                               remedy.find("multinode") != remedy.npos ||
+                               remedy.find("agentic") != remedy.npos;
+    for (const char* lacking : {"--start", "--power-column", "--timestamp-column",
+                                "--device-column", "--gpus", "--aggregate-gpus"}) {
+      EXPECT_TRUE(is_of_one_run || remedy.find(lacking) == remedy.npos) << remedy;
+    }
+  }
+  const auto named = [&](const char* code) -> std::string {
+    for (const auto& reason : summary["reasons"]) {
+      if (reason["code"] == code) return reason["remedy"];
+    }
+    return {};
+  };
+  EXPECT_EQ(named("power_column_missing"),
+            "record a column of power draw, or name it with --power-column (by 'aggregate-power "
+            "patch', for one run)");
+}
+
 TEST(BackfillSummary, SaysThatItWasADryRun) {
   EXPECT_EQ(summary_text({}, true), "runs (dry run)               0\n");
 }

@@ -103,12 +103,23 @@ def misspelt(folder):
          "unknown option '--jsn': did you mean --json? see 'aggregate-power inspect --help'"),
         (["help", "resons"], "no page has 'resons': did you mean reasons?"),
         (["help", "xyzzy", "plugh"], "no page has 'xyzzy plugh'; 'aggregate-power help topics' lists them"),
+        (["patch", "--out", "500"], "ambiguous option '--out': another command has it, and here it could be --output-tokens; "
+                                    f"{see}"),
         (["explain", "sampling_gap_exceded"],
          "unknown code 'sampling_gap_exceded': did you mean sampling_gap_exceeded?"),
         (["explain", "nonsense"], "unknown code 'nonsense'; 'aggregate-power explain' lists all"),
     ]
     for words, message in cases:
         same(" ".join(words), (2, "", f"aggregate-power: error: {message}\n"), run(*words))
+    for name in ("power.csv", "run.json"):
+        (folder / name).write_text("{}")
+    for words, message in (
+            (["windows", "power.csv", "rn.json"], "rn.json does not exist: did you mean run.json?"),
+            (["windows", "xyzzy.csv", "run.json"], "xyzzy.csv: cannot open"),
+            (["windows", "power.csv"], "--windows is required, with the file of the windows, or bench:RESULT for a benchmark result"),
+            (["plot"], "gpu_metrics.csv: no such recording: name one, as in 'aggregate-power plot power.csv'")):
+        status, out, err = run(*words, folder=folder)
+        same(" ".join(words), (2, "", True), (status, out, message in err))
 
 
 def other_words(folder):
@@ -194,6 +205,31 @@ def abbreviations(folder):
     same("--ver is --verify", "no run was found\n", run("backfill", folder / "empty", "--ver")[2][-17:])
     same("--vers is --version", 0, run("inspect", "--vers")[0])
     same("--q is --quiet", (0, "", ""), run("backfill", folder / "empty", "--q"))
+    whole = {command: set(re.findall(r"(?m)^  (?:-\w,)?(--[a-z-]+)", run(command, "--help-all")[1])) for command in COMMANDS}
+    for command, own in whole.items():
+        for other in sorted(set().union(*whole.values()) - own):
+            longer = [option for option in own if option.startswith(other)]
+            # The original's parser takes abbreviations of its own options.
+            if not longer or (command, other) == ("multinode", "--power"):
+                continue
+            status, out, err = run(command, other, "1", folder=folder)
+            same(f"{command} {other}", (2, "", True), (status, out, f"'{other}': another command has it, and here it could be" in err))
+
+
+def given_counts(folder):
+    """A count that contradicts the result's own by more than rounding: 1000 output tokens, 5 requests, 8000 input tokens."""
+    fresh_run(folder)
+    warned = re.compile(r"(--[a-z-]+) (\d+): the result states (\d+),")
+    for words, wanted in ((["--output-tokens", "500"], [("--output-tokens", "500", "1000")]),
+                          (["--output-tokens", "1005", "--request-count", "5"], []),
+                          (["--input-tokens", "9000", "--request-count", "10"],
+                           [("--request-count", "10", "5"), ("--input-tokens", "9000", "8000")]),
+                          (["--output-tokens", "500", "--start", "2026-09-08T07:20:19.529Z", "--end", "+1.5s"],
+                           [("--output-tokens", "500", "1000")]),
+                          (["--output-tokens", "500", "--start", "2026-09-08T07:20:19.6Z", "--end", "+0.9s"], [])):
+        for command in (["measure", "run.json", "gpu_metrics.csv"], [*AGGREGATE, "--dry-run"]):
+            _, out, err = run(*command, *words, folder=folder)
+            same(f"{command[:1]} {words}", wanted, warned.findall(" ".join((out + err).split())))
 
 
 def short_options(folder):
@@ -209,14 +245,25 @@ def overview(folder):
     """Nothing, -h and help print one screen; each command has a line, and fewer options than it has."""
     status, text, _ = run()
     same("without a word", (2, True), (status, text.count("\n") <= 30))
-    for words in (["-h"], ["help"]):
-        same(" ".join(words), (0, text, ""), run(*words))
-    same("--help, with the options of patch", text + "\n" + run("patch", "--help-all")[1], run("--help")[1])
+    same("help", (0, text, ""), run("help"))
+    same("-h is --help", run("-h"), run("--help"))
+    whole = run("--help")[1]
+    same("--help begins so, and fits two screens", (True, True), (whole.startswith(text + "\n"), whole.count("\n") <= 66))
+    for option in re.findall(r"(?m)^  (?:-\w,)?(--[a-z-]+)", run("patch", "--help-all")[1]):
+        same(f"--help names {option}", True, option in whole.split())
+    for words in ("--help-all", "--slo", "BMC", "W&B", "--redact", "estimated"):
+        same(f"{words} is found", True, words in whole)
+    for page in re.findall(r"(?m) help ([a-z-]+)$", whole):
+        same(f"help {page}", 0, run("help", page)[0])
     for name in COMMANDS:
         same(f"a line for {name}", 1, len(re.findall(rf"(?m)^.{{10}}{name} +[a-zA-Z]", text)))
         short, whole = (run(name, option)[1] for option in ("--help", "--help-all"))
         shown = [set(re.findall(r"(?m)^  (?:-\w,)?(--[a-z-]+)", part)) for part in (short, whole)]
         same(f"options of {name} --help", True, shown[0] <= shown[1] and len(shown[0]) <= 18)
+        same(f"--help {name}", run(name, "--help"), run("--help", name))
+        same(f"help {name}", True, run("help", name)[1].startswith(run("help", {"patch": "run", "schema": "schemas", "help": "options"}.get(name, name))[1]))
+    for word, page in (("timezone", "time-zones"), ("good work", "good-work"), ("reason", "reasons"), ("schema", "schemas")):
+        same(f"help {word}", run("help", page), run("help", *word.split()))
 
 
 def files_in_any_order(folder):
@@ -248,6 +295,18 @@ def two_results(folder):
                   ["vllm.json", "gpu_metrics.csv", "vllm_detailed.json"]):
         same(f"{words}", (2, "", True), (*run(*words, folder=folder)[:2],
                                          "2 results are named: name one of" in run(*words, folder=folder)[2]))
+    shutil.copy(ROOT / "README.md", folder / "notes.txt")
+    for extra in ("notes.txt", "gpu_metrics.csv"):
+        same(f"with {extra}", False, "results are named" in run("vllm.json", extra, folder=folder)[2])
+    for name, text in (("agg_vllm.json", '{"tp": 2}'), ("power_validation_vllm.json", '{"schema_version": 1}')):
+        (folder / name).write_text(text)
+        for words in (["vllm.json", "gpu_metrics.csv", name], [name, "gpu_metrics.csv", "vllm.json"], ["plot", "gpu_metrics.csv", name]):
+            status, out, err = run(*words, folder=folder)
+            same(f"{words}", (2, "", True), (status, out, f"{name} is neither a result nor a recording: leave it out" in err))
+        (folder / name).unlink()
+    for name in ("xyzzy.json", "plugh/xyzzy", "a.csv"):
+        same(name, (2, "", f"aggregate-power: error: {name} does not exist: name the load generator's result and the recording; "
+                    "see 'aggregate-power --help'\n"), run(name, folder=folder))
     same("mistyped", "aggregate-power: error: vllm_detaild.json does not exist: did you mean vllm_detailed.json? see "
          "'aggregate-power --help'\n", run("vllm_detaild.json", "gpu_metrics.csv", folder=folder)[2])
 
@@ -384,7 +443,8 @@ def rows_of_words():
     for path, table in (("core/model/code_descriptions.cpp", "kVerdicts"), ("energy/uncertainty/interval.cpp", ""),
                         ("core/model/code_descriptions.cpp", "kAssumptions"),
                         ("core/model/code_descriptions.cpp", "kNo"),
-                        ("packages/srt_slurm/package_codes.cpp", "")):
+                        ("packages/srt_slurm/package_codes.cpp", ""),
+                        *(("core/model/code_descriptions.cpp", table) for table in ("kWindows", "kZones", "kCorrections"))):
         source = (ROOT / "src" / path).read_text()
         if table:
             source = "".join(re.findall(rf"(?ms)^constexpr ExplainedWord {table}\w*\[\] = {{(.*?)^}};", source))
@@ -405,7 +465,7 @@ def explain(folder):
     same("explain --json", [dict(zip(("code", "meaning", "causes", "remedy"),
                                      (part.replace("`", "") for part in row))) for row in rows], found[:len(rows)])
     verdicts, *others = rows_of_words()
-    same("all words were found", [18, 15, 13, 30, 43], [len(words) for words in [verdicts, *others]])
+    same("all words were found", [18, 15, 13, 30, 43, 6, 9, 5], [len(words) for words in [verdicts, *others]])
     words = [word for part in [verdicts, *others] for word in part]
     same("verdicts", plain_words(verdicts), found[len(rows):len(rows) + len(verdicts)])
     told = found[len(rows) + len(verdicts):]
@@ -711,7 +771,7 @@ def units(folder):
 
 
 TESTS = {test.__name__: test for test in (
-    misspelt, other_words, other_json, a_required_power_that_is_unclear, commands_in_pages, one_line, abbreviations, short_options, explain, help_as_json, backfill_as_json, quiet, widths, tables,
+    misspelt, other_words, other_json, a_required_power_that_is_unclear, commands_in_pages, one_line, abbreviations, given_counts, short_options, explain, help_as_json, backfill_as_json, quiet, widths, tables,
     examples_are_commands, colours, generated_completions, completion_in_bash, completion_in_fish, completion_in_zsh,
     missing_files, units, overview, files_in_any_order, two_results, pictures_replace_pictures_alone, numbers_are_no_models, folders_of_runs, former_names, instants, durations, search)}
 

@@ -102,6 +102,22 @@ def around(value, share):
     return value * (1 - share), value, value * (1 + share)
 
 
+def test_a_single_long_configuration_is_named_above_its_table(folder):
+    model = "meta-llama/Llama-3.1-70B-Instruct-with-a-name-that-is-long"
+    folder.runs("base", *around(1.0, 0.01), model=model)
+    folder.runs("new", *around(1.0, 0.01), model=model)
+    for words in (["base"], ["base", "--with", "new"]):
+        folder.compare(*words)
+        table = folder.out.split("\n\n")[1]
+        has(f"model={model}", re.search(r"(?ms)^all: (.*?)\n\n", folder.out)[1])
+        same([], [line for line in folder.out.splitlines() if len(line) > 100], "lines")
+        has("\nall ", table)
+        has(model, folder.call("compare", *words, "--format", "markdown").out)
+    for number in (1, 2):  # two configurations keep their names
+        folder.runs(f"two/{number}", *around(1.0, 0.01), model=model, conc=number)
+    has("\nconc=1 ", folder.compare("two").out)
+
+
 # ---- Verdicts
 
 def test_power_limits_that_differ_are_named(folder):

@@ -13,6 +13,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from running import PROGRAM, ROOT, run_tests, same  # noqa: E402  (beside the folders that share it)
@@ -598,6 +599,61 @@ def test_every_form_is_known_by_position(_folder):
     for file in ("rates/miso.json", "results/gpu_metrics_context.json"):  # a time and no power
         status, out, err = run("measure", file, folder=FORMS.parent)
         assert "looks like a recording" not in err, f"{file}: {status} {out}{err}"
+
+
+# A file that is no recording of power over time, and what its reason says.
+EMISSIONS = ("timestamp,project_name,run_id,duration,emissions,cpu_power,gpu_power,energy_consumed\n"
+             "2026-04-25T12:00:00+00:00,p,r,60,0.1,100,400,0.01\n")
+OTHERS = {
+    "emissions.csv": (EMISSIONS, "use the recorder's raw log"),
+    "empty.json": ('{"status": "success", "data": {"resultType": "vector", "result": []}}', "do what the reason says"),
+    "error.json": ('{"status": "error", "errorType": "bad_data", "error": "exceeded"}', "do what the reason says"),
+    "page.csv": ("<!doctype html><html></html>\n", "do what the reason says"),
+    "limits.csv": ("timestamp,index,power.limit [W]\n1777118400,0,700\n1777118401,0,700\n", "record the draw, not the limit"),
+}
+
+
+def test_no_column_is_asked_of_what_is_no_recording(_):
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (text, wanted) in OTHERS.items():
+            (pathlib.Path(folder) / name).write_text(text)
+            _, out, err = run("measure", "--telemetry", name, "--start", START, "--end", "+2s", "--json", folder=folder)
+            remedies = json.loads(out)["runs"][0]["remedies"]
+            same([1, True], [len(remedies), wanted in remedies[0]], f"{name}: {remedies} {err}")
+        (pathlib.Path(folder) / "plain.csv").write_text("time,watt_hours\n1777118400,5\n")  # a recording without its columns
+        remedies = json.loads(run("measure", "--telemetry", "plain.csv", "--start", START, "--end", "+2s", "--json",
+                                  folder=folder)[1])["runs"][0]["remedies"]
+        assert any("name it with --power-column" in remedy for remedy in remedies), remedies
+
+
+def series_of(host, gpu, watts):
+    uuid = f"GPU-0000abc{gpu}-0000-0000-0000-00000000000{host[-1]}"
+    return {"metric": {"__name__": "DCGM_FI_DEV_POWER_USAGE", "Hostname": host, "UUID": uuid, "gpu": str(gpu)},
+            "values": [[START + second, str(watts)] for second in range(11)]}
+
+
+def test_gpus_with_uuids_are_also_chosen_by_host_and_number(_):
+    """100, 200, 300 and 400 W for 10 s."""
+    watts = {("n1", 0): 100, ("n1", 1): 200, ("n2", 0): 300, ("n2", 1): 400}
+    matrix = {"status": "success", "data": {"resultType": "matrix",
+                                            "result": [series_of(*key, value) for key, value in watts.items()]}}
+    scrapes = []
+    for second in range(11):
+        for one in matrix["data"]["result"]:
+            labels = ",".join(f'{key}="{value}"' for key, value in one["metric"].items() if key != "__name__")
+            scrapes.append(f"DCGM_FI_DEV_POWER_USAGE{{{labels}}} {one['values'][second][1]} {(START + second) * 1000}\n")
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "matrix.json").write_text(json.dumps(matrix))
+        (pathlib.Path(folder) / "scrapes.txt").write_text("".join(scrapes))
+        for file in ("matrix.json", "scrapes.txt"):
+            for chosen, joules in (("n1/0", 1000), ("n2/1", 4000), ("n1/0,n2/0", 4000), ("GPU-0000abc1-0000-0000-0000-000000000001", 2000)):
+                _, out, err = run("measure", "--telemetry", file, "--start", START, "--end", "+10s", "--gpus", chosen, "--json", folder=folder)
+                found = json.loads(out)["runs"][0]
+                same((True, joules), (found["valid"], found.get("total_gpu_energy_j")), f"{file} {chosen} {found['details']} {err}")
+            for chosen, wanted in (("0", "may be any of"), ("n3/0", "is not in the recording")):
+                _, out, _ = run("measure", "--telemetry", file, "--start", START, "--end", "+10s", "--gpus", chosen, "--json", folder=folder)
+                found = json.loads(out)["runs"][0]
+                same((["selected_gpu_missing"], True), (found["reasons"][:1], wanted in found["details"]), f"{file} {chosen} {found['details']}")
 
 
 if __name__ == "__main__":

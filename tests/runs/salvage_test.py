@@ -208,7 +208,7 @@ def test_9_8_no_limit(folder):
 def test_9_7_tokens_per_watt(folder):
     """500 tokens for 72000 J."""
     run = Run(folder, rows_without())
-    assert "0.0069 output tokens/s per W of GPU" in run.command(
+    assert "0.006944 output tokens/s per W of GPU" in run.command(
         "measure", "run.json", "gpu_metrics.csv").stdout
     same(round(500 / 72000, 6),
          run("--extended").row["output_tokens_per_second_per_gpu_watt"])

@@ -115,7 +115,12 @@ const std::vector<WordList>& word_lists() {
       {"disk-codes", "What the files of a package show", "a package's `reason_codes`",
        packages::disk_codes()},
       {"runtime-codes", "What the recorder of a package has seen", "a package's `reason_codes`",
-       packages::runtime_codes()}};
+       packages::runtime_codes()},
+      {"windows", "Where a window comes from", "the class of a window, `window_source`",
+       window_words()},
+      {"zones", "How a time zone was found", "`timezone_evidence`", zone_words()},
+      {"corrections", "What changes the published energy to the estimate",
+       "the corrections of `uncertainty`", correction_words()}};
   return lists;
 }
 
@@ -527,13 +532,25 @@ std::string plain_name(std::string_view name) {
   return plain;
 }
 
-// The page on what `word` names: a load generator is on the page of all, if `word` is its name or
-// how its name begins. A tool that people come from has a page of its own.
+// The same for one and for several: "timezone" and "time-zones".
+std::string singular_name(std::string_view name) {
+  std::string plain = plain_name(name);
+  if (plain.ends_with('s')) plain.pop_back();
+  return plain;
+}
+
+// The page on what `word` names, also without its dashes, or for one of several. The pages of two
+// commands have other names. A load generator is on the page of all, if `word` is its name or how
+// its name begins. A tool that people come from has a page of its own.
 std::string topic_of(const std::string& word) {
   constexpr std::size_t kLeast = 4;
   const std::vector<std::string> topics = help_topics();
   const std::string plain = plain_name(word);
   if (std::ranges::find(topics, word) != topics.end() || plain.size() < kLeast) return word;
+  if (word == "patch") return "run";
+  if (word == "help") return "options";
+  const auto same = std::ranges::find(topics, singular_name(word), singular_name);
+  if (same != topics.end()) return *same;
   const std::string coming_from = "coming-from-" + plain;
   if (std::ranges::find(topics, coming_from) != topics.end()) return coming_from;
   const bool is_generator =
@@ -737,7 +754,7 @@ Command explain_command() {
   command.options
       .positionals(
           "CODE", into(request->codes),
-          "Reason codes, also of packages, and words of the objects `uncertainty`, `idle`, `request_energy` and `phase_energy`, to explain (default: list all)")
+          "Reason codes, also of packages, words of the objects `uncertainty`, `idle`, `request_energy` and `phase_energy`, classes of a window, and how a time zone was found (default: list all)")
       .offer(words_known());
   command.options.flag(
       "--json", request->json,
@@ -833,7 +850,8 @@ Command schema_command() {
   Command command;
   command.options.positional(
       "NAME", into(*name),
-      "The output, such as measure, or aggregate-power/measure-1 (default: list all)");
+      fmt::format("The output, such as measure, or its schema {} (default: list all)",
+                  std::string(schema_file("measure")["title"])));
   command.examples = "aggregate-power schema measure >measure.schema.json";
   command.exit_statuses = "0 printed; 2 unknown name, or wrong options";
   command.run = [name] { return run_schema(*name); };

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/wrap.h"
 #include "commands/commands.h"
 
 namespace aggregate_power {
@@ -27,7 +28,34 @@ constexpr std::string_view kBeginning =
 constexpr std::string_view kEnd =
     "\nOptions: COMMAND --help.  Pages: 'help topics', 'help WORD'.\n";
 
+constexpr std::string_view kWhere =
+    "\n"
+    "Without a command, files are measured, and options are of patch:\n"
+    "  aggregate-power --csv FILE --bench-result FILE --agg-result FILE\n";
+
+constexpr std::string_view kTopics =
+    "What they mean: COMMAND --help-all.  Their rules: 'help options'.\n"
+    "\n"
+    "good requests (--slo), correct answers         help good-work\n"
+    "meters of a node: BMC, RAPL, Slurm (--witness) help windows\n"
+    "recordings of W&B, MLflow, Prometheus, DCGM    help telemetry-formats\n"
+    "a window that is unknown or estimated          help measure\n"
+    "times without an offset (--timezone)           help time-zones\n"
+    "intervals, sensors, power above idle           help uncertainty\n"
+    "cost, carbon, PUE                              help cost\n"
+    "runs for others, without names (--redact)      help bundle\n"
+    "a code or a word that was printed              explain WORD\n";
+
 }  // namespace
+
+// Scripts have looked there for the names of options ever since.
+std::string where_to_find() {
+  constexpr std::size_t kColumns = 70;
+  std::string names;
+  const Command patch = make_command(*find_command("patch"));
+  for (const Option& option : patch.options.all()) names += " " + option.long_name();
+  return fmt::format("{}{}{}", kWhere, wrapped(names.substr(1), "  ", 2, kColumns), kTopics);
+}
 
 std::string overview() {
   std::string text(kBeginning);

@@ -14,6 +14,7 @@
 #include "base/files/nameless_file.h"
 #include "base/text/decimal.h"
 #include "base/text/suggest.h"
+#include "commands/commands.h"
 #include "commands/help_pages/help_pages.h"
 #include "commands/options/terminal.h"
 #include "store/catalogue/run_record.h"
@@ -45,6 +46,15 @@ bool may_abbreviate(const Command& command, const std::string& name) {
   return !std::ranges::find(command.options.all(), name, &Option::long_name)->is_whole_word;
 }
 
+// Whether a command has an option of this whole name.
+bool is_known_elsewhere(const std::string& word) {
+  return std::ranges::any_of(all_commands(), [&](const Command& other) {
+    return std::ranges::any_of(other.options.all(), [&](const Option& option) {
+      return option.long_name() == word || option.former == word;
+    });
+  });
+}
+
 // The option that `word` names or abbreviates.
 const Option& option_of(const Command& command, const std::string& word) {
   const std::vector<std::string> names = long_names(command.options, false);
@@ -69,10 +79,13 @@ const Option& option_of(const Command& command, const std::string& word) {
   if (preferred.size() == 1) return named(preferred[0]);
   std::vector<std::string> found = matching(names);
   if (found.empty()) found = matching(others);
-  if (found.size() == 1) return named(found[0]);
   if (found.empty()) throw unknown_option(command, word);
-  throw UsageError(
-      fmt::format("ambiguous option '{}': it could be {}", word, fmt::join(found, ", ")));
+  // Only its whole name: --out of another command is not --output-tokens.
+  const bool is_elsewhere = is_known_elsewhere(word);
+  if (found.size() == 1 && !is_elsewhere) return named(found[0]);
+  throw UsageError(fmt::format("ambiguous option '{}': {}it could be {}", word,
+                               is_elsewhere ? "another command has it, and here " : "",
+                               fmt::join(found, ", ")));
 }
 
 // Whether `word`, such as "-h", is an option's short name.

@@ -35,8 +35,9 @@ struct Command {
   std::function<int()> run;  // returns the exit status
 };
 
-// Parses as Python's argparse does: options may be abbreviated as long as that is unambiguous, an
-// option's value does not start with '-' unless it is '-' or a number, and the last occurrence of
+// Parses as Python's argparse does: options may be abbreviated as long as that is unambiguous and
+// not another command's whole option (the original had no options but `first_choice`); an option's
+// value does not start with '-' unless it is '-' or a number, and the last occurrence of
 // an option counts. Returns the command's exit status; 2 for wrong use, which is reported in one
 // line; 0 after --help and --version.
 int run_command(Command command, const std::vector<std::string>& arguments);

@@ -164,7 +164,7 @@ void add_uncertainty_options(Options& options, RunOptions& run) {
   options
       .value(
           "--gpu-model", "NAME", into(wanted.gpu),
-          "Model of the GPUs, such as H100 or MI300X, where no file names it; for --uncertainty and --phases")
+          "Model of the GPUs, such as H100 or MI300X, where no file names it; for intervals and --phases")
       .formerly("--gpu")
       .check(model_of_gpus());
   const auto take_number = [](std::optional<double>& number) {
@@ -332,13 +332,14 @@ void add_calibration_of_measured(Options& options, RunOptions& run) {
 }
 
 void add_request_options(Options& options, RunOptions& run, const std::string& otherwise) {
+  const auto is_count = std::ranges::find(options.all(), "--request-count", &Option::name);
+  const bool takes_count = is_count != options.all().end();
   const std::string help = fmt::format(
-      "The result that lists the requests with their times, of any generator that writes them; a number is that of --request-count (default: {})",
-      otherwise);
+      "The result that lists the requests with their times, of any generator that writes them{} (default: {})",
+      takes_count ? "; a number is that of --request-count" : "", otherwise);
   Option& requests = options.value("--requests", "FILE", into_path(run.requests.file), help);
   requests.check(not_empty());
-  const auto is_count = std::ranges::find(options.all(), "--request-count", &Option::name);
-  if (is_count != options.all().end()) {  // a number was the count before that had an option
+  if (takes_count) {  // a number was the count before that had an option
     requests.checks.push_back([check = is_count->checks.front()](const std::string& text) {
       return python_int(text) ? check(text) : std::string();
     });

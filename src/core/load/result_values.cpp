@@ -191,8 +191,14 @@ class KeyCollector {
 }  // namespace
 
 ResultHead result_head(std::string_view text) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
   ResultHead head{text, {}};
-  KeyCollector(text, head.keys).collect();
+  std::string_view rest = text;
+  if (rest.starts_with(kMark)) rest.remove_prefix(kMark.size());
+  rest = strip(rest);
+  // Prose may quote a result.
+  const bool is_json = rest.starts_with('{') || rest.starts_with('[');
+  if (is_json) KeyCollector(rest, head.keys).collect();
   return head;
 }
 

@@ -68,7 +68,8 @@ struct ResultHead {
 
 inline constexpr int kMostKeyLevels = 4;
 
-// Never fails: a text that is not JSON has the keys of what looks like JSON.
+// Never fails: a text that breaks off has the keys up to there, and one that does not begin as JSON
+// has none.
 ResultHead result_head(std::string_view text);
 
 }  // namespace aggregate_power

@@ -174,6 +174,59 @@ constexpr ExplainedWord kVerdicts[] = {
      "compare runs by their estimates"},
 };
 
+constexpr ExplainedWord kWindows[] = {
+    {"given", "`--start`, `--end` or `--duration` state it: it replaces the result's window",
+     "nothing: it is as good as what was given"},
+    {"exact",
+     "the result states its instants, or local times whose zone `--result-timezone` states",
+     "nothing: nothing is guessed"},
+    {"tied", "the result's monotonic clock, converted with the recorder's `clock_pairs`",
+     "nothing, if load generator and recorder ran on one machine that was not restarted in between"},
+    {"wrapped",
+     "the command that `aggregate-power-monitor run` ran: where it took as long as the result says, the ends may differ by the time that the generator took to start and to write its result, at most 0.5 s or 1 %; where the load's duration is unknown, or with `--window wrapped`, the energy includes the set-up, and a warning says how long the command took",
+     "nothing where it took as long; else `--window wrapped` accepts it where energies are published"},
+    {"estimated",
+     "a duration, placed by the power: inside the command that the recorder ran, or near a stamp; the energy should be between its bounds, provided that the recording covers the whole load",
+     "`--window estimated` accepts it where energies are published; a run that `aggregate-power-monitor run` records, with vLLM's `--save-detailed`, has a better one"},
+    {"session", "the start and end of the generator's whole session: with warm-up and set-up",
+     "give `--start` and `--end` of the load, since no `--window` accepts it where energies are published"},
+};
+
+constexpr ExplainedWord kZones[] = {
+    {"stamps", "the timestamps have their offset", "nothing"},
+    {"zone_file", "a zone file beside the telemetry states it", "nothing"},
+    {"option", "`--timezone` states it", "nothing, if it is the recorder's"},
+    {"edges",
+     "power rises at the window's start and falls at its end under one offset and no other",
+     "nothing, with a second witness"},
+    {"consensus",
+     "at least two other runs of the same recorder show their zone, by such edges or by a zone file, and none of its runs contradicts. A zone may change its offset over the year",
+     "nothing, with a second witness"},
+    {"file_time",
+     "the telemetry was last written within 60 s after its last sample, under that offset",
+     "nothing, with a second witness"},
+    {"stated", "the level of a zone that stamps, a zone file or an option state", "nothing"},
+    {"two_witnesses",
+     "the level of a zone that nothing states: two of `edges`, `consensus` and `file_time` agree",
+     "nothing"},
+    {"one_witness",
+     "the level of a zone that only one of them shows, which `--timezone evidence` accepts",
+     "state the recorder's zone with `--timezone`, or in a zone file"},
+};
+
+constexpr ExplainedWord kCorrections[] = {
+    {"half_window_shift",
+     "readings are older than their stamps, by half of what the sensor averages over",
+     "nothing: the published number keeps the contract's rule, and the estimate has it"},
+    {"edges_deconvolved", "what averaging blurs at the edges of the window",
+     "nothing, as for `half_window_shift`"},
+    {"counter", "the energy counter measured better than the readings", "nothing"},
+    {"window_moved_to_load", "the load is beside the stated window (`clock_offset_suspected`)",
+     "synchronize the clocks of recorder and load generator"},
+    {"readings_cleaned", "readings were left out, or stamps were cut to whole seconds",
+     "record stamps with fractions of a second; measure again if the sensor was stuck"},
+};
+
 }  // namespace
 
 std::span<const ExplainedWord> interval_refusals() { return kNoInterval; }
@@ -181,6 +234,10 @@ std::span<const ExplainedWord> idle_refusals() { return kNoIdle; }
 std::span<const ExplainedWord> request_refusals() { return kNoRequestEnergy; }
 
 std::span<const ExplainedWord> assumption_words() { return kAssumptions; }
+
+std::span<const ExplainedWord> window_words() { return kWindows; }
+std::span<const ExplainedWord> zone_words() { return kZones; }
+std::span<const ExplainedWord> correction_words() { return kCorrections; }
 
 std::span<const ExplainedWord> verdict_words() { return kVerdicts; }
 

@@ -35,6 +35,12 @@ inline std::string word_of([[maybe_unused]] std::span<const ExplainedWord> words
 
 std::span<const ExplainedWord> assumption_words();
 
+// ---- Where a window, a time zone and an estimate come from.
+
+std::span<const ExplainedWord> window_words();      // the classes: window_source_name()
+std::span<const ExplainedWord> zone_words();        // witnesses and levels of a zone
+std::span<const ExplainedWord> correction_words();  // of an estimate
+
 inline std::string assumption(std::string_view code) { return word_of(assumption_words(), code); }
 
 // ---- Why an object of the record has no numbers: the words of its `reasons`, or `refused`.

@@ -82,7 +82,7 @@ std::string_view remedy_for(std::string_view generator, Reason reason, Obstacle 
     case Reason::invalid_benchmark_window:
       return "run the load with 'aggregate-power-monitor run -- CMD', or give --start and --end; 'aggregate-power help generators' says which files of the generator state the times";
     case Reason::invalid_successful_query_count:
-      return "no request succeeded, or the result does not say how many did: give --requests N, or another file of the generator";
+      return "no request succeeded, or the result does not say how many did: give --request-count N, or another file of the generator";
     case Reason::invalid_input_token_count:
       return "give --input-tokens N, or another file of the generator: 'aggregate-power help generators' says what is read";
     case Reason::invalid_output_token_count:

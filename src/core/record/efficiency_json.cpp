@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text/json.h"
+#include "base/text/shown_number.h"
 
 namespace aggregate_power::results {
 namespace {
@@ -100,7 +101,8 @@ std::vector<std::string> efficiency_texts(const Result& result) {
   const auto add = [&](const std::optional<EnergyLeg>& leg, const char* whose) {
     const auto per_joule = leg ? efficiency(result, leg->joules) : std::nullopt;
     if (!per_joule) return;
-    texts.push_back(fmt::format("{:.4f} output tokens/s per W of {}", per_joule->output, whose));
+    texts.push_back(
+        fmt::format("{} output tokens/s per W of {}", shown_number(per_joule->output), whose));
   };
   add(gpu_leg(result), "GPU");
   add(both_legs(result), "GPU and CPU");

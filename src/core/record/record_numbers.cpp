@@ -324,8 +324,11 @@ std::optional<IdleTexts> idle_texts(const Result& result) {
   return IdleTexts{
       fmt::format("{:.2f} W together ({}{})", idle.total.watts, idle.source,
                   idle.stretch ? fmt::format(", {:.1f} s", idle.stretch->duration_s()) : ""),
-      fmt::format("{:.2f} J above {:.2f} J, give or take {:.2f} J", energy.net_j(), energy.idle_j,
-                  energy.uncertainty_j)};
+      fmt::format(
+          "{:.2f} J above {:.2f} J{}", energy.net_j(), energy.idle_j,
+          energy.uncertainty_j > 0
+              ? fmt::format(", give or take {:.2f} J by the idle power alone", energy.uncertainty_j)
+              : "")};
 }
 
 std::optional<std::string> idle_text(const Result& result) {

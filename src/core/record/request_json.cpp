@@ -108,7 +108,7 @@ std::string request_energy_text(const RequestEnergy& energy) {
     return fmt::format("no energy of requests: {}", fmt::join(energy.refused, ", "));
   }
   std::string text = fmt::format(
-      "{} requests: mean {:.2f} J, median {:.2f} J, 95 % up to {:.2f} J; {:.2f} J while none was in flight",
+      "{} requests: mean {:.2f} J, median {:.2f} J, 95th percentile {:.2f} J; {:.2f} J while none was in flight",
       energy.requests, energy.mean_j, energy.p50_j, energy.p95_j,
       energy.unattributed_j.value_or(0));
   if (energy.unresolved_j && energy.without_bounds > 0) {

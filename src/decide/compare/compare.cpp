@@ -236,7 +236,7 @@ void note_estimated_windows(std::vector<RunComparison>& comparisons) {
   for (RunComparison& one : comparisons) {
     if (!(one.estimated_share > 0)) continue;
     one.notes.push_back(fmt::format(
-        "wider than the spread: each run is known to ±{} % only, since its window is estimated; record with vLLM's --save-detailed, or see 'help generators'",
+        "wider than the spread: each run is known to ±{} % only, since its window is estimated; record with 'aggregate-power-monitor run', and vLLM with --save-detailed, or see 'help generators'",
         low == high ? low : low + " to " + high));
   }
 }
@@ -668,7 +668,7 @@ void require_metric(const std::vector<const PublishedRun*>& all, const std::stri
   };
   if (std::ranges::none_of(all, is_invalid)) {
     throw Error(fmt::format(
-        "none of the {} results has power: compute it with aggregate-power first, or name another of their members with --metric",
+        "none of the {} results has power: patch them first ('aggregate-power backfill FOLDER', or 'aggregate-power patch' for one), or name another of their members with --metric",
         all.size()));
   }
 }

@@ -453,7 +453,18 @@ std::string markdown_name(const std::string& name) {
   return quoted + '`';
 }
 
-std::string as_plain_table(const TabularReport& report) {
+// The only configuration has a line of its own above the table if its name is long.
+TabularReport with_only_name_above(TabularReport report) {
+  constexpr std::size_t kMostColumns = 40;
+  const auto named = std::ranges::count_if(
+      report.rows, [](const std::vector<std::string>& row) { return !row[0].empty(); });
+  if (named != 1 || columns(report.rows[0][0]) <= kMostColumns) return report;
+  report.before.push_back("all: " + std::exchange(report.rows[0][0], "all"));
+  return report;
+}
+
+std::string as_plain_table(const TabularReport& given) {
+  const TabularReport report = with_only_name_above(given);
   const TextTable table = report_table(report);
   std::string text = report.heading + '\n';
   for (const std::string& line : report.before) text += wrapped(line, "", 2, kReportColumns);

@@ -168,9 +168,7 @@ Delivered write(const WritePlan& plan, bool dry_run) {
 }
 
 void add_remedies(const Result& result, const Reasons& reasons, std::vector<std::string>& lines) {
-  for (const Reasons::Entry& entry : reasons.entries()) {
-    lines.push_back("  " + remedy_line(result, entry));
-  }
+  for (const std::string& line : remedy_lines(result, reasons)) lines.push_back("  " + line);
 }
 
 // Proposes files for those that were named and do not exist.

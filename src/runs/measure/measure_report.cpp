@@ -41,14 +41,6 @@ std::string source_of(const Result& result) {
   return result.window_source.empty() ? "exact" : result.window_source;
 }
 
-std::vector<std::string> remedies(const Result& result) {
-  std::vector<std::string> texts;
-  for (const Reasons::Entry& entry : result.reasons.entries()) {
-    texts.push_back(remedy_line(result, entry));
-  }
-  return texts;
-}
-
 // How far the generator's own figure is from ours, as a share of ours.
 std::optional<double> stated_error(const RunReport& run) {
   const Metric* const energy = metric(run.result, "total_gpu_energy_j");
@@ -162,7 +154,7 @@ Json run_json(const RunReport& run) {
   json["reasons"] = result.reasons.codes();
   if (!result.accepted.empty()) json["accepted_reasons"] = result.accepted.codes();
   json["details"] = result.reasons.text();
-  json["remedies"] = remedies(result);
+  json["remedies"] = remedy_lines(result, result.reasons);
   json["warnings"] = result.warnings;
   for (const auto& [key, value] : json.items()) check_is_known(run, key);
   return json;
@@ -288,7 +280,8 @@ std::string run_text(const RunReport& run) {
   }
   if (result.modelled_node) facts.row("node", modelled_node_text(*result.modelled_node));
   facts.row("valid", result.is_valid() ? valid_text(run) : "no: " + result.reasons.text());
-  for (const std::string& remedy : remedies(result)) facts.row("  what to do", remedy);
+  for (const std::string& remedy : remedy_lines(result, result.reasons))
+    facts.row("  what to do", remedy);
   for (const std::string& hint : result.hints) facts.row("  hint", hint);
   for (const std::string& warning : result.warnings) facts.row("warning", warning);
   return std::move(facts.text);
@@ -318,13 +311,50 @@ std::string window_remedy(const Reasons::Entry& entry) {
   return named.empty() ? other : fmt::format("give {}; or {}", fmt::join(named, " or "), other);
 }
 
-}  // namespace
+bool is_of_header(Reason reason) {
+  return reason == Reason::timestamp_column_missing || reason == Reason::power_column_missing ||
+         reason == Reason::gpu_identity_column_missing;
+}
+
+// Of a file that is something else than a recording with a header: what its detail names
+// ("...; run_summary") or says. No column that is recorded or named would help then. Empty: it is
+// such a recording.
+std::string other_file_remedy(const std::string& detail) {
+  for (const Reason known : all_reasons()) {
+    const std::size_t at =
+        group(known) == ReasonGroup::header ? detail.find(code(known)) : detail.npos;
+    if (at == detail.npos || (at > 0 && !detail.substr(0, at).ends_with("; "))) continue;
+    const std::string rest = detail.substr(at + code(known).size());
+    if (rest.empty() || rest.starts_with(": ")) return std::string(remedy(known));
+  }
+  const bool is_said = detail.starts_with("this is ") || detail.starts_with("these are ");
+  return is_said
+             ? "do what the reason says: the file is not a recording of the GPUs' power over time"
+             : "";
+}
 
 std::string remedy_line(const Result& result, const Reasons::Entry& entry) {
   std::string remedy(remedy_for(result.load_generator, entry.reason, entry.obstacle));
   if (entry.reason == Reason::sampling_gap_exceeded) remedy += gap_option(result);
   if (entry.reason == Reason::window_not_exact) remedy = window_remedy(entry);
   return fmt::format("{}: {}", code(entry.reason), remedy);
+}
+
+}  // namespace
+
+std::vector<std::string> remedy_lines(const Result& result, const Reasons& reasons) {
+  std::vector<std::string> lines;
+  bool is_other_file = false;
+  for (const Reasons::Entry& entry : reasons.entries()) {
+    const std::string other =
+        is_of_header(entry.reason) ? other_file_remedy(entry.detail) : std::string();
+    if (!is_other_file || !is_of_header(entry.reason)) {
+      lines.push_back(other.empty() ? remedy_line(result, entry)
+                                    : fmt::format("{}: {}", code(entry.reason), other));
+    }
+    is_other_file = is_other_file || !other.empty();
+  }
+  return lines;
 }
 
 Settings run_configuration(const LoadReading& load, const Result& result,

@@ -33,8 +33,9 @@ struct RunReport {
   std::optional<FacilityReport> facility = {};       // the same
 };
 
-// "window_not_exact: give --window estimated; ...": what to do about a reason of the result.
-std::string remedy_line(const Result& result, const Reasons::Entry& entry);
+// "window_not_exact: give --window estimated; ...": what to do about reasons against the result, at
+// most one line for each. Missing columns have one together if the file is not a recording at all.
+std::vector<std::string> remedy_lines(const Result& result, const Reasons& reasons);
 
 // How a run was run, by the names that aggregates use: what the caller states, else what the
 // recording and the result do. "settings" has the names that the caller states.

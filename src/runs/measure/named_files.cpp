@@ -151,6 +151,19 @@ std::optional<std::string> recording_beside(const std::string& result) {
                           printable_path(result), found.size(), fmt::join(commands, " or "), all));
 }
 
+// An aggregate, or a record, beside them.
+void refuse_own_files(const RunSpec& run) {
+  std::vector<std::string> files = run.telemetry;
+  if (!run.bench_result.empty()) files.push_back(run.bench_result);
+  for (const std::string& file : files) {
+    if (!is_of_run(last_name(file)) || !is_regular_file(file)) continue;
+    if (is_recording(file) || is_result_file(file)) continue;
+    throw Error(fmt::format(
+        "{} is neither a result nor a recording: leave it out; 'aggregate-power patch --agg-result' writes the energy into an aggregate, and 'aggregate-power inspect {}' says what it is",
+        printable_path(file), printable_path(file)));
+  }
+}
+
 }  // namespace
 
 Reasons why_no_power(const Recording& recording) {
@@ -201,6 +214,7 @@ std::vector<RunSpec> runs_of_folder(const RunSpec& options, const std::string& f
 }
 
 void find_result(RunSpec& run) {
+  refuse_own_files(run);
   std::vector<std::string> results;
   std::ranges::copy_if(run.telemetry, std::back_inserter(results), is_result_file);
   if (results.empty()) return;

@@ -159,8 +159,11 @@ PlacedLoad plot_load(const RunSpec& request, const Recording& recording) {
 void refuse_missing(const Recording& recording) {
   if (!recording.faults().contains(Reason::telemetry_file_missing)) return;
   const std::string hint = missing_file_hint(recording.path());
-  throw Error(hint.empty() ? fmt::format("{}: no such recording", printable_path(recording.path()))
-                           : hint);
+  throw Error(
+      hint.empty()
+          ? fmt::format("{}: no such recording: name one, as in 'aggregate-power plot power.csv'",
+                        printable_path(recording.path()))
+          : hint);
 }
 
 // Power of different parts of a machine is never added.

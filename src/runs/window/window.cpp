@@ -364,12 +364,40 @@ void set_given_count(LoadReading& reading, std::int64_t Load::*count,
   reading.reasons.remove(fault);
 }
 
+// How long the load took by what the caller states; nullopt: the caller does not state it.
+std::optional<double> given_duration_s(const GivenLoad& given) {
+  if (given.start_unix_s && given.end_unix_s) return *given.end_unix_s - *given.start_unix_s;
+  return given.duration_s;
+}
+
 // Whether a window is as long as a load of `reported_s`, in whichever unit that is.
 bool is_length_of(Window window, double reported_s) {
   constexpr double kUnits[] = {1, 1e3, 1e6, 1e9};
   return std::ranges::any_of(kUnits, [&](double unit) {
     return std::abs(reported_s / unit - window.duration_s()) <= most_difference_s(window);
   });
+}
+
+// Of the whole load, a given count contradicts the result's own if more than rounding is between
+// them.
+void note_given_counts(const LoadReading& load, const GivenLoad& given,
+                       std::vector<std::string>& notes) {
+  constexpr double kRounding = 0.01;
+  const double reported_s = load.work.reported_duration_s;
+  const auto given_s = given_duration_s(given);
+  if (given_s && reported_s > 0 && !is_length_of({0, *given_s}, reported_s)) return;
+  const auto look_at = [&](const char* option, std::optional<std::int64_t> count,
+                           std::int64_t own) {
+    const double ratio =
+        count && own > 0 ? static_cast<double>(*count) / static_cast<double>(own) : 1;
+    if (std::abs(ratio - 1) <= kRounding) return;
+    notes.push_back(fmt::format(
+        "{} {}: the result states {}, and all that is divided by it is divided by {}: leave the option out if the result is right",
+        option, *count, own, *count));
+  };
+  look_at("--request-count", given.requests, load.work.completed);
+  look_at("--input-tokens", given.input_tokens, load.work.total_input_tokens);
+  look_at("--output-tokens", given.output_tokens, load.work.total_output_tokens);
 }
 
 // Each of the three counts that the caller does not state.
@@ -550,6 +578,7 @@ PlacedLoad place_load(LoadReading reading, const Recording& recording,
                       const WindowOptions& options) {
   PlacedLoad placed{.reading = std::move(reading)};
   LoadReading& load = placed.reading;
+  note_given_counts(load, options.given, placed.notes);
   set_given_count(load, &Load::completed, options.given.requests,
                   Reason::invalid_successful_query_count);
   set_given_count(load, &Load::total_input_tokens, options.given.input_tokens,

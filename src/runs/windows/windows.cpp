@@ -356,7 +356,11 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   }
   for (const std::string& warning : profile.warnings())
     outcome.err.push_back("warning: " + warning);
-  for (const std::string& why : list.missing) outcome.err.push_back("no exact window: " + why);
+  for (const std::string& why : list.missing) {
+    outcome.err.push_back(fmt::format(
+        "no exact window: {}; 'aggregate-power measure' finds windows that results do not state",
+        why));
+  }
   if (request.per_process) {
     outcome.exit_status = list.missing.empty() ? 0 : 1;
     print_processes(request, traces, list.named, facts, print, outcome);

@@ -71,7 +71,8 @@ void Tally::add(const Recomputed& recomputed, double seconds, std::string& lines
     ++counts.zones[recomputed.timezone][std::string(name_of(recomputed.zone_report->level))];
   }
   for (const Reasons::Entry& entry : recomputed.reasons.entries()) {
-    counts.reasons[{entry.reason, entry.obstacle}].add(printable_path(recomputed.run.name));
+    counts.reasons[{entry.reason, entry.obstacle}].add(printable_path(recomputed.run.name),
+                                                       printable_path(path_of(recomputed)));
   }
   if (request_.list.contains(recomputed.outcome)) list(recomputed);
   if (recomputed.outcome == Outcome::failed || recomputed.outcome == Outcome::ambiguous) {
@@ -135,11 +136,21 @@ std::uint64_t BackfillCounts::done() const {
   return sum;
 }
 
-void RunsOfReason::add(const std::string& name) {
+void RunsOfReason::add(const std::string& name, const std::string& path) {
   constexpr std::size_t kMostNames = 3;
   ++runs;
-  first_names.insert(name);
-  if (first_names.size() > kMostNames) first_names.erase(std::prev(first_names.end()));
+  first.emplace(name, path);
+  if (first.size() > kMostNames) first.erase(std::prev(first.end()));
+}
+
+std::vector<std::string> RunsOfReason::first_names() const {
+  std::set<std::string> names;
+  std::vector<std::string> paths;
+  for (const auto& [name, path] : first) {
+    names.insert(name);
+    paths.push_back(path);
+  }
+  return names.size() == first.size() ? std::vector(names.begin(), names.end()) : paths;
 }
 
 // ---- Formats the lines of a report and appends them under a lock.

@@ -20,12 +20,14 @@ namespace aggregate_power {
 
 // What a backfill has done so far, for those who watch it and for its summary.
 
-// Runs with a reason: how many, and the first names in order.
+// Runs with a reason: how many, and the first of them in order.
 struct RunsOfReason {
   std::uint64_t runs = 0;
-  std::set<std::string> first_names;
+  std::set<std::pair<std::string, std::string>> first;  // name and path
 
-  void add(const std::string& name);
+  void add(const std::string& name, const std::string& path = {});
+  // Their paths if the names are not enough to tell the runs apart.
+  std::vector<std::string> first_names() const;
 };
 
 struct BackfillCounts {
