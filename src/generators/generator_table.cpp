@@ -55,17 +55,18 @@ constexpr LoadGenerator kLoadGenerators[] = {
          "vllm bench serve --save-result (also --append-result), benchmark_serving.py, vllm-bench; InferenceX's results",
      .window =
          "exact with InferenceX's times; tied with --save-detailed where start_times are written; else estimated from date",
-     .latencies = "ttft, tpot, e2e, with --save-detailed",
+     .latencies =
+         "ttft, tpot, e2e, with --save-detailed; the share of the energy where start_times are written",
      .format = &kVllm},
     {.name = "SGLang",
      .files = "sglang.bench_serving --output-file, one line for each run",
      .window = "wrapped: it writes no times",
-     .latencies = "ttft, tpot, e2e, with --output-details",
+     .latencies = "ttft, tpot, e2e, with --output-details; without the share of the energy",
      .format = &kSglang},
     {.name = "TensorRT-LLM",
      .files = "tensorrt_llm.serve.scripts.benchmark_serving --save-result",
      .window = "estimated from date",
-     .latencies = "ttft, tpot, e2e, with --save-detailed",
+     .latencies = "ttft, tpot, e2e, with --save-detailed; without the share of the energy",
      .format = &kTensorRtLlmServing},
     {.name = "trtllm-bench",
      .files = "--report_json",
@@ -108,7 +109,7 @@ constexpr LoadGenerator kLoadGenerators[] = {
     {.name = "LLMPerf responses",
      .files = "*_individual_responses.json",
      .window = "wrapped: it writes no times",
-     .latencies = "ttft, tpot, e2e, without the share of the energy",
+     .latencies = "ttft, tpot, e2e; without the share of the energy",
      .format = &kLlmperfRequests},
     {.name = "llama-bench",
      .files = "-o json, one benchmark for each test",
@@ -139,6 +140,7 @@ constexpr LoadGenerator kLoadGenerators[] = {
     {.name = "genai-bench",
      .files = "the JSON of one scenario and concurrency",
      .window = "wrapped: it writes no times",
+     .latencies = "ttft, tpot, e2e; without the share of the energy",
      .format = &kGenaiBench},
     {.name = "llm-d benchmark report",
      .files = "benchmark report 0.2, as YAML or JSON",
@@ -168,6 +170,7 @@ constexpr LoadGenerator kLoadGenerators[] = {
     {.name = "ML.ENERGY",
      .files = "results.json of the ML.ENERGY benchmark",
      .window = "exact, the whole benchmark",
+     .latencies = "ttft, tpot, e2e; without the share of the energy",
      .format = &kMlEnergy},
     {.name = "Ollama",
      .files = "the answers of /api/generate and /api/chat, one after the other",
@@ -306,8 +309,9 @@ LoadReading read_companion(const LoadFiles& files, const ResultFormat& format) {
 }
 
 // Perf Analyzer writes the times of the requests, and GenAI-Perf next to it the means of their
-// tokens.
+// tokens, and the goodput.
 void add_mean_counts(const LoadReading& means, LoadReading& times) {
+  times.stated_goodput_per_s = means.stated_goodput_per_s;
   if (means.work.completed != times.work.completed || means.work.total_output_tokens <= 0) return;
   times.has_approximate_counts = true;
   times.notes.clear();

@@ -527,6 +527,18 @@ constexpr std::string_view kMlEnergyFields[] = {
     "steady_state_energy_per_token", "entire_benchmark_measurement.gpu_energy.*"};
 constexpr std::string_view kMlEnergySettings[] = {"model_id", "request_rate", "num_prompts",
                                                   "max_num_seqs"};
+constexpr std::string_view kMlEnergyRequestFields[] = {"success", "ttft", "latency", "input_len",
+                                                       "output_len"};
+
+std::optional<RequestTimes> ml_energy_request(const ResultValues& values) {
+  RequestTimes request;
+  request.failed = values.text("success") == "false";
+  request.input_tokens = values.count("input_len").value_or(-1);
+  request.output_tokens = values.count("output_len").value_or(-1);
+  request.stated_ttft_s = values.number("ttft").value_or(RequestTimes::kUnknown);
+  request.stated_e2e_s = values.number("latency").value_or(RequestTimes::kUnknown);
+  return request;
+}
 
 // Its energy per token is by tokens that a tracker counted in the steady state, not by the totals.
 void note_steady_state(const ResultValues& values, LoadReading& reading) {
@@ -566,6 +578,9 @@ const ResultFormat kMlEnergy = {
     .start = "timeline.benchmark_start_time",
     .end = "timeline.benchmark_end_time",
     .fields = kMlEnergyFields,
+    .request = "results[]",
+    .request_fields = kMlEnergyRequestFields,
+    .request_of = ml_energy_request,
     .no_window = "ML.ENERGY's 'benchmark_start_time' or 'benchmark_end_time' is missing",
     .conclude = conclude_ml_energy};
 

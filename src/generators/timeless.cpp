@@ -221,6 +221,16 @@ namespace {
 
 constexpr std::string_view kGenaiPerfMarks[] = {"input_config", "request_latency.unit"};
 constexpr std::string_view kStageMarks[] = {"load_summary", "successes.throughput"};
+constexpr std::string_view kGenaiPerfGoodput[] = {"request_goodput.avg"};
+constexpr std::string_view kStageGoodput[] = {"successes.goodput_metrics.request_goodput"};
+
+// Its fields are the goodput alone. GenAI-Perf writes -1 for limits that it does not know.
+LoadReading conclude_with_goodput(const ResultScope& scope) {
+  LoadReading reading = stated_reading(scope);
+  const auto goodput_per_s = scope.values.number(scope.format.fields.front());
+  if (goodput_per_s && *goodput_per_s >= 0) reading.stated_goodput_per_s = goodput_per_s;
+  return reading;
+}
 
 }  // namespace
 
@@ -231,8 +241,10 @@ const ResultFormat kGenaiPerfSummary = {
                .mean_input = "input_sequence_length.avg",
                .mean_output = "output_sequence_length.avg",
                .rate = "request_throughput.avg"},
+    .fields = kGenaiPerfGoodput,
     .no_window =
-        "GenAI-Perf writes no times here; profile_export.json, which Perf Analyzer writes beside it, has them"};
+        "GenAI-Perf writes no times here; profile_export.json, which Perf Analyzer writes beside it, has them",
+    .conclude = conclude_with_goodput};
 
 const ResultFormat kInferencePerf = {
     .generator = "inference-perf",
@@ -244,8 +256,10 @@ const ResultFormat kInferencePerf = {
                .mean_input = "successes.prompt_len.mean",
                .mean_output = "successes.output_len.mean",
                .rate = "successes.throughput.requests_per_sec"},
+    .fields = kStageGoodput,
     .no_window =
-        "inference-perf writes no times into its summaries; per_request_lifecycle_metrics.json has those of the machine's monotonic clock"};
+        "inference-perf writes no times into its summaries; per_request_lifecycle_metrics.json has those of the machine's monotonic clock",
+    .conclude = conclude_with_goodput};
 
 // ---- llm-d's benchmark report 0.1, which calls vLLM's 'date' the start, and that is the end.
 // llm-d/llm-d-benchmark: llmdbenchmark/analysis/benchmark_report/native_to_br0_1.py.
@@ -276,19 +290,26 @@ constexpr std::string_view kGenaiBenchMarks[] = {"aggregated_metrics.run_duratio
                                                  "aggregated_metrics.num_completed_requests"};
 constexpr std::string_view kGenaiBenchFields[] = {
     "aggregated_metrics.stats.num_input_tokens.mean",
-    "aggregated_metrics.stats.num_output_tokens.mean"};
+    "aggregated_metrics.stats.num_output_tokens.mean", "_time_unit"};
 constexpr std::string_view kGenaiBenchSettings[] = {"aggregated_metrics.scenario",
                                                     "aggregated_metrics.num_concurrency"};
 
 constexpr std::string_view kGenaiBenchRequestFields[] = {"num_input_tokens", "num_output_tokens",
-                                                         "error_code"};
+                                                         "error_code", "ttft", "e2e_latency"};
 
 std::optional<RequestTimes> genai_bench_request(const ResultValues& values) {
   RequestTimes request;
   request.failed = values.has("error_code");
   request.input_tokens = values.count("num_input_tokens").value_or(-1);
   request.output_tokens = values.count("num_output_tokens").value_or(-1);
+  request.stated_ttft_s = values.number("ttft").value_or(RequestTimes::kUnknown);
+  request.stated_e2e_s = values.number("e2e_latency").value_or(RequestTimes::kUnknown);
   return request;
+}
+
+// Older results state none: seconds.
+double genai_bench_unit_s(const std::string& unit) {
+  return unit.empty() || unit == "s" ? 1 : unit == "ms" ? 1e-3 : 0;
 }
 
 // How many requests a sum of tokens contains: its warm-up and cool-down ratios leave requests out
@@ -305,6 +326,7 @@ LoadReading conclude_genai_bench(const ResultScope& scope) {
   const ResultValues& values = scope.values;
   const CountPaths& paths = scope.format.counts;
   LoadReading reading = stated_reading(scope);
+  reading.latency_unit_s = genai_bench_unit_s(values.text("_time_unit"));
   const auto completed = values.count(paths.completed);
   const bool is_of_all =
       !completed || (is_sum_of(values, "aggregated_metrics.stats.num_input_tokens", *completed) &&

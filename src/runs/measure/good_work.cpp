@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -103,13 +104,8 @@ void set_missed(const GoodWorkInput& input, RequestFile file,
                 const std::vector<shares::RequestOutcome>& outcomes, Result& result,
                 GoodWork& work) {
   if (!work.energy_j || input.power == nullptr || !file.has_instants) return;
-  std::vector<bool> counts;
-  for (const shares::RequestOutcome outcome : outcomes) {
-    counts.push_back(outcome != shares::RequestOutcome::good &&
-                     outcome != shares::RequestOutcome::not_counted);
-  }
   const auto missed = energy_of_requests(input.run, input.recording, *input.power, result,
-                                         std::move(file.requests), counts);
+                                         std::move(file.requests), missed_requests(outcomes));
   if (!missed) return;
   work.missed_j = missed->joules;
   work.missed_bounds_j = missed->bounds;
@@ -177,6 +173,15 @@ bool all_hold(const GoodWork& work, const Slo& slo) {
   return true;
 }
 
+std::vector<bool> missed_requests(const std::vector<shares::RequestOutcome>& outcomes) {
+  std::vector<bool> missed;
+  for (const shares::RequestOutcome outcome : outcomes) {
+    missed.push_back(outcome != shares::RequestOutcome::good &&
+                     outcome != shares::RequestOutcome::not_counted);
+  }
+  return missed;
+}
+
 GoodWork good_work_of(RequestFile& file, const Slo& slo, Window window, bool is_tied,
                       std::int64_t completed, std::vector<shares::RequestOutcome>* outcomes) {
   const bool is_assumed = file.place(window, is_tied);
@@ -234,12 +239,13 @@ std::vector<std::pair<std::string, double>> good_numbers(const GoodWork& work) {
   if (work.output_tokens) {
     numbers.emplace_back("goodput_output_tokens_per_s", per_second(*work.output_tokens, work));
   }
-  if (const auto ratio = energy_per(work, good)) {
-    numbers.emplace_back("joules_per_good_request", ratio->value);
-  }
-  if (const auto ratio = energy_per(work, work.output_tokens)) {
-    numbers.emplace_back("joules_per_good_output_token", ratio->value);
-  }
+  const auto add_joules = [&](const char* key, std::optional<double> count) {
+    constexpr double kInfinite = std::numeric_limits<double>::infinity();
+    if (!work.energy_j || !count) return;
+    numbers.emplace_back(key, *count > 0 ? *work.energy_j / *count : kInfinite);
+  };
+  add_joules("joules_per_good_request", good);
+  add_joules("joules_per_good_output_token", work.output_tokens);
   return numbers;
 }
 

@@ -26,6 +26,9 @@ GoodWork good_work_of(RequestFile& file, const Slo& slo, Window window, bool is_
 
 bool all_hold(const GoodWork& work, const Slo& slo);
 
+// Those that count and are not good.
+std::vector<bool> missed_requests(const std::vector<shares::RequestOutcome>& outcomes);
+
 // Adds to a run that was measured what `run.options.slo` asks for. The doubts become warnings; the
 // generator's own verdict is compared. `power`: null for several recordings. A list that cannot be
 // read is a refusal.
@@ -38,7 +41,8 @@ struct GoodWorkInput {
 };
 void add_good_work(const GoodWorkInput& input, Result& result);
 
-// By the keys of `good_work`, which compare and export have, too; only those that are known.
+// By the keys of `good_work`, which compare has, too; only those that are known. Joules without any
+// good work are infinite.
 std::vector<std::pair<std::string, double>> good_numbers(const GoodWork& work);
 
 Json good_work_json(const GoodWork& work, const Slo& slo);

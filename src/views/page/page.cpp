@@ -90,10 +90,15 @@ std::string sweep_section(const ReportPage& page) {
   return out + "</section>\n";
 }
 
+NumberOfRuns percent_of(const NumberOfRuns& share) {
+  return {100 * share.value, 100 * share.low, 100 * share.high};
+}
+
 std::string front_table(const SloFront& front) {
   FigureTable table{.titles = {"configuration", "objective", "front", "runs"}, .first_number = 3};
   for (const std::string& key : front.keys) table.titles.push_back(key);
   table.titles.emplace_back("J per good output token");
+  table.titles.emplace_back("energy for requests that missed it (%)");
   for (const FrontPoint& point : front.points) {
     std::vector<std::string>& row = table.rows.emplace_back(
         std::vector<std::string>{point.name, point.holds ? "kept" : "not kept",
@@ -101,8 +106,9 @@ std::string front_table(const SloFront& front) {
                                  : point.is_on_front ? "front"
                                                      : "",
                                  fmt::format("{}", point.runs.size())});
-    for (const FrontNumber& number : point.numbers) row.push_back(number_text(number));
+    for (const NumberOfRuns& number : point.numbers) row.push_back(number_text(number));
     row.push_back(point.joules_per_good_token ? shown_number(*point.joules_per_good_token) : "");
+    row.push_back(point.missed_share ? number_text(percent_of(*point.missed_share)) : "");
   }
   return html_table(table, "");
 }
