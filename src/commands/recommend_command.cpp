@@ -111,8 +111,9 @@ void add_objective_options(Options& options, RecommendCommandRequest& request) {
       .check(not_empty())
       .needs("--slo");
   options
-      .value("--questions", "N", into(request.questions),
-             "By how many questions a quality from 0 to 1 is known, for its interval (default: the member KEY_questions, or questions)")
+      .value(
+          "--questions", "N", into(request.questions),
+          "By how many questions a quality from 0 to 1 is known, for its interval (default: the member KEY_questions, or questions)")
       .check(number_between(1, 1e12))
       .needs("--quality-key");
 }

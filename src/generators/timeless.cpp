@@ -288,9 +288,9 @@ namespace {
 // sgl-project/genai-bench: genai_bench/metrics/metrics.py
 constexpr std::string_view kGenaiBenchMarks[] = {"aggregated_metrics.run_duration",
                                                  "aggregated_metrics.num_completed_requests"};
-constexpr std::string_view kGenaiBenchFields[] = {
-    "aggregated_metrics.stats.num_input_tokens.mean",
-    "aggregated_metrics.stats.num_output_tokens.mean", "_time_unit"};
+constexpr std::string_view kGenaiBenchFields[] = {"aggregated_metrics.stats.num_input_tokens.mean",
+                                                  "aggregated_metrics.stats.num_output_tokens.mean",
+                                                  "_time_unit"};
 constexpr std::string_view kGenaiBenchSettings[] = {"aggregated_metrics.scenario",
                                                     "aggregated_metrics.num_concurrency"};
 

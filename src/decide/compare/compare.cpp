@@ -145,8 +145,8 @@ std::optional<MeasurementIdentity> compared_identity(const PublishedRun& run,
   return measurement_identity(run, compared_value(run, metric).value_or(0));
 }
 
-// Why a number of its good work is 0 or infinite, from which no change can be computed. Empty: it is
-// neither.
+// Why a number of its good work is 0 or infinite, from which no change can be computed. Empty: it
+// is neither.
 std::string why_endless(const PublishedRun& run, const std::string& metric) {
   const auto number = run.number(metric);
   if (!compare::is_good_key(metric) || !number) return {};

@@ -72,7 +72,7 @@ struct NumberOfRuns {
 struct ComparedSide {
   std::vector<std::string> files;  // sorted, in the order of the values
   RepeatedValues repeats;
-  std::optional<RepeatStatistics> statistics;  // nullopt: no run is left, or `endless`
+  std::optional<RepeatStatistics> statistics;  // absent: no run is left, or `endless`
   // Which run has no good work, so that the mean of the side is infinite or 0; empty: none.
   std::string endless = {};
   std::optional<NumberOfRuns> missed_share = {};  // of the energy; only with an objective
@@ -227,6 +227,9 @@ namespace compare {
 inline constexpr const char* kGoodMetric = "joules_per_good_output_token";
 inline constexpr const char* kSloHolds = "slo_holds";  // 1 or 0
 inline constexpr const char* kMissedShare = "missed_energy_share";
+// Of prefill and decode workers.
+inline constexpr const char* kGoodRoleKeys[] = {"prefill_joules_per_good_output_token",
+                                                "decode_joules_per_good_output_token"};
 
 // Whether it is the name of a number that add_good_numbers() adds.
 bool is_good_key(std::string_view key);

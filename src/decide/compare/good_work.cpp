@@ -29,10 +29,15 @@
 namespace aggregate_power::compare {
 namespace {
 
-constexpr std::string_view kGoodKeys[] = {
-    "joules_per_good_output_token", "joules_per_good_request", "goodput_requests_per_s",
-    "goodput_output_tokens_per_s",  "slo_attainment",          kSloHolds,
-    kMissedShare};
+constexpr std::string_view kGoodKeys[] = {"joules_per_good_output_token",
+                                          "joules_per_good_request",
+                                          "goodput_requests_per_s",
+                                          "goodput_output_tokens_per_s",
+                                          "slo_attainment",
+                                          kSloHolds,
+                                          kMissedShare,
+                                          kGoodRoleKeys[0],
+                                          kGoodRoleKeys[1]};
 
 // The result that the run's record names, where it is now.
 RequestFile requests_of_record(const PublishedRun& run) {
@@ -52,6 +57,22 @@ RequestFile requests_of(const PublishedRun& run) {
   if (run.record) return requests_of_record(run);
   if (run.recording) return read_requests(run.name, NeededTimes::latencies);
   throw Error("it has no audit record, which would name its benchmark result");
+}
+
+// The energy of the workers of each role over the good output tokens. Together they are the whole.
+void add_role_numbers(const PublishedRun& run, const GoodWork& work,
+                      std::vector<PublishedNumber>& numbers) {
+  constexpr std::string_view kRoleEnergies[] = {"prefill_gpu_energy_j", "decode_gpu_energy_j"};
+  for (std::size_t i = 0; i < std::size(kRoleEnergies); ++i) {
+    const auto energy = run.number(kRoleEnergies[i]);
+    if (!energy || !work.output_tokens) continue;
+    const double per_j = 1 / *work.output_tokens;
+    PublishedNumber& number =
+        numbers.emplace_back(PublishedNumber{kGoodRoleKeys[i], energy->value * per_j});
+    if (!std::isfinite(per_j)) continue;
+    number.flowed = scaled_spread(energy->flowed, per_j);
+    number.repeatability = scaled_spread(energy->repeatability, per_j);
+  }
 }
 
 // What is known of the energy, as far as the run states it; else its parts have no interval.
@@ -78,14 +99,14 @@ std::optional<PublishedNumber> missed_share_of(
   const auto recording = recording_of_run(*place, record_of(run));
   if (!recording->faults().empty()) return std::nullopt;
   const auto group = energy_of_published_requests(
-      *recording, {run.start_unix_s, run.start_unix_s + run.duration_s},
-      run.text_of("hw"), std::move(requests), runs::missed_requests(outcomes), whole_of(run));
+      *recording, {run.start_unix_s, run.start_unix_s + run.duration_s}, run.text_of("hw"),
+      std::move(requests), runs::missed_requests(outcomes), whole_of(run));
   if (!group || std::abs(group->whole_j / energy->value - 1) > kMostDifference) return std::nullopt;
   PublishedNumber share{kMissedShare, group->joules / group->whole_j};
   if (const auto& bounds = group->bounds) {
     const Interval part{bounds->low / group->whole_j, std::min(1.0, bounds->high / group->whole_j)};
-    share.flowed = Spread{share.value, (part.high - part.low) / (2 * kCoverageFactor), part.low,
-                          part.high};
+    share.flowed =
+        Spread{share.value, (part.high - part.low) / (2 * kCoverageFactor), part.low, part.high};
   }
   return share;
 }
@@ -109,6 +130,7 @@ std::vector<PublishedNumber> numbers_of(const PublishedRun& run, const Slo& slo,
     number.flowed = scaled_spread(energy->flowed, value / energy->value);
     number.repeatability = scaled_spread(energy->repeatability, value / energy->value);
   }
+  add_role_numbers(run, work, numbers);
   const std::vector<shares::LatencyQuantile> latencies =
       shares::latency_quantiles(file.requests, outcomes, slo);
   for (std::size_t i = 0; i < latencies.size(); ++i) {
@@ -152,8 +174,8 @@ NumberOfRuns number_of_runs(const std::vector<const PublishedRun*>& runs, std::s
 std::string missed_share_text(const NumberOfRuns& share) {
   std::string text = fmt::format("{} %", shown_number(100 * share.value));
   if (share.low < share.value || share.high > share.value) {
-    text += fmt::format(" ({} to {})", shown_number(100 * share.low),
-                        shown_number(100 * share.high));
+    text +=
+        fmt::format(" ({} to {})", shown_number(100 * share.low), shown_number(100 * share.high));
   }
   return text + " of the energy for requests that missed it";
 }

@@ -291,14 +291,14 @@ Json compared_side_json(const ComparedSide& side) {
   const bool is_there = side.statistics.has_value();
   const auto number = [&](double value) { return is_there ? Json(value) : Json(); };
   Json json = {{"n", side.files.size()},
-          {"mean", number(statistics.mean)},
-          {"median", number(statistics.median)},
-          {"standard_deviation", number_or_null(statistics.standard_deviation)},
-          {"low", number_or_null(statistics.low)},
-          {"high", number_or_null(statistics.high)},
-          {"smallest", number(statistics.smallest)},
-          {"largest", number(statistics.largest)},
-          {"files", compare_texts_json(side.files)}};
+               {"mean", number(statistics.mean)},
+               {"median", number(statistics.median)},
+               {"standard_deviation", number_or_null(statistics.standard_deviation)},
+               {"low", number_or_null(statistics.low)},
+               {"high", number_or_null(statistics.high)},
+               {"smallest", number(statistics.smallest)},
+               {"largest", number(statistics.largest)},
+               {"files", compare_texts_json(side.files)}};
   if (const auto& share = side.missed_share) {
     json[compare::kMissedShare] = {{"value", share->value},
                                    {"low", number_or_null(share->low)},

@@ -398,9 +398,8 @@ void add_run_choices(const RecommendRequest& request, const std::vector<std::str
   for (PublishedRun& run : *runs) changed.push_back(&run);
   compare::add_good_numbers(request.slo, request.most_threads, changed, recommendation.warnings);
   if (!request.quality_key.empty()) require_members("--quality-key", all, {request.quality_key});
-  recommendation.fronts =
-      slo_fronts(all, {request.slo, request.keys, request.limit_key, request.quality_key,
-                       request.questions});
+  recommendation.fronts = slo_fronts(
+      all, {request.slo, request.keys, request.limit_key, request.quality_key, request.questions});
   note_quality_without_bounds(request.quality_key, recommendation);
   recommendation.runs = runs;
   recommendation.slo = request.slo;

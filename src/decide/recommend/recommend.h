@@ -203,7 +203,8 @@ struct FrontPoint {
   std::optional<NumberOfRuns> missed_share = {};  // of the energy, for requests that missed it
   std::optional<double> joules_per_good_token = {};
   bool holds = false;  // in each of its runs
-  // No other point is as good in all numbers, or tied, and better in one by more than the intervals.
+  // No other point is as good in all numbers, or tied, and better in one by more than the
+  // intervals.
   bool is_on_front = false;
   bool is_knee = false;
 };

@@ -314,6 +314,80 @@ std::vector<std::string> good_work_texts(const GoodWork& work, const Slo& slo) {
   return texts;
 }
 
+// ---- Roles
+
+namespace {
+
+// An energy of some of the GPUs over the good output tokens.
+std::optional<Ratio> role_per_token(const RoleWork& role, const GoodWork* work) {
+  if (work == nullptr) return std::nullopt;
+  GoodWork of_role = *work;
+  of_role.energy_j = role.energy_j;
+  of_role.energy_bounds_j = role.bounds_j;
+  return energy_per(of_role, work->output_tokens);
+}
+
+double role_power_w(const RoleWork& role, double duration_s) {
+  return role.energy_j / duration_s / static_cast<double>(role.gpus);
+}
+
+}  // namespace
+
+std::vector<RoleWork> work_of_roles(const std::vector<RoleShare>& shares, const Result& result) {
+  std::vector<RoleWork> roles;
+  if (shares.empty() || !result.is_valid()) return roles;
+  std::vector<RecordedGpu> gpus;
+  for (const GpuResult& gpu : result.gpus) gpus.push_back({.host = kRoleHost, .id = gpu.name});
+  const RoleAssignment assigned = assign_roles(shares, gpus);
+  if (!assigned.reasons.empty()) throw Error("--role: " + assigned.reasons.text());
+  const Uncertainty* const known = interval_of(result);
+  for (const Role role : {Role::prefill, Role::decode, Role::agg}) {
+    RoleWork work{.role = role};
+    Interval bounds_j{0, 0};
+    std::size_t bounded = 0;
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      if (assigned.roles[i] != role) continue;
+      ++work.gpus;
+      work.energy_j += result.gpus[i].energy.energy_j;
+      if (known == nullptr || !known->energy.is_available()) continue;
+      const auto own = std::ranges::find(known->energy.gpus, gpus[i].id, &GpuEstimate::name);
+      if (own == known->energy.gpus.end()) continue;
+      ++bounded;
+      bounds_j = {bounds_j.low + own->energy.low_j(), bounds_j.high + own->energy.high_j()};
+    }
+    if (work.gpus == 0) continue;
+    if (bounded == work.gpus) work.bounds_j = bounds_j;
+    roles.push_back(work);
+  }
+  return roles;
+}
+
+Json roles_json(const std::vector<RoleWork>& roles, const GoodWork* work, double duration_s) {
+  return list_of(roles, [&](const RoleWork& role) {
+    Json json = {{"role", role_name(role.role)}, {"gpus", role.gpus}};
+    set_ratio("energy_j", Ratio{role.energy_j, role.bounds_j}, json);
+    json["avg_power_w"] = rounded(role_power_w(role, duration_s), kAuditDecimals);
+    set_ratio("joules_per_good_output_token", role_per_token(role, work), json);
+    return json;
+  });
+}
+
+std::vector<std::string> role_texts(const std::vector<RoleWork>& roles, const GoodWork* work,
+                                    double duration_s) {
+  std::vector<std::string> texts;
+  for (const RoleWork& role : roles) {
+    std::string text = fmt::format("{}, {} {}: {}, {} W each", role_name(role.role), role.gpus,
+                                   role.gpus == 1 ? "GPU" : "GPUs",
+                                   ratio_text({role.energy_j, role.bounds_j}, " J"),
+                                   shown_number(role_power_w(role, duration_s)));
+    if (const auto ratio = role_per_token(role, work)) {
+      text += ", " + ratio_text(*ratio, " J per good output token");
+    }
+    texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
 // ---- Correct answers
 
 namespace {

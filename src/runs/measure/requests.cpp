@@ -292,8 +292,7 @@ std::optional<GroupEnergy> energy_of_published_requests(const Recording& recordi
   if (!curve) return std::nullopt;
   PlacedRequests placed{.source = {}, .requests = std::move(requests)};
   const double period_s = median_period_s(power.readings());
-  const std::vector<SensorModel> sensors =
-      sensor_models(recording, series, {}, hardware, period_s);
+  const std::vector<SensorModel> sensors = sensor_models(recording, series, {}, hardware, period_s);
   return group_energy(*curve, sharing_of(placed, RequestShare::equal, {}), counts,
                       resolution_of({}, placed, sensors, period_s),
                       sensors.empty() ? std::nullopt : whole);

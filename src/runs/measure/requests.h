@@ -36,7 +36,8 @@ std::optional<GroupEnergy> energy_of_requests(const RequestRun& run, const Recor
                                               const std::vector<bool>& counts);
 
 // The same of a run that was published, for which its recording is read; each request in flight has
-// an equal share. `hardware`: what the aggregate calls the GPUs. Throws FileError and TelemetryError.
+// an equal share. `hardware`: what the aggregate calls the GPUs. Throws FileError and
+// TelemetryError.
 std::optional<GroupEnergy> energy_of_published_requests(const Recording& recording, Window window,
                                                         const std::string& hardware,
                                                         std::vector<RequestTimes> requests,
