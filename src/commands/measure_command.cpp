@@ -1,4 +1,6 @@
 // aggregate-power measure: what a run used, without changing anything.
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <string>
@@ -13,6 +15,7 @@
 #include "commands/options/shared_options.h"
 #include "commands/options/terminal.h"
 #include "generators/benchmark_choice.h"
+#include "runs/measure/good_work.h"
 #include "runs/measure/measure.h"
 #include "runs/measure/measure_report.h"
 #include "runs/measure/named_files.h"
@@ -137,6 +140,20 @@ Command measure_command() {
   add_accept(options, *request);
   add_request_options(options, *request, "RESULT itself");
   add_slo(options, request->requests.slo);
+  options
+      .list(
+          "--role", "ROLE=GPUS",
+          [request](const std::string& text) {
+            const std::size_t sign = text.find('=');
+            if (sign == text.npos) return false;
+            const std::vector<std::string> texts = {fmt::format(
+                "{}={}:{}", text.substr(0, sign), runs::kRoleHost, text.substr(sign + 1))};
+            const std::vector<std::string> hosts = {runs::kRoleHost};
+            std::ranges::move(parse_roles(texts, hosts), std::back_inserter(request->roles));
+            return true;
+          },
+          "Which GPUs are prefill, decode or agg workers, as in prefill=0-3 or decode=4,5: also state the energy of each role, with --slo by good output token; each GPU has one; may be repeated")
+      .check(not_empty());
   add_quality_options(options, request->quality);
   add_facility_options(options, request->facility);
   accept_evidence(options.at("--timezone"), *request);

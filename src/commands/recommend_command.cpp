@@ -110,6 +110,12 @@ void add_objective_options(Options& options, RecommendCommandRequest& request) {
              "A member of the aggregates of which more is better, such as accuracy: one more axis")
       .check(not_empty())
       .needs("--slo");
+  options
+      .value(
+          "--questions", "N", into(request.questions),
+          "By how many questions a quality from 0 to 1 is known, for its interval (default: the member KEY_questions, or questions)")
+      .check(number_between(1, 1e12))
+      .needs("--quality-key");
 }
 
 void add_input_options(Options& options, RecommendCommandRequest& request) {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -51,9 +52,10 @@ void check_csv_output(const std::string& path, std::string_view csv) {
 std::string counts_text(const Report& report) {
   std::string text =
       fmt::format("{} {}, {} valid", report.runs, report.runs == 1 ? "run" : "runs", report.valid);
-  if (report.sweeps > 0) {
-    text += fmt::format(", {} {} over power limits", report.sweeps,
-                        report.sweeps == 1 ? "sweep" : "sweeps");
+  for (const auto& [count, what] : {std::pair(report.sweeps - report.clock_sweeps, "power limits"),
+                                    std::pair(report.clock_sweeps, "clocks")}) {
+    if (count == 0) continue;
+    text += fmt::format(", {} {} over {}", count, count == 1 ? "sweep" : "sweeps", what);
   }
   return text;
 }

@@ -54,16 +54,17 @@ constexpr LoadGenerator kLoadGenerators[] = {
          "vllm bench serve --save-result (also --append-result), benchmark_serving.py, vllm-bench; InferenceX's results",
      .window =
          "exact with InferenceX's times; tied with --save-detailed where start_times are written; else estimated from date",
-     .latencies = "ttft, tpot, e2e, with --save-detailed",
+     .latencies =
+         "ttft, tpot, e2e, with --save-detailed; the share of the energy where start_times are written",
      .format = &kVllm},
     {.name = "SGLang",
      .files = "sglang.bench_serving --output-file, one line for each run",
-     .latencies = "ttft, tpot, e2e, with --output-details",
+     .latencies = "ttft, tpot, e2e, with --output-details; without the share of the energy",
      .format = &kSglang},
     {.name = "TensorRT-LLM",
      .files = "tensorrt_llm.serve.scripts.benchmark_serving --save-result",
      .window = "estimated from date",
-     .latencies = "ttft, tpot, e2e, with --save-detailed",
+     .latencies = "ttft, tpot, e2e, with --save-detailed; without the share of the energy",
      .format = &kTensorRtLlmServing},
     {.name = "trtllm-bench", .files = "--report_json", .format = &kTensorRtLlmReport},
     {.name = "trtllm-bench requests",
@@ -101,7 +102,7 @@ constexpr LoadGenerator kLoadGenerators[] = {
      .format = &kLlmperfSummary},
     {.name = "LLMPerf responses",
      .files = "*_individual_responses.json",
-     .latencies = "ttft, tpot, e2e, without the share of the energy",
+     .latencies = "ttft, tpot, e2e; without the share of the energy",
      .format = &kLlmperfRequests},
     {.name = "llama-bench",
      .files = "-o json, one benchmark for each test",
@@ -130,6 +131,7 @@ constexpr LoadGenerator kLoadGenerators[] = {
      .format = &kInferenceBenchmarker},
     {.name = "genai-bench",
      .files = "the JSON of one scenario and concurrency",
+     .latencies = "ttft, tpot, e2e; without the share of the energy",
      .format = &kGenaiBench},
     {.name = "llm-d benchmark report",
      .files = "benchmark report 0.2, as YAML or JSON",
@@ -156,6 +158,7 @@ constexpr LoadGenerator kLoadGenerators[] = {
     {.name = "ML.ENERGY",
      .files = "results.json of the ML.ENERGY benchmark",
      .window = "exact, the whole benchmark",
+     .latencies = "ttft, tpot, e2e; without the share of the energy",
      .format = &kMlEnergy},
     {.name = "Ollama",
      .files = "the answers of /api/generate and /api/chat, one after the other",
@@ -276,8 +279,9 @@ LoadReading read_companion(const LoadFiles& files, const ResultFormat& format) {
 }
 
 // Perf Analyzer writes the times of the requests, and GenAI-Perf next to it the means of their
-// tokens.
+// tokens, and the goodput.
 void add_mean_counts(const LoadReading& means, LoadReading& times) {
+  times.stated_goodput_per_s = means.stated_goodput_per_s;
   if (means.work.completed != times.work.completed || means.work.total_output_tokens <= 0) return;
   times.has_approximate_counts = true;
   times.notes.clear();

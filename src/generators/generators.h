@@ -93,6 +93,7 @@ struct RequestPaths {
   double units = 1;            // in a second
   std::string_view ttft = {};  // from the start to the first token
   double ttft_units = 1;       // in a second
+  std::string_view e2e = {};   // from the start to the end, where neither time is stated
   std::string_view input_tokens = {};
   std::string_view output_tokens = {};
   std::string_view id = {};

@@ -451,6 +451,10 @@ const ResultFormat kLlmperfRequests = {
 namespace {
 
 // The results of diffusion models have images instead of tokens.
+std::optional<RequestTimes> ml_energy_request(const ResultValues& values, RequestTimes request) {
+  request.failed = values.text("success") == "false";
+  return request;
+}
 
 // Its energy per token is by tokens that a tracker counted in the steady state, not by the totals.
 void note_steady_state(const ResultValues& values, LoadReading& reading) {
@@ -492,6 +496,13 @@ const ResultFormat kMlEnergy = {
     .fields = {"timeline.steady_state_start_time", "timeline.steady_state_end_time",
                "steady_state_energy", "steady_state_energy_per_token",
                "entire_benchmark_measurement.gpu_energy.*"},
+    .request = "results[]",
+    .request_paths = {.ttft = "ttft",
+                      .e2e = "latency",
+                      .input_tokens = "input_len",
+                      .output_tokens = "output_len"},
+    .request_fields = {"success"},
+    .request_of = ml_energy_request,
     .no_window = "ML.ENERGY's 'benchmark_start_time' or 'benchmark_end_time' is missing",
     .conclude = conclude_ml_energy};
 

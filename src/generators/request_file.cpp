@@ -78,6 +78,11 @@ RequestFile read_requests(LoadFiles files, NeededTimes needed) {
   file.generator = first.generator;
   // Also for a file that breaks off behind some requests.
   if (first.reasons.contains(Reason::invalid_benchmark_result)) throw Error(first.reasons.text());
+  for (RequestTimes& request : file.requests) {
+    const double unit_s = first.latency_unit_s > 0 ? first.latency_unit_s : RequestTimes::kUnknown;
+    request.stated_ttft_s *= unit_s;
+    request.stated_e2e_s *= unit_s;
+  }
   const auto timed = std::ranges::find_if(file.requests, &RequestTimes::has_times);
   file.has_instants = timed != file.requests.end();
   const bool has_latencies = needed == NeededTimes::latencies &&

@@ -72,8 +72,9 @@ std::vector<std::string_view> all_fields(const ResultFormat& format, bool with_r
 std::vector<std::string_view> request_fields(const ResultFormat& format) {
   const RequestPaths& paths = format.request_paths;
   std::vector<std::string_view> fields = format.request_fields;
-  const std::string_view stated[] = {paths.start,         paths.end, paths.ttft, paths.input_tokens,
-                                     paths.output_tokens, paths.id,  paths.error};
+  const std::string_view stated[] = {paths.start, paths.end,          paths.ttft,
+                                     paths.e2e,   paths.input_tokens, paths.output_tokens,
+                                     paths.id,    paths.error};
   add_new(stated, fields);
   return fields;
 }
@@ -86,6 +87,8 @@ RequestTimes stated_request(const RequestPaths& paths, const ResultValues& value
   request.start_s = seconds(paths.start, paths.units);
   request.first_token_s = request.start_s + seconds(paths.ttft, paths.ttft_units);
   request.end_s = seconds(paths.end, paths.units);
+  if (paths.start.empty()) request.stated_ttft_s = seconds(paths.ttft, paths.ttft_units);
+  request.stated_e2e_s = seconds(paths.e2e, 1);
   request.input_tokens = values.count(paths.input_tokens).value_or(-1);
   request.output_tokens = values.count(paths.output_tokens).value_or(-1);
   request.id = values.text(paths.id);

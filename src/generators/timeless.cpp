@@ -192,6 +192,18 @@ const ResultFormat kLmdeployBatches = {
 // genai-perf/genai_perf/export_data/json_exporter.py; kubernetes-sigs/inference-perf:
 // inference_perf/reportgen/base.py.
 
+namespace {
+
+// Its fields are the goodput alone. GenAI-Perf writes -1 for limits that it does not know.
+LoadReading conclude_with_goodput(const ResultScope& scope) {
+  LoadReading reading = stated_reading(scope);
+  const auto goodput_per_s = scope.values.number(scope.format.fields.front());
+  if (goodput_per_s && *goodput_per_s >= 0) reading.stated_goodput_per_s = goodput_per_s;
+  return reading;
+}
+
+}  // namespace
+
 const ResultFormat kGenaiPerfSummary = {
     .generator = "GenAI-Perf",
     .marks = {"input_config", "request_latency.unit"},
@@ -199,8 +211,10 @@ const ResultFormat kGenaiPerfSummary = {
                .mean_input = "input_sequence_length.avg",
                .mean_output = "output_sequence_length.avg",
                .rate = "request_throughput.avg"},
+    .fields = {"request_goodput.avg"},
     .no_window =
-        "GenAI-Perf writes no times here; profile_export.json, which Perf Analyzer writes beside it, has them"};
+        "GenAI-Perf writes no times here; profile_export.json, which Perf Analyzer writes beside it, has them",
+    .conclude = conclude_with_goodput};
 
 const ResultFormat kInferencePerf = {
     .generator = "inference-perf",
@@ -212,8 +226,10 @@ const ResultFormat kInferencePerf = {
                .mean_input = "successes.prompt_len.mean",
                .mean_output = "successes.output_len.mean",
                .rate = "successes.throughput.requests_per_sec"},
+    .fields = {"successes.goodput_metrics.request_goodput"},
     .no_window =
-        "inference-perf writes no times into its summaries; per_request_lifecycle_metrics.json has those of the machine's monotonic clock"};
+        "inference-perf writes no times into its summaries; per_request_lifecycle_metrics.json has those of the machine's monotonic clock",
+    .conclude = conclude_with_goodput};
 
 // ---- llm-d's benchmark report 0.1, which calls vLLM's 'date' the start, and that is the end.
 // llm-d/llm-d-benchmark: llmdbenchmark/analysis/benchmark_report/native_to_br0_1.py.
@@ -233,6 +249,11 @@ const ResultFormat kLlmdReport01 = {
 
 namespace {
 
+// Older results state none: seconds.
+double genai_bench_unit_s(const std::string& unit) {
+  return unit.empty() || unit == "s" ? 1 : unit == "ms" ? 1e-3 : 0;
+}
+
 // How many requests a sum of tokens contains: its warm-up and cool-down ratios leave requests out
 // of the sums, and neither out of the duration nor out of the number of requests.
 bool is_sum_of(const ResultValues& values, const std::string& stats, std::int64_t completed) {
@@ -247,6 +268,7 @@ LoadReading conclude_genai_bench(const ResultScope& scope) {
   const ResultValues& values = scope.values;
   const CountPaths& paths = scope.format.counts;
   LoadReading reading = stated_reading(scope);
+  reading.latency_unit_s = genai_bench_unit_s(values.text("_time_unit"));
   const auto completed = values.count(paths.completed);
   const bool is_of_all =
       !completed || (is_sum_of(values, "aggregated_metrics.stats.num_input_tokens", *completed) &&
@@ -277,9 +299,11 @@ const ResultFormat kGenaiBench = {
                .duration = "aggregated_metrics.run_duration"},
     .settings = {"aggregated_metrics.scenario", "aggregated_metrics.num_concurrency"},
     .fields = {"aggregated_metrics.stats.num_input_tokens.mean",
-               "aggregated_metrics.stats.num_output_tokens.mean"},
+               "aggregated_metrics.stats.num_output_tokens.mean", "_time_unit"},
     .request = "individual_request_metrics[]",
-    .request_paths = {.input_tokens = "num_input_tokens",
+    .request_paths = {.ttft = "ttft",
+                      .e2e = "e2e_latency",
+                      .input_tokens = "num_input_tokens",
                       .output_tokens = "num_output_tokens",
                       .error = "error_code"},
     .no_window = "genai-bench writes no times",

@@ -830,6 +830,25 @@ def test_a_sweep_over_clocks_is_read_from_the_recordings(folder):
     has(Ran(folder, "sweep").out, "recommended 1200 MHz, by energy per token; then 1500 MHz, 12.50 % more")
 
 
+def test_a_sweep_over_clocks_is_on_the_page(folder):
+    """The runs of the test before, with clocks from recordings and from aggregates; 133.3 tokens/s at 1200 MHz."""
+    for case in ("recorded", "stated"):
+        for name, mhz, watts, tokens in (("x", 1500, 405, 9000), ("y", 900, 300, 6000), ("z", 1200, 320, 8000)):
+            clock_run(folder / case, name, mhz, watts, tokens)
+            if case == "stated":
+                done = subprocess.run([PROGRAM, "measure", "run.json", "gpu_metrics.csv", "--out", "agg_run.json", "--set",
+                                       f"gpu_clock_mhz={mhz}"], cwd=folder / case / name, capture_output=True)
+                same(0, done.returncode, done.stderr)
+        done = subprocess.run([PROGRAM, "report", case, "--out", f"{case}.html", "--curves", "all" if case == "recorded" else "0"],
+                              cwd=folder, capture_output=True, text=True)
+        same(0, done.returncode, done.stderr)
+        page = (folder / f"{case}.html").read_text()
+        for words in ('<section id="clocks">', "graphics clock of a GPU (MHz)", "Energy against clock", "Throughput against clock",
+                      "Recommended by energy per token: 1200 MHz; then 1500 MHz, 12.50 % more", "1200 MHz: 2.400", "1200 MHz: 133.3"):
+            has(page, words)
+        assert "power limit of a GPU (W)</text>" not in page and '<section id="limits">' not in page, case
+
+
 def test_a_clock_that_the_power_limit_held_back_cannot_win(folder):
     clock_run(folder / "sweep", "a", 900, 300, 6000)
     clock_run(folder / "sweep", "b", 1200, 320, 8000)

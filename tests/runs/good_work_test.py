@@ -285,6 +285,43 @@ def test_llmperf_and_sglang_say_how_long(folder):
     same(8, json.loads(run.out)["runs"][0]["good_work"]["good_requests"])
 
 
+def test_genai_bench_in_both_units(folder):
+    run = Run(folder)
+    span = ("--start", START + 10, "--end", START + 50, "--json", "--timezone", "UTC")
+    for unit, factor in (("s", 1), ("ms", 1000), (None, 1), ("us", 1e6)):
+        result = {"aggregated_metrics": {"scenario": "D(10,10)", "num_concurrency": 1, "run_duration": 40, "num_error_requests": 1,
+                                         "num_completed_requests": 9, "num_requests": 10,
+                                         "stats": {"num_input_tokens": {"sum": 90.0}, "num_output_tokens": {"sum": 90.0}}},
+                  "individual_request_metrics": [
+                      {"ttft": factor * (r[1] - r[0]), "e2e_latency": factor * (r[2] - r[0]), "num_input_tokens": 10,
+                       "num_output_tokens": 10, "error_code": None} for r in ten(late=(1,))[:9]]
+                  + [{"ttft": None, "e2e_latency": None, "num_input_tokens": None, "num_output_tokens": None, "error_code": 500}]}
+        if unit:
+            result["_time_unit"] = unit
+        run.write("genai.json", result)
+        run.call("measure", "genai.json", "gpu_metrics.csv", "--slo", "ttft=500ms,tpot=1s,e2e=5s", *span)
+        good = json.loads(run.out)["runs"][0]["good_work"]
+        if unit == "us":
+            same("no_list_of_requests", good["refused"], "a unit that is not known")
+        else:
+            same((8, 1, 1), (good["good_requests"], good["late_requests"], good["failed_requests"]), unit)
+            near(8000 / 8, good["joules_per_good_request"])
+            same(None, good["missed_energy_share"], "it does not say when they ran")
+
+
+def test_ml_energy_says_how_long(folder):
+    run = Run(folder)
+    result = json.loads((ROOT / "testdata" / "generators" / "ml_energy.json").read_text())
+    result["timeline"].update({"benchmark_start_time": START + 10, "benchmark_end_time": START + 50})
+    result.update({"completed": 9, "num_prompts": 10, "duration": 40, "total_input_tokens": 90, "total_output_tokens": 90})
+    result["results"] = [{"input_len": 10, "output_len": 10, "latency": r[2] - r[0], "ttft": r[1] - r[0], "itl": [0.1],
+                          "success": i != 9, "error": "" if i != 9 else "timeout"} for i, r in enumerate(ten(late=(1,)))]
+    run.write("ml_energy.json", result)
+    run.call("measure", "ml_energy.json", "gpu_metrics.csv", "--slo", "ttft=500ms,tpot=1s", "--json", "--timezone", "UTC")
+    good = json.loads(run.out)["runs"][0]["good_work"]
+    same((8, 1, 1), (good["good_requests"], good["late_requests"], good["failed_requests"]), run.out)
+
+
 def test_inference_perf_in_both_forms(folder):
     run = Run(folder)
     for newer in (False, True):
@@ -309,6 +346,34 @@ def test_what_the_generator_says_itself(folder):
     vllm(run, True, ten(late=(2, 5, 7)), **{"request_goodput:": 0.175})
     run.call("measure", "vllm.json", "gpu_metrics.csv", *span)
     assert "states 0.17" not in run.out, run.out
+
+
+def test_what_genai_perf_and_inference_perf_say_themselves(folder):
+    """Seven of ten in 40 s are 0.175 good requests per second."""
+    run = Run(folder)
+    summary = {"request_throughput": {"unit": "requests/sec", "avg": 0.25}, "request_latency": {"unit": "ms", "avg": 4000.0},
+               "request_count": {"unit": "count", "avg": 10.0}, "output_sequence_length": {"unit": "tokens", "avg": 10.0},
+               "input_sequence_length": {"unit": "tokens", "avg": 10.0}, "input_config": {}}
+    run.write("profile_export.json", {"experiments": [{"experiment": {"mode": "concurrency", "value": 1}, "requests": [
+        {"timestamp": round((START + r[0]) * 1e9), "response_timestamps": [round((START + r[1]) * 1e9), round((START + r[2]) * 1e9)]}
+        for r in ten(late=(2, 5, 7))]}]})
+    for goodput, agrees in ((0.175, True), (0.2, False), (-1.0, True), (None, True)):
+        more = {} if goodput is None else {"request_goodput": {"unit": "requests/sec", "avg": goodput}}
+        run.write("profile_export_genai_perf.json", {**summary, **more})
+        run.call("measure", "profile_export.json", "gpu_metrics.csv", "--json", "--timezone", "UTC", "--slo", "ttft=500ms")
+        found = json.loads(run.out)["runs"][0]
+        same(7, found["good_work"]["good_requests"], run.out)
+        same(agrees, not any("good requests per second" in line for line in found["warnings"]), (goodput, found["warnings"]))
+    run.requests(ten(late=(2, 5, 7)))
+    for goodput, agrees in ((0.175, True), (0.2, False)):
+        run.write("stage.json", {
+            "load_summary": {"count": 10}, "failures": {"count": 0},
+            "successes": {"count": 10, "throughput": {"requests_per_sec": 0.25}, "prompt_tokens": {"total": 100.0},
+                          "output_tokens": {"total": 100.0}, "goodput_metrics": {"goodput_percentage": 70.0, "request_goodput": goodput}}})
+        run.call("measure", "stage.json", "gpu_metrics.csv", "--json", "--timezone", "UTC", "--slo", "ttft=500ms", "--requests",
+                 "profile_export.jsonl", "--start", START + 10, "--end", START + 50)
+        found = json.loads(run.out)["runs"][0]
+        same(agrees, not any("good requests per second" in line for line in found["warnings"]), found["warnings"])
 
 
 def test_what_aiperf_and_loadgen_say_themselves(folder):
@@ -352,7 +417,7 @@ def test_every_generator_with_latencies_has_them(folder):
     run = Run(folder)
     for name, limits in (("aiperf_requests.jsonl", "e2e"), ("trtllm_bench_requests.json", "ttft"),
                          ("inference_perf_requests.json", "ttft"), ("evalscope_requests.json", "ttft"),
-                         ("llmperf_responses.json", "ttft"), ("ollama.jsonl", "ttft"), ("perf_analyzer.json", "ttft")):
+                         ("llmperf_responses.json", "ttft"), ("ml_energy.json", "ttft"), ("ollama.jsonl", "ttft"), ("perf_analyzer.json", "ttft")):
         run.call("measure", ROOT / "testdata" / "generators" / name, "gpu_metrics.csv", "--json", "--timezone", "UTC",
                  "--start", START + 10, "--end", START + 50, "--slo", f"{limits}=100s")
         good = json.loads(run.out)["runs"][0]["good_work"]
@@ -444,6 +509,108 @@ def two_runs(folder):
     return run
 
 
+def repeats(folder, side, late_of_each, **more):
+    """Runs of one configuration on other days, with the numbers of late requests in each."""
+    for i, late in enumerate(late_of_each):
+        run = Run(pathlib.Path(folder) / f"{side}{i}", watts=100 + 0.1 * i)
+        run.requests(ten(late=range(late)))
+        run.call("measure", "profile_export.jsonl", "gpu_metrics.csv", "--timezone", "UTC", "--out", "agg_run.json",
+                 *(f"--set={key}={value}" for key, value in more.items()))
+        same(0, run.status, run.err)
+    run.path = pathlib.Path(folder)
+    return run
+
+
+def test_a_repeat_without_good_requests_decides_nothing(folder):
+    run = repeats(folder, "base", (1, 2, 3))
+    repeats(folder, "new", (2, 10, 3))
+    sides = ("base0", "base1", "base2", "--with", "new0", "new1", "new2")
+    for metric, value in (("joules_per_good_request", "infinite"), ("joules_per_good_output_token", "infinite"),
+                          ("goodput_requests_per_s", "0"), ("slo_attainment", "0")):
+        run.call("compare", *sides, "--slo", "ttft=500ms", "--metric", metric, "--json")
+        same(3, run.status, run.err)
+        found, = json.loads(run.out)["comparisons"]
+        same(("insufficient", None, None), (found["verdict"], found["change"], found["new"]["mean"]), metric)
+        for words in ("new1/agg_run.json", f"it has no good request, so its {metric} is {value}"):
+            assert words in found["lack"], (metric, found["lack"])
+        assert found["base"]["mean"] > 0, found
+    run.call("compare", "new0", "new1", "new2", "--slo", "ttft=500ms", "--metric", "joules_per_good_request", "--json")
+    side, = json.loads(run.out)["summaries"]
+    same(None, side["mean"], "the repeats of one side alone")
+    assert "it has no good request" in str(side["excluded"]), side
+    run.call("compare", *sides, "--slo", "ttft=500ms", "--metric", "joules_per_output_token", "--json")
+    assert json.loads(run.out)["comparisons"][0]["change"] is not None, run.out
+
+
+def test_the_energy_that_missed_the_objective(folder):
+    run = repeats(folder, "base", (3,))
+    repeats(folder, "new", (0,))
+    run.call("compare", "base0", "--with", "new0", "--slo", "ttft=500ms", "--json")
+    found, = json.loads(run.out)["comparisons"]
+    base, new = found["base"]["missed_energy_share"], found["new"]["missed_energy_share"]
+    near(3 * 4 * 200 / 8000, base["value"], 1e-3)
+    near(0, new["value"])
+    assert base["low"] < 0.3 < base["high"] < 0.5, base
+    run.call("compare", "base0", "--with", "new0", "--slo", "ttft=500ms")
+    assert "30.00 % (" in run.out and "of the energy for requests that missed it" in run.out, run.out
+    (run.path / "base0" / "gpu_metrics.csv").unlink()
+    run.call("compare", "base0", "--with", "new0", "--slo", "ttft=500ms", "--json")
+    assert "missed_energy_share" not in json.loads(run.out)["comparisons"][0]["base"], "the recording is gone"
+
+
+def test_qualities_that_cannot_be_told_apart(folder):
+    """Of 1,000 questions 0.9 is 0.880 to 0.917 and 0.6 is 0.569 to 0.630; 0.731 is 0.703 to 0.758, 0.729 about the same."""
+    for case, a, b, fronts in (("apart", 0.9, 0.6, [True, False]), ("tie", 0.731, 0.729, [True, True])):
+        at = pathlib.Path(folder) / case
+        at.mkdir()
+        repeats(at, "a", (0,), conc=1, accuracy=a)
+        run = repeats(at, "b", (0,), conc=2, accuracy=b)
+        run.call("recommend", ".", "--slo", "ttft=500ms", "--quality-key", "accuracy", "--questions", "1000", "--json")
+        front, = json.loads(run.out)["fronts"]
+        same(["joules_per_output_token", "p99_ttft_s", "accuracy"], front["keys"])
+        points = {point["numbers"][2]["value"]: point for point in front["points"]}
+        same(fronts, [points[a]["front"], points[b]["front"]], case)
+        same([case == "tie"] * 2, [bool(points[each]["ties_by_number"][2]) for each in (a, b)], case)
+        same([True, True], [bool(points[each]["ties"]) for each in (a, b)], "the energies tie")
+        run.call("recommend", ".", "--slo", "ttft=500ms", "--quality-key", "accuracy", "--questions", "1000")
+        same(case == "tie", "its accuracy ties with" in run.out, run.out)
+        run.call("recommend", ".", "--slo", "ttft=500ms", "--quality-key", "accuracy")
+        assert "every difference counts" in run.out + run.err, run.err
+        same(case == "apart", "its accuracy ties with" in run.out or case == "apart")
+    near(0.702670, points[0.731]["numbers"][2]["low"], 1e-5)
+    near(0.757562, points[0.731]["numbers"][2]["high"], 1e-5)
+    at = pathlib.Path(folder) / "stated"
+    at.mkdir()
+    run = repeats(at, "a", (0,), conc=1, accuracy=0.731, accuracy_questions=1000)
+    run.call("recommend", ".", "--slo", "ttft=500ms", "--quality-key", "accuracy", "--json")
+    near(0.702670, json.loads(run.out)["fronts"][0]["points"][0]["numbers"][2]["low"], 1e-5)
+
+
+def test_roles_by_good_token(folder):
+    """GPU 0 prefills at 100 W and GPU 1 decodes at 100 W, for 40 s: 4000 J each, over 70 good tokens."""
+    run = Run(folder)
+    run.requests(ten(late=(2, 5, 7)))
+    run.measure("--slo", "ttft=500ms", "--role", "prefill=0", "--role", "decode=1")
+    prefill, decode = run.run["roles"]
+    for role, name in ((prefill, "prefill"), (decode, "decode")):
+        same((name, 1), (role["role"], role["gpus"]))
+        near(4000, role["energy_j"])
+        near(100, role["avg_power_w"])
+        near(4000 / 70, role["joules_per_good_output_token"])
+        near(role["energy_j_low"] / 70, role["joules_per_good_output_token_low"], 1e-4)
+        assert role["energy_j_low"] < 4000 < role["energy_j_high"], role
+    run.measure("--role", "prefill=0-1", requests=None)
+    near(8000, run.run["roles"][0]["energy_j"])
+    same(None, run.run["roles"][0]["joules_per_good_output_token"])
+    for words, text in ((("prefill=0",), "no role"), (("prefill=0", "decode=0-1"), "named twice"), (("prefill=0-2",), "no GPU 2"),
+                        (("cook=0",), "cook"), (("prefill",), "--role")):
+        run.call("measure", "run.json", "gpu_metrics.csv", "--json", *(f"--role={word}" for word in words))
+        assert run.status == 2 and text in run.err, (words, run.err)
+    run.call("measure", "run.json", "gpu_metrics.csv", "--role", "prefill=0", "--role", "decode=1", "--slo", "ttft=500ms",
+             "--requests", "profile_export.jsonl")
+    assert "prefill, 1 GPU: 4000 J (" in run.out and "57.14 J" in run.out.replace("\n", " "), run.out
+
+
 def test_compare_by_good_tokens(folder):
     run = two_runs(folder)
     run.path = pathlib.Path(folder)
@@ -471,6 +638,16 @@ def test_the_price_of_an_objective(folder):
     same((0, 0), (front["cheapest_that_holds"], front["price"]["value"]))
     run.call("recommend", ".", "--slo", "ttft=1ms")
     assert run.status == 1 and "no configuration keeps the objective" in run.out, run.out
+
+
+def test_good_work_on_the_page(folder):
+    run = repeats(folder, "base", (3,))
+    run.call("report", "base0", "--out", "page.html", "--slo", "ttft=500ms")
+    page = (run.path / "page.html").read_text()
+    for words in ("good requests (%)", ">70.0", "J/good output token", "energy that missed (%)", "30.0", "Objective ttft=500ms"):
+        assert words in page, words
+    run.call("report", "base0", "--out", "page.html")
+    assert "good output token" not in (run.path / "page.html").read_text()
 
 
 def test_the_power_of_phases_on_the_page(folder):

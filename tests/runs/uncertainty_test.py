@@ -467,6 +467,33 @@ def test_limits_and_reasons_of_the_recorder(folder):
     assert "throttling_suspected" not in codes(folder.uncertainty())
 
 
+def test_a_gpu_that_warms_up(folder):
+    """From 40 C to 70 C with a time constant of 100 s, at 0.2 % more power for each C; after the load 30 + 38.5 exp(-t / 60) C, which
+    is 31 C after 60 s ln 38.5 = 219 s. The halves of 300 s: 70 - 20 (1 - exp(-1.5)) = 54.5 C and 70 - 20 (exp(-1.5) - exp(-3)) = 66.5 C.
+    Without the first tenth, the first half is 57.1 C: 413.6 W, and the second 421.2 W."""
+    def celsius(i):
+        at_s = i - 10
+        return 30 if at_s < 0 else 70 - 30 * math.exp(-at_s / 100) if at_s <= 300 else 30 + 38.5 * math.exp(-(at_s - 300) / 60)
+
+    def drift(watts_per_c=0.002, heat=1, busy=lambda i: 100, tail_s=240):
+        watts = lambda i, gpu: (400 * (1 + watts_per_c * (celsius(i) - 40)) if 10 <= i <= 310 else 80) + wobble(i + gpu)  # noqa: E731
+        columns = lambda i, gpu: f", NVIDIA H100 PCIe, {30 + heat * (celsius(i) - 30):.0f}, {busy(i)} %"  # noqa: E731
+        folder.csv("power.draw [W], name, temperature.gpu, utilization.gpu [%]", watts, seconds=311 + tail_s, columns=columns)
+        folder.call("measure", "gpu.csv", "--start", START, "--end", START + 300, "--json", "--timezone", "UTC")
+        found = json.loads(folder.out)["runs"][0]["uncertainty"]["verdicts"]
+        return next((verdict for verdict in found if verdict["code"] == "thermal_drift"), None)
+
+    found = drift()
+    same(["0", "1"], found["gpus"])
+    assert found["detail"].startswith(("+12.0 C and +1.8 % power", "+12.1 C and +1.8 % power")), found
+    near(219, float(found["detail"].split("cools down in ")[1].split(" s")[0]), 0.05)
+    assert "cools" not in drift(tail_s=5)["detail"], "nothing was recorded after the load"
+    same(None, drift(watts_per_c=0), "the power does not care")
+    same(None, drift(watts_per_c=0.01), "the load itself grows: 1 % for each C")
+    same(None, drift(heat=0.2), "2.4 C")
+    same(None, drift(busy=lambda i: 80 if i < 160 else 90), "the load itself grows")
+
+
 def test_faulty_readings(folder):
     name = ", NVIDIA H100 PCIe"
     header = "power.draw [W], name"

@@ -157,6 +157,8 @@ struct LoadReading {
   // The generator's own judgement by the limits that it was given.
   std::optional<double> stated_good = {};           // requests
   std::optional<double> stated_goodput_per_s = {};  // requests
+  // In which unit the latencies of its requests are stated; 0: in one that is not known.
+  double latency_unit_s = 1;
   std::optional<bool> stated_constraints_met = {};
   std::optional<std::int64_t> gpus = {};  // GPUs that the result names
   std::string gpus_fault = {};  // "'tp' is \"two\"": it names a number, and none can be read

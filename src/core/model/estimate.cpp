@@ -54,8 +54,8 @@ std::string Slo::text() const {
 
 bool GoodWork::holds(const SloLimit& limit, std::size_t place) const {
   constexpr double kRounding = 1e-9;
-  return static_cast<double>(kept.at(place)) >=
-         (limit.share - kRounding) * static_cast<double>(requests);
+  return requests > 0 && static_cast<double>(kept.at(place)) >=
+                             (limit.share - kRounding) * static_cast<double>(requests);
 }
 
 }  // namespace aggregate_power

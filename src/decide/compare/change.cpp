@@ -172,6 +172,9 @@ namespace {
 constexpr double kSuspiciousSpread = 0.05;
 
 std::string lack_of_runs(const RunComparison& comparison) {
+  for (const ComparedSide* const side : {&comparison.base, &comparison.next}) {
+    if (!side->endless.empty()) return side->endless;
+  }
   const bool lacks_base = !comparison.base.statistics;
   const bool lacks_next = !comparison.next.statistics;
   const auto left_out = std::ranges::count_if(comparison.excluded, [&](const ExcludedRun& run) {
@@ -283,7 +286,8 @@ std::string_view change_verdict_name(ChangeVerdict verdict) {
 void summarize_sides(RunComparison& comparison) {
   for (ComparedSide* side : {&comparison.base, &comparison.next}) {
     side->statistics.reset();
-    if (!side->repeats.values.empty()) side->statistics = repeat_statistics(side->repeats);
+    if (side->repeats.values.empty() || !side->endless.empty()) continue;
+    side->statistics = repeat_statistics(side->repeats);
   }
   note_wide_spreads(comparison);
 }

@@ -145,12 +145,26 @@ std::optional<MeasurementIdentity> compared_identity(const PublishedRun& run,
   return measurement_identity(run, compared_value(run, metric).value_or(0));
 }
 
+// Why a number of its good work is 0 or infinite, from which no change can be computed. Empty: it
+// is neither.
+std::string why_endless(const PublishedRun& run, const std::string& metric) {
+  const auto number = run.number(metric);
+  if (!compare::is_good_key(metric) || !number) return {};
+  if (number->value > 0 && std::isfinite(number->value)) return {};
+  return fmt::format("{}, so its {} is {}",
+                     metric == compare::kSloHolds      ? "the objective does not hold"
+                     : metric == compare::kMissedShare ? "every request is good"
+                                                       : "it has no good request",
+                     metric, number->value > 0 ? "infinite" : "0");
+}
+
 // `runs` are sorted by name; those that count remain.
 void keep_used(std::vector<const PublishedRun*>& runs, bool is_new, const CompareRule& rule,
                bool is_ours, std::vector<ExcludedRun>& excluded) {
   std::map<MeasurementIdentity, std::string> known;
   std::erase_if(runs, [&](const PublishedRun* run) {
-    std::string reason = why_not_used(*run, rule, is_ours);
+    std::string reason = why_endless(*run, rule.metric);
+    if (reason.empty()) reason = why_not_used(*run, rule, is_ours);
     const auto identity = compared_identity(*run, rule.metric);
     if (reason.empty() && identity) {
       const auto [first, is_first] = known.try_emplace(*identity, run->name);
@@ -166,9 +180,26 @@ void keep_used(std::vector<const PublishedRun*>& runs, bool is_new, const Compar
 
 // ---- One configuration
 
+// The first run of a side with such a number.
+std::string endless_side(const std::vector<const PublishedRun*>& runs, const std::string& metric) {
+  for (const PublishedRun* const run : runs) {
+    const std::string why = run->state == PowerState::valid ? why_endless(*run, metric) : "";
+    if (why.empty()) continue;
+    return fmt::format(
+        "{}: {}: with it no change can be computed, and without it the others are not the whole side; give another --slo, or compare by {}",
+        run->name, why, kDefaultCompareMetric);
+  }
+  return {};
+}
+
 ComparedSide compared_side(const std::vector<const PublishedRun*>& runs, const std::string& metric,
                            bool uses_estimates, double half_last_digit) {
   ComparedSide side;
+  if (!runs.empty() && std::ranges::all_of(runs, [](const PublishedRun* run) {
+        return run->number(compare::kMissedShare).has_value();
+      })) {
+    side.missed_share = compare::number_of_runs(runs, compare::kMissedShare);
+  }
   for (const PublishedRun* run : runs) {
     side.files.push_back(run->name);
     side.repeats.values.push_back(compared_measurement(*run, metric, uses_estimates));
@@ -406,6 +437,8 @@ RunComparison comparison_of(const Configuration& configuration, TwoSides sides,
   RunComparison comparison;
   comparison.configuration = configuration;
   const bool is_ours = is_of_power(rule.metric);
+  std::string endless_base = endless_side(sides.base, rule.metric);
+  std::string endless_next = endless_side(sides.next, rule.metric);
   keep_used(sides.base, false, rule, is_ours, comparison.excluded);
   keep_used(sides.next, true, rule, is_ours, comparison.excluded);
   if (kind == CompareKind::mirrored) sides.next = sides.base;
@@ -420,6 +453,8 @@ RunComparison comparison_of(const Configuration& configuration, TwoSides sides,
       compared_side(sides.base, rule.metric, comparison.uses_estimates, half_last_digit);
   comparison.next =
       compared_side(sides.next, rule.metric, comparison.uses_estimates, half_last_digit);
+  comparison.base.endless = endless_base;
+  comparison.next.endless = kind == CompareKind::mirrored ? endless_base : endless_next;
   if (kind == CompareKind::base_alone) {
     summarize_sides(comparison);
   } else {

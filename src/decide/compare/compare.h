@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -60,11 +61,21 @@ struct ExcludedRun {
   std::string reason;
 };
 
+// The mean of several runs, and the widest of their intervals of 95 %; infinite: one has none.
+struct NumberOfRuns {
+  double value = 0;
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+};
+
 // The runs of one configuration on one side that count.
 struct ComparedSide {
   std::vector<std::string> files;  // sorted, in the order of the values
   RepeatedValues repeats;
-  std::optional<RepeatStatistics> statistics;  // nullopt: no run is left
+  std::optional<RepeatStatistics> statistics;  // absent: no run is left, or `endless`
+  // Which run has no good work, so that the mean of the side is infinite or 0; empty: none.
+  std::string endless = {};
+  std::optional<NumberOfRuns> missed_share = {};  // of the energy; only with an objective
 };
 
 struct RunComparison {
@@ -215,6 +226,10 @@ namespace compare {
 
 inline constexpr const char* kGoodMetric = "joules_per_good_output_token";
 inline constexpr const char* kSloHolds = "slo_holds";  // 1 or 0
+inline constexpr const char* kMissedShare = "missed_energy_share";
+// Of prefill and decode workers.
+inline constexpr const char* kGoodRoleKeys[] = {"prefill_joules_per_good_output_token",
+                                                "decode_joules_per_good_output_token"};
 
 // Whether it is the name of a number that add_good_numbers() adds.
 bool is_good_key(std::string_view key);
@@ -222,8 +237,15 @@ bool is_good_key(std::string_view key);
 // "p90_ttft_s": the latency that so many of the requests kept.
 std::string latency_key(const SloLimit& limit);
 
+// Of a number that some run lacks, the value is infinite.
+NumberOfRuns number_of_runs(const std::vector<const PublishedRun*>& runs, std::string_view key);
+
+// "30.0 % (28.1 to 32.4) of the energy for requests that missed it"
+std::string missed_share_text(const NumberOfRuns& share);
+
 // Adds what good_numbers() has to the numbers of valid runs, slo_holds, and the latency of each
-// limit. Runs without a list of requests are named in `warnings`, and get none.
+// limit; of at most 200 runs also missed_energy_share, by their recordings, which are read. Runs
+// without a list of requests are named in `warnings`, and get none.
 void add_good_numbers(const Slo& slo, unsigned most_threads, const std::vector<PublishedRun*>& runs,
                       std::vector<std::string>& warnings);
 

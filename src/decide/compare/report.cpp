@@ -106,6 +106,20 @@ void add_compare_notes(const RunComparisons& compared, TabularReport& report) {
   }
 }
 
+void add_missed_shares(const RunComparisons& compared, TabularReport& report) {
+  std::vector<std::pair<std::string, const RunComparison*>> texts;
+  for (const RunComparison& one : compared.comparisons) {
+    for (const ComparedSide* const side : {&one.base, &one.next}) {
+      if (!side->missed_share) continue;
+      const char* const name = compared.kind != CompareKind::two_sides ? ""
+                               : side == &one.base                     ? "base: "
+                                                                       : "new: ";
+      texts.emplace_back(name + compare::missed_share_text(*side->missed_share), &one);
+    }
+  }
+  add_for_each_text(compared, "objective", texts, report);
+}
+
 void add_compare_excluded(const RunComparisons& compared, TabularReport& report) {
   for (const RunComparison& comparison : compared.comparisons) {
     for (const ExcludedRun& run : comparison.excluded) {
@@ -155,6 +169,7 @@ TabularReport comparison_report(const RunComparisons& compared) {
     if (!one.lack.empty()) lacks.emplace_back(one.lack, &one);
   }
   add_for_each_text(compared, "insufficient", lacks, report);
+  add_missed_shares(compared, report);
   add_compare_notes(compared, report);
   add_compare_excluded(compared, report);
   return report;
@@ -206,6 +221,7 @@ TabularReport summary_report(const RunComparisons& compared) {
              ? compared_number(*statistics.low) + " to " + compared_number(*statistics.high)
              : "-"});
   }
+  add_missed_shares(compared, report);
   add_compare_notes(compared, report);
   add_compare_excluded(compared, report);
   for (const ChangeToBest& one : compared.to_best) {
@@ -274,15 +290,21 @@ Json compared_side_json(const ComparedSide& side) {
   const RepeatStatistics statistics = side.statistics.value_or(RepeatStatistics());
   const bool is_there = side.statistics.has_value();
   const auto number = [&](double value) { return is_there ? Json(value) : Json(); };
-  return {{"n", side.files.size()},
-          {"mean", number(statistics.mean)},
-          {"median", number(statistics.median)},
-          {"standard_deviation", number_or_null(statistics.standard_deviation)},
-          {"low", number_or_null(statistics.low)},
-          {"high", number_or_null(statistics.high)},
-          {"smallest", number(statistics.smallest)},
-          {"largest", number(statistics.largest)},
-          {"files", compare_texts_json(side.files)}};
+  Json json = {{"n", side.files.size()},
+               {"mean", number(statistics.mean)},
+               {"median", number(statistics.median)},
+               {"standard_deviation", number_or_null(statistics.standard_deviation)},
+               {"low", number_or_null(statistics.low)},
+               {"high", number_or_null(statistics.high)},
+               {"smallest", number(statistics.smallest)},
+               {"largest", number(statistics.largest)},
+               {"files", compare_texts_json(side.files)}};
+  if (const auto& share = side.missed_share) {
+    json[compare::kMissedShare] = {{"value", share->value},
+                                   {"low", number_or_null(share->low)},
+                                   {"high", number_or_null(share->high)}};
+  }
+  return json;
 }
 
 Json compare_excluded_json(const std::vector<ExcludedRun>& excluded) {

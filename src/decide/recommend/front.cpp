@@ -16,28 +16,16 @@
 #include "decide/compare/compare.h"
 #include "decide/recommend/recommend.h"
 #include "decide/recommend/run_limits.h"
+#include "energy/shares/good_work.h"
 
 namespace aggregate_power {
 namespace {
 
 const CompareRule kByEnergy = {.metric = kDefaultCompareMetric};
 
-// Of several runs the mean, and the widest bounds.
-FrontNumber number_of_runs(const std::vector<const PublishedRun*>& runs, const std::string& key) {
-  FrontNumber number{0, std::numeric_limits<double>::infinity(), 0};
-  for (const PublishedRun* const run : runs) {
-    const auto one = run->number(key);
-    const double value = one ? one->value : std::numeric_limits<double>::infinity();
-    number.value += value / static_cast<double>(runs.size());
-    number.low = std::min(number.low, one && one->flowed ? one->flowed->low : value);
-    number.high = std::max(number.high, one && one->flowed ? one->flowed->high : value);
-  }
-  return number;
-}
-
-FrontNumber energy_of_point(const FrontPoint& point) {
+NumberOfRuns energy_of_point(const FrontPoint& point) {
   const RunComparison repeats = compare_repeats(point.runs, {}, kByEnergy);
-  FrontNumber number;
+  NumberOfRuns number;
   if (!repeats.base.statistics) return number;
   number.value = repeats.base.statistics->mean;
   if (repeats.base.statistics->low) number.low = *repeats.base.statistics->low;
@@ -45,12 +33,36 @@ FrontNumber energy_of_point(const FrontPoint& point) {
   return number;
 }
 
-FrontNumber quality_of_point(const FrontPoint& point, const std::string& key) {
-  FrontNumber number;
-  for (const PublishedRun* const run : point.runs) {
-    number.value += sweep_number(run->text_of(key)) / static_cast<double>(point.runs.size());
+// How many answers the quality of a run is known by; 0: unknown.
+double questions_of(const PublishedRun& run, const FrontQuestion& question) {
+  for (const std::string& key : {question.quality_key + "_questions", std::string("questions")}) {
+    const double stated = sweep_number(run.text_of(key));
+    if (stated >= 1) return stated;
   }
-  return number;
+  return question.questions;
+}
+
+// Repeats of a configuration answer the same questions: the interval is one run's, of the fewest.
+NumberOfRuns quality_of_point(const FrontPoint& point, const FrontQuestion& question) {
+  NumberOfRuns number;
+  double questions = std::numeric_limits<double>::infinity();
+  for (const PublishedRun* const run : point.runs) {
+    const double value = sweep_number(run->text_of(question.quality_key));
+    number.value += value / static_cast<double>(point.runs.size());
+    questions = std::min(questions, questions_of(*run, question));
+  }
+  constexpr double kMostQuestions = 1e12;
+  if (!(questions >= 1 && questions < kMostQuestions && number.value >= 0 && number.value <= 1)) {
+    return number;
+  }
+  const Interval bounds =
+      shares::wilson_interval(static_cast<std::size_t>(std::round(number.value * questions)),
+                              static_cast<std::size_t>(questions));
+  return {number.value, bounds.low, bounds.high};
+}
+
+bool has_bounds(const NumberOfRuns& number) {
+  return std::isfinite(number.low) && std::isfinite(number.high);
 }
 
 bool is_more_better(const std::string& key, const FrontQuestion& question) {
@@ -71,13 +83,20 @@ class FrontMaker {
     std::ranges::stable_sort(front_.points, {},
                              [](const FrontPoint& point) { return point.numbers.front().value; });
     for (FrontPoint& point : front_.points) {
-      point.is_on_front = std::ranges::none_of(
-          front_.points, [&](const FrontPoint& other) { return beats(other, point); });
+      point.ties.resize(front_.keys.size());
       for (const FrontPoint& other : front_.points) {
-        if (&other == &point || is_certainly_less(point, other) || is_certainly_less(other, point))
-          continue;
-        point.ties.push_back(other.name);
+        for (std::size_t i = 0; i < front_.keys.size() && &other != &point; ++i) {
+          if (is_tie(point, other, i)) point.ties[i].push_back(other.name);
+        }
       }
+    }
+    // Ties are not transitive: in a ring each point would beat another one.
+    for (const bool may_tie : {true, false}) {
+      for (FrontPoint& point : front_.points) {
+        point.is_on_front = std::ranges::none_of(
+            front_.points, [&](const FrontPoint& other) { return beats(other, point, may_tie); });
+      }
+      if (std::ranges::any_of(front_.points, &FrontPoint::is_on_front)) break;
     }
     mark_knee();
     find_cheapest();
@@ -92,16 +111,27 @@ class FrontMaker {
 
   bool is_better_by_interval(const FrontPoint& a, const FrontPoint& b, std::size_t i) const {
     if (i == 0) return is_certainly_less(a, b);
-    // A quality is stated without bounds: every difference counts.
-    if (is_more_better(front_.keys[i], question_)) return cost(a, i) < cost(b, i);
-    return a.numbers[i].high < b.numbers[i].low;
+    if (!is_more_better(front_.keys[i], question_)) return a.numbers[i].high < b.numbers[i].low;
+    // Of a quality that is stated without questions every difference counts.
+    if (!has_bounds(a.numbers[i]) || !has_bounds(b.numbers[i])) return cost(a, i) < cost(b, i);
+    return a.numbers[i].low > b.numbers[i].high;
   }
 
-  bool beats(const FrontPoint& a, const FrontPoint& b) const {
+  bool is_tie(const FrontPoint& a, const FrontPoint& b, std::size_t i) const {
+    return !is_better_by_interval(a, b, i) && !is_better_by_interval(b, a, i);
+  }
+
+  // A number without bounds ties with none that is less.
+  bool is_as_good(const FrontPoint& a, const FrontPoint& b, std::size_t i, bool may_tie) const {
+    if (cost(a, i) <= cost(b, i)) return true;
+    return may_tie && has_bounds(a.numbers[i]) && has_bounds(b.numbers[i]) && is_tie(a, b, i);
+  }
+
+  bool beats(const FrontPoint& a, const FrontPoint& b, bool may_tie) const {
     if (&a == &b) return false;
     bool is_better = false;
     for (std::size_t i = 0; i < front_.keys.size(); ++i) {
-      if (!(cost(a, i) <= cost(b, i))) return false;
+      if (!is_as_good(a, b, i, may_tie)) return false;
       is_better = is_better || is_better_by_interval(a, b, i);
     }
     return is_better;
@@ -135,9 +165,9 @@ class FrontMaker {
     const auto holds = std::ranges::find_if(front_.points, &FrontPoint::holds);
     if (holds == front_.points.end()) return;
     front_.cheapest_that_holds = static_cast<std::size_t>(holds - front_.points.begin());
-    const FrontNumber& with = holds->numbers.front();
-    const FrontNumber& without = front_.points.front().numbers.front();
-    FrontNumber price{with.value - without.value};
+    const NumberOfRuns& with = holds->numbers.front();
+    const NumberOfRuns& without = front_.points.front().numbers.front();
+    NumberOfRuns price{with.value - without.value};
     if (holds == front_.points.begin()) {
       price = {0, 0, 0};
     } else if (std::isfinite(with.high) && std::isfinite(without.low)) {
@@ -165,7 +195,7 @@ Configuration configuration_of_point(const PublishedRun& run, const FrontQuestio
   return configuration;
 }
 
-Json number_json(const FrontNumber& number) {
+Json number_json(const NumberOfRuns& number) {
   return {{"value", number_or_null(number.value)},
           {"low", number_or_null(number.low)},
           {"high", number_or_null(number.high)}};
@@ -181,16 +211,18 @@ std::vector<std::string> keys_of(const FrontQuestion& question) {
 void set_numbers(const FrontQuestion& question, FrontPoint& point) {
   point.numbers.push_back(energy_of_point(point));
   for (const SloLimit& limit : question.slo.limits) {
-    point.numbers.push_back(number_of_runs(point.runs, compare::latency_key(limit)));
+    point.numbers.push_back(compare::number_of_runs(point.runs, compare::latency_key(limit)));
   }
   if (!question.quality_key.empty()) {
-    point.numbers.push_back(quality_of_point(point, question.quality_key));
+    point.numbers.push_back(quality_of_point(point, question));
   }
   point.holds = std::ranges::all_of(point.runs, [](const PublishedRun* run) {
     return run->number(compare::kSloHolds)->value > 0;
   });
-  const FrontNumber good = number_of_runs(point.runs, compare::kGoodMetric);
+  const NumberOfRuns good = compare::number_of_runs(point.runs, compare::kGoodMetric);
   if (std::isfinite(good.value)) point.joules_per_good_token = good.value;
+  const NumberOfRuns missed = compare::number_of_runs(point.runs, compare::kMissedShare);
+  if (std::isfinite(missed.value)) point.missed_share = missed;
 }
 
 }  // namespace
@@ -223,11 +255,10 @@ std::vector<SloFront> slo_fronts(const std::vector<const PublishedRun*>& runs,
   return fronts;
 }
 
-std::string number_text(const FrontNumber& number) {
+std::string number_text(const NumberOfRuns& number) {
   if (!std::isfinite(number.value)) return "never";
-  const bool has_bounds = std::isfinite(number.low) && std::isfinite(number.high);
-  return has_bounds ? shown_range(number.value, number.low, number.high)
-                    : shown_number(number.value);
+  return has_bounds(number) ? shown_range(number.value, number.low, number.high)
+                            : shown_number(number.value);
 }
 
 std::string front_text(const SloFront& front, const Slo& slo) {
@@ -250,8 +281,15 @@ std::string front_text(const SloFront& front, const Slo& slo) {
           fmt::format("{} {}", shown_number(*point.joules_per_good_token), compare::kGoodMetric),
           2);
     }
-    if (!point.ties.empty()) {
-      text += fact("", fmt::format("its energy ties with {}", fmt::join(point.ties, "; ")), 2);
+    if (point.missed_share) {
+      text += fact("", compare::missed_share_text(*point.missed_share), 2);
+    }
+    for (std::size_t i = 0; i < front.keys.size(); ++i) {
+      if (point.ties[i].empty()) continue;
+      text += fact("",
+                   fmt::format("its {} ties with {}", i == 0 ? "energy" : front.keys[i],
+                               fmt::join(point.ties[i], "; ")),
+                   2);
     }
   }
   return text + front_verdict(front) + "\n";
@@ -280,7 +318,10 @@ Json front_json(const SloFront& front) {
                      {"holds", point.holds},
                      {"front", point.is_on_front},
                      {"knee", point.is_knee},
-                     {"ties", point.ties}};
+                     {"ties", point.ties.front()},
+                     {"ties_by_number", point.ties},
+                     {"missed_energy_share",
+                      point.missed_share ? number_json(*point.missed_share) : Json()}};
                })},
       {"cheapest_that_holds", or_null(front.cheapest_that_holds)},
       {"price", front.price ? number_json(*front.price) : Json()}};

@@ -349,6 +349,19 @@ void add_epoch_choices(const RecommendRequest& request, const std::vector<SweepT
   }
 }
 
+void note_quality_without_bounds(const std::string& key, Recommendation& recommendation) {
+  if (key.empty()) return;
+  for (const SloFront& front : recommendation.fronts) {
+    for (const FrontPoint& point : front.points) {
+      if (std::isfinite(point.numbers.back().low)) continue;
+      recommendation.notes.push_back(fmt::format(
+          "--quality-key {}: {} does not state how many questions were answered, so every difference counts: give --questions, or a member '{}_questions' of the aggregates",
+          key, printable(point.name, 200), key));
+      return;
+    }
+  }
+}
+
 void add_run_choices(const RecommendRequest& request, const std::vector<std::string>& places,
                      Recommendation& recommendation) {
   if (places.empty()) return;
@@ -385,8 +398,9 @@ void add_run_choices(const RecommendRequest& request, const std::vector<std::str
   for (PublishedRun& run : *runs) changed.push_back(&run);
   compare::add_good_numbers(request.slo, request.most_threads, changed, recommendation.warnings);
   if (!request.quality_key.empty()) require_members("--quality-key", all, {request.quality_key});
-  recommendation.fronts =
-      slo_fronts(all, {request.slo, request.keys, request.limit_key, request.quality_key});
+  recommendation.fronts = slo_fronts(
+      all, {request.slo, request.keys, request.limit_key, request.quality_key, request.questions});
+  note_quality_without_bounds(request.quality_key, recommendation);
   recommendation.runs = runs;
   recommendation.slo = request.slo;
 }

@@ -14,6 +14,7 @@
 #include "base/files/tree.h"
 #include "base/report/json_parts.h"
 #include "base/text/time_zone.h"
+#include "decide/compare/compare.h"
 #include "decide/recommend/sweep.h"
 #include "runs/evaluate/run_options.h"
 #include "store/catalogue/published_runs.h"
@@ -193,23 +194,19 @@ LimitScenario scenario_of_rows(const SweepRows& rows, const RowRules& rules);
 
 // ---- Which configuration keeps an objective, and what that costs: by energy, latency and quality.
 
-// Of a configuration, with its interval of 95 %; infinite bounds: it has none.
-struct FrontNumber {
-  double value = 0;
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
-};
-
 struct FrontPoint {
   std::string name;
   std::vector<const PublishedRun*> runs;
-  std::vector<FrontNumber> numbers = {};  // by SloFront::keys
+  std::vector<NumberOfRuns> numbers = {};  // by SloFront::keys
+  // By SloFront::keys: the points from which the number cannot be told.
+  std::vector<std::vector<std::string>> ties = {};
+  std::optional<NumberOfRuns> missed_share = {};  // of the energy, for requests that missed it
   std::optional<double> joules_per_good_token = {};
   bool holds = false;  // in each of its runs
-  // No other point is as good in all numbers and better in one by more than the intervals.
+  // No other point is as good in all numbers, or tied, and better in one by more than the
+  // intervals.
   bool is_on_front = false;
   bool is_knee = false;
-  std::vector<std::string> ties = {};  // points whose energy cannot be told from its own
 };
 
 // The configurations of the same work.
@@ -218,7 +215,7 @@ struct SloFront {
   std::vector<std::string> keys = {};   // "joules_per_output_token", "p90_ttft_s", "accuracy"
   std::vector<FrontPoint> points = {};  // from the least energy on
   std::optional<std::size_t> cheapest_that_holds = {};  // among the points
-  std::optional<FrontNumber> price = {};  // in joules per output token, above the cheapest of all
+  std::optional<NumberOfRuns> price = {};  // in joules per output token, above the cheapest of all
 };
 
 struct FrontQuestion {
@@ -226,6 +223,8 @@ struct FrontQuestion {
   std::vector<std::string> keys = {};  // that make a configuration; empty: all that are known
   std::string limit_key = {};
   std::string quality_key = {};  // a member of the aggregates, the more the better; empty: none
+  // By how many answers a quality from 0 to 1 is known; 0: as the aggregates state it.
+  double questions = 0;
 };
 
 // The runs have the numbers of add_good_numbers(), or are left out. The knee is the point of the
@@ -233,7 +232,7 @@ struct FrontQuestion {
 // of the front.
 std::vector<SloFront> slo_fronts(const std::vector<const PublishedRun*>& runs,
                                  const FrontQuestion& question);
-std::string number_text(const FrontNumber& number);
+std::string number_text(const NumberOfRuns& number);
 std::string front_text(const SloFront& front, const Slo& slo);
 // The cheapest configuration that keeps the objective, and the price, in a sentence.
 std::string front_verdict(const SloFront& front);
@@ -248,6 +247,7 @@ struct RecommendRequest {
   LimitQuestion question = {};
   Slo slo = {};
   std::string quality_key = {};
+  double questions = 0;
   RowRules rows = {};
   std::string stats_out = {};  // normal path of a folder; empty: nothing is written
   RunSpec measuring = {};      // how runs are measured that nothing is published of

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <utility>
@@ -49,6 +50,10 @@ std::optional<double> member_w(const PublishedRun& run, const std::string_view (
     if (watts > 0) return watts;
   }
   return std::nullopt;
+}
+
+bool is_of_clock(const std::string& key) {
+  return key.find("clock") != key.npos || key.find("mhz") != key.npos;
 }
 
 // What the GPUs of the run reported in its window.
@@ -155,10 +160,22 @@ void judge_clocks(const std::map<std::string, GpuLimits>& gpus, SweptLimit& limi
 
 }  // namespace
 
+bool is_limit_key(std::string_view key) {
+  return std::ranges::find(kAskedKeys, key) != std::end(kAskedKeys);
+}
+
+bool is_clock_key(std::string_view key) {
+  return std::ranges::find(kClockKeys, key) != std::end(kClockKeys);
+}
+
 std::optional<double> asked_limit_w(const PublishedRun& run, const std::string& key) {
   if (key.empty()) return member_w(run, kAskedKeys);
   const std::string_view keys[] = {key};
   return member_w(run, keys);
+}
+
+std::optional<double> asked_clock_mhz(const PublishedRun& run, const std::string& key) {
+  return is_of_clock(key) ? asked_limit_w(run, key) : member_w(run, kClockKeys);
 }
 
 std::optional<double> stated_limit_w(const PublishedRun& run) {
@@ -167,9 +184,8 @@ std::optional<double> stated_limit_w(const PublishedRun& run) {
 }
 
 SweptLimit limit_of_run(const PublishedRun& run, const std::string& key) {
-  const bool is_of_clock = key.find("clock") != key.npos || key.find("mhz") != key.npos;
-  SweptLimit limit{.asked_w = asked_limit_w(run, is_of_clock ? "" : key)};
-  limit.asked_mhz = is_of_clock ? asked_limit_w(run, key) : member_w(run, kClockKeys);
+  SweptLimit limit{.asked_w = asked_limit_w(run, is_of_clock(key) ? "" : key)};
+  limit.asked_mhz = asked_clock_mhz(run, key);
   limit.in_force_w = member_w(run, kInForceKeys);
   if (!(run.duration_s > 0)) return limit;
   std::map<std::string, GpuLimits> gpus;

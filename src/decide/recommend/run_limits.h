@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "store/catalogue/published_runs.h"
 
@@ -19,9 +20,16 @@ struct SweptLimit {
   std::string why_clock_not_held = {};  // the power limit held it back
 };
 
+// Whether a member is known to mean a power limit, or a graphics clock, that was asked for.
+bool is_limit_key(std::string_view key);
+bool is_clock_key(std::string_view key);
+
 // The limit that a member of the aggregate names. `key`: that member; empty: those that are known
 // to mean it.
 std::optional<double> asked_limit_w(const PublishedRun& run, const std::string& key);
+
+// The same of a graphics clock, in MHz.
+std::optional<double> asked_clock_mhz(const PublishedRun& run, const std::string& key);
 
 // The limit in force that a member of the aggregate states, else the one that was asked for.
 std::optional<double> stated_limit_w(const PublishedRun& run);

@@ -156,10 +156,19 @@ std::string fault_of_run(const SweptRun& swept, double limit_w) {
   return limit_fault(limit_w, swept.limit.in_force_w, swept.gpu_power_w);
 }
 
+// Adds the n-th value to a mean, which is unknown if one of them is.
+void add_to_mean(const std::optional<double>& value, std::size_t n, std::optional<double>& mean) {
+  if (!value || (n > 1 && !mean)) return mean.reset();
+  const double before = mean.value_or(0);
+  mean = before + (*value - before) / static_cast<double>(n);
+}
+
 void add_run(const SweptRun& swept, LimitGroup& group) {
   group.is_confirmed = swept.in_force() && (group.n == 0 || group.is_confirmed);
   ++group.n;
   group.pieces.push_back(swept.piece);
+  add_to_mean(number_of(*swept.run, "avg_temp_c"), group.n, group.temperature_c);
+  add_to_mean(number_of(*swept.run, "avg_util_pct"), group.n, group.utilization_pct);
   group.relative_uncertainty = group.n == 1 ? swept.relative_uncertainty : std::nullopt;
   // The worst of the runs counts.
   const auto further = [&](const std::optional<double>& a, const std::optional<double>& b) {
@@ -349,22 +358,44 @@ std::vector<ScalingSweep> scalings_of(const std::vector<SweptRun>& runs,
   return scalings;
 }
 
+// By the text of the configuration: of `keys`, or of all that are known but those that are swept,
+// which `measure --set` may have named.
+std::map<std::string, std::vector<SweptRun>> by_configuration(
+    const std::vector<SweptRun>& runs, const std::vector<std::string>& keys,
+    bool (*is_swept)(std::string_view key)) {
+  std::map<std::string, std::vector<SweptRun>> groups;
+  for (const SweptRun& run : runs) {
+    Configuration configuration = configuration_of(*run.run, keys);
+    if (keys.empty()) {
+      std::erase_if(configuration, [&](const auto& member) { return is_swept(member.first); });
+    }
+    groups[configuration_text(configuration)].push_back(run);
+  }
+  return groups;
+}
+
 }  // namespace
 
 RunSweep sweep_of_runs(const std::vector<PublishedRun>& runs, const RunSweepRequest& request) {
   RunSweep sweep;
   const std::vector<SweptRun> swept = swept_runs(runs, request, sweep);
-  std::map<std::string, std::vector<SweptRun>> of_configuration;
-  for (const SweptRun& run : swept) {
-    of_configuration[configuration_text(configuration_of(*run.run, request.keys))].push_back(run);
-  }
-  for (auto& [name, list] : of_configuration) {
-    const bool are_clocks = sweeps_clocks(name, list, sweep.warnings);
-    for (SweptRun& run : list) run.is_of_clocks = are_clocks;
+  const auto add_scenario = [&](const std::string& name, std::vector<SweptRun> list) {
     sweep.without_limit +=
         std::erase_if(list, [](const SweptRun& run) { return !run.swept().has_value(); });
-    if (list.empty()) continue;
-    sweep.scenarios.push_back(scenario_of_runs(name, std::move(list)));
+    if (!list.empty()) sweep.scenarios.push_back(scenario_of_runs(name, std::move(list)));
+  };
+  const auto is_swept_key = [](std::string_view key) {
+    return is_limit_key(key) || is_clock_key(key);
+  };
+  for (auto& [name, list] : by_configuration(swept, request.keys, is_swept_key)) {
+    if (sweeps_clocks(name, list, sweep.warnings)) {
+      for (SweptRun& run : list) run.is_of_clocks = true;
+      add_scenario(name, std::move(list));
+      continue;
+    }
+    for (auto& [own, part] : by_configuration(list, request.keys, is_limit_key)) {
+      add_scenario(own, std::move(part));
+    }
   }
   sweep.scalings = scalings_of(swept, request.keys);
   return sweep;

@@ -62,6 +62,8 @@ struct LimitGroup {
   bool has_totals = true;  // false: the energy of one token is known, but not how many there were
   std::optional<double> mean_power_w = {};      // of all GPUs together
   std::optional<double> gpu_power_w = {};       // mean of one GPU
+  std::optional<double> temperature_c = {};     // mean of the runs, if all state it
+  std::optional<double> utilization_pct = {};   // the same
   std::optional<double> limit_in_force_w = {};  // as the GPUs reported it
   bool is_confirmed = false;                    // all of them reported one
   // The mean of power over rate of the rows.

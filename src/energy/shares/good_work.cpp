@@ -268,7 +268,7 @@ std::vector<LatencyQuantile> latency_quantiles(std::span<const RequestTimes> req
     };
     quantiles.push_back(
         {share,
-         ranked(std::ceil(n * share - 1e-9)),
+         ranked(std::max(1.0, std::ceil(n * share - 1e-9))),
          {ranked(std::floor(n * share - spread)), ranked(std::ceil(n * share + spread) + 1)}});
   }
   return quantiles;

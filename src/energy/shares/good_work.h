@@ -37,8 +37,8 @@ JudgedRequests judge_requests(std::span<const RequestTimes> requests, Window win
                               const Slo& slo);
 
 // By limit: the latency that its share of the requests, or 99 % where that is all of them, kept; a
-// failed request never ends. The bounds are order statistics, with 95 %; infinite where there are
-// too few requests.
+// failed request never ends, and neither does the first of none. The bounds are order statistics,
+// with 95 %; infinite where there are too few requests.
 struct LatencyQuantile {
   double share = 0;
   double seconds = 0;

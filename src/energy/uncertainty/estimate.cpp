@@ -35,6 +35,7 @@ struct GpuFinding {
   bool is_under_sampled = false;
   bool is_power_capped = false;
   std::optional<std::string> throttling;
+  std::optional<std::string> drift = {};  // thermal_drift()
 };
 
 GpuFinding gpu_finding(const GpuEnergyQuestion& question);
@@ -251,6 +252,7 @@ void judge_gpu(const Placed& placed, std::size_t i, const GpuFinding& finding,
     add_verdict(estimate, "power_capped", i, "at least half of the window above 94 % of the limit");
   }
   if (finding.throttling) add_verdict(estimate, *finding.throttling, i);
+  if (finding.drift) add_verdict(estimate, "thermal_drift", i, *finding.drift);
   if (placed.window.duration_s() < 10 * std::max(placed.periods_s[i], sensor.window_s)) {
     add_verdict(estimate, "window_too_short", i, "shorter than ten readings");
   }
@@ -479,6 +481,7 @@ GpuFinding gpu_finding(const GpuEnergyQuestion& question) {
       gpu.sensors.size() == 1 && is_under_sampled(series, gpu.sensors.front(), question.window);
   finding.is_power_capped = is_power_capped(series.samples(), gpu.conditions, question.window);
   finding.throttling = throttling(series.line(), gpu.conditions, question.window);
+  finding.drift = thermal_drift(series.line(), gpu.conditions, question.window);
   return finding;
 }
 

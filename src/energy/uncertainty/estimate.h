@@ -16,12 +16,23 @@
 
 namespace aggregate_power {
 
+// A change of the mean temperature, between the halves of a window, that matters.
+inline constexpr double kDriftC = 3;
+
 // What a recording says about a GPU besides power. Nullopt: it does not.
 struct GpuConditions {
   std::optional<double> limit_w = {};                // the power limit in force
   std::optional<double> throttled_share = {};        // of the window, for heat or by hardware
   std::optional<double> capped_share = {};           // of the window, for the power limit
   std::optional<double> least_utilization_pct = {};  // inside the window
+  // From the first half of the window to the second; and how long the GPU cools down after it.
+  struct HalfChange {
+    double temperature_c = 0;
+    std::optional<double> utilization_pct = {};
+    std::optional<double> clock_share = {};  // relative
+    std::optional<double> cooling_s = {};
+  };
+  std::optional<HalfChange> halves = {};  // absent: few temperatures, or they hardly change
 };
 
 struct GpuReadings {

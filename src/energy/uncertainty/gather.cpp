@@ -25,7 +25,22 @@ bool is_whole_second(double unix_s, double clock_offset_s) {
 
 }  // namespace
 
-void StateNotes::note(const GpuState& state, Device& device) {
+void StateNotes::HalfMeans::take(double value, bool is_second) {
+  if (!std::isfinite(value)) return;
+  sums[is_second ? 1 : 0] += value;
+  counts[is_second ? 1 : 0] += 1;
+}
+
+bool StateNotes::HalfMeans::are_known() const {
+  constexpr double kFewest = 10;
+  return counts[0] >= kFewest && counts[1] >= kFewest;
+}
+
+void StateNotes::note(const GpuState& state, double unix_s, Device& device) const {
+  const bool is_second = unix_s - window_.start_unix_s > window_.duration_s() / 2;
+  device.temperature_c.take(state[GpuQuantity::temperature_c], is_second);
+  device.utilization_pct.take(state[GpuQuantity::utilization_pct], is_second);
+  device.clock_mhz.take(state[GpuQuantity::clock_mhz], is_second);
   const double limit_w = state[GpuQuantity::power_limit_w];
   // Two are enough to know that it changed.
   if (limit_w > 0 && device.limits_w.size() < 2 &&
@@ -48,10 +63,28 @@ void StateNotes::note(const GpuState& state, Device& device) {
 void StateNotes::take(const Batch& batch) {
   for (std::size_t i = 0; i < batch.states.size(); ++i) {
     const Reading& reading = batch.readings[i];
-    if (reading.kind != Reading::Kind::power || !window_.contains(reading.unix_s)) continue;
+    if (reading.kind != Reading::Kind::power || !around_.contains(reading.unix_s)) continue;
     if (reading.device >= devices_.size()) devices_.resize(reading.device + 1);
-    note(batch.states[i], devices_[reading.device]);
+    Device& device = devices_[reading.device];
+    const double celsius = batch.states[i][GpuQuantity::temperature_c];
+    const bool is_next =
+        device.temperatures.empty() || reading.unix_s >= device.temperatures.back().unix_s + 1;
+    if (is_next && std::isfinite(celsius)) device.temperatures.push_back({reading.unix_s, celsius});
+    if (window_.contains(reading.unix_s)) note(batch.states[i], reading.unix_s, device);
   }
+}
+
+std::optional<GpuConditions::HalfChange> StateNotes::halves_of(const Device& device) const {
+  if (!device.temperature_c.are_known()) return std::nullopt;
+  GpuConditions::HalfChange change{.temperature_c = device.temperature_c.change()};
+  if (std::abs(change.temperature_c) < kDriftC) return std::nullopt;
+  const HalfMeans& clock_mhz = device.clock_mhz;
+  if (device.utilization_pct.are_known()) change.utilization_pct = device.utilization_pct.change();
+  if (clock_mhz.are_known() && clock_mhz.mean(0) > 0) {
+    change.clock_share = clock_mhz.change() / clock_mhz.mean(0);
+  }
+  change.cooling_s = thermal_course(device.temperatures, window_).cooling_s;
+  return change;
 }
 
 void StateNotes::give(std::size_t device, GatheredReadings& gpu) const {
@@ -70,6 +103,7 @@ void StateNotes::give(std::size_t device, GatheredReadings& gpu) const {
   if (std::isfinite(of.least_utilization_pct)) {
     gpu.conditions.least_utilization_pct = of.least_utilization_pct;
   }
+  gpu.conditions.halves = halves_of(of);
 }
 
 std::vector<GatheredReadings> gather(Window window, Samples samples, const StateNotes& notes,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "core/energy/curve.h"
@@ -85,6 +86,70 @@ std::optional<std::string> throttling(const PowerLine& line, const GpuConditions
   const double last_w = mean_on_line_w(line, {window.end_unix_s - third_s, window.end_unix_s});
   if (last_w <= 0.92 * first_w) return "throttling_suspected";
   return std::nullopt;
+}
+
+namespace {
+
+constexpr double kLeastDrift = 0.005;     // of power or clock, relative
+constexpr double kMostDriftPerC = 0.005;  // of power or clock, relative: leakage, and governors
+constexpr double kSameUtilizationPct = 2;
+
+// The second half against the first, and how many of its standard errors that is, by the means of
+// tenths. The first tenth is left out: the load begins there.
+struct PowerDrift {
+  double share = 0;
+  double t = 0;
+};
+
+PowerDrift power_drift(const PowerLine& line, Window window) {
+  constexpr std::size_t kHalf = kParts / 2;
+  const double part_s = window.duration_s() / kParts;
+  double means[2] = {};
+  double squares[2] = {};
+  for (std::size_t half = 0; half < 2; ++half) {
+    std::vector<double> parts;
+    for (std::size_t i = half == 0 ? 1 : kHalf; i < kHalf * (half + 1); ++i) {
+      const double from = window.start_unix_s + part_s * static_cast<double>(i);
+      parts.push_back(mean_on_line_w(line, {from, from + part_s}));
+    }
+    const auto count = static_cast<double>(parts.size());
+    for (const double watts : parts) means[half] += watts / count;
+    for (const double watts : parts) {
+      squares[half] += (watts - means[half]) * (watts - means[half]) / (count - 1) / count;
+    }
+  }
+  const double change_w = means[1] - means[0];
+  const double error_w = std::sqrt(squares[0] + squares[1]);
+  return {means[0] > 0 ? change_w / means[0] : 0,
+          error_w > 0 ? std::abs(change_w) / error_w : std::numeric_limits<double>::infinity()};
+}
+
+bool is_by_heat(double change, double degrees) {
+  return change * degrees > 0 && std::abs(change) >= kLeastDrift &&
+         std::abs(change) <= kMostDriftPerC * std::abs(degrees);
+}
+
+}  // namespace
+
+std::optional<std::string> thermal_drift(const PowerLine& line, const GpuConditions& conditions,
+                                         Window window) {
+  constexpr double kLeastT = 3;
+  const auto& halves = conditions.halves;
+  if (!halves || std::abs(halves->temperature_c) < kDriftC) return std::nullopt;
+  if (std::abs(halves->utilization_pct.value_or(0)) > kSameUtilizationPct) return std::nullopt;
+  const PowerDrift power = power_drift(line, window);
+  const double clock = halves->clock_share.value_or(0);
+  const bool is_power = is_by_heat(power.share, halves->temperature_c) && power.t >= kLeastT &&
+                        std::abs(clock) < 2 * kLeastDrift;
+  const bool is_clock =
+      is_by_heat(-clock, halves->temperature_c) && std::abs(power.share) < 2 * kLeastDrift;
+  if (!is_power && !is_clock) return std::nullopt;
+  std::string text =
+      fmt::format("{:+.1f} C and {:+.1f} % power", halves->temperature_c, 100 * power.share);
+  if (halves->clock_share) text += fmt::format(", {:+.1f} % clock", 100 * clock);
+  text += " from the first half of the window to the second";
+  if (halves->cooling_s) text += fmt::format("; it cools down in {:.0f} s", *halves->cooling_s);
+  return text;
 }
 
 double variation(std::span<const Sample> samples, Window window) {

@@ -30,6 +30,13 @@ bool is_power_capped(std::span<const Sample> samples, const GpuConditions& condi
 std::optional<std::string> throttling(const PowerLine& line, const GpuConditions& conditions,
                                       Window window);
 
+// The second half of the window is not like the first, and the temperature explains it: at the same
+// utilization the mean temperature changes by 3 degrees or more, and with it, as silicon does, the
+// power by at most 0.5 % a degree and more than its tenths differ by chance (a t of 3), or the
+// clock the other way. Nullopt: nothing says so, or the load itself changes.
+std::optional<std::string> thermal_drift(const PowerLine& line, const GpuConditions& conditions,
+                                         Window window);
+
 // Standard deviation over mean of the samples in the window.
 double variation(std::span<const Sample> samples, Window window);
 

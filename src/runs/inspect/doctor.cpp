@@ -78,19 +78,16 @@ Seen see(const CheckupRequest& request) {
   Surveyor surveyor;
   AllReadings readings;
   SeriesKeeper series(kAlways);
-  const Telemetry telemetry = read_whole(
-      recording, {.take =
-                      [&](const Batch& batch) {
-                        readings.take(batch);
-                        surveyor.take(batch.readings);
-                        take_temperatures(batch, seen.temperatures);
-                        series.take(batch.readings);
-                      },
-                  .begin =
-                      [](const Telemetry&) {
-                        return StateNotes::wanted() | quantity_set({GpuQuantity::temperature_c});
-                      },
-                  .fault = &seen.fault});
+  const Telemetry telemetry =
+      read_whole(recording, {.take =
+                                 [&](const Batch& batch) {
+                                   readings.take(batch);
+                                   surveyor.take(batch.readings);
+                                   take_temperatures(batch, seen.temperatures);
+                                   series.take(batch.readings);
+                                 },
+                             .begin = [](const Telemetry&) { return StateNotes::wanted(); },
+                             .fault = &seen.fault});
   seen.series = telemetry.facts();
   if (!seen.series.has_times() || !seen.series.has_power()) {
     seen.fault = seen.series.reasons.text();
@@ -338,7 +335,6 @@ std::optional<ThermalCourse> hottest_course(const Seen& seen, const RecordedLoad
 }
 
 CheckupItem check_temperature(const ThermalCourse& course, const RecordedLoad& load) {
-  constexpr double kWarmingC = 3;
   std::string found = fmt::format("{:.1f} C in the second half of the load", *course.second_half_c);
   if (course.before_c) found = fmt::format("{:.1f} C before the load, ", *course.before_c) + found;
   if (course.cooling_s) {
@@ -347,7 +343,7 @@ CheckupItem check_temperature(const ThermalCourse& course, const RecordedLoad& l
     found += fmt::format("; how fast it cools down cannot be told: {}", course.unknown);
   }
   const double rise_c = *course.second_half_c - course.first_half_c.value_or(*course.second_half_c);
-  if (rise_c > kWarmingC) {
+  if (rise_c > kDriftC) {
     return {"temperature", advice, found,
             fmt::format(
                 "{:.1f} C more than in the first half of the load of {:.0f} s: warm up before a "

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -103,13 +104,8 @@ void set_missed(const GoodWorkInput& input, RequestFile file,
                 const std::vector<shares::RequestOutcome>& outcomes, Result& result,
                 GoodWork& work) {
   if (!work.energy_j || input.power == nullptr || !file.has_instants) return;
-  std::vector<bool> counts;
-  for (const shares::RequestOutcome outcome : outcomes) {
-    counts.push_back(outcome != shares::RequestOutcome::good &&
-                     outcome != shares::RequestOutcome::not_counted);
-  }
   const auto missed = energy_of_requests(input.run, input.recording, *input.power, result,
-                                         std::move(file.requests), counts);
+                                         std::move(file.requests), missed_requests(outcomes));
   if (!missed) return;
   work.missed_j = missed->joules;
   work.missed_bounds_j = missed->bounds;
@@ -177,6 +173,15 @@ bool all_hold(const GoodWork& work, const Slo& slo) {
   return true;
 }
 
+std::vector<bool> missed_requests(const std::vector<shares::RequestOutcome>& outcomes) {
+  std::vector<bool> missed;
+  for (const shares::RequestOutcome outcome : outcomes) {
+    missed.push_back(outcome != shares::RequestOutcome::good &&
+                     outcome != shares::RequestOutcome::not_counted);
+  }
+  return missed;
+}
+
 GoodWork good_work_of(RequestFile& file, const Slo& slo, Window window, bool is_tied,
                       std::int64_t completed, std::vector<shares::RequestOutcome>* outcomes) {
   const bool is_assumed = file.place(window, is_tied);
@@ -234,12 +239,13 @@ std::vector<std::pair<std::string, double>> good_numbers(const GoodWork& work) {
   if (work.output_tokens) {
     numbers.emplace_back("goodput_output_tokens_per_s", per_second(*work.output_tokens, work));
   }
-  if (const auto ratio = energy_per(work, good)) {
-    numbers.emplace_back("joules_per_good_request", ratio->value);
-  }
-  if (const auto ratio = energy_per(work, work.output_tokens)) {
-    numbers.emplace_back("joules_per_good_output_token", ratio->value);
-  }
+  const auto add_joules = [&](const char* key, std::optional<double> count) {
+    constexpr double kInfinite = std::numeric_limits<double>::infinity();
+    if (!work.energy_j || !count) return;
+    numbers.emplace_back(key, *count > 0 ? *work.energy_j / *count : kInfinite);
+  };
+  add_joules("joules_per_good_request", good);
+  add_joules("joules_per_good_output_token", work.output_tokens);
   return numbers;
 }
 
@@ -304,6 +310,80 @@ std::vector<std::string> good_work_texts(const GoodWork& work, const Slo& slo) {
   }
   if (const auto ratio = missed_share(work)) {
     texts.push_back(ratio_text(*ratio, " %", 100) + " of the energy for requests that missed it");
+  }
+  return texts;
+}
+
+// ---- Roles
+
+namespace {
+
+// An energy of some of the GPUs over the good output tokens.
+std::optional<Ratio> role_per_token(const RoleWork& role, const GoodWork* work) {
+  if (work == nullptr) return std::nullopt;
+  GoodWork of_role = *work;
+  of_role.energy_j = role.energy_j;
+  of_role.energy_bounds_j = role.bounds_j;
+  return energy_per(of_role, work->output_tokens);
+}
+
+double role_power_w(const RoleWork& role, double duration_s) {
+  return role.energy_j / duration_s / static_cast<double>(role.gpus);
+}
+
+}  // namespace
+
+std::vector<RoleWork> work_of_roles(const std::vector<RoleShare>& shares, const Result& result) {
+  std::vector<RoleWork> roles;
+  if (shares.empty() || !result.is_valid()) return roles;
+  std::vector<RecordedGpu> gpus;
+  for (const GpuResult& gpu : result.gpus) gpus.push_back({.host = kRoleHost, .id = gpu.name});
+  const RoleAssignment assigned = assign_roles(shares, gpus);
+  if (!assigned.reasons.empty()) throw Error("--role: " + assigned.reasons.text());
+  const Uncertainty* const known = interval_of(result);
+  for (const Role role : {Role::prefill, Role::decode, Role::agg}) {
+    RoleWork work{.role = role};
+    Interval bounds_j{0, 0};
+    std::size_t bounded = 0;
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      if (assigned.roles[i] != role) continue;
+      ++work.gpus;
+      work.energy_j += result.gpus[i].energy.energy_j;
+      if (known == nullptr || !known->energy.is_available()) continue;
+      const auto own = std::ranges::find(known->energy.gpus, gpus[i].id, &GpuEstimate::name);
+      if (own == known->energy.gpus.end()) continue;
+      ++bounded;
+      bounds_j = {bounds_j.low + own->energy.low_j(), bounds_j.high + own->energy.high_j()};
+    }
+    if (work.gpus == 0) continue;
+    if (bounded == work.gpus) work.bounds_j = bounds_j;
+    roles.push_back(work);
+  }
+  return roles;
+}
+
+Json roles_json(const std::vector<RoleWork>& roles, const GoodWork* work, double duration_s) {
+  return list_of(roles, [&](const RoleWork& role) {
+    Json json = {{"role", role_name(role.role)}, {"gpus", role.gpus}};
+    set_ratio("energy_j", Ratio{role.energy_j, role.bounds_j}, json);
+    json["avg_power_w"] = rounded(role_power_w(role, duration_s), kAuditDecimals);
+    set_ratio("joules_per_good_output_token", role_per_token(role, work), json);
+    return json;
+  });
+}
+
+std::vector<std::string> role_texts(const std::vector<RoleWork>& roles, const GoodWork* work,
+                                    double duration_s) {
+  std::vector<std::string> texts;
+  for (const RoleWork& role : roles) {
+    std::string text = fmt::format("{}, {} {}: {}, {} W each", role_name(role.role), role.gpus,
+                                   role.gpus == 1 ? "GPU" : "GPUs",
+                                   ratio_text({role.energy_j, role.bounds_j}, " J"),
+                                   shown_number(role_power_w(role, duration_s)));
+    if (const auto ratio = role_per_token(role, work)) {
+      text += ", " + ratio_text(*ratio, " J per good output token");
+    }
+    texts.push_back(std::move(text));
   }
   return texts;
 }

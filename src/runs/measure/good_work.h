@@ -1,7 +1,9 @@
 // What good work of a run used: requests that met an objective, and answers that are correct.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "generators/quality_file.h"
 #include "generators/request_file.h"
 #include "recorders/recording.h"
+#include "runs/deployment/roles.h"
 #include "runs/measure/requests.h"
 #include "runs/measure/seen_power.h"
 
@@ -26,6 +29,9 @@ GoodWork good_work_of(RequestFile& file, const Slo& slo, Window window, bool is_
 
 bool all_hold(const GoodWork& work, const Slo& slo);
 
+// Those that count and are not good.
+std::vector<bool> missed_requests(const std::vector<shares::RequestOutcome>& outcomes);
+
 // Adds to a run that was measured what `run.options.slo` asks for. The doubts become warnings; the
 // generator's own verdict is compared. `power`: null for several recordings. A list that cannot be
 // read is a refusal.
@@ -38,11 +44,31 @@ struct GoodWorkInput {
 };
 void add_good_work(const GoodWorkInput& input, Result& result);
 
-// By the keys of `good_work`, which compare and export have, too; only those that are known.
+// By the keys of `good_work`, which compare has, too; only those that are known. Joules without any
+// good work are infinite.
 std::vector<std::pair<std::string, double>> good_numbers(const GoodWork& work);
 
 Json good_work_json(const GoodWork& work, const Slo& slo);
 std::vector<std::string> good_work_texts(const GoodWork& work, const Slo& slo);
+
+// ---- Roles: prefill and decode workers
+
+// The GPUs of one role, together.
+struct RoleWork {
+  Role role = Role::agg;
+  std::size_t gpus = 0;
+  double energy_j = 0;
+  // As far apart as if the errors of all its GPUs were one.
+  std::optional<Interval> bounds_j = {};
+};
+// Of a run that is valid, all of whose GPUs have a role. The host of the shares is
+// kRoleHost. Throws Error for roles that do not match the recorded GPUs.
+inline constexpr const char* kRoleHost = "recording";
+std::vector<RoleWork> work_of_roles(const std::vector<RoleShare>& shares, const Result& result);
+// `work`: null: there is no objective.
+Json roles_json(const std::vector<RoleWork>& roles, const GoodWork* work, double duration_s);
+std::vector<std::string> role_texts(const std::vector<RoleWork>& roles, const GoodWork* work,
+                                    double duration_s);
 
 // ---- Correct answers
 

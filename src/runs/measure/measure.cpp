@@ -242,6 +242,7 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
   runs::add_good_work({requests, recording, paths.size() == 1 ? &power.front() : nullptr, load,
                        request.given.has_window()},
                       run.result);
+  run.roles = runs::work_of_roles(request.roles, run.result);
   if (request.quality.is_asked()) {
     run.correct = runs::correct_answers_of(request.quality, model_of(load, run), run.result);
     std::ranges::copy(run.correct->warnings, std::back_inserter(run.result.warnings));

@@ -60,9 +60,15 @@ constexpr std::string_view kRunKeys =
     "total_gpu_energy_wh energy_j_low energy_j_high tokens_per_joule wh_per_1000_output_tokens "
     "wh_per_query power_limits performance_per_watt generator_energy_j "
     "generator_energy_relative_error facility completed_requests input_tokens output_tokens "
-    "failed_requests counts_are_approximate request_energy phase_energy good_work correct_answers idle uncertainty salvage "
+    "failed_requests counts_are_approximate request_energy phase_energy good_work roles correct_answers idle uncertainty salvage "
     "witnesses modelled_node "
     "telemetry reasons accepted_reasons details remedies warnings settings ";
+
+const GoodWork* good_work_in(const Result& result) {
+  return result.good_work ? &*result.good_work : nullptr;
+}
+
+double window_s(const Result& result) { return result.load->window.duration_s(); }
 
 // A key that is written, and not in the list, is a fault of ours.
 void check_is_known(const RunReport& run, std::string_view key) {
@@ -138,6 +144,9 @@ Json run_json(const RunReport& run) {
     json["phase_energy"] = phase_energy_json(*phases, result.is_valid());
   }
   if (result.good_work) json["good_work"] = runs::good_work_json(*result.good_work, run.slo);
+  if (!run.roles.empty()) {
+    json["roles"] = runs::roles_json(run.roles, good_work_in(result), window_s(result));
+  }
   if (run.correct) json["correct_answers"] = runs::correct_answers_json(*run.correct);
   if (result.idle) json["idle"] = idle_json(result, result.is_valid());
   if (interval_of(result) != nullptr) {
@@ -270,6 +279,9 @@ std::string run_text(const RunReport& run) {
   if (result.request_energy) facts.row("requests", request_energy_text(*result.request_energy));
   if (result.phase_energy) facts.row("phases", phase_energy_text(*result.phase_energy));
   if (result.good_work) facts.rows("good work", runs::good_work_texts(*result.good_work, run.slo));
+  if (!run.roles.empty()) {
+    facts.rows("roles", runs::role_texts(run.roles, good_work_in(result), window_s(result)));
+  }
   if (run.correct) facts.rows("correct", runs::correct_answers_texts(*run.correct));
   if (const auto texts = idle_texts(result)) {
     facts.row("idle", texts->idle);

@@ -29,6 +29,7 @@ struct RunReport {
   std::string needed_window = {};
   Result result = {};                                // with the reasons and the warnings
   Slo slo = {};                                      // of its good work
+  std::vector<runs::RoleWork> roles = {};            // empty: not asked for, or not valid
   std::optional<runs::CorrectAnswers> correct = {};  // absent: not asked for
   std::optional<FacilityReport> facility = {};       // the same
 };

@@ -193,6 +193,21 @@ PhaseAnswer phases_of(const PlacedRequests& placed, const std::vector<Sample>& r
   return answer;
 }
 
+GroupEnergy group_energy(const FleetPower& curve, const std::vector<SharingRequest>& sharing,
+                         const std::vector<bool>& counts, const TimeResolution& time,
+                         const std::optional<WholeEnergy>& whole) {
+  const SharedEnergy shared = share_energy(curve, sharing);
+  GroupEnergy group{.whole_j = shared.unattributed_j};
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    group.whole_j += shared.joules[i];
+    group.joules += counts[i] ? shared.joules[i] : 0;
+  }
+  if (!whole) return group;
+  const PlacedInterval interval = requests_interval(curve, sharing, counts, time, *whole);
+  group.bounds = {std::min(interval.low_j, group.joules), std::max(interval.high_j, group.joules)};
+  return group;
+}
+
 RequestEnergy counted(const RequestRun& run, const PlacedRequests& placed, Window window,
                       const TimeResolution& time) {
   RequestEnergy energy;
@@ -260,15 +275,27 @@ std::optional<GroupEnergy> energy_of_requests(const RequestRun& run, const Recor
   }
   const std::vector<SharingRequest> sharing =
       sharing_of(placed, run.options.share, phases ? phases->weights : std::nullopt);
-  const SharedEnergy shared = share_energy(*curve, sharing);
-  GroupEnergy group;
-  for (std::size_t i = 0; i < counts.size(); ++i) group.joules += counts[i] ? shared.joules[i] : 0;
-  const auto whole = whole_of(result, interval_of(result));
-  if (!whole || sensors.empty()) return group;
-  const PlacedInterval interval = requests_interval(
-      *curve, sharing, counts, resolution_of(result, placed, sensors, period_s), *whole);
-  group.bounds = {std::min(interval.low_j, group.joules), std::max(interval.high_j, group.joules)};
-  return group;
+  const std::optional<WholeEnergy> whole =
+      sensors.empty() ? std::nullopt : whole_of(result, interval_of(result));
+  return group_energy(*curve, sharing, counts, resolution_of(result, placed, sensors, period_s),
+                      whole);
+}
+
+std::optional<GroupEnergy> energy_of_published_requests(const Recording& recording, Window window,
+                                                        const std::string& hardware,
+                                                        std::vector<RequestTimes> requests,
+                                                        const std::vector<bool>& counts,
+                                                        const std::optional<WholeEnergy>& whole) {
+  SeenPower power;
+  const SeriesFacts series = power.read(recording, window);
+  const std::optional<FleetPower> curve = power.curve();
+  if (!curve) return std::nullopt;
+  PlacedRequests placed{.source = {}, .requests = std::move(requests)};
+  const double period_s = median_period_s(power.readings());
+  const std::vector<SensorModel> sensors = sensor_models(recording, series, {}, hardware, period_s);
+  return group_energy(*curve, sharing_of(placed, RequestShare::equal, {}), counts,
+                      resolution_of({}, placed, sensors, period_s),
+                      sensors.empty() ? std::nullopt : whole);
 }
 
 void add_request_energy(const RequestRun& run, const Recording& recording, const SeenPower& power,

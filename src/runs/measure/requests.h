@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "aggregate_power/result.h"
+#include "energy/uncertainty/placed_interval.h"
 #include "recorders/recording.h"
 #include "runs/evaluate/run_options.h"
 #include "runs/measure/seen_power.h"
@@ -27,11 +28,21 @@ struct RequestRun {
 struct GroupEnergy {
   double joules = 0;
   std::optional<Interval> bounds = {};  // absent: the energy has none, or no sensor is known
+  double whole_j = 0;                   // of the window
 };
 std::optional<GroupEnergy> energy_of_requests(const RequestRun& run, const Recording& recording,
                                               const SeenPower& power, const Result& result,
                                               std::vector<RequestTimes> requests,
                                               const std::vector<bool>& counts);
+
+// The same of a run that was published, for which its recording is read; each request in flight has
+// an equal share. `hardware`: what the aggregate calls the GPUs. Throws FileError and
+// TelemetryError.
+std::optional<GroupEnergy> energy_of_published_requests(const Recording& recording, Window window,
+                                                        const std::string& hardware,
+                                                        std::vector<RequestTimes> requests,
+                                                        const std::vector<bool>& counts,
+                                                        const std::optional<WholeEnergy>& whole);
 
 // What the run asks about the requests of a load.
 RequestRun requests_of(const RunSpec& run, const std::string& load_file,

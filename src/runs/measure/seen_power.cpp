@@ -19,6 +19,16 @@ void SeenPower::watch(MeasurementRequest& request, Window window) {
   };
 }
 
+SeriesFacts SeenPower::read(const Recording& recording, Window window) {
+  window_ = window;
+  margin_s_ = kDefaultMaxSampleGapS;
+  samples_.clear({window_.start_unix_s - margin_s_, window_.end_unix_s + margin_s_});
+  const auto take = [this](const Batch& batch) { samples_.take(batch.readings); };
+  const Telemetry telemetry = read_whole(recording, {.take = take, .may_use_threads = false});
+  samples_.sort();
+  return telemetry.facts();
+}
+
 std::optional<FleetPower> SeenPower::curve() const {
   return fleet_curve(samples_, window_, margin_s_).power;
 }

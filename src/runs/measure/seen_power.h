@@ -7,6 +7,7 @@
 #include "aggregate_power/result.h"
 #include "aggregate_power/sample.h"
 #include "core/telemetry/samples.h"
+#include "recorders/recording.h"
 #include "runs/evaluate/evaluate.h"
 
 namespace aggregate_power {
@@ -16,6 +17,9 @@ class SeenPower {
   // Looks at the rows of the next recording that `request` measures over the window, 16 bytes a
   // sample. Must outlive that. If it is measured again, the last time counts.
   void watch(MeasurementRequest& request, Window window);
+
+  // Reads a recording for it alone. Throws FileError and TelemetryError.
+  SeriesFacts read(const Recording& recording, Window window);
 
   // Of all GPUs together; nullopt if one does not cover the window, or if nothing was watched.
   std::optional<FleetPower> curve() const;

@@ -11,6 +11,7 @@
 #include "base/text/shown_number.h"
 #include "chart/curve.h"
 #include "decide/compare/compare.h"
+#include "decide/recommend/run_limits.h"
 #include "decide/recommend/sweep.h"
 #include "views/page/page.h"
 
@@ -53,10 +54,10 @@ Dot limit_dot(const LimitSweep& sweep, const LimitPoint& point, const LimitChart
   const PointValue& value = *(point.*row.value);
   Dot dot{.at = {point.limit_w, value.mean}, .y_error = value.interval};
   dot.is_marked = is_recommended(sweep, point);
-  if (dot.is_marked) dot.label = fmt::format("{:g} W", point.limit_w);
+  if (dot.is_marked) dot.label = fmt::format("{:g} {}", point.limit_w, sweep.unit());
   const std::string mark = mark_of(sweep, point);
-  dot.tooltip = fmt::format("{:g} W: {} {}, n = {}{}{}", point.limit_w, shown_value(value),
-                            row.axis, point.n, mark.empty() ? "" : ", ", mark);
+  dot.tooltip = fmt::format("{:g} {}: {} {}, n = {}{}{}", point.limit_w, sweep.unit(),
+                            shown_value(value), row.axis, point.n, mark.empty() ? "" : ", ", mark);
   return dot;
 }
 
@@ -100,9 +101,10 @@ Axis close_axis(std::string title, const std::vector<double>& values,
 
 Chart limit_chart(const LimitSweep& sweep, const LimitChartRow& row, std::string_view source) {
   Chart chart;
-  chart.title = row.heading + " against limit";
+  chart.title = fmt::format("{} against {}", row.heading, sweep.is_of_clocks ? "clock" : "limit");
   chart.width = kChartWidth;
-  chart.description = fmt::format("{} at each power limit of {}", row.axis, sweep.name);
+  chart.description = fmt::format("{} at each {} of {}", row.axis,
+                                  sweep.is_of_clocks ? "clock" : "power limit", sweep.name);
   std::vector<double> limits;
   std::vector<double> values;
   for (const LimitPoint& point : sweep.points) {
@@ -112,7 +114,8 @@ Chart limit_chart(const LimitSweep& sweep, const LimitChartRow& row, std::string
     values.push_back(value->mean);
     if (value->interval) values.insert(values.end(), {value->interval->low, value->interval->high});
   }
-  chart.x = close_axis("power limit of a GPU (W)", limits);
+  chart.x = close_axis(
+      sweep.is_of_clocks ? "graphics clock of a GPU (MHz)" : "power limit of a GPU (W)", limits);
   chart.panels.push_back({.y = close_axis(row.axis, values, row.most),
                           .series = limit_series(sweep, row),
                           .height = kChartHeight});
@@ -139,7 +142,7 @@ bool changes_with_limit(const LimitSweep& sweep, const LimitChartRow& row) {
 }
 
 FigureTable limit_table(const LimitSweep& sweep, const std::vector<LimitChartRow>& rows) {
-  FigureTable table{.titles = {"limit (W)", "n"}};
+  FigureTable table{.titles = {sweep.is_of_clocks ? "clock (MHz)" : "limit (W)", "n"}};
   for (const LimitChartRow& row : rows) table.titles.push_back(row.axis);
   table.titles.emplace_back("mark");
   for (const LimitPoint& point : sweep.points) {
@@ -174,11 +177,14 @@ LimitPoint limit_point(const ReportPoint& point, double limit_w) {
 std::string verdict_text(const LimitChoice& choice) {
   if (!choice.recommended_limit_w) return "No recommendation: " + choice.why_not + ".";
   const bool is_per_token = choice.objective == LimitObjective::energy_per_token;
-  std::string text = fmt::format("Recommended by {}: {:g} W",
+  const auto limit_text = [&](double limit) {
+    return fmt::format("{:g} {}", limit, choice.is_of_clocks ? "MHz" : "W");
+  };
+  std::string text = fmt::format("Recommended by {}: {}",
                                  is_per_token ? "energy per token" : name(choice.objective),
-                                 *choice.recommended_limit_w);
+                                 limit_text(*choice.recommended_limit_w));
   if (choice.runner_up_w) {
-    text += fmt::format("; then {:g} W, {:.2f} % more", *choice.runner_up_w,
+    text += fmt::format("; then {}, {:.2f} % more", limit_text(*choice.runner_up_w),
                         100 * choice.margin.value_or(0));
     const auto& margin = choice.margin_interval;
     if (margin && margin->low < margin->high) {
@@ -187,11 +193,12 @@ std::string verdict_text(const LimitChoice& choice) {
   }
   if (!choice.ties_w.empty()) {
     std::vector<std::string> ties;
-    for (const double limit_w : choice.ties_w) ties.push_back(fmt::format("{:g} W", limit_w));
+    std::ranges::transform(choice.ties_w, std::back_inserter(ties), limit_text);
     text += fmt::format(". A tie: {} cannot be told from it", fmt::join(ties, ", "));
   } else if (choice.interval_from.empty() && choice.runner_up_w) {
     text += fmt::format(". {}, so nothing says whether the difference is real",
                         choice.are_repeats_equal ? "Repeats are equal in every digit"
+                        : choice.is_of_clocks    ? "Each clock was measured once"
                                                  : "Each limit was measured once");
   }
   return text + ".";
@@ -221,7 +228,7 @@ void take_choice(const LimitChoice& choice, LimitSweep& sweep) {
 Configuration without_limit(const Configuration& configuration) {
   Configuration rest;
   std::ranges::copy_if(configuration, std::back_inserter(rest),
-                       [](const auto& member) { return member.first != kLimitKey; });
+                       [](const auto& member) { return !is_limit_key(member.first); });
   return rest;
 }
 
@@ -252,7 +259,7 @@ std::vector<LimitChoice> choices_of_runs(const ReportRuns& report, const Scenari
   RunSweep swept = sweep_of_runs(runs, wanted);
   std::vector<LimitChoice> choices;
   for (LimitScenario& scenario : swept.scenarios) {
-    if (scenario.is_of_clocks) continue;  // its charts are over watts
+    if (scenario.is_of_clocks) continue;
     choices.push_back(choose_limit(std::move(scenario), {}));
   }
   return choices;
@@ -305,6 +312,8 @@ LimitPoint limit_point_of_table(const LimitChoice& choice, const JudgedLimit& ju
     point.throughput = PointValue{*judged.tokens / *judged.time_s};
   }
   point.time = limit_value(judged.time_s);
+  point.temperature = limit_value(judged.group.temperature_c);
+  point.utilization = limit_value(judged.group.utilization_pct);
   point.energy = limit_value(choice.has_tokens ? judged.joules_per_token : judged.energy_j);
   if (point.energy && judged.interval && judged.value == point.energy->mean) {
     point.energy->interval = ErrorBar{judged.interval->low, judged.interval->high};
@@ -321,27 +330,40 @@ const SweepRows* rows_of(const Recommendation& recommendation, const LimitChoice
   return found == recommendation.rows.end() ? nullptr : &*found;
 }
 
-}  // namespace
+// ---- Clocks
 
-LimitCharts limit_charts(const LimitSweep& sweep, std::string_view source) {
-  LimitCharts made;
-  std::vector<LimitChartRow> rows;
-  for (LimitChartRow& row : chart_rows(sweep)) {
-    const bool is_known = std::ranges::any_of(
-        sweep.points, [&](const LimitPoint& point) { return (point.*row.value).has_value(); });
-    if (!is_known) {
-      made.missing.push_back(row.axis);
-      continue;
-    }
-    const bool is_fixed = row.value == &LimitPoint::time && !changes_with_limit(sweep, row);
-    if (!is_fixed) made.charts.push_back(limit_chart(sweep, row, source));
-    rows.push_back(std::move(row));
+// Of runs whose recording was read for the page, or need not be read for that.
+std::vector<LimitSweep> clock_sweeps(const ReportRuns& report, const LimitSweepRequest& request) {
+  std::vector<PublishedRun> runs;
+  for (const ReportRun& run : report.runs) {
+    if (run.run.state != PowerState::valid) continue;
+    if (run.curve || asked_clock_mhz(run.run, request.limit_key)) runs.push_back(run.run);
   }
-  made.table = limit_table(sweep, rows);
-  return made;
+  if (runs.size() < 2) return {};
+  RunSweepRequest wanted{request.keys, request.limit_key, request.most_threads};
+  std::erase(wanted.keys, kLimitKey);
+  std::vector<LimitSweep> sweeps;
+  for (LimitScenario& scenario : sweep_of_runs(runs, wanted).scenarios) {
+    if (!scenario.is_of_clocks) continue;
+    const LimitChoice choice = choose_limit(std::move(scenario), {});
+    LimitSweep& sweep = sweeps.emplace_back(LimitSweep{
+        .name = choice.scenario,
+        .energy_title = choice.has_tokens ? "energy (J/output token)" : "energy (J)",
+        .energy_formula = choice.has_tokens ? "energy / output tokens" : "energy of the window",
+        .boundary = report.boundary,
+        .throughput_title = "throughput (output tokens/s)",
+        .is_of_clocks = true});
+    for (const JudgedLimit& judged : choice.groups) {
+      sweep.points.push_back(limit_point_of_table(choice, judged, nullptr));
+    }
+    take_choice(choice, sweep);
+  }
+  return sweeps;
 }
 
-std::vector<LimitSweep> sweeps_of_runs(const ReportRuns& report, const LimitSweepRequest& request) {
+// ---- Power limits
+
+std::vector<LimitSweep> limit_sweeps(const ReportRuns& report, const LimitSweepRequest& request) {
   const Scenarios scenarios = scenarios_of(report);
   if (scenarios.empty()) return {};
   const std::vector<LimitChoice> choices = choices_of_runs(report, scenarios, request);
@@ -366,6 +388,32 @@ std::vector<LimitSweep> sweeps_of_runs(const ReportRuns& report, const LimitSwee
     }
     sweeps.push_back(std::move(sweep));
   }
+  return sweeps;
+}
+
+}  // namespace
+
+LimitCharts limit_charts(const LimitSweep& sweep, std::string_view source) {
+  LimitCharts made;
+  std::vector<LimitChartRow> rows;
+  for (LimitChartRow& row : chart_rows(sweep)) {
+    const bool is_known = std::ranges::any_of(
+        sweep.points, [&](const LimitPoint& point) { return (point.*row.value).has_value(); });
+    if (!is_known) {
+      made.missing.push_back(row.axis);
+      continue;
+    }
+    const bool is_fixed = row.value == &LimitPoint::time && !changes_with_limit(sweep, row);
+    if (!is_fixed) made.charts.push_back(limit_chart(sweep, row, source));
+    rows.push_back(std::move(row));
+  }
+  made.table = limit_table(sweep, rows);
+  return made;
+}
+
+std::vector<LimitSweep> sweeps_of_runs(const ReportRuns& report, const LimitSweepRequest& request) {
+  std::vector<LimitSweep> sweeps = limit_sweeps(report, request);
+  std::ranges::move(clock_sweeps(report, request), std::back_inserter(sweeps));
   return sweeps;
 }
 

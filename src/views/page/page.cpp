@@ -47,9 +47,13 @@ std::string page_notes(const ReportPage& page) {
 
 // All of them at a glance.
 std::string sweep_table(const std::vector<LimitSweep>& sweeps) {
-  FigureTable table{.titles = {"scenario", "limits", "from (W)", "to (W)", "recommended (W)",
-                               "runner-up (W)", "worse by (%)"},
-                    .first_number = 1};
+  const auto in_unit = [&](const char* what) {
+    return fmt::format("{} ({})", what, sweeps.front().unit());
+  };
+  FigureTable table{
+      .titles = {"scenario", sweeps.front().is_of_clocks ? "clocks" : "limits", in_unit("from"),
+                 in_unit("to"), in_unit("recommended"), in_unit("runner-up"), "worse by (%)"},
+      .first_number = 1};
   const auto limit_text = [](const std::optional<double>& limit_w) {
     return limit_w ? fmt::format("{:g}", *limit_w) : std::string();
   };
@@ -63,12 +67,14 @@ std::string sweep_table(const std::vector<LimitSweep>& sweeps) {
   return html_table(table, "");
 }
 
-std::string sweep_section(const ReportPage& page) {
-  if (page.sweeps.empty()) return {};
-  std::string out = "<section id=\"limits\">\n<h2>Power limits</h2>\n";
-  if (page.sweeps.size() > 1) out += sweep_table(page.sweeps);
-  for (std::size_t i = 0; i < std::min(page.sweeps.size(), kMostSweeps); ++i) {
-    const LimitSweep& sweep = page.sweeps[i];
+// `id`: "limits" or "clocks", the kind of all sweeps.
+std::string sweep_section(const ReportPage& page, std::string_view id, const char* title,
+                          const std::vector<LimitSweep>& sweeps) {
+  if (sweeps.empty()) return {};
+  std::string out = fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n", id, title);
+  if (sweeps.size() > 1) out += sweep_table(sweeps);
+  for (std::size_t i = 0; i < std::min(sweeps.size(), kMostSweeps); ++i) {
+    const LimitSweep& sweep = sweeps[i];
     const LimitCharts charts = limit_charts(
         sweep, cut_text(sweep.source.empty() ? page.source : sweep.source, kSourceCharacters));
     out += fmt::format("<h3>{}</h3>\n", html(cut_text(sweep.name, kTitleCharacters)));
@@ -76,24 +82,40 @@ std::string sweep_section(const ReportPage& page) {
       out += fmt::format("<p>{}</p>\n", html(cut_text(sweep.verdict, 400)));
     }
     if (charts.charts.empty()) continue;
-    out += chart_figure(charts.charts, charts.table, fmt::format("limits-{}", i + 1));
+    out += chart_figure(charts.charts, charts.table, fmt::format("{}-{}", id, i + 1));
     if (!charts.missing.empty()) {
-      out += fmt::format("<p class=\"muted\">Not known at any limit: {}.</p>\n",
+      out += fmt::format("<p class=\"muted\">Not known at any {}: {}.</p>\n",
+                         sweep.is_of_clocks ? "clock" : "limit",
                          html(fmt::format("{}", fmt::join(charts.missing, ", "))));
     }
   }
-  if (page.sweeps.size() > kMostSweeps) {
+  if (sweeps.size() > kMostSweeps) {
     out += fmt::format(
         "<p class=\"muted\">The first {} of {} sweeps are drawn; name fewer files to see others.</p>\n",
-        kMostSweeps, page.sweeps.size());
+        kMostSweeps, sweeps.size());
   }
   return out + "</section>\n";
+}
+
+std::string sweep_sections(const ReportPage& page) {
+  std::vector<LimitSweep> limits;
+  std::vector<LimitSweep> clocks;
+  for (const LimitSweep& sweep : page.sweeps) {
+    (sweep.is_of_clocks ? clocks : limits).push_back(sweep);
+  }
+  return sweep_section(page, "limits", "Power limits", limits) +
+         sweep_section(page, "clocks", "Clocks", clocks);
+}
+
+NumberOfRuns percent_of(const NumberOfRuns& share) {
+  return {100 * share.value, 100 * share.low, 100 * share.high};
 }
 
 std::string front_table(const SloFront& front) {
   FigureTable table{.titles = {"configuration", "objective", "front", "runs"}, .first_number = 3};
   for (const std::string& key : front.keys) table.titles.push_back(key);
   table.titles.emplace_back("J per good output token");
+  table.titles.emplace_back("energy for requests that missed it (%)");
   for (const FrontPoint& point : front.points) {
     std::vector<std::string>& row = table.rows.emplace_back(
         std::vector<std::string>{point.name, point.holds ? "kept" : "not kept",
@@ -101,8 +123,9 @@ std::string front_table(const SloFront& front) {
                                  : point.is_on_front ? "front"
                                                      : "",
                                  fmt::format("{}", point.runs.size())});
-    for (const FrontNumber& number : point.numbers) row.push_back(number_text(number));
+    for (const NumberOfRuns& number : point.numbers) row.push_back(number_text(number));
     row.push_back(point.joules_per_good_token ? shown_number(*point.joules_per_good_token) : "");
+    row.push_back(point.missed_share ? number_text(percent_of(*point.missed_share)) : "");
   }
   return html_table(table, "");
 }
@@ -174,7 +197,7 @@ std::string page_html(ReportPage& page) {
   out += hardware;
   out += objective_section(page);
   out += page_notes(page);
-  out += sweep_section(page);
+  out += sweep_sections(page);
   out += validity_section(page.runs);
   if (has_runs) out += runs_section(page);
   out += fmt::format(

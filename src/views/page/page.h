@@ -121,10 +121,17 @@ enum class ReportQuantity {
   interactivity,
   prefill_power,
   decode_power,
+  prefill_worker_power,
+  decode_worker_power,
+  good_requests,
+  energy_per_good_token,
+  prefill_energy_per_good_token,
+  decode_energy_per_good_token,
+  missed_energy,
   temperature,
   utilization,
 };
-inline constexpr std::size_t kReportQuantities = 13;
+inline constexpr std::size_t kReportQuantities = 20;
 
 // The metric by which energy is divided by work in a whole report.
 struct EnergyMetric {
@@ -275,6 +282,7 @@ struct Report {
   std::size_t runs = 0;
   std::size_t valid = 0;
   std::size_t sweeps = 0;
+  std::size_t clock_sweeps = 0;       // of these
   std::vector<std::string> warnings;  // files that were passed over, and why
   std::vector<std::string> notes;
 };
@@ -313,11 +321,14 @@ struct LimitSweep {
   std::string energy_formula;
   std::string boundary = "GPU boards";  // what was measured
   std::string throughput_title = "throughput (output tokens/s/GPU)";
+  bool is_of_clocks = false;            // then each limit is a clock, in MHz
   std::vector<LimitPoint> points = {};  // by rising limit
   std::optional<double> recommended_w = {};
   std::optional<double> runner_up_w = {};
   std::optional<double> margin = {};  // by which the runner-up is worse; 0.01: 1 %
   std::string verdict = {};           // for people: what is recommended and why, or why nothing is
+
+  const char* unit() const { return is_of_clocks ? "MHz" : "W"; }
 };
 
 struct LimitCharts {
@@ -335,7 +346,8 @@ struct LimitSweepRequest {
   unsigned most_threads = 1;
 };
 
-// One for each configuration that was measured at two limits or more.
+// One for each configuration that was measured at two limits or more, and one for each whose clock
+// was swept, by runs whose recording was read or whose aggregate states the clock.
 std::vector<LimitSweep> sweeps_of_runs(const ReportRuns& report, const LimitSweepRequest& request);
 
 // Those of tables that a sweep tool left behind.

@@ -358,14 +358,19 @@ Recommendation read_sweep_tables(const ReportPlaces& places, const ReportRequest
   return recommendation;
 }
 
-void add_fronts(const ReportRequest& request, ReportPage& page, Report& report) {
+void add_good_work(const ReportRequest& request, std::vector<ReportRun>& runs, Report& report) {
   if (!request.slo.is_asked()) return;
   std::vector<PublishedRun*> changed;
-  for (ReportRun& run : page.runs.runs) changed.push_back(&run.run);
+  for (ReportRun& run : runs) changed.push_back(&run.run);
   compare::add_good_numbers(request.slo, request.most_threads, changed, report.warnings);
+}
+
+void add_fronts(const ReportRequest& request, ReportPage& page) {
+  if (!request.slo.is_asked()) return;
+  std::vector<const PublishedRun*> runs;
+  for (const ReportRun& run : page.runs.runs) runs.push_back(&run.run);
   page.slo = request.slo;
-  page.fronts =
-      slo_fronts({changed.begin(), changed.end()}, {request.slo, request.keys, request.limit_key});
+  page.fronts = slo_fronts(runs, {request.slo, request.keys, request.limit_key});
 }
 
 std::string places_text(const std::vector<std::string>& places) {
@@ -391,6 +396,7 @@ Report make_report(const ReportRequest& request) {
   if (std::string note = fill_limits(request, runs); !note.empty()) {
     report.notes.push_back(std::move(note));
   }
+  add_good_work(request, runs, report);
   page.runs = arrange_runs(std::move(runs), request.keys);
   page.runs.record_link = record_links(request.out);
   page.runs.rates = read_facility_rates(request.facility);
@@ -399,7 +405,7 @@ Report make_report(const ReportRequest& request) {
     std::ranges::move(sweeps_of_tables(read_sweep_tables(places, request, report)),
                       std::back_inserter(page.sweeps));
   }
-  add_fronts(request, page, report);
+  add_fronts(request, page);
   page.title = request.title.empty() ? "Power and energy: " + page.source : request.title;
   if (!request.title.empty()) page.subtitle = page.source;
   page.notes = report.warnings;
@@ -407,6 +413,8 @@ Report make_report(const ReportRequest& request) {
   report.runs = page.runs.runs.size();
   report.valid = page.runs.count(PowerState::valid);
   report.sweeps = page.sweeps.size();
+  report.clock_sweeps =
+      static_cast<std::size_t>(std::ranges::count_if(page.sweeps, &LimitSweep::is_of_clocks));
   const bool has_csv = page.runs.is_sampled() && !request.out.empty();
   if (has_csv) page.csv_name = last_name(csv_of_page(request.out));
   report.html = page_html(page);

@@ -20,12 +20,22 @@ constexpr std::size_t kMemberCharacters = 40;
 constexpr const char* kMemberPrefix = "m.";
 constexpr std::size_t kManyRuns = 1000;
 
-constexpr ReportQuantity kNumberColumns[] = {
-    ReportQuantity::energy_per_token, ReportQuantity::gpu_power,
-    ReportQuantity::energy,           ReportQuantity::duration,
-    ReportQuantity::throughput,       ReportQuantity::input_throughput,
-    ReportQuantity::interactivity,    ReportQuantity::prefill_power,
-    ReportQuantity::decode_power};
+constexpr ReportQuantity kNumberColumns[] = {ReportQuantity::energy_per_token,
+                                             ReportQuantity::gpu_power,
+                                             ReportQuantity::energy,
+                                             ReportQuantity::duration,
+                                             ReportQuantity::throughput,
+                                             ReportQuantity::input_throughput,
+                                             ReportQuantity::interactivity,
+                                             ReportQuantity::prefill_power,
+                                             ReportQuantity::decode_power,
+                                             ReportQuantity::prefill_worker_power,
+                                             ReportQuantity::decode_worker_power,
+                                             ReportQuantity::good_requests,
+                                             ReportQuantity::energy_per_good_token,
+                                             ReportQuantity::prefill_energy_per_good_token,
+                                             ReportQuantity::decode_energy_per_good_token,
+                                             ReportQuantity::missed_energy};
 
 // Its lines may break after the separators of a path.
 void append_path(std::string& out, std::string_view path) {

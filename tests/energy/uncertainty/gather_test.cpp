@@ -194,5 +194,28 @@ TEST(Gather, KnowsWhetherAllStampsAreWholeSeconds) {
   EXPECT_FALSE(gathered.at(1).are_whole_seconds);
 }
 
+// 20 rows in each half of the window: 50 and 56 C, 90 and 91 %, 1500 and 1470 MHz.
+TEST(Gather, ComparesTheHalvesOfTheWindow) {
+  std::vector<GatheredRow> rows;
+  for (int i = 0; i < 40; ++i) {
+    const bool is_second = i >= 20;
+    GpuState state = state_of(700, 0, is_second ? 91 : 90);
+    state.values[static_cast<std::size_t>(GpuQuantity::temperature_c)] = is_second ? 56 : 50;
+    state.values[static_cast<std::size_t>(GpuQuantity::clock_mhz)] = is_second ? 1470 : 1500;
+    rows.push_back({{.unix_s = 100.5 + 2.5 * i, .watts = 400}, state});
+  }
+  const auto halves = gathered_from(rows, 7).front().conditions.halves;
+  ASSERT_TRUE(halves);
+  EXPECT_DOUBLE_EQ(halves->temperature_c, 6);
+  EXPECT_DOUBLE_EQ(*halves->utilization_pct, 1);
+  EXPECT_DOUBLE_EQ(*halves->clock_share, -0.02);
+  EXPECT_FALSE(halves->cooling_s);  // nothing is recorded after it
+  for (GatheredRow& row : rows) {
+    row.state.values[static_cast<std::size_t>(GpuQuantity::temperature_c)] = 50;
+  }
+  EXPECT_FALSE(gathered_from(rows, 7).front().conditions.halves);
+  EXPECT_FALSE(gathered_from(std::span(rows).first(29), 7).front().conditions.halves);  // 9 rows
+}
+
 }  // namespace gather_test
 }  // namespace aggregate_power

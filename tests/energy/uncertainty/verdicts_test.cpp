@@ -53,6 +53,46 @@ TEST(LoadVerdicts, KnowThrottling) {
   EXPECT_EQ(throttling(falling, {}, kWindow), std::nullopt);
 }
 
+// From 400 W in the first half to another power in the second: 6 W are 1.5 %.
+std::optional<std::string> drift(double second_w, GpuConditions::HalfChange halves) {
+  const std::vector<Sample> samples = {{0, 400}, {50, 400}, {50.001, second_w}, {100, second_w}};
+  return thermal_drift(PowerLine(samples), {.halves = halves}, kWindow);
+}
+
+TEST(ThermalDrift, IsPowerThatFollowsTheTemperature) {
+  EXPECT_EQ(drift(406, {.temperature_c = 5, .utilization_pct = 1, .cooling_s = 221}),
+            "+5.0 C and +1.5 % power from the first half of the window to the second; it cools "
+            "down in 221 s");
+  EXPECT_EQ(
+      drift(394, {.temperature_c = -5, .clock_share = 0.001}),
+      "-5.0 C and -1.5 % power, +0.1 % clock from the first half of the window to the second");
+  EXPECT_TRUE(drift(400, {.temperature_c = 5, .clock_share = -0.015}));  // at a power limit
+}
+
+TEST(ThermalDrift, IsNotSuspectedOfALoadThatChanges) {
+  const std::vector<Sample> level = line(400, 400);
+  EXPECT_FALSE(thermal_drift(PowerLine(level), {}, kWindow));
+  EXPECT_FALSE(drift(406, {.temperature_c = 2.9}));
+  EXPECT_FALSE(drift(401, {.temperature_c = 5}));  // 0.25 %
+  EXPECT_FALSE(drift(412, {.temperature_c = 5}));  // 3 %: 0.6 % a degree
+  EXPECT_FALSE(drift(394, {.temperature_c = 5}));  // the other way
+  EXPECT_FALSE(drift(406, {.temperature_c = 5, .utilization_pct = 3}));
+  EXPECT_FALSE(drift(406, {.temperature_c = 5, .clock_share = 0.015}));  // a governor
+  EXPECT_FALSE(drift(400, {.temperature_c = 5, .clock_share = 0.015}));
+}
+
+// Tenths of 380 and 420 W in turn: 1 % between the halves is chance.
+TEST(ThermalDrift, IsNotSuspectedOfNoise) {
+  std::vector<Sample> samples;
+  for (int i = 0; i < 10; ++i) {
+    const double watts = (i % 2 == 0 ? 380.0 : 420.0) + (i < 5 ? 0 : 4);
+    samples.push_back({10.0 * i, watts});
+    samples.push_back({10.0 * i + 9.999, watts});
+  }
+  samples.push_back({100, samples.back().watts});
+  EXPECT_FALSE(thermal_drift(PowerLine(samples), {.halves = {{.temperature_c = 5}}}, kWindow));
+}
+
 TEST(LoadVerdicts, KnowMomentsOfAVaryingPower) {
   std::vector<Sample> samples;
   for (int i = 0; i < 50; ++i) samples.push_back({i * 1.0, i % 2 ? 440.0 : 360.0});
