@@ -157,6 +157,32 @@ def test_columns_of_quoted_cells_and_later_tables(folder):
         without({"csv": files["gpu_metrics_identity.csv"]}, ",k9,", ",vi\n")
 
 
+def test_names_in_texts_of_texts(folder):
+    """JSON in JSON, lists of variables, shares, and what services call their keys."""
+    inner = json.dumps({"host": "qq7", "user": "dd8"})
+    files = redacted(folder, result={
+        "meta": json.dumps({"hostname": "zed9", "more": inner}), "env": ["HOSTNAME=kk3", "USER=carolx"], "share": "\\\\PCX77\\x",
+        "nodes": [{"name": "k17", "ip": "10.3.3.3"}], "users": {"dorax": {"n": 1}}, "SLURM_JOB_NODELIST": "rz-[1-3],rackz9",
+        "line": "export GITHUB_TOKEN=ghp_1234 X=1; curl -H 'Authorization: Bearer sk-abc123def456'; rz-2 and rackz9 of dorax"})
+    without(files, "qq7", "dd8", "zed9", "kk3", "carolx", "PCX77", "k17", "10.3.3", "dorax", "rz", "rackz", "ghp_", "sk-abc")
+
+
+def test_columns_of_other_forms(folder):
+    """Semicolons, CRLF, a byte order mark, comments before the header, addresses for hosts."""
+    table = recording(("n1", "n2"))
+    for change in (lambda text: text.replace(",", ";"), lambda text: text.replace("\n", "\r\n"), lambda text: "\ufeff" + text,
+                   lambda text: "# host: n1, user: al\n# started by al@n1\n" + text):
+        files = redacted(folder, gpus=4, table=change(table))
+        without({"csv": files["gpu_metrics.csv"]}, r"\bn[12]\b", r"\bal@")
+    files = redacted(folder, gpus=4, table=recording(("10.0.0.1:9400", "10.0.0.2:9400")).replace("hostname", "instance"))
+    without(files, "10[.]0[.]0")
+
+
+def test_long_texts_take_no_longer_than_they_are_long(folder):
+    for part in ("a: ", "user=", "host=", 'host="', "://", "a@", "aa:", "aa-", "::", "1.", "--host ", "<a>", "/a", "/home/", "n[0-", "'host': '"):
+        redacted(folder, result={"user": "al", "log": part * (200_000 // len(part))})  # within the time limit of run()
+
+
 # ---- Addresses and numbers of devices
 
 ADDRESSES = """node-10.1.2.3 node_10.1.2.4 (10.1.2.5) ip-10-1-2-6 ip-10-1-2-7.ec2.internal ec2-10-1-2-8.compute.example 10.1.2.9:80

@@ -181,10 +181,16 @@ Listing listing_of(const JsonValue& manifest, const OpenedFile& bundle, const st
 
 // A new file, with the folders above it, in a folder of our own.
 Descriptor created(const std::string& path) {
-  std::error_code error;
-  fs::create_directories(fs::path(path).parent_path(), error);
-  if (error) throw FileError(path, "create", error.value());
-  const int fd = open_fd(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, S_IRUSR | S_IWUSR);
+  const auto create = [&] {
+    return open_fd(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, S_IRUSR | S_IWUSR);
+  };
+  int fd = create();
+  if (fd < 0 && errno == ENOENT) {
+    std::error_code error;
+    fs::create_directories(fs::path(path).parent_path(), error);
+    if (error) throw FileError(path, "create", error.value());
+    fd = create();
+  }
   if (fd < 0) throw FileError(path, "create", errno);
   return Descriptor(fd);
 }

@@ -54,8 +54,8 @@ constexpr std::string_view kUserKeys =
     "wandb_entity created_by submitted_by ";
 constexpr std::string_view kSerialKeys = " mac mac_address hwaddr boot_id machine_id ";
 constexpr std::string_view kSecretKeys =
-    " hf_token hugging_face_hub_token openai_api_key wandb_api_key api_key api_token "
-    "access_token auth_token secret_key aws_secret_access_key aws_access_key_id password ";
+    " hf_token hugging_face_hub_token github_token gh_token api_key api_token access_token "
+    "auth_token secret_key aws_secret_access_key aws_access_key_id password ";
 constexpr std::string_view kNotNames =
     " localhost unknown none null n/a default prefill decode agg all true false root git user "
     "admin nobody assistant system ubuntu local ";
@@ -102,7 +102,9 @@ std::optional<Kind> kind_of_key(std::string_view written) {
   const bool is_user = is_in_list(kUserKeys, key) || ends_key("username") ||
                        (ends_key("_user") && !ends_key("per_user"));
   if (is_user) return Kind::user;
-  if (is_in_list(kSecretKeys, key)) return Kind::secret;
+  const bool is_secret = is_in_list(kSecretKeys, key) || ends_key("_api_key") ||
+                         ends_key("_password") || ends_key("_secret") || ends_key("_secret_key");
+  if (is_secret) return Kind::secret;
   const bool is_serial = ends_key("serial") || key.find("serial_n") != key.npos ||
                          key.find("serialn") != key.npos || key.find("unique_id") != key.npos ||
                          key.find("uniqueid") != key.npos || key.find("asset_tag") != key.npos ||
@@ -182,9 +184,10 @@ std::size_t dashed_ipv4_at(std::string_view text, std::size_t at) {
   return is_named ? octets_at(text, at, '-') : 0;
 }
 
+// Up to 5, which is more than a group of an address has.
 std::size_t hex_run(std::string_view text, std::size_t at) {
   std::size_t end = at;
-  while (end < text.size() && is_hex(text[end])) ++end;
+  while (end < text.size() && end < at + 5 && is_hex(text[end])) ++end;
   return end - at;
 }
 
@@ -210,7 +213,7 @@ std::size_t ipv6_at(std::string_view text, std::size_t at) {
       if (!is_gap) end = before;  // "fe80::1: no route"
       break;
     }
-    if (ipv4 == 0 && run > 4) return 0;
+    if ((ipv4 == 0 && run > 4) || groups > 8) return 0;
     groups += ipv4 > 0 ? 2 : 1;
     end += ipv4 > 0 ? ipv4 : run;
     if (ipv4 > 0) break;
@@ -253,7 +256,8 @@ std::size_t mac_at(std::string_view text, std::size_t at) {
   if (separator != ':' && separator != '-') return 0;
   std::size_t octets = 0;
   std::size_t end = at;
-  while (hex_run(text, end) == 2) {
+  constexpr std::size_t kMostOctets = 20;
+  while (octets <= kMostOctets && hex_run(text, end) == 2) {
     ++octets;
     end += 2;
     if (end >= text.size() || text[end] != separator) break;
@@ -387,6 +391,7 @@ void mark_user(std::string_view text, std::size_t at, std::size_t end, Marks& ma
 
 // "http://user:password@node-a.example.org:9400/metrics", "node[07-09]", "node-a".
 void mark_host(std::string_view text, std::size_t at, std::size_t end, Marks& marks) {
+  text = text.substr(0, end);
   while (at < end && std::string_view("\"'[(").find(text[at]) != std::string_view::npos) ++at;
   if (const std::size_t scheme = text.find("://", at); scheme < end) at = scheme + 3;
   const std::size_t slash = std::min(text.find('/', at), end);
@@ -437,11 +442,13 @@ void mark_field(Kind kind, std::string_view text, std::size_t at, std::size_t en
     return;
   }
   while (at < end) {
-    const std::size_t stop = std::min(value_end(text, at, ", \t;"), end);
+    const std::size_t stop = value_end(text.substr(0, end), at, ", \t;");
     if (stop > at) mark_host(text, at, stop, marks);
     at = stop + 1;
   }
 }
+
+constexpr std::size_t kMostKey = 64;  // also its indentation
 
 bool is_key_char(char c) { return is_word_char(c) || c == '_' || c == '-' || c == '.'; }
 
@@ -461,7 +468,7 @@ void mark_assigned(std::string_view text, std::string_view key, std::size_t at, 
   if (!kind || at >= text.size()) return;
   const std::size_t begin = std::min(text.find_first_not_of(kQuotes, at), text.size());
   const bool is_quoted = begin > at;
-  mark_field(*kind, text, begin, value_end(text, begin, is_quoted ? "\"'\\" : " \t\r\n,;}&\"')|"),
+  mark_field(*kind, text, begin, value_end(text, begin, is_quoted ? "\"'\\" : " \t\r\n,;}&=\"')|"),
              marks);
 }
 
@@ -476,7 +483,8 @@ void mark_after_colon(std::string_view text, std::size_t at, Marks& marks) {
     return;
   }
   if (at + 1 >= text.size() || (text[at + 1] != ' ' && text[at + 1] != '\t')) return;
-  const std::size_t begin = text.substr(0, at).find_last_of("\n\r") + 1;
+  const std::size_t far = at - std::min(at, kMostKey);
+  const std::size_t begin = far + (text.substr(far, at - far).find_last_of("\n\r") + 1);
   std::string_view key = text.substr(begin, at - begin);
   key.remove_prefix(std::min(key.find_first_not_of("-# \t"), key.size()));
   const auto kind = kind_of_key(key);
@@ -486,7 +494,8 @@ void mark_after_colon(std::string_view text, std::size_t at, Marks& marks) {
 
 // "<serial>1652022</serial>"
 void mark_element(std::string_view text, std::size_t at, Marks& marks) {
-  const std::size_t begin = text.substr(0, at).find_last_of("<>\n") + 1;
+  const std::size_t far = at - std::min(at, kMostKey);
+  const std::size_t begin = far + (text.substr(far, at - far).find_last_of("<>\n") + 1);
   if (begin == 0 || text[begin - 1] != '<') return;
   const auto kind = kind_of_key(text.substr(begin, at - begin));
   if (kind)
@@ -520,34 +529,78 @@ void mark_home(std::string_view text, std::size_t at, Marks& marks) {
   }
 }
 
+// "ghp_16C7e42F292c6912E7710c838347Ae178B4a": keys of services, by how they begin.
+void mark_secret(std::string_view text, std::size_t at, Marks& marks) {
+  constexpr std::size_t kShortest = 12;
+  if (std::string_view("hgsnxA").find(text[at]) == std::string_view::npos) return;
+  for (const std::string_view begin :
+       {"hf_", "ghp_", "gho_", "sk-", "glpat-", "nvapi-", "xoxb-", "AKIA"}) {
+    if (!text.substr(at).starts_with(begin)) continue;
+    const std::size_t end = label_end(text, at, text.size());
+    const std::string_view secret = text.substr(at, end - at);
+    const bool has_digit = std::ranges::any_of(secret, is_ascii_digit);
+    if (has_digit && secret.size() >= kShortest) marks.push_back({at, secret.size(), Kind::secret});
+  }
+}
+
+constexpr std::size_t kMostUrl = 512;
+
+// "--host n1"
+void mark_option(std::string_view text, std::size_t at, Marks& marks) {
+  const bool begins = at == 0 || text[at - 1] == ' ' || text[at - 1] == '"';
+  if (!begins || !text.substr(at).starts_with("--")) return;
+  std::size_t end = at;
+  while (end < text.size() && is_key_char(text[end])) ++end;
+  const std::size_t begin = std::min(text.find_first_not_of(' ', end), text.size());
+  if (begin > end && text[begin] != '-') mark_assigned(text, key_before(text, end), begin, marks);
+}
+
+void mark_url(std::string_view text, std::size_t at, Marks& marks) {
+  if (!text.substr(at).starts_with("://")) return;
+  const std::string_view url = text.substr(0, at + kMostUrl);
+  mark_host(text, at + 3, std::min(url.find_first_of(" \t\r\n\"',;<>", at), url.size()), marks);
+}
+
+// Two backslashes, the name of a PC, and another one.
+void mark_share(std::string_view text, std::size_t at, Marks& marks) {
+  const bool begins = at == 0 || text[at - 1] == '"' || text[at - 1] == ' ';
+  if (!begins || !text.substr(at).starts_with("\\\\")) return;
+  mark_host(text, at + 2, std::min(text.find('\\', at + 2), text.size()), marks);
+}
+
 // The names that a text marks itself.
 Marks marks_in(std::string_view text) {
   Marks marks;
+  bool is_in_label = false;
   for (std::size_t at = 0; at < text.size(); ++at) {
-    const char c = text[at];
-    if (c == '/' || c == '\\') mark_home(text, at, marks);
-    if (c == '@') mark_mail(text, at, marks);
-    if (c == ':') mark_after_colon(text, at, marks);
-    if (c == '>') mark_element(text, at, marks);
-    if (text.substr(at).starts_with("\\\\") &&
-        (at == 0 || text[at - 1] == '"' || text[at - 1] == ' ')) {
-      mark_host(text, at + 2, std::min(text.find('\\', at + 2), text.size()),
-                marks);  // "\\\\PC\\GPU"
+    switch (text[at]) {
+      case '/':
+        mark_home(text, at, marks);
+        break;
+      case '\\':
+        mark_home(text, at, marks);
+        mark_share(text, at, marks);
+        break;
+      case '@':
+        mark_mail(text, at, marks);
+        break;
+      case ':':
+        mark_after_colon(text, at, marks);
+        mark_url(text, at, marks);
+        break;
+      case '>':
+        mark_element(text, at, marks);
+        break;
+      case '=':
+        mark_assigned(text, key_before(text, at), at + 1, marks);
+        break;
+      case '-':
+        mark_option(text, at, marks);
+        break;
+      default:
+        if (!is_in_label) mark_secret(text, at, marks);
     }
-    if (c == '=') mark_assigned(text, key_before(text, at), at + 1, marks);
-    if (c == ':' && text.substr(at).starts_with("://")) {
-      mark_host(text, at + 3, std::min(text.find_first_of(" \t\r\n\"',;<>", at), text.size()),
-                marks);
-    }
-    const bool is_option = c == '-' && text.substr(at).starts_with("--") &&
-                           (at == 0 || text[at - 1] == ' ' || text[at - 1] == '"');
-    if (is_option) {
-      std::size_t end = at;
-      while (end < text.size() && is_key_char(text[end])) ++end;
-      const std::size_t begin = std::min(text.find_first_not_of(' ', end), text.size());
-      if (begin > end && text[begin] != '-')
-        mark_assigned(text, key_before(text, end), begin, marks);
-    }
+    is_in_label = is_label_char(text[at]);
   }
   return marks;
 }
@@ -581,7 +634,6 @@ class Names {
 
  private:
   struct Word {
-    std::string name;  // in lower case
     std::string other;
     Kind kind = Kind::host;
     bool is_restricted = false;  // replaced only where it is in a form
@@ -595,8 +647,8 @@ class Names {
   std::string word_for(Kind kind, std::size_t number, std::size_t count,
                        const std::string& spelling) const;
   const std::string* known(Kind kind, std::string_view name) const;
-  bool is_in_form(std::string_view text, std::size_t at, const Word& word) const;
-  const Word* word_at(std::string_view text, std::size_t at) const;
+  bool is_in_form(std::string_view text, std::size_t at, std::size_t size, Kind kind) const;
+  const Word* word_at(std::string_view text, std::size_t at, std::size_t& size) const;
   std::string replaced_form(std::string_view spelling, const Found& form) const;
   std::string component(std::string_view name, bool is_home = false);
   std::string folder(std::string_view path);
@@ -607,7 +659,9 @@ class Names {
   std::set<std::pair<std::string, std::string>> pairs_;       // "al@n1"
   std::map<Kind, std::map<std::string, std::string>> found_;  // the first spelling
   std::map<Kind, std::map<std::string, std::string>> other_;
-  std::unordered_map<std::string, std::vector<Word>> words_;  // by their first word
+  std::unordered_map<std::string, std::vector<Word>> words_;  // by name, in lower case
+  // Of names by their first word, longest first.
+  std::unordered_map<std::string, std::set<std::size_t, std::greater<>>> sizes_;
   std::map<std::string, Digest> digests_;
   std::map<std::string, std::string, std::less<>> paths_;  // of files and folders, as they become
 };
@@ -664,7 +718,7 @@ void Names::learn_products(std::string_view text) {
 
 // "n", digits and "-x" of Slurm's "n[07-09,12]-x".
 std::vector<std::string> hosts_of_range(std::string_view text) {
-  constexpr int kMostHosts = 10000;
+  constexpr std::size_t kMostHosts = 100000;
   std::vector<std::string> hosts;
   const std::size_t open = text.find('[');
   const std::size_t close = std::min(text.find(']', open), text.size());
@@ -672,14 +726,15 @@ std::vector<std::string> hosts_of_range(std::string_view text) {
   const std::string_view rest =
       text.substr(close, label_end(text, std::min(close + 1, text.size()), text.size()) - close);
   std::string_view ranges = text.substr(open + 1, close - open - 1);
-  while (!ranges.empty()) {
+  while (!ranges.empty() && hosts.size() < kMostHosts) {
     const std::string_view one = ranges.substr(0, ranges.find(','));
     ranges.remove_prefix(std::min(one.size() + 1, ranges.size()));
     const std::string_view low = one.substr(0, one.find('-'));
     const std::string_view high = low.size() < one.size() ? one.substr(low.size() + 1) : low;
     const auto from = python_int(low);
     const auto to = python_int(high);
-    if (!from || !to || *to < *from || *to - *from > kMostHosts) continue;
+    if (!from || !to || *to < *from || *to - *from > static_cast<std::int64_t>(kMostHosts))
+      continue;
     for (auto number = *from; number <= *to; ++number) {
       hosts.push_back(fmt::format("{}{:0>{}}{}", begin, number, low.size(),
                                   rest.empty() ? rest : rest.substr(1)));
@@ -814,12 +869,12 @@ void Names::settle() {
           kind == Kind::host || kind == Kind::domain || kind == Kind::user || kind == Kind::serial;
       const bool is_restricted = key.size() < kShortestFree || is_common(key) ||
                                  (is_ascii_digits(key) && key.size() < kShortestFreeNumber);
-      if (is_word) words_[first_word(key)].push_back({key, other, kind, is_restricted});
+      if (is_word) {
+        words_[key].push_back({other, kind, is_restricted});
+        sizes_[first_word(key)].insert(key.size());
+      }
       other_[kind][key] = std::move(other);
     }
-  }
-  for (auto& [first, words] : words_) {
-    std::ranges::sort(words, std::greater(), [](const Word& word) { return word.name.size(); });
   }
 }
 
@@ -848,18 +903,18 @@ bool is_host_before(std::string_view after, bool is_common) {
 }
 
 // Whether what is around a name says that it is one.
-bool Names::is_in_form(std::string_view text, std::size_t at, const Word& word) const {
+bool Names::is_in_form(std::string_view text, std::size_t at, std::size_t size, Kind kind) const {
   const std::string_view before = text.substr(0, at);
-  const std::string_view after = text.substr(at + word.name.size());
-  const bool is_common_word = is_common(word.name);
-  if (word.kind == Kind::user) {
+  const std::string_view after = text.substr(at + size);
+  const bool is_common_word = is_common(text.substr(at, size));
+  if (kind == Kind::user) {
     const auto is_home = [&](std::string_view home) { return before.ends_with(home); };
     if (before.ends_with('~') || std::ranges::any_of(kHomes, is_home)) return true;
     if (!after.starts_with('@')) return false;
     const std::string_view host = after.substr(1, label_end(after, 1, after.size()) - 1);
     return !is_common_word || known(Kind::host, host) != nullptr;
   }
-  if (word.kind != Kind::host) return false;
+  if (kind != Kind::host) return false;
   if (before.ends_with('@')) {
     const std::string_view name = sides_of(text, at - 1).first;
     if (!is_common_word || known(Kind::user, name) != nullptr) return true;
@@ -869,8 +924,8 @@ bool Names::is_in_form(std::string_view text, std::size_t at, const Word& word) 
     while (end < after.size() && (is_label_char(after[end]) || after[end] == '.')) ++end;
     if (known(Kind::domain, after.substr(1, end - 1)) != nullptr) return true;
   }
-  const bool may_be_device = !is_common_word && word.name.size() > 1 && after.size() > 1 &&
-                             after[0] == '/' && is_word_char(after[1]) && !before.ends_with('/');
+  const bool may_be_device = !is_common_word && size > 1 && after.size() > 1 && after[0] == '/' &&
+                             is_word_char(after[1]) && !before.ends_with('/');
   return before.ends_with("://") || may_be_device || is_host_before(after, is_common_word);
 }
 
@@ -881,14 +936,18 @@ bool is_in_number(std::string_view text, std::size_t at, std::size_t size) {
          (at + size < text.size() && text[at + size] == '.' && is_digit(at + size + 1));
 }
 
-const Names::Word* Names::word_at(std::string_view text, std::size_t at) const {
-  const auto found = words_.find(first_word(text.substr(at)));
-  if (found == words_.end()) return nullptr;
-  for (const Word& word : found->second) {
-    const std::size_t size = word.name.size();
-    if (!ends_at(text, at + size) || lower_ascii(text.substr(at, size)) != word.name) continue;
-    if (is_ascii_digits(word.name) && is_in_number(text, at, size)) continue;
-    if (!word.is_restricted || is_in_form(text, at, word)) return &word;
+const Names::Word* Names::word_at(std::string_view text, std::size_t at, std::size_t& size) const {
+  const auto sizes = sizes_.find(first_word(text.substr(at)));
+  if (sizes == sizes_.end()) return nullptr;
+  for (const std::size_t each : sizes->second) {
+    size = each;
+    if (at + size > text.size() || !ends_at(text, at + size)) continue;
+    const auto words = words_.find(lower_ascii(text.substr(at, size)));
+    if (words == words_.end()) continue;
+    if (is_ascii_digits(words->first) && is_in_number(text, at, size)) continue;
+    for (const Word& word : words->second) {
+      if (!word.is_restricted || is_in_form(text, at, size, word.kind)) return &word;
+    }
   }
   return nullptr;
 }
@@ -945,9 +1004,10 @@ std::string Names::replaced(std::string_view text, Marks marks) {
     }
     if (is_word_char(text[at])) {
       const std::size_t run = run_at(text, at);
-      if (const Word* const word = word_at(text, at)) {
+      std::size_t size = 0;
+      if (const Word* const word = word_at(text, at, size)) {
         out += word->other;
-        at += word->name.size();
+        at += size;
       } else {
         const auto digest = digests_.find(std::string(text.substr(at, run)));
         out += digest == digests_.end() ? std::string(text.substr(at, run)) : digest->second.other;
@@ -1007,7 +1067,9 @@ std::string Names::replaced_path(std::string_view path) {
   const auto joined = [](const std::string& a, const std::string& b) {
     return a.empty() ? b : b.empty() ? a : a + "/" + b;
   };
-  for (std::size_t i = up; i < names.size(); ++i) {
+  constexpr std::size_t kMostNames = 256;
+  const std::size_t first = names.size() - std::min(names.size() - up, kMostNames);
+  for (std::size_t i = first; i < names.size(); ++i) {
     const auto found =
         paths_.find(fmt::format("{}", fmt::join(names.begin() + i, names.end(), "/")));
     if (found == paths_.end()) continue;
