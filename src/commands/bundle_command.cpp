@@ -1,5 +1,9 @@
 // aggregate-power bundle: runs and all files that they were computed from, in one archive.
+#include <cstdint>
+#include <filesystem>
 #include <memory>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -11,14 +15,23 @@
 #include "base/files/tree.h"
 #include "base/system/parallel.h"
 #include "base/text/characters.h"
+#include "base/text/decimal.h"
+#include "base/text/json_value.h"
+#include "base/text/shown_number.h"
 #include "commands/help_pages/help_pages.h"
 #include "commands/options/command.h"
 #include "commands/options/shared_options.h"
 #include "commands/options/terminal.h"
+#include "runs/deployment/run_kinds.h"
+#include "runs/measure/measure.h"
+#include "runs/measure/named_files.h"
+#include "store/catalogue/published_runs.h"
 #include "verify/bundle/bundle.h"
 
 namespace aggregate_power::commands {
 namespace {
+
+namespace fs = std::filesystem;
 
 struct BundleOptions {
   bundle::Request request;
@@ -40,8 +53,89 @@ void check_bundle_output(const std::string& out) {
     refuse("exists already, and is not a bundle");
 }
 
-std::string counted(std::size_t count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+// ---- A run that nobody has patched
+
+bool is_file(TreeEntry::Kind kind) { return kind == TreeEntry::Kind::file; }
+
+// The aggregate of a result: the one with its name, else the only one in its folder; empty: none.
+std::string aggregate_of(const std::string& result) {
+  const std::string own = beside(result, fmt::format("agg_{}.json", plain_stem(result)));
+  if (is_regular_file(own)) return own;
+  std::vector<std::string> all = paths_in(fs::path(own).parent_path().string(), is_file);
+  std::erase_if(all, [](const std::string& path) { return !is_aggregate_name(last_name(path)); });
+  return all.size() == 1 ? all.front() : std::string();
+}
+
+// Patches a run with the count of its GPUs, without writing; what failed, or nothing.
+std::string failure_of(RunSpec run) {
+  run.dry_run = true;
+  run.require_power = true;
+  const CommandOutput tried = run.agg_result.empty() ? CommandOutput() : deliver_run(run);
+  return tried.exit_status == 0 ? std::string() : tried.err.empty() ? "?" : tried.err.front();
+}
+
+// The only run of a folder, or the one of a result; nullopt: there is not one.
+std::optional<RunSpec> run_at(const std::string& place) {
+  const bool is_folder = disk_tree()->has_folder(place);
+  const std::string folder =
+      is_folder ? place : normal_path(fs::path(place).parent_path().string());
+  std::vector<RunSpec> runs = runs::runs_of_folder({}, folder);
+  if (runs.size() > 1) {
+    std::erase_if(runs, [&](const RunSpec& run) {
+      return !is_same_file(run.bench_result, place) && aggregate_of(run.bench_result) != place;
+    });
+  }
+  if (runs.size() != 1) return std::nullopt;
+  RunSpec run = std::move(runs.front());
+  run.telemetry = runs::recordings_near(run, true);
+  run.agg_result = aggregate_of(run.bench_result);
+  return run;
+}
+
+std::optional<std::int64_t> count_of_gpus(RunSpec run) {
+  run.json = true;
+  run.finds_gpus = false;
+  try {
+    const JsonValue measured = parse_json(measure_run(run).out);
+    const std::vector<JsonValue>& runs = measured.at("runs").items;
+    return runs.empty() ? std::nullopt : runs[0].at("gpu_count").as_integer();
+  } catch (const JsonError&) {  // nothing was measured
+    return std::nullopt;
+  }
+}
+
+// The command that publishes a run, as it was tried, and why one is not valid.
+std::string publishing_command(RunSpec run) {
+  const std::string& recording = run.telemetry.front();
+  if (run.agg_result.empty()) {
+    const MeasureReport tried = measure_run(run);
+    return fmt::format("aggregate-power measure {} {} --out {}{}", shell_word(run.bench_result),
+                       shell_word(recording),
+                       shell_word(beside(run.bench_result,
+                                         fmt::format("agg_{}.json", plain_stem(run.bench_result)))),
+                       tried.refusals.empty() ? "" : "; it says: " + tried.refusals.front());
+  }
+  run.finds_gpus = true;
+  std::string said = failure_of(run);
+  const auto seen = said.empty() ? std::nullopt : count_of_gpus(run);
+  if (seen && *seen > 0) {
+    run.finds_gpus = false;
+    run.expected_num_gpus = seen;
+    said = failure_of(run);
+  }
+  const std::string count = run.finds_gpus ? "auto" : std::to_string(*seen);
+  return fmt::format(
+      "aggregate-power patch --csv {} --bench-result {} --agg-result {} --expected-num-gpus {}{}",
+      shell_word(recording), shell_word(run.bench_result), shell_word(run.agg_result), count,
+      said.empty() ? "" : "; it says: " + said);
+}
+
+std::string how_to_publish(const std::string& place) {
+  try {
+    if (auto run = run_at(place)) return publishing_command(std::move(*run));
+  } catch (const std::runtime_error&) {  // results of several generators, or nothing to read
+  }
+  return fmt::format("aggregate-power backfill {}", shell_word(place));
 }
 
 // "; replaced: 2 hosts, 8 uuids"
@@ -67,6 +161,12 @@ int run_bundle(const BundleOptions& options) {
     refuse_missing({places}, error);
   }
   for (const std::string& warning : made.found.warnings) print_note("warning: " + warning);
+  if (made.is_unpublished) {
+    print_message(fmt::format(
+        "error: {}: nothing is published yet, so there is nothing to bundle; publish it first: {}",
+        printable_path(options.request.place), how_to_publish(options.request.place)));
+    return 1;
+  }
   if (made.bytes.empty()) {
     print_result(verification_text(made.found));
     print_message(fmt::format(
@@ -105,10 +205,10 @@ Command bundle_command() {
       .required()
       .check(not_empty());
   options.flag(
-      "--redact", request.redacts,
+      "--redact", request.redaction.is_wanted,
       "Replace hosts, users, serials, UUIDs, PCI bus ids, addresses and folders by other words, and drop prompts and answers; numbers stay");
   options
-      .flag("--keep-texts", request.keep_texts,
+      .flag("--keep-texts", request.redaction.keep_texts,
             "Keep prompts and answers in results, which --redact drops")
       .needs("--redact");
   add_access_options(options, request.access);
@@ -117,9 +217,10 @@ Command bundle_command() {
       "aggregate-power bundle artifacts --redact --out paper.bundle.tar.zst\n"
       "aggregate-power verify run.bundle.tar.zst";
   command.exit_statuses =
-      "0 written; 1 what is published of a run does not hold, and nothing was written; 2 a file cannot be opened or written, or wrong options";
+      "0 written; 1 nothing is published, or what is does not hold, and nothing was written; 2 a file cannot be opened or written, or wrong options";
   command.run = [all] {
     all->request.schemas = schema_titles();
+    if (all->request.redaction.is_wanted) all->request.redaction.common_words = words_of_help();
     return commands::run_bundle(*all);
   };
   return command;

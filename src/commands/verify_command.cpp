@@ -61,7 +61,7 @@ Verification verified(const VerifyRequest& request) {
     all.kind = runs.places.empty() ? one.kind : all.kind;
     all.points += one.points;
     all.files += one.files;
-    all.proof += (all.proof.empty() || one.proof.empty() ? "" : "\n") + one.proof;
+    all.numbers += one.numbers;
     all.add(std::move(one));
   }
   return all;

@@ -42,6 +42,7 @@ PAGE = (ROOT / "src" / "help" / "schemas.md").read_text()
 # list (these may become more). The lines of versions stay for ever. If a schema changes: end its title, the `const` of
 # its member `schema` and what the program writes with the next number, and add the line that the test prints.
 VERSIONS = {
+    "aggregate-power/verify-2": "6161c931f3cf5d75445c8aa9f17a06822037914180d1956a219e0cb26a43023c",
     "aggregate-power/calibration-1": "9dab16b92ad55855e9036cd174e341f37e12130449cfc5ec12272a2273d2bc1a",
     "aggregate-power/measure-1": "9b1bea8c57a71223372a1e465812c90529b8867649f7a7e8f4ac45cba74cd34b",
     "aggregate-power/windows-1": "ee60a25ba8b46d8bfd4151ae50e055e6c7db2b71407544325d7bd0b0701f6306",
@@ -207,6 +208,7 @@ def more_outputs(root):
             for words in ([], ["--redact"]):
                 program(folder.path, "bundle", "other", "--out", "other.tar.zst", *words)
                 whole = subprocess.run(["zstd", "-dc", "other.tar.zst"], cwd=folder.path, capture_output=True, check=True).stdout
+                yield "verify", "--- stdout\n" + program(folder.path, "verify", "other.tar.zst", "--json")
                 with tarfile.open(fileobj=io.BytesIO(whole)) as tar:
                     yield "bundle", "--- stdout\n" + tar.extractfile("bundle.json").read().decode()
         if "witnesses" in where:
@@ -269,7 +271,7 @@ def test_outputs_have_what_the_schemas_are_for(folder):
               "aggregate": ('"power_valid": 1', '"power_valid": 0', '"power_audit"', '"workers"', '"power_verdicts"', '"total_cpu_energy_j"'),
               "windows": ('"measured": true', '"measured": false', '"energy_j_low"', '"facility"'),
               "compare": ('"comparisons"', '"summaries"', '"self_test"'), "export": ('"kind": "run"', '"kind": "window"'),
-              "attribution": ('"energy_j_low"', '"facility"'), "retract": ('"retracted"',), "verify": ('"holds": true', '"holds": false')}
+              "attribution": ('"energy_j_low"', '"facility"'), "retract": ('"retracted"',), "verify": ('"holds": true', '"holds": false', '"bundled_by": {')}
     same([], [(name, each) for name, words in wanted.items() for each in words if not any(each in one for one in text[name])])
 
 
@@ -462,6 +464,8 @@ def measured_folder(folder):
     (folder / "measured.json").write_text(program(folder, "measure", "guidellm.json", "--json"))
     (folder / "measured2.json").write_text(program(folder, "measure", "guidellm.json", "--json", "--gpus", "7", statuses=(1,)))
     program(folder, "backfill", "artifacts", "--report", "report.jsonl", "--quiet")
+    program(folder, "bundle", "artifacts", "--out", "run.bundle.tar.zst")
+    (folder / "verified.json").write_text(program(folder, "verify", "run.bundle.tar.zst", "--json"))
     return folder
 
 
@@ -478,7 +482,8 @@ def test_sql(folder):
     same(2, sum(row == ["patched", 38400.0] for row in rows[-1]))
     same(5, len(rows[-1]))
     # 19200 J each: two runs of two GPUs, written in place.
-    same([19200.0] * 4, [row[2] for row in rows[-3]])
+    same([19200.0] * 4, [row[2] for row in rows[-4]])
+    same([["run.bundle.tar.zst", True]], [[row[0], row[4]] for row in rows[-3]])
 
 
 def test_pandas(folder):

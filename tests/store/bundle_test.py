@@ -367,14 +367,21 @@ def test_names_in_lists_lines_and_elements(folder):
     run(folder, "verify", "x.bundle.tar.zst")
 
 
-def test_both_hashes_are_in_the_manifest(folder):
+def test_no_hash_of_what_was_redacted(folder):
+    """With it, who guesses a name could check the guess."""
     here = secret_run(folder)
     run(folder, "bundle", "run", "--out", "x.bundle.tar.zst", "--redact")
     files = dict(plain(folder / "x.bundle.tar.zst"))
     for each in json.loads(files["bundle.json"])["files"]:
-        original = hashlib.sha256((here / each["path"]).read_bytes()).hexdigest()
-        same(original, each.get("original_sha256", each["sha256"]))
         same(hashlib.sha256(files[f"files/{each['path']}"]).hexdigest(), each["sha256"])
+        before = (here / each["path"]).read_bytes()
+        if before == files[f"files/{each['path']}"]:
+            continue
+        for content in files.values():
+            assert hashlib.sha256(before).hexdigest() not in content.decode(), each
+    record = json.loads((here / "power_validation_run.json").read_text())
+    for role, of in record["computed_from"]["inputs"].items():
+        assert of["xxh3_128"] not in files["files/power_validation_run.json"].decode(), role
 
 
 def test_nothing_else_changes(folder):
@@ -473,6 +480,73 @@ def test_several_bundles(folder):
     assert len(lines) == 3 and files[-1][0] in lines[0] and lines[2].endswith("1 fault"), lines
 
 
+# ---- Nothing is published yet
+
+def suggested(folder, *words):
+    done = run(folder, "bundle", *words, "--out", "x.tar.zst", status=1)
+    assert "does not hold" not in done.stderr and not (folder / "x.tar.zst").exists(), done.stderr
+    return re.search(r"nothing is published yet.*: (aggregate-power [^;\n]*)(; it says: .*)?$", done.stderr)
+
+
+def test_the_command_that_publishes_is_named(folder):
+    """It is given with its words, and what was named is bundled after it."""
+    shutil.copytree(DATA / "runs" / "b200", folder / "it's a run")
+    shutil.copytree(DATA / "runs" / "h100-counter", folder / "no count")
+    (folder / "no count" / "agg_run.json").write_text("{}")
+    shutil.copytree(DATA / "runs" / "b200", folder / "without")
+    (folder / "without" / "agg_run.json").unlink()
+    shutil.copytree(DATA / "store", folder / "store")
+    for place, verb in (("it's a run", "patch"), ("it's a run/run.json", "patch"), ("it's a run/agg_run.json", "patch"), ("no count", "patch"),
+                        ("without", "measure"), ("store", "backfill")):
+        found = suggested(folder, place)
+        assert found and found[1].startswith(f"aggregate-power {verb} ") and not found[2], f"{place}: {found}"
+        subprocess.run(found[1].replace("aggregate-power", PROGRAM, 1), shell=True, cwd=folder, check=True, capture_output=True,
+                       env={"PATH": os.environ["PATH"], "TZ": "UTC"})
+        run(folder, "bundle", place, "--out", "x.tar.zst")
+        (folder / "x.tar.zst").unlink()
+        for made in (folder / place if (folder / place).is_dir() else (folder / place).parent).glob("power_validation*"):
+            made.unlink()
+        if place.startswith("it's"):
+            shutil.copy(DATA / "runs" / "b200" / "agg_run.json", folder / "it's a run")
+
+
+def test_a_run_that_cannot_be_published_says_why(folder):
+    shutil.copytree(DATA / "runs" / "b200", folder / "run")
+    rows = (folder / "run" / "gpu_metrics.csv").read_text().splitlines()
+    (folder / "run" / "gpu_metrics.csv").write_text("\n".join(rows[:9]) + "\n")
+    assert "insufficient_power_samples" in suggested(folder, "run")[2]
+
+
+def test_a_power_without_a_record_does_not_hold(folder):
+    """That is no run that was never patched."""
+    shutil.copytree(DATA / "runs" / "b200", folder / "run")
+    (folder / "run" / "agg_run.json").write_text('{"power_metric_schema_version": 2, "power_valid": 1, "avg_power_w": 300.0}')
+    for place in ("run", "run/agg_run.json"):
+        assert "does not hold" in run(folder, "bundle", place, "--out", "x.tar.zst", status=1).stderr
+
+
+# ---- The proof as JSON
+
+def test_proofs_as_json(folder):
+    b200(folder)
+    run(folder, "bundle", "run", "--out", "a.tar.zst")
+    run(folder, "bundle", "run", "--out", "b.tar.zst", "--redact")
+    files = plain(folder / "a.tar.zst")
+    write(folder / "c.tar.zst", with_manifest([(name, content.replace(b"347.121", b"337.121") if "agg_" in name else content) for name, content in files]))
+    write(folder / "d.tar.zst", [("bundle.json", b"{"), *files[1:]])
+    found = json.loads(run(folder, "verify", *(f"{each}.tar.zst" for each in "abcd"), "--json", status=1).stdout)
+    program = {"version": run(folder, "--version").stdout.split()[-1], "sha256": hashlib.sha256(pathlib.Path(PROGRAM).read_bytes()).hexdigest()}
+    for name, proof, redacted, writer, holds, numbers in zip("abcd", found["proofs"], (False, True, False, False), (program, program, program, None),
+                                                             (True, True, False, False), (METRICS, METRICS, None, 0)):
+        bundle = folder / f"{name}.tar.zst"
+        same((bundle.name, hashlib.sha256(bundle.read_bytes()).hexdigest(), redacted, writer, program, holds),
+             tuple(proof[key] for key in ("bundle", "sha256", "redacted", "bundled_by", "verified_by", "holds")))
+        assert numbers in (None, proof["numbers"]), proof
+    same(("aggregate-power/verify-2", False, 3), (found["schema"], found["holds"], found["points"]))
+    assert found["numbers"] == sum(proof["numbers"] for proof in found["proofs"])
+    same([], json.loads(run(folder, "verify", "run", "--json").stdout)["proofs"])
+
+
 # ---- Damage
 
 def refused(folder, files, *named, status=1):
@@ -533,6 +607,38 @@ def test_names_that_lead_elsewhere(folder):
         info = tarfile.TarInfo("files/link")
         info.type, info.linkname = kind, "/etc/passwd"
         refused(folder, [*files, (info, b"")], "files/link")
+
+
+def test_names_that_no_folder_can_hold(folder):
+    """Each is refused by its name before anything is unpacked, also where the file system would say so later."""
+    b200(folder)
+    (folder / "hostile").mkdir()
+    run(folder, "bundle", "run", "--out", "x.tar.zst")
+    files = plain(folder / "x.tar.zst")
+    temporary(folder / "hostile")
+    deep = "/".join(["d" * 200] * 30)
+    for names, named, why in (
+            (("a", "a/b"), "files/a/b", "lists files/a as a file"), (("a/b/c", "a/b", "a/b-x"), "files/a/b/c", "lists files/a/b as a file"),
+            (("gpu_metrics.csv/x",), "files/gpu_metrics.csv/x", "lists files/gpu_metrics.csv as a file"),
+            (("n" * 256,), "n" * 256, "256 bytes, and at most 255"), (("\u00e9" * 128,), "\u00e9" * 128, "256 bytes, and at most 255"),
+            (("/".join("d" * 52),), "files/d/d", "in 51 folders, and at most 50"), ((deep,), deep, "bytes, and at most 4095"),
+            (("a/../b",), "files/a/../b", "leads elsewhere"), (("a/./b",), "files/a/./b", "leads elsewhere"), (("a//b",), "files/a//b", "leads elsewhere"),
+            (("a/",), "files/a/", "leads elsewhere"), (("",), "files/", "leads elsewhere"), (("a\0b",), "files/a", "leads elsewhere")):
+        more = [(f"files/{name}", b"x") for name in names]
+        made = with_manifest([*files, *more])
+        refused(folder, [made[0], *files[1:]], "z.bundle.tar.zst", named, why, "fetch the bundle again")
+    fits = [("files/" + "/".join("d" * 51), b"x"), ("files/" + "n" * 255, b"x")]
+    write(folder / "y.tar.zst", with_manifest([*files, *fits]))
+    run(folder, "verify", "y.tar.zst")
+    # So many that none is looked at.
+    def many(manifest):
+        manifest["files"] = manifest["files"][:1] * 200001
+    refused(folder, with_manifest(files, many), "z.bundle.tar.zst", "200001 files are more than a bundle may have (200000)")
+    # Together they are larger than what one may be.
+    def large(manifest):
+        for each in manifest["files"]:
+            each["bytes"] = 1 << 29
+    refused(folder, with_manifest(files, large), "z.bundle.tar.zst", "expands to more than")
 
 
 def test_damaged_archives(folder):

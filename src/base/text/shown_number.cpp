@@ -26,6 +26,10 @@ std::string with_decimals(double value, int decimals) {
 
 }  // namespace
 
+std::string counted(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 std::string shown_number(double value) {
   if (value == 0) return "0";
   if (!std::isfinite(value) || needs_exponent(value)) return fmt::format("{:.3e}", value);

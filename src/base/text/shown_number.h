@@ -1,9 +1,14 @@
 // Numbers as people read them in tables.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace aggregate_power {
+
+// "1 run", "2 runs".
+std::string counted(std::size_t count, std::string_view noun);
 
 // Four digits that say something, and no exponent where it can be: "0.4123", "12.35", "1235",
 // "123456".

@@ -845,6 +845,15 @@ std::vector<std::string> schema_titles() {
   return titles;
 }
 
+std::string words_of_help() {
+  constexpr std::size_t kWidth = 200;
+  std::string words;
+  for (const std::string& topic : help_topics())
+    words += help_text(topic, kWidth).value_or("") + "\n";
+  for (const HelpPage& file : schema_files()) words += file.source;
+  return words;
+}
+
 Command schema_command() {
   const auto name = std::make_shared<std::string>();
   Command command;

@@ -126,4 +126,7 @@ std::span<const Surrounding> files();
 // The names of the schemas of all outputs, with their versions.
 std::vector<std::string> schema_titles();
 
+// A text with all words of the pages and the schemas.
+std::string words_of_help();
+
 }  // namespace aggregate_power

@@ -8,6 +8,7 @@
 
 #include "base/report/document.h"
 #include "base/text/characters.h"
+#include "base/text/shown_number.h"
 #include "base/text/wrap.h"
 #include "core/record/edits.h"
 #include "decide/compare/compare.h"
@@ -69,10 +70,6 @@ void add_shared_members(const RunComparisons& compared, TabularReport& report) {
   report.before.push_back("all: " + one_line(configuration_text(compared.shared)));
 }
 
-std::string compare_count(std::size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 // One line for each distinct text, with the configurations that it is said of, unless it is of all.
 void add_for_each_text(const RunComparisons& compared, std::string_view word,
                        const std::vector<std::pair<std::string, const RunComparison*>>& texts,
@@ -132,7 +129,7 @@ void add_compare_excluded(const RunComparisons& compared, TabularReport& report)
   if (!compared.without_power.empty()) {
     report.after.push_back(
         fmt::format("not used: {} without power, of configurations that have none",
-                    compare_count(compared.without_power.size(), "result")));
+                    counted(compared.without_power.size(), "result")));
   }
 }
 
@@ -203,7 +200,7 @@ std::string to_best_text(const RunComparisons& compared, const ChangeToBest& one
 TabularReport summary_report(const RunComparisons& compared) {
   TabularReport report;
   report.heading = fmt::format("{}: {}", one_line(compared.rule.metric),
-                               compare_count(compared.comparisons.size(), "configuration"));
+                               counted(compared.comparisons.size(), "configuration"));
   add_shared_members(compared, report);
   report.columns = {{"configuration", true}, {"runs"}, {"mean"}, {"median"}, {"st.dev."}, {"range"},
                     {"95 % interval"}};

@@ -16,6 +16,7 @@
 #include "base/files/path.h"
 #include "base/text/characters.h"
 #include "base/text/show_time.h"
+#include "base/text/shown_number.h"
 #include "chart/curve.h"
 #include "core/telemetry/device_names.h"
 #include "runs/measure/measure_report.h"
@@ -34,10 +35,6 @@ std::string joules_text(double joules) {
 }
 
 std::string watts_text(double watts) { return fmt::format("{} W", rounded(watts, 1)); }
-
-std::string count_text(std::uint64_t count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 // Times and shapes of all recordings.
 struct PictureSpan {
@@ -100,7 +97,7 @@ std::string source_names(const Picturing& of) {
 std::string title(const Picturing& of) {
   const std::string what =
       of.picture.result.empty() ? source_names(of) : printable_path(of.picture.result);
-  return fmt::format("Power of {}: {}", count_text(of.gpus, "GPU"), what);
+  return fmt::format("Power of {}: {}", counted(of.gpus, "GPU"), what);
 }
 
 bool has_all_times(const Picturing& of) {
@@ -160,7 +157,7 @@ Panel sum_panel(const Picturing& of) {
     series.is_ink = is_one;
     series.style = i;
     series.lines = since(of.start_s, recording.curves.sum);
-    const std::string count = count_text(recording.curves.devices.size(), "GPU");
+    const std::string count = counted(recording.curves.devices.size(), "GPU");
     series.label = is_one ? fmt::format("sum of {}", count)
                           : fmt::format("{}, {}", plain_stem(recording.path), count);
     if (is_one && of.picture.total_j) series.value = joules_text(*of.picture.total_j);
@@ -300,7 +297,7 @@ void mark_stretches(Picturing& of) {
   if (!of.picture.logged.empty()) {
     of.chart.stretch_key.emplace_back(
         Stretch::Kind::window,
-        count_text(of.picture.logged.size(), "logged window") +
+        counted(of.picture.logged.size(), "logged window") +
             (of.picture.logged.size() > kMostLogged ? ", the first 500 drawn" : ""));
   }
   for (const PicturedRecording& recording : of.picture.recordings) {
@@ -313,11 +310,11 @@ void mark_stretches(Picturing& of) {
   }
   if (gaps > 0) {
     of.chart.stretch_key.emplace_back(
-        Stretch::Kind::gap, fmt::format("no samples of a GPU ({})", count_text(gaps, "gap")));
+        Stretch::Kind::gap, fmt::format("no samples of a GPU ({})", counted(gaps, "gap")));
   }
   if (invalid > 0) {
-    of.chart.stretch_key.emplace_back(
-        Stretch::Kind::invalid, fmt::format("no valid power ({})", count_text(invalid, "row")));
+    of.chart.stretch_key.emplace_back(Stretch::Kind::invalid,
+                                      fmt::format("no valid power ({})", counted(invalid, "row")));
   }
 }
 
@@ -420,8 +417,7 @@ std::string source_text(const Picturing& of) {
   for (const PicturedRecording& recording : of.picture.recordings) {
     for (const DeviceCurve& device : recording.curves.devices) samples += device.samples;
   }
-  std::string text =
-      fmt::format("Source: {}, {}.", source_names(of), count_text(samples, "sample"));
+  std::string text = fmt::format("Source: {}, {}.", source_names(of), counted(samples, "sample"));
   if (of.extent.is_empty()) return text;
   const PicturedRecording& first = of.picture.recordings.front();
   if (first.has_times) {
@@ -457,7 +453,7 @@ void add_caption(Picturing& of) {
   }
   if (unnamed > 0) {
     of.chart.caption.push_back(
-        fmt::format("Not drawn: {} that name no GPU.", count_text(unnamed, "row")));
+        fmt::format("Not drawn: {} that name no GPU.", counted(unnamed, "row")));
   }
 }
 

@@ -274,4 +274,12 @@ std::optional<RunRecord> read_run_record(const StorePath& place) {
   return is_run_record(record.content) ? std::optional(std::move(record)) : std::nullopt;
 }
 
+std::optional<RunRecord> run_record_in(const StorePath& place) {
+  try {
+    return read_run_record(place);
+  } catch (const std::runtime_error&) {  // it cannot be read, or is not an object
+    return std::nullopt;
+  }
+}
+
 }  // namespace aggregate_power

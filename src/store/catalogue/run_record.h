@@ -60,5 +60,7 @@ struct RunRecord {
 
 // Returns nullopt if it is another JSON object. Throws Error and FileError for anything else.
 std::optional<RunRecord> read_run_record(const StorePath& place);
+// Returns nullopt for anything else, too.
+std::optional<RunRecord> run_record_in(const StorePath& place);
 
 }  // namespace aggregate_power

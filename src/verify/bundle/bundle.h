@@ -22,6 +22,8 @@ namespace aggregate_power::bundle {
 inline constexpr std::string_view kManifestName = "bundle.json";
 inline constexpr std::string_view kFiles = "files/";
 inline constexpr std::string_view kSchema = "aggregate-power/bundle-1";
+inline constexpr std::size_t kMostFiles = 200'000;
+std::string too_many_files(std::size_t files);
 
 // A file of a bundle, before it is written.
 struct BundledFile {
@@ -33,29 +35,37 @@ struct BundledFile {
   std::string redacted_sha256 = {};  // empty: the file is written as it is
 };
 
+struct Redaction {
+  bool is_wanted = false;
+  bool keep_texts = false;  // prompts and answers
+  // A text of words that have another meaning: a host or a user of such a name is replaced only
+  // where it is marked as one.
+  std::string common_words = {};
+};
+
 // Replaces in names and contents what identifies people, machines and folders, each by the same
-// word wherever it occurs, and the hashes of the files that this changes. Drops prompts and answers
-// unless `keep_texts`. Returns how many different ones were replaced, by kind. Throws Error for a
-// file that is not text, FileError for one that cannot be read.
-Json redact(std::vector<BundledFile>& files, bool keep_texts);
+// word wherever it occurs, and the hashes of the files that this changes. Returns how many
+// different ones were replaced, by kind. Throws Error for a file that is not text, FileError for
+// one that cannot be read.
+Json redact(std::vector<BundledFile>& files, const Redaction& how);
 
 // At most 4 GiB.
 std::string compressed_again(std::string_view text, bool is_gzip);
 
 struct Request {
   std::string place;  // a folder of runs, or a file of a run; normal path
-  bool redacts = false;
-  bool keep_texts = false;
+  Redaction redaction = {};
   StoreAccess access = {};
   std::size_t most_threads = 1;
   std::vector<std::string> schemas = {};  // of all outputs, with their versions
 };
 
 struct Made {
-  Verification found;      // of the runs at the place
-  std::string bytes = {};  // empty: what is published does not hold
-  std::size_t files = 0;   // in the bundle, without its manifest
-  Json replaced = {};      // what redact() returned; null: nothing
+  Verification found;           // of the runs at the place
+  bool is_unpublished = false;  // nothing there has an audit record, or claims a power
+  std::string bytes = {};       // empty: what is published does not hold
+  std::size_t files = 0;        // in the bundle, without its manifest
+  Json replaced = {};           // what redact() returned; null: nothing
 };
 
 // Verifies the runs at a place, and bundles them if all that they publish holds. The bundle was

@@ -1,6 +1,7 @@
 // Unpacks bundles, and verifies what they publish.
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
@@ -33,6 +34,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kFolderPrefix = "aggregate-power.";
+constexpr std::ptrdiff_t kMostFolders = 50;  // as names in an audit record
 constexpr FileKind kManifest = {"the manifest of a bundle", 64 * kMiB};
 
 // The beginnings of paths that people do not see.
@@ -110,7 +112,41 @@ JsonValue read_manifest(ArchiveReader& reader, const std::string& bundle) {
   return manifest;
 }
 
-Listing listing_of(const JsonValue& manifest, const OpenedFile& bundle) {
+// Why a file cannot have this name below a folder; empty: it can.
+std::string why_no_name(const std::string& member, const std::string& folder) {
+  const std::string path = member.substr(kFiles.size());
+  if (path.empty() || member_path(member) != member || path.find('\0') != path.npos) {
+    return "its name leads elsewhere";
+  }
+  std::size_t longest = 0;
+  for (std::size_t at = 0, end = 0; end != path.npos; at = end + 1) {
+    end = path.find('/', at);
+    longest = std::max(longest, std::min(end, path.size()) - at);
+  }
+  if (longest > NAME_MAX) {
+    return fmt::format("a part of its name has {} bytes, and at most {} are allowed", longest,
+                       NAME_MAX);
+  }
+  if (const auto depth = std::ranges::count(path, '/'); depth > kMostFolders) {
+    return fmt::format("it is in {} folders, and at most {} are allowed", depth, kMostFolders);
+  }
+  const std::size_t bytes = join_path(folder, path).size();
+  if (bytes < PATH_MAX) return {};
+  return fmt::format("its path in {} has {} bytes, and at most {} are allowed", temporary_folder(),
+                     bytes, PATH_MAX - 1);
+}
+
+// A file above another one.
+std::optional<std::string> file_above(const Listing& listing, const std::string& member) {
+  for (std::size_t at = member.find('/', kFiles.size()); at != member.npos;
+       at = member.find('/', at + 1)) {
+    if (std::string above = member.substr(0, at); listing.contains(above)) return above;
+  }
+  return std::nullopt;
+}
+
+// All that must hold before anything is written to `folder`.
+Listing listing_of(const JsonValue& manifest, const OpenedFile& bundle, const std::string& folder) {
   const std::string& name = bundle.name();
   const auto refuse = [&](const std::string& member, const std::string& what) {
     throw BundleFault(name, member, kTampered, what);
@@ -118,10 +154,14 @@ Listing listing_of(const JsonValue& manifest, const OpenedFile& bundle) {
   const std::uint64_t most = std::min(most_unpacked_bytes(), most_expanded_bytes(bundle.size()));
   std::uint64_t sum = 0;
   Listing listing;
-  for (const JsonValue& file : manifest.at("files").items) {
+  const std::vector<JsonValue>& files = manifest.at("files").items;
+  if (files.size() > kMostFiles) {
+    refuse(std::string(kManifestName), too_many_files(files.size()));
+  }
+  for (const JsonValue& file : files) {
     const std::string member = name_of_member(file.at("path").text);
     const auto bytes = file.at("bytes").as_integer();
-    if (member_path(member) != member) refuse(member, "its name leads elsewhere");
+    if (const std::string why = why_no_name(member, folder); !why.empty()) refuse(member, why);
     if (!bytes || *bytes < 0) refuse(member, "the manifest does not state its size");
     if (!is_sha256(file.at("sha256").text)) refuse(member, "the manifest has no SHA-256 of it");
     const auto size = static_cast<std::uint64_t>(*bytes);
@@ -131,15 +171,26 @@ Listing listing_of(const JsonValue& manifest, const OpenedFile& bundle) {
       refuse(member, "the manifest lists it twice");
     }
   }
+  for (const auto& [member, listed] : listing) {
+    if (const auto above = file_above(listing, member)) {
+      refuse(member, fmt::format("the manifest lists {} as a file, too", printable_path(*above)));
+    }
+  }
   return listing;
 }
 
 // A new file, with the folders above it, in a folder of our own.
 Descriptor created(const std::string& path) {
-  std::error_code error;
-  fs::create_directories(fs::path(path).parent_path(), error);
-  if (error) throw FileError(path, "create", error.value());
-  const int fd = open_fd(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, S_IRUSR | S_IWUSR);
+  const auto create = [&] {
+    return open_fd(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, S_IRUSR | S_IWUSR);
+  };
+  int fd = create();
+  if (fd < 0 && errno == ENOENT) {
+    std::error_code error;
+    fs::create_directories(fs::path(path).parent_path(), error);
+    if (error) throw FileError(path, "create", error.value());
+    fd = create();
+  }
   if (fd < 0) throw FileError(path, "create", errno);
   return Descriptor(fd);
 }
@@ -181,7 +232,9 @@ std::string stem_of(const std::string& bundle) {
 BundleFault::BundleFault(const std::string& bundle, const std::string& member, const char* verdict,
                          const std::string& what)
     : Error(one_line(fmt::format("{}: {}: {}; fetch the bundle again", bundle, member, what))),
-      fault{.where = fmt::format("{}: {}", bundle, member), .what = what, .verdict = verdict} {}
+      fault{.where = fmt::format("{}: {}", bundle, member),
+            .what = what + "; fetch the bundle again",
+            .verdict = verdict} {}
 
 bool is_bundle(const std::string& path) {
   if (!has_ending(path) || !is_regular_file(path)) return false;
@@ -224,7 +277,7 @@ void Unpacked::unpack(const OpenedFile& bundle) {
     throw fault(std::string(kManifestName), kMissing, "is not the first member");
   }
   manifest_ = read_manifest(reader, name);
-  Listing listing = listing_of(manifest_, bundle);
+  Listing listing = listing_of(manifest_, bundle, folder_);
   while (const auto member = reader.next()) {
     const auto listed = listing.find(member->name);
     if (listed == listing.end()) {
@@ -265,25 +318,6 @@ const std::string& program_sha256() {
 
 namespace {
 
-std::string counted_words(std::size_t count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
-std::string proof_of(const OpenedFile& bundle, const JsonValue& manifest,
-                     const Verification& found) {
-  const JsonValue& program = manifest.at("program");
-  const bool is_same = program.at("sha256").text == program_sha256();
-  return one_line(fmt::format(
-      "{}{}: {} of {} are what the recordings give; bundled by aggregate-power {} (SHA-256 {}), "
-      "verified by {}; SHA-256 of the bundle {}",
-      bundle.name(), manifest.at("redacted").is_object() ? " (redacted)" : "",
-      counted_words(found.numbers, "number"), counted_words(found.points, "run"),
-      printable(program.at("version").text), printable(program.at("sha256").text),
-      is_same ? std::string("the same program")
-              : fmt::format("{} (SHA-256 {})", AGGREGATE_POWER_VERSION, program_sha256()),
-      sha256_of(bundle)));
-}
-
 // What the manifest says was published.
 void compare_count(const std::string& bundle, const JsonValue& manifest, const char* key,
                    std::size_t found, Verification& all) {
@@ -297,19 +331,33 @@ void compare_count(const std::string& bundle, const JsonValue& manifest, const c
 
 }  // namespace
 
+std::string too_many_files(std::size_t files) {
+  return fmt::format("{} files are more than a bundle may have ({})", files, kMostFiles);
+}
+
 Verification verify_bundle(const std::string& path, std::size_t most_threads) {
   const OpenedFile bundle = opened_regular(path);
+  BundleProof proof{.bundle = path,
+                    .sha256 = sha256_of(bundle),
+                    .verifier = {AGGREGATE_POWER_VERSION, program_sha256()}};
   Verification found;
   try {
     const Unpacked unpacked(bundle);
+    const JsonValue& manifest = unpacked.manifest();
+    const JsonValue& program = manifest.at("program");
+    proof.writer = {program.at("version").text, program.at("sha256").text};
+    proof.is_redacted = manifest.at("redacted").is_object();
     found = verify_runs(
         {.places = {unpacked.folder()}, .most_threads = most_threads, .is_complete = true});
-    compare_count(path, unpacked.manifest(), "runs", found.points, found);
-    compare_count(path, unpacked.manifest(), "numbers", found.numbers, found);
-    if (found.holds()) found.proof = proof_of(bundle, unpacked.manifest(), found);
+    compare_count(path, manifest, "runs", found.points, found);
+    compare_count(path, manifest, "numbers", found.numbers, found);
   } catch (const BundleFault& refused) {
     found.faults.push_back(refused.fault);
   }
+  proof.runs = found.points;
+  proof.numbers = found.numbers;
+  proof.holds = found.holds();
+  found.proofs.push_back(std::move(proof));
   found.kind = "bundle";
   return found;
 }

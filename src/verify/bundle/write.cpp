@@ -39,23 +39,13 @@ std::string folder_of(const std::string& path) { return fs::path(path).parent_pa
 
 // ---- The runs
 
-std::optional<RunRecord> record_at(const StorePath& place) {
-  try {
-    return read_run_record(place);
-  } catch (const Error&) {  // not an object
-    return std::nullopt;
-  } catch (const FileError&) {
-    return std::nullopt;
-  }
-}
-
 // The records of runs whose benchmark wrote this file; empty: it is no result.
 std::vector<std::string> records_of_result(const std::string& path, const StoreAccess& access) {
   std::vector<std::string> found;
   const auto place = place_in_store(path, access);
   if (!place || !place->facts || !place->folder) return found;
   for (const StorePath& file : files_below(*place->folder, 0, is_json_name)) {
-    const auto record = record_at(file);
+    const auto record = run_record_in(file);
     const auto result = record ? record->find(record->benchmark()) : std::nullopt;
     if (result && identity_of(*result) == identity_of(*place)) found.push_back(file.path);
   }
@@ -103,7 +93,7 @@ void add_files(const StorePath& record, const std::string& artifacts, Roles& rol
     const WatchOpened watch(opened);
     checked = verify_run(record, artifacts);
   }
-  const auto content = record_at(record);
+  const auto content = run_record_in(record);
   for (const std::string& path : opened) {
     if (!content || roles.contains(whole_path(path))) continue;
     roles[whole_path(path)] = role_of_other(*content, whole_path(path));
@@ -252,14 +242,14 @@ std::unique_ptr<ByteSource> content_of(const BundledFile& member, std::uint64_t&
 }
 
 Json file_entry(const BundledFile& member) {
-  const std::string original = sha256_of(opened_regular(member.path));
   std::uint64_t bytes = 0;
   std::ignore = content_of(member, bytes);
-  const bool is_other = !member.redacted_sha256.empty() && member.redacted_sha256 != original;
-  Json entry = {{"path", member.name}, {"role", member.role}, {"bytes", bytes}};
-  entry["sha256"] = is_other ? member.redacted_sha256 : original;
-  if (is_other) entry["original_sha256"] = original;
-  return entry;
+  // Not the hash of what was redacted: whoever guesses the names could check the guess with it.
+  const std::string& redacted = member.redacted_sha256;
+  return {{"path", member.name},
+          {"role", member.role},
+          {"bytes", bytes},
+          {"sha256", redacted.empty() ? sha256_of(opened_regular(member.path)) : redacted}};
 }
 
 Json manifest_of(const Request& request, const Made& made,
@@ -303,7 +293,7 @@ void check_elsewhere(const Request& request, const Made& made) {
                     : there.faults.front().text());
   throw Error(fmt::format("{}: holds here, and would not hold where only the bundle is: {}{}",
                           printable_path(request.place), why,
-                          request.redacts
+                          request.redaction.is_wanted
                               ? "; bundle it without --redact"
                               : "; move the files of the run into one folder, and name that"));
 }
@@ -334,6 +324,17 @@ std::string compressed_again(std::string_view text, bool is_gzip) {
   return out;
 }
 
+namespace {
+
+// A folder in which no run was found, or a file that claims nothing.
+bool is_unpublished(const Request& request, const Verification& found) {
+  const auto place = place_in_store(request.place, request.access);
+  if (!place) return false;
+  return place->facts ? !claims_record(*place, true) : found.points == 0;
+}
+
+}  // namespace
+
 Made make_bundle(const Request& request) {
   Made made;
   std::vector<StorePath> records;
@@ -347,6 +348,7 @@ Made make_bundle(const Request& request) {
     if (runs.places.empty()) runs.places = {request.place};
     made.found = verify_runs(runs);
   }
+  made.is_unpublished = records.empty() && is_unpublished(request, made.found);
   if (!made.found.holds()) return made;
   Roles roles;
   for (const std::string& path : read) {
@@ -354,8 +356,12 @@ Made make_bundle(const Request& request) {
   }
   for (const StorePath& record : records) add_files(record, request.access.artifacts, roles);
   std::vector<BundledFile> members = members_of(request.place, roles);
-  if (request.redacts) made.replaced = redact(members, request.keep_texts);
+  if (request.redaction.is_wanted) made.replaced = redact(members, request.redaction);
   made.files = members.size();
+  if (made.files > kMostFiles) {
+    throw Error(fmt::format("{}: {}: bundle its folders one by one", printable_path(request.place),
+                            too_many_files(made.files)));
+  }
   made.bytes = packed(manifest_of(request, made, members), members);
   check_elsewhere(request, made);
   return made;

@@ -17,6 +17,7 @@
 #include "base/report/json_parts.h"
 #include "base/system/parallel.h"
 #include "base/text/characters.h"
+#include "base/text/shown_number.h"
 #include "core/energy/metrics.h"
 #include "core/record/record_read.h"
 #include "store/catalogue/published_runs.h"
@@ -29,28 +30,6 @@ namespace {
 
 bool is_either_name(std::string_view name) {
   return is_run_record_name(name) || is_aggregate_name(name);
-}
-
-// Nullopt: it is something else.
-std::optional<RunRecord> record_in(const StorePath& place) {
-  try {
-    return read_run_record(place);
-  } catch (const Error&) {  // it cannot be read, or is no object
-    return std::nullopt;
-  }
-}
-
-// Under schema 1 an aggregate has no record, unless one was asked for.
-bool claims_record(const StorePath& aggregate, bool is_complete) {
-  try {
-    const JsonValue content = read_json_object(aggregate);
-    if (content.find("power_metric_schema_version") != nullptr) return true;
-    return is_complete && !is_run_record(content) &&
-           std::ranges::any_of(all_metric_keys(),
-                               [&](std::string_view key) { return content.find(key) != nullptr; });
-  } catch (const Error&) {  // not an aggregate
-    return false;
-  }
 }
 
 // What else a file publishes, with the option that verifies it; empty: nothing.
@@ -92,7 +71,7 @@ bool is_verified(const CheckedRuns& all, const StorePath& aggregate) {
 // The identity of the aggregate that it names; empty: it is not a record that can be read.
 std::string aggregate_of_record(const StorePath& file) {
   try {
-    const auto record = record_in(file);
+    const auto record = run_record_in(file);
     const auto aggregate = record ? record->find_aggregate() : std::nullopt;
     return aggregate ? identity_of(*aggregate) : std::string();
   } catch (const std::exception&) {
@@ -170,7 +149,7 @@ void add_records_beside(CheckedRuns& all) {
     const StorePath place = aggregate.place();
     if (!seen.insert(place.folder->display).second) continue;
     for (const StorePath& file : files_below(*place.folder, 0, is_json_name)) {
-      if (record_in(file)) add_record(all, file, artifacts);
+      if (run_record_in(file)) add_record(all, file, artifacts);
     }
   }
 }
@@ -272,6 +251,18 @@ Verification verified_runs(CheckedRuns& all) {
 
 }  // namespace
 
+bool claims_record(const StorePath& aggregate, bool is_complete) {
+  try {
+    const JsonValue content = read_json_object(aggregate);
+    if (content.find("power_metric_schema_version") != nullptr) return true;
+    return is_complete && !is_run_record(content) &&
+           std::ranges::any_of(all_metric_keys(),
+                               [&](std::string_view key) { return content.find(key) != nullptr; });
+  } catch (const Error&) {  // not an aggregate
+    return false;
+  }
+}
+
 Verification verify_runs(const RunsRequest& request) {
   CheckedRuns all{request};
   all.found.kind = "runs";
@@ -281,10 +272,6 @@ Verification verify_runs(const RunsRequest& request) {
 // ---- Writes down what a verification found.
 
 namespace {
-
-std::string counted(std::size_t count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 Json fault_json(const PublicationFault& fault) {
   const auto text = [](const std::string& value) { return text_or_null(printable_path(value)); };
@@ -297,7 +284,35 @@ Json fault_json(const PublicationFault& fault) {
   return json;
 }
 
+Json program_json(const ProgramIdentity& program) {
+  if (program == ProgramIdentity()) return nullptr;
+  return {{"version", printable(program.version)}, {"sha256", printable(program.sha256)}};
+}
+
+Json proof_json(const BundleProof& proof) {
+  return {{"bundle", printable_path(proof.bundle)},
+          {"sha256", proof.sha256},
+          {"redacted", proof.is_redacted},
+          {"runs", proof.runs},
+          {"numbers", proof.numbers},
+          {"bundled_by", program_json(proof.writer)},
+          {"verified_by", program_json(proof.verifier)},
+          {"holds", proof.holds}};
+}
+
 }  // namespace
+
+std::string BundleProof::text() const {
+  return one_line(fmt::format(
+      "{}{}: {} of {} are what the recordings give; bundled by aggregate-power {} (SHA-256 {}), "
+      "verified by {}; SHA-256 of the bundle {}",
+      bundle, is_redacted ? " (redacted)" : "", counted(numbers, "number"), counted(runs, "run"),
+      printable(writer.version), printable(writer.sha256),
+      writer.sha256 == verifier.sha256
+          ? std::string("the same program")
+          : fmt::format("{} (SHA-256 {})", verifier.version, verifier.sha256),
+      sha256));
+}
 
 std::string PublicationFault::text() const {
   std::string line = fmt::format("{}: {}{}{}", where, verdict, verdict.empty() ? "" : ": ", what);
@@ -307,6 +322,7 @@ std::string PublicationFault::text() const {
 
 void Verification::add(Verification other) {
   std::ranges::move(other.faults, std::back_inserter(faults));
+  std::ranges::move(other.proofs, std::back_inserter(proofs));
   std::ranges::move(other.missing_names, std::back_inserter(missing_names));
   std::ranges::move(other.warnings, std::back_inserter(warnings));
   could_not_open |= other.could_not_open;
@@ -315,7 +331,9 @@ void Verification::add(Verification other) {
 std::string verification_text(const Verification& found) {
   std::string text;
   for (const PublicationFault& fault : found.faults) text += fault.text() + "\n";
-  if (!found.proof.empty()) text += found.proof + "\n";
+  for (const BundleProof& proof : found.proofs) {
+    if (proof.holds) text += proof.text() + "\n";
+  }
   if (found.kind == "bundle" && found.holds()) return text;
   return text +
          fmt::format("{}, {}: {}\n",
@@ -326,12 +344,14 @@ std::string verification_text(const Verification& found) {
 }
 
 std::string verification_json(const Verification& found, const std::string& file) {
-  const Json json = {{"schema", "aggregate-power/verify-1"},
+  const Json json = {{"schema", "aggregate-power/verify-2"},
                      {"file", printable_path(file)},
                      {"kind", text_or_null(found.kind)},
                      {"points", found.points},
                      {"files", found.files},
+                     {"numbers", found.numbers},
                      {"holds", found.holds()},
+                     {"proofs", list_of(found.proofs, proof_json)},
                      {"faults", list_of(found.faults, fault_json)},
                      {"warnings", list_of(found.warnings, [&](const std::string& warning) -> Json {
                         return printable_path(warning);

@@ -27,13 +27,33 @@ struct PublicationFault {
       const;  // "POINT: what, expected X, found Y"; of a run "FILE: changed: what ..."
 };
 
+struct ProgramIdentity {
+  std::string version;
+  std::string sha256;
+  bool operator==(const ProgramIdentity&) const = default;
+};
+
+// What the verification of one bundle says.
+struct BundleProof {
+  std::string bundle;  // as it was named
+  std::string sha256;
+  ProgramIdentity writer = {};  // as its manifest says; empty: it cannot be read
+  ProgramIdentity verifier = {};
+  bool is_redacted = false;
+  std::size_t runs = 0;
+  std::size_t numbers = 0;  // that were computed again
+  bool holds = false;
+
+  std::string text() const;
+};
+
 struct Verification {
   // "sweep-manifest", "source-measurement-receipt", "publication-record", "runs", "bundle"
   std::string kind;
   std::size_t points = 0;   // or runs
   std::size_t files = 0;    // that were read
   std::size_t numbers = 0;  // of aggregates of runs, that were computed again
-  std::string proof = {};   // of each bundle that holds: a line
+  std::vector<BundleProof> proofs = {};
   std::vector<PublicationFault> faults;
   std::vector<std::string> warnings;       // what could not be checked, and what barely holds
   std::vector<std::string> missing_names;  // of missing inputs, as far as records name them
@@ -60,6 +80,10 @@ struct RunsRequest {
   std::uint64_t sample = 0;  // so many runs, drawn at random; 0: all
   std::uint64_t seed = 0;    // of the sample: the same one draws the same runs
 };
+
+// Whether a file is an aggregate with a power that has a record. Under schema 1 it has none, unless
+// one was asked for; `is_complete`: each has.
+bool claims_record(const StorePath& aggregate, bool is_complete);
 
 // Changes nothing. An aggregate that claims power and has no record is a fault, and so
 // are places without any run. Throws FileError
