@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -658,34 +660,20 @@ std::string path_data(const Polyline& pixels) {
 }
 
 std::string xml_text(std::string_view bytes) {
+  static constexpr std::pair<char32_t, std::string_view> kEntities[] = {
+      {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
   std::string text;
   const std::string valid = replace_invalid_utf8(bytes);
   std::string_view rest = valid;
   while (!rest.empty()) {
     const Utf8Character character = first_character(rest);
     const char32_t code = character.code.value_or(0);
-    switch (code) {
-      case '&':
-        text += "&amp;";
-        break;
-      case '<':
-        text += "&lt;";
-        break;
-      case '>':
-        text += "&gt;";
-        break;
-      case '"':
-        text += "&quot;";
-        break;
-      case '\'':
-        text += "&#39;";
-        break;
-      default:
-        if (is_in_xml(code)) {
-          text += rest.substr(0, character.size);
-        } else {
-          text += "\uFFFD";
-        }
+    const auto* const entity =
+        std::ranges::find(kEntities, code, [](const auto& known) { return known.first; });
+    if (entity != std::end(kEntities)) {
+      text += entity->second;
+    } else {
+      text += is_in_xml(code) ? rest.substr(0, character.size) : "\uFFFD";
     }
     rest.remove_prefix(character.size);
   }

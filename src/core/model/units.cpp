@@ -224,32 +224,15 @@ std::optional<PowerUnit::Size> power_unit_in_name(std::string_view name) {
   return found;
 }
 
-std::string_view unit_symbol(PowerUnit::Size size) {
-  switch (size) {
-    case PowerUnit::Size::watt:
-      return "W";
-    case PowerUnit::Size::milliwatt:
-      return "mW";
-    case PowerUnit::Size::kilowatt:
-      return "kW";
-    case PowerUnit::Size::microwatt:
-      return "uW";
-  }
-  return {};
-}
+// In the order of PowerUnit::Size.
+constexpr std::string_view kSizeSymbols[] = {"W", "mW", "kW", "uW"};
+constexpr std::string_view kSizeWords[] = {"watts", "milliwatts", "kilowatts", "microwatts"};
 
+std::string_view unit_symbol(PowerUnit::Size size) {
+  return kSizeSymbols[static_cast<std::size_t>(size)];
+}
 std::string_view unit_word(PowerUnit::Size size) {
-  switch (size) {
-    case PowerUnit::Size::watt:
-      return "watts";
-    case PowerUnit::Size::milliwatt:
-      return "milliwatts";
-    case PowerUnit::Size::kilowatt:
-      return "kilowatts";
-    case PowerUnit::Size::microwatt:
-      return "microwatts";
-  }
-  return {};
+  return kSizeWords[static_cast<std::size_t>(size)];
 }
 
 // ---- Boundaries of what is measured
