@@ -188,9 +188,8 @@ std::string header_doubt(TableRows rows, const WideHeader& header) {
   std::optional<std::size_t> hot;
   for (std::size_t i = 0; i < header.cells && !hot; ++i) {
     if (!temperature.matches(lower_ascii(header.names[i]))) continue;
-    const auto [least, most] = range(i);
-    const bool are_hot = least > kHotC && most < kMostW && least <= most;
-    if (are_hot && !(least == kNoReading && most == kNoReading)) hot = i;
+    const auto most = range(i).second;
+    if (most > kHotC && most < kMostW && most != kNoReading) hot = i;
   }
   for (const WideColumn& column : header.columns) {
     const auto [least, most] = range(column.index);

@@ -324,8 +324,21 @@ Member numbered_member(std::string_view key, std::string_view time) {
   }
   return {Part::power, gpu->gpu, gpu->host};
 }
-Member wandb_member(std::string_view key) { return numbered_member(key, "_timestamp"); }
-Member trackio_member(std::string_view key) { return numbered_member(key, "timestamp"); }
+// The same with a counter, which is named as the power is, but for the end.
+Member counted_member(std::string_view key, std::string_view time, std::string_view counter,
+                      std::string_view power) {
+  if (!key.ends_with(counter)) return numbered_member(key, time);
+  key.remove_suffix(counter.size());
+  Member member = numbered_member(fmt::format("{}{}", key, power), time);
+  if (member.part == Part::power) member.part = Part::counter;
+  return member;
+}
+Member wandb_member(std::string_view key) {
+  return counted_member(key, "_timestamp", ".totalEnergyConsumption", ".powerWatts");
+}
+Member trackio_member(std::string_view key) {
+  return counted_member(key, "timestamp", "/energy_consumed", "/power");
+}
 
 Member nvitop_member(std::string_view key) {
   const columns::NvitopName name = columns::nvitop_name(key);
@@ -485,7 +498,8 @@ const std::vector<JsonForm>& json_forms() {
        .parts = {{"", Part::record}, {"*", Part::member}},
        .marks = {{"\"_timestamp\"", "\"system.gpu.", ".powerWatts"},
                  {"\"_timestamp\"", "\"system/gpu.", ".powerWatts"}},
-       .member = wandb_member},
+       .member = wandb_member,
+       .counter = EnergyCounter{"totalEnergyConsumption", "mJ", 1e-3}},
       {.name = "Trackio",
        .schema = {"trackio",
                   "`gpu/N/power` in what `trackio get system-metric ... --json` prints, in W",
@@ -496,7 +510,8 @@ const std::vector<JsonForm>& json_forms() {
        .sensor = {"Trackio", "gpu/N/power", "gpu", "unknown"},
        .parts = {{"system_metrics[]", Part::record}, {"system_metrics[].*", Part::member}},
        .marks = {{"\"system_metrics\"", "\"gpu/", "/power\""}},
-       .member = trackio_member},
+       .member = trackio_member,
+       .counter = EnergyCounter{"energy_consumed", "J", 1}},
       {.name = "nvitop's collector, JSON",
        .schema =
            {"nvitop-json",

@@ -335,14 +335,21 @@ std::unique_ptr<ByteSource> Recording::text() const {
   return as_utf8(decompressed(source(), path_));
 }
 
-Telemetry Recording::open_to_read(bool counters, const GpuSelection& gpus) const {
+Telemetry Recording::open_power(const std::string& column) const {
+  ColumnNames columns = columns_;
+  columns.power = column;
+  return open_to_read(false, gpus_, columns);
+}
+
+Telemetry Recording::open_to_read(bool counters, const GpuSelection& gpus,
+                                  const ColumnNames& columns) const {
   std::unique_ptr<ByteSource> bytes = source();
   if (is_hashed_ && !hash_) {
     hash_ = std::make_unique<ContentHash>();
     bytes = std::make_unique<HashingSource>(std::move(bytes), *hash_);
   }
   Telemetry telemetry = open_telemetry(decompressed(std::move(bytes), path_),
-                                       {zone_, columns_, gpus, path_, counters});
+                                       {zone_, columns, gpus, path_, counters});
   if (suppose_ && !zone_ && !telemetry.facts().naive_is_utc && telemetry.first_wall_s()) {
     telemetry.use_zone(suppose_(*telemetry.first_wall_s()));
   }

@@ -85,11 +85,13 @@ class Recording {
 
   // Reads from the start, each time the same bytes, even if the recorder is still writing or the
   // file was replaced. This object must outlive the result. Throws FileError and TelemetryError.
-  Telemetry open() const { return open_to_read(false, gpus_); }
+  Telemetry open() const { return open_to_read(false, gpus_, columns_); }
   // The same with the GPUs that were not selected.
-  Telemetry open_all() const { return open_to_read(false, {}); }
+  Telemetry open_all() const { return open_to_read(false, {}, columns_); }
   // As open(), but what is read is the energy counters (TelemetryOptions::counters).
-  Telemetry open_counters() const { return open_to_read(true, gpus_); }
+  Telemetry open_counters() const { return open_to_read(true, gpus_, columns_); }
+  // As open(), but the power is what a column of this name says.
+  Telemetry open_power(const std::string& column) const;
   // Its bytes from the start, expanded, as text in UTF-8. Throws FileError.
   std::unique_ptr<ByteSource> text() const;
   std::uint64_t bytes() const { return bytes_; }
@@ -116,7 +118,7 @@ class Recording {
   std::unique_ptr<ByteSource> source() const;
   std::optional<StatedZone> stated_zone() const;
   std::optional<std::string> option_doubt(const Telemetry& telemetry) const;
-  Telemetry open_to_read(bool counters, const GpuSelection& gpus) const;
+  Telemetry open_to_read(bool counters, const GpuSelection& gpus, const ColumnNames& columns) const;
   void find_faults();
   void note_emptiness();
   void find_zone_file();

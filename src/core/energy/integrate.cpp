@@ -772,9 +772,39 @@ bool Groups::have_own_power() const {
   });
 }
 
+// The median: a power that rises for a while is higher at the later places, too.
+bool Groups::have_own_levels() const {
+  constexpr double kOwnLevel = 0.01;     // of the power
+  constexpr double kMedianError = 1.25;  // of a mean's
+  std::vector<std::vector<double>> places(usual_size());
+  Moments power;
+  for (const std::vector<double>& group : kept_w_) {
+    if (group.size() != places.size()) continue;
+    const double mean_w = mean_number(group);
+    power.add(mean_w);
+    for (std::size_t j = 0; j < group.size(); ++j) places[j].push_back(group[j] - mean_w);
+  }
+  return std::ranges::any_of(places, [&](const std::vector<double>& off_w) {
+    Moments own;
+    for (const double one_w : off_w) own.add(one_w);
+    const double least_w =
+        std::max(kOwnLevel * power.mean(), kMedianError * kOwnPower * own.standard_error());
+    return !off_w.empty() && std::abs(quantile_of(off_w, 0.5)) > least_w;
+  });
+}
+
+std::size_t Groups::usual_size() const {
+  return static_cast<std::size_t>(std::ranges::max_element(of_size_) - of_size_.begin());
+}
+
 bool Groups::have_one_size() const {
-  const std::uint64_t usual = *std::ranges::max_element(of_size_);
-  return static_cast<double>(usual) >= kOneSize * static_cast<double>(groups_);
+  return static_cast<double>(of_size_[usual_size()]) >= kOneSize * static_cast<double>(groups_);
+}
+
+bool Groups::are_of_one_size(std::uint64_t times) const {
+  constexpr std::uint64_t kFewestTimes = 20;
+  constexpr std::uint64_t kOdd = 3;  // at both ends, and where a copy was left out
+  return times >= kFewestTimes && of_size_[usual_size()] + kOdd >= times;
 }
 
 bool Groups::are_of_several() {
@@ -829,6 +859,16 @@ std::string SingleSeries::doubt() const {
       changes_, comparisons_, kMuchLonger, kAdvice);
 }
 
+// A GPU that is asked faster than the stamps has a reading more or less at some of its times.
+bool SingleSeries::are_times_full() const {
+  const std::uint64_t differing = differing_ + (differs_ ? 1 : 0);
+  return are_stamps_coarse() && differing * 2 > times_ && groups_.are_of_one_size(times_);
+}
+
+std::string SingleSeries::full_times_text() const {
+  return fmt::format("{} readings at each of its {} times", groups_.usual_size(), times_);
+}
+
 std::string SingleSeries::doubt_of_device() const {
   const std::uint64_t differing = differing_ + (differs_ ? 1 : 0);
   if (differing >= kFewTimes && differing * kOneTimeIn >= times_ && !are_stamps_coarse()) {
@@ -840,11 +880,16 @@ std::string SingleSeries::doubt_of_device() const {
         "{} in groups of {}, and the power of a row is that of {} rows before, not that of the row before",
         differing * 2 > times_ ? "several readings at one time" : "rows", rows, rows);
   }
+  if (are_times_full() && groups_.have_own_levels()) return full_times_text();
   Groups groups = groups_;
   return differ_within_groups() && groups.are_of_several() ? groups_text() : std::string();
 }
 
 std::string SingleSeries::possible_doubt_of_device() const {
+  Groups groups = groups_;
+  if (are_times_full() && (groups.usual_size() > 2 || groups.are_of_several())) {
+    return full_times_text();
+  }
   return differ_within_groups() && groups_.have_one_size() ? groups_text() : std::string();
 }
 

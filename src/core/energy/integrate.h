@@ -340,6 +340,11 @@ class Groups {
   bool are_of_several();
   // Whether most groups have as many rows.
   bool have_one_size() const;
+  std::size_t usual_size() const;
+  // Whether at one place in the groups the power is its own, by 1 % and clearly.
+  bool have_own_levels() const;
+  // Whether each of `times` has a group, and all as many rows, but for a few at the ends.
+  bool are_of_one_size(std::uint64_t times) const;
 
  private:
   static constexpr std::size_t kMost = 16;
@@ -398,10 +403,11 @@ class SingleSeries {
   // What speaks against a single GPU if the rows name none; empty: nothing.
   std::string doubt() const;
   // The same for the samples of one device. One that is polled faster than its stamps tell apart
-  // has several readings at a time, and a load may repeat itself: both are no doubt.
+  // has several readings at a time, and a load may repeat itself: both are no doubt, unless each
+  // time has as many readings, with a level for each place.
   std::string doubt_of_device() const;
   // The same where the rows may be of several GPUs whose power is alike, or of one that is asked
-  // several times at once.
+  // several times at once, or always as often between two stamps.
   std::string possible_doubt_of_device() const;
 
  private:
@@ -412,6 +418,8 @@ class SingleSeries {
   bool come_in_groups() const;
   bool differ_within_groups() const;
   std::string groups_text() const;
+  bool are_times_full() const;
+  std::string full_times_text() const;
   bool are_stamps_coarse() const;
 
   double clock_offset_s_;

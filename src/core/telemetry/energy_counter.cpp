@@ -21,6 +21,7 @@ const EnergyCounter kCounterMetrics[] = {
     {"gpu_energy_consumed", "uJ", 1e-6},
     {"xpum_energy_joules", "J", 1},
     {"kepler_node_gpu_joules_total", "J", 1},
+    {"TOTEC", "mJ", 1e-3},
 };
 
 constexpr EnergyUnit kEnergyUnits[] = {

@@ -215,7 +215,7 @@ bool is_place_name(std::string_view name) {
 }
 
 bool names_no_gpu(std::string_view cell) {
-  constexpr std::string_view kFirst = "-[nNuUeE";
+  constexpr std::string_view kFirst = "-[nNuUeE?461";
   constexpr std::string_view kWords[] = {"-1",
                                          "-",
                                          "--",
@@ -232,8 +232,16 @@ bool names_no_gpu(std::string_view cell) {
                                          "undefined",
                                          "error",
                                          "unknown error",
+                                         "err",
+                                         "err!",
+                                         "no",
+                                         "?",
                                          "gpu is lost",
-                                         "insufficient permissions"};
+                                         "gpu requires reset",
+                                         "insufficient permissions",
+                                         "65535",
+                                         "4294967295",
+                                         "18446744073709551615"};
   cell = strip(cell);
   if (cell.empty()) return true;
   if (kFirst.find(cell.front()) == kFirst.npos) return false;

@@ -332,11 +332,21 @@ Judged judged(const DeviceSeries& device, const Constant& constant) {
           watts <= kIdleLevel * whole.least && watts <= kIdleShare * whole.highest};
 }
 
+// Whether a device's power stays as it is from before the window until after it.
+bool stays_around(const DeviceSeries& device, Window window) {
+  const std::span<const Sample> longest = longest_constant(device, window);
+  if (longest.size() < kFewestReadings) return false;
+  const Window stretch = span_of(longest);
+  return stretch.start_unix_s <= window.start_unix_s - kAroundS &&
+         stretch.end_unix_s >= window.end_unix_s + kAroundS;
+}
+
 // What changed by more than a fifth while the device's power did not; empty: nothing.
 std::string what_moved(std::span<const DeviceSeries> devices, std::size_t own,
-                       const Constant& constant) {
+                       const Constant& constant, Window window) {
   const DeviceSeries& device = devices[own];
   const Judged is = judged(device, constant);
+  if (!is.is_coarse && stays_around(device, window)) return "the load begins and ends";
   if (std::string text = what_it_stated(device, constant, is.is_coarse, is.may_be_held);
       !text.empty()) {
     return text;
@@ -357,15 +367,6 @@ std::string what_moved(std::span<const DeviceSeries> devices, std::size_t own,
                            used.highest <= kIdlePct && is.is_coarse && constant.watts() > 0;
   return states_idle || constant.is_of_part ? std::string()
                                             : what_others_did(devices, own, constant);
-}
-
-// Whether a device's power stays as it is from before the window until after it.
-bool stays_around(const DeviceSeries& device, Window window) {
-  const std::span<const Sample> longest = longest_constant(device, window);
-  if (longest.size() < kFewestReadings) return false;
-  const Window stretch = span_of(longest);
-  return stretch.start_unix_s <= window.start_unix_s - kAroundS &&
-         stretch.end_unix_s >= window.end_unix_s + kAroundS;
 }
 
 // Whether a device rests for half of the window or more, and draws more before and after that.
@@ -404,6 +405,44 @@ std::string what_may_have_moved(std::span<const DeviceSeries> devices, std::size
   }
   return rests_in_between(device, constant, window) ? "it works before and after that"
                                                     : std::string();
+}
+
+// Zeros in the window between readings of a board that never draws little: no board draws nothing
+// while it is on.
+struct BetweenReadings {
+  std::size_t zeros = 0;
+  std::size_t in_a_row = 0;
+  std::size_t readings = 0;
+
+  static constexpr std::size_t kFewest = 4;
+  bool count() const {
+    constexpr double kLeastShare = 0.01;  // less changes no number that is published
+    return zeros >= kFewest &&
+           static_cast<double>(zeros) >= kLeastShare * static_cast<double>(readings);
+  }
+};
+
+BetweenReadings zeros_between(std::span<const Sample> samples, Window window) {
+  constexpr double kOnW = 15;
+  const auto is_on = [](const Sample& sample) { return sample.watts > kOnW; };
+  const auto first = std::ranges::find_if(samples, is_on);
+  const auto last = std::find_if(samples.rbegin(), samples.rend(), is_on).base();
+  const auto is_little = [&](const Sample& sample) { return sample.watts != 0 && !is_on(sample); };
+  if (first == samples.end() || std::ranges::any_of(samples, is_little)) return {};
+  BetweenReadings found = {.readings = samples_in(samples, window).size()};
+  std::size_t in_a_row = 0;
+  for (const Sample& sample : samples_in(std::span(first, last), window)) {
+    in_a_row = sample.watts == 0 ? in_a_row + 1 : 0;
+    found.zeros += in_a_row > 0 ? 1 : 0;
+    found.in_a_row = std::max(found.in_a_row, in_a_row);
+  }
+  return found;
+}
+
+std::string zeros_text(const DeviceSeries& device, const BetweenReadings& found) {
+  return fmt::format(
+      "GPU {} reads 0 W in {} of its {} samples in the window, and more than 15 W in all others: it was on, and the energy lacks what it drew meanwhile",
+      printable(device.device), found.zeros, found.readings);
 }
 
 // A die whose board another one measures states nothing.
@@ -451,14 +490,18 @@ std::vector<ConstantStretch> constant_stretches(std::span<const DeviceSeries> de
 
 std::string stuck_text(std::span<const DeviceSeries> devices, std::size_t own,
                        const SeriesRules& rules) {
+  const BetweenReadings zeros = zeros_between(devices[own].samples, rules.window);
+  if (zeros.count()) return zeros_text(devices[own], zeros);
   const std::optional<Constant> constant = constant_in(devices[own], rules);
   if (!constant) return {};
-  const std::string moved = what_moved(devices, own, *constant);
+  const std::string moved = what_moved(devices, own, *constant, rules.window);
   return moved.empty() ? moved : text_of(devices, own, *constant, moved, rules.window);
 }
 
 std::string possibly_stuck_text(std::span<const DeviceSeries> devices, std::size_t own,
                                 const SeriesRules& rules) {
+  const BetweenReadings zeros = zeros_between(devices[own].samples, rules.window);
+  if (zeros.in_a_row >= BetweenReadings::kFewest) return zeros_text(devices[own], zeros);
   const std::optional<Constant> constant = constant_in(devices[own], rules);
   if (!constant) return {};
   const std::string moved = what_may_have_moved(devices, own, *constant, rules.window);

@@ -147,8 +147,8 @@ std::optional<Window> idle_after(std::span<const IdleGpu> gpus, Window window, d
 }
 
 std::optional<double> least_steady_w(const IdleGpu& gpu, Window window) {
-  constexpr double kLeastS = 4;
-  constexpr std::size_t kLeastReadings = 3;
+  constexpr double kLeastS = 0.9;
+  constexpr std::size_t kLeastReadings = 2;
   std::optional<double> least_w;
   for (auto first = gpu.samples.begin(); first != gpu.samples.end(); ++first) {
     const double end_s = first->unix_s + kLeastS;

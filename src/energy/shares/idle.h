@@ -31,7 +31,7 @@ inline constexpr double kMostIdleLevel = 0.6;  // relative to the load's mean
 std::optional<Window> idle_before(std::span<const IdleGpu> gpus, Window window, double max_gap_s);
 std::optional<Window> idle_after(std::span<const IdleGpu> gpus, Window window, double max_gap_s);
 
-// The least power at which a GPU was steady for 4 s outside the window, as far as its samples go.
+// The least power at which a GPU was steady for 1 s outside the window, as far as its samples go.
 // Returns nullopt if it never was.
 std::optional<double> least_steady_w(const IdleGpu& gpu, Window window);
 

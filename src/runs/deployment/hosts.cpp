@@ -131,6 +131,18 @@ Reasons check_uuids(std::span<const RecordedGpu> gpus) {
   return reasons;
 }
 
+// GPUs that their recordings name alike, by their UUIDs or by one host's name.
+Reasons check_names(std::span<const HostReading> readings) {
+  std::vector<GpusOfFile> files;
+  for (const HostReading& reading : readings) files.push_back(reading.named);
+  Reasons reasons;
+  const RepeatedGpus repeated = repeated_gpus(files);
+  if (!repeated.sure.empty()) {
+    reasons.add(Reason::gpu_identity_conflict, one_line(repeated.sure.front()));
+  }
+  return reasons;
+}
+
 // Sets the GPUs' roles.
 Reasons check_together(const RunSpec& request, Hosts& hosts) {
   std::vector<RecordedGpu> gpus;
@@ -141,6 +153,7 @@ Reasons check_together(const RunSpec& request, Hosts& hosts) {
   }
   Reasons reasons = check_files(hosts.readings);
   reasons.add(check_uuids(gpus));
+  if (reasons.empty()) reasons.add(check_names(hosts.readings));
   if (any_unknown) return reasons;  // nothing else can be said if a host has no GPUs
   const auto expected = request.expected_num_gpus;
   if (expected && *expected > 0 && static_cast<std::int64_t>(gpus.size()) != *expected) {
@@ -546,6 +559,17 @@ std::vector<std::string> warnings_of(const HostReading& reading, const std::stri
   return warnings;
 }
 
+// By the recording's own names: identify() reads the files next to it.
+GpusOfFile named_gpus(const Recording& recording, const HostReading& reading) {
+  const TelemetryFacts& telemetry = *reading.host.telemetry;
+  GpusOfFile named{recording.path(), telemetry.series.schema, {}, {}, telemetry.series.gpu_models};
+  for (const auto& [name, key] : telemetry.gpus) {
+    const auto& ids = reading.integration.gpu_ids;
+    if (std::ranges::find(ids, name) != ids.end()) named.gpus.push_back({name, key});
+  }
+  return named;
+}
+
 // Recordings of several hosts were gathered: the times of their files are of the copies.
 void judge_zone(const Recording& recording, const runs::OwnZone& own, Measurement& measurement) {
   if (!measurement.telemetry) return;
@@ -600,7 +624,10 @@ void measure_host(const Recording& recording, const Load& load, const RunOptions
         *measurement.zone_hint, one_line(plain_stem(host.csv) + "_context.json"), kOrAnotherRun));
   }
   for (runs::GpuWork& gpu : reading.work.counted) gpu.gpu = host.host + "/" + gpu.gpu;
-  if (host.telemetry) identify(recording, reading);
+  if (host.telemetry) {
+    identify(recording, reading);
+    reading.named = named_gpus(recording, reading);
+  }
   reading.warnings =
       warnings_of(reading, recording.path(), measurement.series_doubts, measurement.zone_doubt);
 }

@@ -13,6 +13,7 @@
 #include "energy/zones/clock_offset.h"
 #include "recorders/recording.h"
 #include "runs/deployment/host_folders.h"
+#include "runs/evaluate/explain.h"
 #include "runs/evaluate/run_options.h"
 #include "runs/measure/gpu_work.h"
 #include "runs/measure/series_doubts.h"
@@ -34,6 +35,7 @@ struct HostReading {
   Reasons accepted;              // reasons of the host that the caller accepts, and not among them
   Reasons identity_faults;       // not yet among the host's reasons
   Reasons column_faults;         // Measurement's
+  GpusOfFile named;  // the GPUs that count, by all names that the recording has for them
   LoadEdges edges;
   SensorReadings sensors;  // wanted_readings()
   SeriesSink series = {.most = 256};

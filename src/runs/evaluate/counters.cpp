@@ -204,10 +204,43 @@ std::vector<std::size_t> contradictions(const RecordedCounters& counters, const 
   return found;
 }
 
+namespace {
+
+// Under schema 1 no GPU has an energy of its own: all are compared together.
+void compare_mean_power(const MeasurementRequest& request, const Recording& recording,
+                        Window window, Measurement& measurement) {
+  const MeanPower& mean = *measurement.mean_power;
+  Integration each = measurement.integration;
+  each.issues.resize(each.gpu_ids.size());
+  each.gpus.resize(each.gpu_ids.size());
+  for (DeviceEnergy& gpu : each.gpus) gpu.energy_j = mean.avg_power_w * window.duration_s();
+  const auto counters =
+      counters_in(recording, window, each, request.max_sample_gap_s, request.may_use_threads);
+  if (!counters) return;
+  CounterInWindow all = {.gpu = {}, .counter_j = 0, .power_j = 0, .resolution_j = 0};
+  for (const CounterInWindow& gpu : counters->gpus) {
+    if (!gpu.counter_j || !gpu.power_j || !gpu.resolution_j) return;
+    *all.counter_j += *gpu.counter_j;
+    *all.power_j += *gpu.power_j;
+    *all.resolution_j += *gpu.resolution_j;
+  }
+  const SeriesFacts& series = measurement.telemetry->series;
+  if (contradictions({counters->counter, {all}}, series, window).empty()) return;
+  measurement.series_doubts.add(
+      Reason::counter_contradicts,
+      fmt::format("in the window the energy counters of all GPUs say {:.3f} J, the power {:.3f} J",
+                  *all.counter_j, *all.power_j));
+}
+
+}  // namespace
+
 std::optional<RecordedCounters> compare_with_counters(const MeasurementRequest& request,
                                                       const Recording& recording, Window window,
                                                       Measurement& measurement) {
   Integration& integration = measurement.integration;
+  if (measurement.mean_power && measurement.telemetry && measurement.telemetry->series.counter) {
+    compare_mean_power(request, recording, window, measurement);
+  }
   if (!measurement.telemetry || !measurement.telemetry->series.counter ||
       integration.gpus.empty()) {
     return std::nullopt;

@@ -80,7 +80,8 @@ std::vector<std::size_t> contradictions(const RecordedCounters& counters, const 
                                         Window window);
 
 // counters_in() of what was measured, if the recording has counters. Adds a reason to the
-// measurement for each GPU whose counter refutes its power.
+// measurement for each GPU whose counter refutes its power; under schema 1 a doubt, if
+// they do all together.
 std::optional<RecordedCounters> compare_with_counters(const MeasurementRequest& request,
                                                       const Recording& recording, Window window,
                                                       Measurement& measurement);

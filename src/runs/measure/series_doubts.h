@@ -67,7 +67,8 @@ Reasons small_clock_doubts(const Recording& recording, const Telemetry& telemetr
 void add_clock_doubts(const Reasons& clock, Reasons& doubts);
 
 // The reasons of series_reasons(). If the power of a device never changes,
-// its states are read from `recording`, too, unless that fails.
+// its states are read from `recording`, too, unless that fails. And implausible_power, if
+// nvidia-smi's power.draw and power.draw.average are clearly apart.
 Reasons series_doubts(const Recording& recording, SeriesKeeper& series,
                       std::span<const std::string> names, const SeriesRules& rules);
 

@@ -187,6 +187,45 @@ TEST(SeriesCheck, RefusesTwoReadingsAtOneTime) {
   EXPECT_EQ(reasons({rows}), "several_gpus_in_one_series ");
 }
 
+// Whole seconds. GPUs from 97 % to 103 % of one power keep their places in each second, or not; one
+// GPU that is asked each 126 ms has 8 readings in most seconds and 7 in some.
+TEST(SeriesCheck, RefusesAsManyReadingsInEachSecond) {
+  for (const int gpus : {2, 3, 8, 16}) {
+    for (const bool keep_places : {true, false}) {
+      Series rows;
+      Noise chance(3);
+      for (int tick = 0; tick < 60; ++tick) {
+        for (int gpu = 0; gpu < gpus; ++gpu) {
+          const int place = keep_places ? gpu : (gpu + static_cast<int>(chance.watts())) % gpus;
+          const double level = 0.97 + 0.06 * place / (gpus - 1);
+          rows.push_back({1e9 + tick, 600 * level + (chance.watts() - 500) / 10});
+        }
+      }
+      EXPECT_EQ(reasons({rows}), keep_places ? "several_gpus_in_one_series " : "") << gpus;
+      const std::vector<DeviceSeries> devices = {{"0", rows}};
+      EXPECT_TRUE(keep_places ||
+                  possible_series_reasons(devices, {}).contains(Reason::several_gpus_in_one_series))
+          << gpus;
+    }
+  }
+  Series one = noise(1, 480, 0.126);
+  for (Sample& row : one) row.unix_s = std::floor(row.unix_s);
+  const std::vector<DeviceSeries> devices = {{"0", one}};
+  EXPECT_EQ(reasons({one}), "");
+  EXPECT_FALSE(possible_series_reasons(devices, {}).contains(Reason::several_gpus_in_one_series));
+}
+
+// Twice a second in whole seconds, with a power that rises by 30 W/s for a third of the time.
+TEST(SeriesCheck, AcceptsARiseWithinCoarseStamps) {
+  Series rows;
+  Noise chance(5);
+  for (int i = 0; i < 120; ++i) {
+    const double load_w = std::min(100 + 15.0 * i, 700.0);
+    rows.push_back({1e9 + i / 2, load_w + (chance.watts() - 500) / 20});
+  }
+  EXPECT_EQ(reasons({rows}), "");
+}
+
 // Whole seconds, and a recorder that is twice or three times as fast.
 TEST(SeriesCheck, AcceptsStampsThatAreCoarserThanTheSampling) {
   for (const double step_s : {0.5, 0.4, 0.35, 0.1}) {
@@ -547,6 +586,53 @@ TEST(SeriesCheck, RefusesASensorThatIsStuckWhileOthersMove) {
   EXPECT_EQ(series_reasons(devices, {.window = {1e9 + 20, 1e9 + 60}}).text(),
             "stuck_sensor (GPU 1 reads 311 W in all 60 samples while GPU 0 went from 100 to 500 W; "
             "it is 38.3 % of the energy)");
+}
+
+// 311.07 W from 20 s before the window to 20 s after it: no load changes so little. Whole watts may
+// be a coarse sensor, and within the window or near it a load may be as steady.
+TEST(SeriesCheck, RefusesOneValueWithDecimalsAroundTheWindow) {
+  const Window window = {1e9 + 20, 1e9 + 80};
+  EXPECT_EQ(reasons({constant(311.07, 101)}, {.window = window}), "stuck_sensor ");
+  EXPECT_EQ(reasons({constant(311.07, 101), noise(1, 101)}, {.window = window}), "stuck_sensor ");
+  EXPECT_EQ(reasons({constant(311, 101)}, {.window = window}), "");
+  EXPECT_EQ(reasons({constant(311.07, 101)}, {.window = {1e9 + 5, 1e9 + 80}}), "");
+  EXPECT_EQ(reasons({constant(311.07, 101)}, {.window = {1e9 + 20, 1e9 + 95}}), "");
+}
+
+// A board at 450 to 550 W reads 0 W from 30 s on; the window has 61 readings.
+TEST(SeriesCheck, RefusesZerosOfABoardThatIsOn) {
+  const SeriesRules rules{.window = {1e9 + 20, 1e9 + 80}};
+  const auto with_zeros = [](int first, int count, int step = 1) {
+    Series samples = noise(1, 100);
+    for (int i = 0; i < count; ++i) {
+      samples[static_cast<std::size_t>(first + i * step)].watts = 0;
+    }
+    return samples;
+  };
+  for (const int zeros : {4, 10, 30, 49}) {
+    EXPECT_EQ(reasons({with_zeros(30, zeros)}, rules), "stuck_sensor ") << zeros;
+    EXPECT_EQ(reasons({noise(2, 100), with_zeros(30, zeros)}, rules), "stuck_sensor ") << zeros;
+  }
+  EXPECT_EQ(reasons({with_zeros(30, 20, 2)}, rules), "stuck_sensor ");  // every second one
+  EXPECT_EQ(reasons({with_zeros(10, 15)}, rules), "stuck_sensor ");     // 5 of them in the window
+  EXPECT_EQ(reasons({with_zeros(30, 3)}, rules), "");
+  EXPECT_EQ(reasons({with_zeros(5, 14)}, rules), "");  // before the window
+  EXPECT_EQ(reasons({with_zeros(0, 40)}, rules), "");  // it was off until then
+  Series small = with_zeros(30, 30);
+  small[90].watts = 12;  // a board that draws little when it rests
+  EXPECT_EQ(reasons({small}, rules), "");
+}
+
+// 4 of 501 readings: 0.8 %.
+TEST(SeriesCheck, WarnsOfZerosThatChangeLittle) {
+  Series rests = noise(1, 600);
+  for (std::size_t i = 300; i < 304; ++i) rests[i].watts = 0;
+  const SeriesRules rules{.window = {1e9 + 50, 1e9 + 550}};
+  const std::vector<DeviceSeries> devices = {{"0", rests}};
+  EXPECT_TRUE(series_reasons(devices, rules).empty());
+  EXPECT_EQ(possible_series_reasons(devices, rules).text(),
+            "stuck_sensor (GPU 0 reads 0 W in 4 of its 501 samples in the window, and more than "
+            "15 W in all others: it was on, and the energy lacks what it drew meanwhile)");
 }
 
 TEST(SeriesCheck, AcceptsAnIdleGpuBesideOthers) {

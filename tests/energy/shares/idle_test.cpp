@@ -124,9 +124,11 @@ TEST(LeastSteady, IsTheLowestOfBothSides) {
     gpu.samples.push_back({static_cast<double>(s), watts});
   }
   EXPECT_EQ(least_steady_w(gpu, {40, 60}), 95);
-  gpu.samples.resize(66);  // to 65 s: steady for 2 s only
+  gpu.samples.resize(65);  // to 64 s: 95 W for 1 s
+  EXPECT_EQ(least_steady_w(gpu, {40, 60}), 95);
+  gpu.samples.resize(64);  // one reading of 95 W may be on the way to 300 W
   EXPECT_EQ(least_steady_w(gpu, {40, 60}), 300);
-  gpu.samples.resize(3);
+  gpu.samples.resize(1);
   EXPECT_EQ(least_steady_w(gpu, {40, 60}), std::nullopt);
 }
 

@@ -1,0 +1,276 @@
+#!/usr/bin/env python3
+"""Numbers that the recording itself contradicts: zeros between readings, a header in another order, GPUs that count
+twice, counters under other names, words that are no GPU, and a job that passes for idle.
+
+Two GPUs draw 600 W, and 90 W outside of the window of 60 s; every third reading is 1 W more and every third 2 W.
+Expected values are sums by hand over the rows: trapezoids of watts and seconds.
+
+usage: tests/runs/contradicted_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from running import run_tests  # noqa: E402  (beside the folders that share it)
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
+START = 1_788_852_030  # 2026-09-08T07:20:30Z
+WINDOW = 60  # seconds, from START
+TIMES = range(-30, 91)
+
+
+def same(expected, found, what=""):
+    assert expected == found, f"{what}: expected {expected!r}, found {found!r}"
+
+
+def near(expected, found, what=""):
+    assert found is not None and abs(expected - found) <= 1e-6 * abs(expected), f"{what}: {expected!r}, {found!r}"
+
+
+def power(at, gpu=0):
+    return (600 if 0 <= at <= WINDOW else 90) + (at + gpu) % 3
+
+
+def joules(watts):
+    """Of the window, by trapezoids over a reading each second."""
+    return sum((watts(at) + watts(at + 1)) / 2 for at in range(WINDOW))
+
+
+class Folder:
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+        self.write("run.json", json.dumps({
+            "benchmark_start_time_unix": START, "benchmark_end_time_unix": START + WINDOW, "duration": WINDOW,
+            "completed": 5, "total_input_tokens": 8000, "total_output_tokens": 1000}))
+        self.write("agg_run.json", '{"hw": "h100"}')
+
+    def write(self, name, text):
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return name
+
+    def rows(self, header, row, name="gpu_metrics.csv", gpus=2):
+        lines = [header] + [f"{START + at},{row(at, gpu)}" for at in TIMES for gpu in range(gpus)]
+        return self.write(name, "\n".join(lines) + "\n")
+
+    def recorded(self, watts, name="gpu_metrics.csv"):
+        return self.rows("timestamp,index,power.draw [W]", lambda at, gpu: f"{gpu},{watts(at, gpu):.2f}", name)
+
+    def call(self, *words):
+        return subprocess.run([PROGRAM, *map(str, words)], cwd=self.path, capture_output=True, text=True, timeout=60,
+                              env={"PATH": os.environ["PATH"], "TZ": "UTC"})
+
+    def measured(self, *words, files=("run.json", "gpu_metrics.csv")):
+        done = self.call("measure", *files, "--json", *words)
+        assert done.stdout, done.stderr
+        return json.loads(done.stdout)["runs"][0]
+
+    def patched(self, *words):
+        """What `multinode`, `agentic` and the main job write."""
+        self.write("agg_run.json", '{"hw": "h100"}')
+        done = self.call(*words, "--bench-result", "run.json", "--agg-result", "agg_run.json")
+        return json.loads((self.path / "agg_run.json").read_text()), done.stderr
+
+
+def refused(folder, code, files=("run.json", "gpu_metrics.csv")):
+    run = folder.measured(files=files)
+    same(False, run["valid"], code)
+    assert code in run["reasons"], run["reasons"]
+    return run
+
+
+# ---- Zeros between readings
+
+
+def zeros(first, count, step=1, gpus=(0, 1)):
+    off = range(first, first + count * step, step)
+    return lambda at, gpu=0: 0 if at in off and gpu in gpus else power(at, gpu)
+
+
+def test_zeros_of_boards_that_are_on_are_refused(folder):
+    """4 s, half and all of the window but 2 s, of one GPU or both, and every second reading."""
+    for watts in (zeros(20, 4), zeros(15, 30, gpus=(1,)), zeros(1, 58), zeros(-10, 40), zeros(0, 30, 2)):
+        folder.recorded(watts)
+        refused(folder, "stuck_sensor")
+        run = folder.measured("--accept", "stuck_sensor")
+        near(sum(joules(lambda at, one=gpu: watts(at, one)) for gpu in (0, 1)), run["total_gpu_energy_j"])
+        same(["stuck_sensor"], [one["reason"] if isinstance(one, dict) else one for one in run["accepted_reasons"]])
+    folder.recorded(zeros(20, 3))
+    same(True, folder.measured()["valid"])
+    folder.recorded(lambda at, gpu: 8 if at < 0 else zeros(20, 30)(at, gpu))  # a board that draws little at rest
+    same(True, folder.measured()["valid"])
+
+
+def test_zeros_in_every_command(folder):
+    folder.recorded(zeros(15, 30))
+    aggregate, error = folder.patched("--csv", "gpu_metrics.csv", "--expected-num-gpus", 2)
+    same(0, aggregate["power_valid"], error)
+    assert "stuck_sensor" in error, error
+    folder.write("windows.txt", f"begin all {START}\nend all {START + WINDOW}\n")
+    events = [{"ph": "X", "cat": "kernel", "name": "k", "ts": (START + at) * 1e6, "dur": 1e6, "pid": gpu, "tid": 7,
+               "args": {"device": gpu}} for at in range(WINDOW) for gpu in (0, 1)]
+    folder.write("trace.json", json.dumps({"traceEvents": events}))
+    for words in (["windows", "--windows", "windows.txt"], ["attribute", "--trace", "trace.json"]):
+        done = folder.call(*words, "--telemetry", "gpu_metrics.csv")
+        assert done.returncode != 0 and "stuck_sensor" in done.stderr, (words, done.stderr)
+    folder.recorded(power, "nodes/a/gpu_metrics.csv")
+    folder.recorded(zeros(15, 30), "nodes/b/gpu_metrics.csv")
+    aggregate, error = folder.patched("multinode", "--nodes", "nodes", "--expected-num-gpus", 4)
+    same(0, aggregate["power_valid"], error)
+    assert "b: GPU" in error and "stuck_sensor" in error, error
+
+
+# ---- One value with decimals through idle and load
+
+
+def test_one_value_with_decimals_needs_no_witness(folder):
+    """All GPUs of a recording, of a node, and one of eight."""
+    folder.recorded(lambda at, gpu: 310.17)
+    refused(folder, "stuck_sensor")
+    folder.recorded(lambda at, gpu: 310)  # a coarse sensor at a limit
+    same(True, folder.measured()["valid"])
+    folder.recorded(power, "nodes/a/gpu_metrics.csv")
+    folder.recorded(lambda at, gpu: 310.17, "nodes/b/gpu_metrics.csv")
+    aggregate, error = folder.patched("multinode", "--nodes", "nodes", "--expected-num-gpus", 4)
+    same(0, aggregate["power_valid"], error)
+    assert "stuck_sensor" in error, error
+
+
+# ---- A header in another order than the cells
+
+
+def test_headers_that_name_temperatures_for_power(folder):
+    """Rows of idle GPUs first, where the power is below 150."""
+    header = "timestamp,gpu0_power_w,gpu1_power_w,gpu0_temp_c,gpu1_temp_c"
+    for cells in (lambda at: f"{power(at)},{power(at, 1)},61,60", lambda at: f"61,60,{power(at)},{power(at, 1)}",
+                  lambda at: f"{power(at)},61,{power(at, 1)},60,"):
+        folder.rows(header, lambda at, _gpu, cells=cells: cells(at), gpus=1)
+        right = cells(0).startswith("600") and cells(0).endswith("61,60")
+        same(right, folder.measured()["valid"], cells(0))
+    folder.rows(header, lambda at, _gpu: f"{power(at)},{power(at, 1)},{255 if at == 5 else 61},60", gpus=1)
+    same(True, folder.measured()["valid"], "255 is no reading")
+
+
+# ---- GPUs that count twice on two hosts
+
+
+def named(host, uuid, watts=power):
+    """Rows that name a host, a UUID, or neither; the GPUs of each host differ by a tenth of a watt."""
+    extra = ("hostname," if host else "") + ("uuid," if uuid else "")
+    cells = lambda gpu: (f"{host}," if host else "") + (f"GPU-{uuid}{gpu}-1111-2222-3333-444455556666," if uuid else "")
+    return f"timestamp,index,{extra}power.draw [W]", lambda at, gpu: f"{gpu},{cells(gpu)}{watts(at, gpu):.2f}"
+
+
+def test_gpus_of_two_nodes_that_are_one(folder):
+    other = lambda at, gpu: power(at + 1, gpu) * 1.01
+    for first, second, repeated in (
+            (("", "0000000"), ("", "0000000"), True), (("", "0000000"), ("", "1000000"), False),
+            (("alpha", ""), ("alpha", ""), True), (("alpha", ""), ("beta", ""), False), (("", ""), ("", ""), False)):
+        folder.rows(*named(*first), name="nodes/a/gpu_metrics.csv")
+        folder.rows(*named(*second, watts=other), name="nodes/b/gpu_metrics.csv")
+        aggregate, error = folder.patched("multinode", "--nodes", "nodes", "--expected-num-gpus", 4)
+        same(0 if repeated else 1, aggregate["power_valid"], f"{first} {second} {error}")
+        same(repeated, "gpu_identity_conflict" in error, error)
+
+
+# ---- Several GPUs under one name, in whole seconds
+
+
+def test_gpus_of_one_name_in_whole_seconds(folder):
+    """Eight GPUs from 97 to 103 % of 600 W, all called 0: 8 · 36 kJ would be 36 kJ."""
+    lines = ["timestamp,index,power.draw [W]"]
+    for at in TIMES:
+        lines += [f"{START + at},0,{power(at) * (0.97 + 0.06 * gpu / 7) + (at * 7 + gpu * 3) % 5:.2f}" for gpu in range(8)]
+    folder.write("gpu_metrics.csv", "\n".join(lines) + "\n")
+    refused(folder, "several_gpus_in_one_series")
+    aggregate, error = folder.patched("--csv", "gpu_metrics.csv", "--expected-num-gpus", 1)
+    same(0, aggregate["power_valid"], error)
+
+
+# ---- Counters under other names
+
+
+def test_counters_that_say_a_third(folder):
+    """They rise by 200 J a second under load, where the power is 600 W."""
+
+    def count(at):
+        return 30 * 90 + 200 * min(at, WINDOW) if at >= 0 else 90 * (at + 30)
+
+    folder.rows("timestamp,index,power.draw [W],TOTEC",
+                lambda at, gpu: f"{gpu},{power(at, gpu)},{1000 * count(at)}")
+    refused(folder, "counter_contradicts")
+    lines = [json.dumps({"_wandb": True, "_timestamp": START + at, "_runtime": at + 30} | {
+        f"system.gpu.{gpu}.{name}": value for gpu in (0, 1) for name, value in
+        (("powerWatts", float(power(at, gpu))), ("totalEnergyConsumption", 1000 * count(at)))}) for at in TIMES]
+    folder.write("wandb-events.jsonl", "\n".join(lines) + "\n")
+    refused(folder, "counter_contradicts", ("run.json", "wandb-events.jsonl"))
+    rows = [{"timestamp": f"2026-09-08T07:{20 + (30 + at) // 60:02d}:{(30 + at) % 60:02d}.000000+00:00"} | {
+        f"gpu/{gpu}/{name}": value for gpu in (0, 1) for name, value in
+        (("power", float(power(at, gpu))), ("energy_consumed", float(count(at))))} for at in TIMES]
+    folder.write("metrics.json", json.dumps({"project": "p", "run": "r", "system_metrics": rows}))
+    refused(folder, "counter_contradicts", ("run.json", "metrics.json"))
+
+
+def test_counters_under_schema_1(folder):
+    """A warning, with both sums: 2 · 60 · 200 J, and 2 · 61 readings of 601 W on average."""
+    folder.rows("timestamp,index,power.draw [W],energy_mj",
+                lambda at, gpu: f"{gpu},{power(at, gpu)},{200_000 * (at + 30)}")
+    aggregate, error = folder.patched("--csv", "gpu_metrics.csv", "--schema-version", 1)
+    assert "power_metric_schema_version" not in aggregate and aggregate["avg_power_w"] > 600, aggregate
+    assert "counter_contradicts" in error and "24000.000 J" in error, error
+    folder.rows("timestamp,index,power.draw [W],energy_mj",
+                lambda at, gpu: f"{gpu},{power(at, gpu)},{601_000 * (at + 30)}")
+    _, error = folder.patched("--csv", "gpu_metrics.csv", "--schema-version", 1)
+    assert "counter" not in error, error
+
+
+# ---- Two columns of one power
+
+
+def test_an_average_that_says_otherwise(folder):
+    header = "timestamp,index,power.draw [W],power.draw.average [W],power.draw.instant [W]"
+    for own_w, average, is_right in ((92, "power", False), (600, "power", True), (600, "[N/A]", True)):
+        folder.rows(header, lambda at, gpu: f"{gpu},{power(at, gpu) * own_w / 600:.2f},"
+                    f"{power(at + 1, gpu) if average == 'power' else average},{power(at, gpu)}")
+        run = folder.measured("--timezone", "UTC")
+        same(is_right, run["valid"], run["reasons"])
+        same([] if is_right else ["implausible_power"], run["reasons"])
+    folder.rows(header, lambda at, gpu: f"{gpu},92.0{at % 3},{power(at, gpu)},{power(at, gpu)}")
+    run = folder.measured("--power-column", "power.draw.average [W]")
+    same(True, run["valid"], run["reasons"])
+    near(joules(power) + joules(lambda at: power(at, 1)), run["total_gpu_energy_j"])
+
+
+# ---- Words that name no GPU
+
+
+def test_words_that_are_no_gpu(folder):
+    """Rows of 600 W each second that do not say whose they are."""
+    for word in ("ERR!", "65535", "4294967295", "18446744073709551615", "no", "?", "[GPU requires reset]", "N/A"):
+        lines = ["timestamp,index,power.draw [W]"]
+        for at in TIMES:
+            lines += [f"{START + at},{gpu},{power(at)}" for gpu in (0, 1, word)]
+        folder.write("gpu_metrics.csv", "\n".join(lines) + "\n")
+        refused(folder, "gpu_identity_missing")
+
+
+# ---- A job before the load
+
+
+def test_a_job_that_ends_seconds_before_the_load_is_not_idle(folder):
+    """300 W until 3 s before the load, then 90 W: the net energy of 60 s would lack 60 · 210 J."""
+    for idle_s in (2, 3, 8):
+        folder.recorded(lambda at, gpu: 300 + (at + gpu) % 3 if at < -idle_s else power(at, gpu))
+        run = folder.measured("--idle", "auto")
+        same(True, run["valid"])
+        total_w = (run["idle"].get("total") or {}).get("watts")
+        assert total_w is None or total_w < 2 * 95, run["idle"]
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(globals(), Folder))
