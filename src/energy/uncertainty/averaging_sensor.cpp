@@ -24,15 +24,18 @@ constexpr double kHiddenShare = 0.006;
 // How much power may swing inside averages without any trace in them, as a share.
 constexpr double kHiddenSwing = 0.0045;
 constexpr double kMostSwing = 0.008;
-// What the walk leaves open, of its standard deviation: real loads turn back less often than a walk
-// does, and rise and fall once at an edge.
+// What the walk leaves open between readings that see all time, of its standard deviation: real
+// loads turn back less often than a walk does, and rise and fall once at an edge.
 constexpr double kOfWalk = 0.65;
+constexpr double kOfWalkWithSteps = 0.85;
+constexpr double kMissesEdges = 0.25;  // share of the time that is missed
 // The work grows with the window.
 constexpr double kLongWindow_s = 300;
 
 // The power under one of the assumptions about the load's edges.
 struct Possibility {
   std::vector<PowerJump> jumps;
+  std::vector<PowerJump> sharp_jumps;  // the same, if a load begins or ends with the window at once
   Window active;
   double log_prior = 0;
   bool assumes_edge = false;
@@ -41,6 +44,7 @@ struct Possibility {
 // What is known of the readings, whatever is assumed about edges.
 struct Evidence {
   std::vector<PlacedReading> readings;
+  double missed = 0;  // share of the time that no reading sees, over what one sees; at most 1
   PaceFinding found;
   WindowEdges edges;
   PowerPace still;  // outside of the load
@@ -63,17 +67,20 @@ PowerPosterior posterior_of(const Evidence& evidence, const Possibility& possibi
 // Each edge that was found, where the readings allow it and where the window does.
 std::vector<Possibility> possibilities(const Evidence& evidence) {
   constexpr double kEver = std::numeric_limits<double>::infinity();
-  std::vector<Possibility> all = {{evidence.found.jumps, {-kEver, kEver}}};
+  const std::vector<PowerJump>& found = evidence.found.jumps;
+  std::vector<Possibility> all = {{found, found, {-kEver, kEver}}};
   const auto branch = [&](const PowerJump& free, double edge_unix_s, bool is_of_load, auto limit) {
     const std::optional<PowerJump> beside = beside_edge(free, edge_unix_s);
     std::vector<Possibility> next;
     for (const Possibility& one : all) {
       next.push_back(one);
       next.back().jumps.push_back(free);
+      next.back().sharp_jumps.push_back(free);
       if (is_of_load) limit(next.back().active, free);
       if (!beside) continue;
       next.push_back(one);
       next.back().jumps.push_back(*beside);
+      next.back().sharp_jumps.push_back({edge_unix_s, edge_unix_s, beside->height_w});
       next.back().log_prior += free.height_w > 0 ? kLogPriorOfRise : kLogPriorOfFall;
       next.back().assumes_edge |= is_of_load;
       if (is_of_load) limit(next.back().active, *beside);
@@ -106,17 +113,25 @@ Mixture mix(const Evidence& evidence) {
     double log_weight;
   };
   std::vector<Member> members;
+  const auto add = [&](const Possibility& possibility) {
+    const PowerPosterior posterior = posterior_of(evidence, possibility);
+    members.push_back(
+        {posterior.energy(evidence.window), posterior.log_evidence() + possibility.log_prior});
+  };
   Mixture mixture;
   double best = 0;
   for (Possibility& possibility : possibilities(evidence)) {
-    const PowerPosterior posterior = posterior_of(evidence, possibility);
-    const double log_weight = posterior.log_evidence() + possibility.log_prior;
-    members.push_back({posterior.energy(evidence.window), log_weight});
-    if (members.size() == 1 || log_weight > best) {
-      best = log_weight;
-      mixture.best = std::move(possibility);
-      mixture.best_j = members.back().energy.joules;
-    }
+    add(possibility);
+    if (members.size() > 1 && members.back().log_weight <= best) continue;
+    best = members.back().log_weight;
+    mixture.best = std::move(possibility);
+    mixture.best_j = members.back().energy.joules;
+  }
+  // Where readings leave an edge out, nothing says whether it is slow or sharp.
+  if (mixture.best.assumes_edge && evidence.missed > kMissesEdges) {
+    Possibility sharp = mixture.best;
+    sharp.jumps = sharp.sharp_jumps;
+    add(sharp);
   }
   double sum = 0;
   for (Member& member : members) sum += member.log_weight = std::exp(member.log_weight - best);
@@ -152,6 +167,7 @@ Evidence gather(const SensedEnergyQuestion& question) {
   evidence.window = question.window;
   evidence.sensor_window_s = sensor.window_s;
   evidence.window_uncertainty = uncertainty_of_window(sensor);
+  evidence.missed = std::clamp(question.series.period_s() / sensor.window_s - 1, 0.0, 1.0);
   evidence.readings = near_window(place_readings(question.series.samples(), sensor),
                                   sensor.window_s, question.window);
   const Window own = without_other_loads(question.series.samples(), question.window);
@@ -186,6 +202,40 @@ Evidence gather(const SensedEnergyQuestion& question) {
   const double idle_w = std::ranges::min(evidence.readings, {}, &PlacedReading::watts).watts;
   evidence.still = {std::pow(0.01 * idle_w, 2), std::pow(0.02 * idle_w, 2) * 0.1};
   return evidence;
+}
+
+// By how much the power outside of an edge of the window differs from what is inside.
+double step_at_w(const Evidence& evidence, double edge_unix_s) {
+  constexpr double kLeastWindows = 3;  // of the sensor
+  if (evidence.window.duration_s() < kLeastWindows * evidence.sensor_window_s) return 0;
+  const PlacedReading* before = nullptr;
+  for (const PlacedReading& reading : evidence.readings) {
+    if (reading.end_unix_s <= edge_unix_s) before = &reading;
+    const bool is_after =
+        reading.end_unix_s - reading.age_s - evidence.sensor_window_s >= edge_unix_s;
+    if (before != nullptr && is_after) return std::abs(reading.watts - before->watts);
+  }
+  return 0;
+}
+
+// A standard uncertainty: a step of the power is as uncertain in time as the age of the reading
+// that shows it. One at the window's edge is sharper than a walk, which leaves a tenth of the
+// sensor's window open.
+double steps_j(const Evidence& evidence, const SensorModel& sensor) {
+  constexpr double kOfWindow = 0.1;
+  double squares_j2 = 0;
+  for (const PowerJump& jump : evidence.found.jumps) {
+    const double middle_unix_s = (jump.from_unix_s + jump.to_unix_s - sensor.window_s) / 2;
+    if (!evidence.window.contains(middle_unix_s)) continue;
+    squares_j2 += std::pow(jump.height_w * sensor.refresh_s, 2) / 12;
+  }
+  const auto add_edge = [&](const std::optional<PowerJump>& known, double edge_unix_s) {
+    if (known) return;
+    squares_j2 += std::pow(step_at_w(evidence, edge_unix_s) * kOfWindow * sensor.window_s, 2);
+  };
+  add_edge(evidence.edges.start, evidence.window.start_unix_s);
+  add_edge(evidence.edges.end, evidence.window.end_unix_s);
+  return std::sqrt(squares_j2);
 }
 
 // By how much the energy changes with one thing that is not known exactly.
@@ -240,6 +290,11 @@ double between_windows_share(const SensorModel& sensor, double period_s, double 
   return std::min(1.0, time_share) * std::clamp(fast_share / 4, kHiddenSwing, kMostSwing);
 }
 
+double few_readings(std::size_t readings) {
+  const double more = static_cast<double>(readings) - 3;
+  return more > 2 ? std::sqrt((more + 2) / more) : 1;
+}
+
 SensedEnergy averaged_energy(const SensedEnergyQuestion& question) {
   const SensorModel& sensor = question.sensor;
   const Evidence evidence = gather(question);
@@ -251,8 +306,13 @@ SensedEnergy averaged_energy(const SensedEnergyQuestion& question) {
   result.assumes_load_in_window = mixture.best.assumes_edge;
   const double mean_w = mixture.joules / question.window.duration_s();
   const double hidden_j = kHiddenShare * mean_w * std::min(1.0, sensor.window_s);
-  result.sampling_j =
-      std::hypot(kOfWalk * std::sqrt(mixture.variance_j2), hidden_j * std::sqrt(2.0));
+  // What the walk leaves open is all open in time that no reading sees.
+  const double seen = evidence.found.has_jumps ? kOfWalkWithSteps : kOfWalk;
+  const double missed = few_readings(evidence.readings.size());
+  const double walk_j = (seen + (missed - seen) * evidence.missed) * std::sqrt(mixture.variance_j2);
+  const double steps = std::hypot(steps_j(evidence, sensor),
+                                  smeared_j(evidence.readings, sensor.window_s, evidence.window));
+  result.sampling_j = std::hypot(walk_j, hidden_j * std::sqrt(2.0), steps);
   if (mean_w > 0) {
     const double fast_w = std::sqrt(evidence.found.pace.fast_w2_s / sensor.window_s);
     result.between_windows_j =
@@ -447,9 +507,20 @@ std::size_t still_beside(const SideReadings& outside, double inside_w) {
   return lasts_s >= kLeastStill_s ? still : 0;
 }
 
-std::optional<LoadStep> step_beside(const SideReadings& outside, const SideReadings& inside) {
-  if (outside.watts.empty() || inside.watts.size() < 2) return std::nullopt;
-  const double inside_w = quantile_of(inside.watts, 0.5);
+// The power in the window: its median, or what is next to the edge, if that differs from outside by
+// far more.
+double level_beside_w(const SideReadings& outside, const SideReadings& inside, double nearest_w) {
+  constexpr double kFarMore = 1.25;
+  const double median_w = quantile_of(inside.watts, 0.5);
+  const double median_step_w = std::abs(median_w - outside.watts[0]);
+  return std::abs(nearest_w - outside.watts[0]) > kFarMore * median_step_w ? nearest_w : median_w;
+}
+
+// `nearest_w`: the reading inside that is next to the edge.
+std::optional<LoadStep> step_beside(const SideReadings& outside, const SideReadings& inside,
+                                    double nearest_w) {
+  if (outside.watts.empty()) return std::nullopt;
+  const double inside_w = level_beside_w(outside, inside, nearest_w);
   LoadStep step;
   step.still = still_beside(outside, inside_w);
   if (step.still < kFewestIdle) return std::nullopt;
@@ -537,9 +608,13 @@ struct SideStep {
 };
 
 SideStep side_step(const Sides& near, const Sides& far, SideReadings Sides::*side) {
-  if (const auto step = step_beside(far.*side, near.inside))
+  const std::size_t readings = (near.*side).watts.size();
+  if (near.inside.watts.size() < 2) return {std::nullopt, readings};
+  const double nearest_w =
+      side == &Sides::before ? near.inside.watts.front() : near.inside.watts.back();
+  if (const auto step = step_beside(far.*side, near.inside, nearest_w))
     return {step, (far.*side).watts.size()};
-  return {step_beside(near.*side, near.inside), (near.*side).watts.size()};
+  return {step_beside(near.*side, near.inside, nearest_w), readings};
 }
 
 }  // namespace
@@ -592,6 +667,29 @@ WindowEdges window_edges(std::span<const PlacedReading> readings, double window_
     }
   }
   return edges;
+}
+
+double smeared_j(std::span<const PlacedReading> readings, double window_s, Window window) {
+  const std::vector<double> inside_w = sides_at(readings, window_s, window, 0).inside.watts;
+  if (inside_w.size() < 2) return 0;
+  const double level_w = quantile_of(inside_w, 0.5);
+  const double moves_w = quantile_of(inside_w, 0.9) - quantile_of(inside_w, 0.1);
+  const auto height_at = [&](double edge_unix_s) {
+    double highest_w = 0;
+    for (const PlacedReading& reading : readings) {
+      const bool is_beside = reading.end_unix_s - reading.age_s - window_s < edge_unix_s &&
+                             reading.end_unix_s > edge_unix_s;
+      if (is_beside) highest_w = std::max(highest_w, reading.watts);
+    }
+    const double height_w = highest_w - level_w;
+    const bool is_load = height_w > kLeastStep * highest_w && moves_w <= kStillShare * height_w;
+    return is_load ? height_w : 0.0;
+  };
+  const WindowEdges edges = window_edges(readings, window_s, window);
+  const double start_w = edges.start ? 0 : height_at(window.start_unix_s);
+  const double end_w = edges.end ? 0 : height_at(window.end_unix_s);
+  // A rectangle, from nothing to half of the sensor's window.
+  return std::hypot(start_w, end_w) * window_s / 2 / std::sqrt(12.0);
 }
 
 std::optional<PowerJump> beside_edge(const PowerJump& jump, double edge_unix_s) {

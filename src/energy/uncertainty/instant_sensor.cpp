@@ -11,7 +11,8 @@
 namespace aggregate_power {
 namespace {
 
-// Straight lines follow a part of what readings have in common with their neighbours.
+// Straight lines follow a part of what readings have in common with their neighbours, and nothing
+// of readings that have nothing in common.
 constexpr double kDrawShare = 0.75;
 
 std::vector<PowerJump> earlier(std::vector<PowerJump> jumps, double by_s) {
@@ -103,8 +104,9 @@ SensedEnergy moment_energy(const SensedEnergyQuestion& question) {
   const Scatter scatter = series.scatter_around_trend(begin, line.first_after(window.end_unix_s));
   const double count = std::max(1.0, static_cast<double>(scatter.readings));
   const double unseen = std::max(0.0, 1 - sensor.window_s / std::max(period_s, 1e-3));
+  const double draws = std::max(1.0, kDrawShare * kDrawShare * scatter.alike);
   const double draw_w =
-      kDrawShare * std::sqrt(unseen * scatter.variance_w2 * scatter.alike / count);
+      few_readings(scatter.readings) * std::sqrt(unseen * scatter.variance_w2 * draws / count);
   result.moments_j = draw_w * window.duration_s();
 
   // What passes the edges if the readings are that much later, and what comes back if earlier.

@@ -47,7 +47,7 @@ constexpr Source kSources[] = {
      'B',
      true},
     {{"sampling_and_edges",
-      "what readings leave open, inside and at the edges: 0.65 √(wᵀA⁻¹w), and 0.6 % of a sensor's window at each edge; at least what gaps leave open",
+      "what readings leave open, inside and at the edges: 0.65 √(wᵀA⁻¹w), 0.85 of it where power has steps and all where time is not seen, and 0.6 % of a sensor's window at each edge; at least what gaps leave open",
       "sample more often, measure for longer, or record an energy counter"},
      false,
      Sharing::sampling,

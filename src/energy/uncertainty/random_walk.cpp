@@ -226,6 +226,7 @@ PaceFinding pace_of(const Series& series, double period_s, double window_s) {
   double limit = std::max(usual.watts, 0.03 * level_w);
   PaceFinding finding;
   finding.jumps = find_jumps(series, near, limit);
+  finding.has_jumps = !finding.jumps.empty();
   // Where jumps are common they are the pace.
   const double jumping = static_cast<double>(finding.jumps.size() * lag.readings);
   if (finding.jumps.size() > 3 && jumping > kCommonShare * static_cast<double>(near.size())) {

@@ -76,7 +76,8 @@ struct PowerJump {
 
 struct PaceFinding {
   PowerPace pace;
-  std::vector<PowerJump> jumps;
+  std::vector<PowerJump> jumps;  // empty where they are so common that they are the pace
+  bool has_jumps = false;        // common or not
 };
 
 // A change is a jump from so many standard deviations of other changes on.

@@ -137,16 +137,20 @@ void leave_out_zeros_and_absurd(SoundReadings& sound) {
   leave_out(sound, places);
 }
 
-// A reading on the way up or down proves a load: nothing is doubtful about its top.
+// A reading on the way up or down proves a load: nothing is doubtful about its top. Two equal ones
+// are one that was shown twice.
 void note_doubtful(SoundReadings& sound, double odd_w) {
   const std::span<const Sample> samples = sound.samples;
   for (std::size_t i = 1; i + 1 < samples.size(); ++i) {
     const Sample& before = samples[i - 1];
+    const Sample first = samples[i];
+    if (samples[i + 1].watts == first.watts && i + 2 < samples.size()) ++i;
     const Sample& after = samples[i + 1];
-    const bool is_alone = 2 * std::max(before.watts, after.watts) < samples[i].watts;
-    if (samples[i].watts <= odd_w || !is_alone) continue;
-    const double above_w = samples[i].watts - (before.watts + after.watts) / 2;
-    sound.doubtful.push_back({samples[i].unix_s, above_w * (after.unix_s - before.unix_s) / 2});
+    const bool is_alone = 2 * std::max(before.watts, after.watts) < first.watts;
+    if (first.watts <= odd_w || !is_alone) continue;
+    const double above_w = first.watts - (before.watts + after.watts) / 2;
+    const double seconds = (after.unix_s - before.unix_s + samples[i].unix_s - first.unix_s) / 2;
+    sound.doubtful.push_back({first.unix_s, above_w * seconds});
   }
 }
 

@@ -14,8 +14,8 @@
 
 namespace aggregate_power {
 
-// A lone high reading that a board may draw: a spike, or a load shorter than the readings are
-// apart.
+// A lone high reading that a board may draw, or two equal ones (the time is of the first): a spike,
+// or a load shorter than the readings are apart.
 struct DoubtfulReading {
   double unix_s = 0;
   double above_j = 0;  // its energy above a line between its neighbours

@@ -300,6 +300,9 @@ inline double larger_change(double one, double other) {
   return std::abs(one) < std::abs(other) ? other : one;
 }
 
+// By how much a standard deviation grows that so few readings show: Student's t.
+double few_readings(std::size_t readings);
+
 // By the posterior of the power.
 SensedEnergy averaged_energy(const SensedEnergyQuestion& question);
 
@@ -404,6 +407,10 @@ struct WindowEdges {
 Window without_other_loads(std::span<const Sample> samples, Window window);
 
 WindowEdges window_edges(std::span<const PlacedReading> readings, double window_s, Window window);
+
+// The standard uncertainty, in joules, of what readings in a pause still show of a load next to
+// it that is too short to show its level; 0 if there is none.
+double smeared_j(std::span<const PlacedReading> readings, double window_s, Window window);
 
 // The same jump if no load begins just before an edge of the window, or ends just after it. Nullopt
 // if the readings exclude that.

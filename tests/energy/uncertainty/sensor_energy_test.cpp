@@ -70,8 +70,59 @@ TEST(SensedEnergy, KnowsHowLittleMomentsSee) {
   const ReadingSeries series(samples);
   const SensedEnergy energy = sensor_energy({series, kMoment, kWindow});
   EXPECT_NEAR(energy.joules, 300 * 20, 15);
-  EXPECT_GT(energy.moments_j, 0.5 * 100 / std::sqrt(20) * 20);
+  EXPECT_GT(energy.moments_j, 0.95 * 100 / std::sqrt(20) * 20);
   EXPECT_LT(energy.moments_j, 1.1 * 100 / std::sqrt(20) * 20);
+}
+
+double half_width_j(const SensedEnergy& energy) {
+  return 1.96 * std::hypot(energy.sampling_j, energy.between_windows_j, energy.timing_j);
+}
+
+// Every other second is seen: an edge that no reading shows may be as sharp as this one. 95 % of 20
+// places of the readings are 19.
+TEST(SensedEnergy, HoldsSharpEdgesThatNoReadingShows) {
+  const std::vector<Sample> all = load_in_window(0.1);
+  std::size_t held = 0;
+  for (std::size_t first = 0; first < 20; ++first) {
+    std::vector<Sample> samples;
+    for (std::size_t i = first; i < all.size(); i += 20) samples.push_back(all[i]);
+    const ReadingSeries series(samples);
+    const SensedEnergy energy = sensor_energy({series, kAverage, kWindow});
+    if (std::abs(energy.joules - 500 * 20) <= half_width_j(energy)) ++held;
+  }
+  EXPECT_GE(held, 18);
+}
+
+// 600 W for five seconds and 150 W for fifteen: the step at the start leads to 600 W, whatever most
+// readings show.
+TEST(SensedEnergy, HoldsALoadThatBeginsHigherThanItGoesOn) {
+  for (const double phase_s : {0.0, 0.2, 0.4, 0.6, 0.8}) {
+    std::vector<Sample> samples;
+    for (double at = 980 + phase_s; at < 1040; at += 1) {
+      const auto on_s = [&](double from, double to) {
+        return std::max(0.0, std::min(at, to) - std::max(at - 1, from));
+      };
+      samples.push_back({at, 80 + 520 * on_s(1000, 1005) + 70 * on_s(1005, 1020)});
+    }
+    const ReadingSeries series(samples);
+    const SensedEnergy energy = sensor_energy({series, kAverage, kWindow});
+    EXPECT_NEAR(energy.joules, 600 * 5 + 150 * 15, half_width_j(energy)) << phase_s;
+  }
+}
+
+// 100 W for four seconds, after 600 W for one: readings of the first second show both, and none
+// shows 600 W alone for long.
+TEST(SensedEnergy, HoldsAPauseAfterALoadAsShortAsTheMean) {
+  for (const double load_s : {0.6, 0.8, 1.0}) {
+    std::vector<Sample> samples;
+    for (double at = 980; at < 1030; at += 0.1) {
+      const double on_s = std::min(at, 1000.0) - std::max(at - 1, 1000 - load_s);
+      samples.push_back({at, 100 + 500 * std::max(0.0, on_s)});
+    }
+    const ReadingSeries series(samples);
+    const SensedEnergy energy = sensor_energy({series, kAverage, {1000, 1004}});
+    EXPECT_NEAR(energy.joules, 100 * 4, half_width_j(energy)) << load_s;
+  }
 }
 
 // Readings of a stuck sensor are left out. What was drawn meanwhile is between the powers around.
