@@ -177,6 +177,8 @@ void confine_to_named_places(const Command& command) {
 
 }  // namespace
 
+std::string version_line() { return "aggregate-power " AGGREGATE_POWER_VERSION "\n"; }
+
 int usage_fault(const std::string& name, const std::string& message) {
   print_message(
       fmt::format("error: {}{} see '{} --help'", message, message.ends_with('?') ? "" : ";", name));
@@ -193,7 +195,7 @@ int run_command(Command command, const std::vector<std::string>& arguments) {
         print(stdout, help_with_all_options(command, text_width()));
         return 0;
       case Options::Outcome::version:
-        print(stdout, "aggregate-power " AGGREGATE_POWER_VERSION "\n");
+        print(stdout, version_line());
         return 0;
       default:
         break;
