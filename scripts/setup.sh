@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what building needs and this machine lacks; nothing else. Debian 12.
 # usage: scripts/setup.sh [--tests | --checks]
-# --tests adds what scripts/test.sh needs (without a browser if QUICK=1), --checks also what scripts/check.sh
+# --tests adds what scripts/test.sh needs (the slow ones left out if QUICK=1), --checks also what scripts/check.sh
 # needs. --checks has git run the hooks in scripts/ too: commit-msg checks the subject of a commit.
 set -eu
 usage() { sed -n '2,5s/^# //p' "$0"; }
@@ -20,8 +20,12 @@ packages="g++ cmake ninja-build pkg-config python3 tzdata
   nlohmann-json3-dev libcli11-dev libfmt-dev libabsl-dev libre2-dev libgtest-dev
   libarchive-dev nettle-dev liblzma-dev libzstd-dev libbz2-dev zlib1g-dev libxxhash-dev"
 # What reads exports, other outputs and pages in tests.
-[ -z "${1:-}" ] || packages="$packages python3-prometheus-client python3-jsonschema python3-yaml"
-[ -z "${1:-}" ] || [ "${QUICK:-}" = 1 ] || packages="$packages chromium chromium-driver"
+[ -z "${1:-}" ] || packages="$packages python3-prometheus-client python3-jsonschema python3-yaml python3-pandas"
+# A browser, what runs the image, and what fetches DuckDB: a fresh machine takes minutes for them.
+if [ -n "${1:-}" ] && [ "${QUICK:-}" != 1 ]; then
+  packages="$packages chromium chromium-driver podman runc"
+  command -v npm >/dev/null || packages="$packages npm"
+fi
 # Tools that only .ci/run and scripts/check.sh use.
 [ "${1:-}" = --checks ] && packages="$packages clang lld clang-format clang-tidy libclang-rt-14-dev shellcheck"
 

@@ -1,4 +1,5 @@
 // aggregate-power backfill: the energy of many finished runs.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -226,12 +227,22 @@ class NewFolders {
   std::vector<std::string> made_;  // the innermost first
 };
 
+// The report is appended to where it is, so nothing around it is written.
+void add_report(const std::string& path, Reach& reach) {
+  try {
+    ::close(opened_for_writing(path, O_WRONLY | O_APPEND));
+    reach.writes.push_back(path);
+  } catch (const FileError&) {  // said when it is opened to write
+  }
+}
+
 // What is changed besides the files that options name.
 void add_backfill_reach(const BackfillRequest& request, bool is_undo, NewFolders& made,
                         Reach& reach) {
   const RecomputeOptions& how = request.recompute;
   reach.everywhere = how.access.follow_links;
   if (is_undo) reach.reads.emplace_back(".");
+  if (!request.report.empty()) add_report(request.report, reach);
   if (how.dry_run || reach.everywhere) return;
   if (!how.output.empty()) {
     made.make(how.output, request.shards > 1);

@@ -170,7 +170,7 @@ void add_sweep_manifest_options(Options& options, SweepManifestRequest& request)
       .needs("--sweep-manifest");
 }
 
-void settle_sweep_manifest(const Options& options, const SweepManifestRequest& request,
+void settle_sweep_manifest(const Options& options, SweepManifestRequest& request,
                            const std::vector<std::string>& stores) {
   if (request.out.empty()) return;
   const std::set<std::string> useful = {"--sweep-manifest", "--sweep", "--jobs", "--quiet",
@@ -186,13 +186,14 @@ void settle_sweep_manifest(const Options& options, const SweepManifestRequest& r
   if (stores.size() != 1) {
     throw Error("backfill: --sweep-manifest takes one STORE: the folder of the sweep's artifacts");
   }
+  if (const std::string conflict = conflict_of(request, stores[0]); !conflict.empty()) {
+    throw Error(fmt::format("{}: {}", one_line(request.out), conflict));
+  }
+  request.file = std::make_shared<StreamedFile>(request.out);
 }
 
 int write_sweep_manifest(const SweepManifestRequest& request, const std::string& store,
                          unsigned jobs) {
-  if (const std::string conflict = conflict_of(request, store); !conflict.empty()) {
-    throw Error(fmt::format("{}: {}", one_line(request.out), conflict));
-  }
   const SweepBuild build = build_sweep(request.description, store, jobs);
   for (const PublicationFault& fault : build.found.faults) print_message("error: " + fault.text());
   if (!build.found.holds()) {
@@ -200,7 +201,8 @@ int write_sweep_manifest(const SweepManifestRequest& request, const std::string&
                               one_line(request.out)));
     return 1;
   }
-  replace_file(request.out, build.text);
+  request.file->append(build.text);
+  request.file->commit();
   print_result(fmt::format("{}: {} point{}\n", one_line(request.out), build.points,
                            build.points == 1 ? "" : "s"));
   return 0;

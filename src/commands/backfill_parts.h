@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "base/files/file.h"
 #include "commands/options/options.h"
 #include "store/backfill/tally.h"
 
@@ -25,11 +27,13 @@ std::string summary_json(const BackfillCounts& counts, bool dry_run);
 struct SweepManifestRequest {
   std::string out;          // empty: no manifest is wanted
   std::string description;  // of the sweep
+  std::shared_ptr<StreamedFile> file = {};
 };
 
 void add_sweep_manifest_options(Options& options, SweepManifestRequest& request);
-// Throws Error if something else is asked for that would then have no effect.
-void settle_sweep_manifest(const Options& options, const SweepManifestRequest& request,
+// Creates the file. Throws Error if it must not be written, or something else is asked for that
+// would then have no effect.
+void settle_sweep_manifest(const Options& options, SweepManifestRequest& request,
                            const std::vector<std::string>& stores);
 // Returns the exit status: 0 written, 1 not, with the reasons on stderr. Nothing else is changed.
 int write_sweep_manifest(const SweepManifestRequest& request, const std::string& store,

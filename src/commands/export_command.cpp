@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -23,12 +24,27 @@
 namespace aggregate_power {
 namespace {
 
-// In the order of ExportFormat.
-
 struct ExportOptions {
   ExportRequest request;
   std::string out;  // empty: standard output
 };
+
+// Writes the text in pieces. Throws Error if the file there must not be replaced.
+void write_export(const ExportText& found, const ExportOptions& options) {
+  std::optional<StreamedFile> file;
+  found.write([&](std::string_view piece) {
+    if (!file) {
+      const std::string fault = overwriting_fault(options.request, options.out, piece);
+      if (!fault.empty()) {
+        throw Error(fmt::format("--out: {} {}; it is not overwritten: give another file",
+                                options.out, fault));
+      }
+      file.emplace(options.out);
+    }
+    file->append(bundle::with_names_of_bundles(std::string(piece)));
+  });
+  file->commit();
+}
 
 int run_export(const ExportOptions& options) {
   try {
@@ -42,16 +58,9 @@ int run_export(const ExportOptions& options) {
     }
     if (options.out.empty()) {
       found.write([](std::string_view piece) { print(stdout, std::string(piece)); });
-      return 0;
+    } else {
+      write_export(found, options);
     }
-    std::string text;
-    found.write([&](std::string_view piece) { text += piece; });
-    const std::string fault = overwriting_fault(options.request, options.out, text);
-    if (!fault.empty()) {
-      throw Error(fmt::format("--out: {} {}; it is not overwritten: give another file", options.out,
-                              fault));
-    }
-    replace_file(options.out, bundle::with_names_of_bundles(text));
     return 0;
   } catch (const FileError& error) {
     refuse_missing({options.request.question.places}, error);

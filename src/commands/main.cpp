@@ -23,6 +23,7 @@
 #include "commands/help_pages/help_pages.h"
 #include "commands/help_pages/overview.h"
 #include "commands/help_pages/page_roff.h"
+#include "commands/options/command.h"
 #include "commands/options/completion.h"
 #include "commands/options/terminal.h"
 #include "verify/bundle/bundle.h"
@@ -31,7 +32,7 @@ namespace {
 
 using namespace aggregate_power;
 
-// For packagers: the program itself prints its man pages and its completions.
+// For packagers: the program itself prints its man pages, its completions and its version.
 struct Generator {
   const char* option;
   std::string (*text)();
@@ -41,6 +42,7 @@ constexpr Generator kGenerators[] = {
     {"--generate-bash-completion", bash_completion},
     {"--generate-zsh-completion", zsh_completion},
     {"--generate-fish-completion", fish_completion},
+    {"--version", version_line},
 };
 
 bool is_file_or_folder(const std::string& path) {

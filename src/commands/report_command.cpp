@@ -38,7 +38,7 @@ void check_page_output(const std::string& out) {
   if (!begin.empty() && begin != kBegin) refuse("exists already, and is not an HTML page");
 }
 
-// The same of the table next to a page.
+// The same of the table next to a page. `csv` begins it.
 void check_csv_output(const std::string& path, std::string_view csv) {
   if (!is_regular_file(path)) return;
   constexpr std::size_t kBegin = 16;
@@ -47,6 +47,33 @@ void check_csv_output(const std::string& path, std::string_view csv) {
   throw Error(fmt::format(
       "--out: {} would be the table of all runs, but exists already and is none: name another page",
       printable_path(path)));
+}
+
+// What is written, created before the command is confined.
+struct ReportFiles {
+  std::unique_ptr<StreamedFile> page;  // nullptr: it goes to standard output
+  std::unique_ptr<StreamedFile> csv;   // only a page about many runs has one
+};
+
+ReportFiles opened_files(const std::string& out) {
+  if (out == kPageOnStandardOutput) return {};
+  check_page_output(out);
+  ReportFiles files{std::make_unique<StreamedFile>(out), nullptr};
+  try {
+    files.csv = std::make_unique<StreamedFile>(csv_of_page(out));
+  } catch (const FileError&) {  // thrown again if it is needed
+  }
+  return files;
+}
+
+void write_csv(const Report& report, const std::string& path, ReportFiles& files) {
+  bool is_checked = false;
+  if (!files.csv) files.csv = std::make_unique<StreamedFile>(path);
+  report.write_csv([&](std::string_view piece) {
+    if (!std::exchange(is_checked, true)) check_csv_output(path, piece);
+    files.csv->append(bundle::with_names_of_bundles(std::string(piece)));
+  });
+  files.csv->commit();
 }
 
 std::string counts_text(const Report& report) {
@@ -68,24 +95,20 @@ Report report_or_hint(const ReportRequest& request) {
   }
 }
 
-int run_report_command(const ReportRequest& request) {
-  const bool is_to_file = request.out != kPageOnStandardOutput;
-  if (is_to_file) check_page_output(request.out);
+int run_report_command(const ReportRequest& request, ReportFiles& files) {
   ReportRequest wanted = request;
-  if (!is_to_file) wanted.out.clear();
+  if (!files.page) wanted.out.clear();
   const Report report = report_or_hint(wanted);
   for (const std::string& warning : report.warnings) print_note("warning: " + warning);
   for (const std::string& note : report.notes) print_note("note: " + note);
-  if (is_to_file) {
+  if (files.page) {
     const std::string csv = csv_of_page(request.out);
-    if (!report.csv.empty()) {
-      check_csv_output(csv, report.csv);
-      replace_file(csv, bundle::with_names_of_bundles(report.csv));
-    }
-    replace_file(request.out, bundle::with_names_of_bundles(report.html));
+    if (report.write_csv) write_csv(report, csv, files);
+    files.page->append(bundle::with_names_of_bundles(report.html));
+    files.page->commit();
     print_result(fmt::format("aggregate-power: {} -> {}{}\n", counts_text(report),
                              printable_path(request.out),
-                             report.csv.empty() ? "" : " and " + printable_path(csv)));
+                             report.write_csv ? " and " + printable_path(csv) : ""));
   } else {
     print(stdout, report.html);
   }
@@ -180,8 +203,13 @@ Command report_command() {
       "aggregate-power report inference_stats.csv --out sweep.html";
   command.exit_statuses =
       "0 written; 1 written, but no run was found; 2 a file cannot be opened or written, or wrong options";
-  command.reach = [request](Reach& reach) { reach.everywhere = request->access.follow_links; };
-  command.run = [request] { return run_report_command(*request); };
+  const auto files = std::make_shared<ReportFiles>();
+  command.settle = [request, files](const Options&) { *files = opened_files(request->out); };
+  command.reach = [request](Reach& reach) {
+    reach.everywhere = request->access.follow_links;
+    reach.reads.push_back(csv_of_page(request->out));
+  };
+  command.run = [request, files] { return run_report_command(*request, *files); };
   return command;
 }
 

@@ -1,7 +1,8 @@
 // Confines itself, then tries what a program that was taken over would try. One line for each
 // attempt: its name, and "done" or the number of the error.
 //
-//   sandbox_attack IN OUT OUTSIDE    may read IN and write OUT; IN/../outside is OUTSIDE
+//   sandbox_attack IN OUT OUTSIDE    may read IN and write OUT; IN/../outside is OUTSIDE, in which
+//                                    it may put an output in place that it began before
 //   sandbox_attack --free IN OUT OUTSIDE    the same attempts without a sandbox
 //   sandbox_attack --without-kernel PROGRAM...    runs it as on a kernel that has no sandboxes
 #include <dirent.h>
@@ -31,6 +32,7 @@
 #include <string>
 #include <thread>
 
+#include "base/files/file.h"
 #include "base/system/sandbox.h"
 
 namespace {
@@ -87,7 +89,12 @@ Attempt executing(const char* program) {
 }
 
 // What a sandbox must leave possible.
-void work(const std::string& in, const std::string& out) {
+void work(const std::string& in, const std::string& out, aggregate_power::StreamedFile& output) {
+  attempt("work:output", [&] {
+    output.append("content");
+    output.commit();
+    return 0;
+  });
   attempt("work:read", opening(in + "/file", O_RDONLY));
   attempt("work:list", listing(in));
   attempt("work:create", opening(out + "/new", O_WRONLY | O_CREAT | O_EXCL));
@@ -214,12 +221,13 @@ int main(int argc, char** argv) {
   const std::string in = places[0];
   const std::string out = places[1];
   const std::string outside = places[2];
+  aggregate_power::StreamedFile output(outside + "/output");
   if (!is_free) {
     const aggregate_power::Sandbox sandbox =
         aggregate_power::confine({.reads = {in}, .writes = {out}, .removes = {}});
     std::printf("landlock %d\nseccomp %d\n", sandbox.landlock, sandbox.seccomp ? 1 : 0);
   }
-  work(in, out);
+  work(in, out, output);
   // From a thread that was started later, as the work of the commands is.
   std::thread([&] {
     attack_files(in, out, outside);

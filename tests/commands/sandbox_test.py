@@ -89,7 +89,7 @@ def test_attacks_from_inside_are_refused(folder):
             assert why in REFUSALS or (name == "call:32-bit" and why), f"{name}: {os.strerror(why)}"
     assert kinds["work"] >= 8 and kinds["file"] >= 20 and kinds["call"] >= 15, kinds
     if landlock:
-        assert sorted(path.name for path in (folder / "outside").iterdir()) == ["second", "secret", "third"]
+        assert sorted(path.name for path in (folder / "outside").iterdir()) == ["output", "second", "secret", "third"]
         assert all(path.read_text() == "content" for path in (folder / "outside").iterdir())
         assert (folder / "in" / "file").read_text() == "content"
     # Without a sandbox they are possible, so that the refusals are its doing.
@@ -209,6 +209,7 @@ def test_nothing_else_changes(folder):
             [[*backfill, "--output", "store/below"]],
             [[*backfill, "--output", "new/deep", "--dry-run"]],
             [["backfill", "stoer", *zone], ["report", "stoer", "--out", "page.html"], ["verify", "stoer"]],
+            [["backfill", "stoer", "--report", "new.txt"], [*backfill, "--runs", "lits", "--report", "other.txt"]],
             [["report", "store", "--out", "missing/page.html"], ["report", "store", "--out", "store"]],
             [[*backfill, "--runs", "lits"], [*backfill, "--report", "missing/report.jsonl"]],
             [["report", "store", "--out", "page.html", "--timezone", "Europe/Berlin"]],
@@ -236,6 +237,20 @@ def test_nothing_written_leaves_no_new_folder(folder):
     status, _, said = program(folder, "backfill", "store", "--output", "store/new/deep")
     assert status == 2 and "inside the store" in said, said
     assert not (folder / "store" / "new").exists()
+    status, _, said = program(folder, "report", "stoer", "--out", "new")
+    assert status == 2 and "stoer" in said and os.listdir(folder) == ["store"], (said, os.listdir(folder))
+
+
+def test_what_is_next_to_an_output_is_neither_read_nor_written(folder):
+    """A folder in which the caller himself may only add files and read none of the others."""
+    (folder / "home").mkdir()
+    make_run(folder / "store")
+    (folder / "home" / "other").write_text("content")
+    for words, name in ((["report", "store", "--out"], "page.html"), (["backfill", "store", "--timezone", "UTC", "--report"], "r.jsonl")):
+        status, _, said = program(folder, *words, folder / "home" / name)
+        assert status == 0 and (folder / "home" / name).stat().st_size > 0, said
+    assert sorted(os.listdir(folder / "home")) == ["other", "page.html", "r.jsonl"]
+    assert (folder / "home" / "other").read_text() == "content"
 
 
 def test_works_where_the_kernel_has_none(folder):

@@ -18,9 +18,12 @@ import math
 import os
 import pathlib
 import re
+import resource
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from running import duckdb_rows, run_tests  # noqa: E402  (beside the folders that share it)
@@ -478,6 +481,47 @@ def test_out_is_written_in_one_step(folder):
     same("old", reader.read())  # the old file is whole, under no name
     same(export(folder, "runs", "--format", "prometheus"), out.read_text())
     same(["power.prom"], os.listdir(out.parent))
+
+
+def begun_export(folder, **more):
+    """An export of many runs that has begun to write, over an earlier file."""
+    sys.path.insert(0, str(ROOT / "tests" / "growth"))
+    import growth_test
+    folder.mkdir(exist_ok=True)
+    growth_test.store(folder, 3000, 50)
+    out = folder / "out" / "power.prom"
+    out.parent.mkdir()
+    out.write_text("old")
+    process = subprocess.Popen([PROGRAM, "export", "store", "--format", "prometheus", "--out", out], cwd=folder,
+                               stderr=subprocess.PIPE, text=True, **more)
+    while process.poll() is None and not any(path.stat().st_size > 3 for path in out.parent.iterdir()):
+        time.sleep(0.001)
+    return process, out
+
+
+def left_alone(out):
+    """Nothing new is left, once the keeper of what was killed has seen that."""
+    until = time.monotonic() + 10
+    while len(os.listdir(out.parent)) > 1 and time.monotonic() < until:
+        time.sleep(0.01)
+    same((["power.prom"], "old"), (os.listdir(out.parent), out.read_text()))
+
+
+def test_an_export_that_is_killed_leaves_nothing(folder):
+    for name, send in (("kill", signal.SIGKILL), ("terminate", signal.SIGTERM), ("interrupt", signal.SIGINT)):
+        process, out = begun_export(folder / name)
+        process.send_signal(send)
+        same(-send, process.wait(60))
+        left_alone(out)
+
+
+def test_a_full_disk_leaves_the_earlier_export(folder):
+    def with_small_files():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+    process, out = begun_export(folder, preexec_fn=with_small_files)
+    same((2, f"aggregate-power: error: {out}: cannot write: File too large\n"), (process.wait(60), process.stderr.read()))
+    left_alone(out)
 
 
 def test_no_input_is_overwritten(folder):

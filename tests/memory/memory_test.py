@@ -171,7 +171,8 @@ with tempfile.TemporaryDirectory() as folder:
         return peak_mib(words, status=1 if words[0] == "verify" else 0)
 
     for words in (["report", "store", "--out", "page.html"], ["compare", "store"], ["export", "store", "--format", "csv"],
-                  ["export", "store", "--format", "prometheus"], ["verify", "store", "--sample", "100"]):
+                  ["export", "store", "--format", "prometheus"],
+                  ["export", "store", "--format", "prometheus", "--out", "store.prom"], ["verify", "store", "--sample", "100"]):
         few, many = (peak_of_store(runs, [*words]) for runs in (2000, 8000))
         check(f"8,000 runs: {' '.join(words)}", many, few + 1 + 6000 * 2.5 / 1024)
 print(f"{passed} passed, {failed} failed")

@@ -20,6 +20,7 @@ PROGRAM = pathlib.Path(os.environ.get("AGGREGATE_POWER") or ROOT / "build/aggreg
 ET_DYN, PT_LOAD, PT_DYNAMIC, PT_INTERP, PT_GNU_STACK, PT_GNU_RELRO = 3, 1, 2, 3, 0x6474E551, 0x6474E552
 PF_X, PF_W = 1, 2
 DT_BIND_NOW, DT_TEXTREL, DT_FLAGS, DT_FLAGS_1, DT_NEEDED = 24, 22, 30, 0x6FFFFFFB, 1
+DT_RELASZ, DT_RELRSZ = 8, 35
 DF_BIND_NOW, DF_1_NOW, DF_1_PIE = 8, 1, 0x08000000
 EM_X86_64 = 62
 OURS = "_ZN15aggregate_power"
@@ -90,6 +91,13 @@ def test_what_is_relocated_is_read_only_afterwards(folder):
         at, _, length = (int(word, 16) for word in re.search(rf" {re.escape(name)} +\S+ +(\S+) (\S+) (\S+)", sections).groups())
         assert relro <= at and at + length <= relro + size, name
     assert ".got.plt" not in sections, "a table of functions that stays writable"
+
+
+def test_relocations_are_packed(folder):
+    if elf().machine != EM_X86_64:
+        return  # Debian 12's linker packs them only there
+    packed, others = elf().dynamic()[DT_RELRSZ], elf().dynamic().get(DT_RELASZ, 0)
+    assert 0 < packed < 16384 and others < 4096, (packed, others)
 
 
 def test_nothing_is_writable_and_executable(folder):

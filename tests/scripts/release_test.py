@@ -208,6 +208,28 @@ def test_an_image_has_only_the_program(folder):
     assert run["total_gpu_energy_j"] == ENERGY_J, run
 
 
+# What the machine allows a container: no resource limit above the caller's own, no cgroups of its own.
+CONTAINER = ["run", "--rm", "--network", "none", "--read-only", "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1000:1000"]
+
+
+def test_an_image_runs_in_a_container(folder):
+    """By podman with any of its runtimes that works here; the test above runs the same root without one."""
+    runtimes = [name for name in ("crun", "runc") if shutil.which(name)]
+    if not shutil.which("podman") or not runtimes or os.getuid() != 0:
+        print("SKIPPED the image in a container: it needs root, podman, and crun or runc")
+        return
+    podman = ["podman", "--storage-driver", "vfs", "--root", folder / "storage", "--runroot", folder / "state"]
+    told = call(*podman, "load", "--input", packed("image", folder)).stdout.split()[-1]
+    inputs = ["--volume", f"{run_of(folder)}:/data", "--workdir", "/data", told, *MEASURE]
+    for runtime in runtimes:
+        done = subprocess.run([*map(str, [*podman, "--runtime", runtime, *CONTAINER, *inputs])], capture_output=True, text=True)
+        if done.returncode == 0:
+            assert json.loads(done.stdout)["runs"][0]["total_gpu_energy_j"] == ENERGY_J, done.stdout
+            return
+    assert "aggregate-power:" not in done.stderr, done.stderr
+    print(f"SKIPPED the image in a container: {done.stderr.strip()[-200:]}")
+
+
 def test_other_programs_read_the_image(folder):
     if not shutil.which("skopeo"):
         return  # the digests are checked above

@@ -6,9 +6,11 @@
 #include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +18,7 @@
 #include <cassert>
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstdlib>
 #include <iterator>
 #include <mutex>
@@ -27,6 +30,7 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
+#include "base/files/hash.h"
 #include "base/files/lock.h"
 #include "base/files/opened_files.h"
 #include "base/files/path.h"
@@ -87,14 +91,6 @@ bool take_lock(int fd, const std::string& path) {
   if (errno == EWOULDBLOCK) return false;
   if (errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS) return true;
   throw FileError(path, "lock", errno);
-}
-
-void write_all(int fd, std::string_view bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t count = retrying([&] { return write(fd, bytes.data(), bytes.size()); });
-    if (count < 0) throw FileError(path, "write", errno);
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
 }
 
 // Both names lead to a file at every moment.
@@ -478,6 +474,14 @@ std::unique_ptr<ByteSource> regular_source(const std::string& path) {
   return std::make_unique<FileSource>(path, open_regular(path, facts));
 }
 
+void write_all(int fd, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t count = retrying([&] { return write(fd, bytes.data(), bytes.size()); });
+    if (count < 0) throw FileError(path, "write", errno);
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
 int opened_for_writing(const std::string& path, int flags) {
   const int fd = open_at_once(replaced_file(path), flags | O_CREAT, "written");
   if (fd < 0) throw FileError(path, "open for writing", errno);
@@ -614,23 +618,32 @@ void require_replaceable(const std::string& path, bool make_folders) {
 PendingFile::PendingFile(const std::string& path, std::string_view bytes, bool make_folders,
                          Sync sync, const std::string& within)
     : PendingFile() {
-  path_ = path;
   sync_ = sync;
+  open(path, make_folders, within);
+  write_all(fd_, bytes, path);
+  complete();
+}
+
+void PendingFile::open(const std::string& path, bool make_folders, const std::string& within) {
+  path_ = path;
   if (make_folders && !within.empty()) {
     require_in(path, resolve_what_is_there(folder_of(path)), within);
   }
-  if (make_folders) make_folder(folder_of(path), sync);
+  if (make_folders) make_folder(folder_of(path), sync_);
   target_ = replaced_file(path);
   if (!within.empty()) std::tie(folder_, target_) = held_in_folder(path, target_, within);
   const std::optional<struct stat> old = status(target_);
   if (old) require_regular(*old, path);
   create_temporary(old ? 0600 : 0666);  // 0600: private until owner and mode are set
-  write_all(fd_, bytes, path);
-  if (old) keep_owner(fd_, *old, path);
-  if (old) keep_mode(fd_, *old, path);  // last, because a new owner clears some bits
-  written_ = facts_of(status(fd_, path));
+}
+
+void PendingFile::complete() {
+  const std::optional<struct stat> old = status(target_);
+  if (old) keep_owner(fd_, *old, path_);
+  if (old) keep_mode(fd_, *old, path_);  // last, because a new owner clears some bits
+  written_ = facts_of(status(fd_, path_));
   if (sync_ == Sync::later) return;
-  if (retrying([&] { return fsync(fd_); }) != 0) throw FileError(path, "sync", errno);
+  if (retrying([&] { return fsync(fd_); }) != 0) throw FileError(path_, "sync", errno);
 }
 
 PendingFile::~PendingFile() { discard(); }
@@ -676,6 +689,16 @@ void PendingFile::commit() {
   settle();
 }
 
+void PendingFile::commit_unless_there() {
+  const std::optional<struct stat> old = status(target_);
+  if (!old || old->st_size != status(fd_, path_).st_size ||
+      sha256_of(OpenedFile(target_)) != sha256_of(OpenedFile(temporary_))) {
+    return commit();
+  }
+  discard();
+  sync_in_place(path_);
+}
+
 void PendingFile::commit_over(std::string_view expected) {
   assert(!temporary_.empty());
   if (!holds(target_, expected)) {
@@ -716,6 +739,70 @@ void PendingFile::put_back() {
 void PendingFile::settle() {
   in_place_ = true;
   if (sync_ == Sync::at_once) sync_folder(folder_of(target_), path_);
+}
+
+// What a keeper is asked, and how its answer ends.
+static constexpr char kCommit = '+', kDiscard = '-', kEndOfAnswer = '\n';
+
+StreamedFile::StreamedFile(const std::string& path) {
+  remove_stale_temporaries(path);
+  file_.open(path, false, {});
+  int ends[2] = {-1, -1};
+  const bool is_paired = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0;
+  channel_ = std::make_unique<const Descriptor>(ends[0]);
+  const Descriptor keepers(ends[1]);
+  keeper_ = is_paired ? fork() : -1;
+  if (keeper_ < 0) throw FileError(path, "start the process that puts it in place", errno);
+  if (keeper_ == 0) keep(keepers.get());
+  file_.temporary_.clear();
+}
+
+StreamedFile::~StreamedFile() {
+  if (keeper_ > 0) std::ignore = answer_to(kDiscard);
+}
+
+// The keeper. It ends with the other process, which may be ended by any of these signals.
+void StreamedFile::keep(int channel) {
+  for (const int each : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE}) {
+    std::ignore = ::signal(each, SIG_IGN);
+  }
+  channel_.reset();  // else it would never see the end of the other process
+  std::string answer;
+  char request = kDiscard;
+  std::ignore = retrying([&] { return read(channel, &request, 1); });
+  try {
+    if (request == kCommit) file_.commit_unless_there();
+  } catch (const FileError& error) {
+    answer = std::string(error.what()).substr(file_.path_.size() + 2);
+  }
+  file_.discard();
+  answer += kEndOfAnswer;
+  std::ignore = write(channel, answer.data(), answer.size());
+  _exit(0);
+}
+
+// What the keeper finds wrong; empty: it did what was requested.
+std::string StreamedFile::answer_to(char request) {
+  std::string answer;
+  // A keeper that was killed would end this process by a signal.
+  const bool is_alive = waitpid(keeper_, nullptr, WNOHANG) == 0;
+  if (is_alive && write(channel_->get(), &request, 1) == 1) {
+    char byte = 0;
+    while (retrying([&] { return read(channel_->get(), &byte, 1); }) == 1) answer += byte;
+    std::ignore = retrying([&] { return waitpid(keeper_, nullptr, 0); });
+  }
+  keeper_ = 0;
+  if (!answer.ends_with(kEndOfAnswer)) return "cannot replace: its keeper was killed";
+  answer.pop_back();
+  return answer;
+}
+
+void StreamedFile::append(std::string_view bytes) { write_all(file_.fd_, bytes, file_.path_); }
+
+void StreamedFile::commit() {
+  file_.complete();
+  const std::string fault = answer_to(kCommit);
+  if (!fault.empty()) throw FileError(file_.path_, fault);
 }
 
 void sync_in_place(const std::string& path) {

@@ -26,9 +26,9 @@
 
 #include "base/system/byte_source.h"
 
-namespace aggregate_power {
+struct stat;
 
-// What the system says against a file.
+namespace aggregate_power {
 
 // The system's error for a file: "agg.json: cannot open: Permission denied". The file is named as
 // the caller named it.
@@ -50,12 +50,6 @@ class FileChanged : public FileError {
  public:
   explicit FileChanged(const std::string& path);
 };
-
-}  // namespace aggregate_power
-
-struct stat;
-
-namespace aggregate_power {
 
 class Descriptor;
 
@@ -121,6 +115,8 @@ std::unique_ptr<ByteSource> regular_source(const std::string& path);
 // Returns its descriptor, which the caller closes. Links and special files are refused as in a
 // replacement and in open_source(). Throws FileError.
 int opened_for_writing(const std::string& path, int flags);
+// Throws FileError.
+void write_all(int fd, std::string_view bytes, const std::string& path);
 
 // Whether `path` leads to a regular file. Also false if that cannot be determined.
 bool is_regular_file(const std::string& path) noexcept;
@@ -217,9 +213,13 @@ class PendingFile {
   bool in_place() const { return in_place_; }
 
  private:
+  friend class StreamedFile;
   PendingFile() = default;  // delegated to, so that the destructor cleans up after a throw
 
+  void open(const std::string& path, bool make_folders, const std::string& within);
   void create_temporary(mode_t mode);
+  void complete();
+  void commit_unless_there();
   void discard() noexcept;
   void discard_name() noexcept;
   void put_back();
@@ -233,6 +233,33 @@ class PendingFile {
   std::shared_ptr<const Descriptor> folder_;
   int fd_ = -1;  // locked while the temporary exists, so that others know it is in use
   bool in_place_ = false;
+};
+
+// New bytes for a file, which come in pieces. A process of its own, forked from this one, has the
+// temporary's name: it puts it in place when that is asked for, and removes it if this object or
+// this process ends before. So this process needs no permissions for the file's folder, and leaves
+// nothing there if it is killed.
+class StreamedFile {
+ public:
+  // Creates the temporary. Throws FileError, as a PendingFile does.
+  explicit StreamedFile(const std::string& path);
+  ~StreamedFile();
+  StreamedFile(const StreamedFile&) = delete;
+  StreamedFile& operator=(const StreamedFile&) = delete;
+
+  // Throws FileError.
+  void append(std::string_view bytes);
+  // Puts the bytes in place, durably; a file that already contains them is left alone. To be called
+  // once. Throws FileError.
+  void commit();
+
+ private:
+  [[noreturn]] void keep(int channel);
+  std::string answer_to(char request);
+
+  PendingFile file_;
+  std::unique_ptr<const Descriptor> channel_;  // to the keeper
+  pid_t keeper_ = 0;                           // 0: there is none
 };
 
 // The present state of a file, including that there is none, to be put back if its replacement must

@@ -155,26 +155,17 @@ void add_input(const std::string& path, Reach& reach) {
   reach.reads.insert(reach.reads.end(), {there, root_of_store(there)});
 }
 
-// A file is replaced by one that is made next to it.
-void add_output(const std::string& path, bool is_folder, Reach& reach) {
-  const bool is_special = is_there(path) && !is_regular_file(path);
-  reach.writes.push_back(
-      is_folder || is_special
-          ? path
-          : std::filesystem::path(resolve_what_is_there(path)).parent_path().string());
-}
-
 // Adds the places that the options name. A number, or "-", is no path.
 void add_named_places(const Options& options, Reach& reach) {
   for (const Option& option : options.all()) {
     if (!option.names_path()) continue;
     for (const std::string& path : option.given) {
       if (path == "-" || (!is_there(path) && python_float(path))) continue;
-      if (option.is_output) {
-        add_output(path, option.value_name == "FOLDER", reach);
-      } else {
-        add_input(path, reach);
-      }
+      // A file is a StreamedFile, or is opened by its command.
+      const bool is_open = option.is_output && option.value_name != "FOLDER" &&
+                           (!is_there(path) || is_regular_file(path));
+      if (option.is_output && !is_open) reach.writes.push_back(path);
+      if (!option.is_output) add_input(path, reach);
     }
   }
 }
@@ -189,6 +180,8 @@ void confine_to_named_places(const Command& command) {
 }
 
 }  // namespace
+
+std::string version_line() { return "aggregate-power " AGGREGATE_POWER_VERSION "\n"; }
 
 int usage_fault(const std::string& name, const std::string& message) {
   print_message(
@@ -206,7 +199,7 @@ int run_command(Command command, const std::vector<std::string>& arguments) {
         print(stdout, help_with_all_options(command, text_width()));
         return 0;
       case Options::Outcome::version:
-        print(stdout, "aggregate-power " AGGREGATE_POWER_VERSION "\n");
+        print(stdout, version_line());
         return 0;
       default:
         break;

@@ -42,6 +42,8 @@ struct Command {
 // line; 0 after --help and --version.
 int run_command(Command command, const std::vector<std::string>& arguments);
 
+std::string version_line();
+
 // Reports wrong use of `name`, such as "aggregate-power backfill", and returns its exit status. The
 // line ends with a pointer to the help of `name`.
 int usage_fault(const std::string& name, const std::string& message);

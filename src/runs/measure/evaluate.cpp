@@ -33,6 +33,7 @@ namespace {
 // Nothing, if the aggregate cannot be read.
 template <typename Read>
 auto said_by(const std::string& aggregate, Read read) -> decltype(read(aggregate)) {
+  if (!is_regular_file(aggregate)) return {};  // often there is none, and throwing takes long
   try {
     return read(read_file(aggregate, kAggregateFile));
   } catch (const FileError&) {

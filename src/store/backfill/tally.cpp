@@ -270,16 +270,11 @@ void OutcomeLog::add(const std::string& lines) {
   const std::lock_guard guard(mutex_);  // threads share the descriptor, and therefore the lock
   take_lock();
   cut_torn_line(fd_, path_);
-  std::string_view rest = lines;
-  while (!rest.empty()) {
-    const ssize_t count = ::write(fd_, rest.data(), rest.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) {
-      const FileError error(path_, "write", errno);
-      std::ignore = ::flock(fd_, LOCK_UN);
-      throw error;
-    }
-    rest.remove_prefix(static_cast<std::size_t>(count));
+  try {
+    write_all(fd_, lines, path_);
+  } catch (const FileError&) {
+    std::ignore = ::flock(fd_, LOCK_UN);
+    throw;
   }
   std::ignore = ::flock(fd_, LOCK_UN);
 }

@@ -195,14 +195,6 @@ Descriptor created(const std::string& path) {
   return Descriptor(fd);
 }
 
-void write_all(const Descriptor& file, std::string_view bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t count = retrying([&] { return ::write(file.get(), bytes.data(), bytes.size()); });
-    if (count < 0) throw FileError(path, "write", errno);
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-}
-
 // Never more bytes than are listed.
 void copy_member(ArchiveReader& reader, const std::string& path, const Listed& listed,
                  const BundleFault& other_size, const BundleFault& other_content) {
@@ -214,7 +206,7 @@ void copy_member(ArchiveReader& reader, const std::string& path, const Listed& l
     bytes += count;
     if (bytes > listed.bytes) throw other_size;
     hash.add({chunk.data(), count});
-    write_all(file, {chunk.data(), count}, path);
+    write_all(file.get(), {chunk.data(), count}, path);
   }
   if (bytes != listed.bytes) throw other_size;
   if (hash.hex() != listed.sha256) throw other_content;

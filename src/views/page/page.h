@@ -278,7 +278,9 @@ inline constexpr std::size_t kMostRunsWithCurves = 200;
 
 struct Report {
   std::string html;
-  std::string csv;  // of all runs, for the file next to the page; empty: all are on the page
+  // Writes the CSV of all runs, in pieces, for the file next to the page, and consumes them; empty:
+  // all runs are on the page.
+  std::function<void(const std::function<void(std::string_view)>&)> write_csv;
   std::size_t runs = 0;
   std::size_t valid = 0;
   std::size_t sweeps = 0;

@@ -339,16 +339,6 @@ std::function<std::string(const PublishedRun&)> record_links(const std::string& 
 
 // ---- The whole
 
-std::string csv_of_runs(ReportRuns& report) {
-  constexpr std::size_t kRowBytes = 400;
-  std::string csv;
-  csv.reserve(report.runs.size() * kRowBytes);
-  const auto run = [&](std::size_t i) -> PublishedRun& { return report.runs[i].run; };
-  rows_csv(exported_runs(report.runs.size(), run, report.rates),
-           [&](std::string_view piece) { csv += piece; });
-  return csv;
-}
-
 Recommendation read_sweep_tables(const ReportPlaces& places, const ReportRequest& request,
                                  Report& report) {
   Recommendation recommendation =
@@ -418,7 +408,13 @@ Report make_report(const ReportRequest& request) {
   const bool has_csv = page.runs.is_sampled() && !request.out.empty();
   if (has_csv) page.csv_name = last_name(csv_of_page(request.out));
   report.html = page_html(page);
-  if (has_csv) report.csv = csv_of_runs(page.runs);
+  if (has_csv) {
+    report.write_csv =
+        [all = std::make_shared<ReportRuns>(std::move(page.runs))](const TextSink& sink) {
+          const auto run = [&](std::size_t i) -> PublishedRun& { return all->runs[i].run; };
+          rows_csv(exported_runs(all->runs.size(), run, all->rates), sink);
+        };
+  }
   return report;
 }
 

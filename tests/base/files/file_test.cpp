@@ -20,6 +20,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -592,6 +593,109 @@ TEST(PendingFile, LeavesNothingOnAFullDisk) {
   EXPECT_EQ(folder.names(), Names{"agg.json"});
 }
 
+// ---- Bytes that come in pieces
+
+// Whether only `names` are left, once what a killed process's keeper does is done.
+bool has_only(const Folder& folder, const Names& names) {
+  for (int i = 0; i < 1000 && folder.names() != names; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return folder.names() == names;
+}
+
+TEST(StreamedFile, ReplacesTheContentsOnlyWhenCommitted) {
+  const Folder folder;
+  const std::string path = put(folder / "out.csv", "old");
+  chmod(path.c_str(), 0640);
+  StreamedFile file(path);
+  const std::string piece(3'000'000, 'n');
+  file.append(piece);
+  file.append("");
+  file.append("end");
+  EXPECT_EQ(bytes_of(path), "old");
+  EXPECT_EQ(folder.names().size(), 2u);
+  file.commit();
+  EXPECT_EQ(bytes_of(path), piece + "end");
+  EXPECT_EQ(fs::status(path).permissions(), fs::perms(0640));
+  EXPECT_EQ(folder.names(), Names{"out.csv"});
+}
+
+TEST(StreamedFile, LeavesAFileOfTheSameBytesAlone) {
+  const Folder folder;
+  const std::string path = put(folder / "out.csv", "one two");
+  const std::string identity = file_identity(path);
+  const auto written = [&](std::string_view piece) {
+    StreamedFile file(path);
+    file.append("one ");
+    file.append(piece);
+    file.commit();
+    return file_identity(path) != identity;
+  };
+  EXPECT_FALSE(written("two"));
+  EXPECT_TRUE(written("2wo"));
+  EXPECT_EQ(bytes_of(path), "one 2wo");
+  EXPECT_EQ(folder.names(), Names{"out.csv"});
+}
+
+TEST(StreamedFile, LeavesNothingUnlessCommitted) {
+  const Folder folder;
+  {
+    auto first = std::make_unique<StreamedFile>(folder / "first");
+    StreamedFile second(folder / "second");
+    first->append("some");
+    first.reset();  // though the second one's keeper has its descriptors too
+    EXPECT_EQ(folder.names().size(), 1u);
+    second.append("more");
+  }
+  EXPECT_EQ(folder.names(), Names());
+}
+
+TEST(StreamedFile, LeavesNothingOnAFullDisk) {
+  const Folder folder;
+  const std::string path = put(folder / "out.csv", "old");
+  const auto limit_files = [] {
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit = {1000, 1000};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  };
+  const auto write = [&] {
+    StreamedFile file(path);
+    file.append(std::string(999, 'n'));
+    file.append("nn");
+  };
+  EXPECT_EQ(error_in_child(limit_files, write), path + ": cannot write: File too large");
+  EXPECT_EQ(bytes_of(path), "old");
+  EXPECT_TRUE(has_only(folder, Names{"out.csv"}));
+}
+
+TEST(StreamedFile, LeavesNothingWhenItsProcessIsKilled) {
+  for (const int signal : {SIGKILL, SIGTERM}) {
+    const Folder folder;
+    const std::string path = put(folder / "out.csv", "old");
+    const pid_t child = fork();
+    if (child == 0) {
+      StreamedFile file(path);
+      file.append("new");
+      raise(signal);
+    }
+    waitpid(child, nullptr, 0);
+    EXPECT_TRUE(has_only(folder, Names{"out.csv"}));
+    EXPECT_EQ(bytes_of(path), "old");
+  }
+}
+
+TEST(StreamedFile, SaysWhyItCannotBePutInPlace) {
+  const Folder folder;
+  const std::string path = folder / "out";
+  EXPECT_EQ(error_of([&] { StreamedFile(folder / "missing/out"); }),
+            folder / "missing/out: cannot find its folder: No such file or directory");
+  StreamedFile file(path);
+  file.append("new");
+  fs::create_directory(path);
+  EXPECT_EQ(error_of([&] { file.commit(); }), path + ": cannot replace: Is a directory");
+  EXPECT_EQ(folder.names(), Names{"out"});
+}
+
 TEST(PendingFile, LeavesNothingWhenTheRenameFails) {
   const Folder folder;
   const std::string path = folder / "out";
@@ -623,7 +727,7 @@ TEST(PendingFile, ReplacesOnlyWhatIsExpectedWhereThatIsAsked) {
     EXPECT_EQ(error_of([&] { gone.commit_over("new!"); }),
               path + ": cannot open: No such file or directory");
   }
-  EXPECT_EQ(folder.names(), Names{});
+  EXPECT_EQ(folder.names(), Names());
 }
 
 // Whoever owns a folder may exchange it for a link at any instant.
@@ -809,7 +913,7 @@ TEST(RemoveStaleTemporaries, RemovesReadOnlyOnesToo) {
     remove_stale_temporaries(folder / "a");
   };
   EXPECT_EQ(error_in_child(become_nobody, make_and_sweep), "");
-  EXPECT_EQ(folder.names(), Names{});
+  EXPECT_EQ(folder.names(), Names());
 }
 
 TEST(RemoveStaleTemporaries, LooksWhereTheLinkLeads) {
