@@ -166,8 +166,8 @@ def test_a_receipt_that_holds(root):
 
 def test_as_json(root):
     done = Receipt(root).verify("--json")
-    same({"schema": "aggregate-power/verify-1", "file": "receipt.json",
-          "kind": "source-measurement-receipt", "points": 3, "files": 4, "holds": True, "faults": [],
+    same({"schema": "aggregate-power/verify-2", "file": "receipt.json",
+          "kind": "source-measurement-receipt", "points": 3, "files": 4, "numbers": 0, "holds": True, "proofs": [], "faults": [],
           "warnings": []}, json.loads(done.out))
 
 

@@ -192,8 +192,8 @@ def test_as_json(root):
     sweep = Sweep(root, ["solo"])
     done = verify(sweep, "--json")
     same(0, done.status, done)
-    same({"schema": "aggregate-power/verify-1", "file": "sweep_manifest.json", "kind": "sweep-manifest",
-          "points": 1, "files": 5, "holds": True, "faults": [], "warnings": []}, json.loads(done.out))
+    same({"schema": "aggregate-power/verify-2", "file": "sweep_manifest.json", "kind": "sweep-manifest",
+          "points": 1, "files": 5, "numbers": 0, "holds": True, "proofs": [], "faults": [], "warnings": []}, json.loads(done.out))
     old = digest(sweep.path("power_audit_solo_conc8/power_node.txt"))
     sweep.file("power_audit_solo_conc8/power_node.txt", "node-a")
     done = verify(sweep, "--json")
