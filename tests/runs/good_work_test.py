@@ -538,6 +538,10 @@ def test_a_repeat_without_good_requests_decides_nothing(folder):
     side, = json.loads(run.out)["summaries"]
     same(None, side["mean"], "the repeats of one side alone")
     assert "it has no good request" in str(side["excluded"]), side
+    run.call("recommend", "new0", "new1", "new2", "--slo", "ttft=500ms")
+    assert "infinite (a run has no good request)" in run.out, run.out
+    run.call("recommend", "new0", "new1", "new2", "--slo", "ttft=500ms", "--json")
+    same(None, json.loads(run.out)["fronts"][0]["points"][0]["joules_per_good_output_token"])
     run.call("compare", *sides, "--slo", "ttft=500ms", "--metric", "joules_per_output_token", "--json")
     assert json.loads(run.out)["comparisons"][0]["change"] is not None, run.out
 
@@ -609,6 +613,28 @@ def test_roles_by_good_token(folder):
     run.call("measure", "run.json", "gpu_metrics.csv", "--role", "prefill=0", "--role", "decode=1", "--slo", "ttft=500ms",
              "--requests", "profile_export.jsonl")
     assert "prefill, 1 GPU: 4000 J (" in run.out and "57.14 J" in run.out.replace("\n", " "), run.out
+
+
+def test_roles_of_published_runs_by_good_token(folder):
+    """3000 J of prefill and 5000 J of decode over 70 and 80 good tokens."""
+    for i, late in enumerate((3, 2)):
+        run = repeats(pathlib.Path(folder), f"r{i}", (late,))
+        aggregate = run.path / f"r{i}0" / "agg_run.json"
+        record = run.path / f"r{i}0" / "power_validation_agg_run.json"
+        for path, place in ((aggregate, lambda json: json), (record, lambda json: json["metrics"])):
+            content = json.loads(path.read_text())
+            place(content).update(prefill_gpu_energy_j=3000.0, decode_gpu_energy_j=5000.0)
+            path.write_text(json.dumps(content))
+    for role, joules in (("prefill", 3000), ("decode", 5000)):
+        run.call("compare", "r00", "--with", "r10", "--slo", "ttft=500ms", "--metric", f"{role}_joules_per_good_output_token", "--json")
+        found, = json.loads(run.out)["comparisons"]
+        near(joules / 70, found["base"]["mean"], 1e-3)
+        near(joules / 80, found["new"]["mean"], 1e-3)
+        near(70 / 80 - 1, found["change"], 1e-3)
+        assert found["base"]["low"] < joules / 70 < found["base"]["high"], found["base"]
+    run.call("report", "r00", "--out", "page.html", "--slo", "ttft=500ms")
+    page = (run.path / "page.html").read_text()
+    assert "prefill J/good output token" in page and "decode J/good output token" in page, page[-3000:]
 
 
 def test_compare_by_good_tokens(folder):

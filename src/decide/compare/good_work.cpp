@@ -59,10 +59,20 @@ RequestFile requests_of(const PublishedRun& run) {
   throw Error("it has no audit record, which would name its benchmark result");
 }
 
+// In joules, a part of the GPUs is known at least as well as all: errors are mostly of one sign.
+Boxed<Spread> part_spread(const Boxed<Spread>& whole, double part_j) {
+  if (!whole) return {};
+  return Spread{part_j, whole->standard_uncertainty,
+                std::max(0.0, part_j - (whole->estimate - whole->low)),
+                part_j + (whole->high - whole->estimate)};
+}
+
 // The energy of the workers of each role over the good output tokens. Together they are the whole.
+// A role without an interval of its own has the interval of the whole, in joules.
 void add_role_numbers(const PublishedRun& run, const GoodWork& work,
                       std::vector<PublishedNumber>& numbers) {
   constexpr std::string_view kRoleEnergies[] = {"prefill_gpu_energy_j", "decode_gpu_energy_j"};
+  const auto whole = run.number("total_gpu_energy_j");
   for (std::size_t i = 0; i < std::size(kRoleEnergies); ++i) {
     const auto energy = run.number(kRoleEnergies[i]);
     if (!energy || !work.output_tokens) continue;
@@ -70,8 +80,13 @@ void add_role_numbers(const PublishedRun& run, const GoodWork& work,
     PublishedNumber& number =
         numbers.emplace_back(PublishedNumber{kGoodRoleKeys[i], energy->value * per_j});
     if (!std::isfinite(per_j)) continue;
-    number.flowed = scaled_spread(energy->flowed, per_j);
-    number.repeatability = scaled_spread(energy->repeatability, per_j);
+    const auto spread = [&](Boxed<Spread> PublishedNumber::*of) {
+      const Boxed<Spread>& own = (*energy).*of;
+      if (own) return scaled_spread(own, per_j);
+      return scaled_spread(whole ? part_spread((*whole).*of, energy->value) : own, per_j);
+    };
+    number.flowed = spread(&PublishedNumber::flowed);
+    number.repeatability = spread(&PublishedNumber::repeatability);
   }
 }
 

@@ -220,7 +220,10 @@ void set_numbers(const FrontQuestion& question, FrontPoint& point) {
     return run->number(compare::kSloHolds)->value > 0;
   });
   const NumberOfRuns good = compare::number_of_runs(point.runs, compare::kGoodMetric);
-  if (std::isfinite(good.value)) point.joules_per_good_token = good.value;
+  const auto has_good = [](const PublishedRun* run) {
+    return run->number(compare::kGoodMetric).has_value();
+  };
+  if (std::ranges::all_of(point.runs, has_good)) point.joules_per_good_token = good.value;
   const NumberOfRuns missed = compare::number_of_runs(point.runs, compare::kMissedShare);
   if (std::isfinite(missed.value)) point.missed_share = missed;
 }
@@ -261,6 +264,10 @@ std::string number_text(const NumberOfRuns& number) {
                             : shown_number(number.value);
 }
 
+std::string good_token_text(double joules) {
+  return std::isfinite(joules) ? shown_number(joules) : "infinite (a run has no good request)";
+}
+
 std::string front_text(const SloFront& front, const Slo& slo) {
   std::string text =
       fmt::format("{}{}{}\n", one_line(front.work), front.work.empty() ? "" : ": ", slo.text());
@@ -278,7 +285,7 @@ std::string front_text(const SloFront& front, const Slo& slo) {
     if (point.joules_per_good_token) {
       text += fact(
           "",
-          fmt::format("{} {}", shown_number(*point.joules_per_good_token), compare::kGoodMetric),
+          fmt::format("{} {}", good_token_text(*point.joules_per_good_token), compare::kGoodMetric),
           2);
     }
     if (point.missed_share) {

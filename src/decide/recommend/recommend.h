@@ -200,9 +200,9 @@ struct FrontPoint {
   std::vector<NumberOfRuns> numbers = {};  // by SloFront::keys
   // By SloFront::keys: the points from which the number cannot be told.
   std::vector<std::vector<std::string>> ties = {};
-  std::optional<NumberOfRuns> missed_share = {};  // of the energy, for requests that missed it
-  std::optional<double> joules_per_good_token = {};
-  bool holds = false;  // in each of its runs
+  std::optional<NumberOfRuns> missed_share = {};     // of the energy, for requests that missed it
+  std::optional<double> joules_per_good_token = {};  // infinite: a run has no good request
+  bool holds = false;                                // in each of its runs
   // No other point is as good in all numbers, or tied, and better in one by more than the
   // intervals.
   bool is_on_front = false;
@@ -233,6 +233,8 @@ struct FrontQuestion {
 std::vector<SloFront> slo_fronts(const std::vector<const PublishedRun*>& runs,
                                  const FrontQuestion& question);
 std::string number_text(const NumberOfRuns& number);
+// "114.3", or why they are infinite.
+std::string good_token_text(double joules);
 std::string front_text(const SloFront& front, const Slo& slo);
 // The cheapest configuration that keeps the objective, and the price, in a sentence.
 std::string front_verdict(const SloFront& front);

@@ -124,7 +124,7 @@ std::string front_table(const SloFront& front) {
                                                      : "",
                                  fmt::format("{}", point.runs.size())});
     for (const NumberOfRuns& number : point.numbers) row.push_back(number_text(number));
-    row.push_back(point.joules_per_good_token ? shown_number(*point.joules_per_good_token) : "");
+    row.push_back(point.joules_per_good_token ? good_token_text(*point.joules_per_good_token) : "");
     row.push_back(point.missed_share ? number_text(percent_of(*point.missed_share)) : "");
   }
   return html_table(table, "");
