@@ -540,7 +540,8 @@ std::string zones_text(const BackfillCounts& counts) {
 bool names_other_option(std::string_view text, const Command& command) {
   bool is_quoted = false;
   for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] == '\'') is_quoted = !is_quoted;
+    const bool begins_quote = !is_quoted && (at == 0 || text[at - 1] == ' ');  // not of "GPU's"
+    if (text[at] == '\'') is_quoted = begins_quote;
     if (is_quoted || !text.substr(at).starts_with("--")) continue;
     const std::size_t end = text.find_first_not_of("-abcdefghijklmnopqrstuvwxyz", at);
     const std::string_view option = text.substr(at, end - at);

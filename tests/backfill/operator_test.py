@@ -117,13 +117,12 @@ def what_helps_a_store(root, checks):
     shown = " ".join(joined(done.stdout).split())
     checks.add("the paths", [] if ", ".join(f"{store}/{name}/agg_run.json" for name in "abc") + ", ..." in shown else [shown])
     checks.add("the name", [] if "telemetry_file_missing 4 name the recording gpu_metrics.csv" in shown else [shown])
-    make_run(root / "other" / "e", "run")
-    result = root / "other" / "e" / "run.json"
-    members = json.loads(result.read_text())
-    for key in ("benchmark_start_time_unix", "benchmark_end_time_unix"):
-        del members[key]
-    result.write_text(json.dumps(members | {"backend": "vllm", "date": "20260908-072051", "model_id": "m", "num_prompts": 5}))
-    shown = " ".join(joined(program("backfill", root / "other").stdout).split())
+    other = root / "other"
+    other.mkdir()
+    for name in ("vllm.json", "gpu_metrics.csv"):
+        shutil.copy(ROOT / "testdata" / "results" / name, other)
+    (other / "agg_vllm.json").write_text('{"tp": 2}')
+    shown = " ".join(joined(program("backfill", other).stdout).split())
     checks.add("a window that is not exact",
                [] if "window_not_exact 1 give --window estimated or wrapped, or --result-timezone, as the details in --report say" in shown
                else [shown])
