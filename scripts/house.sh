@@ -142,12 +142,12 @@ done <<'TABLE'
 2 367 400 lines of dmon.cpp
 2 - 400 lines of generic_reader.cpp
 2 0 0 files of step 2 still there
-6 617 480 number of .cpp and .h files
-6 384 294 number of modules
-6 3 0 folders with more than 20 modules
+6 607 480 number of .cpp and .h files
+6 381 294 number of modules
+6 2 0 folders with more than 20 modules
 6 23 20 modules in the largest folder
 6 - 150-400 median lines of a source
-6 4 0 headers used by one file of their folder only
+6 1 0 headers used by one file of their folder only
 6 298 0 sources outside their folder's namespace
 6 27 0 files still to move
 7 1 1 files 'nth_element'
