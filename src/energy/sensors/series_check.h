@@ -49,7 +49,8 @@ std::vector<ConstantStretch> constant_stretches(std::span<const DeviceSeries> de
 // or it works; or its other readings, of about the same power if there are any, hardly ever repeat;
 // or elsewhere its power changes as another device's does. An idle device draws about as much as
 // others when they are idle; one at its limit never draws more, and is not idle. A value with
-// decimals is stuck if it stays from 10 s before the window to 10 s after it, whatever others do.
+// decimals is stuck if it stays from 10 s before the window to 10 s after it, unless it is below a
+// quarter of what another device reads.
 //
 // Or it reads 0 W four times or more in the window, in 1 % of its readings there, while all others
 // of the recording are above 15 W.

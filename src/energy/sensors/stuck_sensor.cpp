@@ -31,6 +31,7 @@ constexpr double kSurelyIdle = 0.25;     // of the others' highest, if none of t
 constexpr double kIdleShare = 0.6;       // of its highest reading
 constexpr double kAboveLimit = 1.005;  // of the value: a GPU that is held at a limit draws no more
 constexpr double kAroundS = 10;        // on both sides of the window: its load begins and ends
+constexpr const char* kLoadItself = "the load begins and ends";
 
 bool is_whole_watts(double watts) { return watts == std::floor(watts); }
 
@@ -332,21 +333,11 @@ Judged judged(const DeviceSeries& device, const Constant& constant) {
           watts <= kIdleLevel * whole.least && watts <= kIdleShare * whole.highest};
 }
 
-// Whether a device's power stays as it is from before the window until after it.
-bool stays_around(const DeviceSeries& device, Window window) {
-  const std::span<const Sample> longest = longest_constant(device, window);
-  if (longest.size() < kFewestReadings) return false;
-  const Window stretch = span_of(longest);
-  return stretch.start_unix_s <= window.start_unix_s - kAroundS &&
-         stretch.end_unix_s >= window.end_unix_s + kAroundS;
-}
-
 // What changed by more than a fifth while the device's power did not; empty: nothing.
 std::string what_moved(std::span<const DeviceSeries> devices, std::size_t own,
-                       const Constant& constant, Window window) {
+                       const Constant& constant) {
   const DeviceSeries& device = devices[own];
   const Judged is = judged(device, constant);
-  if (!is.is_coarse && stays_around(device, window)) return "the load begins and ends";
   if (std::string text = what_it_stated(device, constant, is.is_coarse, is.may_be_held);
       !text.empty()) {
     return text;
@@ -367,6 +358,30 @@ std::string what_moved(std::span<const DeviceSeries> devices, std::size_t own,
                            used.highest <= kIdlePct && is.is_coarse && constant.watts() > 0;
   return states_idle || constant.is_of_part ? std::string()
                                             : what_others_did(devices, own, constant);
+}
+
+// Whether a device's power stays as it is from before the window until after it.
+bool stays_around(const DeviceSeries& device, Window window) {
+  const std::span<const Sample> longest = longest_constant(device, window);
+  if (longest.size() < kFewestReadings) return false;
+  const Window stretch = span_of(longest);
+  return stretch.start_unix_s <= window.start_unix_s - kAroundS &&
+         stretch.end_unix_s >= window.end_unix_s + kAroundS;
+}
+
+// Whether no load and no rest can be so steady: a value with decimals, unless it is that of an idle
+// device next to one that works.
+bool hangs_around(std::span<const DeviceSeries> devices, std::size_t own, const Constant& constant,
+                  Window window) {
+  const double watts = constant.watts();
+  const auto is_far_above = [&](const Sample& sample) {
+    return watts < kSurelyIdle * sample.watts;
+  };
+  const bool may_be_idle = std::ranges::any_of(devices, [&](const DeviceSeries& device) {
+    return std::ranges::any_of(device.samples, is_far_above);
+  });
+  return !may_be_idle && stays_around(devices[own], window) &&
+         !is_coarse_sensor(devices[own], watts);
 }
 
 // Whether a device rests for half of the window or more, and draws more before and after that.
@@ -393,7 +408,7 @@ std::string what_may_have_moved(std::span<const DeviceSeries> devices, std::size
   const DeviceSeries& device = devices[own];
   const bool do_all_stay = std::ranges::all_of(
       devices, [&](const DeviceSeries& one) { return stays_around(one, window); });
-  if (do_all_stay) return "the load begins and ends";
+  if (do_all_stay) return kLoadItself;
   if (!constant.is_of_window) return {};
   const Judged is = judged(device, constant);
   if (is_unlike_itself(device, constant, is.is_idle, kMostShare)) {
@@ -494,7 +509,8 @@ std::string stuck_text(std::span<const DeviceSeries> devices, std::size_t own,
   if (zeros.count()) return zeros_text(devices[own], zeros);
   const std::optional<Constant> constant = constant_in(devices[own], rules);
   if (!constant) return {};
-  const std::string moved = what_moved(devices, own, *constant, rules.window);
+  std::string moved = what_moved(devices, own, *constant);
+  if (moved.empty() && hangs_around(devices, own, *constant, rules.window)) moved = kLoadItself;
   return moved.empty() ? moved : text_of(devices, own, *constant, moved, rules.window);
 }
 

@@ -337,7 +337,11 @@ std::vector<RoleWork> work_of_roles(const std::vector<RoleShare>& shares, const 
   std::vector<RoleWork> roles;
   if (shares.empty() || !result.is_valid()) return roles;
   std::vector<RecordedGpu> gpus;
-  for (const GpuResult& gpu : result.gpus) gpus.push_back({.host = kRoleHost, .id = gpu.name});
+  for (const GpuResult& gpu : result.gpus) {
+    gpus.emplace_back();
+    gpus.back().host = kRoleHost;
+    gpus.back().id = gpu.name;
+  }
   const RoleAssignment assigned = assign_roles(shares, gpus);
   if (!assigned.reasons.empty()) throw Error("--role: " + assigned.reasons.text());
   const Uncertainty* const known = interval_of(result);

@@ -594,6 +594,8 @@ TEST(SeriesCheck, RefusesOneValueWithDecimalsAroundTheWindow) {
   const Window window = {1e9 + 20, 1e9 + 80};
   EXPECT_EQ(reasons({constant(311.07, 101)}, {.window = window}), "stuck_sensor ");
   EXPECT_EQ(reasons({constant(311.07, 101), noise(1, 101)}, {.window = window}), "stuck_sensor ");
+  // Below a quarter of the other's 550 W, it may be idle.
+  EXPECT_EQ(reasons({constant(105.25, 101), noise(1, 101)}, {.window = window}), "");
   EXPECT_EQ(reasons({constant(311, 101)}, {.window = window}), "");
   EXPECT_EQ(reasons({constant(311.07, 101)}, {.window = {1e9 + 5, 1e9 + 80}}), "");
   EXPECT_EQ(reasons({constant(311.07, 101)}, {.window = {1e9 + 20, 1e9 + 95}}), "");
