@@ -104,6 +104,18 @@ def test_what_cannot_be_decided_is_said(folder):
     assert by_counter < by_power, a100  # it sees the time that the sensor does not
 
 
+# Half of an interval of n repeats is t(n - 1) times the part of one run over the root of n; t is near 1.96 for many.
+def test_doctor_counts_repeats_of_the_same_windows(folder):
+    recording = ROOT / "testdata" / "results" / "gpu_metrics.csv"
+    ways = plan(folder, "--recording", recording, "--margin", "1%", "--window", "60s", statuses=(0, 1))["ways"]
+    told = run(folder, PROGRAM, "doctor", recording, "--window-s", "60", statuses=(0, 1))
+    said = re.search(r"needs (\d+) repeats of 60 s; with an energy counter, (\d+) repeats", told)
+    assert said, told
+    for counter, repeats in ((False, int(said[1])), (True, int(said[2]))):
+        percent = [100 * way["half_width"] for way in ways if way["counter"] is counter][0]
+        assert percent ** 2 <= repeats <= percent ** 2 + 4, (counter, percent, repeats)
+
+
 def test_looks_cost_little(folder):
     words = ["--spread", "1%", "--detect", "1%", "--gpu-model", "H100"]
     one, four = plan(folder, *words), plan(folder, *words, "--looks", "4")

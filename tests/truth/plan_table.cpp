@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "decide/compare/compare.h"
 #include "truth/rounds.h"
@@ -131,6 +132,36 @@ PlanFigures figures_of(const PlanClass& of, const std::vector<MeasuredError>& er
   return figures;
 }
 
+MoreFigures more_figures(const PlanClass& of, std::size_t repeats, std::size_t comparisons,
+                         Random& random) {
+  MoreFigures figures{.change = of.change, .spread = of.spread, .repeats = repeats};
+  const std::vector<MeasuredError> exact = {{}};
+  const CompareRule rule = {.metric = "x"};
+  std::vector<double> asked;
+  double right = 0;
+  for (std::size_t i = 0; i < comparisons; ++i) {
+    RunComparison comparison;
+    Bench bench(of, exact, random);
+    bench.measure_both(repeats, of.change, comparison);
+    judge_change(comparison, rule);
+    if (comparison.verdict != ChangeVerdict::insufficient) continue;
+    const PowerQuestion question =
+        power_question(comparison.base.repeats, comparison.next.repeats, 0, 0, rule.alpha);
+    const std::size_t more =
+        repeats_for_power(question, kUsualPower, repeats, repeats).value_or(kMostRepeats);
+    asked.push_back(static_cast<double>(more));
+    bench.measure_both(more, of.change, comparison);
+    judge_change(comparison, rule);
+    right += comparison.verdict == ChangeVerdict::worse ? 1 : 0;
+  }
+  if (asked.empty()) return figures;
+  std::ranges::sort(asked);
+  figures.open = static_cast<double>(asked.size()) / static_cast<double>(comparisons);
+  figures.more = asked[asked.size() / 2];
+  figures.right = right / static_cast<double>(asked.size());
+  return figures;
+}
+
 // Whether one of the looks says that something changed.
 bool errs(std::size_t looks, std::size_t repeats_each, const std::vector<double>& alphas,
           Random& random) {
@@ -152,13 +183,12 @@ bool errs(std::size_t looks, std::size_t repeats_each, const std::vector<double>
 
 std::vector<PlanClass> plan_classes() {
   std::vector<PlanClass> classes;
-  for (const double spread : {0.002, 0.005, 0.01}) {
+  for (const double spread : {0.003, 0.005, 0.01, 0.02}) {
     for (const double change : {0.01, 0.02}) {
       classes.push_back({.name = "known", .change = change, .spread = spread});
     }
   }
-  classes.push_back({.name = "known", .change = 0.01, .spread = 0.02});
-  for (const double spread : {0.002, 0.005, 0.01}) {
+  for (const double spread : {0.003, 0.005, 0.01}) {
     classes.push_back(
         {.name = "just found", .change = 0.01, .spread = spread, .at_smallest = true});
   }
@@ -166,8 +196,11 @@ std::vector<PlanClass> plan_classes() {
     classes.push_back({.name = "margin", .margin = 0.01, .spread = spread});
   }
   classes.push_back({.name = "change and margin", .change = 0.02, .margin = 0.01, .spread = 0.01});
-  for (const std::size_t pilots : {std::size_t{3}, std::size_t{5}, std::size_t{10}}) {
-    classes.push_back({.name = "pilots", .change = 0.01, .spread = 0.01, .pilots = pilots});
+  const std::tuple<std::size_t, double, double> kPilots[] = {{3, 0.005, 0.01},  {3, 0.01, 0.01},
+                                                             {5, 0.003, 0.01},  {5, 0.01, 0.01},
+                                                             {10, 0.005, 0.02}, {10, 0.01, 0.01}};
+  for (const auto& [pilots, spread, change] : kPilots) {
+    classes.push_back({.name = "pilots", .change = change, .spread = spread, .pilots = pilots});
   }
   classes.push_back({.name = "drift", .change = 0.01, .spread = 0.01, .drift = 0.0001});
   classes.push_back({.name = "drift", .change = 0.01, .spread = 0.01, .drift = 0.0003});
@@ -182,6 +215,20 @@ std::vector<PlanFigures> make_plan_table(std::size_t comparisons, std::uint64_t 
     // Each comparison has a plan of its own, which takes time.
     const std::size_t fewer = of.pilots > 0 ? (comparisons + 3) / 4 : comparisons;
     table.push_back(figures_of(of, errors, fewer, random));
+  }
+  return table;
+}
+
+std::vector<MoreFigures> make_more_table(std::size_t comparisons, std::uint64_t first_seed) {
+  std::vector<MoreFigures> table;
+  Random random(first_seed);
+  for (const double spread : {0.005, 0.01}) {
+    for (const double change : {0.005, 0.01}) {
+      for (const std::size_t repeats : {std::size_t{3}, std::size_t{5}, std::size_t{10}}) {
+        const PlanClass of = {.name = {}, .change = change, .spread = spread};
+        table.push_back(more_figures(of, repeats, comparisons, random));
+      }
+    }
   }
   return table;
 }
@@ -222,6 +269,15 @@ std::string as_text(const std::vector<PlanFigures>& table) {
         "{:20} {:6.2f} {:6.2f} {:6.2f} {:6.3f} {:6} {:7.1f} {:8.1f} {:7.1f} {:6.1f}\n", row.of.name,
         100 * row.of.change, 100 * row.of.margin, 100 * row.of.spread, 100 * row.of.drift,
         row.of.pilots, row.repeats, 100 * row.promised, 100 * row.right, 100 * row.wrong);
+  }
+  return text;
+}
+
+std::string as_text(const std::vector<MoreFigures>& table) {
+  std::string text = "in percent  change spread repeats   open    more   right\n";
+  for (const MoreFigures& row : table) {
+    text += fmt::format("{:18.2f} {:6.2f} {:7} {:6.1f} {:7} {:7.1f}\n", 100 * row.change,
+                        100 * row.spread, row.repeats, 100 * row.open, row.more, 100 * row.right);
   }
   return text;
 }

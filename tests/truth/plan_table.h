@@ -33,6 +33,17 @@ struct PlanFigures {
 // as the sensor and the recorder make them.
 std::vector<PlanFigures> make_plan_table(std::size_t comparisons, std::uint64_t first_seed);
 
+// Comparisons that a few repeats leave open, and the repeats that `compare` then asks for.
+struct MoreFigures {
+  double change = 0;
+  double spread = 0;
+  std::size_t repeats = 0;  // of a side, at first
+  double open = 0;          // share that these leave open
+  double more = 0;          // of a side, median that is asked for
+  double right = 0;         // share of the open ones that is right with them
+};
+std::vector<MoreFigures> make_more_table(std::size_t comparisons, std::uint64_t first_seed);
+
 // Comparisons without a change, looked at after each `repeats_each` repeats until one look decides.
 struct LookFigures {
   std::size_t looks = 1;
@@ -45,6 +56,7 @@ std::vector<LookFigures> make_look_table(const std::vector<std::size_t>& looks,
                                          std::uint64_t first_seed);
 
 std::string as_text(const std::vector<PlanFigures>& table);
+std::string as_text(const std::vector<MoreFigures>& table);
 std::string as_text(const std::vector<LookFigures>& table);
 
 }  // namespace truth

@@ -25,7 +25,7 @@ TEST(PlanTruth, DecidesAsOftenAsItPromises) {
     if (row.of.drift > 0) continue;
     // A plan has whole repeats: it promises 90 % at least.
     EXPECT_GE(row.promised, 0.899) << row.of.name;
-    EXPECT_NEAR(row.right, row.promised, row.of.pilots > 0 ? 0.055 : 0.025) << row.of.name;
+    EXPECT_NEAR(row.right, row.promised, row.of.pilots > 0 ? 0.075 : 0.025) << row.of.name;
     EXPECT_LE(row.wrong, row.of.change > 0 ? 0.01 : 0.07) << row.of.name;
   }
 }
@@ -37,6 +37,15 @@ TEST(PlanTruth, HoldsUnderSlowDrift) {
     if (row.of.drift == 0) continue;
     EXPECT_GE(row.right, row.of.drift < 0.0002 ? 0.87 : 0.84);
   }
+}
+
+// `compare` asks for as many more repeats as decide a change of the size that was seen. Among open
+// comparisons, smaller ones than the true one are more common: more decide than is said.
+TEST(PlanTruth, AsksForEnoughMoreRepeats) {
+  if (kComparisons == 1) GTEST_SKIP() << "one comparison gives no figures";
+  const std::vector<MoreFigures> more = make_more_table(kComparisons / 4, 1);
+  std::fputs(as_text(more).c_str(), stdout);
+  for (const MoreFigures& row : more) EXPECT_GE(row.right, 0.7) << row.change << " " << row.spread;
 }
 
 TEST(LookTruth, ErrsAsRarelyAsOneLook) {

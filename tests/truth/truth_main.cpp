@@ -35,7 +35,8 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "--plan") {
     const std::uint64_t comparisons = number(argc, argv, 2, 1000);
     const std::uint64_t seed = number(argc, argv, 3, 1);
-    fmt::print("{}\n{}", truth::as_text(truth::make_plan_table(comparisons, seed)),
+    fmt::print("{}\n{}\n{}", truth::as_text(truth::make_plan_table(comparisons, seed)),
+               truth::as_text(truth::make_more_table(comparisons, seed)),
                truth::as_text(
                    truth::make_look_table({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, comparisons, 5, seed)));
     return 0;
