@@ -33,7 +33,7 @@ mkdir "$work/empty"
 cp "$program" "$work/empty/aggregate-power"
 cp "$repo"/testdata/runs/b200/* "$work/empty"
 # shellcheck disable=SC2086  # words
-same "a run in an empty root" "$answer" "$(in_root "$work/empty" /aggregate-power $run 2>&1)"
+same "a run in an empty root" "$answer" "$(in_root "$work/empty" /aggregate-power $run 2>&1 | head -n 1)"
 same "the files of an empty root" "agg_run.json aggregate-power gpu_metrics.csv power_validation_run.json run.json" \
   "$(cd "$work/empty" && echo ./* | sed 's,\./,,g')"
 same "a named zone without tzdata" "aggregate-power: error: unknown time zone 'Europe/Berlin'; this machine has no tz database: \
@@ -52,6 +52,7 @@ same "its files" "\
 -rw-r--r-- ./usr/share/bash-completion/completions/aggregate-power
 -rw-r--r-- ./usr/share/doc/aggregate-power/LICENSE
 -rw-r--r-- ./usr/share/doc/aggregate-power/README.md
+-rw-r--r-- ./usr/share/doc/aggregate-power/copyright
 -rw-r--r-- ./usr/share/fish/vendor_completions.d/aggregate-power.fish
 -rw-r--r-- ./usr/share/man/man1/aggregate-power.1
 $(for topic in $topics; do echo "-rw-r--r-- ./usr/share/man/man7/aggregate-power-$topic.7"; done)
@@ -75,7 +76,7 @@ fi
 same "the installed program's version" "aggregate-power $version" "$(in_root "$root" /usr/bin/aggregate-power --version)"
 cp "$repo"/testdata/runs/b200/* "$root"
 # shellcheck disable=SC2086
-same "the installed program's run" "$answer" "$(in_root "$root" /usr/bin/aggregate-power $run 2>&1)"
+same "the installed program's run" "$answer" "$(in_root "$root" /usr/bin/aggregate-power $run 2>&1 | head -n 1)"
 for name in README.md LICENSE; do
   same "the installed $name" "" "$(cmp "$repo/$name" "$root/usr/share/doc/aggregate-power/$name" 2>&1)"
 done
@@ -100,9 +101,9 @@ done
 part() { sed -n "/^\.SH $1\$/,/^\.SH/s/^\\\\fB\(.*\)\\\\fR\$/\1/p" "$page" | tr '\n' ' '; }  # the names in a section
 same "the man page's variables" "COLUMNS GPU_METRICS_CSV GPU_COUNT LC_ALL, LC_CTYPE, LANG NO_COLOR, TERM POWER_ARTIFACT_DIR POWER_RESULT_ROOT, POWER_PRODUCER_SHA POWER_EXPECTED_CPU_SOURCE REQUIRE_POWER TZ TZDIR " "$(part ENVIRONMENT)"
 same "the man page's commands' statuses" \
-  'aggregate\-power agentic aggregate\-power attribute aggregate\-power backfill aggregate\-power compare aggregate\-power doctor aggregate\-power explain aggregate\-power export aggregate\-power help aggregate\-power inspect aggregate\-power measure aggregate\-power multinode aggregate\-power patch aggregate\-power plot aggregate\-power recommend aggregate\-power report aggregate\-power retract aggregate\-power synthesize aggregate\-power verify aggregate\-power windows ' "$(part 'EXIT STATUS')"
+  "$(sed -n 's/^    {"\([a-z]*\)", CommandGroup.*/aggregate\\-power \1/p' "$repo/src/commands/commands.cpp" | tr '\n' ' ')" "$(part 'EXIT STATUS')"
 same "the man page's reason codes" \
-  "$(sed -n 's/^ *ROW(\([a-z_]*\),.*/\1/p' "$repo/src/core/model/reason.cpp" | tr '\n' ' ')" \
+  "$(grep -v '^//' "$repo/include/aggregate_power/reason_rows.h" | tr -d '\n' | grep -o 'REASON( *[a-z_0-9]*, *[a-z_]*,' | sed 's/REASON( *//; s/,.*/ /' | tr -d '\n')" \
   "$(part 'REASON CODES')"
 same "a remedy in the man page" 1 "$(grep -c 'allow a longer gap with \\-\\-max\\-sample\\-gap$' "$page")"
 same "the help on reason codes" 1 "$("$program" patch --help | grep -c "^Reason codes.*'man aggregate-power'")"
@@ -149,6 +150,7 @@ bin/aggregate-power-monitor
 share/bash-completion/completions/aggregate-power
 share/doc/aggregate-power/LICENSE
 share/doc/aggregate-power/README.md
+share/doc/aggregate-power/copyright
 share/fish/vendor_completions.d/aggregate-power.fish
 share/man/man1/aggregate-power.1
 $(for topic in $topics; do echo "share/man/man7/aggregate-power-$topic.7"; done)
