@@ -454,6 +454,14 @@ BetweenReadings zeros_between(std::span<const Sample> samples, Window window) {
   return found;
 }
 
+// Then the power as a whole is not plausible, which is another reason.
+bool read_nothing(std::span<const DeviceSeries> devices, Window window) {
+  return std::ranges::all_of(devices, [&](const DeviceSeries& device) {
+    return std::ranges::all_of(samples_in(device.samples, window),
+                               [](const Sample& sample) { return sample.watts == 0; });
+  });
+}
+
 std::string zeros_text(const DeviceSeries& device, const BetweenReadings& found) {
   return fmt::format(
       "GPU {} reads 0 W in {} of its {} samples in the window, and more than 15 W in all others: it was on, and the energy lacks what it drew meanwhile",
@@ -506,7 +514,9 @@ std::vector<ConstantStretch> constant_stretches(std::span<const DeviceSeries> de
 std::string stuck_text(std::span<const DeviceSeries> devices, std::size_t own,
                        const SeriesRules& rules) {
   const BetweenReadings zeros = zeros_between(devices[own].samples, rules.window);
-  if (zeros.count()) return zeros_text(devices[own], zeros);
+  if (zeros.count() && !read_nothing(devices, rules.window)) {
+    return zeros_text(devices[own], zeros);
+  }
   const std::optional<Constant> constant = constant_in(devices[own], rules);
   if (!constant) return {};
   std::string moved = what_moved(devices, own, *constant);

@@ -603,6 +603,7 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
     if (is_known) doubts.remove(Reason::several_gpus_in_one_series);
     found.series_doubts = std::move(doubts);
   }
+  found.series_doubts.add(average_doubts(question_.recording, telemetry, samples, window));
   if (clock.empty()) {
     found.series_doubts.add(small_clock_doubts(question_.recording, telemetry, *keeper_, window));
     found.series_doubts.add(place.possible);

@@ -70,40 +70,6 @@ double mean_reading_w(std::span<const Sample> samples) {
   return sum_w / static_cast<double>(samples.size());
 }
 
-// nvidia-smi states the mean of the last second in a column of its own; N/A is no reading.
-void compare_with_average(const Recording& recording, std::span<const DeviceSeries> devices,
-                          Window window, Reasons& reasons) {
-  constexpr std::string_view kPower = "power.draw";
-  constexpr double kMostApart = 0.16;  // as between counter and power
-  constexpr double kShort_s = 20;      // where a second at either edge counts
-  const SeriesFacts facts = recording.open().facts();
-  std::string name = facts.sensor.name;
-  const bool is_plain = name.starts_with(kPower) && !name.substr(kPower.size()).starts_with('.');
-  if (!facts.has_average_power || !is_plain) return;
-  Telemetry telemetry = recording.open_power(name.insert(kPower.size(), ".average"));
-  if (!telemetry.facts().power_column) return;
-  Samples samples(window);
-  telemetry.read([&](std::span<const Reading> readings) { samples.take(readings); });
-  samples.sort();
-  for (const DeviceSeries& average : series_of(samples, telemetry.devices())) {
-    const auto own = std::ranges::find(devices, average.device, &DeviceSeries::device);
-    if (own == devices.end() || own->samples.empty() || average.samples.empty()) continue;
-    const Window both = {std::max(window.start_unix_s, own->samples.front().unix_s),
-                         std::min(window.end_unix_s, own->samples.back().unix_s)};
-    const std::span<const Sample> inside = samples_in(own->samples, both);
-    const std::span<const Sample> averages = samples_in(average.samples, both);
-    if (both.duration_s() < kShort_s || inside.empty() || averages.empty()) continue;
-    const double own_w = mean_reading_w(inside);
-    const double average_w = mean_reading_w(averages);
-    if (std::abs(average_w - own_w) <= kMostApart * std::max(own_w, average_w)) continue;
-    reasons.add(
-        Reason::implausible_power,
-        fmt::format(
-            "GPU {}: the mean of power.draw is {:.6g} W in the window, and of power.draw.average {:.6g} W: one of them is wrong; choose with --power-column",
-            printable(own->device), own_w, average_w));
-  }
-}
-
 std::string name_of(const KeptSeries& series) {
   return fmt::format("GPU {} of {}", printable(series.device), printable_path(series.recording));
 }
@@ -198,6 +164,39 @@ std::string shared_text(const energy::SharedTime& shared, std::string_view devic
       difference_in_words(shared.earlier.last_unix_s + interval_s - shared.later.first_unix_s),
       unix_and_iso(shared.earlier.last_unix_s), unix_and_iso(both.start_unix_s),
       unix_and_iso(both.end_unix_s));
+}
+
+// nvidia-smi states the mean of the last second in a column of its own; N/A is no reading.
+void compare_with_average(const Recording& recording, const SeriesFacts& facts,
+                          std::span<const DeviceSeries> devices, Window window, Reasons& reasons) {
+  constexpr std::string_view kPower = "power.draw";
+  constexpr double kMostApart = 0.16;  // as between counter and power
+  constexpr double kShort_s = 20;      // where a second at either edge counts
+  std::string name = facts.sensor.name;
+  const bool is_plain = name.starts_with(kPower) && !name.substr(kPower.size()).starts_with('.');
+  if (!facts.has_average_power || !is_plain) return;
+  Telemetry telemetry = recording.open_power(name.insert(kPower.size(), ".average"));
+  if (!telemetry.facts().power_column) return;
+  Samples samples(window);
+  telemetry.read([&](std::span<const Reading> readings) { samples.take(readings); });
+  samples.sort();
+  for (const DeviceSeries& average : series_of(samples, telemetry.devices())) {
+    const auto own = std::ranges::find(devices, average.device, &DeviceSeries::device);
+    if (own == devices.end() || own->samples.empty() || average.samples.empty()) continue;
+    const Window both = {std::max(window.start_unix_s, own->samples.front().unix_s),
+                         std::min(window.end_unix_s, own->samples.back().unix_s)};
+    const std::span<const Sample> inside = samples_in(own->samples, both);
+    const std::span<const Sample> averages = samples_in(average.samples, both);
+    if (both.duration_s() < kShort_s || inside.empty() || averages.empty()) continue;
+    const double own_w = mean_reading_w(inside);
+    const double average_w = mean_reading_w(averages);
+    if (std::abs(average_w - own_w) <= kMostApart * std::max(own_w, average_w)) continue;
+    reasons.add(
+        Reason::implausible_power,
+        fmt::format(
+            "GPU {}: the mean of power.draw is {:.6g} W in the window, and of power.draw.average {:.6g} W: one of them is wrong; choose with --power-column",
+            printable(own->device), own_w, average_w));
+  }
 }
 
 }  // namespace
@@ -327,12 +326,18 @@ Reasons series_doubts(const Recording& recording, SeriesKeeper& series,
     }
   }
   std::erase_if(devices, [](const DeviceSeries& device) { return device.samples.empty(); });
-  Reasons reasons = series_reasons(devices, rules);
+  return series_reasons(devices, rules);
+}
+
+Reasons average_doubts(const Recording& recording, const Telemetry& telemetry,
+                       const Samples& samples, Window window) {
+  Reasons doubts;
   try {
-    compare_with_average(recording, devices, rules.window, reasons);
-  } catch (const std::exception&) {  // as above
+    compare_with_average(recording, telemetry.facts(), series_of(samples, telemetry.devices()),
+                         window, doubts);
+  } catch (const std::exception&) {  // it changed meanwhile; the power was read
   }
-  return reasons;
+  return doubts;
 }
 
 SharedSensors shared_sensors(std::span<const KeptSeries> before, std::span<const KeptSeries> more,

@@ -67,10 +67,14 @@ Reasons small_clock_doubts(const Recording& recording, const Telemetry& telemetr
 void add_clock_doubts(const Reasons& clock, Reasons& doubts);
 
 // The reasons of series_reasons(). If the power of a device never changes,
-// its states are read from `recording`, too, unless that fails. And implausible_power, if
-// nvidia-smi's power.draw and power.draw.average are clearly apart.
+// its states are read from `recording`, too, unless that fails.
 Reasons series_doubts(const Recording& recording, SeriesKeeper& series,
                       std::span<const std::string> names, const SeriesRules& rules);
+
+// implausible_power, if nvidia-smi's power.draw and power.draw.average are clearly apart: for a
+// warning, since the contract counts the former.
+Reasons average_doubts(const Recording& recording, const Telemetry& telemetry,
+                       const Samples& samples, Window window);
 
 // What possible_series_reasons() finds: for a warning.
 Reasons possible_series_doubts(const Samples& samples, std::span<const std::string> names,
