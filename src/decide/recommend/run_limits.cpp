@@ -40,6 +40,7 @@ struct GpuLimits {
   std::size_t slowed_down = 0;
   std::size_t capped = 0;
   std::vector<double> clocks_mhz;
+  std::string uuid = {};
 };
 
 template <std::size_t N>
@@ -62,11 +63,12 @@ std::map<std::string, GpuLimits> reported_limits(const PublishedRun& run) {
   std::map<std::uint32_t, GpuLimits> limits;
   const auto take = [&](const Batch& batch) {
     const auto& [readings, states] = batch;
-    for (std::size_t i = 0; i < states.size(); ++i) {
+    for (std::size_t i = 0; i < readings.size(); ++i) {
       if (readings[i].kind != Reading::Kind::power || !window.contains(readings[i].unix_s)) {
         continue;
       }
       GpuLimits& gpu = limits[readings[i].device];
+      if (i >= states.size()) continue;  // its recorder reports none
       const double limit_w = states[i][GpuQuantity::power_limit_w];
       if (limit_w > 0) gpu.reported_w.push_back(limit_w);
       const double clock_mhz = states[i][GpuQuantity::clock_mhz];
@@ -85,9 +87,26 @@ std::map<std::string, GpuLimits> reported_limits(const PublishedRun& run) {
   };
   const Telemetry telemetry =
       read_whole(recording, {.take = take, .begin = wanted, .may_use_threads = false});
+  const std::vector<GpuKey> keys = telemetry.keys();
   std::map<std::string, GpuLimits> named;
-  for (auto& [device, gpu] : limits) named[telemetry.devices()[device]] = std::move(gpu);
+  for (auto& [device, gpu] : limits) {
+    gpu.uuid = keys[device].uuid;
+    named[telemetry.devices()[device]] = std::move(gpu);
+  }
   return named;
+}
+
+// Of the run's GPUs, all or none; `gpus` may have others.
+std::vector<std::string> uuids_of(const PublishedRun& run,
+                                  const std::map<std::string, GpuLimits>& gpus) {
+  std::vector<std::string> uuids;
+  for (const std::string& id : *run.gpu_ids) {
+    const auto found = gpus.find(id);
+    if (found == gpus.end() || found->second.uuid.empty()) return {};
+    uuids.push_back(found->second.uuid);
+  }
+  std::ranges::sort(uuids);
+  return uuids;
 }
 
 double odd_share(std::size_t odd, std::size_t all) {
@@ -179,6 +198,7 @@ SweptLimit limit_of_run(const PublishedRun& run, const std::string& key) {
   } catch (const Error&) {
   } catch (const TelemetryError&) {
   }
+  limit.gpu_uuids = uuids_of(run, gpus);
   judge_limits(gpus, limit);
   judge_slowdowns(gpus, limit);
   judge_clocks(gpus, limit);

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "store/catalogue/published_runs.h"
 
@@ -15,8 +16,9 @@ struct SweptLimit {
   // The same of graphics clocks (nvidia-smi -lgc). The one in force is the median in the window.
   std::optional<double> asked_mhz = {};
   std::optional<double> clock_mhz = {};
-  bool is_clock_steady = false;         // in 90 % of the samples of each GPU within 1.5 %
-  std::string why_clock_not_held = {};  // the power limit held it back
+  bool is_clock_steady = false;             // in 90 % of the samples of each GPU within 1.5 %
+  std::string why_clock_not_held = {};      // the power limit held it back
+  std::vector<std::string> gpu_uuids = {};  // as PublishedRun has them, by the recording
 };
 
 // The limit that a member of the aggregate names. `key`: that member; empty: those that are known
