@@ -35,8 +35,8 @@ FrontNumber number_of_runs(const std::vector<const PublishedRun*>& runs, const s
   return number;
 }
 
-FrontNumber energy_of_point(const FrontPoint& point) {
-  const RunComparison repeats = compare_repeats(point.runs, {}, kByEnergy);
+FrontNumber energy_of_point(const FrontPoint& point, const CompareRule& rule) {
+  const RunComparison repeats = compare_repeats(point.runs, {}, rule);
   FrontNumber number;
   if (!repeats.base.statistics) return number;
   number.value = repeats.base.statistics->mean;
@@ -179,7 +179,7 @@ std::vector<std::string> keys_of(const FrontQuestion& question) {
 }
 
 void set_numbers(const FrontQuestion& question, FrontPoint& point) {
-  point.numbers.push_back(energy_of_point(point));
+  point.numbers.push_back(energy_of_point(point, kByEnergy));
   for (const SloLimit& limit : question.slo.limits) {
     point.numbers.push_back(number_of_runs(point.runs, compare::latency_key(limit)));
   }
@@ -190,7 +190,9 @@ void set_numbers(const FrontQuestion& question, FrontPoint& point) {
     return run->number(compare::kSloHolds)->value > 0;
   });
   const FrontNumber good = number_of_runs(point.runs, compare::kGoodMetric);
-  if (std::isfinite(good.value)) point.joules_per_good_token = good.value;
+  if (std::isfinite(good.value)) {
+    point.joules_per_good_token = energy_of_point(point, {.metric = compare::kGoodMetric}).value;
+  }
 }
 
 }  // namespace
