@@ -732,7 +732,6 @@ RunComparisons compare_runs(const CompareRequest& request) {
   std::vector<PublishedRun*> both;
   for (PublishedRun& run : base) both.push_back(&run);
   for (PublishedRun& run : next) both.push_back(&run);
-  const LimitsByRun limits_w = limits_by_run(both, request.most_threads);
   if (request.slo.is_asked()) {
     compare::add_good_numbers(request.slo, request.most_threads, both, compared.warnings);
   }
@@ -743,6 +742,7 @@ RunComparisons compare_runs(const CompareRequest& request) {
   require_members("--match-by", all, request.rule.match_by);
   require_metric(all, request.rule.metric);
 
+  const LimitsByRun limits_w = limits_by_run(both, request.most_threads);
   ByConfiguration found;
   const bool is_mixed = has_both_schemas(all);
   if (is_mixed) {

@@ -40,7 +40,6 @@ struct GpuLimits {
   std::size_t slowed_down = 0;
   std::size_t capped = 0;
   std::vector<double> clocks_mhz;
-  std::string uuid = {};
 };
 
 template <std::size_t N>
@@ -52,8 +51,9 @@ std::optional<double> member_w(const PublishedRun& run, const std::string_view (
   return std::nullopt;
 }
 
-// What the GPUs of the run reported in its window.
-std::map<std::string, GpuLimits> reported_limits(const PublishedRun& run) {
+// What the GPUs of the run reported in its window, and who they are.
+std::map<std::string, GpuLimits> reported_limits(const PublishedRun& run,
+                                                 std::vector<std::string>& uuids) {
   const auto place = telemetry_of(run);
   if (!place || !place->facts) return {};
   const auto opened = recording_of_run(*place, record_of(run));
@@ -63,12 +63,11 @@ std::map<std::string, GpuLimits> reported_limits(const PublishedRun& run) {
   std::map<std::uint32_t, GpuLimits> limits;
   const auto take = [&](const Batch& batch) {
     const auto& [readings, states] = batch;
-    for (std::size_t i = 0; i < readings.size(); ++i) {
+    for (std::size_t i = 0; i < states.size(); ++i) {
       if (readings[i].kind != Reading::Kind::power || !window.contains(readings[i].unix_s)) {
         continue;
       }
       GpuLimits& gpu = limits[readings[i].device];
-      if (i >= states.size()) continue;  // its recorder reports none
       const double limit_w = states[i][GpuQuantity::power_limit_w];
       if (limit_w > 0) gpu.reported_w.push_back(limit_w);
       const double clock_mhz = states[i][GpuQuantity::clock_mhz];
@@ -87,26 +86,10 @@ std::map<std::string, GpuLimits> reported_limits(const PublishedRun& run) {
   };
   const Telemetry telemetry =
       read_whole(recording, {.take = take, .begin = wanted, .may_use_threads = false});
-  const std::vector<GpuKey> keys = telemetry.keys();
+  uuids = recorded_boards(run, telemetry);
   std::map<std::string, GpuLimits> named;
-  for (auto& [device, gpu] : limits) {
-    gpu.uuid = keys[device].uuid;
-    named[telemetry.devices()[device]] = std::move(gpu);
-  }
+  for (auto& [device, gpu] : limits) named[telemetry.devices()[device]] = std::move(gpu);
   return named;
-}
-
-// Of the run's GPUs, all or none; `gpus` may have others.
-std::vector<std::string> uuids_of(const PublishedRun& run,
-                                  const std::map<std::string, GpuLimits>& gpus) {
-  std::vector<std::string> uuids;
-  for (const std::string& id : *run.gpu_ids) {
-    const auto found = gpus.find(id);
-    if (found == gpus.end() || found->second.uuid.empty()) return {};
-    uuids.push_back(found->second.uuid);
-  }
-  std::ranges::sort(uuids);
-  return uuids;
 }
 
 double odd_share(std::size_t odd, std::size_t all) {
@@ -185,6 +168,19 @@ std::optional<double> stated_limit_w(const PublishedRun& run) {
   return in_force_w ? in_force_w : member_w(run, kAskedKeys);
 }
 
+std::vector<std::string> recorded_boards(const PublishedRun& run, const Telemetry& telemetry) {
+  const std::vector<GpuKey> keys = telemetry.keys();
+  std::vector<std::string> uuids;
+  for (const std::string& id : *run.gpu_ids) {
+    const auto found = std::ranges::find(telemetry.devices(), id);
+    const auto place = static_cast<std::size_t>(found - telemetry.devices().begin());
+    if (place >= keys.size() || keys[place].uuid.empty()) return {};
+    uuids.push_back(keys[place].uuid);
+  }
+  std::ranges::sort(uuids);
+  return uuids;
+}
+
 SweptLimit limit_of_run(const PublishedRun& run, const std::string& key) {
   const bool is_of_clock = key.find("clock") != key.npos || key.find("mhz") != key.npos;
   SweptLimit limit{.asked_w = asked_limit_w(run, is_of_clock ? "" : key)};
@@ -193,12 +189,11 @@ SweptLimit limit_of_run(const PublishedRun& run, const std::string& key) {
   if (!(run.duration_s > 0)) return limit;
   std::map<std::string, GpuLimits> gpus;
   try {
-    gpus = reported_limits(run);
+    gpus = reported_limits(run, limit.gpu_uuids);
   } catch (const FileError&) {  // it is gone, or damaged: nothing is known of the limits
   } catch (const Error&) {
   } catch (const TelemetryError&) {
   }
-  limit.gpu_uuids = uuids_of(run, gpus);
   judge_limits(gpus, limit);
   judge_slowdowns(gpus, limit);
   judge_clocks(gpus, limit);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/telemetry/telemetry.h"
 #include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {
@@ -27,6 +28,10 @@ std::optional<double> asked_limit_w(const PublishedRun& run, const std::string& 
 
 // The limit in force that a member of the aggregate states, else the one that was asked for.
 std::optional<double> stated_limit_w(const PublishedRun& run);
+
+// The UUIDs of the run's GPUs, sorted, as its recording names them, which was read to its end;
+// empty if it does not name all.
+std::vector<std::string> recorded_boards(const PublishedRun& run, const Telemetry& telemetry);
 
 // The limit that `key`, or a member that is known to mean it, names, and what the run's recording
 // says: reads it.
