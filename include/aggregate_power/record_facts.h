@@ -19,7 +19,7 @@ namespace aggregate_power {
 
 // How the time zone of a recording was found.
 
-enum class ZoneWitness { stamps, zone_file, option, edges, consensus, file_time };
+enum class ZoneWitness { stamps, zone_file, option, edges, consensus, file_time, process_zone };
 enum class ZoneLevel { stated, two_witnesses, one_witness };
 std::string_view name_of(ZoneWitness witness);
 std::string_view name_of(ZoneLevel level);
@@ -31,11 +31,13 @@ ZoneLevel level_of(std::string_view name);
 struct ZoneReport {
   ZoneLevel level = ZoneLevel::stated;
   std::vector<ZoneWitness> witnesses;
-  // What the witnesses do not rule out: other offsets, and kNotInRecording.
+  // What the witnesses do not rule out: other offsets, kNotInRecording, and kAnyZone.
   std::vector<std::string> rivals;
 };
 // The recording belongs to another run: it is late, stale, foreign, or stopped.
 inline constexpr const char* kNotInRecording = "not_in_recording";
+// The window's own local times were read in the process's zone, which nothing states.
+inline constexpr const char* kAnyZone = "any_zone";
 
 // One run whose recording shows its offset, either by edges that fit only one candidate or by a
 // zone file.

@@ -277,7 +277,9 @@ void SeriesOverlap::merge(const SeriesOverlap& part, std::span<const std::uint32
       series_.push_back(std::move(more));
       continue;
     }
-    if (more.samples > 0) add_samples(more, series_[equal.front()]);
+    Series& same = series_[equal.front()];
+    if (more.samples > 0) add_samples(more, same);
+    same.is_left_out = same.is_left_out || more.is_left_out;
     equal.pop_front();
   }
 }
@@ -285,7 +287,7 @@ void SeriesOverlap::merge(const SeriesOverlap& part, std::span<const std::uint32
 std::vector<std::string> SeriesOverlap::silent() const {
   std::vector<std::string> texts;
   for (const Series& series : series_) {
-    if (series.samples == 0 && !series.text.empty()) {
+    if (series.samples == 0 && !series.is_left_out && !series.text.empty()) {
       texts.push_back(printable(series.text, kMostSeriesShown));
     }
   }

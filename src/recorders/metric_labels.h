@@ -102,6 +102,8 @@ class SeriesOverlap {
     if (unix_s < noted.first_unix_s) noted.first_unix_s = unix_s;
     if (unix_s > noted.last_unix_s) noted.last_unix_s = unix_s;
   }
+  // Its samples are of a device that does not count: it is not silent.
+  void leave_out(std::size_t series) { series_[series].is_left_out = true; }
   // Adds the samples of another part of the recording, in which the devices have other numbers:
   // numbers[i] is that of device i. Series that were added there and here must have been added in
   // the same order.
@@ -121,6 +123,7 @@ class SeriesOverlap {
     MetricLabels labels;
     std::uint32_t device = 0;
     std::uint64_t samples = 0;
+    bool is_left_out = false;
     double first_unix_s = 0;
     double last_unix_s = 0;
   };

@@ -97,6 +97,7 @@ class ReadingSink {
   }
   void note_series(std::size_t series, std::uint32_t device, double unix_s) {
     if (device < kLeftOut) overlap_.note(series, device, unix_s);
+    if (device == kLeftOut) overlap_.leave_out(series);
   }
   const SeriesOverlap& series() const { return overlap_; }
   [[gnu::always_inline]] std::uint32_t find(std::string_view device) {

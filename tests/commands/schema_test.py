@@ -53,6 +53,7 @@ VERSIONS = {
     "aggregate-power/plot-1": "2166a7f7402b807d1d513157f9c708999b0862d10504783e234ba8d7d836e31a",
     "aggregate-power/aggregate-1": "ce8d615d0b230edb595f2ec5863926044ea3a690d2267321ed82308aba08cbc6",
     "aggregate-power/record-1": "e1745e23af988aade6d4f376bf45e4b97545957cf0599ee4a92e37ec469789da",
+    "aggregate-power/record-2": "845f64f3752be5f5f523702ac5b2ffdb25389b9ec1363ffc4146a19f361db335",
     "aggregate-power/report-1": "ed9d21bf28d557c669c58094244e611631386eaf36a4b8c51e8a32bf2cce8a27",
     "aggregate-power/backfill-1": "669f6524b29fe85df34cc36888aa30ba524d35d2ae72b226cf6afdd52f1ad0ae",
     "aggregate-power/compare-1": "a15c5da150723937137921f990c9b8a26de1109489cd11676716ee57b5ec92df",
@@ -259,6 +260,25 @@ def test_every_output_validates(folder):
     print("outputs that validate:", ", ".join(f"{name} {count}" for name, count in counts.items()))
     assert not faults, f"{len(faults)} outputs do not:\n  " + "\n  ".join(faults[:20])
     same([], [name for name, count in counts.items() if count == 0])
+
+
+def test_a_record_has_no_member_that_its_schema_lacks(folder):
+    """Each row of the table of members; and UUIDs, which no example of testdata has."""
+    rows = set(re.findall(r'(?m)^    \{"(\w+)", k', (ROOT / "src" / "core" / "record" / "record_write.cpp").read_text()))
+    assert len(rows) > 40, rows
+    same(set(), rows - set(schema("record")["properties"]))
+    uuids = [f"GPU-{n}f0c1a2b-0000-1111-2222-333344445555" for n in range(2)]
+    stamps = [f"2026/09/08 07:20:{second:02}.000, {gpu}, {uuids[gpu]}, 500 W" for second in range(60) for gpu in (0, 1)]
+    (folder / "gpu_metrics.csv").write_text("timestamp, index, uuid, power.draw [W]\n" + "\n".join(stamps) + "\n")
+    (folder / "run.json").write_text(json.dumps(
+        {"benchmark_start_time_unix": 1788852005, "benchmark_end_time_unix": 1788852045, "duration": 40, "completed": 5,
+         "total_input_tokens": 8000, "total_output_tokens": 1000}))
+    (folder / "agg_run.json").write_text("{}")
+    program(folder, "--csv", "gpu_metrics.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",
+            "--expected-num-gpus", "2", "--uncertainty")
+    record = json.loads((folder / "power_validation_run.json").read_text())
+    same(uuids, record["gpu_uuids"])
+    same([], errors_of("record", record))
 
 
 def test_outputs_have_what_the_schemas_are_for(folder):

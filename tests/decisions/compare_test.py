@@ -141,6 +141,77 @@ def test_power_limits_that_differ_are_named(folder):
          [note for note in notes("new", "--with", "low")["comparisons"][0]["notes"] if "limit" in note])
 
 
+def accuracy(folder, *words):
+    found = json.loads(folder.compare("base", "--with", "new", "--boards", "different", "--json", *words).out)
+    one = found["comparisons"][0]
+    assert not any("estimates" in note for note in one["notes"]), one["notes"]
+    return one["values"], one["sensor_accuracy"]
+
+
+def test_bounds_of_a_window_say_nothing_about_sensors(folder):
+    """An estimated window without --uncertainty: its record bounds each metric over the places of the window."""
+    for side, joules in (("base", 2.0), ("new", 2.1)):
+        for number in range(3):
+            name = f"{side}/agg_{number}.json"
+            value = joules + number / 1000
+            folder.recorded(name, value, 0.001, start=1000 + 100 * number)
+            record = folder.path / side / f"power_validation_agg_{number}.json"
+            content = json.loads(record.read_text())
+            del content["uncertainty"]
+            record.write_text(json.dumps(content))
+    values, plain = accuracy(folder)
+    same("published", values)
+    assert 0.01 < plain < 0.1, plain  # sensors of eight boards, on both sides
+    for record in folder.path.glob("*/power_validation_*.json"):
+        content = json.loads(record.read_text())
+        value = content["metrics"][METRIC]
+        content["metric_intervals"] = {METRIC: {"low": value - 0.01, "high": value + 0.02, "components": {}}}
+        record.write_text(json.dumps(content))
+    same(("published", plain), accuracy(folder))
+    one = json.loads(folder.compare("base/agg_0.json", "--json").out)["summaries"][0]
+    near(1.99, one["low"])
+    near(2.02, one["high"])
+    rows = [json.loads(line) for line in folder.call("export", "base", "--format", "jsonl").out.splitlines()]
+    same([{}] * 3, [row["intervals"] for row in rows if row["kind"] == "run"])
+    assert "_low" not in folder.call("export", "base", "--format", "prometheus").out
+
+
+def test_bounds_of_a_measured_window_say_nothing_about_sensors(folder):
+    def measured(name, low, high):
+        run = {"valid": True, "window": {"start_unix": 1000, "end_unix": 1060}, "duration_s": 60, "gpu_ids": ["0"],
+               "reasons": [], "avg_power_w": 500, "total_gpu_energy_j": 30000, METRIC: 2.0}
+        bounds = {} if low is None else {"energy_j_low": low, "energy_j_high": high}
+        folder.write(name, {"schema": "aggregate-power/measure-2", "runs": [run | bounds]})
+
+    found = {}
+    for bounds in ((None, None), (29700, 30300)):
+        measured("base", *bounds)
+        measured("new", *bounds)
+        found[bounds] = accuracy(folder)
+    same(found[None, None], found[29700, 30300])
+    assert found[None, None][1] > 0.01, found
+
+
+def test_boards_are_read_from_recordings(folder):
+    """Records of the contract's keys name no UUID; the recordings that they name may."""
+    start = 1_788_852_000
+
+    def boards(base, new, states=",power.limit [W]", value=",300"):
+        for side, uuids in (("base", base), ("new", new)):
+            folder.recorded(f"{side}/agg_0.json", 2.0, 0.001, start=start)
+            rows = [f"{start + second},{gpu},{uuids[gpu]},200{value}" for second in range(-2, 63) for gpu in (0, 1)]
+            (folder.path / side / "gpu.csv").write_text(f"timestamp,index,uuid,power.draw [W]{states}\n" +
+                                                        "\n".join(rows) + "\n")
+        return json.loads(folder.compare("base", "--with", "new", "--json").out)["comparisons"][0]["boards"]
+
+    others = [uuid.replace("GPU-", "GPU-9") for uuid in UUIDS]
+    same("same", boards(UUIDS, UUIDS))
+    same("different", boards(UUIDS, others))
+    same("different", boards(UUIDS, others, "", ""))
+    same("different", boards(UUIDS, [UUIDS[0], others[1]]))
+    same("assumed_same", boards(UUIDS, ["", ""]))
+
+
 def test_power_limits_of_recordings_are_named(folder):
     start = 1_788_852_000
     for number, limit in enumerate((300, 250)):

@@ -472,6 +472,25 @@ def test_series_without_a_value_are_named(folder):
         assert "silent_series: " in folder.err, (name, folder.err)
 
 
+def test_series_that_gpus_leaves_out_are_not_silent(folder):
+    at = [(START + 10 * i) * 1000 for i in range(3)]
+    series = 'DCGM_FI_DEV_POWER_USAGE{{gpu="{}"}}'
+    wide = "Time," + ",".join('"' + series.format(gpu).replace('"', '""') + '"' for gpu in range(3)) + "\n"
+    answer = {"status": "success", "data": {"resultType": "matrix", "result": [
+        {"metric": {"__name__": "DCGM_FI_DEV_POWER_USAGE", "gpu": str(gpu)},
+         "values": [[stamp / 1000, "100"] for stamp in at] if gpu < 2 else []} for gpu in range(3)]}}
+    scrapes = "".join(f"{series.format(gpu)} 100 {stamp}\n" for stamp in at for gpu in range(2))
+    files = {"w.csv": wide + "".join(f"{stamp},100,100,\n" for stamp in at), "p.json": json.dumps(answer), "s.prom": scrapes}
+    for name, text in files.items():
+        folder.write(name, text)
+        folder.call("measure", "--start", START, "--end", START + 20, "--telemetry", name, "--timezone", "UTC",
+                    "--max-sample-gap", 20, "--gpus", "0")
+        out = " ".join(folder.out.split())
+        assert "GPUs 1 (0)" in out and 'gpu="1"' not in out, (name, folder.out, folder.err)
+        if name == "w.csv":  # the third one has no value, whether it counts or not
+            assert 'silent_series: DCGM_FI_DEV_POWER_USAGE{gpu="2"} is without any value' in out, folder.out
+
+
 def test_a_few_absurd_readings_are_not_the_unit(folder):
     rows = "".join(f"{START + i},0,{100 if i != 30 else 9999999}\n" for i in range(61))
     folder.run(folder.write("a.csv", "timestamp,index,power.draw [W]\n" + rows), START, START + 60, gpus=1)

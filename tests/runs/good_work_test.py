@@ -116,6 +116,33 @@ def test_the_text_says_the_same(folder):
         assert words in text, run.out
 
 
+def test_all_of_the_table_is_of_one_energy(folder):
+    """What is published is 0.2 % less than the estimate: joules stand in the middle of their intervals."""
+    done = subprocess.run([PROGRAM, "measure", "vllm_detailed.json", "--slo", "ttft=500ms", "--accuracy", "0.5", "--questions",
+                           "1000", "--pue", "2", "--json"], cwd=ROOT / "testdata" / "results", capture_output=True, text=True,
+                          env={"PATH": os.environ["PATH"], "TZ": "UTC"})
+    run = json.loads(done.stdout)["runs"][0]
+    whole = run["uncertainty"]["total_gpu_energy_j"]
+    estimate, published = whole["estimate"], whole["published"]
+    assert abs(estimate / published - 1) > 1e-3, whole
+    good = run["good_work"]
+    near(estimate / good["good_requests"], good["joules_per_good_request"])
+    near(estimate / good["good_output_tokens"], good["joules_per_good_output_token"])
+    for key in ("low", "high"):
+        near(whole[key] / good["good_requests"], good[f"joules_per_good_request_{key}"])
+    near(estimate / run["completed_requests"] / 0.5, run["correct_answers"]["joules_per_correct_answer"])
+    near(2 * published, run["facility"]["facility_energy_j"])  # as published, beside the published energy
+    done = subprocess.run([PROGRAM, "measure", "vllm_detailed.json", "--slo", "ttft=500ms", "--accuracy", "0.5", "--questions",
+                           "1000", "--pue", "2"], cwd=ROOT / "testdata" / "results", capture_output=True, text=True,
+                          env={"PATH": os.environ["PATH"], "TZ": "UTC"})
+    text = " ".join(done.stdout.split())
+    tokens = run["output_tokens"]
+    for words in (f"facility {2 * estimate:.1f} J", f"{estimate / 60:.2f} W each GPU, {estimate / 30:.2f} W together",
+                  f"{tokens / estimate:.4g} output tokens per joule", f"{tokens / estimate:.4g} output tokens/s per W of GPU",
+                  f"{estimate / run['completed_requests'] / 0.5:.0f} J per correct answer"):
+        assert words in text, (words, done.stdout)
+
+
 def test_all_good_is_the_energy_of_all(folder):
     run = Run(folder)
     run.requests(ten())

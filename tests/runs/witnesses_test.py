@@ -293,6 +293,15 @@ def test_the_record_has_witnesses_and_the_rest_stays(folder):
     same(files, record["computed_from"].pop("inputs"))
     same((plain, 0), (record, folder.status))
     assert "none.log" in seen["reason"] and seen["energy_j"] is None, seen
+    # Of several, too: the others are as they would be without it.
+    alone = folder.run("--timezone", "UTC", "--witness", FILES / "pm_counters.log")["witnesses"]
+    for bad, why in (("none.log", "none.log"), (folder.write("odd.log", "hello\n"), "no form of a node's sensors")):
+        for order in ((bad, FILES / "pm_counters.log"), (FILES / "pm_counters.log", bad)):
+            record = folder.run("--timezone", "UTC", *[word for each in order for word in ("--witness", each)])
+            same(alone, [each for each in record["witnesses"] if each["file"] != bad])
+            [lost] = [each for each in record["witnesses"] if each["file"] == bad]
+            assert why in lost["reason"] and lost["energy_j"] is None, lost
+            same(1, folder.err.count("--witness: "), folder.err)
     # No file that is read is written.
     folder.write("low.log", "energy: 5 J 1777118400000000 us\n")
     folder.run("--timezone", "UTC", "--witness", "low.log", "--validation-result", "low.log")

@@ -155,6 +155,73 @@ def test_a_backfill_takes_the_zone_of_the_results(folder):
     same(0, run.call("verify", ".")[0])
 
 
+def zone_record(run, *words, zone):
+    run.aggregate("--window", "estimated", "--validation-result", "record.json", *words, zone=zone)
+    record = json.loads((run.path / "record.json").read_text())
+    return record, record["computed_from"].get("timezone_evidence", {})
+
+
+def test_a_local_result_and_a_local_recording_show_no_zone(folder):
+    """Both clocks are Berlin's, and nothing states it: the power places the load, and says nothing about the zone."""
+    run = with_result(folder, z.vllm, "Europe/Berlin")
+    starts = set()
+    for zone in ("UTC", "Asia/Tokyo", "Europe/Berlin"):
+        near(JOULES, run.measure("--timezone", "evidence", zone=zone))
+        record, found = zone_record(run, "--timezone", "evidence", zone=zone)
+        same(("one_witness", ["process_zone"], ["any_zone", "not_in_recording"]),
+             (found["level"], found["witnesses"], found["rivals"]), zone)
+        starts.add(round(record["benchmark_window"]["start_time_unix"]))
+        record, _ = zone_record(run, "--timezone", "auto", zone=zone)
+        same((False, ["timezone_ambiguous"]), (record["power_valid"], record["reasons"]), zone)
+    same(3, len(starts))
+    for zone in ("UTC", "Asia/Tokyo"):  # the result's zone is stated: the edges are of it
+        record, found = zone_record(run, "--timezone", "evidence", "--result-timezone", "Europe/Berlin", zone=zone)
+        same((["edges"], "+02:00"), (found["witnesses"], record["computed_from"]["utc_offset"]), zone)
+        assert "any_zone" not in found["rivals"], found
+        assert abs(record["benchmark_window"]["start_time_unix"] - START) < 5, record["benchmark_window"]
+
+
+def test_the_time_of_the_file_makes_edges_of_a_local_result_a_witness(folder):
+    run = with_result(folder, z.vllm, "Europe/Berlin")
+    os.utime(run.path / "gpu_metrics.csv", (START + HOURS + 5, START + HOURS + 5))
+    record, found = zone_record(run, "--timezone", "auto", zone="Europe/Berlin")
+    same((True, "two_witnesses", ["edges", "file_time"]), (record["power_valid"], found["level"], found["witnesses"]))
+    record, _ = zone_record(run, "--timezone", "evidence", zone="UTC")
+    same((False, ["timezone_ambiguous"]), (record["power_valid"], record["reasons"]))
+
+
+def test_local_results_are_no_votes_for_a_zone(folder):
+    """In a backfill, too: the runs of one recorder agree with the process's zone, whatever it is."""
+    for number, start in enumerate((START, START + 7777, START + 15999, START + 24001)):
+        name = f"llama{number}_conc4_h100"
+        csv = z.as_csv(z.rows(start - HOURS, start + HOURS, [(start, LENGTH)]), "Europe/Berlin")
+        run = z.Run(folder / f"power_audit_{name}", csv, z.vllm("Europe/Berlin", start, LENGTH))
+        os.rename(run.path / "result", run.path / f"{name}.json")
+        os.rename(run.path / "agg_run.json", run.path / f"agg_{name}.json")
+    for zone in ("UTC", "Asia/Tokyo"):
+        z.Run.call(type("At", (), {"path": folder})(), "backfill", ".", "--window", "estimated", "--report",
+                   f"{zone[:3]}.jsonl",
+                   zone=zone)
+        lines = [json.loads(line) for line in (folder / f"{zone[:3]}.jsonl").read_text().splitlines()]
+        same([["timezone_ambiguous"]] * 4, [line["reasons"] for line in lines], zone)
+        assert all("--result-timezone" in line["details"] for line in lines), lines[0]["details"]
+
+
+def test_hours_of_a_zone_that_nothing_states_warn(folder):
+    run = with_result(folder, z.vllm, "Europe/Berlin")
+    for option, unit in (("--carbon", 1), ("--price", 0.001)):
+        hours = "".join(f"2026-09-08T{hour:02}:00:00Z,{unit * (100 + hour)}\n" for hour in range(24))
+        (run.path / f"rate{option}.csv").write_text("time,value\n" + hours)
+    words = lambda *more, zone="UTC": [text for text in run.measure(*more, zone=zone)["warnings"]  # noqa: E731
+                                       if "nothing states the time zone" in text]
+    for option in ("--carbon", "--price"):
+        [warning] = words(option, f"rate{option}.csv")
+        assert option in warning and "+00:00" in warning and "--timezone" in warning, warning
+        same([], words(option, f"rate{option}.csv", "--timezone", "Europe/Berlin"))
+        same([], words(option, "0.38"))
+    assert "+09:00" in words("--carbon", "rate--carbon.csv", zone="Asia/Tokyo")[0]
+
+
 # ---- The process's own zone
 
 def test_the_zone_of_the_process(folder):

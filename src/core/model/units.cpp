@@ -272,8 +272,8 @@ std::vector<std::string> parse_column_names(std::string_view text) {
 
 namespace {
 
-constexpr std::string_view kWitnesses[] = {"stamps", "zone_file", "option",
-                                           "edges",  "consensus", "file_time"};
+constexpr std::string_view kWitnesses[] = {"stamps",    "zone_file", "option",      "edges",
+                                           "consensus", "file_time", "process_zone"};
 constexpr std::string_view kLevels[] = {"stated", "two_witnesses", "one_witness"};
 
 std::size_t index_of(std::string_view name, std::span<const std::string_view> names) {

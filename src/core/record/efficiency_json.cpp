@@ -45,9 +45,8 @@ Json leg_json(const Result& result, const EnergyLeg& leg) {
   return json;
 }
 
-std::optional<EnergyLeg> both_legs(const Result& result) {
-  const auto gpus = gpu_leg(result);
-  const auto cpus = cpu_leg(result);
+std::optional<EnergyLeg> both_legs(const std::optional<EnergyLeg>& gpus,
+                                   const std::optional<EnergyLeg>& cpus) {
   if (!gpus || !cpus) return std::nullopt;
   return EnergyLeg{gpus->joules + cpus->joules,
                    fmt::format("{} and {}", gpus->boundary, cpus->boundary)};
@@ -91,12 +90,14 @@ Json efficiency_json(const Result& result) {
   Json json = {{"gpu", leg_json(result, *gpus)}};
   if (const auto cpus = cpu_leg(result)) {
     json["cpu"] = leg_json(result, *cpus);
-    json["gpu_and_cpu"] = leg_json(result, *both_legs(result));
+    json["gpu_and_cpu"] = leg_json(result, *both_legs(gpus, cpus));
   }
   return json;
 }
 
-std::vector<std::string> efficiency_texts(const Result& result) {
+std::vector<std::string> efficiency_texts(const Result& result, double gpu_energy_j) {
+  std::optional<EnergyLeg> gpus = gpu_leg(result);
+  if (gpus) gpus->joules = gpu_energy_j;
   std::vector<std::string> texts;
   const auto add = [&](const std::optional<EnergyLeg>& leg, const char* whose) {
     const auto per_joule = leg ? efficiency(result, leg->joules) : std::nullopt;
@@ -104,8 +105,8 @@ std::vector<std::string> efficiency_texts(const Result& result) {
     texts.push_back(
         fmt::format("{} output tokens/s per W of {}", shown_number(per_joule->output), whose));
   };
-  add(gpu_leg(result), "GPU");
-  add(both_legs(result), "GPU and CPU");
+  add(gpus, "GPU");
+  add(both_legs(gpus, cpu_leg(result)), "GPU and CPU");
   return texts;
 }
 
@@ -117,7 +118,7 @@ std::vector<JsonEdit> efficiency_edits(const Result& result) {
       edits.push_back({std::string(key), json_number(rounded(value, decimals))});
     }
   };
-  const auto both = both_legs(result);
+  const auto both = both_legs(gpu_leg(result), cpu_leg(result));
   const auto of_gpus = gpu_leg(result) ? efficiency(result, gpu_leg(result)->joules) : std::nullopt;
   const auto of_both = both ? efficiency(result, both->joules) : std::nullopt;
   if (of_gpus) {

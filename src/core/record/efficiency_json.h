@@ -26,8 +26,8 @@ std::optional<EnergyLeg> cpu_leg(const Result& result);
 // `performance_per_watt`: energies with their boundaries, and tokens per second and watt of the
 // GPUs, and of GPUs and CPUs. Null without the energy of the GPUs.
 Json efficiency_json(const Result& result);
-// Rows of a table: of the GPUs, and of GPUs and CPUs.
-std::vector<std::string> efficiency_texts(const Result& result);
+// Rows of a table: of the GPUs, which used `gpu_energy_j`, and of GPUs and CPUs.
+std::vector<std::string> efficiency_texts(const Result& result, double gpu_energy_j);
 // The keys of --extended.
 std::vector<JsonEdit> efficiency_edits(const Result& result);
 std::vector<std::string_view> efficiency_keys();

@@ -97,7 +97,7 @@ double half_last_digit_of(const std::vector<const PublishedRun*>& runs, const st
 
 std::optional<double> compared_estimate(const PublishedRun& run, const std::string& metric) {
   const auto number = run.number(metric);
-  if (!number || !number->repeatability) return std::nullopt;
+  if (!number || !number->repeatability || number->repeatability->is_of_window) return std::nullopt;
   const double estimate = number->repeatability->estimate;
   return estimate > 0 ? std::optional(estimate) : std::nullopt;
 }
@@ -764,23 +764,20 @@ RunComparisons compare_runs(const CompareRequest& request) {
     add_facility_numbers(compared.rates, next, compared.warnings);
     std::ranges::move(facility_doubts(compared.rates), std::back_inserter(compared.warnings));
   }
+  std::vector<PublishedRun*> both;
+  for (PublishedRun& run : base) both.push_back(&run);
+  for (PublishedRun& run : next) both.push_back(&run);
   if (request.slo.is_asked()) {
-    std::vector<PublishedRun*> both;
-    for (PublishedRun& run : base) both.push_back(&run);
-    for (PublishedRun& run : next) both.push_back(&run);
     compare::add_good_numbers(request.slo, request.most_threads, both, compared.warnings);
   }
   std::ranges::sort(compared.warnings);
   refuse_run_on_both_sides(base, next);
-  std::vector<const PublishedRun*> all;
-  all.reserve(base.size() + next.size());
-  for (const PublishedRun& run : base) all.push_back(&run);
-  for (const PublishedRun& run : next) all.push_back(&run);
+  const std::vector<const PublishedRun*> all(both.begin(), both.end());
   if (all.empty()) throw Error(fmt::format("no results in {}", fmt::join(request.base, ", ")));
   require_members("--match-by", all, request.rule.match_by);
   require_metric(all, request.rule.metric);
 
-  const LimitsByRun limits_w = limits_by_run(all, request.most_threads);
+  const LimitsByRun limits_w = limits_by_run(both, request.most_threads);
   ByConfiguration found;
   const bool is_mixed = has_both_schemas(all);
   if (is_mixed) {
@@ -927,14 +924,17 @@ std::string limits_text(const std::vector<double>& limits_w) {
 
 }  // namespace
 
-LimitsByRun limits_by_run(const std::vector<const PublishedRun*>& runs, unsigned most_threads) {
+LimitsByRun limits_by_run(const std::vector<PublishedRun*>& runs, unsigned most_threads) {
   const bool are_read = runs.size() <= kMostReadForLimits;
   std::vector<std::optional<double>> found_w(runs.size());
   in_parallel(runs.size(), most_threads, [&](std::size_t i) {
-    if (runs[i]->state != PowerState::valid) return;
-    found_w[i] = stated_limit_w(*runs[i]);
-    if (found_w[i] || !are_read) return;
-    found_w[i] = limit_of_run(*runs[i], "").in_force_w;
+    PublishedRun& run = *runs[i];
+    if (run.state != PowerState::valid) return;
+    found_w[i] = stated_limit_w(run);
+    if (!are_read || (found_w[i] && !run.gpu_uuids.empty())) return;
+    SweptLimit read = limit_of_run(run, "");
+    if (!found_w[i]) found_w[i] = read.in_force_w;
+    if (run.gpu_uuids.empty()) run.gpu_uuids = std::move(read.gpu_uuids);
   });
   LimitsByRun limits_w;
   for (std::size_t i = 0; i < runs.size(); ++i) {

@@ -212,8 +212,9 @@ std::string distinguishing_text(const Configuration& configuration,
 using LimitsByRun = std::map<const PublishedRun*, double>;
 
 // The limits that are known, in watts: of valid runs, by the members of their aggregates; of up to
-// 200 runs also by their recordings, which are read.
-LimitsByRun limits_by_run(const std::vector<const PublishedRun*>& runs, unsigned most_threads);
+// 200 runs also by their recordings, which are read, and which name the boards (`gpu_uuids`) of
+// runs whose records do not.
+LimitsByRun limits_by_run(const std::vector<PublishedRun*>& runs, unsigned most_threads);
 
 // What is odd about the limits of the two sides of a comparison, for people; `next` may be empty.
 std::vector<std::string> limit_notes(const LimitsByRun& limits_w,

@@ -23,8 +23,8 @@ namespace {
 
 const CompareRule kByEnergy = {.metric = kDefaultCompareMetric};
 
-NumberOfRuns energy_of_point(const FrontPoint& point) {
-  const RunComparison repeats = compare_repeats(point.runs, {}, kByEnergy);
+NumberOfRuns energy_of_point(const FrontPoint& point, const CompareRule& rule) {
+  const RunComparison repeats = compare_repeats(point.runs, {}, rule);
   NumberOfRuns number;
   if (!repeats.base.statistics) return number;
   number.value = repeats.base.statistics->mean;
@@ -209,7 +209,7 @@ std::vector<std::string> keys_of(const FrontQuestion& question) {
 }
 
 void set_numbers(const FrontQuestion& question, FrontPoint& point) {
-  point.numbers.push_back(energy_of_point(point));
+  point.numbers.push_back(energy_of_point(point, kByEnergy));
   for (const SloLimit& limit : question.slo.limits) {
     point.numbers.push_back(compare::number_of_runs(point.runs, compare::latency_key(limit)));
   }
@@ -223,7 +223,11 @@ void set_numbers(const FrontQuestion& question, FrontPoint& point) {
   const auto has_good = [](const PublishedRun* run) {
     return run->number(compare::kGoodMetric).has_value();
   };
-  if (std::ranges::all_of(point.runs, has_good)) point.joules_per_good_token = good.value;
+  if (std::ranges::all_of(point.runs, has_good)) {
+    point.joules_per_good_token =
+        std::isfinite(good.value) ? energy_of_point(point, {.metric = compare::kGoodMetric}).value
+                                  : good.value;
+  }
   const NumberOfRuns missed = compare::number_of_runs(point.runs, compare::kMissedShare);
   if (std::isfinite(missed.value)) point.missed_share = missed;
 }

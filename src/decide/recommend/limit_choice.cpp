@@ -200,25 +200,29 @@ void set_slowdowns(const LimitQuestion& question, LimitChoice& choice) {
 // The spread of each group's value, in their order.
 std::vector<std::optional<ValueSpread>> spreads_of(const ObjectiveRule& rule, LimitChoice& choice) {
   std::vector<std::optional<ValueSpread>> spreads(choice.groups.size());
+  const bool is_energy = rule.objective == LimitObjective::energy ||
+                         rule.objective == LimitObjective::energy_per_token;
   if (const auto repeated = spread_of_repeats(choice, rule)) {
     choice.interval_from = "repeats";
     for (std::size_t i = 0; i < spreads.size(); ++i) {
       const auto runs =
           static_cast<double>(distinct_logarithms(choice.groups[i].group, rule).size());
-      if (runs > 0) spreads[i] = {repeated->relative / std::sqrt(runs), repeated->degrees};
+      if (!(runs > 0)) continue;
+      // As compare does: repeats may agree by chance better than each of them is known.
+      const auto& stated = choice.groups[i].group.relative_uncertainty;
+      const double least = is_energy ? stated.value_or(0) : 0;
+      spreads[i] = {std::max(repeated->relative, least) / std::sqrt(runs), repeated->degrees};
     }
     return spreads;
   }
   choice.are_repeats_equal = std::ranges::any_of(
       choice.groups, [](const JudgedLimit& limit) { return limit.group.pieces.size() > 1; });
-  const bool is_energy = rule.objective == LimitObjective::energy ||
-                         rule.objective == LimitObjective::energy_per_token;
   for (std::size_t i = 0; i < spreads.size(); ++i) {
     const LimitGroup& group = choice.groups[i].group;
     if (choice.is_of_rows) {
       spreads[i] = spread_of_blocks(group, rule);
       if (spreads[i]) choice.interval_from = "rows";
-    } else if (is_energy && group.relative_uncertainty) {
+    } else if (is_energy && group.pieces.size() == 1 && group.relative_uncertainty) {
       spreads[i] = ValueSpread{*group.relative_uncertainty};
       choice.interval_from = "records";
     }

@@ -51,8 +51,9 @@ std::string_view objective_text(const LimitChoice& choice) {
 
 void add_limits(const LimitChoice& choice, std::string& text) {
   const TextTable table(fmt::format(
-      "[{} >8.6g] [{} >6] [mean W >8.1f] [time s >10.2f] [energy J >12.1f] [J/token >9.4g] [slowdown >8.3f] [+- % >6] [ <]",
-      choice.is_of_clocks ? "MHz" : "limit W", choice.is_of_rows ? "rows" : "runs"));
+      "[{} >8.6g] [{} >6] [mean W >8.1f] [time s >10.2f] [energy J >12.1f] [{} >9.4g] [slowdown >8.3f] [+- % >6] [ <]",
+      choice.is_of_clocks ? "MHz" : "limit W", choice.is_of_rows ? "rows" : "runs",
+      choice.is_of_rows || !choice.has_tokens ? "J/token" : "J/out.tok"));
   text += table.head();
   for (const JudgedLimit& limit : choice.groups) {
     table.add(
@@ -178,8 +179,8 @@ std::string side_by_side(const LimitChoice& training, const LimitChoice& inferen
 }
 
 std::string scaling_text(const ScalingSweep& scaling) {
-  const TextTable table("[ <24] [limit W >8.6g] [runs >5] [speed >12.6g] [J/token >9.4g] [ <]");
-  std::string text = fmt::format("{}: J/token against {}\n{}", one_line(scaling.scenario),
+  const TextTable table("[ <24] [limit W >8.6g] [runs >5] [speed >12.6g] [J/out.tok >9.4g] [ <]");
+  std::string text = fmt::format("{}: J/output token against {}\n{}", one_line(scaling.scenario),
                                  one_line(scaling.speed_key), table.head());
   for (const ScalingPoint& point : scaling.points) {
     table.add(

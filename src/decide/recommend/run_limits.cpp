@@ -56,8 +56,9 @@ bool is_of_clock(const std::string& key) {
   return key.find("clock") != key.npos || key.find("mhz") != key.npos;
 }
 
-// What the GPUs of the run reported in its window.
-std::map<std::string, GpuLimits> reported_limits(const PublishedRun& run) {
+// What the GPUs of the run reported in its window, and who they are.
+std::map<std::string, GpuLimits> reported_limits(const PublishedRun& run,
+                                                 std::vector<std::string>& uuids) {
   const auto place = telemetry_of(run);
   if (!place || !place->facts) return {};
   const auto opened = recording_of_run(*place, record_of(run));
@@ -90,6 +91,7 @@ std::map<std::string, GpuLimits> reported_limits(const PublishedRun& run) {
   };
   const Telemetry telemetry =
       read_whole(recording, {.take = take, .begin = wanted, .may_use_threads = false});
+  uuids = recorded_boards(run, telemetry);
   std::map<std::string, GpuLimits> named;
   for (auto& [device, gpu] : limits) named[telemetry.devices()[device]] = std::move(gpu);
   return named;
@@ -183,6 +185,19 @@ std::optional<double> stated_limit_w(const PublishedRun& run) {
   return in_force_w ? in_force_w : member_w(run, kAskedKeys);
 }
 
+std::vector<std::string> recorded_boards(const PublishedRun& run, const Telemetry& telemetry) {
+  const std::vector<GpuKey> keys = telemetry.keys();
+  std::vector<std::string> uuids;
+  for (const std::string& id : *run.gpu_ids) {
+    const auto found = std::ranges::find(telemetry.devices(), id);
+    const auto place = static_cast<std::size_t>(found - telemetry.devices().begin());
+    if (place >= keys.size() || keys[place].uuid.empty()) return {};
+    uuids.push_back(keys[place].uuid);
+  }
+  std::ranges::sort(uuids);
+  return uuids;
+}
+
 SweptLimit limit_of_run(const PublishedRun& run, const std::string& key) {
   SweptLimit limit{.asked_w = asked_limit_w(run, is_of_clock(key) ? "" : key)};
   limit.asked_mhz = asked_clock_mhz(run, key);
@@ -190,7 +205,7 @@ SweptLimit limit_of_run(const PublishedRun& run, const std::string& key) {
   if (!(run.duration_s > 0)) return limit;
   std::map<std::string, GpuLimits> gpus;
   try {
-    gpus = reported_limits(run);
+    gpus = reported_limits(run, limit.gpu_uuids);
   } catch (const FileError&) {  // it is gone, or damaged: nothing is known of the limits
   } catch (const Error&) {
   } catch (const TelemetryError&) {

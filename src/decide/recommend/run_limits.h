@@ -4,7 +4,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "core/telemetry/telemetry.h"
 #include "store/catalogue/published_runs.h"
 
 namespace aggregate_power {
@@ -16,8 +18,9 @@ struct SweptLimit {
   // The same of graphics clocks (nvidia-smi -lgc). The one in force is the median in the window.
   std::optional<double> asked_mhz = {};
   std::optional<double> clock_mhz = {};
-  bool is_clock_steady = false;         // in 90 % of the samples of each GPU within 1.5 %
-  std::string why_clock_not_held = {};  // the power limit held it back
+  bool is_clock_steady = false;             // in 90 % of the samples of each GPU within 1.5 %
+  std::string why_clock_not_held = {};      // the power limit held it back
+  std::vector<std::string> gpu_uuids = {};  // as PublishedRun has them, by the recording
 };
 
 // Whether a member is known to mean a power limit, or a graphics clock, that was asked for.
@@ -33,6 +36,10 @@ std::optional<double> asked_clock_mhz(const PublishedRun& run, const std::string
 
 // The limit in force that a member of the aggregate states, else the one that was asked for.
 std::optional<double> stated_limit_w(const PublishedRun& run);
+
+// The UUIDs of the run's GPUs, sorted, as its recording names them, which was read to its end;
+// empty if it does not name all.
+std::vector<std::string> recorded_boards(const PublishedRun& run, const Telemetry& telemetry);
 
 // The limit that `key`, or a member that is known to mean it, names, and what the run's recording
 // says: reads it.

@@ -70,14 +70,31 @@ std::optional<double> total_power_w(const PublishedRun& run, const std::optional
   return *mean * *gpus;
 }
 
+std::optional<double> estimate_of(const PublishedRun& run, std::string_view key) {
+  const auto number = run.number(key);
+  const bool has_estimate = number && number->repeatability && !number->repeatability->is_of_window;
+  return has_estimate ? std::optional(number->repeatability->estimate) : std::nullopt;
+}
+
+// As compare does: the estimates count where all runs that count have one.
+bool have_estimates(const std::vector<PublishedRun>& runs) {
+  return std::ranges::all_of(runs, [](const PublishedRun& run) {
+    return run.state != PowerState::valid || estimate_of(run, "total_gpu_energy_j") ||
+           (!run.number("total_gpu_energy_j") && estimate_of(run, "joules_per_output_token"));
+  });
+}
+
 // False: neither its energy nor that of a token is known.
-bool set_piece(const PublishedRun& run, SweptRun& swept) {
+bool set_piece(const PublishedRun& run, bool uses_estimates, SweptRun& swept) {
   const std::optional<double> time_s =
       run.duration_s > 0 ? std::optional(run.duration_s) : std::nullopt;
   const auto power_w = total_power_w(run, swept.gpus);
-  auto energy_j = number_of(run, "total_gpu_energy_j");
+  const auto energy_of = [&](std::string_view key) {
+    return uses_estimates ? estimate_of(run, key) : number_of(run, key);
+  };
+  auto energy_j = energy_of("total_gpu_energy_j");
   if (!energy_j && power_w && time_s) energy_j = *power_w * *time_s;
-  const auto per_token = number_of(run, "joules_per_output_token");
+  const auto per_token = energy_of("joules_per_output_token");
   if (energy_j && run.output_tokens > 0) {
     swept.has_tokens = true;
     swept.piece = {*energy_j, time_s, static_cast<double>(run.output_tokens)};
@@ -91,8 +108,9 @@ bool set_piece(const PublishedRun& run, SweptRun& swept) {
     return false;
   }
   const auto number = run.number(energy_j ? "total_gpu_energy_j" : "joules_per_output_token");
-  if (number && number->repeatability && number->value > 0) {
-    swept.relative_uncertainty = number->repeatability->standard_uncertainty / number->value;
+  if (number && number->repeatability && number->repeatability->estimate > 0) {
+    swept.relative_uncertainty =
+        number->repeatability->standard_uncertainty / number->repeatability->estimate;
   }
   return true;
 }
@@ -117,12 +135,13 @@ void drop_copies(std::vector<SweptRun>& runs, RunSweep& sweep) {
 std::vector<SweptRun> swept_runs(const std::vector<PublishedRun>& runs,
                                  const RunSweepRequest& request, RunSweep& sweep) {
   std::vector<SweptRun> all(runs.size());
+  const bool uses_estimates = have_estimates(runs);
   in_parallel(runs.size(), request.most_threads, [&](std::size_t i) {
     const PublishedRun& run = runs[i];
     if (run.state != PowerState::valid) return;
     SweptRun swept{
         .run = &run, .gpus = gpus_of_run(run), .gpu_power_w = number_of(run, "avg_power_w")};
-    if (!set_piece(run, swept)) return;
+    if (!set_piece(run, uses_estimates, swept)) return;
     swept.limit = limit_of_run(run, request.limit_key);
     all[i] = std::move(swept);
   });
@@ -169,7 +188,14 @@ void add_run(const SweptRun& swept, LimitGroup& group) {
   group.pieces.push_back(swept.piece);
   add_to_mean(number_of(*swept.run, "avg_temp_c"), group.n, group.temperature_c);
   add_to_mean(number_of(*swept.run, "avg_util_pct"), group.n, group.utilization_pct);
-  group.relative_uncertainty = group.n == 1 ? swept.relative_uncertainty : std::nullopt;
+  const bool is_stated = swept.relative_uncertainty && (group.n == 1 || group.relative_uncertainty);
+  const double known = group.relative_uncertainty.value_or(0);
+  const auto count = static_cast<double>(group.n);
+  group.relative_uncertainty =
+      is_stated
+          ? std::optional(std::sqrt(
+                ((count - 1) * known * known + std::pow(*swept.relative_uncertainty, 2)) / count))
+          : std::nullopt;
   // The worst of the runs counts.
   const auto further = [&](const std::optional<double>& a, const std::optional<double>& b) {
     return a && (!b || std::pair(std::abs(*a - group.limit_w), *a) >

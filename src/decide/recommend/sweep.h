@@ -68,7 +68,8 @@ struct LimitGroup {
   bool is_confirmed = false;                    // all of them reported one
   // The mean of power over rate of the rows.
   std::optional<double> mean_joules_per_token = {};
-  // Of the energy of the only run, without what is the same in all runs on the same GPUs.
+  // Of the energy of one run, root mean square, without what is the same in all runs on the same
+  // GPUs; nullopt: some run does not state it.
   std::optional<double> relative_uncertainty = {};
   LimitState state = LimitState::ok;
   std::string why = {};  // if it is not ok

@@ -55,7 +55,10 @@ struct ZoneFinding {
   bool none_covers = false;       // the recording covers the window under no candidate
   // The recording shows a load as long as the window, but no zone's clock has the window there.
   bool has_load_elsewhere = false;
-  bool is_flat = false;       // the recording shows no edge at all
+  bool is_flat = false;  // the recording shows no edge at all
+  // The window's own local times were read in a zone that nothing states: edges show how far both
+  // clocks are apart, and no zone.
+  bool is_relative = false;
   double edges_within_s = 1;  // of edges_off_s, differences up to this say nothing
   // The last time that the recording's clock showed, as if it were UTC; if it was turned back, the
   // time that it would have shown otherwise.

@@ -38,6 +38,8 @@ std::string_view sign(ZoneWitness witness) {
       return "by the recorder's other runs";
     case ZoneWitness::file_time:
       return "by the time when the recording was last written";
+    case ZoneWitness::process_zone:
+      return "by the process's own zone, in which the result's local times were read";
     default:
       return name_of(witness);
   }
@@ -97,7 +99,8 @@ std::string contradiction_of(const ZoneCandidate& best, const ZoneFinding& findi
   const std::string offset = offset_text(best.offset_s);
   const bool is_by_consensus =
       consensus.candidate != nullptr && is_same(*consensus.candidate, best);
-  const std::string_view who = sign(finding.by_edges  ? ZoneWitness::edges
+  const ZoneWitness edges = finding.is_relative ? ZoneWitness::process_zone : ZoneWitness::edges;
+  const std::string_view who = sign(finding.by_edges  ? edges
                                     : is_by_consensus ? ZoneWitness::consensus
                                                       : ZoneWitness::file_time);
   const auto contradiction = [&](ZoneWitness other, const std::string& other_offset) {
@@ -124,6 +127,9 @@ std::vector<ZoneWitness> witnesses_for(const ZoneCandidate& best, const ZoneFind
   }
   if (has_consensus) witnesses.push_back(ZoneWitness::consensus);
   if (file != nullptr && is_same(*file, best)) witnesses.push_back(ZoneWitness::file_time);
+  if (finding.is_relative && witnesses == std::vector{ZoneWitness::edges}) {
+    return {ZoneWitness::process_zone};
+  }
   return witnesses;
 }
 
@@ -134,11 +140,17 @@ std::vector<std::string> rivals_of(const ZoneCandidate& best, const ZoneFinding&
     const bool is_open = each.standing != ZoneCandidate::Standing::excluded && !is_same(each, best);
     if (is_open && consensus.candidate == nullptr) rivals.push_back(each.zone().name());
   }
+  if (finding.is_relative && consensus.candidate == nullptr) rivals.emplace_back(kAnyZone);
   rivals.emplace_back(kNotInRecording);
   return rivals;
 }
 
 std::string one_witness_text(const ZoneCandidate& best, const ZoneReport& report) {
+  if (report.witnesses.front() == ZoneWitness::process_zone) {
+    return fmt::format(
+        "{}, the recording's time zone is {}, but nothing states that zone: give --result-timezone, or --timezone",
+        sign(ZoneWitness::process_zone), best.zone().name());
+  }
   std::vector<std::string> offsets = report.rivals;
   std::erase(offsets, kNotInRecording);
   return fmt::format(

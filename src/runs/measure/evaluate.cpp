@@ -97,7 +97,7 @@ ZonedResult evaluate_one(MeasurementRequest request, Recording& recording,
                          const LoadReading& reading, const FilesBeside& files) {
   const auto window = reading.load ? std::optional(reading.load->window) : std::nullopt;
   if (const StorePair* const pair = files.pair) {
-    return assess_zoned(request, window, recording, pair->assess, pair->witnesses);
+    return assess_zoned(request, reading, recording, pair->assess, pair->witnesses);
   }
   std::string source;
   if (request.finds_gpus && request.schema_version == 2) {
@@ -109,7 +109,7 @@ ZonedResult evaluate_one(MeasurementRequest request, Recording& recording,
   if (request.finds_zone) {
     const OtherWitnesses witnesses = witnesses_of(recording, files);
     zoned = assess_zoned(
-        request, window, recording,
+        request, reading, recording,
         [&](const MeasurementRequest& now) { return assess(now, recording, reading); }, &witnesses);
     if (!zoned.has_zone) zoned = {without_zone(request, reading, std::move(zoned.result))};
     if (zoned.zone_report)

@@ -93,8 +93,8 @@ Result unmeasured(const MeasurementRequest& request, const std::optional<Load>& 
 // ---- In the zone that is stated, else in the one that evidence supports
 
 // `witnesses` are those besides the recording; without them, a zone that nothing states is not
-// decided. `window` is the load's; without one, there is nothing to find a zone by.
-ZonedResult assess_zoned(const MeasurementRequest& request, const std::optional<Window>& window,
+// decided. Without the load's window there is nothing to find a zone by.
+ZonedResult assess_zoned(const MeasurementRequest& request, const LoadReading& reading,
                          Recording& recording, const Assess& assess,
                          const OtherWitnesses* witnesses);
 

@@ -96,8 +96,9 @@ std::vector<std::string> differences(const LoadReading& load, const GoodWork& wo
 void set_energy(const Result& result, GoodWork& work) {
   const auto energy = std::ranges::find(result.metrics, "total_gpu_energy_j", &Metric::key);
   if (!result.is_valid() || energy == result.metrics.end()) return;
-  work.energy_j = energy->value;
-  work.energy_bounds_j = results::best_number(result, *energy).bounds;
+  const results::BestNumber best = results::best_number(result, *energy);
+  work.energy_j = best.value;
+  work.energy_bounds_j = best.bounds;
 }
 
 void set_missed(const GoodWorkInput& input, RequestFile file,
@@ -107,7 +108,8 @@ void set_missed(const GoodWorkInput& input, RequestFile file,
   const auto missed = energy_of_requests(input.run, input.recording, *input.power, result,
                                          std::move(file.requests), missed_requests(outcomes));
   if (!missed) return;
-  work.missed_j = missed->joules;
+  // The curve sums to what is published.
+  work.missed_j = missed->joules / *value_of(result.metrics, "total_gpu_energy_j") * *work.energy_j;
   work.missed_bounds_j = missed->bounds;
 }
 
@@ -435,12 +437,11 @@ CorrectAnswers correct_answers_of(const QualityOptions& options, const std::stri
     correct.refused = "no answer is correct";
   }
   if (!correct.refused.empty()) return correct;
-  correct.joules = each->value / quality.accuracy;
-  const auto bounds = results::best_number(result, *each).bounds;
-  if (bounds && bounds->low > 0) {
-    correct.bounds = shares::quotient_interval(
-        each->value, {std::min(bounds->low, each->value), std::max(bounds->high, each->value)},
-        quality.accuracy, correct.accuracy_bounds);
+  const results::BestNumber best = results::best_number(result, *each);
+  correct.joules = best.value / quality.accuracy;
+  if (best.bounds && best.bounds->low > 0) {
+    correct.bounds = shares::quotient_interval(best.value, *best.bounds, quality.accuracy,
+                                               correct.accuracy_bounds);
   }
   return correct;
 }

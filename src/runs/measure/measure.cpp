@@ -176,6 +176,28 @@ std::string model_of(const LoadReading& load, const RunReport& run) {
   return named == run.configuration.end() ? load.model : named->second;
 }
 
+// Whether nothing but the process's zone tells when the load was: the result's local times were
+// read in it, and the power can only place the load between them.
+bool is_hour_assumed(const LoadReading& load, const Result& result) {
+  if (!load.is_on_recorders_clock || !result.telemetry) return false;
+  const TelemetryFacts& facts = *result.telemetry;
+  if (facts.naive_stamps == 0 || facts.series.naive_is_utc) return false;
+  const auto& found = result.zone_evidence;
+  return facts.timezone_source == "default" ||
+         (found && found->report.witnesses == std::vector{ZoneWitness::process_zone});
+}
+
+void warn_of_hours(const FacilityRates& rates, const LoadReading& load, RunReport& run) {
+  const auto is_hourly = [](const std::optional<EnergyRate>& rate) {
+    return rate && rate->is_hourly();
+  };
+  if (!is_hourly(rates.carbon) && !is_hourly(rates.price)) return;
+  if (!run.result.is_valid() || !is_hour_assumed(load, run.result)) return;
+  run.result.warnings.push_back(fmt::format(
+      "{}: nothing states the time zone of the result and the recording, so the hours are those of the process's own, {}: give --timezone",
+      is_hourly(rates.carbon) ? "--carbon" : "--price", run.result.telemetry->utc_offset));
+}
+
 RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
                              LoadReading reading, AmongRuns among) {
   const std::vector<std::string>& paths = request.telemetry;
@@ -254,6 +276,7 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
         "--witness and --calibration are of one recording and are not used for several");
   }
   if (rates.is_asked()) add_facility(rates, power, run);
+  warn_of_hours(rates, load, run);
   return run;
 }
 

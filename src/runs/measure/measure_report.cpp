@@ -24,6 +24,7 @@
 #include "core/record/record_write.h"
 #include "core/record/request_json.h"
 #include "core/record/salvage_json.h"
+#include "energy/shares/facility.h"
 #include "runs/calibrate/calibrate.h"
 #include "runs/measure/facility.h"
 #include "runs/measure/good_work.h"
@@ -187,7 +188,8 @@ void add_energy(const RunReport& run, Facts& facts) {
   const Metric* const energy = metric(run.result, "total_gpu_energy_j");
   if (energy == nullptr) return;
   const auto watts = [&](std::string_view key) {
-    return value_of(run.result.metrics, key).value_or(0);
+    const Metric* const power = metric(run.result, key);
+    return power == nullptr ? 0 : results::best_number(run.result, *power).value;
   };
   facts.row("power", fmt::format("{:.2f} W each GPU, {:.2f} W together", watts("avg_power_w"),
                                  watts("avg_total_gpu_power_w")));
@@ -202,13 +204,29 @@ void add_energy(const RunReport& run, Facts& facts) {
   if (const std::string rates = results::rates_text(run.result); !rates.empty()) {
     facts.row("", run.has_approximate_counts ? rates + ", approximately" : rates);
   }
-  for (const std::string& efficiency : results::efficiency_texts(run.result)) {
+  const double best_j = results::best_number(run.result, *energy).value;
+  for (const std::string& efficiency : results::efficiency_texts(run.result, best_j)) {
     facts.row("", run.has_approximate_counts ? efficiency + ", approximately" : efficiency);
   }
   if (run.stated_energy_j) {
     const double share = 100 * stated_error(run).value_or(0);
     facts.row("", fmt::format("{:.1f} J by the generator's own figure ({:+.1f} %)",
                               *run.stated_energy_j, share));
+  }
+}
+
+// The figures are of what is published; people see them of the energy above them.
+void add_facility_facts(const RunReport& run, Facts& facts) {
+  const FacilityReport& facility = *run.facility;
+  const Metric* const energy = metric(run.result, "total_gpu_energy_j");
+  const bool is_known = energy != nullptr && energy->value > 0;
+  const double share =
+      is_known ? results::best_number(run.result, *energy).value / energy->value : 1;
+  FacilityFigures shown = share_of(facility.figures, share);
+  shown.assumption = facility.figures.assumption;
+  for (const auto& [name, text] :
+       facility_rows(facility.rates, facility.measured, shown, tokens_of(run))) {
+    facts.row(name, text);
   }
 }
 
@@ -269,12 +287,7 @@ std::string run_text(const RunReport& run) {
   }
   if (!result.limits.empty()) facts.row("power limit", results::limits_text(result.limits));
   add_energy(run, facts);
-  if (const auto& facility = run.facility) {
-    for (const auto& [name, text] :
-         facility_rows(facility->rates, facility->measured, facility->figures, tokens_of(run))) {
-      facts.row(name, text);
-    }
-  }
+  if (run.facility) add_facility_facts(run, facts);
   if (const auto text = results::salvage_text(result)) facts.row("salvaged", *text);
   if (result.request_energy) facts.row("requests", request_energy_text(*result.request_energy));
   if (result.phase_energy) facts.row("phases", phase_energy_text(*result.phase_energy));

@@ -147,10 +147,18 @@ std::optional<double> energy_of_gpus(const Result& result) {
 
 }  // namespace
 
-Witnesses::Witnesses(const std::vector<std::string>& paths, const std::optional<Zone>& zone) {
+Witnesses::Witnesses(const std::vector<std::string>& paths, const std::optional<Zone>& zone,
+                     std::map<std::string, std::string>* faults) {
   refuse_repeated_recordings(paths);
   for (const std::string& path : paths) {
-    NodeWitnesses found = read_node_witnesses(path, zone);
+    NodeWitnesses found;
+    try {
+      found = read_node_witnesses(path, zone);
+    } catch (const std::runtime_error& error) {
+      if (faults == nullptr) throw;
+      faults->emplace(path, error.what());
+      continue;
+    }
     for (NodeWitness& witness : found.witnesses) {
       const std::size_t zeros = witness.includes_gpus() ? leave_zeros_out(witness).size() : 0;
       if (zeros > 0) {
@@ -221,8 +229,9 @@ void add_witnesses(const RunOptions& request, Result& result) {
   for (const GpuResult& gpu : result.gpus) gpus.push_back(gpu.name);
   const bool is_one_node = are_of_one_node(gpus, 1);
   const bool names_hosts = result.telemetry && result.telemetry->series.names_hosts;
+  std::map<std::string, std::string> faults;
   try {
-    const Witnesses witnesses(request.witnesses, request.zone);
+    const Witnesses witnesses(request.witnesses, request.zone, &faults);
     const std::vector<WitnessEnergy> seen = witnesses.measure(window);
     for (std::size_t i = 0; i < seen.size(); ++i) {
       const WitnessView view{witnesses.facts()[i], seen[i], window.duration_s(), gpu_energy_j};
@@ -233,12 +242,14 @@ void add_witnesses(const RunOptions& request, Result& result) {
     }
     result.warnings.insert(result.warnings.end(), witnesses.warnings().begin(),
                            witnesses.warnings().end());
-  } catch (const std::runtime_error& error) {
-    result.warnings.push_back(fmt::format("--witness: {}", error.what()));
-    for (const std::string& path : request.witnesses) {
-      const std::string file = printable_path(path);
-      result.witnesses.push_back({{.name = file, .file = file}, {error.what()}});
-    }
+  } catch (const std::runtime_error& error) {  // one of them is named twice
+    for (const std::string& path : request.witnesses) faults.emplace(path, error.what());
+  }
+  std::set<std::string> told;
+  for (const auto& [path, fault] : faults) {
+    if (told.insert(fault).second) result.warnings.push_back("--witness: " + fault);
+    const std::string file = printable_path(path);
+    result.witnesses.push_back({{.name = file, .file = file}, {fault}});
   }
 }
 

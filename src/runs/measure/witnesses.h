@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -67,8 +68,10 @@ class WitnessBlock {
 class Witnesses {
  public:
   // Reads files and folders. Throws FileError if one cannot be opened, and Error if one cannot be
-  // used or is given twice.
-  Witnesses(const std::vector<std::string>& paths, const std::optional<Zone>& zone);
+  // used or is given twice. With `faults`, those that cannot be opened or used are left out, and
+  // why is there, by their paths.
+  Witnesses(const std::vector<std::string>& paths, const std::optional<Zone>& zone,
+            std::map<std::string, std::string>* faults = nullptr);
   Witnesses(const Witnesses&) = delete;
   Witnesses& operator=(const Witnesses&) = delete;
 

@@ -184,7 +184,7 @@ ResultShift ResultClock::shift_by_power(PlacementRange wall) const {
   const auto own_s = likely_shift_s(wall_s);
   const bool is_unknown = finds_zone && recording.lacks_zone() && head.first_wall_s();
   const SeriesFacts& facts = head.facts();
-  if (is_unknown || !facts.has_times() || !facts.has_power()) return {own_s, !is_unknown, {}};
+  if (is_unknown || !facts.has_times() || !facts.has_power()) return {own_s, true, {}};
   const auto extent = extent_of(recording);
   if (!extent) return {shift_in(head.zone(), wall_s), true, {}};  // any zone shows that
   ShiftChoice choice{tried(wall, shifts_of_result(wall_s, own_s), *extent, recording), own_s};

@@ -19,7 +19,7 @@ namespace aggregate_power::runs {
 // To be added to local times, as if they were UTC, to get Unix times.
 struct ResultShift {
   std::optional<double> shift_s = {};
-  bool is_recorders = false;  // the shift of the recording's own clock
+  bool is_recorders = false;  // the shift of the recording's own clock, or of the process's zone
   std::string fault = {};     // why there is none
 };
 

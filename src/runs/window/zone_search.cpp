@@ -34,8 +34,9 @@ struct Supposed {
   ZoneFinding finding;
 };
 
-Supposed assess_supposed(MeasurementRequest request, Window window, Recording& recording,
-                         const Assess& assess) {
+Supposed assess_supposed(MeasurementRequest request, const LoadReading& reading,
+                         Recording& recording, const Assess& assess) {
+  const Window window = reading.load->window;
   Supposed supposed;
   recording.suppose_zone([&](double first_wall_s) {
     supposed.offset_s = likely_offset_s(first_wall_s, window);
@@ -50,6 +51,7 @@ Supposed assess_supposed(MeasurementRequest request, Window window, Recording& r
   // Later readers get the zone that was assumed; the lambda keeps no reference to local variables.
   recording.suppose_zone([offset_s = supposed.offset_s](double) { return Zone::fixed(offset_s); });
   supposed.finding = evidence.finding();
+  supposed.finding.is_relative = reading.is_on_recorders_clock;
   return supposed;
 }
 
@@ -82,10 +84,10 @@ ZonedResult refuse(Supposed supposed, const std::string& why, const MeasurementR
   return {std::move(result), std::move(supposed.finding), std::nullopt, false};
 }
 
-ZonedResult assess_by_evidence(const MeasurementRequest& request, Window window,
+ZonedResult assess_by_evidence(const MeasurementRequest& request, const LoadReading& reading,
                                Recording& recording, const Assess& assess,
                                const OtherWitnesses* witnesses) {
-  Supposed supposed = assess_supposed(request, window, recording, assess);
+  Supposed supposed = assess_supposed(request, reading, recording, assess);
   std::optional<TelemetryFacts>& facts = supposed.result.telemetry;
   if (!facts || facts->series.naive_is_utc || facts->timezone_source == "stamps") {
     return {.result = std::move(supposed.result)};
@@ -102,7 +104,7 @@ ZonedResult assess_by_evidence(const MeasurementRequest& request, Window window,
   const ZoneFinding& finding = supposed.finding;
   const ZoneDecision decision =
       witnesses != nullptr
-          ? decide_zone(finding, window, *witnesses, request.one_witness)
+          ? decide_zone(finding, reading.load->window, *witnesses, request.one_witness)
           : ZoneDecision{.winner = {}, .report = {}, .why_none = finding.why_no_edges};
   if (!decision.winner) {
     return refuse(std::move(supposed), decision.why_none, request, recording, assess);
@@ -133,12 +135,12 @@ std::optional<ZoneReport> stated_zone(const Result& result) {
 
 }  // namespace
 
-ZonedResult assess_zoned(const MeasurementRequest& request, const std::optional<Window>& window,
+ZonedResult assess_zoned(const MeasurementRequest& request, const LoadReading& reading,
                          Recording& recording, const Assess& assess,
                          const OtherWitnesses* witnesses) {
   ZonedResult zoned;
-  if (recording.lacks_zone() && window) {
-    zoned = assess_by_evidence(request, *window, recording, assess, witnesses);
+  if (recording.lacks_zone() && reading.load) {
+    zoned = assess_by_evidence(request, reading, recording, assess, witnesses);
   } else {
     zoned.result = assess(request);
   }

@@ -207,7 +207,8 @@ void ZoneCases::for_each_that_waits(const Seen& seen,
 namespace {
 
 std::optional<ZoneVote> vote_of(const Pairing& pairing, Window window) {
-  if (const auto& finding = pairing.zone_finding; finding && finding->by_edges) {
+  const auto& finding = pairing.zone_finding;
+  if (finding && finding->by_edges && !finding->is_relative) {
     return ZoneVote{window.start_unix_s, finding->by_edges->offset_s, false,
                     finding->by_edges->idle_w, finding->by_edges->load_w};
   }

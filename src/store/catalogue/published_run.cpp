@@ -113,9 +113,8 @@ void add_bounds(const JsonValue& members, PublishedNumber& number) {
   number.repeatability = bounds_in(members, *number.key + "_repeatability");
 }
 
-// The bounds of an energy whose window is not known exactly hold for all that is divided by exact
-// numbers.
-// Bounds of a number itself. It may be at an end of them: it stays the estimate, and the other side
+// Bounds of a number itself, over the places that its window may have: the sensors may be off
+// besides. It may be at an end of them: it stays the estimate, and the other side
 // is as wide.
 void add_bounds_of(double low, double high, PublishedNumber& number) {
   const double above = high - number.value;
@@ -123,11 +122,12 @@ void add_bounds_of(double low, double high, PublishedNumber& number) {
   const double half = std::max(above, below);
   const Spread spread{number.value, half / kCoverageFactor,
                       number.value - (below > 0 ? below : half),
-                      number.value + (above > 0 ? above : half)};
-  number.flowed = spread;
+                      number.value + (above > 0 ? above : half), true};
   number.repeatability = spread;
 }
 
+// The bounds of an energy whose window is not known exactly hold for all that is divided by exact
+// numbers.
 void add_window_bounds(const JsonValue& measured, double energy_j, PublishedNumber& number) {
   const JsonValue& low = measured.at("energy_j_low");
   const JsonValue& high = measured.at("energy_j_high");
@@ -139,7 +139,7 @@ void add_window_bounds(const JsonValue& measured, double energy_j, PublishedNumb
 // Of a window that is not known exactly.
 void add_recorded_bounds(const JsonValue& record, PublishedNumber& number) {
   const JsonValue& bounds = record.at("metric_intervals").at(*number.key);
-  if (number.flowed || !bounds.at("low").is_finite_number()) return;
+  if (number.repeatability || !bounds.at("low").is_finite_number()) return;
   if (!bounds.at("high").is_finite_number()) return;
   add_bounds_of(bounds.at("low").as_double(), bounds.at("high").as_double(), number);
 }
@@ -434,7 +434,7 @@ PublishedRun measured_run_of(const JsonValue& measured) {
   const auto energy = run.number("total_gpu_energy_j");
   for (PublishedNumber& number : run.numbers) {
     add_spreads(measured, number);
-    if (!number.flowed && energy) add_window_bounds(measured, energy->value, number);
+    if (!number.repeatability && energy) add_window_bounds(measured, energy->value, number);
   }
   add_phase_powers(measured, run.numbers);
   doubt_impossible_numbers(run);

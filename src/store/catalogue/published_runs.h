@@ -129,6 +129,9 @@ struct Spread {
   double standard_uncertainty = 0;
   double low = 0;
   double high = 0;
+  // The bounds of an estimated window's place alone, around what is published: no estimate, and
+  // nothing about the sensors.
+  bool is_of_window = false;
 };
 
 struct PublishedNumber {
@@ -169,9 +172,11 @@ struct PublishedRun {
   std::int64_t input_tokens = 0;
   std::int64_t output_tokens = 0;
   std::int64_t completed_requests = 0;
-  SharedTexts gpu_ids;    // sorted
-  SharedTexts gpu_uuids;  // sorted; of all GPUs, or empty
-  SharedTexts hosts;      // sorted
+  SharedTexts gpu_ids;  // sorted
+  // Sorted; of all GPUs, or empty. Records of the contract's keys alone have none: limit_of_run()
+  // finds them in the recording.
+  SharedTexts gpu_uuids;
+  SharedTexts hosts;  // sorted
   // The energy of each GPU, in the order of the record; empty unless the run is valid.
   std::vector<std::pair<SharedText, double>> gpu_energies_j;
   std::string telemetry;  // as the record names it

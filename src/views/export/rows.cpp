@@ -93,6 +93,12 @@ std::optional<double> measured_value(const CsvSubject& of, std::string_view key)
   return std::nullopt;
 }
 
+// Bounds of a window alone are no such interval.
+Boxed<Spread> stated_repeatability(const PublishedNumber& number) {
+  const auto& spread = number.repeatability;
+  return spread && spread->is_of_window ? Boxed<Spread>() : spread;
+}
+
 void add_intervals(const CsvSubject& of, std::string_view key, Json::object_t& row) {
   const auto number = of.run != nullptr ? of.run->run.number(key) : std::nullopt;
   const auto add = [&](const char* what, const Boxed<Spread>& spread) {
@@ -100,7 +106,7 @@ void add_intervals(const CsvSubject& of, std::string_view key, Json::object_t& r
     row.emplace_back(fmt::format("{}{}_high", key, what), spread ? Json(spread->high) : Json());
   };
   add("", number ? number->flowed : Boxed<Spread>());
-  add("_repeatability", number ? number->repeatability : Boxed<Spread>());
+  add("_repeatability", number ? stated_repeatability(*number) : Boxed<Spread>());
 }
 
 void add_measured(const CsvSubject& of, Json::object_t& row) {
@@ -185,9 +191,10 @@ Json measured_json(const PublishedRun& run) {
 Json intervals_json(const PublishedRun& run) {
   Json json = Json::object();
   for (const PublishedNumber& number : run.numbers) {
-    if (!is_our_key(*number.key) || (!number.flowed && !number.repeatability)) continue;
+    const Boxed<Spread> repeatability = stated_repeatability(number);
+    if (!is_our_key(*number.key) || (!number.flowed && !repeatability)) continue;
     json[*number.key] = {{"flowed", spread_json(number.flowed)},
-                         {"repeatability", spread_json(number.repeatability)}};
+                         {"repeatability", spread_json(repeatability)}};
   }
   return json;
 }

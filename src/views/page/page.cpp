@@ -149,7 +149,7 @@ std::string runs_section(const ReportPage& page) {
   std::string out =
       "<section id=\"all-runs\">\n<h2>Runs</h2>\n"
       "<p class=\"muted\"><span class=\"screen\">The filters are in the page's address; they hide rows and, in the chart of energy, the points without a visible run.</span> "
-      "(a to b): 95 % interval between runs on the same boards, where the audit record states one.";
+      "(a to b): 95 % interval between runs on the same boards around the estimate, where the audit record states one, else the bounds of an estimated window around what is published.";
   if (page.runs.varying.size() > kMostMemberColumns) {
     out += fmt::format(
         " {} more members tell runs apart, from '{}' on: name those that count with --group-by.",

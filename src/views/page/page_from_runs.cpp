@@ -130,6 +130,7 @@ struct RecordedCurve {
   RunCurve curve;
   // The one limit that all GPUs reported throughout; nullopt: none, or several.
   std::optional<double> limit_w = {};
+  std::vector<std::string> gpu_uuids = {};  // as PublishedRun has them
 };
 
 std::optional<double> only_limit(const PowerCurves& curves) {
@@ -145,8 +146,9 @@ std::optional<double> only_limit(const PowerCurves& curves) {
 
 // Returns nullopt if the recording has no power at the window. Reads it once. Throws FileError and
 // TelemetryError.
-std::optional<RecordedCurve> recorded_curve(const Recording& recording, Window window) {
+std::optional<RecordedCurve> recorded_curve(const Recording& recording, const PublishedRun& run) {
   if (!recording.faults().empty()) return std::nullopt;
+  const Window window{run.start_unix_s, run.start_unix_s + run.duration_s};
   PowerCurvesOptions options{.window = window};
   std::optional<CurveRows> rows;
   Samples samples(kAlways);
@@ -165,7 +167,8 @@ std::optional<RecordedCurve> recorded_curve(const Recording& recording, Window w
   samples.sort();
   const PowerCurves curves =
       power_curves(options, samples, *rows, telemetry.devices(), telemetry.pauses());
-  RecordedCurve recorded{run_curve(curves.sum, curves.devices.size(), window), only_limit(curves)};
+  RecordedCurve recorded{run_curve(curves.sum, curves.devices.size(), window), only_limit(curves),
+                         recorded_boards(run, telemetry)};
   if (!(recorded.curve.peak_w > 0)) return std::nullopt;
   return recorded;
 }
@@ -231,8 +234,7 @@ std::optional<RecordedCurve> curve_of(const ReportRun& run, bool is_asked) {
   const OpenedFile opened = place->tree->open(place->path);
   if (!is_asked && opened.size() > kMostBytesUnasked) return std::nullopt;
   const JsonValue record = run.is_computed_here ? *run.record : record_of(published);
-  return recorded_curve(*recording_of_run(*place, record),
-                        {published.start_unix_s, published.start_unix_s + published.duration_s});
+  return recorded_curve(*recording_of_run(*place, record), published);
 }
 
 void read_curve(const ReportRequest& request, ReportRun& run) {
@@ -241,6 +243,7 @@ void read_curve(const ReportRequest& request, ReportRun& run) {
     if (!recorded) return;
     run.curve = std::move(recorded->curve);
     if (!run.limit_w) run.limit_w = recorded->limit_w;
+    if (run.run.gpu_uuids.empty()) run.run.gpu_uuids = std::move(recorded->gpu_uuids);
   } catch (const std::runtime_error&) {  // it is gone, or damaged: there is no curve
   }
 }

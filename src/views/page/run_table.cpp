@@ -241,7 +241,7 @@ class RunTable {
     const QuantityFacts& facts = facts_[static_cast<std::size_t>(quantity)];
     const double unit = facts.column_unit;
     if (const auto spread = repeatability_of(run, quantity, *report_.metric)) {
-      out_ += shown_range(*value / unit, spread->low / unit, spread->high / unit);
+      out_ += shown_range(spread->estimate / unit, spread->low / unit, spread->high / unit);
     } else {
       out_ += shown_number(*value / unit);
     }

@@ -131,7 +131,7 @@ std::string label_of(const Configuration& configuration, const std::vector<std::
 
 constexpr std::array<EnergyMetric, 4> kEnergyMetrics = {{
     {"joules_per_output_token", "J/output token", "energy / output tokens"},
-    {"joules_per_total_token", "J/token", "energy / (input + output tokens)"},
+    {"joules_per_total_token", "J/token in or out", "energy / (input + output tokens)"},
     {"joules_per_successful_query", "J/request", "energy / completed requests"},
     {"total_gpu_energy_j", "J", "energy of all GPUs in the window"},
 }};
@@ -166,8 +166,8 @@ struct QuantityRow {
 
 // By ReportQuantity, from the second on.
 constexpr QuantityRow kQuantities[kReportQuantities - 1] = {
-    {"joules_per_total_token", "energy (J/token)", "J/token", "J/token",
-     "energy / (input + output tokens)"},
+    {"joules_per_total_token", "energy (J/token in or out)", "J/token in or out",
+     "J/token in or out", "energy / (input + output tokens)"},
     {"joules_per_successful_query", "energy (J/request)", "J/request", "J/request",
      "energy / completed requests"},
     {"avg_power_w", "power of a GPU (W)", "mean W/GPU", "W/GPU", "energy / time / GPUs"},
