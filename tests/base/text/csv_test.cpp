@@ -281,7 +281,7 @@ TEST(CsvReader, DropsNulsAndCountsThem) {
 
 TEST(CsvReader, EndsAtAHole) {
   const std::string hole(kMaxNulsInRow + 1, '\0');
-  for (const std::string& begin : {"", "a,", "a,b\n", "a,b\r", "a,\""}) {
+  for (const char* const begin : {"", "a,", "a,b\n", "a,b\r", "a,\""}) {
     StutterSource source(begin + hole + "c,d\n", kWhole);
     CsvReader reader(source, "");
     reader.select(std::vector<std::size_t>{0}, 2);

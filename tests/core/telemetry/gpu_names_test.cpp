@@ -164,10 +164,10 @@ TEST(SpelledTwice, NamesGpusThatAreOne) {
 
 TEST(SpelledTwice, NamesHostsWithAndWithoutTheirDomain) {
   const auto key = [](const char* host, const char* index) {
-    GpuKey key;
-    key.host = host;
-    key.index = index;
-    return key;
+    GpuKey found;
+    found.host = host;
+    found.index = index;
+    return found;
   };
   const std::vector<std::string> names = {"a/0", "b/0"};
   const auto are_one = [&](const char* a, const char* b) {
