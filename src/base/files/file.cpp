@@ -851,7 +851,9 @@ std::vector<std::string> one_folder_each(const std::set<std::string>& folders) {
 void sync_file_systems(std::span<const std::string> folders) {
   for (const std::string& folder : folders) {
     const Descriptor opened(open_fd(folder, O_RDONLY | O_DIRECTORY));
-    if (opened.get() < 0 || retrying([&] { return syncfs(opened.get()); }) != 0) {
+    if (opened.get() >= 0 && retrying([&] { return syncfs(opened.get()); }) == 0) continue;
+    // As in sync_folder(); a folder that a link out of the store leads to is not written at all.
+    if (opened.get() >= 0 || errno != EACCES) {
       throw FileError(folder, "sync its file system", errno);
     }
   }

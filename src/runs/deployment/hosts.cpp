@@ -1,9 +1,11 @@
 // Reads all hosts, checks them together and combines their results.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <exception>
 #include <iterator>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -131,14 +133,29 @@ Reasons check_uuids(std::span<const RecordedGpu> gpus) {
   return reasons;
 }
 
-// GPUs that their recordings name alike, by their UUIDs or by one host's name.
+// GPUs that their recordings name alike, by their UUIDs or by one host's name. Only recordings that
+// share such a name are compared.
 Reasons check_names(std::span<const HostReading> readings) {
-  std::vector<GpusOfFile> files;
-  for (const HostReading& reading : readings) files.push_back(reading.named);
+  std::map<std::pair<char, std::string>, const GpusOfFile*> first;
   Reasons reasons;
-  const RepeatedGpus repeated = repeated_gpus(files);
-  if (!repeated.sure.empty()) {
-    reasons.add(Reason::gpu_identity_conflict, one_line(repeated.sure.front()));
+  for (const HostReading& reading : readings) {
+    std::set<const GpusOfFile*> others;
+    const auto note = [&](char kind, const std::string& name) {
+      if (name.empty()) return;
+      const GpusOfFile* const other = first.try_emplace({kind, name}, &reading.named).first->second;
+      if (other != &reading.named) others.insert(other);
+    };
+    note('b', reading.named.boot);
+    for (const GpuOfFile& gpu : reading.named.gpus) {
+      note('u', gpu.key.uuid);
+      note('h', gpu.key.host);
+    }
+    for (const GpusOfFile* const other : others) {
+      const RepeatedGpus repeated = repeated_gpus(std::array{*other, reading.named});
+      if (repeated.sure.empty()) continue;
+      reasons.add(Reason::gpu_identity_conflict, one_line(repeated.sure.front()));
+      return reasons;
+    }
   }
   return reasons;
 }

@@ -34,14 +34,23 @@ RunTarget target_of(const StoredRun& run, const RecomputeOptions& options) {
 // What the earlier record at `path` says; nothing if there is none that can be read.
 std::vector<std::string> replacements_in(const std::string& path) {
   try {
-    if (!is_regular_file(path)) return {};
-    return recorded_replacements(parse_json(read_file(path, kAuditRecordFile)));
+    const auto text = earlier_record(path);
+    return text ? recorded_replacements(parse_json(*text)) : std::vector<std::string>();
   } catch (const std::exception&) {
     return {};
   }
 }
 
 }  // namespace
+
+std::optional<std::string> earlier_record(const std::string& path) {
+  if (!is_regular_file(path)) return std::nullopt;
+  try {
+    return read_file(path, kAuditRecordFile);
+  } catch (const FileError&) {
+    return std::nullopt;
+  }
+}
 
 StoredAggregate read_aggregate(const StoredRun& run, const RecomputeOptions& options) {
   return {read_whole(run.aggregate.tree->open(run.aggregate.path), kAggregateFile),
@@ -61,11 +70,14 @@ bool is_object(const StoredAggregate& aggregate) {
 
 bool is_retracted(const StoredRun& run, const StoredAggregate& aggregate) {
   const std::string& record = aggregate.target.record;
-  if (is_regular_file(record) && is_withdrawn(read_file(record, kAuditRecordFile))) return true;
-  if (!aggregate.target.is_elsewhere) return false;
   const auto in_store = find_beside(run.aggregate, std::string(last_name(record)));
-  return in_store &&
-         is_withdrawn(read_whole(in_store->tree->open(in_store->path), kAuditRecordFile));
+  if (in_store &&
+      is_withdrawn(read_whole(in_store->tree->open(in_store->path), kAuditRecordFile))) {
+    return true;
+  }
+  if (!aggregate.target.is_elsewhere) return false;
+  const auto earlier = earlier_record(record);
+  return earlier && is_withdrawn(*earlier);
 }
 
 std::string relative_path(std::string_view folder, std::string_view path) {

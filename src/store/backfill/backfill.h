@@ -225,6 +225,10 @@ struct StoredAggregate {
   RunTarget target;
 };
 
+// The audit record where a run's is to be written; nullopt: there is none, or none that can be
+// read, such as a link out of the store, which is not replaced either.
+std::optional<std::string> earlier_record(const std::string& path);
+
 // Throws FileError.
 StoredAggregate read_aggregate(const StoredRun& run, const RecomputeOptions& options);
 

@@ -89,8 +89,8 @@ std::optional<StoredRecord> previous_record(const StoredRun& run, const StoredAg
                                             const PreviousQuestion& question) {
   const std::string& path = aggregate.target.record;
   const auto facts = disk_tree()->find_file(path);
-  if (!facts) return std::nullopt;
-  auto record = read_stored_record(read_file(path, kAuditRecordFile));
+  const auto text = earlier_record(path);
+  auto record = facts && text ? read_stored_record(*text) : std::nullopt;
   if (!record || record->tool_version != AGGREGATE_POWER_VERSION) return std::nullopt;
   const auto is_of = [&](const std::string& recorded, const std::string& now) {
     return recorded == printable_path(relative_path(run.folder.below, now));
