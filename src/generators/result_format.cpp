@@ -233,7 +233,8 @@ class ResultWalk : public JsonVisitor {
     }
     if (requests_.listed > 0) reading.requests = requests_;
     if (requests_.repeated > 0) reading.notes.push_back(repeated_text(requests_.repeated));
-    if (reading.defect.empty()) reading.defect = seen_.doubt();
+    const bool counts_list = format_.counts.completed.empty();
+    if (reading.defect.empty() && counts_list) reading.defect = seen_.doubt();
     if (reading.load && requests_.window && !overlap(reading.load->window, *requests_.window)) {
       reading.defect = "all of its requests were outside its window";
     }
@@ -297,20 +298,24 @@ void RequestTally::take(const RequestTimes& request) {
 }
 
 bool SeenRequests::is_repeated(std::string_view id, const RequestTimes& request) {
-  if (!request.has_times()) return false;
+  if (!request.has_times() && !(request.stated_e2e_s > 0)) return false;
   const bool is_known =
-      !id.empty() || (is_finer_than_1_ms(request.start_s) && is_finer_than_1_ms(request.end_s));
+      request.has_times() &&
+      (!id.empty() || (is_finer_than_1_ms(request.start_s) && is_finer_than_1_ms(request.end_s)));
   // The odd number is 2^64 divided by the golden ratio: Fibonacci hashing.
   const auto mixed = [](std::uint64_t hash, std::uint64_t value) {
     return (hash ^ value ^ (hash >> 29U)) * 0x9E3779B97F4A7C15U;
   };
   std::uint64_t hash = std::hash<std::string_view>{}(id);
-  hash = mixed(hash, std::bit_cast<std::uint64_t>(request.start_s));
-  hash = mixed(hash, std::bit_cast<std::uint64_t>(request.end_s));
+  const auto mix = [&](double seconds) {
+    if (seconds >= 0) hash = mixed(hash, std::bit_cast<std::uint64_t>(seconds));
+  };
+  mix(request.start_s);
+  mix(request.end_s);
   if (is_known) return !seen_.insert(hash).second;
-  if (request.first_token_s >= request.start_s) {
-    hash = mixed(hash, std::bit_cast<std::uint64_t>(request.first_token_s));
-  }
+  mix(request.first_token_s);
+  mix(request.stated_ttft_s);
+  mix(request.stated_e2e_s);
   hash = mixed(hash, static_cast<std::uint64_t>(request.input_tokens));
   hash = mixed(hash, static_cast<std::uint64_t>(request.output_tokens));
   ++coarse_;

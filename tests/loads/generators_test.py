@@ -1269,6 +1269,9 @@ def lists_without_ids():
     yield "Ollama", aiperf, lambda i: {
         "model": "m", "created_at": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(START + 1 + i))}.000000000Z", "done": True,
         "total_duration": 10**9, "prompt_eval_count": 10, "eval_count": 5, "eval_duration": 5 * 10**8}, []
+    yield "LLMPerf", json.dumps, lambda i: {
+        "ttft_s": 0.1 + i / 128, "end_to_end_latency_s": 1 + i / 64, "number_input_tokens": 10, "number_output_tokens": 5,
+        "error_code": None}, tied
     yield "AIPerf", aiperf, lambda i: {
         "metadata": {"request_start_ns": (START + i) * 10**9, "request_end_ns": (START + 1 + i) * 10**9,
                      "benchmark_phase": "profiling"},

@@ -633,7 +633,7 @@ def two_runs(folder):
 def repeats(folder, side, late_of_each, **more):
     """Runs of one configuration on other days, with the numbers of late requests in each."""
     for i, late in enumerate(late_of_each):
-        run = Run(pathlib.Path(folder) / f"{side}{i}", watts=100 + 0.1 * i)
+        run = Run(pathlib.Path(folder) / f"{side}{i}", watts=100 + i)
         run.requests(ten(late=range(late)))
         run.call("measure", "profile_export.jsonl", "gpu_metrics.csv", "--timezone", "UTC", "--out", "agg_run.json",
                  *(f"--set={key}={value}" for key, value in more.items()))

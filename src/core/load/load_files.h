@@ -109,7 +109,7 @@ class SeenRequests {
   // another one; so is one without an id, unless its times are finer than 1 ms.
   bool is_repeated(std::string_view id, const RequestTimes& request);
 
-  // Why requests without an id and with coarse times are probably the same ones again: each was
+  // Why requests without an id, with coarse times or only latencies, are probably a copy: each was
   // here with its times and tokens twice, or three times. Empty: they are others.
   std::string doubt() const;
 
