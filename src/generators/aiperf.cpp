@@ -26,8 +26,7 @@ class Tally {
  public:
   void take(const ProfileRecord& record) {
     if (!record.is_profiling) return;
-    if (record.in_flight && seen_.is_repeated(record.id, record.in_flight->start_unix_s,
-                                              record.in_flight->end_unix_s)) {
+    if (is_repeated(record)) {
       ++repeated_;
       return;
     }
@@ -51,6 +50,7 @@ class Tally {
   std::int64_t completed() const { return completed_; }
   std::int64_t input_tokens() const { return input_tokens_; }
   std::int64_t output_tokens() const { return output_tokens_; }
+  std::string doubt() const { return seen_.doubt(); }
   // Empty: each record that counts has both lengths, and there are tokens.
   std::string fault() const {
     if (without_length_ > 0) {
@@ -61,6 +61,13 @@ class Tally {
   }
 
  private:
+  bool is_repeated(const ProfileRecord& record) {
+    if (!record.in_flight) return false;
+    return seen_.is_repeated(record.id, {.start_s = record.in_flight->start_unix_s,
+                                         .end_s = record.in_flight->end_unix_s,
+                                         .input_tokens = record.input_tokens.value_or(-1),
+                                         .output_tokens = record.output_tokens.value_or(-1)});
+  }
   void add(Window request) {
     if (!requests_) requests_ = request;
     requests_->start_unix_s = std::min(requests_->start_unix_s, request.start_unix_s);
@@ -200,6 +207,10 @@ LoadReading read_profile(const NamedSource& summary, const NamedSource& records,
                  fmt::format("{}:{}", summary.name, error.what()));
   } catch (const Error& error) {
     return fault(Reason::profile_artifacts_invalid, error.what());
+  }
+  if (std::string doubt = tally.doubt(); !doubt.empty()) {
+    return fault(Reason::profile_artifacts_invalid,
+                 fmt::format("{}: {}", records.name, std::move(doubt)));
   }
   result.failed_requests = tally.failed();
   result.cancelled_requests = tally.cancelled();
@@ -390,18 +401,26 @@ ProfileRecord record_of(std::string_view line) {
     JsonMemberText start;
     JsonMemberText end;
     JsonMemberText id;
+    JsonMemberText session;
+    JsonMemberText turn;
     JsonMemberText cancelled;
     const bool is_object = find_members(metadata.spelling, {{"benchmark_phase", phase},
                                                             {"request_start_ns", start},
                                                             {"request_end_ns", end},
                                                             {"was_cancelled", cancelled},
+                                                            {"session_num", session},
+                                                            {"turn_index", turn},
                                                             {"x_request_id", id}});
     if (!is_object) throw Error("'metadata' is not an object");
     // Before there were phases, all requests were profiling.
     record.is_profiling = phase.kind == JsonKind::null || phase.scalar().text == "profiling";
     record.in_flight = in_flight(start, end);
     record.cancelled = cancelled.is_truthy();
-    if (id.kind == JsonKind::string) record.id = id.scalar().text;
+    if (session.kind == JsonKind::integer && turn.kind == JsonKind::integer) {
+      record.id = fmt::format("{} {}", session.spelling, turn.spelling);
+    } else if (id.kind == JsonKind::string) {
+      record.id = id.scalar().text;
+    }
   }
   record.failed = error.is_truthy();
   if (record.is_profiling && !record.failed && metrics.kind == JsonKind::object) {

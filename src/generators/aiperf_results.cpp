@@ -1,7 +1,6 @@
 // AIPerf's exports read by themselves: profile_export_aiperf.json, or profile_export.jsonl.
 // ai-dynamo/aiperf: src/aiperf/exporters/metrics_json_exporter.py.
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -41,19 +40,18 @@ void set_phase(LoadReading& reading, const ResultValues& values) {
   }
 }
 
-// AIPerf writes seconds ("sec").
+// AIPerf writes seconds ("sec") and milliseconds. 0: a unit that is not known.
 double unit_s(const std::string& unit) {
-  return unit == "ms" ? 1e-3 : unit == "ns" ? 1e-9 : unit.starts_with('s') ? 1 : 0;
+  if (unit.starts_with('s')) return 1;
+  return unit == "ms" ? 1e-3 : unit == "us" ? 1e-6 : unit == "ns" ? 1e-9 : 0;
 }
 
 LoadReading conclude_aiperf_summary(const ResultScope& scope) {
   const ResultValues& values = scope.values;
   LoadReading reading = stated_reading(scope);
   reading.work.reported_duration_s *= unit_s(values.text("benchmark_duration.unit"));
-  const auto errors = values.list("error_summary[].count");
-  const auto listed = whole_count(std::accumulate(errors.begin(), errors.end(), 0.0)).value_or(0);
-  reading.failed_requests =
-      static_cast<std::uint64_t>(values.count("error_request_count.avg").value_or(listed));
+  reading.failed_requests = static_cast<std::uint64_t>(std::max(
+      values.count("error_request_count.avg").value_or(0), values.sum("error_summary[].count")));
   if (values.text("was_cancelled") == "true") reading.defect = "AIPerf was cancelled";
   reading.stated_good = values.number("good_request_count.avg");
   reading.stated_goodput_per_s = values.number("goodput.avg");
@@ -69,11 +67,19 @@ LoadReading conclude_aiperf_summary(const ResultScope& scope) {
   return reading;
 }
 
+constexpr std::string_view kTtft = "metrics.time_to_first_token.value";
+constexpr std::string_view kTtftUnit = "metrics.time_to_first_token.unit";
+
 std::optional<RequestTimes> aiperf_request(const ResultValues& values, RequestTimes request) {
   const std::string phase = values.text("metadata.benchmark_phase");
   request.cancelled = values.text("metadata.was_cancelled") == "true";
   request.failed = request.failed || request.cancelled;
   request.is_warm_up = !phase.empty() && phase != "profiling";
+  const std::string unit = values.text(kTtftUnit);
+  if (unit.empty() || unit == "ms") return request;  // as the paths have it
+  const double known_s = unit_s(unit) > 0 ? unit_s(unit) : RequestTimes::kUnknown;
+  request.first_token_s =
+      request.start_s + values.number(kTtft).value_or(RequestTimes::kUnknown) * known_s;
   return request;
 }
 
@@ -128,13 +134,15 @@ const ResultFormat kAiperfRequests = {
     .request_paths = {.start = "metadata.request_start_ns",
                       .end = "metadata.request_end_ns",
                       .units = kNanosInSecond,
-                      .ttft = "metrics.time_to_first_token.value",
+                      .ttft = kTtft,
                       .ttft_units = 1e3,
                       .input_tokens = "metrics.input_sequence_length.value",
                       .output_tokens = "metrics.output_sequence_length.value",
                       .id = "metadata.x_request_id",
+                      .place = {"metadata.session_num", "metadata.turn_index"},
                       .error = "error"},
-    .request_fields = {"metadata.benchmark_phase", "metadata.was_cancelled", "error.code"},
+    .request_fields = {"metadata.benchmark_phase", "metadata.was_cancelled", "error.code",
+                       kTtftUnit},
     .request_of = aiperf_request,
     .no_window = "no request in it has both times",
     .conclude = conclude_aiperf_requests};

@@ -97,6 +97,9 @@ struct RequestPaths {
   std::string_view input_tokens = {};
   std::string_view output_tokens = {};
   std::string_view id = {};
+  // Where the request stands in the load: if all are there, they tell requests apart instead of the
+  // id, which may be another one in a copy.
+  Keys place = {};
   std::string_view error = {};  // is there if the request failed
 };
 

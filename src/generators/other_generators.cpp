@@ -26,14 +26,11 @@ LoadReading conclude_benchmarker(const ResultScope& scope) {
   const ResultValues& values = scope.values;
   LoadReading reading;
   reading.no_window = scope.format.no_window;
-  const auto sum = [&](std::string_view list) {
-    const auto numbers = values.list(list);
-    return whole_count(std::accumulate(numbers.begin(), numbers.end(), 0.0));
-  };
-  set_counts(reading, scope.files.rules, sum("results[].successful_requests"),
-             sum("results[].total_tokens_sent"), sum("results[].total_tokens"));
-  reading.failed_requests =
-      static_cast<std::uint64_t>(sum("results[].failed_requests").value_or(0));
+  const std::int64_t completed = values.sum("results[].successful_requests");
+  set_counts(reading, scope.files.rules, completed, values.sum("results[].total_tokens_sent"),
+             values.sum("results[].total_tokens"));
+  reading.failed_requests = static_cast<std::uint64_t>(std::max(
+      values.sum("results[].failed_requests"), values.sum("results[].total_requests") - completed));
   set_session(reading, instant_of(values.text("start_time")), instant_of(values.text("end_time")));
   reading.notes.emplace_back("the counts are those of all phases, as the session is");
   return reading;
@@ -105,8 +102,8 @@ const ResultFormat kInferenceBenchmarker = {
     .generator = "inference-benchmarker",
     .marks = {"config.max_vus", "results[].executor_type"},
     .fields = {"start_time", "end_time", "results[].successful_requests",
-               "results[].failed_requests", "results[].total_tokens_sent", "results[].total_tokens",
-               "results[].duration_ms"},
+               "results[].failed_requests", "results[].total_requests",
+               "results[].total_tokens_sent", "results[].total_tokens", "results[].duration_ms"},
     .no_window =
         "inference-benchmarker writes when its whole session began and ended, with the warm-up, and no times of its phases",
     .conclude = conclude_benchmarker};
@@ -154,15 +151,27 @@ bool has_warm_up(const ResultValues& values, Window measured) {
          (last && *last > measured.end_unix_s + most_s);
 }
 
+// The totals count requests twice that the list has twice.
+bool counts_repeated(const RequestTally& requests, std::optional<std::int64_t> successful) {
+  return requests.repeated > 0 && successful == requests.listed + requests.repeated;
+}
+
 LoadReading conclude_guidellm(const ResultScope& scope) {
   const ResultValues& values = scope.values;
   LoadReading reading;
-  set_counts(reading, scope.files.rules, values.count("metrics.request_totals.successful"),
-             values.count("metrics.prompt_token_count.successful.total_sum"),
-             values.count("metrics.output_token_count.successful.total_sum"));
+  const auto successful = values.count("metrics.request_totals.successful");
+  if (counts_repeated(scope.requests, successful)) {
+    set_counts(reading, scope.files.rules, scope.requests);
+  } else {
+    set_counts(reading, scope.files.rules, successful,
+               values.count("metrics.prompt_token_count.successful.total_sum"),
+               values.count("metrics.output_token_count.successful.total_sum"));
+  }
   const auto errored = values.count("metrics.request_totals.errored").value_or(0);
   const auto incomplete = values.count("metrics.request_totals.incomplete").value_or(0);
-  reading.failed_requests = static_cast<std::uint64_t>(errored + incomplete);
+  const auto lost =
+      values.count("metrics.request_totals.total").value_or(0) - successful.value_or(0);
+  reading.failed_requests = static_cast<std::uint64_t>(std::max(errored + incomplete, lost));
   reading.work.reported_duration_s = values.number("duration").value_or(0);
   const auto start = values.number("start_time");
   const auto end = values.number("end_time");
@@ -186,7 +195,7 @@ const ResultFormat kGuidellm = {
     .settings = {"config.strategy.type_", "config.strategy.rate", "config.strategy.streams"},
     .fields = {"start_time", "end_time", "duration", "metrics.request_totals.successful",
                "metrics.request_totals.errored", "metrics.request_totals.incomplete",
-               "metrics.prompt_token_count.successful.total_sum",
+               "metrics.request_totals.total", "metrics.prompt_token_count.successful.total_sum",
                "metrics.output_token_count.successful.total_sum",
                "scheduler_metrics.request_start_time", "scheduler_metrics.request_end_time",
                "requests.incomplete[].request_end_time"},

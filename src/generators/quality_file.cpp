@@ -58,8 +58,12 @@ bool is_group(const JsonValue& content, const std::string& task) {
          !content.at("group_subtasks").at(task).items.empty();
 }
 
-// "pretrained=org/model,dtype=auto"
-std::string model_in_args(std::string_view args) {
+// "pretrained=org/model,dtype=auto", or an object with the same members.
+std::string model_in_args(const JsonValue& stated) {
+  for (const char* key : {"pretrained", "model"}) {
+    if (!stated.at(key).text.empty()) return stated.at(key).text;
+  }
+  std::string_view args = stated.text;
   for (const std::string_view key : {"pretrained=", "model="}) {
     const std::size_t at = args.find(key);
     if (at == args.npos) continue;
@@ -86,6 +90,12 @@ AnswerQuality harness_quality(const JsonValue& content) {
                               printable(metric, 60), printable(found->first, 60)));
     }
     metric = found->first;
+    const JsonValue& higher =
+        content.at("higher_is_better").at(task).at(metric.substr(0, metric.find(',')));
+    if (higher.kind == JsonKind::boolean && !higher.is_truthy()) {
+      throw Error(fmt::format("task {}: less is better of its {}, so it counts no correct answers",
+                              printable(task, 60), printable(metric, 60)));
+    }
     const auto count = content.at("n-samples").at(task).at("effective").as_integer();
     if (!count || *count <= 0) {
       throw Error(fmt::format("task {}: 'n-samples' does not say how many questions there were",
@@ -101,8 +111,7 @@ AnswerQuality harness_quality(const JsonValue& content) {
   quality.what = fmt::format(
       "{}, {}", tasks.size() == 1 ? tasks.front() : fmt::format("{} tasks", tasks.size()), metric);
   quality.model = content.at("model_name").text;
-  if (quality.model.empty())
-    quality.model = model_in_args(content.at("config").at("model_args").text);
+  if (quality.model.empty()) quality.model = model_in_args(content.at("config").at("model_args"));
   return quality;
 }
 
@@ -110,7 +119,9 @@ AnswerQuality harness_quality(const JsonValue& content) {
 
 AnswerQuality evalscope_quality(const JsonValue& content) {
   for (const JsonValue& metric : content.at("metrics").items) {
-    const std::string name = lower_ascii(metric.at("name").text);
+    const std::string& stated = metric.at("name").text;
+    const std::string name =
+        lower_ascii(stated.empty() ? metric.at("identity").at("name").text : stated);
     const bool counts = name.find("acc") != name.npos || name.find("exact") != name.npos ||
                         name.find("pass@1") != name.npos;
     const auto count = metric.at("num").as_integer();
@@ -132,6 +143,26 @@ std::optional<std::int64_t> count_after(std::string_view text, std::string_view 
   if (at == text.npos) return std::nullopt;
   text.remove_prefix(at + name.size());
   return python_int(text.substr(0, text.find_first_not_of("0123456789")));
+}
+
+// "{'exact_match': 81.3, 'gen_len': 100, 'num-samples': 4388}": in percent.
+std::optional<AnswerQuality> mlperf_dict(std::string_view text) {
+  const std::string_view line = strip(text.substr(0, text.find('}') + 1));
+  if (!line.starts_with("{'")) return std::nullopt;
+  std::string json(line);
+  std::ranges::replace(json, '\'', '"');
+  const JsonValue content = parse_json(json);
+  const JsonValue& percent = content.at("exact_match");
+  for (const char* key : {"num-samples", "gen_num"}) {
+    const auto count = content.at(key).as_integer();
+    if (!percent.is_finite_number() || !count || *count <= 0) continue;
+    const double share = percent.as_double() / 100;
+    if (!(share >= 0 && share <= 1)) throw Error("'exact_match' is not from 0 to 100 percent");
+    return AnswerQuality{
+        .evaluator = "MLPerf", .what = "exact_match", .accuracy = share, .questions = *count};
+  }
+  throw Error(
+      "it has no 'exact_match' with 'num-samples' or 'gen_num', and other scores count no correct answers: state --accuracy and --questions");
 }
 
 std::optional<AnswerQuality> mlperf_quality(std::string_view text) {
@@ -217,6 +248,7 @@ std::optional<JsonValue> whole_json(std::string_view text) {
 
 AnswerQuality quality_in(std::string_view text) {
   const std::string_view begin = strip(text);
+  if (const auto quality = mlperf_dict(begin)) return *quality;
   if (!begin.starts_with('{') && !begin.starts_with('[')) {
     const auto quality = mlperf_quality(text);
     if (!quality) throw Error(kForms);

@@ -78,6 +78,9 @@ RequestFile read_requests(LoadFiles files, NeededTimes needed) {
   file.generator = first.generator;
   // Also for a file that breaks off behind some requests.
   if (first.reasons.contains(Reason::invalid_benchmark_result)) throw Error(first.reasons.text());
+  if (!first.defect.empty()) {
+    throw Error(fmt::format("{}: {}", printable_path(files.name), first.defect));
+  }
   for (RequestTimes& request : file.requests) {
     const double unit_s = first.latency_unit_s > 0 ? first.latency_unit_s : RequestTimes::kUnknown;
     request.stated_ttft_s *= unit_s;
@@ -101,11 +104,13 @@ RequestFile read_requests(LoadFiles files, NeededTimes needed) {
         readings.size(),
         file.is_monotonic ? "with times of a monotonic clock" : "without the times of requests"));
   }
+  if (readings.size() > 1) return file;
   const auto listed =
       static_cast<std::uint64_t>(std::ranges::count_if(file.requests, &RequestTimes::failed));
-  if (readings.size() == 1 && first.failed_requests > listed) {
-    file.unlisted_failures = first.failed_requests - listed;
-  }
+  if (first.failed_requests > listed) file.unlisted_failures = first.failed_requests - listed;
+  const Load& load = first.load ? *first.load : first.work;
+  file.completed = load.completed;
+  file.duration_s = load.reported_duration_s;
   return file;
 }
 

@@ -1,6 +1,7 @@
 // The requests of a load one by one, whichever generator wrote them.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,9 @@ struct RequestFile {
   std::optional<Window> monotonic_window = {};  // of the load, on that clock
   // That the generator counts and does not list.
   std::uint64_t unlisted_failures = 0;
+  // What the file states of its load; 0: nothing.
+  std::int64_t completed = 0;
+  double duration_s = 0;
   bool has_instants = true;  // false: only how long the requests took
 
   // Moves times of a monotonic clock to the Unix clock: by the window of the load if `is_tied` to

@@ -76,6 +76,7 @@ std::vector<std::string_view> request_fields(const ResultFormat& format) {
                                      paths.e2e,   paths.input_tokens, paths.output_tokens,
                                      paths.id,    paths.error};
   add_new(stated, fields);
+  add_new(paths.place, fields);
   return fields;
 }
 
@@ -94,6 +95,14 @@ RequestTimes stated_request(const RequestPaths& paths, const ResultValues& value
   request.id = values.text(paths.id);
   request.failed = values.has(paths.error);
   return request;
+}
+
+std::string identity(const RequestPaths& paths, const ResultValues& values) {
+  const auto has = [&](std::string_view path) { return values.has(path); };
+  if (paths.place.empty() || !std::ranges::all_of(paths.place, has)) return values.text(paths.id);
+  std::string place;
+  for (const std::string_view path : paths.place) place += values.text(path) + ' ';
+  return place;
 }
 
 bool overlap(Window a, Window b) {
@@ -196,7 +205,7 @@ class ResultWalk : public JsonVisitor {
     std::optional<RequestTimes> request = stated_request(format_.request_paths, request_values_);
     if (format_.request_of) request = format_.request_of(request_values_, *request);
     if (!request || (request->is_warm_up && !files_.with_warm_up)) return;
-    if (seen_.is_repeated(request->id, request->start_s, request->end_s)) {
+    if (seen_.is_repeated(identity(format_.request_paths, request_values_), *request)) {
       ++requests_.repeated;
       return;
     }
@@ -224,6 +233,8 @@ class ResultWalk : public JsonVisitor {
     }
     if (requests_.listed > 0) reading.requests = requests_;
     if (requests_.repeated > 0) reading.notes.push_back(repeated_text(requests_.repeated));
+    const bool counts_list = format_.counts.completed.empty();
+    if (reading.defect.empty() && counts_list) reading.defect = seen_.doubt();
     if (reading.load && requests_.window && !overlap(reading.load->window, *requests_.window)) {
       reading.defect = "all of its requests were outside its window";
     }
@@ -286,17 +297,41 @@ void RequestTally::take(const RequestTimes& request) {
                    std::max<std::int64_t>(request.output_tokens, 0)});
 }
 
-bool SeenRequests::is_repeated(std::string_view id, double start_s, double end_s) {
-  const bool is_known = !id.empty() || (is_finer_than_1_ms(start_s) && is_finer_than_1_ms(end_s));
-  if (!is_known || !(end_s >= start_s)) return false;
+bool SeenRequests::is_repeated(std::string_view id, const RequestTimes& request) {
+  if (!request.has_times() && !(request.stated_e2e_s > 0)) return false;
+  const bool is_known =
+      request.has_times() &&
+      (!id.empty() || (is_finer_than_1_ms(request.start_s) && is_finer_than_1_ms(request.end_s)));
   // The odd number is 2^64 divided by the golden ratio: Fibonacci hashing.
   const auto mixed = [](std::uint64_t hash, std::uint64_t value) {
     return (hash ^ value ^ (hash >> 29U)) * 0x9E3779B97F4A7C15U;
   };
   std::uint64_t hash = std::hash<std::string_view>{}(id);
-  hash = mixed(hash, std::bit_cast<std::uint64_t>(start_s));
-  hash = mixed(hash, std::bit_cast<std::uint64_t>(end_s));
-  return !seen_.insert(hash).second;
+  const auto mix = [&](double seconds) {
+    if (seconds >= 0) hash = mixed(hash, std::bit_cast<std::uint64_t>(seconds));
+  };
+  mix(request.start_s);
+  mix(request.end_s);
+  if (is_known) return !seen_.insert(hash).second;
+  mix(request.first_token_s);
+  mix(request.stated_ttft_s);
+  mix(request.stated_e2e_s);
+  hash = mixed(hash, static_cast<std::uint64_t>(request.input_tokens));
+  hash = mixed(hash, static_cast<std::uint64_t>(request.output_tokens));
+  ++coarse_;
+  if (!alike_.insert(hash).second) alike_again_.insert(hash);
+  return false;
+}
+
+std::string SeenRequests::doubt() const {
+  constexpr std::size_t kFewest = 10;
+  constexpr std::size_t kMostCopies = 3;  // more of a coarse clock are batches
+  const bool is_copied = coarse_ >= kFewest && alike_again_.size() == alike_.size() &&
+                         coarse_ <= kMostCopies * alike_.size();
+  if (!is_copied) return {};
+  return fmt::format(
+      "each of its requests is listed again with the same times and tokens, {} where {} differ: give a file that lists each request once",
+      coarse_, alike_.size());
 }
 
 std::string repeated_text(std::int64_t repeated) {

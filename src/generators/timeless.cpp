@@ -1,5 +1,7 @@
 // Results that state how long a load took, or not even that, and no times.
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include <fmt/format.h>
 
@@ -127,6 +129,7 @@ const ResultFormat kEvalscope = {.generator = "evalscope",
                                  .marks = {"Test Duration (s)", "Success Requests"},
                                  .counts = {.completed = "Success Requests",
                                             .failed = "Failed Requests",
+                                            .sent = "Total Requests",
                                             .mean_input = "Avg Input Tokens",
                                             .mean_output = "Avg Output Tokens",
                                             .duration = "Test Duration (s)"},
@@ -137,6 +140,7 @@ const ResultFormat kEvalscope2025 = {.generator = "evalscope",
                                      .marks = {"Time taken for tests (s)", "Succeed requests"},
                                      .counts = {.completed = "Succeed requests",
                                                 .failed = "Failed requests",
+                                                .sent = "Total requests",
                                                 .mean_input = "Average input tokens per request",
                                                 .mean_output = "Average output tokens per request",
                                                 .duration = "Time taken for tests (s)"},
@@ -221,6 +225,7 @@ const ResultFormat kInferencePerf = {
     .marks = {"load_summary", "successes.throughput"},
     .counts = {.completed = "successes.count",
                .failed = "failures.count",
+               .sent = "load_summary.count",
                .input_tokens = "successes.prompt_tokens.total",
                .output_tokens = "successes.output_tokens.total",
                .mean_input = "successes.prompt_len.mean",
@@ -249,6 +254,8 @@ const ResultFormat kLlmdReport01 = {
 
 namespace {
 
+constexpr std::string_view kErrorCodes = "aggregated_metrics.error_codes_frequency.*";
+
 // Older results state none: seconds.
 double genai_bench_unit_s(const std::string& unit) {
   return unit.empty() || unit == "s" ? 1 : unit == "ms" ? 1e-3 : 0;
@@ -269,6 +276,8 @@ LoadReading conclude_genai_bench(const ResultScope& scope) {
   const CountPaths& paths = scope.format.counts;
   LoadReading reading = stated_reading(scope);
   reading.latency_unit_s = genai_bench_unit_s(values.text("_time_unit"));
+  reading.failed_requests =
+      std::max(reading.failed_requests, static_cast<std::uint64_t>(values.sum(kErrorCodes)));
   const auto completed = values.count(paths.completed);
   const bool is_of_all =
       !completed || (is_sum_of(values, "aggregated_metrics.stats.num_input_tokens", *completed) &&
@@ -294,12 +303,13 @@ const ResultFormat kGenaiBench = {
     .marks = {"aggregated_metrics.run_duration", "aggregated_metrics.num_completed_requests"},
     .counts = {.completed = "aggregated_metrics.num_completed_requests",
                .failed = "aggregated_metrics.num_error_requests",
+               .sent = "aggregated_metrics.num_requests",
                .input_tokens = "aggregated_metrics.stats.num_input_tokens.sum",
                .output_tokens = "aggregated_metrics.stats.num_output_tokens.sum",
                .duration = "aggregated_metrics.run_duration"},
     .settings = {"aggregated_metrics.scenario", "aggregated_metrics.num_concurrency"},
     .fields = {"aggregated_metrics.stats.num_input_tokens.mean",
-               "aggregated_metrics.stats.num_output_tokens.mean", "_time_unit"},
+               "aggregated_metrics.stats.num_output_tokens.mean", kErrorCodes, "_time_unit"},
     .request = "individual_request_metrics[]",
     .request_paths = {.ttft = "ttft",
                       .e2e = "e2e_latency",

@@ -64,7 +64,8 @@ RequestTimes vllm_request(const ResultValues& values, std::size_t i) {
   double latency_s = at(values.list("latencies[]"), i);
   if (std::isnan(latency_s)) latency_s = ttft_s + at(values.list("itls[][]"), i);
   RequestTimes request;
-  request.failed = at(values.list("errors[]"), i) == 1;
+  const bool has_answer = latency_s > 0 || at(values.list("output_lens[]"), i) != 0;
+  request.failed = at(values.list("errors[]"), i) == 1 || !has_answer;
   request.start_s = at(values.list("start_times[]"), i);
   if (request.failed || !(latency_s > 0)) return request;
   request.stated_ttft_s = ttft_s;
@@ -166,6 +167,7 @@ std::optional<RequestTimes> trt_request(const ResultValues& values, RequestTimes
   request.start_s = seconds("start_timestamp");
   request.first_token_s = seconds("first_token_timestamp");
   request.end_s = seconds("end_timestamp");
+  request.failed = values.number("error_tokens").value_or(0) > 0;
   return request;
 }
 
@@ -205,7 +207,7 @@ const ResultFormat kTensorRtLlmRequests = {
     .request_paths = {.input_tokens = "num_input_tokens",
                       .output_tokens = "num_output_tokens",
                       .id = "id"},
-    .request_fields = {"start_timestamp", "first_token_timestamp", "end_timestamp"},
+    .request_fields = {"start_timestamp", "first_token_timestamp", "end_timestamp", "error_tokens"},
     .request_of = trt_request,
     .clock = RequestClock::monotonic,
     .no_window = "trtllm-bench writes the requests' times by the machine's monotonic clock only"};
@@ -241,6 +243,32 @@ std::optional<Window> monotonic_window(const ResultValues& values, double durati
   return window;
 }
 
+// Why the counts have requests twice that the arrays list twice; empty: they do not.
+std::string double_count(const ResultValues& values, std::int64_t completed) {
+  constexpr double kMostMore = 1.01;
+  const auto starts = values.list("start_times[]");
+  const auto latencies = values.list("latencies[]");
+  SeenRequests seen;
+  std::int64_t listed = 0;
+  std::int64_t repeated = 0;
+  for (std::size_t i = 0; i < std::min(starts.size(), latencies.size()); ++i) {
+    if (!(starts[i] > 0 && latencies[i] > 0)) continue;
+    ++listed;
+    const bool is_again =
+        seen.is_repeated({}, {.start_s = starts[i], .end_s = starts[i] + latencies[i]});
+    repeated += is_again ? 1 : 0;
+  }
+  std::string doubt = seen.doubt();
+  if (!doubt.empty()) repeated = std::max(repeated, listed / 2);
+  const bool is_counted =
+      static_cast<double>(completed) > kMostMore * static_cast<double>(listed - repeated);
+  if (repeated == 0 || !is_counted) return {};
+  if (!doubt.empty()) return doubt;
+  return fmt::format(
+      "{} of its {} requests are listed twice with the same times, and 'completed' counts them twice: give a result that has each request once",
+      repeated, listed);
+}
+
 LoadReading conclude_vllm(const ResultScope& scope) {
   LoadReading reading = conclude_serving(scope);
   if (states_window(scope.values)) {
@@ -250,6 +278,7 @@ LoadReading conclude_vllm(const ResultScope& scope) {
   const bool is_inferencex = scope.values.kind("best_of") != JsonKind::null;
   if (is_inferencex) reading.generator = "InferenceX";
   reading.is_of_contract = is_inferencex;
+  reading.defect = double_count(scope.values, reading.work.completed);
   reading.clues.monotonic = monotonic_window(scope.values, reading.work.reported_duration_s);
   if (reading.clues.monotonic) {
     reading.no_window = "vLLM writes the requests' times by the machine's monotonic clock only";

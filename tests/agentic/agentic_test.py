@@ -818,6 +818,21 @@ def test_requests_that_are_listed_twice(run):
     same("others", (4, ""), (run.window()["completed"], run.result.stderr))
 
 
+def test_profiles_that_are_there_twice(run):
+    """Ten requests on the quarters of a second; those of the copy have other ids, or none has any."""
+    def placed(i, name):
+        return record(i / 4, i / 4 + 0.25, metadata={"session_num": i, "turn_index": 0, "x_request_id": f"{name}{i}"})
+
+    run.records(*[placed(i, "a") for i in range(10)], *[placed(i, "b") for i in range(10)])
+    same("each once", (10, 1000, 500), tuple(run.do().window()[key] for key in WINDOW[3:]))
+    once = [record(i / 4, i / 4 + 0.25) for i in range(10)]
+    run.records(*once)
+    same("once", [], run.do().audit()["reasons"])
+    run.records(*once, *once)
+    same("twice", ["profile_artifacts_invalid"], run.do().audit()["reasons"])
+    same("what to do", True, "give a file that lists each request once" in run.result.stderr)
+
+
 # ---- Wrong use
 
 def test_wrong_options(run):

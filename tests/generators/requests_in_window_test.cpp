@@ -68,15 +68,40 @@ TEST(ReachBeyond, IsFalseForRequestsInside) {
 
 TEST(SeenRequests, KnowsAnIdWithItsTimes) {
   SeenRequests seen;
-  EXPECT_FALSE(seen.is_repeated("a", 1, 2));
-  EXPECT_TRUE(seen.is_repeated("a", 1, 2));
-  EXPECT_FALSE(seen.is_repeated("a", 1, 3));
-  EXPECT_FALSE(seen.is_repeated("b", 1, 2));
+  const auto is_repeated = [&](std::string_view id, double start_s, double end_s) {
+    return seen.is_repeated(id, {.start_s = start_s, .end_s = end_s});
+  };
+  EXPECT_FALSE(is_repeated("a", 1, 2));
+  EXPECT_TRUE(is_repeated("a", 1, 2));
+  EXPECT_FALSE(is_repeated("a", 1, 3));
+  EXPECT_FALSE(is_repeated("b", 1, 2));
   for (const bool is_again : {false, true}) {
-    EXPECT_FALSE(seen.is_repeated("", 1, 2));
-    EXPECT_FALSE(seen.is_repeated("", 1.001, 2.5));
-    EXPECT_EQ(seen.is_repeated("", 1788852030.123456, 1788852031.654321), is_again);
+    EXPECT_FALSE(is_repeated("", 1, 2));
+    EXPECT_FALSE(is_repeated("", 1.001, 2.5));
+    EXPECT_EQ(is_repeated("", 1788852030.123456, 1788852031.654321), is_again);
   }
+}
+
+// `copies` of requests that follow one another at whole seconds; the tokens of the last copy.
+bool is_doubtful(int requests, int copies, std::int64_t last_tokens = 8) {
+  SeenRequests seen;
+  for (int copy = 0; copy < copies; ++copy) {
+    for (int i = 0; i < requests; ++i) {
+      const std::int64_t tokens = copy + 1 == copies ? last_tokens : 8;
+      EXPECT_FALSE(seen.is_repeated(
+          "", {.start_s = 1.0 * i, .end_s = i + 1.0, .input_tokens = 8, .output_tokens = tokens}));
+    }
+  }
+  return !seen.doubt().empty();
+}
+
+TEST(SeenRequests, DoubtsAListWhoseRequestsAllComeTwice) {
+  EXPECT_FALSE(is_doubtful(20, 1));
+  EXPECT_TRUE(is_doubtful(20, 2));
+  EXPECT_TRUE(is_doubtful(20, 3));
+  EXPECT_FALSE(is_doubtful(20, 8));  // batches
+  EXPECT_FALSE(is_doubtful(4, 2));   // too few
+  EXPECT_FALSE(is_doubtful(20, 2, 9));
 }
 
 }  // namespace requests_in_window_test

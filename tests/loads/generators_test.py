@@ -13,6 +13,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import running  # noqa: E402
@@ -1118,6 +1119,48 @@ def test_failed_requests_that_only_a_summary_counts(folder):
     assert "benchmark_failed: 3 of 12 requests failed" in folder.out, folder.out
 
 
+def total_and_success(good, total):
+    """Results that state how many were sent and how many succeeded, and no failures: name and text."""
+    each = {"Avg Input Tokens": 10, "Avg Output Tokens": 5}
+    yield "evalscope", {"Test Duration (s)": 60, "Total Requests": total, "Success Requests": good, **each}
+    yield "evalscope 2025", {"Time taken for tests (s)": 60, "Total requests": total, "Succeed requests": good,
+                             "Average input tokens per request": 10, "Average output tokens per request": 5}
+    sums = {"num_input_tokens": {"sum": 10 * good}, "num_output_tokens": {"sum": 5 * good}}
+    of_all = {"run_duration": 60, "num_completed_requests": good, "num_error_requests": 0, "stats": sums}
+    yield "genai-bench", {"aggregated_metrics": of_all | {"num_requests": total}}
+    yield "genai-bench codes", {"aggregated_metrics": of_all | {"error_codes_frequency": {"500": total - good - 1, "429": 1}}}
+    yield "inference-perf", {"load_summary": {"count": total}, "successes": {
+        "count": good, "throughput": {"requests_per_sec": good / 60}, "prompt_len": {"mean": 10}, "output_len": {"mean": 5}}}
+    yield "LLMPerf", {"results_num_completed_requests": good, "results_num_requests_started": total,
+                      "results_num_completed_requests_per_min": good, "results_number_input_tokens_mean": 10,
+                      "results_number_output_tokens_mean": 5}
+    yield "guidellm", {"metadata": {"guidellm_version": "0.6.0"}, "benchmarks": [{
+        "duration": 60, "requests": {"successful": []}, "metrics": {
+            "request_totals": {"successful": good, "total": total},
+            "prompt_token_count": {"successful": {"total_sum": 10 * good}},
+            "output_token_count": {"successful": {"total_sum": 5 * good}}}}]}
+    yield "inference-benchmarker", {"config": {"max_vus": 2}, "results": [{
+        "executor_type": "ConstantVUs", "total_requests": total, "successful_requests": good, "failed_requests": 0,
+        "total_tokens_sent": 10 * good, "total_tokens": 5 * good}]}
+    stamps = {"min_request_timestamp": {"avg": START * 1e9}, "max_response_timestamp": {"avg": (START + 60) * 1e9}}
+    yield "AIPerf", {
+        "input_config": {}, "benchmark_duration": {"unit": "sec", "avg": 60}, "request_latency": {"unit": "ms"}, **stamps,
+        "request_count": {"avg": good}, "error_request_count": {"avg": 0}, "error_summary": [{"count": total - good}],
+        "total_isl": {"avg": 10 * good}, "total_osl": {"avg": 5 * good}}
+
+
+def test_failures_that_only_a_total_states(folder):
+    given = ["--start", str(START), "--end", "+60s"]
+    for name, content in total_and_success(57, 60):  # 5 %
+        folder.published(folder.put(json.dumps(content)), *given)
+        same(3, folder.measure("result.json", *given)["failed_requests"], name)
+    for name, content in total_and_success(56, 59):
+        same(["benchmark_failed"], folder.refused(folder.put(json.dumps(content)), *given), name)
+    for name, content in total_and_success(60, 60):
+        if name != "genai-bench codes":
+            same(0, folder.measure(folder.put(json.dumps(content)), *given).get("failed_requests", 0), name)
+
+
 def test_requests_that_aiperf_cancelled_itself_do_not_make_a_run_fail(folder):
     """As in a run of agents. They have no tokens, and what they drew counts."""
     text = requests_of_aiperf(54, 0) + requests_of_aiperf(6, 0, was_cancelled=True).replace('"r', '"c')
@@ -1207,6 +1250,79 @@ def test_requests_that_are_listed_twice(folder):
     same(20, folder.measure(folder.put(once + once.replace('"r', '"s')))["completed_requests"])
     without_ids = once.replace("x_request_id", "x_other")
     same(20, folder.measure(folder.put(without_ids + without_ids))["completed_requests"])
+
+
+def in_a_row(count, one):
+    """One request each second, on the second: as of a coarse clock."""
+    return [one(i) for i in range(count)]
+
+
+def lists_without_ids():
+    """Twelve requests of five output tokens, one after the other: name, the text of such a list, and the window's words."""
+    def aiperf(requests):
+        return "".join(json.dumps(one) + "\n" for one in requests)
+    tied = ["--start", str(START), "--end", "+12s"]
+    yield "inference-perf", json.dumps, lambda i: {
+        "start_time": 5000 + i, "end_time": 5001 + i, "info": {"input_tokens": 10, "output_tokens": 5}, "error": None}, tied
+    yield "evalscope", json.dumps, lambda i: {
+        "start_time": 5000 + i, "completed_time": 5001 + i, "prompt_tokens": 10, "completion_tokens": 5, "success": 1}, tied
+    yield "Ollama", aiperf, lambda i: {
+        "model": "m", "created_at": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(START + 1 + i))}.000000000Z", "done": True,
+        "total_duration": 10**9, "prompt_eval_count": 10, "eval_count": 5, "eval_duration": 5 * 10**8}, []
+    yield "LLMPerf", json.dumps, lambda i: {
+        "ttft_s": 0.1 + i / 128, "end_to_end_latency_s": 1 + i / 64, "number_input_tokens": 10, "number_output_tokens": 5,
+        "error_code": None}, tied
+    yield "AIPerf", aiperf, lambda i: {
+        "metadata": {"request_start_ns": (START + i) * 10**9, "request_end_ns": (START + 1 + i) * 10**9,
+                     "benchmark_phase": "profiling"},
+        "metrics": {"input_sequence_length": {"value": 10}, "output_sequence_length": {"value": 5}}, "error": None}, []
+
+
+def test_lists_that_have_every_request_twice(folder):
+    for name, text, one, words in lists_without_ids():
+        once = in_a_row(12, one)
+        folder.published(folder.put(text(once)), *words)
+        run = folder.measure("result.json", *words)
+        same((12, 60), (run["completed_requests"], run["output_tokens"]), name)
+        for twice in (once + once, [each for each in once for _ in range(2)], once * 3):
+            same(["invalid_benchmark_result"], folder.refused(folder.put(text(twice)), *words), name)
+            run = folder.measure("result.json", *words)
+            assert any("give a file that lists each request once" in warning for warning in run["warnings"]), (name, run)
+        folder.published(folder.put(text(once * 8)), *words)  # batches of eight
+        same(96, folder.measure("result.json", *words)["completed_requests"], name)
+
+
+def test_requests_of_aiperf_with_one_place_in_the_load(folder):
+    """A copy may have other ids; the session and the turn are the same."""
+    once = "".join(requests_of_aiperf(1, 0, session_num=i, turn_index=0).replace('"r0"', f'"r{i}"') for i in range(10))
+    for copy in (once, once.replace('_id": "r', '_id": "s'), once.replace("x_request_id", "x_other")):
+        run = folder.measure(folder.put(once + copy))
+        same((10, 50), (run["completed_requests"], run["output_tokens"]))
+
+
+def test_totals_of_a_list_with_its_repeats(folder):
+    """Four requests, of which each is listed and counted twice: 4 of 150 tokens are 600, and 60000 J / 600."""
+    report = json.loads(guidellm_of([(15 * i, 15 * i + 1, 15 * i + 15, 150) for i in range(4)]))
+    benchmark = report["benchmarks"][0]
+    benchmark["requests"]["successful"] *= 2
+    benchmark["metrics"] = {"request_totals": {"successful": 8, "errored": 0, "incomplete": 0, "total": 8},
+                            "prompt_token_count": {"successful": {"total_sum": 800}},
+                            "output_token_count": {"successful": {"total_sum": 1200}}}
+    run = folder.measure(folder.put(json.dumps(report)))
+    same((4, 400, 600), (run["completed_requests"], run["input_tokens"], run["output_tokens"]))
+    near(60000 / 600, run["joules_per_output_token"])
+
+
+def test_arrays_of_vllm_that_are_there_twice(folder):
+    given = ["--start", str(START), "--end", "+60s"]
+    for start_s in (5000, 5000.1234567):
+        def result(times, completed):
+            starts = [start_s + 5 * i for i in range(12)] * times
+            return sample("vllm.json", duration=60, completed=completed, num_prompts=completed, total_input_tokens=10 * completed,
+                          total_output_tokens=5 * completed, start_times=starts, latencies=[5.0] * len(starts))
+        folder.published(folder.put(result(1, 12)), *given)
+        same(["invalid_benchmark_result"], folder.refused(folder.put(result(2, 24)), *given))
+        folder.published(folder.put(result(2, 12)), *given)  # the counts have each request once
 
 
 def test_a_given_window_of_another_length(folder):

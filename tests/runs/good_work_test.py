@@ -191,6 +191,9 @@ def test_the_sign_of_a_wrong_unit(folder):
     assert any("the fastest took 200.0 ms: is the unit right?" in line for line in run.run["warnings"]), run.run["warnings"]
     run.measure("--slo", "ttft=500ms")
     assert not any("unit" in line for line in run.run["warnings"]), run.run["warnings"]
+    run.requests(ten(first=0.0002))
+    run.measure("--slo", "ttft=500ms")
+    assert any("the slowest request took 0.2000 ms, so none could miss it" in line for line in run.run["warnings"]), run.run["warnings"]
 
 
 def test_failures_warm_ups_and_others_that_never_are_good(folder):
@@ -233,6 +236,11 @@ def test_times_that_cannot_be(folder):
     same((8, 2), (good["good_requests"], good["unknown_requests"]))
     assert any("2 requests succeeded and lack a time" in line for line in run.run["warnings"]), run.run["warnings"]
     same(False, good["holds"])
+    requests[2] = (18, 18, 22, 10)  # no first token at all, as 0 says
+    run.requests(requests)
+    same((7, 3), tuple(run.measure("--slo", "ttft=500ms")[f"{key}_requests"] for key in ("good", "unknown")))
+    good = run.measure("--slo", "e2e=10s")
+    same((9, 1), (good["good_requests"], good["unknown_requests"]), "an end before the first token")
 
 
 def test_a_list_of_another_run(folder):
@@ -293,6 +301,76 @@ def test_vllm_with_and_without_starts(folder):
         good = json.loads(run.out)["runs"][0]["good_work"]
         same((7, 3, 70), (good["good_requests"], good["late_requests"], good["good_output_tokens"]), run.err)
         same(starts, good["missed_energy_share"] is not None, "only requests with times share the energy")
+
+
+SPAN = ("--start", START + 10, "--end", START + 50, "--json", "--timezone", "UTC")
+
+
+def good_of(run, name, *words):
+    run.call("measure", name, "gpu_metrics.csv", *(words or SPAN), "--slo", "ttft=500ms")
+    return json.loads(run.out)["runs"][0]["good_work"]
+
+
+def test_a_list_that_is_shorter_than_its_file_states(folder):
+    run = Run(folder)
+    for starts in (True, False):
+        vllm(run, starts, ten()[:5])
+        good = good_of(run, "vllm.json")
+        same("list_is_of_other_requests", good["refused"])
+        assert "lists 5 successful requests and states 10" in good["why"], good
+
+
+def test_a_list_without_times_of_day_in_a_window_of_another_length(folder):
+    run = Run(folder)
+    half = ("--start", START + 10, "--end", START + 30, "--json", "--timezone", "UTC")
+    trt = [{"id": i, "num_input_tokens": 10, "num_output_tokens": 10, "start_timestamp": round((5000 + r[0]) * 1e9),
+            "first_token_timestamp": round((5000 + r[1]) * 1e9), "end_timestamp": round((5000 + r[2]) * 1e9)}
+           for i, r in enumerate(ten())]
+    run.write("trt.json", trt)
+    same(10, good_of(run, "trt.json")["good_requests"])
+    run.write("micros.json", [one | {key: value // 1000 for key, value in one.items() if "stamp" in key} for one in trt])
+    vllm(run, False, ten())
+    for name, words, took in (("trt.json", half, "40.000"), ("micros.json", SPAN, "0.040"), ("vllm.json", half, "40.000")):
+        good = good_of(run, name, *words)
+        same("list_is_of_other_requests", good["refused"], name)
+        assert f"took {took} s, and the given window" in good["why"], good
+
+
+def test_tokens_that_trtllm_bench_calls_errors(folder):
+    run = Run(folder)
+    run.write("trt.json", [
+        {"id": i, "num_input_tokens": 10, "num_output_tokens": 10, "error_tokens": 10 if i == 4 else 0,
+         "start_timestamp": round((5000 + r[0]) * 1e9), "first_token_timestamp": round((5000 + r[1]) * 1e9),
+         "end_timestamp": round((5000 + r[2]) * 1e9)} for i, r in enumerate(ten())])
+    good = good_of(run, "trt.json")
+    same((9, 1), (good["good_requests"], good["failed_requests"]))
+
+
+def test_the_unit_beside_a_latency_of_aiperf(folder):
+    """0.2 s is good and 1 s is late, in whichever unit they are stated."""
+    run = Run(folder)
+    name = run.requests(ten(late=(2, 5, 7)))
+    lines = [json.loads(line) for line in (run.path / name).read_text().splitlines()]
+    for unit, factor in (("s", 1e-3), ("sec", 1e-3), ("seconds", 1e-3), ("ms", 1), (None, 1), ("us", 1e3), ("ns", 1e6), ("ticks", 1)):
+        for line, request in zip(lines, ten(late=(2, 5, 7))):
+            line["metrics"]["time_to_first_token"] = {"value": 1e3 * factor * (request[1] - request[0])} | ({"unit": unit} if unit else {})
+        run.write(name, "".join(json.dumps(line) + "\n" for line in lines))
+        good = run.measure("--slo", "ttft=500ms")
+        if unit == "ticks":
+            same("no_first_token", good["refused"], "a unit that is not known")
+        else:
+            same((7, 3), (good["good_requests"], good["late_requests"]), unit)
+
+
+def test_failures_of_vllm_without_texts(folder):
+    """Of ten entries three have neither a latency nor a token: they failed, and they are listed."""
+    run = Run(folder)
+    for errors in ({"errors": [""] * 10}, {"errors": None}):
+        requests = [r if i not in (1, 3, 5) else (r[0], r[0], r[0], 0) for i, r in enumerate(ten())]
+        vllm(run, True, requests, completed=7, failed=3, total_input_tokens=70, total_output_tokens=70,
+             latencies=[r[2] - r[0] for r in requests], **errors)
+        good = good_of(run, "vllm.json")
+        same((10, 7, 3, 0), tuple(good[f"{key}requests"] for key in ("", "good_", "failed_", "unknown_")))
 
 
 def test_llmperf_and_sglang_say_how_long(folder):
@@ -488,6 +566,13 @@ def test_forms_of_evaluations(folder):
     found = quality(run, {"name": "r", "dataset_name": "mmlu", "model_name": "m", "score": 0.7,
                           "metrics": [{"name": "mean_acc", "score": 0.7, "num": 50}]})
     same((0.7, 50), (found["accuracy"], found["questions"]))
+    found = quality(run, {"schema_version": 2, "dataset_name": "gsm8k", "model_name": "m", "num": 100, "metrics": [
+        {"identity": {"name": "accuracy", "aggregation": "mean"}, "num": 100, "score": 0.7}]})
+    same((0.7, 100), (found["accuracy"], found["questions"]))
+    for count in ("num-samples", "gen_num"):
+        found = quality(run, f"{{'exact_match': 90.1, 'tokens_per_sample': 684.68, '{count}': 8313}}\n\nhash=0123\n", name="accuracy.txt")
+        near(0.901, found["accuracy"])
+        same(8313, found["questions"])
     found = quality(run, "accuracy=76.000%, good=38, total=50\n", name="accuracy.txt")
     same((0.76, 50), (found["accuracy"], found["questions"]))
     lines = [{"spec": {"completion_fns": ["m"]}}, {"sample_id": "a", "type": "match", "data": {"correct": True}},
@@ -503,6 +588,10 @@ def test_evaluations_that_are_refused(folder):
                         ({"results": {"t": {"acc,none": 0.4}}}, "does not say how many questions"),
                         ({"results": {"t": {"acc,none": 40}}, "n-samples": {"t": {"effective": 5}}}, "from 0 to 1"),
                         ("{'rouge1': 44.4, 'gen_num': 24576}", "--accuracy and --questions"),
+                        ("{'exact_match': 90.1}", "'num-samples'"),
+                        ("{'exact_match': 901, 'num-samples': 10}", "from 0 to 100"),
+                        ({"results": {"t": {"acc,none": 0.4}}, "n-samples": {"t": {"effective": 5}},
+                          "higher_is_better": {"t": {"acc": False}}}, "less is better"),
                         ("nothing", "expected results"),
                         ([{"seq_id": 0, "qsl_idx": 1, "data": "00"}], "raw answers"),
                         ('{"sample_id": "a", "correct": 1}\n{"sample_id": "a", "correct": 0}\n', "both correct"),
@@ -518,6 +607,11 @@ def test_quality_of_another_model(folder):
     assert quality(run, harness, "--set", "model=/models/model/") is not None, run.err
     same(None, quality(run, harness, "--set", "model=org/other"))
     assert run.status == 2 and "org/Model" in run.err and "org/other" in run.err, run.err
+    for key in ("model", "pretrained"):
+        in_object = harness | {"config": {"model": "local-completions", "model_args": {key: "org/Model", "dtype": "auto"}}}
+        assert quality(run, in_object, "--set", "model=/models/model/") is not None, run.err
+        same(None, quality(run, in_object, "--set", "model=org/other"))
+        assert run.status == 2 and "org/Model" in run.err, run.err
     quality(run, harness)
     assert "does not name its model" in run.out, run.out
 

@@ -301,6 +301,13 @@ LoadReading judge_stated(const ResultValues& values, LoadRules rules) {
 
 double most_difference_s(Window window) { return std::max(0.5, window.duration_s() * 0.01); }
 
+bool is_length_of(Window window, double reported_s) {
+  constexpr double kUnits[] = {1, 1e3, 1e6, 1e9};
+  return std::ranges::any_of(kUnits, [&](double unit) {
+    return std::abs(reported_s / unit - window.duration_s()) <= most_difference_s(window);
+  });
+}
+
 double fits_benchmark(const ResultHead& head) {
   const bool states = head.has(kStart) || head.has(kEnd);
   return states ? 1 : 0.1;

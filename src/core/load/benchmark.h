@@ -74,6 +74,8 @@ LoadReading judge_stated(const ResultValues& values, LoadRules rules);
 
 // How far the reported duration may be from the window's: contract.md B.2.
 double most_difference_s(Window window);
+// Whether a window is as long as a load of `reported_s`, in whichever unit that is.
+bool is_length_of(Window window, double reported_s);
 
 // The row in the table of load generators. Any file may be a result: `head` always fits a little.
 double fits_benchmark(const ResultHead& head);

@@ -1,6 +1,7 @@
 // The files that a load generator leaves, and what is read from them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -106,10 +107,17 @@ class SeenRequests {
  public:
   // Whether a request of this id and these times was here before. One without times is always
   // another one; so is one without an id, unless its times are finer than 1 ms.
-  bool is_repeated(std::string_view id, double start_s, double end_s);
+  bool is_repeated(std::string_view id, const RequestTimes& request);
+
+  // Why requests without an id, with coarse times or only latencies, are probably a copy: each was
+  // here with its times and tokens twice, or three times. Empty: they are others.
+  std::string doubt() const;
 
  private:
   std::unordered_set<std::uint64_t> seen_;  // by a hash
+  std::unordered_set<std::uint64_t> alike_;
+  std::unordered_set<std::uint64_t> alike_again_;  // of these, those that came again
+  std::size_t coarse_ = 0;
 };
 std::string repeated_text(std::int64_t repeated);
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
+#include <numeric>
 
 #include "base/text/characters.h"
 #include "base/text/decimal.h"
@@ -101,6 +102,11 @@ std::string ResultValues::text(std::string_view path) const {
 std::span<const double> ResultValues::list(std::string_view path) const {
   const Slot* const slot = find(path);
   return slot == nullptr ? std::span<const double>() : slot->list;
+}
+
+std::int64_t ResultValues::sum(std::string_view path) const {
+  const auto numbers = list(path);
+  return whole_count(std::accumulate(numbers.begin(), numbers.end(), 0.0)).value_or(0);
 }
 
 void ResultValues::clear() {

@@ -31,6 +31,8 @@ class ResultValues {
   std::string text(std::string_view path) const;
   // A list's numbers; NaN where there is none, for a text 1 unless it is empty or says success.
   std::span<const double> list(std::string_view path) const;
+  // The sum of a list as a count; 0 if it is not one.
+  std::int64_t sum(std::string_view path) const;
 
   void clear();
   void set(std::size_t path, JsonKind kind, std::string_view text);  // the last one counts

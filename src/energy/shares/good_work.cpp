@@ -74,6 +74,8 @@ constexpr double kNormal975 = 1.959963984540054;  // 97.5 % of the normal distri
 
 // Two clocks' readings of one instant differ by rounding.
 constexpr double kRounding_s = 1e-6;
+// A first token that is this much later than the end is rounded: it came with the end.
+constexpr double kSameEnd_s = 1e-3;
 
 bool is_candidate(const RequestTimes& request) { return !request.is_warm_up && !request.cancelled; }
 
@@ -223,9 +225,11 @@ std::optional<double> latency_s(const RequestTimes& request, LatencyKind kind) {
     return seconds >= 0 && std::isfinite(seconds) ? std::optional(seconds) : std::nullopt;
   };
   const auto e2e = stated_or(request.stated_e2e_s, request.start_s, request.end_s);
-  if (kind == LatencyKind::e2e) return e2e;
   const auto ttft = stated_or(request.stated_ttft_s, request.start_s, request.first_token_s);
-  if (!ttft || !e2e || *ttft > *e2e + kRounding_s) return std::nullopt;
+  if (kind == LatencyKind::e2e)
+    return ttft && e2e && *ttft > *e2e + kSameEnd_s ? std::nullopt : e2e;
+  // 0 is what generators write that saw no first token.
+  if (!ttft || *ttft == 0 || !e2e || *ttft > *e2e + kRounding_s) return std::nullopt;
   if (kind == LatencyKind::ttft) return ttft;
   if (request.output_tokens < 0) return std::nullopt;
   if (request.output_tokens <= 1) return 0;
@@ -275,6 +279,7 @@ std::vector<LatencyQuantile> latency_quantiles(std::span<const RequestTimes> req
 }
 
 std::vector<std::string> slo_doubts(const Slo& slo, const GoodWork& work) {
+  constexpr double kOtherUnit = 100;  // units are 1000 apart
   std::vector<std::string> doubts;
   for (std::size_t i = 0; i < slo.limits.size(); ++i) {
     const SloLimit& limit = slo.limits[i];
@@ -287,6 +292,10 @@ std::vector<std::string> slo_doubts(const Slo& slo, const GoodWork& work) {
       doubts.push_back(
           fmt::format("--slo {}: no request kept it; the fastest took {} ms: is the unit right?",
                       limit.text, shown_number(1e3 * range_s.low)));
+    } else if (range_s.high > 0 && kOtherUnit * range_s.high < limit.most_s) {
+      doubts.push_back(fmt::format(
+          "--slo {}: the slowest request took {} ms, so none could miss it: is the unit right, of the limit and in the list?",
+          limit.text, shown_number(1e3 * range_s.high)));
     }
   }
   return doubts;

@@ -13,6 +13,7 @@
 #include "base/files/path.h"
 #include "base/text/characters.h"
 #include "base/text/shown_number.h"
+#include "core/load/benchmark.h"
 #include "core/model/code_descriptions.h"
 #include "energy/shares/good_work.h"
 #include "runs/measure/interval_text.h"
@@ -43,6 +44,29 @@ void refuse_other_list(std::int64_t completed, GoodWork& work) {
          fmt::format("{} lists {:.0f} successful requests of the window, and the result states {}",
                      printable_path(work.source), served, completed),
          work);
+}
+
+// A list with fewer successes than its own file states is not complete.
+void refuse_short_list(const RequestFile& file, GoodWork& work) {
+  const auto listed = std::ranges::count_if(file.requests, [](const RequestTimes& request) {
+    return !request.failed && !request.is_warm_up;
+  });
+  if (listed >= file.completed ||
+      is_near(static_cast<double>(listed), static_cast<double>(file.completed)))
+    return;
+  refuse("list_is_of_other_requests",
+         fmt::format("{} lists {} successful requests and states {}", printable_path(work.source),
+                     listed, file.completed),
+         work);
+}
+
+// When requests without Unix times ran in a window that is not their load's, nobody knows.
+std::string other_length(const RequestFile& file, Window window) {
+  if (file.has_instants && !file.is_monotonic) return {};
+  if (!(file.duration_s > 0) || is_length_of(window, file.duration_s)) return {};
+  return fmt::format(
+      "the requests of {} took {:.3f} s, and the given window has {:.3f} s: give the window of all of them",
+      printable_path(file.source), file.duration_s, window.duration_s());
 }
 
 std::vector<std::string> count_doubts(std::int64_t completed, const GoodWork& work) {
@@ -196,6 +220,7 @@ GoodWork good_work_of(RequestFile& file, const Slo& slo, Window window, bool is_
   if (!work.refused.empty()) {
     work.why = fmt::format("{}: {}", printable_path(file.source), rule_of(work.refused));
   } else {
+    refuse_short_list(file, work);
     refuse_other_list(completed, work);
   }
   if (outcomes != nullptr) *outcomes = std::move(judged.outcomes);
@@ -214,9 +239,15 @@ void add_good_work(const GoodWorkInput& input, Result& result) {
     RequestFile file = read_requests(path, NeededTimes::latencies);
     const bool is_tied = result.window_source == window_source_name(WindowSource::tied) &&
                          is_same_file(path, input.run.load_file);
+    const Window window = result.load->window;
+    if (std::string why = input.is_window_given ? other_length(file, window) : ""; !why.empty()) {
+      refuse("list_is_of_other_requests", std::move(why), work);
+      result.warnings.push_back(fmt::format("--slo: {}: {}", work.refused, work.why));
+      return;
+    }
     const std::int64_t completed = input.is_window_given ? 0 : result.load->completed;
     std::vector<shares::RequestOutcome> outcomes;
-    work = good_work_of(file, slo, result.load->window, is_tied, completed, &outcomes);
+    work = good_work_of(file, slo, window, is_tied, completed, &outcomes);
     if (work.refused.empty()) {
       set_energy(result, work);
       set_missed(input, std::move(file), outcomes, result, work);

@@ -370,14 +370,6 @@ std::optional<double> given_duration_s(const GivenLoad& given) {
   return given.duration_s;
 }
 
-// Whether a window is as long as a load of `reported_s`, in whichever unit that is.
-bool is_length_of(Window window, double reported_s) {
-  constexpr double kUnits[] = {1, 1e3, 1e6, 1e9};
-  return std::ranges::any_of(kUnits, [&](double unit) {
-    return std::abs(reported_s / unit - window.duration_s()) <= most_difference_s(window);
-  });
-}
-
 // Of the whole load, a given count contradicts the result's own if more than rounding is between
 // them.
 void note_given_counts(const LoadReading& load, const GivenLoad& given,
