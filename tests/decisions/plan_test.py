@@ -116,6 +116,18 @@ def test_doctor_counts_repeats_of_the_same_windows(folder):
         assert percent ** 2 <= repeats <= percent ** 2 + 4, (counter, percent, repeats)
 
 
+def test_recordings_with_several_readings_at_one_stamp_are_planned(folder):
+    """Stamps in whole seconds of readings every 1/8, 1/2 s, or each reading twice: the period is the mean, and ends."""
+    for name, each in (("8hz", 8), ("two", 2), ("three", 3)):
+        rows = [f"{1788852000 + i // each},0,{600 if 30 <= i / each < 150 else 90}.{i * 7 % 90 + 10}" for i in range(180 * each)]
+        for kind, stamped in (("short", rows), ("twice", [row for row in rows for _ in (0, 1)])):
+            file = folder / f"{name}_{kind}.csv"
+            file.write_text("timestamp,index,name,power.draw.instant [W]\n" +
+                            "\n".join(row.replace(",0,", ",0,NVIDIA H100 80GB HBM3,", 1) for row in stamped) + "\n")
+            found = plan(folder, "--detect", "5%", "--recording", file, statuses=(0, 1))
+            assert found["ways"] and all(way["sampling_s"] > 0.9 / each / 2 for way in found["ways"]), found
+
+
 def test_looks_cost_little(folder):
     words = ["--spread", "1%", "--detect", "1%", "--gpu-model", "H100"]
     one, four = plan(folder, *words), plan(folder, *words, "--looks", "4")
