@@ -208,8 +208,9 @@ ComparedSide compared_side(const std::vector<const PublishedRun*>& runs, const s
   return side;
 }
 
-// Nothing can have changed where both sides are copies of one measurement.
-void note_copies(const TwoSides& sides, const std::string& metric, RunComparison& comparison) {
+// Nothing can have changed where both sides are copies of one measurement: such sides have no
+// verdict, as files that are on both sides have none.
+void refuse_copies(const TwoSides& sides, const std::string& metric, RunComparison& comparison) {
   std::map<MeasurementIdentity, std::string> base;
   for (const PublishedRun* run : sides.base) {
     if (const auto identity = compared_identity(*run, metric)) base[*identity] = run->name;
@@ -218,8 +219,11 @@ void note_copies(const TwoSides& sides, const std::string& metric, RunComparison
     const auto identity = compared_identity(*run, metric);
     const auto copy = identity ? base.find(*identity) : base.end();
     if (copy == base.end()) continue;
-    comparison.notes.push_back(fmt::format(
-        "{} and {}, on both sides, are copies of one measurement", copy->second, run->name));
+    comparison.verdict = ChangeVerdict::insufficient;
+    comparison.lack = fmt::format(
+        "{} and {}, on both sides, are copies of one measurement: give each run on one side only",
+        copy->second, run->name);
+    return;
   }
 }
 
@@ -465,6 +469,7 @@ RunComparison comparison_of(const Configuration& configuration, TwoSides sides,
     }
     settle_boards(sides, all, rule, is_ours, comparison);
     judge_change(comparison, rule);
+    if (kind == CompareKind::two_sides) refuse_copies(sides, rule.metric, comparison);
   }
   if (kind == CompareKind::mirrored) sides.next.clear();
   comparison.estimated_share = std::max(estimated_share(sides.base, comparison.base),
