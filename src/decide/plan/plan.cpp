@@ -37,6 +37,7 @@ KnownSpread spread_of_pilots(const PlanRequest& request, std::vector<std::string
                                                .base = request.pilots,
                                                .next = {},
                                                .kind = CompareKind::base_alone,
+                                               .parts_limits = true,
                                                .measuring = request.measuring,
                                                .access = request.access,
                                                .most_threads = request.most_threads});
