@@ -159,10 +159,17 @@ PowerQuestion question_of(const Plan& plan, const WindowWorth& worth) {
           .alpha = request.looks > 1 ? look_alpha(last) : request.alpha};
 }
 
+// As many for each look, and at least so many in all.
+std::optional<std::size_t> in_equal_parts(std::optional<std::size_t> repeats, std::size_t looks) {
+  if (!repeats) return std::nullopt;
+  const std::size_t all = (*repeats + looks - 1) / looks * looks;
+  return all <= kMostRepeats ? std::optional(all) : std::nullopt;
+}
+
 void find_repeats(const Plan& plan, PlannedWay& way) {
   if (!way.worth.refusal.empty()) return;
   const PowerQuestion question = question_of(plan, way.worth);
-  way.repeats = repeats_for_power(question, plan.request.power);
+  way.repeats = in_equal_parts(repeats_for_power(question, plan.request.power), plan.request.looks);
   if (way.repeats) way.share = decided_share(question, *way.repeats, *way.repeats);
 }
 
@@ -248,7 +255,8 @@ void describe_choice(Plan& plan) {
   }
   if (!std::isfinite(question.spread_freedom)) return;
   question.spread_freedom = std::numeric_limits<double>::infinity();
-  plan.repeats_if_known = repeats_for_power(question, plan.request.power);
+  plan.repeats_if_known =
+      in_equal_parts(repeats_for_power(question, plan.request.power), plan.request.looks);
 }
 
 }  // namespace
