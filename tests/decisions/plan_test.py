@@ -165,6 +165,13 @@ def test_pilot_runs_at_several_power_limits_are_no_repeats_of_each_other(folder)
     run(folder, PROGRAM, "plan", "sweep", "--detect", "5%", statuses=(2,))  # one run of each
 
 
+def test_equal_pilot_runs_say_nothing(folder):
+    for values in ((2.01, 2.01), (2.01, 2.01, 2.01), (2.003317,) * 4):
+        run(folder, PROGRAM, "plan", aggregates(folder, f"pilots{values}", values), "--detect", "2%", statuses=(2,))
+    # 0.0005 of 2.0 up and down: the least that is said to differ.
+    assert plan(folder, aggregates(folder, "others", (1.999, 2.0, 2.001)), "--detect", "2%")["repeats"] == 2
+
+
 def test_wrong_questions_are_refused(folder):
     place = aggregates(folder, "one", (2.0,))
     for words in (["--gpu-model", "H100"], ["--detect", "2%"], ["--gpu-model", "H100", "--detect", "2"], [place, "--detect", "2%"],
