@@ -945,6 +945,17 @@ def heavier(recording, factor):
     result.write_text(json.dumps(members))
 
 
+def test_the_level_of_an_early_look_is_not_100_percent(folder):
+    """Bounds of gsDesign for sfLDOF, four looks: z = 4.3326, 2.9631, 2.3590, 2.0141, so 0.00147, 0.305, 1.83 and 4.40 %."""
+    folder.runs("base", *around(2.0, 0.01))
+    folder.runs("new", *around(2.1, 0.01))
+    for look, percent in ((1, 0.00147), (2, 0.305), (3, 1.83), (4, 4.40)):
+        told = folder.compare("base", "--with", "new", "--look", f"{look}/4").out
+        level = float(re.search(r"([\d.]+) % interval", told)[1])
+        near(percent, 100 - level, 0.02)
+    has("over 99.9999999 % interval", folder.compare("base", "--with", "new", "--look", "1/20").out)
+
+
 def test_copies_on_both_sides_are_no_comparison(folder):
     """All of them, or one of three; with records and without; a metric of ours, and another one."""
     for number, joules in enumerate((2.003317, 2.013321, 2.023329)):
