@@ -681,6 +681,21 @@ def test_a_node_that_draws_less_than_its_gpus_is_not_modelled(folder):
         assert words in node["reason"], node
 
 
+def test_an_interval_of_a_node_begins_at_its_gpus(folder):
+    """A line that is known to 2000 W only: 2000 W for the GPUs' 800 W, which the node draws at least."""
+    folder.gpus()
+    folder.meter()
+    folder.profile("--witness", "node.csv", "--out", "node.json")
+    profile = json.loads((folder.path / "node.json").read_text())
+    profile["center"]["meter_w"]["standard_uncertainty"] = 2000
+    folder.write("node.json", json.dumps(profile))
+    folder.load()
+    node = folder.measured("--calibration", "node.json")["modelled_node"]
+    near(120000, node["energy_j"], 60)
+    near(48000, node["energy_j_low"], 60)
+    assert node["energy_j_high"] > 300000, node
+
+
 def test_a_profile_that_a_hand_has_changed_is_refused(folder):
     folder.gpus()
     folder.meter()
