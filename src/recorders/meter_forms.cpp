@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -179,10 +180,14 @@ void read_mllog(const WitnessText& file, NodeWitnesses& found) {
 
 // ---- JSON in lines: Redfish, Shelly, Tasmota
 
+// The supplies of each sum of them.
+using SuppliesByName = std::map<std::string, std::vector<NodeWitness>>;
+
 // What a reader of JSON needs to know of a line.
 struct JsonLine {
   NodeWitnesses& found;
   double unix_s;
+  SuppliesByName& supplies;
 };
 
 // The place of one of several items.
@@ -232,15 +237,33 @@ void take_power_control(const std::string& place, const Json& members, const Jso
 
 // What they draw from the wall, if each says it.
 void take_power_supplies(const std::string& place, const Json& supplies, const JsonLine& line) {
-  double sum_w = 0;
+  std::vector<double> watts;
   for (const Json& supply : supplies) {
-    const auto watts = number_of(supply, "PowerInputWatts");
-    if (!watts) return;
-    sum_w += *watts;
+    const auto each = number_of(supply, "PowerInputWatts");
+    if (!each) return;
+    watts.push_back(*each);
   }
-  if (supplies.empty()) return;
-  add_meter_reading(line.found, below(place, "PowerSupplies input"), "redfish", "node",
-                    {line.unix_s, sum_w});
+  if (watts.empty()) return;
+  const std::string name = below(place, "PowerSupplies input");
+  add_meter_reading(line.found, name, "redfish", "node",
+                    {line.unix_s, std::accumulate(watts.begin(), watts.end(), 0.0)});
+  std::vector<NodeWitness>& parts = line.supplies[name];
+  parts.resize(std::max(parts.size(), watts.size()));
+  for (std::size_t i = 0; i < watts.size(); ++i) {
+    parts[i].name = text_of(supplies[i], "Name");
+    if (parts[i].name.empty()) parts[i].name = fmt::format("supply {}", i);
+    parts[i].readings.push_back({line.unix_s, watts[i]});
+  }
+}
+
+// Leaves the times out at which one of the supplies is dead.
+void add_supplies_up(SuppliesByName& supplies, NodeWitnesses& found) {
+  for (auto& [name, parts] : supplies) {
+    const auto sum = std::ranges::find(found.witnesses, name, &NodeWitness::name);
+    if (sum == found.witnesses.end()) continue;
+    sum->readings = added_up(std::move(parts), found.warnings).readings;
+    if (sum->readings.empty()) found.witnesses.erase(sum);
+  }
 }
 
 void take_redfish_sensor(const std::string& place, const Json& sensor, const JsonLine& line) {
@@ -373,6 +396,7 @@ bool fits_json_meter(std::string_view head) {
 void read_json_meter(const WitnessText& file, NodeWitnesses& found) {
   WitnessTimes times(file);
   std::size_t unusable = 0;
+  SuppliesByName supplies;
   for_each_witness_line(file.text, [&](std::string_view text, std::size_t number) {
     const std::size_t begin = text.find('{');
     if (begin == text.npos) return;
@@ -387,8 +411,9 @@ void read_json_meter(const WitnessText& file, NodeWitnesses& found) {
           "{}: line {}: it has no time: log one before each answer, as from date +%s, or in a member 'timestamp'",
           printable_path(file.path), number));
     }
-    take_json("", json, {found, *unix_s});
+    take_json("", json, {found, *unix_s, supplies});
   });
+  add_supplies_up(supplies, found);
   shorten_names(found);
   if (unusable == 0) return;
   found.warnings.push_back(fmt::format("{}: skipped {} lines that are not whole JSON",

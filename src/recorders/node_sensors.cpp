@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -530,5 +531,147 @@ std::string what_a_table_needs(std::string_view head) {
 }
 
 const WitnessForm kSensorTableForm = {fits_sensor_table, read_sensor_table};
+
+// ---- Adds up the meters of one node, such as its power supplies, wherever all of them measure.
+namespace {
+
+constexpr double kMostApartS = 10;    // readings between which a value is interpolated
+constexpr double kLeastFrozenS = 30;  // supplies may be read this seldom
+constexpr double kFrozenChange = 0.25;
+constexpr double kMostStandbyW = 50;  // of a supply that waits for others to fail
+
+using WitnessReading = NodeWitness::Reading;
+
+// Between two readings; nullopt: there are none around it that are near enough.
+std::optional<double> value_at(const std::vector<WitnessReading>& readings, double unix_s) {
+  const auto after = std::ranges::lower_bound(readings, unix_s, {}, &WitnessReading::unix_s);
+  if (after == readings.end()) return std::nullopt;
+  if (after->unix_s == unix_s) return after->value;
+  if (after == readings.begin()) return std::nullopt;
+  const WitnessReading& before = *std::prev(after);
+  const double apart_s = after->unix_s - before.unix_s;
+  if (apart_s > kMostApartS) return std::nullopt;
+  return before.value + (unix_s - before.unix_s) / apart_s * (after->value - before.value);
+}
+
+// Equal readings in a row: from `first` to before `end`.
+struct EqualRun {
+  std::size_t first = 0;
+  std::size_t end = 0;
+};
+
+std::vector<EqualRun> equal_runs(const std::vector<WitnessReading>& readings) {
+  std::vector<EqualRun> runs;
+  for (std::size_t i = 0; i < readings.size(); ++i) {
+    if (runs.empty() || readings[i].value != readings[i - 1].value) runs.push_back({i, i});
+    runs.back().end = i + 1;
+  }
+  return runs;
+}
+
+// Whether the other meters change within the run, not only at its ends: supplies of one node share
+// its load.
+bool do_others_change(const std::vector<NodeWitness>& parts, std::size_t own, EqualRun run) {
+  double least_w = std::numeric_limits<double>::infinity();
+  double most_w = 0;
+  for (std::size_t i = run.first + 1; i + 1 < run.end; ++i) {
+    double sum_w = 0;
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      if (k == own) continue;
+      sum_w += value_at(parts[k].readings, parts[own].readings[i].unix_s).value_or(NAN);
+    }
+    if (std::isnan(sum_w)) continue;
+    least_w = std::min(least_w, sum_w);
+    most_w = std::max(most_w, sum_w);
+  }
+  return most_w - least_w > kFrozenChange * most_w;
+}
+
+// A supply that draws power at other times shows 0 W: it has failed, or the others bear its load,
+// and nothing says which.
+std::vector<EqualRun> zero_runs(const std::vector<NodeWitness>& parts, std::size_t own) {
+  const std::vector<WitnessReading>& readings = parts[own].readings;
+  std::vector<EqualRun> runs = equal_runs(readings);
+  if (runs.size() == 1) return {};
+  std::erase_if(runs, [&](EqualRun run) { return readings[run.first].value != 0; });
+  return runs;
+}
+
+// It keeps a value although the others change, unless it is in standby.
+std::vector<EqualRun> frozen_runs(const std::vector<NodeWitness>& parts, std::size_t own) {
+  const std::vector<WitnessReading>& readings = parts[own].readings;
+  std::vector<EqualRun> runs = equal_runs(readings);
+  if (runs.size() == 1 && readings[0].value <= kMostStandbyW) return {};
+  std::erase_if(runs, [&](EqualRun run) {
+    const double seconds = readings[run.end - 1].unix_s - readings[run.first].unix_s;
+    return seconds < kLeastFrozenS || !do_others_change(parts, own, run);
+  });
+  return runs;
+}
+
+std::size_t longest_of(const std::vector<EqualRun>& runs) {
+  std::size_t most = 0;
+  for (const EqualRun& run : runs) most = std::max(most, run.end - run.first);
+  return most;
+}
+
+// Leaves the readings of `runs`, at least one, out. Returns a sentence about them.
+std::string leave_out(const std::vector<EqualRun>& runs, NodeWitness& supply) {
+  const EqualRun longest =
+      *std::ranges::max_element(runs, {}, [](EqualRun run) { return run.end - run.first; });
+  const WitnessReading first = supply.readings[longest.first];
+  const double last_unix_s = supply.readings[longest.end - 1].unix_s;
+  std::size_t count = 0;
+  for (const EqualRun& run : runs) {
+    for (std::size_t i = run.first; i < run.end; ++i) supply.readings[i].value = NAN;
+    count += run.end - run.first;
+  }
+  std::erase_if(supply.readings, [](const WitnessReading& each) { return std::isnan(each.value); });
+  return fmt::format(
+      "'{}' shows {:.6g} W from {} to {}, whatever the other supplies show: it had failed, or they bore its load: {} of its readings are left out, and what the node drew then is not known",
+      printable(supply.name), first.value, unix_and_iso(first.unix_s), unix_and_iso(last_unix_s),
+      count);
+}
+
+// The one with the longest dead run first: without it, others may change no more.
+void leave_dead_out(std::vector<EqualRun> (*dead_runs)(const std::vector<NodeWitness>&,
+                                                       std::size_t),
+                    std::vector<NodeWitness>& parts, std::vector<std::string>& warnings) {
+  std::vector<EqualRun> dead;
+  do {
+    dead.clear();
+    std::size_t own = 0;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      std::vector<EqualRun> runs = dead_runs(parts, i);
+      if (longest_of(runs) <= longest_of(dead)) continue;
+      dead = std::move(runs);
+      own = i;
+    }
+    if (!dead.empty()) warnings.push_back(leave_out(dead, parts[own]));
+  } while (!dead.empty());
+}
+
+}  // namespace
+
+NodeWitness added_up(std::vector<NodeWitness> parts, std::vector<std::string>& warnings) {
+  for (NodeWitness& part : parts) {
+    std::ranges::stable_sort(part.readings, {}, &WitnessReading::unix_s);
+  }
+  if (parts.size() > 1 && parts.front().kind == NodeWitness::Kind::power) {
+    leave_dead_out(zero_runs, parts, warnings);
+    leave_dead_out(frozen_runs, parts, warnings);
+  }
+  std::ranges::stable_sort(parts, {}, [](const NodeWitness& part) { return part.readings.size(); });
+  NodeWitness sum = parts.front();
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    std::vector<WitnessReading> together;
+    for (const WitnessReading& reading : sum.readings) {
+      const auto more = value_at(parts[i].readings, reading.unix_s);
+      if (more) together.push_back({reading.unix_s, reading.value + *more});
+    }
+    sum.readings = std::move(together);
+  }
+  return sum;
+}
 
 }  // namespace aggregate_power

@@ -46,6 +46,12 @@ bool is_sensor_log(std::string_view head);
 // Whether it is a table with a counter of a RAPL domain, such as package-0.
 bool is_rapl_table(std::string_view head);
 
+// What several meters of one node show together, such as its supplies, at the times of the one with
+// the fewest readings; of one kind, at least one. Where one of several powers is dead, which is
+// named in `warnings`, the sum has no readings: it shows 0 W and draws power at other times, or
+// keeps a value for half a minute or longer while the others change by a quarter.
+NodeWitness added_up(std::vector<NodeWitness> parts, std::vector<std::string>& warnings);
+
 // ---- The forms of files of node sensors: one row for each.
 
 // A file's text, and where messages say it is.

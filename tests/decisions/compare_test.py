@@ -412,7 +412,8 @@ def test_bounds_on_one_side_do_not_move_the_estimate(folder):
 def test_equal_repeats_are_as_uncertain_as_they_state(folder):
     for side in ("base", "new"):
         for number in range(3):
-            folder.recorded(f"{side}/{number}/agg.json", 2.0, 0.004, start=1000 + 100 * number)
+            start = 1000 + 100 * number + 1000 * (side == "new")
+            folder.recorded(f"{side}/{number}/agg.json", 2.0, 0.004, start=start)
     found = folder.judge("equivalent", "base", "--with", "new")
     near(math.expm1(T4 * 0.004 * math.sqrt(2 / 3)), found["change_high"], 1e-6)
 
@@ -944,10 +945,40 @@ def heavier(recording, factor):
     result.write_text(json.dumps(members))
 
 
-def test_a_real_run_is_equivalent_to_itself(folder):
+def test_the_level_of_an_early_look_is_not_100_percent(folder):
+    """Bounds of gsDesign for sfLDOF, four looks: z = 4.3326, 2.9631, 2.3590, 2.0141, so 0.00147, 0.305, 1.83 and 4.40 %."""
+    folder.runs("base", *around(2.0, 0.01))
+    folder.runs("new", *around(2.1, 0.01))
+    for look, percent in ((1, 0.00147), (2, 0.305), (3, 1.83), (4, 4.40)):
+        told = folder.compare("base", "--with", "new", "--look", f"{look}/4").out
+        level = float(re.search(r"([\d.]+) % interval", told)[1])
+        near(percent, 100 - level, 0.02)
+    has("over 99.9999999 % interval", folder.compare("base", "--with", "new", "--look", "1/20").out)
+
+
+def test_copies_on_both_sides_are_no_comparison(folder):
+    """All of them, or one of three; with records and without; a metric of ours, and another one."""
+    for number, joules in enumerate((2.003317, 2.013321, 2.023329)):
+        for side in ("base", "new"):
+            members = {"avg_power_w": 500.123 + number, "tput": 100.5 + number}
+            folder.recorded(f"records/{side}/agg_{number}.json", joules, 0.001, start=1000 + 100 * number, **members)
+            folder.run(f"plain/{side}/agg_{number}.json", joules, **members)
+            if number == 0:
+                folder.run(f"shared/{side}/agg_0.json", joules, **members)
+            else:
+                other = 0.0011 * (side == "new")
+                folder.run(f"shared/{side}/agg_{number}.json", joules + other, **members)
+    for place in ("records", "plain", "shared"):
+        for metric in (METRIC, "tput"):
+            found = folder.judge("insufficient", f"{place}/base", "--with", f"{place}/new", "--metric", metric)
+            has("are copies of one measurement: give each run on one side only", found["comparisons"][0]["lack"])
+        same(0, folder.compare("--self-test", f"{place}/base").status)
+
+
+def test_a_real_run_says_nothing_beside_its_copy(folder):
     measured(folder, "base", "--uncertainty")
     measured(folder, "new", "--uncertainty")
-    found = folder.judge("equivalent", "base", "--with", "new")
+    found = folder.judge("insufficient", "base", "--with", "new")
     same((0, 1, 1, "measurement", "estimate", "assumed_same"),
          (found["change"], found["n_base"], found["n_new"], *[found["comparisons"][0][key] for key in
                                                              ("method", "values", "boards")]))
@@ -955,7 +986,7 @@ def test_a_real_run_is_equivalent_to_itself(folder):
     own = record["uncertainty"][METRIC]["repeatability"]
     near(math.expm1(NORMAL * math.sqrt(2) * own["standard_uncertainty"] / own["low"] * own["low"] /
                     record["uncertainty"][METRIC]["estimate"]), found["change_high"], 1e-6)
-    has("copies of one measurement", found["comparisons"][0]["notes"][0])
+    has("copies of one measurement", found["comparisons"][0]["lack"])
     folder.judge("insufficient", "base", "--with", "new", "--boards", "different")
     same(0, folder.compare("--self-test", "base").status)
 

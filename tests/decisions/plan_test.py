@@ -116,11 +116,60 @@ def test_doctor_counts_repeats_of_the_same_windows(folder):
         assert percent ** 2 <= repeats <= percent ** 2 + 4, (counter, percent, repeats)
 
 
+def test_recordings_with_several_readings_at_one_stamp_are_planned(folder):
+    """Stamps in whole seconds of readings every 1/8, 1/2 s, or each reading twice: the period is the mean, and ends."""
+    for name, each in (("8hz", 8), ("two", 2), ("three", 3)):
+        rows = [f"{1788852000 + i // each},0,{600 if 30 <= i / each < 150 else 90}.{i * 7 % 90 + 10}" for i in range(180 * each)]
+        for kind, stamped in (("short", rows), ("twice", [row for row in rows for _ in (0, 1)])):
+            file = folder / f"{name}_{kind}.csv"
+            file.write_text("timestamp,index,name,power.draw.instant [W]\n" +
+                            "\n".join(row.replace(",0,", ",0,NVIDIA H100 80GB HBM3,", 1) for row in stamped) + "\n")
+            found = plan(folder, "--detect", "5%", "--recording", file, statuses=(0, 1))
+            assert found["ways"] and all(way["sampling_s"] > 0.9 / each / 2 for way in found["ways"]), found
+
+
 def test_looks_cost_little(folder):
     words = ["--spread", "1%", "--detect", "1%", "--gpu-model", "H100"]
     one, four = plan(folder, *words), plan(folder, *words, "--looks", "4")
     assert one["repeats"] <= four["repeats"] <= one["repeats"] + 2, (one["repeats"], four["repeats"])
     assert "--look 4/4" in four["commands"], four["commands"]
+
+
+def test_each_look_has_as_many_repeats(folder):
+    """A look comes after each part of the repeats: 22 or 23 of them, as without looks, and up to one part more."""
+    words = ["--spread", "1%", "--detect", "1%", "--gpu-model", "H100", "--window", "600s"]
+    for looks in (2, 3, 4, 7, 20):
+        found = plan(folder, *words, "--looks", looks)
+        assert found["repeats"] % looks == 0 and 22 <= found["repeats"] < 25 + looks, (looks, found["repeats"])
+        assert found["decided"] >= 0.9, found
+        told = run(folder, PROGRAM, "plan", *words, "--looks", looks)
+        assert f"after each of {looks} equal parts of the repeats" in " ".join(told.split()), told
+    few = plan(folder, "--spread", "0.1%", "--detect", "5%", "--gpu-model", "H100", "--window", "600s", "--looks", "20")
+    assert few["repeats"] == 20, few["repeats"]
+    pilots = aggregates(folder, "pilots", (1.98, 2.0, 2.02))
+    of_pilots = plan(folder, pilots, "--detect", "2%", "--looks", "5")
+    assert (of_pilots["repeats"] % 5, of_pilots["repeats_if_spread_known"] % 5) == (0, 0), of_pilots
+
+
+def test_pilot_runs_at_several_power_limits_are_no_repeats_of_each_other(folder):
+    """1 % around 2.0 at 700 W and around 1.5 at 400 W: a spread of 1 % with 2 + 2 degrees of freedom, not of 15 %."""
+    (folder / "sweep").mkdir()
+    for limit, mean in ((700, 2.0), (400, 1.5)):
+        for i, share in enumerate((0.99, 1, 1.01)):
+            members = {"hw": "h100", "joules_per_output_token": mean * share, "power_limit_w": limit + 0.4 * i}
+            (folder / "sweep" / f"agg_{limit}_{i}.json").write_text(json.dumps(members))
+    found = plan(folder, "sweep", "--detect", "5%")
+    assert abs(found["spread"] - 0.01) < 1e-12 and found["spread_degrees_of_freedom"] == 4, found
+    for path in (folder / "sweep").glob("*_[12].json"):
+        path.unlink()
+    run(folder, PROGRAM, "plan", "sweep", "--detect", "5%", statuses=(2,))  # one run of each
+
+
+def test_equal_pilot_runs_say_nothing(folder):
+    for values in ((2.01, 2.01), (2.01, 2.01, 2.01), (2.003317,) * 4):
+        run(folder, PROGRAM, "plan", aggregates(folder, f"pilots{values}", values), "--detect", "2%", statuses=(2,))
+    # 0.0005 of 2.0 up and down: the least that is said to differ.
+    assert plan(folder, aggregates(folder, "others", (1.999, 2.0, 2.001)), "--detect", "2%")["repeats"] == 2
 
 
 def test_wrong_questions_are_refused(folder):

@@ -847,15 +847,18 @@ def test_the_front_is_found_by_comparing_all_points(folder):
 
 # ---- Clocks
 
-def clock_run(folder, name, mhz, watts, tokens, limit=700, reasons="0x0000000000000000", every=None):
+def clock_run(folder, name, mhz, watts, tokens, limit=700, reasons="0x0000000000000000", every=None, column="clocks.current.sm",
+              other=(0, 0)):
     """A run of a minute that nobody has measured: what was locked is in its recording alone."""
     (folder / name).mkdir(parents=True)
     start = 1788852000 + 1000 * len(list(folder.iterdir()))
-    lines = ["timestamp, index, power.draw [W], power.limit [W], clocks.current.sm [MHz], clocks_event_reasons.active"]
+    lines = ["timestamp, index, power.draw [W], power.limit [W], " + column +
+             " [MHz], clocks_event_reasons.active"]
     for second in range(-10, 71):
         stamp = datetime.datetime.fromtimestamp(start + second, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000+00:00")
         inside = 0 <= second <= 60
         clock = mhz + (every or 0) * (second % 3) if inside else 345
+        clock = other[0] if 20 <= second < 20 + other[1] else clock
         lines.append(f"{stamp}, 0, {watts if inside else 80} W, {limit} W, {clock} MHz, {reasons if inside else '0x0000000000000001'}")
     (folder / name / "gpu_metrics.csv").write_text("\n".join(lines) + "\n")
     (folder / name / "run.json").write_text(json.dumps({
@@ -916,6 +919,33 @@ def test_a_clock_that_the_power_limit_held_back_cannot_win(folder):
     same({900: ("ok", None), 1200: ("ok", None),
           1500: ("limit_not_in_force", "the power limit held the clock of GPU 0 back in 100 % of the samples")}, states)
     same(1200, ran.json["recommended_limit_mhz"])
+
+
+def clock_states(folder, case, **more):
+    """Of 900, 1200 and 1500 MHz, as aggregates state them; the run of 1200 MHz was another one, by `more`."""
+    for name, mhz, watts, tokens in (("a", 900, 300, 6000), ("b", 1200, 320, 8000), ("c", 1500, 405, 9000)):
+        clock_run(folder / case, name, more.get("mhz", mhz) if name == "b" else mhz, watts, tokens,
+                  **({key: value for key, value in more.items() if key != "mhz"} if name == "b" else {}))
+        done = subprocess.run([PROGRAM, "measure", "run.json", "gpu_metrics.csv", "--out", "agg_run.json", "--set",
+                               f"gpu_clock_mhz={mhz}"], cwd=folder / case / name, capture_output=True)
+        same(0, done.returncode, done.stderr)
+    ran = Ran(folder, case, "--json").json
+    return {group["limit_mhz"]: (group["state"], group["why"]) for group in ran["groups"]}[1200], ran["recommended_limit_mhz"]
+
+
+def test_an_asked_clock_is_confirmed_by_each_column_of_it(folder):
+    for i, column in enumerate(("clocks.gr", "clocks.sm", "clocks.current.graphics", "clocks.current.sm")):
+        same((("ok", None), 1200), clock_states(folder, f"held{i}", column=column), column)
+        same((("limit_not_in_force", "the clock in force was 1500 MHz"), 1500),
+             clock_states(folder, f"other{i}", column=column, mhz=1500), column)
+
+
+def test_an_asked_clock_must_hold_in_all_but_a_few_samples(folder):
+    """3 of some 60 samples are 5 %, 6 are 10 %."""
+    same((("ok", None), 1200), clock_states(folder, "few", other=(900, 3)))
+    same((("ok", None), 1200), clock_states(folder, "steps", other=(1185, 30)))
+    state, best = clock_states(folder, "tenth", other=(900, 6))
+    same(("limit_not_in_force", "GPU 0 had another clock in 10 % of the samples", 1500), (*state, best))
 
 
 def test_limits_and_clocks_that_both_change_are_named(folder):

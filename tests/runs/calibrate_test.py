@@ -324,6 +324,53 @@ def test_supplies_of_a_node_are_added_up(folder):
     assert "psu1_power_w" in folder.refused("--witness", "psus.csv", "--scope", "node", status=2), folder.err
 
 
+def test_the_time_in_which_a_supply_is_dead_does_not_count(folder):
+    """60 and 40 % of the node: one fails, keeps its value, or leaves its load to the other, for a part of the log."""
+    folder.gpus()
+    supplies(folder)
+    rows = (folder.path / "psus.csv").read_text().splitlines()
+    meters = ("--scope", "node", "--meter", "psu1_power_w", "--meter", "psu2_power_w")
+    for dead in ((300, 700), (-20, 250), (200, 400)):
+        for kind in ("zero", "zero, and the other bears all", "frozen"):
+            told = [rows[0]]
+            for row in rows[1:]:
+                at, first, second = row.split(",")
+                if dead[0] <= int(at) - START < dead[1]:
+                    second = str(float(first) + float(second)) if "bears" in kind else second
+                    first = "1111" if kind == "frozen" else "0"
+                told.append(f"{at},{first},{second}")
+            folder.write("dead.csv", "\n".join(told) + "\n")
+            found = folder.profile("--witness", "dead.csv", *meters)
+            near(1.25, found["slope"]["value"], 0.01, (dead, kind))
+            inside(1.25, found["slope"], (dead, kind))
+            inside(1000, found["idle_w"], (dead, kind))
+            watts = "1111" if kind == "frozen" else "0"
+            assert f"'psu1_power_w' shows {watts} W from {START + dead[0]}" in folder.err, (kind, folder.err)
+            assert "'psu2_power_w' shows" not in folder.err, (kind, folder.err)
+    # A supply that waits for others to fail adds nothing, or a few watts, at all times.
+    for watts in (0, 12):
+        folder.write("dead.csv", rows[0] + "\n" + "".join(
+            f"{row.split(',')[0]},{watts},{float(row.split(',')[1]) / 0.6}\n" for row in rows[1:]))
+        found = folder.profile("--witness", "dead.csv", *meters)
+        near(1.25, found["slope"]["value"], 0.002)
+        near(1000 + watts, found["idle_w"]["value"], 3)
+        assert "left out" not in folder.err, folder.err
+    # One that keeps its value throughout is no meter at any time.
+    folder.write("dead.csv", rows[0] + "\n" + "".join(f"{row.split(',')[0]},1500,{row.split(',')[2]}\n" for row in rows[1:]))
+    assert "'psu1_power_w' shows 1500 W" in folder.refused("--witness", "dead.csv", *meters, status=2), folder.err
+
+
+def test_a_meter_that_shows_half_of_the_node_for_a_time_is_named(folder):
+    folder.gpus()
+    folder.meter()
+    rows = (folder.path / "node.csv").read_text().splitlines()
+    halved = [rows[0]] + [f"{at},{float(watts) / (2 if int(at) - START >= 300 else 1)}"
+                          for at, watts in (row.split(",") for row in rows[1:])]
+    folder.write("node.csv", "\n".join(halved) + "\n")
+    folder.call("calibrate", "gpus.csv", "--witness", "node.csv")
+    assert folder.status == 1 or "of the meter's variations are not the GPUs'" in folder.err, folder.err
+
+
 def test_counters_that_count_in_kwh_are_meters(folder):
     """A Shelly that says only its energy, in mWh; and a Tasmota, whose steps of 1 Wh are 3600 J."""
     folder.gpus()
@@ -632,6 +679,21 @@ def test_a_node_that_draws_less_than_its_gpus_is_not_modelled(folder):
         node = folder.measured("--calibration", "node.json")["modelled_node"]
         same(None, node["energy_j"], words)
         assert words in node["reason"], node
+
+
+def test_an_interval_of_a_node_begins_at_its_gpus(folder):
+    """A line that is known to 2000 W only: 2000 W for the GPUs' 800 W, which the node draws at least."""
+    folder.gpus()
+    folder.meter()
+    folder.profile("--witness", "node.csv", "--out", "node.json")
+    profile = json.loads((folder.path / "node.json").read_text())
+    profile["center"]["meter_w"]["standard_uncertainty"] = 2000
+    folder.write("node.json", json.dumps(profile))
+    folder.load()
+    node = folder.measured("--calibration", "node.json")["modelled_node"]
+    near(120000, node["energy_j"], 60)
+    near(48000, node["energy_j_low"], 60)
+    assert node["energy_j_high"] > 300000, node
 
 
 def test_a_profile_that_a_hand_has_changed_is_refused(folder):

@@ -595,5 +595,16 @@ def test_single_runs_warn_of_idle_gpus(folder):
     assert "idle_gpus_counted" not in folder.err, folder.err
 
 
+def test_an_index_that_counts_rows_is_named_a_few_times(folder):
+    """Each row pair has its own index, which is of both GPUs: three of 71 are named, and that there are 68 more."""
+    rows = [f"{row},{START + at}.{gpu},{UUIDS[gpu]},{GPUS[gpu][at]}" for row, at in enumerate(TIMES) for gpu in (0, 1)]
+    folder.table("index,timestamp,gpu_uuid,power_w", rows)
+    folder.call("measure", "run.json", "gpu.csv", "--json")
+    run = json.loads(folder.out)["runs"][0]
+    told = [text for text in run["warnings"] if "which count as 2 GPUs" in text]
+    assert len(told) == 3 and "(68 more indices like this)" in told[-1], told
+    assert run["total_gpu_energy_j"] > 0.99 * (joules(GPUS[0]) + joules(GPUS[1])), run
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(globals(), Folder))

@@ -97,6 +97,28 @@ def test_counters_are_differences_and_power_is_integrated(folder):
     near(120 * 19, folder.seen((21, 40), FILES / "pm_counters.log")["cpu_energy"]["energy_j"])
 
 
+def test_the_time_in_which_a_supply_is_dead_is_not_known(folder):
+    """Two supplies that draw 600 and 400 W, and the second 800 W from second 30 on; the first shows that from second 20 on."""
+    def log(first):
+        return folder.write("psus.jsonl", "".join(json.dumps({
+            "timestamp": START + second, "PowerSupplies": [
+                {"Name": "PSU1", "PowerInputWatts": first(second)},
+                {"Name": "PSU2", "PowerInputWatts": 800 if second >= 30 else 400}]}) + "\n" for second in range(0, 61, 2)))
+
+    whole = log(lambda second: 1200 if second >= 30 else 600)
+    near(1000 * 8 + 1500 * 2 + 2000 * 20, folder.seen((20, 50), whole)["PowerSupplies input"]["energy_j"])
+    for first in (lambda second: 0 if second >= 20 else 600, lambda second: 0 if 20 <= second <= 40 else 600 + second,
+                  lambda second: 650 if second >= 20 else 600):
+        name = log(first)
+        seen = folder.seen((20, 50), name)["PowerSupplies input"]
+        same(None, seen["energy_j"])
+        assert "'PSU1' shows " in folder.err + folder.out and f" W from {START + 20}" in folder.err + folder.out, folder.out
+        assert "'PSU2' shows " not in folder.err + folder.out, folder.out
+        assert folder.seen((4, 16), name)["PowerSupplies input"]["energy_j"] >= 12000 - 1e-6
+    seen = folder.seen((20, 50), log(lambda second: 0))  # it waits for the other to fail
+    near(400 * 8 + 600 * 2 + 800 * 20, seen["PowerSupplies input"]["energy_j"])
+
+
 def test_a_folder_of_counters(folder):
     same({"energy": 24000, "memory_energy": 1200}, energies(folder.seen(LOAD, FILES / "pm_counters")))
     both = folder.seen(LOAD, FILES / "pm_counters", FILES / "pm_counters.log")

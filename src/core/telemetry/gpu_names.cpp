@@ -503,6 +503,7 @@ std::vector<std::string> GpuNames::conflicts() const {
 }
 
 std::vector<std::string> GpuNames::notes() const {
+  constexpr std::size_t kMostNoted = 3;
   const std::vector<std::string> names = this->names();
   std::vector<std::string> notes;
   for (const auto& [local, called] : by_local_) {
@@ -513,6 +514,10 @@ std::vector<std::string> GpuNames::notes() const {
     notes.push_back(fmt::format("gpu_identity: index {} is that of {}, which count as {} GPUs",
                                 printable(key.index), fmt::join(ids, " and "), ids.size()));
   }
+  if (notes.size() <= kMostNoted) return notes;  // else the index may count rows
+  const std::size_t others = notes.size() - kMostNoted;
+  notes.resize(kMostNoted);
+  notes.back() += fmt::format(" ({} more indices like this)", others);
   return notes;
 }
 

@@ -32,6 +32,7 @@ constexpr Names kNames[] = {
     {"nvidia-smi",
      GpuQuantity::clock_mhz,
      {"clocks.current.sm", "clocks.sm", "clocks.current.graphics"}},
+    {"nvidia-smi", GpuQuantity::clock_mhz, {"clocks.gr"}},
     {"amd-smi", GpuQuantity::temperature_c, {"hotspot", "edge"}},
     {"amd-smi", GpuQuantity::utilization_pct, {"gfx_activity"}},
     {"amd-smi", GpuQuantity::memory_used_mb, {"used_vram"}},

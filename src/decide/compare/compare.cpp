@@ -208,8 +208,9 @@ ComparedSide compared_side(const std::vector<const PublishedRun*>& runs, const s
   return side;
 }
 
-// Nothing can have changed where both sides are copies of one measurement.
-void note_copies(const TwoSides& sides, const std::string& metric, RunComparison& comparison) {
+// Nothing can have changed where both sides are copies of one measurement: such sides have no
+// verdict, as files that are on both sides have none.
+void refuse_copies(const TwoSides& sides, const std::string& metric, RunComparison& comparison) {
   std::map<MeasurementIdentity, std::string> base;
   for (const PublishedRun* run : sides.base) {
     if (const auto identity = compared_identity(*run, metric)) base[*identity] = run->name;
@@ -218,8 +219,11 @@ void note_copies(const TwoSides& sides, const std::string& metric, RunComparison
     const auto identity = compared_identity(*run, metric);
     const auto copy = identity ? base.find(*identity) : base.end();
     if (copy == base.end()) continue;
-    comparison.notes.push_back(fmt::format(
-        "{} and {}, on both sides, are copies of one measurement", copy->second, run->name));
+    comparison.verdict = ChangeVerdict::insufficient;
+    comparison.lack = fmt::format(
+        "{} and {}, on both sides, are copies of one measurement: give each run on one side only",
+        copy->second, run->name);
+    return;
   }
 }
 
@@ -459,12 +463,12 @@ RunComparison comparison_of(const Configuration& configuration, TwoSides sides,
     summarize_sides(comparison);
   } else {
     if (kind == CompareKind::two_sides) {
-      note_copies(sides, rule.metric, comparison);
       note_unstated_load(rule, comparison);
       note_lengths(sides, comparison);
     }
     settle_boards(sides, all, rule, is_ours, comparison);
     judge_change(comparison, rule);
+    if (kind == CompareKind::two_sides) refuse_copies(sides, rule.metric, comparison);
   }
   if (kind == CompareKind::mirrored) sides.next.clear();
   comparison.estimated_share = std::max(estimated_share(sides.base, comparison.base),
@@ -738,6 +742,13 @@ std::vector<PublishedRun> runs_by_name(PublishedRuns read, std::vector<std::stri
   return std::move(read.runs);
 }
 
+// As the lowest of those that are the same has it.
+std::string limit_member(double limit_w, const std::vector<double>& distinct_w) {
+  const auto same = std::ranges::find_if(
+      distinct_w, [&](double other_w) { return is_same_limit(limit_w, other_w); });
+  return fmt::format("{:.6g}", same == distinct_w.end() ? limit_w : *same);
+}
+
 PublishedRuns read_or_measure(const CompareRequest& request, const std::vector<std::string>& places,
                               std::size_t& measured, std::vector<std::string>& notes) {
   PublishedRuns found = read_published_runs(places, request.most_threads, request.access);
@@ -778,6 +789,9 @@ RunComparisons compare_runs(const CompareRequest& request) {
   require_metric(all, request.rule.metric);
 
   const LimitsByRun limits_w = limits_by_run(both, request.most_threads);
+  std::vector<double> distinct_w;
+  for (const auto& [run, limit_w] : limits_w) distinct_w.push_back(limit_w);
+  distinct_w = distinct_limits(std::move(distinct_w));
   ByConfiguration found;
   const bool is_mixed = has_both_schemas(all);
   if (is_mixed) {
@@ -787,6 +801,10 @@ RunComparisons compare_runs(const CompareRequest& request) {
   const auto place_of = [&](const PublishedRun& run) -> TwoSides& {
     Configuration configuration = configuration_of(run, request.rule.match_by);
     if (is_mixed) configuration.emplace_back("schema", fmt::format("{}", metric_schema(run)));
+    const auto limit = limits_w.find(&run);
+    if (request.parts_limits && limit != limits_w.end()) {
+      configuration.emplace_back("power_limit_w", limit_member(limit->second, distinct_w));
+    }
     return found[std::move(configuration)];
   };
   for (const PublishedRun& run : base) place_of(run).base.push_back(&run);

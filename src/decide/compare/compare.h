@@ -128,7 +128,8 @@ struct CompareRequest {
   FacilityOptions facility = {};  // what they cost and emit is a metric, too
   Slo slo = {};                   // so is what their good work used
   CompareKind kind = CompareKind::two_sides;
-  RunSpec measuring = {};  // how runs are measured that nothing is published of
+  bool parts_limits = false;  // runs at several power limits are of several configurations
+  RunSpec measuring = {};     // how runs are measured that nothing is published of
   StoreAccess access = {};
   unsigned most_threads = 1;
 };

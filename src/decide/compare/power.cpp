@@ -60,20 +60,21 @@ struct WeightedRatio {
   double weight = 1;
 };
 
-// Of the chi distribution, divided by the root of its degrees of freedom.
-std::vector<WeightedRatio> deviation_ratios(double degrees_of_freedom) {
-  constexpr int kNodes = 16;
+// Of the chi distribution, divided by the root of its degrees of freedom. The nodes are at equal
+// steps of the ratio's root: of few degrees much is near 0, where a ratio changes most.
+std::vector<WeightedRatio> deviation_ratios(double degrees_of_freedom, int nodes) {
   constexpr double kFar = 5;  // standard deviations, nearly 1 / sqrt(2 freedom)
   if (!std::isfinite(degrees_of_freedom)) return {{}};
   const double reach = kFar / std::sqrt(2 * degrees_of_freedom);
-  const double from = std::max(0.0, 1 - reach);
-  const double step = (1 + reach - from) / kNodes;
+  const double from = std::sqrt(std::max(0.0, 1 - reach));
+  const double step = (std::sqrt(1 + reach) - from) / nodes;
   std::vector<WeightedRatio> ratios;
   double sum = 0;
-  for (int i = 0; i < kNodes; ++i) {
-    const double ratio = from + step * (i + 0.5);
-    const double density = std::exp((degrees_of_freedom - 1) * std::log(ratio) -
-                                    degrees_of_freedom * (ratio * ratio - 1) / 2);
+  for (int i = 0; i < nodes; ++i) {
+    const double root = from + step * (i + 0.5);
+    const double ratio = root * root;
+    const double density = root * std::exp((degrees_of_freedom - 1) * std::log(ratio) -
+                                           degrees_of_freedom * (ratio * ratio - 1) / 2);
     ratios.push_back({ratio, density});
     sum += density;
   }
@@ -109,11 +110,13 @@ class PowerOf {
   explicit PowerOf(const PowerQuestion& question)
       : question_(question),
         quantiles_(question.alpha / 2),
-        spreads_(deviation_ratios(question.spread_freedom)) {}
+        spreads_(deviation_ratios(question.spread_freedom, kNodesOfPilots)) {}
 
   double with(std::size_t base, std::size_t next) const {
-    const std::vector<WeightedRatio> of_base = deviation_ratios(static_cast<double>(base) - 1);
-    const std::vector<WeightedRatio> of_next = deviation_ratios(static_cast<double>(next) - 1);
+    const std::vector<WeightedRatio> of_base =
+        deviation_ratios(static_cast<double>(base) - 1, kNodesOfSide);
+    const std::vector<WeightedRatio> of_next =
+        deviation_ratios(static_cast<double>(next) - 1, kNodesOfSide);
     double share = 0;
     for (const WeightedRatio& known : spreads_) {
       const Sides sides = {question_.spread / known.ratio, static_cast<double>(base),
@@ -128,6 +131,9 @@ class PowerOf {
   }
 
  private:
+  static constexpr int kNodesOfPilots = 32;
+  static constexpr int kNodesOfSide = 16;
+
   struct Sides {
     double spread;
     double base;

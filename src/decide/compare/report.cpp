@@ -142,7 +142,10 @@ std::string caught_text(const GateTest& test) {
 }
 
 std::string level_title(const CompareRule& rule) {
-  return fmt::format("{:.4g} % interval", 100 * (1 - rule.alpha));
+  // An early look may err rarely: two digits of how often.
+  if (rule.alpha < 1e-9) return "over 99.9999999 % interval";
+  const int decimals = static_cast<int>(std::ceil(1 - std::log10(100 * rule.alpha)));
+  return fmt::format("{:.{}g} % interval", 100 * (1 - rule.alpha), std::max(4, 2 + decimals));
 }
 
 TabularReport comparison_report(const RunComparisons& compared) {

@@ -37,6 +37,7 @@ KnownSpread spread_of_pilots(const PlanRequest& request, std::vector<std::string
                                                .base = request.pilots,
                                                .next = {},
                                                .kind = CompareKind::base_alone,
+                                               .parts_limits = true,
                                                .measuring = request.measuring,
                                                .access = request.access,
                                                .most_threads = request.most_threads});
@@ -61,6 +62,10 @@ KnownSpread spread_of_pilots(const PlanRequest& request, std::vector<std::string
         "plan: no configuration has two valid runs: give repeats of one, or state their spread with --spread");
   }
   known.relative = std::sqrt(squares / known.degrees_of_freedom);
+  if (known.relative == 0) {
+    throw Error(
+        "plan: the pilot runs are equal in every digit, as copies of one run are, and say nothing about how repeats differ: give others, or state their spread with --spread");
+  }
   known.stated = std::sqrt(stated_squares / known.degrees_of_freedom);
   known.from =
       fmt::format("of {} pilot runs, {:g} degrees of freedom", runs, known.degrees_of_freedom);
@@ -158,10 +163,17 @@ PowerQuestion question_of(const Plan& plan, const WindowWorth& worth) {
           .alpha = request.looks > 1 ? look_alpha(last) : request.alpha};
 }
 
+// As many for each look, and at least so many in all.
+std::optional<std::size_t> in_equal_parts(std::optional<std::size_t> repeats, std::size_t looks) {
+  if (!repeats) return std::nullopt;
+  const std::size_t all = (*repeats + looks - 1) / looks * looks;
+  return all <= kMostRepeats ? std::optional(all) : std::nullopt;
+}
+
 void find_repeats(const Plan& plan, PlannedWay& way) {
   if (!way.worth.refusal.empty()) return;
   const PowerQuestion question = question_of(plan, way.worth);
-  way.repeats = repeats_for_power(question, plan.request.power);
+  way.repeats = in_equal_parts(repeats_for_power(question, plan.request.power), plan.request.looks);
   if (way.repeats) way.share = decided_share(question, *way.repeats, *way.repeats);
 }
 
@@ -247,7 +259,8 @@ void describe_choice(Plan& plan) {
   }
   if (!std::isfinite(question.spread_freedom)) return;
   question.spread_freedom = std::numeric_limits<double>::infinity();
-  plan.repeats_if_known = repeats_for_power(question, plan.request.power);
+  plan.repeats_if_known =
+      in_equal_parts(repeats_for_power(question, plan.request.power), plan.request.looks);
 }
 
 }  // namespace

@@ -162,10 +162,11 @@ std::string plan_text(const Plan& plan) {
   text += line("order", order_text());
   if (plan.request.looks > 1) {
     text +=
-        line("looks", fmt::format("{0}, after each {0}th part of the repeats: compare --look 1/{0} "
-                                  "and so on, and stop when one decides; of all looks together, at "
-                                  "least as many decide as are said for the last one",
-                                  plan.request.looks));
+        line("looks",
+             fmt::format("{0}, after each of {0} equal parts of the repeats: compare --look "
+                         "1/{0} and so on, and stop when one decides; of all looks together, at "
+                         "least as many decide as are said for the last one",
+                         plan.request.looks));
   }
   for (const ShortLoad& load : plan.short_loads) text += line("limit", short_load_text(load));
   if (const auto minutes = plan_minutes(plan)) {

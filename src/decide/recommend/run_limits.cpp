@@ -133,6 +133,18 @@ void judge_slowdowns(const std::map<std::string, GpuLimits>& gpus, SweptLimit& l
   }
 }
 
+// Of samples at another clock than the one that was asked for, where that is the median.
+void judge_asked_clock(const std::string& name, const std::vector<double>& clocks_mhz,
+                       SweptLimit& limit) {
+  const auto is_other = [&](double one) { return !is_same_clock(*limit.asked_mhz, one); };
+  const auto others = static_cast<std::size_t>(std::ranges::count_if(clocks_mhz, is_other));
+  const double share = odd_share(others, clocks_mhz.size());
+  if (share <= kMostOddShare || is_other(quantile_of(clocks_mhz, 0.5))) return;
+  if (!limit.why_clock_not_held.empty()) return;
+  limit.why_clock_not_held =
+      fmt::format("GPU {} had another clock in {:.0f} % of the samples", name, 100 * share);
+}
+
 void judge_clocks(const std::map<std::string, GpuLimits>& gpus, SweptLimit& limit) {
   constexpr double kSteadyWithin = 0.015;
   constexpr double kMostUnsteady = 0.1;
@@ -153,6 +165,7 @@ void judge_clocks(const std::map<std::string, GpuLimits>& gpus, SweptLimit& limi
           fmt::format("the power limit held the clock of GPU {} back in {:.0f} % of the samples",
                       name, 100 * capped);
     }
+    if (limit.asked_mhz) judge_asked_clock(name, gpu.clocks_mhz, limit);
   }
   if (medians.empty()) return;
   const double wanted = limit.asked_mhz.value_or(quantile_of(medians, 0.5));

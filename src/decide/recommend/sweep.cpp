@@ -160,12 +160,10 @@ std::vector<SweptRun> swept_runs(const std::vector<PublishedRun>& runs,
 
 // ---- Limits
 
-// Clocks come in steps of some MHz.
 std::string clock_fault(const SweptLimit& limit) {
-  constexpr double kSameMhz = 16;
   if (!limit.why_clock_not_held.empty()) return limit.why_clock_not_held;
   if (!limit.asked_mhz || !limit.clock_mhz) return {};
-  if (std::abs(*limit.asked_mhz - *limit.clock_mhz) <= kSameMhz) return {};
+  if (is_same_clock(*limit.asked_mhz, *limit.clock_mhz)) return {};
   return fmt::format("the clock in force was {:.6g} MHz", *limit.clock_mhz);
 }
 
@@ -441,6 +439,11 @@ std::string_view name(LimitState state) {
       break;
   }
   return "too_slow";
+}
+
+bool is_same_clock(double clock_mhz, double other_mhz) {
+  constexpr double kSameMhz = 16;
+  return std::abs(clock_mhz - other_mhz) <= kSameMhz;
 }
 
 bool is_same_limit(double limit_w, double other_w) {

@@ -87,6 +87,9 @@ struct LimitScenario {
 // Whether two limits are the same: within 1 W or 0.5 %.
 bool is_same_limit(double limit_w, double other_w);
 
+// Whether two clocks are the same: within 16 MHz, since clocks come in steps.
+bool is_same_clock(double clock_mhz, double other_mhz);
+
 // The lowest of each set of limits that are the same, in ascending order.
 std::vector<double> distinct_limits(std::vector<double> limits_w);
 // The one of these that is the same as `limit_w`, or the nearest one. `distinct_w` is not empty.

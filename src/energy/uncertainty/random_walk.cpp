@@ -297,7 +297,8 @@ std::vector<PlacedReading> place_readings(std::span<const Sample> samples,
 double median_period_s(std::span<const Sample> samples) {
   if (samples.size() < 2) return 0;
   const auto gap_s = [&](std::size_t i) { return samples[i + 1].unix_s - samples[i].unix_s; };
-  return quantile_of_many(samples.size() - 1, gap_s, 0.5);
+  const double median_s = quantile_of_many(samples.size() - 1, gap_s, 0.5);
+  return median_s > 0 ? median_s : mean_step_s(samples);
 }
 
 double sensor_period_s(std::span<const Sample> samples) {

@@ -53,7 +53,8 @@ std::span<const Timed> at_least_near(std::span<const Timed> readings, Window win
   return {first, end};
 }
 
-// The median time between two stamps; 0 if there are fewer than two.
+// The median time between two stamps, or the mean if most readings share one with the next: the
+// recorder stamps more coarsely than it reads. 0 if there are fewer than two readings.
 double median_period_s(std::span<const Sample> samples);
 
 // How often a sensor gave a new value: nothing shorter can be told apart.

@@ -92,39 +92,23 @@ NodeWitness in_a_row(std::vector<FoundMeter> logs) {
   return all;
 }
 
-// Between two readings; nullopt: there are none around it that are near enough.
-std::optional<double> value_at(const std::vector<NodeWitness::Reading>& readings, double unix_s) {
-  constexpr double kMostApartS = 10;
-  const auto after = std::ranges::lower_bound(readings, unix_s, {}, &NodeWitness::Reading::unix_s);
-  if (after == readings.end()) return std::nullopt;
-  if (after->unix_s == unix_s) return after->value;
-  if (after == readings.begin()) return std::nullopt;
-  const NodeWitness::Reading& before = *std::prev(after);
-  const double apart_s = after->unix_s - before.unix_s;
-  if (apart_s > kMostApartS) return std::nullopt;
-  return before.value + (unix_s - before.unix_s) / apart_s * (after->value - before.value);
-}
-
 // What several meters show together, whenever the slowest of them shows something.
-NodeWitness added_up(std::vector<NodeWitness> parts) {
+NodeWitness sum_of(std::vector<NodeWitness> parts, std::vector<std::string>& warnings) {
   for (NodeWitness& part : parts) {
     part.readings = ordered_readings(std::move(part.readings));
     if (part.kind == parts.front().kind) continue;
     throw Error(fmt::format("--meter: '{}' is a power and '{}' an energy, which cannot be added up",
                             printable(parts.front().name), printable(part.name)));
   }
-  std::ranges::sort(parts, {}, [](const NodeWitness& part) { return part.readings.size(); });
-  NodeWitness sum = parts.front();
-  for (std::size_t i = 1; i < parts.size(); ++i) {
-    std::vector<NodeWitness::Reading> together;
-    for (const NodeWitness::Reading& reading : sum.readings) {
-      const auto more = value_at(parts[i].readings, reading.unix_s);
-      if (more) together.push_back({reading.unix_s, reading.value + *more});
-    }
-    sum.readings = std::move(together);
+  std::vector<std::string> left_out;
+  NodeWitness sum = added_up(std::move(parts), left_out);
+  if (sum.readings.size() < 2) {
+    left_out.insert(left_out.begin(),
+                    "the meters that are to be added up have no readings over the same time");
+    throw Error(fmt::format("--meter: {}", fmt::join(left_out, "; ")));
   }
-  if (sum.readings.size() >= 2) return sum;
-  throw Error("--meter: the meters that are to be added up have no readings over the same time");
+  std::ranges::move(left_out, std::back_inserter(warnings));
+  return sum;
 }
 
 std::vector<FoundMeter> called(const std::vector<FoundMeter>& all, const std::string& name) {
@@ -163,7 +147,7 @@ NodeWitness meter_of(const CalibrateRequest& request, const std::vector<std::str
         "--witness: '{}' is not known to measure the GPUs: state with --scope what it measures",
         printable(part->name)));
   }
-  NodeWitness sum = added_up(std::move(parts));
+  NodeWitness sum = sum_of(std::move(parts), warnings);
   sum.name = fmt::format("{}", fmt::join(request.meters, " + "));
   return sum;
 }
@@ -269,7 +253,8 @@ std::string report_of(const CalibrationProfile& profile) {
 }
 
 std::vector<std::string> doubts_of(const Calibration& line) {
-  constexpr double kMostBow = 0.015;  // of the range
+  constexpr double kMostBow = 0.015;    // of the range
+  constexpr double kMostScatter = 0.1;  // of the range
   std::vector<std::string> doubts;
   if (line.zeros > 0) {
     doubts.push_back(fmt::format(
@@ -277,6 +262,11 @@ std::vector<std::string> doubts_of(const Calibration& line) {
         line.zeros));
   }
   const double range_w = line.slope.value * (line.gpu_most_w - line.gpu_least_w);
+  if (line.scatter_w > kMostScatter * range_w) {
+    doubts.push_back(fmt::format(
+        "warning: {:.0f} W of the meter's variations are not the GPUs', whose load changes it by {:.0f} W: other loads of the node changed, or the meter did not show the whole node all the time: look at its log, and calibrate a part with --window",
+        line.scatter_w, range_w));
+  }
   if (std::abs(line.bow_w) > kMostBow * range_w + line.step_w) {
     doubts.push_back(fmt::format(
         "warning: the meter follows no straight line: between the ends of what was compared it is {:.0f} W {} one, so that the slope and the idle part are between those of low and of high load: calibrate the part that is needed with --window",

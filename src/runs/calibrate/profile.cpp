@@ -135,14 +135,14 @@ void model(const CalibrationProfile& profile, double gpu_w, double seconds, Mode
                 std::pow(line.slope.standard * (gpu_w - line.gpu_center_w), 2) +
                 std::pow(profile.meter_accuracy.value_or(0) * watts, 2));
   const double half_w = student_t_quantile(0.975, line.freedom) * standard_w;
-  if (watts + half_w < gpu_w) {
+  if (watts < gpu_w) {
     node.reason = fmt::format(
         "the node would draw {:.1f} W, and its GPUs drew {:.1f} W: calibrate with a meter of the whole node",
         watts, gpu_w);
     return;
   }
   node.energy_j = watts * seconds;
-  node.low_j = (watts - half_w) * seconds;
+  node.low_j = std::max(watts - half_w, gpu_w) * seconds;  // a node draws what its GPUs do
   node.high_j = (watts + half_w) * seconds;
 }
 

@@ -49,6 +49,21 @@ TEST(Power, NeedsMoreWhereFewPilotsSayTheSpread) {
   EXPECT_LT(*of_ten, *of_three);
 }
 
+// Two pilot runs: the true spread is theirs over |z|. Of 1000 repeats the test is nearly normal, so
+// that the share is the mean of Phi(a |z| - 1.9612) with a = ln 1.01 / (spread sqrt(2 / 1000)).
+TEST(Power, IsTheMeanOverAllSpreadsThatTwoPilotsMayHave) {
+  const auto density = [](double z) { return std::exp(-z * z / 2) * std::sqrt(2 / 3.14159265359); };
+  for (const double spread : {0.0025, 0.005, 0.01, 0.02, 0.04}) {
+    const double a = std::log(1.01) / (spread * std::sqrt(0.002));
+    double share = 0;
+    for (double z = 0.0005; z < 8; z += 0.001) {
+      share += 0.001 * density(z) * std::erfc((1.9612 - a * z) / std::sqrt(2)) / 2;
+    }
+    const PowerQuestion question{.change = 0.01, .spread = spread, .spread_freedom = 1};
+    EXPECT_NEAR(decided_share(question, 1000, 1000), share, 0.002) << spread;
+  }
+}
+
 // Equivalence within 1 % where nothing changed: half the interval is at most 1 % less what the
 // means differ by.
 TEST(Power, OfAMarginIsThatOfTwoOneSidedTests) {
