@@ -53,7 +53,7 @@ VERSIONS = {
     "aggregate-power/plot-1": "2166a7f7402b807d1d513157f9c708999b0862d10504783e234ba8d7d836e31a",
     "aggregate-power/aggregate-1": "ce8d615d0b230edb595f2ec5863926044ea3a690d2267321ed82308aba08cbc6",
     "aggregate-power/record-1": "e1745e23af988aade6d4f376bf45e4b97545957cf0599ee4a92e37ec469789da",
-    "aggregate-power/record-2": "845f64f3752be5f5f523702ac5b2ffdb25389b9ec1363ffc4146a19f361db335",
+    "aggregate-power/record-2": "ee16caac5bb96d3894dfc210696ab4b51130fa37f1090b87f9d0b23534eef3c7",
     "aggregate-power/report-1": "ed9d21bf28d557c669c58094244e611631386eaf36a4b8c51e8a32bf2cce8a27",
     "aggregate-power/backfill-1": "669f6524b29fe85df34cc36888aa30ba524d35d2ae72b226cf6afdd52f1ad0ae",
     "aggregate-power/compare-1": "a15c5da150723937137921f990c9b8a26de1109489cd11676716ee57b5ec92df",
@@ -65,7 +65,7 @@ VERSIONS = {
     "aggregate-power/verify-1": "1bd385428e35d9658189ae207ef3519497a21849f9f3796eef392360923b9d99",
     "aggregate-power/bundle-1": "faee63825dccefde3c11a2628b8b156d8b1d290324d8860958485b555f1a65de",
     "aggregate-power/doctor-1": "60a03b137f4f6b321e038a4c3ffcad90b17cf4eebfa1fecb95799c1ef2bda043",
-    "aggregate-power/measure-2": "4685a0ad6d3162da3c3b82772fb929aa3f67e834d2448c5b3d30b92d286c7dc9",
+    "aggregate-power/measure-2": "f7180b9bf9f15bca478aec30599a1b64014373b8c7d8ad31ebf7ae87ecc50f2e",
     "aggregate-power/recommend-2": "8b0d015384d7b3ce002c33d47a78607f16260cb447b9b70985ffe98945b0c130",
     "aggregate-power/export-1": "f6926e63055dd4d39b45848e2dd163cde413d9710abbb5a63b22d4c2d1a762ad",
 }

@@ -249,6 +249,31 @@ def test_a_folder_without_power_is_reported_in_one_command(folder):
 
 # ---- The answer
 
+def test_runs_computed_into_the_temporary_folder_are_still_computed(folder):
+    """What lies there was put there by anybody, under any name that a report used before."""
+    shutil.copytree(ROOT / "testdata" / "store", folder / "artifacts")
+    shutil.make_archive(str(folder / "zips" / "run"), "zip", folder / "artifacts")
+    (folder / "temporary").mkdir()
+    there = {**ENVIRONMENT, "TMPDIR": str(folder / "temporary")}
+
+    def valid():
+        done = subprocess.run([PROGRAM, "report", "zips", "--out", "report.html"], cwd=folder, env=there, capture_output=True)
+        return done.stdout, os.listdir(folder / "temporary")
+    first = valid()
+    assert first == (b"aggregate-power: 5 runs, 3 valid -> report.html\n", []), first
+    subprocess.run([PROGRAM, "backfill", "zips", "--output", "temporary/aggregate-power-report"], cwd=folder, env=there, capture_output=True)
+    assert valid()[0] == first[0]
+
+
+def test_a_long_table_without_a_csv_names_none(folder):
+    runs = [{"hw": "h100", "model": "m", "conc": n, "power_metric_schema_version": 2, "power_valid": 1, "joules_per_output_token": 2.0}
+            for n in range(1, 503)]
+    (folder / "runs.json").write_text(json.dumps(runs))
+    page = "".join(page_of(folder, "runs.json")[1].itertext())
+    for text in re.findall(r"The first 500 of \d+ rows; ([^.]*)\.", page):
+        assert text in ("the CSV has all", "name fewer files to see others"), text
+
+
 def test_the_best_configuration_is_named_as_compare_has_it(folder):
     for number in range(6):
         joules = (0.8 if number < 3 else 1.0) * (1 + (number % 3 - 1) * 0.004)

@@ -17,6 +17,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
@@ -242,6 +243,21 @@ def test_nested_ranges_are_not_counted_twice(folder):
     near(0.002748837, sum(row["energy_j"] for row in found["rows"]))
     for row in found["rows"]:
         near(30.207, row["power_w"])
+
+
+def test_annotations_that_overlap_end_in_the_order_in_which_they_began(folder):
+    """100 W: the last to begin gets it, whichever ends first. a from 0 to 3 s, b from 1 to 4, c from 2 to 5."""
+    folder.write("p.csv", power(T0, 10, lambda gpu, t: 100))
+    kernels = [event("k", 0, 6, stream=9)]
+    folder.trace("t.json", *kernels, *(event(name, at, 3, "gpu_user_annotation") for at, name in enumerate("abc")))
+    close({"a": 100, "b": 100, "c": 300, "idle": 100}, joules(folder.json("--by", "annotation")))
+    # 100,000 that are all open at once: each is found without a look at the others.
+    many = [event("n", i * 1e-6, 0.12, "gpu_user_annotation") for i in range(100000)]
+    folder.trace("t.json", *kernels, *many)
+    begin = time.monotonic()
+    found = folder.json("--by", "annotation")
+    assert time.monotonic() - begin < 6
+    near(100 * (0.12 + 99999e-6), joules(found)["n"], 1e-6)
 
 
 def test_annotations_and_phases(folder):

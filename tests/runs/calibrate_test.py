@@ -192,6 +192,46 @@ def test_held_values_count_once(folder):
     near(1.25, found["slope"]["value"], 0.02)
 
 
+def test_a_meter_of_moments_may_have_a_lag_of_half_a_refresh_more(folder):
+    """GPUs read each 0.1 s, and a meter whose clock is 3 s ahead: moments, or means over all since the one before."""
+    def load(tenth):  # of no second in step with the meter
+        return LEVELS[tenth // 173 * 7 % 11 % 3]
+    folder.write("gpus.csv", "timestamp,index,name,power.draw.instant [W]\n" + "".join(
+        f"{START + tenth / 10:.1f},0,{MODEL},{load(tenth)}\n" for tenth in range(6001)))
+    for refresh in (1, 2, 5, 10):
+        for is_moment in (True, False):
+            rows = ["timestamp,node_power_w"]
+            for second in range(refresh, 600, refresh):
+                over = [10 * second] if is_moment else range(10 * (second - refresh), 10 * second)
+                watts = 900 + 1.3 * sum(map(load, over)) / len(over) + second % 7 * 0.37
+                rows.append(f"{START + second + 3},{watts:.2f}")
+            folder.write("node.csv", "\n".join(rows) + "\n")
+            inside(3, folder.profile("--witness", "node.csv")["meter"]["lag_s"], (refresh, is_moment))
+
+
+def test_a_recording_too_short_for_a_lag_is_told(folder):
+    # 70 s: lags of up to a sixth of it, 11.7 s to each side, leave 46.7 s, which are 9 stretches of 5 s at most.
+    folder.gpus(seconds=70)
+    folder.meter(seconds=70, each=5)
+    said = folder.refused("--witness", "node.csv")
+    assert re.search(r"too short .* lags of up to 12 s leave [89] stretches of 5.0 s, and 12 are needed: record", said), said
+    # No lag within a sixth of 72 s.
+    folder.gpus(seconds=72)
+    folder.write("node.csv", "timestamp,node_power_w\n" + "".join(
+        f"{START + second},{1000 + 700 * (second // 3 % 2)}\n" for second in range(73)))
+    said = folder.refused("--witness", "node.csv")
+    assert "15 s" not in said, said
+
+
+def test_a_meter_that_changes_twice_is_not_one_that_never_does(folder):
+    folder.gpus()
+    for changes, wanted in ((0, "shows the same value throughout"), (1, "change fewer than 3 times"), (2, "change fewer than 3 times")):
+        folder.write("node.csv", "timestamp,node_power_w\n" + "".join(
+            f"{START + second},{1000 + 500 * min(second // 200, changes)}\n" for second in range(601)))
+        said = folder.refused("--witness", "node.csv")
+        assert wanted in said, (changes, said)
+
+
 def test_a_column_of_the_recording_is_a_meter(folder):
     for column in ("wall_power_w", "pdu_power_w", "node_power_w", "sys_power_w"):
         folder.gpus(more=(column, lambda second: 1000 + 1.25 * mean_w(second)))

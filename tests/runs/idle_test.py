@@ -90,14 +90,16 @@ def check_net(idle, watts, uncertainty_w):
     near(sum(uncertainty_w), idle["total"]["standard_uncertainty"])
     idle_j, net_j = sum(watts) * LENGTH, GROSS_J - sum(watts) * LENGTH
     uncertainty_j = sum(uncertainty_w) * LENGTH
-    same({"value": GROSS_J, "standard_uncertainty": 0}, idle["gross_energy_j"])
-    for key, value in [("idle_energy_j", idle_j), ("net_energy_j", net_j)]:
-        near(value, idle[key]["value"])
-        near(uncertainty_j, idle[key]["standard_uncertainty"])
+    same({"value": GROSS_J, "standard_uncertainty": None}, idle["gross_energy_j"])  # without --uncertainty
+    near(idle_j, idle["idle_energy_j"]["value"])
+    near(uncertainty_j, idle["idle_energy_j"]["standard_uncertainty"])
+    unknown = {"standard_uncertainty": None, "low": None, "high": None}
+    near(net_j, idle["net_energy_j"]["value"])
+    same(unknown, {key: idle["net_energy_j"][key] for key in unknown})
     for key, count in [("joules_per_output_token_net", 1000), ("joules_per_total_token_net", 9000),
                        ("joules_per_successful_query_net", 6)]:
         near(net_j / count, idle[key]["value"])
-        near(uncertainty_j / count, idle[key]["standard_uncertainty"])
+        same(unknown, {name: idle[key][name] for name in unknown})
 
 
 def no_numbers(idle, reason):
@@ -147,7 +149,8 @@ def test_the_uncertainty_is_that_of_block_means(folder):
     # The last reading, at 2 s before it and of 89 W, is in the last block, with 88 W and 88 W.
     blocks = [80 + i for i in range(8)] + [(88 + 88 + 89) / 3]
     mean = sum(blocks) / 9
-    sigma = math.sqrt(sum((block - mean) ** 2 for block in blocks) / 8 / 9)
+    # Student's t of 95 % for eight degrees of freedom is 2.306004135204166.
+    sigma = 2.306004135204166 / 1.96 * math.sqrt(sum((block - mean) ** 2 for block in blocks) / 8 / 9)
     check_net(idle, [mean, mean + 10], [sigma, sigma])
 
 
@@ -244,6 +247,24 @@ def test_the_contract_stays(folder):
     record.pop("idle")
     same("auto", record["computed_from"]["options"].pop("idle"))
     same(plain, record)
+
+
+def test_the_net_interval_holds_gross_and_idle_energy_together(folder):
+    """Of two GPUs with 3 W each over 60 s: 360 J, beside what the gross energy is known to."""
+    folder.recording(load(80, 70))
+    record = folder.record("--uncertainty", "--gpu", "H100", "--idle", "85+-3")
+    gross, idle = record["uncertainty"]["total_gpu_energy_j"], record["idle"]
+    assert gross["standard_uncertainty"] > 500, gross
+    same(gross["standard_uncertainty"], idle["gross_energy_j"]["standard_uncertainty"])
+    same(360, idle["idle_energy_j"]["standard_uncertainty"])
+    both = math.hypot(gross["standard_uncertainty"], 360)
+    for key, share in (("net_energy_j", 1), ("joules_per_output_token_net", 1 / 1000), ("joules_per_successful_query_net", 1 / 6)):
+        near((GROSS_J - 10200) * share, idle[key]["value"])
+        near(both * share, idle[key]["standard_uncertainty"])
+        for end, sign in (("low", -1), ("high", 1)):
+            near((gross["estimate"] - 10200 + sign * 1.96 * both) * share, idle[key][end])
+    folder.call("verify", "record.json")
+    same(0, folder.status, folder.out + folder.err)
 
 
 def test_a_run_that_is_not_valid(folder):

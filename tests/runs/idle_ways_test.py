@@ -7,6 +7,7 @@ usage: tests/runs/idle_ways_test.py [TEST...]   with $AGGREGATE_POWER (default: 
 """
 import datetime
 import json
+import math
 import pathlib
 import re
 import sys
@@ -54,7 +55,7 @@ def has_net(idle, names, watts=(80, 90), source="before_load", total_uncertainty
     same(list(names), list(idle["per_gpu"]))
     same(list(watts), [gpu["watts"] for gpu in idle["per_gpu"].values()])
     near(GROSS_J - sum(watts) * LENGTH, idle["net_energy_j"]["value"])
-    near(total_uncertainty_w * LENGTH, idle["net_energy_j"]["standard_uncertainty"])
+    near(total_uncertainty_w * LENGTH, idle["idle_energy_j"]["standard_uncertainty"])
 
 
 # ---- measure
@@ -62,6 +63,15 @@ def has_net(idle, names, watts=(80, 90), source="before_load", total_uncertainty
 def measured(folder, *words, status=0):
     folder.ends(status, "measure", "run.json", *words, "--json")
     return json.loads(folder.out)["runs"][0]
+
+
+def check_net_text(text, idle_half_j):
+    """The interval of 1,000 tokens, less 10,200 J, with the idle energy's half width in quadrature."""
+    value, low, high = (1000 * float(number) for number in re.search(r"([\d.]+) J per output token +\(([\d.]+) to ([\d.]+)\)", text).groups())
+    net, *ends = map(float, re.search(r"\nnet +([\d.]+) J above 10200\.00 J \(95 %: ([\d.]+) to\s+([\d.]+) J\)\n", text).groups())
+    near(43800, net)
+    for end, wanted in zip(ends, (value - math.hypot(value - low, idle_half_j), value + math.hypot(high - value, idle_half_j))):
+        assert abs(end - (wanted - 10200)) < 30, (end, wanted, text)  # by the digits that are shown
 
 
 def test_measure(folder):
@@ -73,9 +83,9 @@ def test_measure(folder):
     has_net(measured(folder, "gpu.csv", "--idle", "+0:+20")["idle"], "01", source="given_window")
     text = folder.ends(0, "measure", "run.json", "gpu.csv", "--idle", "auto")
     assert "\nidle          170.00 W together (before_load, 28.0 s)\n" in text, text
-    assert "\nnet           43800.00 J above 10200.00 J\n" in text, text
+    check_net_text(text, 0)
     text = folder.ends(0, "measure", "run.json", "gpu.csv", "--idle", "85+-3")  # 2 GPUs * 3 W * 60 s
-    assert re.search(r"\nnet +\d+\.\d\d J above 10200\.00 J, give or take 360\.00 J by the idle\n +power alone\n", text), text
+    check_net_text(text, 1.96 * 360)
     assert "net " not in folder.ends(0, "measure", "run.json", "gpu.csv")
 
 

@@ -154,6 +154,8 @@ def test_one_gpu_that_is_read_twice(folder):
         refuses(folder, "same_sensor", "agree between each other's times, too: they are of one GPU")
     later(folder, "a.csv", "index", "{}", 0)
     later(folder, "b.csv", "index", "{}", 0.3)
+    for words in ((), ("--pue", "1.2"), ("--price", "0.2"), ("--idle", "auto")):  # no recording is left
+        assert folder.measure("--gpus", "99", *words, files=("a.csv", "b.csv"))["reasons"] == ["selected_gpu_missing"], words
     run = folder.measure(files=("a.csv", "b.csv"))
     assert "same_sensor" in run["reasons"] and "leave out b.csv" in run["details"], run
     for name in ("node-1.csv", "node-2.csv"):

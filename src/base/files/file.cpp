@@ -32,6 +32,7 @@
 #include "aggregate_power/error.h"
 #include "base/files/hash.h"
 #include "base/files/lock.h"
+#include "base/files/nameless_file.h"
 #include "base/files/opened_files.h"
 #include "base/files/path.h"
 #include "base/system/interruption.h"
@@ -215,6 +216,12 @@ std::string temporary_beside(const std::string& target) {
   return join_path(folder_of(target),
                    '.' + name + '.' + random_letters(target) + std::string(kTemporaryEnd));
 }
+
+}  // namespace
+
+std::string unforeseen_path() { return temporary_beside(join_path(temporary_folder(), "none")); }
+
+namespace {
 
 // File systems without owners and modes refuse to set even the values that they have, so only what
 // differs is set.

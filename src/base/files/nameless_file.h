@@ -13,6 +13,9 @@ namespace aggregate_power {
 // $TMPDIR, else /tmp.
 std::string temporary_folder();
 
+// A path in temporary_folder() that nobody could foresee, so that nothing is there. It is not made.
+std::string unforeseen_path();
+
 // Opens a file in `folder` that disappears with its last descriptor, even if the process is killed.
 // Returns a negative value, with errno set, if that is impossible.
 int open_nameless(const std::string& folder);

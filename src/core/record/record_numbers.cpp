@@ -218,16 +218,30 @@ constexpr std::string_view kNetRatios[] = {"joules_per_successful_query", "joule
 struct NetEnergy {
   double gross_j = 0;
   double idle_j = 0;
-  double uncertainty_j = 0;  // what the baseline adds
+  double idle_uncertainty_j = 0;
+  const Estimate* gross = nullptr;  // with its interval; nullptr: there is none
 
   double net_j() const { return gross_j - idle_j; }
+  // Both together, as if they were independent: what is wrong with a sensor is wrong in both, and
+  // less in their difference. NaN: the interval of the gross energy is not known.
+  double uncertainty_j() const {
+    return gross == nullptr ? std::nan("")
+                            : std::hypot(gross->standard_uncertainty_j(), idle_uncertainty_j);
+  }
+  double low_j() const { return estimate_j() - kCoverageFactor * uncertainty_j(); }
+  double high_j() const { return estimate_j() + kCoverageFactor * uncertainty_j(); }
+
+ private:
+  double estimate_j() const { return gross == nullptr ? std::nan("") : gross->joules - idle_j; }
 };
 
 // Of a result with a baseline.
-NetEnergy net_energy(const Result& result) {
+NetEnergy net_energy(const Result& result, const Uncertainty* interval) {
   const double duration_s = result.load->window.duration_s();
+  const bool is_known = interval != nullptr && interval->energy.is_available();
   return {value_of(result.metrics, kGrossKey).value_or(0), result.idle->total.watts * duration_s,
-          result.idle->total.standard_uncertainty_w * duration_s};
+          result.idle->total.standard_uncertainty_w * duration_s,
+          is_known ? &interval->energy.total : nullptr};
 }
 
 Json with_uncertainty(const char* name, double value, double uncertainty) {
@@ -238,28 +252,35 @@ Json power_json(const Power& power) {
   return with_uncertainty("watts", power.watts, power.standard_uncertainty_w);
 }
 
-void add_net_numbers(const Result& result, Json& json) {
+Json net_json(const NetEnergy& energy, double per_j) {
+  Json json = with_uncertainty("value", energy.net_j() * per_j, energy.uncertainty_j() * per_j);
+  json["low"] = number_or_null(energy.low_j() * per_j);
+  json["high"] = number_or_null(energy.high_j() * per_j);
+  return json;
+}
+
+void add_net_numbers(const Result& result, const Uncertainty* interval, Json& json) {
   const IdlePower& idle = *result.idle;
   JsonObject gpus;
   for (const auto& [gpu, power] : idle.gpus) gpus.set(gpu, power_json(power));
   json["per_gpu"] = std::move(gpus).take();
   json["total"] = power_json(idle.total);
-  const NetEnergy energy = net_energy(result);
-  json["gross_energy_j"] = with_uncertainty("value", energy.gross_j, 0);
-  json["idle_energy_j"] = with_uncertainty("value", energy.idle_j, energy.uncertainty_j);
-  json["net_energy_j"] = with_uncertainty("value", energy.net_j(), energy.uncertainty_j);
+  const NetEnergy energy = net_energy(result, interval);
+  json["gross_energy_j"] = with_uncertainty(
+      "value", energy.gross_j,
+      energy.gross == nullptr ? std::nan("") : energy.gross->standard_uncertainty_j());
+  json["idle_energy_j"] = with_uncertainty("value", energy.idle_j, energy.idle_uncertainty_j);
+  json["net_energy_j"] = net_json(energy, 1);
   for (const std::string_view key : kNetRatios) {
     const auto ratio = value_of(result.metrics, key);
     if (!ratio) continue;
-    const double per_j = *ratio / energy.gross_j;
-    json[std::string(key) + "_net"] =
-        with_uncertainty("value", energy.net_j() * per_j, energy.uncertainty_j * per_j);
+    json[std::string(key) + "_net"] = net_json(energy, *ratio / energy.gross_j);
   }
 }
 
 }  // namespace
 
-Json idle_json(const Result& result, bool is_valid) {
+Json idle_json(const Result& result, bool is_valid, const Uncertainty* interval) {
   const IdlePower& idle = *result.idle;
   const bool is_available = is_valid && idle.is_available();
   Json json = {{"available", is_available},
@@ -271,7 +292,7 @@ Json idle_json(const Result& result, bool is_valid) {
     json["start_unix"] = number_or_null(idle.stretch->start_unix_s);
     json["end_unix"] = number_or_null(idle.stretch->end_unix_s);
   }
-  if (is_available) add_net_numbers(result, json);
+  if (is_available) add_net_numbers(result, interval, json);
   return json;
 }
 
@@ -317,18 +338,28 @@ Json modelled_node_json(const ModelledNode& node) {
           {"reason", text_or_null(node.reason)}};
 }
 
+namespace {
+
+std::string net_interval_text(const NetEnergy& energy) {
+  if (energy.gross != nullptr) {
+    return fmt::format(" (95 %: {:.2f} to {:.2f} J)", energy.low_j(), energy.high_j());
+  }
+  if (!(energy.idle_uncertainty_j > 0)) return {};
+  return fmt::format(" (95 %: ±{:.2f} J by the idle power alone)",
+                     kCoverageFactor * energy.idle_uncertainty_j);
+}
+
+}  // namespace
+
 std::optional<IdleTexts> idle_texts(const Result& result) {
   if (!result.idle || !result.is_valid() || !result.idle->is_available()) return std::nullopt;
-  const NetEnergy energy = net_energy(result);
+  const NetEnergy energy = net_energy(result, interval_of(result));
   const IdlePower& idle = *result.idle;
   return IdleTexts{
       fmt::format("{:.2f} W together ({}{})", idle.total.watts, idle.source,
                   idle.stretch ? fmt::format(", {:.1f} s", idle.stretch->duration_s()) : ""),
-      fmt::format(
-          "{:.2f} J above {:.2f} J{}", energy.net_j(), energy.idle_j,
-          energy.uncertainty_j > 0
-              ? fmt::format(", give or take {:.2f} J by the idle power alone", energy.uncertainty_j)
-              : "")};
+      fmt::format("{:.2f} J above {:.2f} J{}", energy.net_j(), energy.idle_j,
+                  net_interval_text(energy))};
 }
 
 std::optional<std::string> idle_text(const Result& result) {
@@ -339,7 +370,7 @@ std::optional<std::string> idle_text(const Result& result) {
 
 std::vector<JsonEdit> idle_edits(const Result& result) {
   if (!result.idle || !result.is_valid() || !result.idle->is_available()) return {};
-  const NetEnergy energy = net_energy(result);
+  const NetEnergy energy = net_energy(result, nullptr);
   std::vector<JsonEdit> edits = {{kNetEnergyKey, json_number(rounded(energy.net_j(), 3))}};
   if (const auto ratio = value_of(result.metrics, "joules_per_output_token")) {
     const double net = *ratio / energy.gross_j * energy.net_j();

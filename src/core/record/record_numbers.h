@@ -26,8 +26,14 @@ std::vector<std::string_view> uncertainty_keys();
 
 // ---- Gross and net energy as JSON: the record's object, and keys of the aggregate.
 
-// Of a result with Result::idle. `is_valid` takes faults of the aggregate into account.
-Json idle_json(const Result& result, bool is_valid);
+// Of a record only what --uncertainty asked for is known; null: it did not.
+inline const Uncertainty* requested_interval(const Result& result) {
+  return result.uncertainty ? &*result.uncertainty : nullptr;
+}
+
+// Of a result with Result::idle. `is_valid` takes faults of the aggregate into account. `interval`:
+// of the gross energy; null: it is not known.
+Json idle_json(const Result& result, bool is_valid, const Uncertainty* interval);
 // The UUIDs of the GPUs that count; empty if one is not known, or if they are the GPUs' ids.
 std::vector<std::string> gpu_uuids(const Result& result);
 // What each witness saw in the window, which the run has.

@@ -309,7 +309,9 @@ Json modelled_node(const Written& written) {
   return modelled_node_json(*written.result.modelled_node);
 }
 
-Json idle(const Written& written) { return idle_json(written.result, written.is_valid()); }
+Json idle(const Written& written) {
+  return idle_json(written.result, written.is_valid(), requested_interval(written.result));
+}
 
 Json uncertainty(const Written& written) {
   return uncertainty_json(written.result, written.is_valid());

@@ -192,18 +192,19 @@ std::string lack_of_runs(const RunComparison& comparison) {
 }
 
 // How many more repeats of each side would most probably decide a change of this size.
-std::string more_repeats_text(const RunComparison& comparison, const CompareRule& rule) {
+std::string more_repeats_text(const RunComparison& comparison, const CompareRule& rule,
+                              const std::string& how_often) {
   const RepeatStatistics& base = *comparison.base.statistics;
   const RepeatStatistics& next = *comparison.next.statistics;
-  if (std::max(base.count, next.count) < 2) return {};  // no spread is known
+  if (std::max(base.count, next.count) < 2) return "repeat " + how_often;  // no spread is known
   const PowerQuestion question = power_question(comparison.base.repeats, comparison.next.repeats,
                                                 comparison.accuracy, rule.margin, rule.alpha);
   if (const auto more = repeats_for_power(question, kUsualPower, base.count, next.count)) {
     return fmt::format(
-        "; about {} more of each side would decide a change of this size in {:g} % of cases", *more,
-        100 * kUsualPower);
+        "repeat {}; about {} more of each side would decide a change of this size in {:g} % of cases",
+        how_often, *more, 100 * kUsualPower);
   }
-  return fmt::format("; {} more of each side would not decide it", kMostRepeats);
+  return fmt::format("{} more repeats of each side would not decide it", kMostRepeats);
 }
 
 std::string lack_of_evidence(const RunComparison& comparison, const CompareRule& rule) {
@@ -215,10 +216,11 @@ std::string lack_of_evidence(const RunComparison& comparison, const CompareRule&
       std::min(comparison.base.statistics->count, comparison.next.statistics->count) < 3;
   std::string lack =
       "the interval of the change is neither above nor below 0, nor within the margin: ";
-  lack += comparison.accuracy > 0 ? "measure both on the same boards" : "";
-  lack += comparison.accuracy > 0 ? ", or repeat " : "repeat ";
-  lack += is_few ? "each at least three times" : "more often";
-  return lack + more_repeats_text(comparison, rule);
+  const std::string more =
+      more_repeats_text(comparison, rule, is_few ? "each at least three times" : "more often");
+  if (!(comparison.accuracy > 0)) return lack + more;
+  return fmt::format("{}measure both on the same boards{}{}", lack,
+                     more.starts_with("repeat") ? ", or " : ": ", more);
 }
 
 // No change of a configuration multiplies its energy by the factor between two units.

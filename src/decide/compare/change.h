@@ -17,6 +17,7 @@ struct MeasuredValue {
   // add to it between boards. Nullopt: not stated.
   std::optional<double> repeatability = {};
   std::optional<double> accuracy = {};
+  double shared_gain = 0;  // the part of the accuracy that all boards of one model share
   // What is stated to hold the value on the same boards, with 95 %; need not have it in its middle.
   std::optional<std::pair<double, double>> bounds = {};
 };

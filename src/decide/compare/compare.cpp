@@ -116,6 +116,7 @@ MeasuredValue compared_measurement(const PublishedRun& run, const std::string& m
   if (number->flowed) {
     const double whole = number->flowed->standard_uncertainty;
     measured.accuracy = std::sqrt(std::max(0.0, whole * whole - own * own)) / measured.value;
+    measured.shared_gain = number->flowed->shared_gain / measured.value;
   }
   return measured;
 }
@@ -340,15 +341,20 @@ void note_lengths(const TwoSides& sides, RunComparison& comparison) {
   }
 }
 
-double accuracy_of_side(const std::vector<const PublishedRun*>& runs, const ComparedSide& side,
-                        bool& uses_prior) {
-  double most = 0;
+std::vector<SensorDoubt> doubts_of_side(const std::vector<const PublishedRun*>& runs,
+                                        const ComparedSide& side, bool& uses_prior) {
+  std::vector<SensorDoubt> doubts;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const std::optional<double>& stated = side.repeats.values[i].accuracy;
-    uses_prior = uses_prior || !stated;
-    most = std::max(most, stated ? *stated : prior_accuracy(*runs[i]));
+    const MeasuredValue& value = side.repeats.values[i];
+    uses_prior = uses_prior || !value.accuracy;
+    if (!value.accuracy) {
+      doubts.push_back(prior_doubt(*runs[i]));
+      continue;
+    }
+    const double shared = std::min(value.shared_gain, *value.accuracy);
+    doubts.push_back({shared, std::sqrt(*value.accuracy * *value.accuracy - shared * shared)});
   }
-  return most;
+  return doubts;
 }
 
 void settle_boards(const TwoSides& sides, const std::vector<const PublishedRun*>& all,
@@ -361,8 +367,9 @@ void settle_boards(const TwoSides& sides, const std::vector<const PublishedRun*>
   }
   if (comparison.boards != Boards::different || !is_ours) return;
   bool uses_prior = false;
-  comparison.accuracy = std::hypot(accuracy_of_side(sides.base, comparison.base, uses_prior),
-                                   accuracy_of_side(sides.next, comparison.next, uses_prior));
+  comparison.accuracy = doubt_of_ratio(doubts_of_side(sides.base, comparison.base, uses_prior),
+                                       doubts_of_side(sides.next, comparison.next, uses_prior),
+                                       are_of_one_model(all));
   comparison.notes.push_back(fmt::format(
       "different boards: what their sensors add is {:.2g} % (standard uncertainty{})",
       100 * comparison.accuracy,

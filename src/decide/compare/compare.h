@@ -33,9 +33,22 @@ std::string_view boards_name(Boards boards);
 // None may be nullptr.
 Boards boards_of(const std::vector<const PublishedRun*>& runs);
 
-// The relative standard uncertainty of what the sensors of a run's boards do to an energy, by the
-// public measurements of other boards; for a run that states none itself.
-double prior_accuracy(const PublishedRun& run);
+// Whether all runs state the hardware, and the same. None may be nullptr.
+bool are_of_one_model(const std::vector<const PublishedRun*>& runs);
+
+// What the sensors of a run's boards do to an energy: relative standard uncertainties.
+struct SensorDoubt {
+  double shared_gain = 0;  // alike for all boards of one model; negative below the pivot
+  double own = 0;
+};
+
+// By the public measurements of other boards, for a run that states none itself.
+SensorDoubt prior_doubt(const PublishedRun& run);
+
+// Of the ratio of two sides, whose doubts are the largest of their runs. Between boards of one
+// model only what their shared gains differ by is left of these. Neither side is empty.
+double doubt_of_ratio(const std::vector<SensorDoubt>& base, const std::vector<SensorDoubt>& next,
+                      bool are_of_one_model);
 
 inline constexpr const char* kDefaultCompareMetric = "joules_per_output_token";
 

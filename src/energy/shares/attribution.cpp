@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
 #include <queue>
 #include <unordered_map>
 
@@ -19,7 +21,7 @@ struct OpenInterval {
 
 // Intervals of one track that are open, in the order in which they began.
 struct OpenTrack {
-  std::vector<OpenInterval> open;
+  std::map<std::uint64_t, OpenInterval> open;  // by End::number
   // Since when the one that gets power has been getting it.
   double since_s = 0;
   CarriedSum since_j;
@@ -69,8 +71,9 @@ class Sweep {
     if (track.open.empty()) ++sharing_;
     track.since_s = now_s_;
     track.since_j = each_j_;
-    track.open.push_back({interval, length_s < rules_.sensor_period_s, {}, {}});
-    ends_.push({interval.end_s, ++number_, place});
+    track.open.emplace(++number_,
+                       OpenInterval{interval, length_s < rules_.sensor_period_s, {}, {}});
+    ends_.push({interval.end_s, number_, place});
     if (interval.name >= shares_.by_name.size()) shares_.by_name.resize(interval.name + 1);
   }
 
@@ -99,11 +102,7 @@ class Sweep {
   void close(const End& end) {
     OpenTrack& track = tracks_[end.track];
     settle(track);
-    // Usually the last one.
-    auto ended = track.open.end() - 1;
-    while (ended->interval.end_s != end.end_s) --ended;
-    give(*ended);
-    track.open.erase(ended);
+    give(track.open.extract(end.number).mapped());
     if (!track.open.empty()) return;
     --sharing_;
     if (rules_.nesting == Nesting::none) free_tracks_.push_back(end.track);
@@ -123,7 +122,8 @@ class Sweep {
   // Gives the track's present receiver what it got so far.
   void settle(OpenTrack& track) {
     OpenInterval& receiver =
-        rules_.nesting == Nesting::outermost ? track.open.front() : track.open.back();
+        (rules_.nesting == Nesting::outermost ? track.open.begin() : std::prev(track.open.end()))
+            ->second;
     receiver.energy_j.add(each_j_.less(track.since_j));
     receiver.time_s.add(now_s_ - track.since_s);
     track.since_s = now_s_;

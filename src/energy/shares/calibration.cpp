@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -269,6 +270,8 @@ double left_by_line(std::span<const Stretch> stretches, const EnergyTable& table
 struct FoundLag {
   double lag_s = 0;
   bool is_inside = false;  // of what was searched
+  double most_s = 0;       // to each side
+  std::size_t stretches = 0;
 };
 
 FoundLag search_lag(const std::vector<Stretch>& all, const EnergyTable& table, Window recorded) {
@@ -277,7 +280,7 @@ FoundLag search_lag(const std::vector<Stretch>& all, const EnergyTable& table, W
   std::vector<Stretch> stretches;
   std::ranges::copy_if(all, std::back_inserter(stretches),
                        [&](const Stretch& stretch) { return is_inside(stretch.by_meter, middle); });
-  if (stretches.size() < kFewestStretches) return {};
+  if (stretches.size() < kFewestStretches) return {0, false, most_s, stretches.size()};
   const int steps = static_cast<int>(most_s / kLagStepS);
   std::vector<double> left;
   for (int step = -steps; step <= steps; ++step) {
@@ -293,7 +296,7 @@ FoundLag search_lag(const std::vector<Stretch>& all, const EnergyTable& table, W
     if (!is_valley || left[at] > kAlsoFits * least + kFitRounding) continue;
     if (!best || std::abs(i - steps) < std::abs(*best)) best = i - steps;
   }
-  return {best.value_or(0) * kLagStepS, best && std::abs(*best) < steps};
+  return {best.value_or(0) * kLagStepS, best && std::abs(*best) < steps, most_s, stretches.size()};
 }
 
 // Keeps the stretches that the GPUs cover, with a tap to each side, and sets their terms.
@@ -639,6 +642,12 @@ bool hardly_varies(const Means& means) {
   return means.spread_w < std::max(kLeastSwingW, kLeastSwing * means.gpu_w);
 }
 
+// The lag of a meter whose readings are means over its refresh; of moments it is half of that more.
+void allow_moments(double refresh_s, BoundedNumber& lag) {
+  lag.high += refresh_s / 2;
+  lag.standard = std::hypot(lag.standard, refresh_s / 2 / std::sqrt(3));
+}
+
 void set_numbers(const Seen& seen, const Means& means, double step_w, Calibration& found) {
   const double center_w = means.gpu_w;
   found.slope = bounded(seen, {{0, 1, 0}, 0, step_w / means.spread_w});
@@ -793,10 +802,15 @@ void find_lag(const CalibrationQuestion& question, const Scale& scale, Session& 
         "only {} stretches of {:.1f} s have readings of the meter and of all GPUs, and {} are needed: {}",
         stretches, scale.stretch_s, kFewestStretches, kRecordInstead));
   }
+  if (lag.stretches < kFewestStretches) {
+    throw Error(fmt::format(
+        "too short to find how far the clocks are apart: lags of up to {:.0f} s leave {} stretches of {:.1f} s, and {} are needed: {}",
+        lag.most_s, lag.stretches, scale.stretch_s, kFewestStretches, kRecordInstead));
+  }
   if (!lag.is_inside) {
     throw Error(fmt::format(
         "the meter follows the GPUs at no lag of up to {:.0f} s{}: its clock, its zone or its node is another one, or the recordings hardly overlap",
-        kMostLagS,
+        lag.most_s,
         is_alone ? "" : ", in the recording from " + unix_and_iso(recorded.start_unix_s)));
   }
   session.lag_s = lag.lag_s;
@@ -833,7 +847,13 @@ Calibration calibrated(const CalibrationQuestion& question) {
       shown.push_back(reading.value);
   }
   if (found.refresh_s == 0) {
-    throw Error("the meter shows the same value throughout: record the GPUs idle, too");
+    const bool changes = std::ranges::adjacent_find(shown, std::not_equal_to()) != shown.end();
+    throw Error(
+        changes
+            ? fmt::format(
+                  "the meter's readings change fewer than 3 times, too few to find how often it measures: {}",
+                  kRecordInstead)
+            : "the meter shows the same value throughout: record the GPUs idle, too");
   }
   const bool is_power = question.meter.kind == NodeWitness::Kind::power;
   if (is_power) found.step_w = reading_step(shown);
@@ -887,6 +907,7 @@ Calibration calibrated(const CalibrationQuestion& question) {
   const double of_edges_s = std::hypot(scale.period_s, found.refresh_s) / std::sqrt(12 * kEdges);
   found.lag_s =
       bounded(seen, {{0, 0, -1 / found.slope.value}, lag_s, std::hypot(of_edges_s, lags_apart_s)});
+  if (is_power) allow_moments(found.refresh_s, found.lag_s);
   return found;
 }
 

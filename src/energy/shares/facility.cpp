@@ -78,6 +78,16 @@ void add_money(const FacilityRates& rates, FacilityFigures& figures) {
   if (rates.price) figures.cost = priced(figures, factor, &RatedStretch::price_per_kwh);
 }
 
+// Prices the whole, by rates that are the same in all hours.
+void add_flat_money(const FacilityRates& rates, FacilityFigures& figures) {
+  const double kwh = rates.pue.value_or(1) * figures.measured_j / kJoulesInKwh;
+  const auto flat = [&](const std::optional<EnergyRate>& rate) {
+    return rate && !rate->is_hourly() ? std::optional(kwh * rate->per_kwh.front()) : std::nullopt;
+  };
+  figures.carbon_g = flat(rates.carbon);
+  figures.cost = flat(rates.price);
+}
+
 FacilityFigures measured_figures(const FacilityRates& rates, double measured_j) {
   FacilityFigures figures{.measured_j = measured_j};
   if (rates.pue) figures.energy_j = *rates.pue * measured_j;
@@ -119,6 +129,7 @@ FacilityFigures facility_figures(const FacilityRates& rates, Window window, doub
   } else {
     figures.reasons.emplace_back("hourly_energy_unknown");
     figures.stretches.clear();
+    add_flat_money(rates, figures);
   }
   return figures;
 }
@@ -133,12 +144,7 @@ FacilityFigures facility_figures_of_total(const FacilityRates& rates, Window win
     return figures;
   }
   FacilityFigures figures = measured_figures(rates, measured_j);
-  const double kwh = rates.pue.value_or(1) * measured_j / kJoulesInKwh;
-  const auto flat = [&](const std::optional<EnergyRate>& rate) {
-    return rate && !rate->is_hourly() ? std::optional(kwh * rate->per_kwh.front()) : std::nullopt;
-  };
-  figures.carbon_g = flat(rates.carbon);
-  figures.cost = flat(rates.price);
+  add_flat_money(rates, figures);
   const bool lacks_hours = (rates.carbon && !figures.carbon_g) || (rates.price && !figures.cost);
   if (lacks_hours) figures.reasons.emplace_back("window_unknown");
   return figures;

@@ -10,6 +10,7 @@
 
 #include "core/energy/recording_summary.h"
 #include "core/telemetry/samples.h"
+#include "energy/uncertainty/interval.h"
 
 namespace aggregate_power {
 namespace {
@@ -102,9 +103,12 @@ std::vector<double> means_of_each_block(std::span<const Sample> readings, Window
   return means;
 }
 
+// Few blocks say little about how far they scatter: the usual factor times this uncertainty is
+// Student's interval.
 Power power_of_blocks(std::span<const double> blocks) {
-  return {mean_of(blocks),
-          standard_deviation(blocks) / std::sqrt(static_cast<double>(blocks.size()))};
+  const auto count = static_cast<double>(blocks.size());
+  const double wider = student_t_quantile(0.975, count - 1) / kCoverageFactor;
+  return {mean_of(blocks), wider * standard_deviation(blocks) / std::sqrt(count)};
 }
 
 std::optional<IdleMeans> means_of_blocks(std::span<const IdleGpu> gpus, Window stretch,

@@ -387,8 +387,8 @@ MeanLimits mean_limits(std::vector<double> drawn, double least, double most, dou
 
 // The standard uncertainty, in joules, of the energy under straight lines between readings that are
 // moments far apart: the readings inside the window are drawn from all its moments, whose power is
-// from 0 to `most_w`. It was so throughout stretches without readings that are longer than two
-// periods. A load in step with the recorder is not covered.
+// from 0 to `most_w`. It was so throughout stretches without readings that are longer than
+// 2.5 periods. A load in step with the recorder is not covered.
 double between_readings_j(const ReadingSeries& series, Window window, double most_w);
 
 // ---- Where power rises and falls at the edges of a window: of a load between pauses, or of a

@@ -181,7 +181,7 @@ std::vector<std::string> facility_faults(const FacilityRates& rates,
       faults.push_back(reason + ": no record states its window: no power, and nothing by the hour");
     } else if (reason == "hourly_energy_unknown") {
       faults.push_back(reason +
-                       ": the energy of each hour could not be read again: no cost and no carbon");
+                       ": the energy of each hour could not be read again: nothing by the hour");
     }
   }
   return faults;

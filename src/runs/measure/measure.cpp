@@ -251,6 +251,7 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
   };
   run.result = evaluate(wanted, recordings, placed, {request.bench_result, ""}).result;
   if (wanted.shows_interval != request.shows_interval) refuse_interval(run.result);
+  if (power.empty()) power.emplace_back();  // no recording has a GPU that counts
   run.result.benchmark_result = request.bench_result;
   if (paths.size() > 1) placed.placement.reset();  // its energies are those of the first
   std::ranges::move(warnings, std::back_inserter(run.result.warnings));

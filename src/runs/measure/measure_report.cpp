@@ -149,7 +149,7 @@ Json run_json(const RunReport& run) {
     json["roles"] = runs::roles_json(run.roles, good_work_in(result), window_s(result));
   }
   if (run.correct) json["correct_answers"] = runs::correct_answers_json(*run.correct);
-  if (result.idle) json["idle"] = idle_json(result, result.is_valid());
+  if (result.idle) json["idle"] = idle_json(result, result.is_valid(), interval_of(result));
   if (interval_of(result) != nullptr) {
     json["uncertainty"] = uncertainty_json(result, result.is_valid());
   }

@@ -89,10 +89,26 @@ std::optional<Spread> spread_of(const JsonValue& json, const JsonValue& estimate
   return Spread{middle, uncertainty.as_double(), low, high};
 }
 
+// Relative. A gain that somebody calibrated is known of those boards alone.
+double shared_gain_of(const JsonValue& uncertainty) {
+  double shared = 0;
+  bool is_of_public_boards = false;
+  for (const JsonValue& part : uncertainty.at("total_gpu_energy_j").at("components").items) {
+    const std::string_view name = part.at("name").text;
+    is_of_public_boards = is_of_public_boards || name == "sensor_gain_each";
+    if (name != "sensor_gain_shared" || !part.at("relative").is_finite_number()) continue;
+    shared = part.at("relative").as_double();
+  }
+  return is_of_public_boards ? shared : 0;
+}
+
 void add_spreads(const JsonValue& record, PublishedNumber& number) {
   const JsonValue& known = record.at("uncertainty").at(*number.key);
   const JsonValue& estimate = known.at("estimate");
   number.flowed = spread_of(known, estimate);
+  if (number.flowed) {
+    number.flowed->shared_gain = number.flowed->estimate * shared_gain_of(record.at("uncertainty"));
+  }
   number.repeatability = spread_of(known.at("repeatability"), estimate);
 }
 

@@ -132,6 +132,8 @@ struct Spread {
   // The bounds of an estimated window's place alone, around what is published: no estimate, and
   // nothing about the sensors.
   bool is_of_window = false;
+  // Standard; what the sensors of all boards of one model have in common. 0: not known.
+  double shared_gain = 0;
 };
 
 struct PublishedNumber {

@@ -79,7 +79,8 @@ void compare_extras(const Result& run, const PointEvidence& found, RecomputedPoi
       run.metrics, [](const Metric& metric) { return metric.interval.has_value(); });
   compare_extra(run.uncertainty ? uncertainty_json(run, true) : Json(), "uncertainty", found,
                 result);
-  compare_extra(run.idle ? idle_json(run, true) : Json(), "idle", found, result);
+  compare_extra(run.idle ? idle_json(run, true, requested_interval(run)) : Json(), "idle", found,
+                result);
   compare_extra(has_intervals ? metric_intervals_json(run.metrics) : Json(), "metric_intervals",
                 found, result);
 }

@@ -52,8 +52,8 @@ void append_row(std::string& out, const FigureTable& table, const std::vector<st
 
 }  // namespace
 
-std::string html_table(const FigureTable& table, std::string_view attributes) {
-  std::string out = fmt::format("<div class=\"scroll\"><table{}><thead>\n", attributes);
+std::string html_table(const FigureTable& table, std::string_view others) {
+  std::string out = "<div class=\"scroll\"><table><thead>\n";
   append_row(out, table, table.titles, "th");
   out += "</thead><tbody>\n";
   const std::size_t shown = std::min(table.rows.size(), kMostFigureRows);
@@ -63,8 +63,8 @@ std::string html_table(const FigureTable& table, std::string_view attributes) {
   }
   out += "</tbody></table></div>\n";
   if (shown < table.rows.size()) {
-    out += fmt::format("<p class=\"muted\">The first {} of {} rows; the CSV has all.</p>\n", shown,
-                       table.rows.size());
+    out += fmt::format("<p class=\"muted\">The first {} of {} rows; {}.</p>\n", shown,
+                       table.rows.size(), others);
   }
   return out;
 }
@@ -86,7 +86,7 @@ std::string chart_figure(std::vector<Chart> charts, const FigureTable& table, co
   }
   out += fmt::format("</div>\n{}<details><summary>Table ({} {})</summary>\n{}</details>\n", after,
                      table.rows.size(), table.rows.size() == 1 ? "row" : "rows",
-                     html_table(table, ""));
+                     html_table(table, "the CSV has all"));
   out += fmt::format("<p><a download=\"{}.csv\" href=\"{}\">CSV</a></p>\n</figure>\n", id,
                      html(data_link("text/csv", csv_of(table))));
   return out;

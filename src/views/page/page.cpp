@@ -64,7 +64,7 @@ std::string sweep_table(const std::vector<LimitSweep>& sweeps) {
                           limit_text(sweep.runner_up_w),
                           sweep.margin ? fmt::format("{:.2f}", 100 * *sweep.margin) : ""});
   }
-  return html_table(table, "");
+  return html_table(table);
 }
 
 // `id`: "limits" or "clocks", the kind of all sweeps.
@@ -127,7 +127,7 @@ std::string front_table(const SloFront& front) {
     row.push_back(point.joules_per_good_token ? good_token_text(*point.joules_per_good_token) : "");
     row.push_back(point.missed_share ? number_text(percent_of(*point.missed_share)) : "");
   }
-  return html_table(table, "");
+  return html_table(table);
 }
 
 // Which configurations keep the objective, and what that costs.

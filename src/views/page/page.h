@@ -29,7 +29,7 @@ struct FigureTable {
   bool rows_are_points = false;  // the first number leads to the runs of the point
 };
 
-// The table has at most so many rows; the CSV has all.
+// A table has at most so many rows; the CSV of a figure has all.
 inline constexpr std::size_t kMostFigureRows = 500;
 
 // `id` begins the ids of the charts, and is the name of the CSV. Several charts are side by side.
@@ -37,8 +37,9 @@ inline constexpr std::size_t kMostFigureRows = 500;
 std::string chart_figure(std::vector<Chart> charts, const FigureTable& table, const std::string& id,
                          std::string_view before = {}, std::string_view after = {});
 
-// A table of its own.
-std::string html_table(const FigureTable& table, std::string_view attributes);
+// A table of its own. `others` says where rows beyond the first kMostFigureRows are.
+std::string html_table(const FigureTable& table,
+                       std::string_view others = "name fewer files to see others");
 
 // ---- Text of files as HTML, links and CSV have it: whatever it is, it stays text.
 

@@ -98,8 +98,8 @@ std::vector<std::string> compute_missing_runs(const std::vector<std::string>& st
   request.recompute.dry_run = true;
   request.recompute.stores = stores;
   request.recompute.access = access;
-  // So that aggregates in archives are computed, too. It is not made.
-  request.recompute.output = temporary_folder() + "/aggregate-power-report";
+  // So that aggregates in archives are computed, too.
+  request.recompute.output = unforeseen_path();
   std::map<std::string, ComputedRun> computed;
   BackfillWatcher watcher;
   watcher.trouble = [](const std::string&) {};

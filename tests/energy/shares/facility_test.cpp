@@ -113,6 +113,15 @@ TEST(FacilityFigures, AreMissingWhereThePartsAreNotTheWhole) {
   }
 }
 
+// 2 kWh with a PUE of 1.5 is 3 kWh, each of them at 0.2: only what is by the hour is lost.
+TEST(FacilityFigures, KeepWhatIsTheSameInAllHours) {
+  const FacilityRates rates{.pue = 1.5, .carbon = hourly({100, 200}), .price = flat(0.2)};
+  const auto figures = facility_figures(rates, from_six(0, 2), 7.2e6, constant(999));
+  EXPECT_DOUBLE_EQ(*figures.cost, 0.6);
+  EXPECT_EQ(figures.carbon_g, std::nullopt);
+  EXPECT_EQ(figures.reasons, std::vector<std::string>{"hourly_energy_unknown"});
+}
+
 TEST(FacilityFigures, OfATotalAssumeConstantPower) {
   const FacilityRates rates{.carbon = hourly({501, 419})};
   const auto figures = facility_figures_of_total(rates, from_six(0.75, 1.75), 3.6e6);

@@ -9,6 +9,7 @@ namespace aggregate_power {
 namespace idle_power_test {
 
 constexpr Window kLoad = {100, 200};
+constexpr double kStudent4 = 2.7764451;
 
 // A reading a second, with `watts(second)`.
 template <typename Watts>
@@ -87,12 +88,13 @@ TEST(IdleBefore, DoesNotBridgeGaps) {
 
 TEST(IdleMeans, AreThoseOfBlocks) {
   // Five blocks of 2 s, of 80, 81, 82, 83 and 84 W: the mean is 82 W, the variance (4+1+0+1+4)/4.
+  // Student's t of 95 % for four degrees of freedom is 2.7764451.
   IdleGpu steps{{}, 500};
   for (int i = 0; i < 10; ++i) steps.samples.push_back({i + 0.5, 80.0 + i / 2});
   const auto means = idle_means(std::vector{steps}, {0, 10}, 3);
   ASSERT_TRUE(means);
   EXPECT_DOUBLE_EQ(means->total.watts, 82);
-  EXPECT_DOUBLE_EQ(means->total.standard_uncertainty_w, std::sqrt(2.5 / 5));
+  EXPECT_NEAR(1.96 * means->total.standard_uncertainty_w, kStudent4 * std::sqrt(2.5 / 5), 1e-6);
 }
 
 TEST(IdleMeans, AddLinearlyWhereGpusDriftTogetherAndCancelWhereTheyDoNot) {
@@ -102,10 +104,11 @@ TEST(IdleMeans, AddLinearlyWhereGpusDriftTogetherAndCancelWhereTheyDoNot) {
   for (int i = 0; i < 10; ++i) down.samples.push_back({i + 0.5, 84.0 - i / 2});
   const auto together = idle_means(std::vector{up, up}, {0, 10}, 3);
   EXPECT_DOUBLE_EQ(together->total.watts, 164);
-  EXPECT_DOUBLE_EQ(together->total.standard_uncertainty_w, 2 * std::sqrt(2.5 / 5));
+  EXPECT_NEAR(1.96 * together->total.standard_uncertainty_w, 2 * kStudent4 * std::sqrt(2.5 / 5),
+              1e-6);
   const auto opposed = idle_means(std::vector{up, down}, {0, 10}, 3);
   EXPECT_DOUBLE_EQ(opposed->total.standard_uncertainty_w, 0);
-  EXPECT_DOUBLE_EQ(opposed->gpus[1].standard_uncertainty_w, std::sqrt(2.5 / 5));
+  EXPECT_NEAR(1.96 * opposed->gpus[1].standard_uncertainty_w, kStudent4 * std::sqrt(2.5 / 5), 1e-6);
 }
 
 TEST(IdleMeans, NeedTenReadingsAndNoGaps) {
