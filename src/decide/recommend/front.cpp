@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -69,12 +70,6 @@ bool is_more_better(const std::string& key, const FrontQuestion& question) {
   return key == question.quality_key;
 }
 
-// Whether one energy is less than the other by more than what is not known.
-bool is_certainly_less(const FrontPoint& a, const FrontPoint& b) {
-  const RunComparison both = compare_repeats(a.runs, b.runs, kByEnergy);
-  return both.change && both.change->low > 0;
-}
-
 class FrontMaker {
  public:
   FrontMaker(SloFront& front, const FrontQuestion& question) : front_(front), question_(question) {}
@@ -82,6 +77,7 @@ class FrontMaker {
   void mark() {
     std::ranges::stable_sort(front_.points, {},
                              [](const FrontPoint& point) { return point.numbers.front().value; });
+    compare_energies();
     for (FrontPoint& point : front_.points) {
       point.ties.resize(front_.keys.size());
       for (const FrontPoint& other : front_.points) {
@@ -103,6 +99,28 @@ class FrontMaker {
   }
 
  private:
+  // Once for each pair: it is much of the work.
+  void compare_energies() {
+    const std::size_t count = front_.points.size();
+    is_less_.assign(count * count, false);
+    for (std::size_t a = 0; a < count; ++a) {
+      for (std::size_t b = a + 1; b < count; ++b) {
+        const auto change =
+            compare_repeats(front_.points[a].runs, front_.points[b].runs, kByEnergy).change;
+        is_less_[a * count + b] = change && change->low > 0;
+        is_less_[b * count + a] = change && change->high < 0;
+      }
+    }
+  }
+
+  // Whether one energy is less than the other by more than what is not known.
+  bool is_certainly_less(const FrontPoint& a, const FrontPoint& b) const {
+    const auto place = [&](const FrontPoint& point) {
+      return static_cast<std::size_t>(&point - front_.points.data());
+    };
+    return is_less_[place(a) * front_.points.size() + place(b)];
+  }
+
   // As a number that is better if it is less.
   double cost(const FrontPoint& point, std::size_t i) const {
     const double value = point.numbers[i].value;
@@ -179,6 +197,7 @@ class FrontMaker {
 
   SloFront& front_;
   const FrontQuestion& question_;
+  std::vector<bool> is_less_;  // by the places of two points
 };
 
 // With the power limit, if nothing else in it says that.
