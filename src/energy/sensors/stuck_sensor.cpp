@@ -369,8 +369,8 @@ bool stays_around(const DeviceSeries& device, Window window) {
          stretch.end_unix_s >= window.end_unix_s + kAroundS;
 }
 
-// Whether no load and no rest can be so steady: a value with decimals, unless it is that of an idle
-// device next to one that works.
+// Whether no load and no rest is so steady: a value with decimals, unless the device may be idle
+// next to one that works.
 bool hangs_around(std::span<const DeviceSeries> devices, std::size_t own, const Constant& constant,
                   Window window) {
   const double watts = constant.watts();
