@@ -898,7 +898,7 @@ def test_a_sweep_over_clocks_is_on_the_page(folder):
         same(0, done.returncode, done.stderr)
         page = (folder / f"{case}.html").read_text()
         for words in ('<section id="clocks">', "graphics clock of a GPU (MHz)", "Energy against clock", "Throughput against clock",
-                      "Recommended by energy per token: 1200 MHz; then 1500 MHz, 12.5", "1200 MHz: 2.400", "1200 MHz: 133.3"):
+                      "Recommended by energy per token: 1200 MHz; then 1500 MHz, 12.5", "1200 MHz: 2.40", "1200 MHz: 133.3"):
             has(page, words)
         assert "power limit of a GPU (W)</text>" not in page and '<section id="limits">' not in page, case
 

@@ -123,6 +123,12 @@ def test_zeros_in_every_command(folder):
     aggregate, error = folder.patched("multinode", "--nodes", "nodes", "--expected-num-gpus", 4)
     same(0, aggregate["power_valid"], error)
     assert "b: GPU" in error and "stuck_sensor" in error, error
+    folder.recorded(zeros(15, 30), "store/a/gpu_metrics.csv")
+    for name in ("run.json", "agg_run.json"):
+        folder.write(f"store/a/{name}", (folder.path / name).read_text() if name == "run.json" else '{"hw": "h100"}')
+    done = folder.call("backfill", "store")
+    assert "stuck_sensor" in done.stdout, done.stdout + done.stderr
+    same(0, json.loads((folder.path / "store/a/agg_run.json").read_text())["power_valid"])
 
 
 # ---- One value with decimals through idle and load
