@@ -633,7 +633,7 @@ def two_runs(folder):
 def repeats(folder, side, late_of_each, **more):
     """Runs of one configuration on other days, with the numbers of late requests in each."""
     for i, late in enumerate(late_of_each):
-        run = Run(pathlib.Path(folder) / f"{side}{i}", watts=100 + i)
+        run = Run(pathlib.Path(folder) / f"{side}{i}", watts=100 + i + 3 * (side == "new"))  # no two are copies
         run.requests(ten(late=range(late)))
         run.call("measure", "profile_export.jsonl", "gpu_metrics.csv", "--timezone", "UTC", "--out", "agg_run.json",
                  *(f"--set={key}={value}" for key, value in more.items()))
@@ -644,7 +644,7 @@ def repeats(folder, side, late_of_each, **more):
 
 def test_a_repeat_without_good_requests_decides_nothing(folder):
     run = repeats(folder, "base", (1, 2, 3))
-    repeats(folder, "new", (2, 10, 3))
+    repeats(folder, "new", (4, 10, 5))
     sides = ("base0", "base1", "base2", "--with", "new0", "new1", "new2")
     for metric, value in (("joules_per_good_request", "infinite"), ("joules_per_good_output_token", "infinite"),
                           ("goodput_requests_per_s", "0"), ("slo_attainment", "0")):
