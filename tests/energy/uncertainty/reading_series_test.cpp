@@ -13,7 +13,7 @@ TEST(ReadingSeries, CountsReadingsWithOneStampOnceAsMoments) {
   ReadingSeries moved(samples);
   const ReadingSeries series = std::move(moved);
   EXPECT_EQ(series.samples().size(), 5);
-  EXPECT_EQ(series.period_s(), 0);  // 0, 1, 0, 1 s
+  EXPECT_EQ(series.period_s(), 0.5);  // the mean of 0, 1, 0, 1 s
   EXPECT_EQ(series.moment_period_s(), 1);
   EXPECT_DOUBLE_EQ(series.line().energy_j({0, 2}), 250 + 200);  // 200 W, 300 W, 100 W
 }
