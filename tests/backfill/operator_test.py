@@ -109,7 +109,7 @@ def first_names(root, checks):
 
 
 def what_helps_a_store(root, checks):
-    """Runs of one name are told apart by their paths; each remedy names what the command has."""
+    """Runs of one name are listed by their paths; each remedy names what the command has."""
     store = root / "store"
     for name in ("a", "b", "c", "d"):
         make_run(store / name, "run", parts=("raw", "agg"))
