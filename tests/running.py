@@ -1,5 +1,6 @@
 """Runs the tests of a program: its functions named test_..., each in a fresh folder."""
 import json
+import math
 import os
 import pathlib
 import shutil
@@ -28,8 +29,21 @@ def same(wanted, found, what=""):
     assert wanted == found, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
 
 
+def near(wanted, found, tolerance=1e-9, what=""):
+    """`tolerance` is a share of the larger one; of a zero, a billionth is allowed."""
+    assert found is not None and math.isclose(wanted, found, rel_tol=tolerance, abs_tol=1e-9), \
+        f"{what}\n    expected {wanted!r}\n    got      {found!r}"
+
+
+def load_result(start, end, **more):
+    """What a load generator writes, with a window in Unix seconds: five requests of 1600 and 200 tokens."""
+    return {"benchmark_start_time_unix": start, "benchmark_end_time_unix": end, "duration": end - start,
+            "completed": 5, "total_input_tokens": 8000, "total_output_tokens": 1000, **more}
+
+
 class Folder:
     """A test's folder, and how the last run of the program in it ended."""
+    zone = "UTC"  # of the computer
 
     def __init__(self, path):
         self.path = pathlib.Path(path)
@@ -42,10 +56,15 @@ class Folder:
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return name
 
-    def call(self, *words):
-        done = subprocess.run([PROGRAM, *map(str, words)], cwd=self.path, capture_output=True, text=True,
-                              env={"PATH": os.environ["PATH"], "TZ": "UTC"})
+    def json(self, name):
+        return json.loads((self.path / name).read_text())
+
+    def call(self, *words, folder="", status=None, **options):
+        """Runs it with `options` of subprocess.run(); it must end with `status`, if one is given."""
+        done = subprocess.run([PROGRAM, *map(str, words)], cwd=self.path / folder, capture_output=True, text=True,
+                              env={"PATH": os.environ["PATH"], "TZ": self.zone}, **options)
         self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+        assert status in (None, self.status), f"{words}: status {self.status}\n{self.out}{self.err}"
         return self
 
 

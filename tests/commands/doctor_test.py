@@ -5,7 +5,6 @@ usage: tests/commands/doctor_test.py [TEST...]   with $AGGREGATE_POWER (default:
 """
 import json
 import math
-import os
 import random
 import pathlib
 import re
@@ -15,10 +14,8 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+from running import PROGRAM, ROOT, load_result, run_tests  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 GPU = "0, NVIDIA H100 80GB HBM3, 550.54.15, {mode}, {limit}, 700.00, 70.00"
 
 
@@ -43,8 +40,7 @@ def recording(folder, rows, power="power.draw.instant [W]"):
 
 def test_implausible_readings_are_told(folder):
     """By doctor, and by measure, whose number, where it is accepted, is a trapezoid over all readings."""
-    load = {"benchmark_start_time_unix": 1788852010, "benchmark_end_time_unix": 1788852050, "duration": 40,
-            "completed": 5, "total_input_tokens": 8000, "total_output_tokens": 1000}
+    load = load_result(1788852010, 1788852050)
     (folder / "run.json").write_text(json.dumps(load))
     at = "at 1788852030.000 (2026-09-08T07:20:30.000Z)"
     for odd_w, gain_j, found, warning in (
@@ -75,8 +71,7 @@ def test_readings_that_no_sensor_can_have(folder):
 
 def test_zeros_of_a_gpu_that_is_off_are_no_lone_ones(folder):
     """Four in a row, and a GPU that reads 0 W throughout."""
-    load = {"benchmark_start_time_unix": 1788852010, "benchmark_end_time_unix": 1788852050, "duration": 40,
-            "completed": 5, "total_input_tokens": 8000, "total_output_tokens": 1000}
+    load = load_result(1788852010, 1788852050)
     (folder / "run.json").write_text(json.dumps(load))
     recording(folder, [(second, gpu, 0 if gpu == 1 or 20 <= second < 24 else 300) for second in range(60)
                        for gpu in (0, 1)])

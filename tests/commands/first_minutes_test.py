@@ -4,33 +4,24 @@
 usage: tests/commands/first_minutes_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
 """
 import json
-import os
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
+import running  # noqa: E402
 from running import run_tests  # noqa: E402
 
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 B200 = ROOT / "testdata" / "runs" / "b200"
 PATCH = ["--csv", "gpu_metrics.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",
          "--expected-num-gpus", "8"]
 
 
-class Folder:
-    def __init__(self, path):
-        self.path = pathlib.Path(path)
-
-    def call(self, *words, status=0, folder="."):
-        environment = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "TZ": "UTC"}
-        done = subprocess.run([PROGRAM, *words], cwd=self.path / folder, env=environment, capture_output=True, text=True)
-        assert done.returncode == status, (words, done.returncode, done.stdout, done.stderr)
-        self.said = done.stderr
-        return done.stdout
+class Folder(running.Folder):
+    def call(self, *words, status=0, **options):
+        return super().call(*words, status=status, **options).out
 
 
 def sections(text):
@@ -43,7 +34,7 @@ def test_several_words_find_the_sections_that_have_all_of_them(folder):
     for section in re.split(r"(?m)^help ", found)[1:4]:
         assert "carbon" in section.lower() or "joule" in section.lower(), section
     folder.call("help", "joules", "xylophone", status=2)
-    assert "no page has 'joules xylophone'" in folder.said, folder.said
+    assert "no page has 'joules xylophone'" in folder.err, folder.err
 
 
 def test_words_in_their_order_come_first(folder):
@@ -104,17 +95,17 @@ def test_verify_names_the_folder_next_to_it_that_has_the_files(folder):
     for name in ("agg_run.json", "power_validation_run.json"):
         shutil.move(store / name, rows / name)
     folder.call("verify", "rows", status=1)
-    hint = re.search(r"all holds with (--artifacts \S+)", folder.said)
-    assert hint and hint[1] == "--artifacts store", folder.said
+    hint = re.search(r"all holds with (--artifacts \S+)", folder.err)
+    assert hint and hint[1] == "--artifacts store", folder.err
     folder.call("verify", "rows", *hint[1].split())
     for i in range(25):  # folders without the files, before the one that has them
         (folder.path / f"a{i:02}").mkdir()
     (folder.path / "b_loop").symlink_to("b_loop")
     folder.call("verify", "rows", status=1)
-    assert "all holds with --artifacts store" in folder.said, folder.said
+    assert "all holds with --artifacts store" in folder.err, folder.err
     shutil.rmtree(store)
     folder.call("verify", "rows", status=1)
-    assert "--artifacts" not in folder.said, folder.said
+    assert "--artifacts" not in folder.err, folder.err
 
 
 def test_a_backfill_counts_doubtful_runs(folder):

@@ -7,22 +7,18 @@ Numbers by hand: GPU g draws 100 * (g + 1) W all the time, in a window of 10 s.
 usage: tests/commands/own_telemetry_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
 """
 import json
-import os
 import pathlib
 import re
 import sqlite3
-import subprocess
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+import running  # noqa: E402
+from running import ROOT, load_result, run_tests, same  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 START = 1_800_000_000
-RUN = {"benchmark_start_time_unix": START, "benchmark_end_time_unix": START + 10, "duration": 10,
-       "completed": 5, "total_input_tokens": 8000, "total_output_tokens": 1000}
+RUN = load_result(START, START + 10)
 MISSING = ["timestamp_column_missing", "power_column_missing", "gpu_identity_column_missing"]
 UUIDS = [f"GPU-5f0c{gpu}a2b-1111-2222-3333-444455556666" for gpu in range(8)]
 HEADER = "timestamp,index,power.draw [W]\n"
@@ -34,28 +30,10 @@ def rows(gpus=1, ids=None, row="{time},{id},{watts}\n"):
                    for second in range(-1, 12) for gpu in range(gpus))
 
 
-def same(wanted, found, what=""):
-    assert wanted == found, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
-
-
-class Folder:
+class Folder(running.Folder):
     def __init__(self, path):
         self.path = pathlib.Path(path)
         self.write("run.json", json.dumps(RUN))
-
-    def write(self, name, content):
-        path = self.path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-
-    def json(self, name):
-        return json.loads((self.path / name).read_text())
-
-    def call(self, *words, stdin=""):
-        done = subprocess.run([PROGRAM, *words], cwd=self.path, capture_output=True, text=True, input=stdin,
-                              env={"PATH": os.environ["PATH"], "TZ": "UTC"})
-        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
-        return self
 
     def run(self, *words, csv=None, schema="2", **options):
         self.write("agg_run.json", '{"tp": 1}')

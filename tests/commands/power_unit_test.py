@@ -7,19 +7,15 @@ Numbers by hand: one GPU at 500 W, window 10 s: 5000 J. Unless a test says other
 usage: tests/commands/power_unit_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
 """
 import json
-import os
 import pathlib
-import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+import running  # noqa: E402
+from running import load_result, run_tests, same  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 START = 1_800_000_000
-RUN = {"benchmark_start_time_unix": START, "benchmark_end_time_unix": START + 10, "duration": 10,
-       "completed": 5, "total_input_tokens": 8000, "total_output_tokens": 1000}
+RUN = load_result(START, START + 10)
 HOSTS = ["multinode", "--host", "a=gpu_metrics.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json"]
 
 
@@ -29,30 +25,12 @@ def csv(*cells, power="power_w"):
         f"{START + second},{gpu},{cell}\n" for second in range(-1, 12) for gpu, cell in enumerate(cells))
 
 
-def same(wanted, found, what=""):
-    assert wanted == found, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
-
-
-class Folder:
+class Folder(running.Folder):
     def __init__(self, path):
         self.path = pathlib.Path(path)
         self.write("gpu_metrics.csv", csv("500000"))
         self.write("run.json", json.dumps(RUN))
         self.write("agg_run.json", '{"tp": 1}')
-
-    def write(self, name, text):
-        path = self.path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-
-    def json(self, name):
-        return json.loads((self.path / name).read_text())
-
-    def call(self, *words, stdin=""):
-        done = subprocess.run([PROGRAM, *words], cwd=self.path, capture_output=True, text=True, input=stdin,
-                              env={"PATH": os.environ["PATH"], "TZ": "UTC"})
-        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
-        return self
 
     def run(self, *words, gpus=("--schema-version", "2"), csv="gpu_metrics.csv", **options):
         return self.call("--csv", csv, "--bench-result", "run.json", "--agg-result", "agg_run.json", *gpus, *words,
@@ -108,7 +86,7 @@ def test_other_columns_of_power_have_it_too(folder):
 
 
 def test_standard_input(folder):
-    same(500.0, folder.run("--power-unit", "mW", csv="-", stdin=csv("500000")).watts)
+    same(500.0, folder.run("--power-unit", "mW", csv="-", input=csv("500000")).watts)
 
 
 def test_hosts(folder):

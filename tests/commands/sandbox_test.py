@@ -19,10 +19,8 @@ import zipfile
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+from running import PROGRAM, run_tests  # noqa: E402
 
-ROOT = TESTS.parent
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 ATTACK = str(pathlib.Path(PROGRAM).parent / "tests" / "sandbox_attack")
 LOAD = ["--gpus", "2", "--phase", "5:100", "--phase", "10:300", "--phase", "5:100"]
 # An attempt that fails for another reason shows nothing. Landlock answers EXDEV for names of two folders.

@@ -31,11 +31,10 @@ for folder in (ROOT / "tests", ROOT / "tests" / "outputs"):
 sys.path.append("/usr/lib/python3/dist-packages")  # another Python than Debian's
 import outputs  # noqa: E402
 from jsonschema import Draft202012Validator  # noqa: E402
-from running import duckdb_rows, run_tests, size  # noqa: E402
+from running import PROGRAM, duckdb_rows, load_result, run_tests, size  # noqa: E402
 
 DATA = ROOT / "testdata"
 SOURCES = ROOT / "src" / "schemas"
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 PAGE = (ROOT / "src" / "help" / "schemas.md").read_text()
 
 # The SHA-256 of what each version demands: without descriptions, and without the words that the program's own tables
@@ -270,9 +269,7 @@ def test_a_record_has_no_member_that_its_schema_lacks(folder):
     uuids = [f"GPU-{n}f0c1a2b-0000-1111-2222-333344445555" for n in range(2)]
     stamps = [f"2026/09/08 07:20:{second:02}.000, {gpu}, {uuids[gpu]}, 500 W" for second in range(60) for gpu in (0, 1)]
     (folder / "gpu_metrics.csv").write_text("timestamp, index, uuid, power.draw [W]\n" + "\n".join(stamps) + "\n")
-    (folder / "run.json").write_text(json.dumps(
-        {"benchmark_start_time_unix": 1788852005, "benchmark_end_time_unix": 1788852045, "duration": 40, "completed": 5,
-         "total_input_tokens": 8000, "total_output_tokens": 1000}))
+    (folder / "run.json").write_text(json.dumps(load_result(1788852005, 1788852045)))
     (folder / "agg_run.json").write_text("{}")
     program(folder, "--csv", "gpu_metrics.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",
             "--expected-num-gpus", "2", "--uncertainty")

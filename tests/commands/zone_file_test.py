@@ -16,14 +16,12 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+import running  # noqa: E402
+from running import PROGRAM, load_result, run_tests, same  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 START = 1_800_000_000
 NOBODY = 65534
-RUN = {"benchmark_start_time_unix": START, "benchmark_end_time_unix": START + 10, "duration": 10,
-       "completed": 5, "total_input_tokens": 8000, "total_output_tokens": 1000}
+RUN = load_result(START, START + 10)
 CONTEXT = "gpu_metrics_context.json"
 OFFSET = "agentic_power_timezone_offset.txt"
 UNKNOWN = "unknown time zone '{}'; give 'UTC', a name such as 'America/Los_Angeles' or an offset such as '-07:00'"
@@ -53,24 +51,12 @@ def csv(stamp=naive):
     return "timestamp,gpu,power_w\n" + "".join(f"{stamp(second)},0,500\n" for second in range(-2, 13))
 
 
-def same(wanted, found, what=""):
-    assert wanted == found, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
-
-
-class Folder:
+class Folder(running.Folder):
     def __init__(self, path):
         self.path = pathlib.Path(path)
         self.write("gpu_metrics.csv", csv())
         self.write("run.json", json.dumps(RUN))
         self.write("agg_run.json", '{"tp": 1}')
-
-    def write(self, name, content):
-        path = self.path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-
-    def json(self, name):
-        return json.loads((self.path / name).read_text())
 
     def call(self, *words, program=PROGRAM, stdin=b"", **options):
         done = subprocess.run([program, *words], cwd=self.path, capture_output=True, input=stdin,
@@ -299,7 +285,7 @@ def backfill(folder, *options):
     """The outcome of the store's only run, its reasons and details."""
     (folder.path / "report.jsonl").unlink(missing_ok=True)
     folder.call("backfill", "store", "--report", "report.jsonl", *options)
-    line = json.loads((folder.path / "report.jsonl").read_text())
+    line = folder.json("report.jsonl")
     return line["outcome"], line["reasons"], line["details"] or ""
 
 

@@ -9,26 +9,18 @@ usage: tests/decisions/printed_numbers_test.py [TEST...]   with $AGGREGATE_POWER
 import csv
 import io
 import json
-import os
 import pathlib
 import re
-import subprocess
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+from running import Folder, run_tests, same  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 START = 1777118400  # 2026-04-25T12:00:00Z
 BEGIN, END = 30.4, 70.4  # of the load
 METRIC = "joules_per_output_token"
 TOKENS = 20000
-
-
-def same(expected, found, what=""):
-    assert expected == found, f"{what}: expected {expected!r}, found {found!r}"
 
 
 def near(expected, found, tolerance, what=""):
@@ -40,7 +32,7 @@ def stamp(at):
     return time.strftime("%Y/%m/%d %H:%M:%S", time.gmtime(START + int(at))) + f".{round(at % 1 * 1000):03d}"
 
 
-class Run:
+class Run(Folder):
     def __init__(self, folder, period_s=0.5):
         self.path = pathlib.Path(folder)
         rows = ["timestamp, index, name, power.draw [W]"]
@@ -52,9 +44,6 @@ class Run:
                 watts = 100 + 400 * share + (i * 7 + gpu) % 5 * 0.3
                 rows.append(f"{stamp(at)}, {gpu}, NVIDIA H100 80GB HBM3, {watts:.2f} W")
         (self.path / "gpu_metrics.csv").write_text("\n".join(rows) + "\n")
-
-    def write(self, name, content):
-        (self.path / name).write_text(json.dumps(content))
 
     def vllm(self, late_s, **more):
         """Written so long after the load."""
@@ -75,12 +64,6 @@ class Run:
             "clock_pairs": [{"epoch_s": START + begin - 0.3, **pair},
                             {"epoch_s": START + end + 0.2, **pair, "monotonic_s": 3331.0 + end - begin + 0.5}],
             "window": {"start_unix": START + begin, "end_unix": START + end}, "exit_status": 0})
-
-    def call(self, *words):
-        done = subprocess.run([PROGRAM, *map(str, words)], cwd=self.path, capture_output=True, text=True,
-                              env={"PATH": os.environ["PATH"], "TZ": "UTC"})
-        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
-        return self
 
     def measure(self, *words):
         same(0, self.call("measure", "run.json", "gpu_metrics.csv", *words, "--json").status, self.err)

@@ -22,10 +22,8 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+from running import PROGRAM, ROOT, near, run_tests, same  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 SWEEPS = ROOT / "testdata" / "power-limits"
 COLUMNS = ["timestamp", "tokens_per_sec", "temperature", "fan_speed", "memory_used", "power_draw", "gpu_utilization",
            "memory_utilization", "power_limit", "max_watt"]
@@ -52,15 +50,6 @@ class Ran:
 
     def __repr__(self):
         return f"status {self.status}\n{self.out}{self.err}"
-
-
-def same(expected, found, what=""):
-    assert expected == found, f"{what}: expected {expected!r}, found {found!r}"
-
-
-def near(expected, found, tolerance=1e-9):
-    assert found is not None and math.isclose(expected, found, rel_tol=tolerance, abs_tol=1e-12), \
-        f"expected {expected!r}, found {found!r}"
 
 
 def has(text, *parts):

@@ -7,7 +7,6 @@ usage: tests/decisions/settings_test.py [TEST...]   with $AGGREGATE_POWER (defau
 """
 import json
 import math
-import os
 import pathlib
 import re
 import subprocess
@@ -16,23 +15,16 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
+import running  # noqa: E402
 from running import run_tests  # noqa: E402
 
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 START, LENGTH = 1_800_000_000, 40
 HEADER = "timestamp, index, name, driver_version, clocks.applications.graphics [MHz], power.draw [W], power.limit [W]"
 
 
-class Folder:
-    def __init__(self, path):
-        self.path = pathlib.Path(path)
-
-    def call(self, *words, status=0):
-        environment = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "TZ": "UTC"}
-        done = subprocess.run([PROGRAM, *words], cwd=self.path, env=environment, capture_output=True, text=True)
-        assert status in (None, done.returncode), (words, done.returncode, done.stdout, done.stderr)
-        self.said = done.stderr
-        return done.stdout
+class Folder(running.Folder):
+    def call(self, *words, status=0, **options):
+        return super().call(*words, status=status, **options).out
 
     def json(self, *words, status=0):
         return json.loads(self.call(*words, "--json", status=status))
@@ -83,9 +75,9 @@ def test_set_adds_and_goes_before_the_files(folder):
     for wrong in ("precision", "=fp8", "precision=", "a b=c", "total_gpu_energy_j=1", "valid=true", "warnings=1",
                   "gpu_count=1"):
         folder.call("measure", "a", "--set", wrong, status=2)
-        assert "--set: expected KEY=VALUE" in folder.said, folder.said
+        assert "--set: expected KEY=VALUE" in folder.err, folder.err
     folder.call("measure", "a", "--set", "conc=1", "--set", "conc=2", status=2)
-    assert "--set: 'conc' is given twice; give it once" in folder.said, folder.said
+    assert "--set: 'conc' is given twice; give it once" in folder.err, folder.err
 
 
 def test_no_key_that_is_measured_can_be_set(folder):
@@ -99,7 +91,7 @@ def test_no_key_that_is_measured_can_be_set(folder):
     assert {"output_tokens", "energy_j_low", "tokens_per_joule", "facility", "idle", "uncertainty"} <= found, found
     for key in sorted(found - stated):
         folder.call("measure", "a", "--set", f"{key}=1", status=2)
-        assert "is not one of measure's own numbers" in folder.said, (key, folder.said)
+        assert "is not one of measure's own numbers" in folder.err, (key, folder.err)
     for key in sorted(stated):
         measured = folder.json("measure", "a", "--set", f"{key}=1")["runs"][0]
         assert measured[key] == 1, (key, measured[key])
@@ -191,15 +183,15 @@ def sweep_of(folder, name, count=10, limit="400.00 W"):
 def test_results_that_share_a_recording_are_measured_each(folder):
     sweep_of(folder, "sweep")
     runs = folder.json("measure", "sweep")["runs"]
-    assert "sweep: 10 results are in it: each is measured over its own window" in folder.said, folder.said
+    assert "sweep: 10 results are in it: each is measured over its own window" in folder.err, folder.err
     assert [run["benchmark"] for run in runs] == [f"sweep/bench_{i}.json" for i in range(10)]
     for i, run in enumerate(runs):  # its power for 40 s
         assert abs(run["total_gpu_energy_j"] - 40 * (200 + 10 * i)) < 0.02 * 40 * 200, run
     compared = folder.json("compare", "sweep")["summaries"]
-    assert "10 runs in sweep had not been measured" in folder.said, folder.said
+    assert "10 runs in sweep had not been measured" in folder.err, folder.err
     assert sorted(int(one["members"]["conc"]) for one in compared) == list(range(1, 11)), compared
     assert "10 runs, 10 valid" in folder.call("report", "sweep", "--out", "page.html")
-    assert "10 runs in sweep had not been measured" in folder.said, folder.said
+    assert "10 runs in sweep had not been measured" in folder.err, folder.err
     found = folder.json("recommend", "sweep", status=1)  # of one limit
     assert len(found["scenarios"]) == 10, found
 
@@ -296,9 +288,9 @@ def test_the_proposed_command_is_short_and_mixes_nothing(folder):
 def test_a_key_of_a_generator_leads_to_ours(folder):
     folder.run("a/1", 1), folder.run("a/2", 2, max_concurrency=256)
     folder.call("compare", "a", "--match-by", "max_concurrency", status=2)
-    assert "no run has 'max_concurrency': did you mean conc?; they have " in folder.said, folder.said
+    assert "no run has 'max_concurrency': did you mean conc?; they have " in folder.err, folder.err
     folder.call("compare", "a", "--match-by", "xyzzy", status=2)
-    assert "no run has 'xyzzy'; they have hw, " in folder.said and " conc," in folder.said, folder.said
+    assert "no run has 'xyzzy'; they have hw, " in folder.err and " conc," in folder.err, folder.err
 
 
 def test_nothing_is_proposed_where_nothing_is_shared(folder):
@@ -335,13 +327,13 @@ def test_unmeasured_folders_are_measured_and_nothing_is_written(folder):
         folder.run(f"fast/{i}", i + 3, 1250 + i)
     before = sorted(folder.path.rglob("*"))
     found = folder.json("compare", "slow", "--with", "fast")
-    assert folder.said.count("3 runs in ") == 2 and "measured here, and not written" in folder.said, folder.said
+    assert folder.err.count("3 runs in ") == 2 and "measured here, and not written" in folder.err, folder.err
     assert found["verdict"] == "better" and (found["n_base"], found["n_new"]) == (3, 3)
     change = found["change"]
     assert abs(change - (1001 / 1251 - 1)) < 0.002, change  # the same energy, more tokens
     assert sorted(folder.path.rglob("*")) == before
     page = folder.call("report", "slow", "fast", "--out", "-")
-    assert "org/m" in page and "6 runs in slow, fast had not been measured" in folder.said
+    assert "org/m" in page and "6 runs in slow, fast had not been measured" in folder.err
 
 
 def test_the_joules_of_a_request_and_of_a_token_state_a_length(folder):
@@ -388,7 +380,7 @@ def test_a_run_that_was_measured_is_not_measured_again(folder):
     folder.run("all/a", 1), folder.run("all/b", 2)
     folder.call("measure", "all/a", "--out", "all/a/agg_a.json")
     found = folder.json("compare", "all")
-    assert "1 run in all had not been measured" in folder.said, folder.said
+    assert "1 run in all had not been measured" in folder.err, folder.err
     assert sum(one["n"] for one in found["summaries"]) == 2, found
 
 
@@ -399,7 +391,7 @@ def test_an_aggregate_without_an_energy_does_not_hide_its_run(folder):
         folder.call("measure", name, "--out", f"{name}/energy.json", status=1)
     for place, folder_of_call in (("all", "."), (".", "all"), ("all/a all/b", ".")):
         path, folder.path = folder.path, folder.path / folder_of_call
-        assert [one["n"] for one in folder.json("compare", *place.split())["summaries"]] == [2], folder.said
+        assert [one["n"] for one in folder.json("compare", *place.split())["summaries"]] == [2], folder.err
         assert "not used" not in folder.call("compare", *place.split())
         folder.path = path
     assert "2 runs, 2 valid" in folder.call("report", "all", "--out", "page.html")
@@ -446,7 +438,7 @@ def test_a_folder_above_measured_runs_is_measured(folder):
     folder.run("all/a/old", 2)
     folder.call("measure", "all/a/old", "--out", "all/a/old/agg_x.json")
     assert sum(one["n"] for one in folder.json("compare", "all")["summaries"]) == 2
-    assert "1 run in all had not been measured" in folder.said, (run, folder.said)
+    assert "1 run in all had not been measured" in folder.err, (run, folder.err)
 
 
 def test_a_run_whose_aggregate_is_elsewhere_is_not_measured_again(folder):
@@ -458,22 +450,22 @@ def test_a_run_whose_aggregate_is_elsewhere_is_not_measured_again(folder):
     folder.run("all/c", 3)
     for places, count, published in ((["all"], 2, 1), (["all", "agg_b.json"], 1, 2)):
         found = folder.json("compare", *places)
-        assert f"{count} run{'s' * (count > 1)} in" in folder.said, (places, folder.said)
+        assert f"{count} run{'s' * (count > 1)} in" in folder.err, (places, folder.err)
         assert sum(one["n"] for one in found["summaries"]) == count + published, found
 
 
 def test_options_of_measuring_without_a_run_to_measure_are_noted(folder):
     folder.run("all/a", 1)
     folder.call("compare", "all", "--gpus", "0", "--timezone", "UTC")
-    assert "had no effect" not in folder.said, folder.said
+    assert "had no effect" not in folder.err, folder.err
     folder.call("measure", "all/a", "--out", "all/a/agg_a.json")
     for options in (["--gpus", "0"], ["--window", "wrapped"], ["--timezone", "UTC"], ["--result-timezone", "UTC"]):
         for command in (["compare", "all"], ["report", "all", "--out", "-"]):
             folder.call(*command, *options)
             assert f"{options[0]} had no effect: only runs that are measured here heed it, and none was" in " ".join(
-                folder.said.split()), (command, folder.said)
+                folder.err.split()), (command, folder.err)
     folder.call("compare", "all")
-    assert "had no effect" not in folder.said
+    assert "had no effect" not in folder.err
 
 
 def test_runs_measured_side_by_side_keep_no_readings_of_large_recordings(folder):
@@ -488,14 +480,14 @@ def test_runs_measured_side_by_side_keep_no_readings_of_large_recordings(folder)
     assert (sum(one["n"] for one in summary), sum(one["n"] for one in alone)) == (2, 1)
     assert alone[0]["values"] == "estimate" and summary[0]["values"] != "estimate", summary
     page = folder.call("report", "all", "--out", "-")
-    assert "2 runs in all had not been measured" in folder.said and "org/m" in page
+    assert "2 runs in all had not been measured" in folder.err and "org/m" in page
 
 
 def test_a_store_of_other_aggregates_is_left_to_backfill(folder):
     folder.run("store/b", 2)
     (folder.path / "store" / "agg_x.json").write_text('{"hw": "h100", "joules_per_output_token": 2.5}')
     folder.call("compare", "store")
-    assert "measured" not in folder.said, folder.said
+    assert "measured" not in folder.err, folder.err
 
 
 def test_two_recordings_are_asked_about(folder):
@@ -503,7 +495,7 @@ def test_two_recordings_are_asked_about(folder):
     (run / "other.csv").write_text((run / "power.csv").read_text())
     folder.run("all/b", 2)
     folder.call("compare", "all")
-    assert "2 recordings are beside it: choose one" in folder.said, folder.said
+    assert "2 recordings are beside it: choose one" in folder.err, folder.err
 
 
 def test_links_are_not_followed(folder):
@@ -512,7 +504,7 @@ def test_links_are_not_followed(folder):
     (run / "power.csv").symlink_to(folder.path / "elsewhere.csv")
     folder.run("all/b", 2)
     assert sum(one["n"] for one in folder.json("compare", "all")["summaries"]) == 1
-    assert "all/a: a link leads to its files" in folder.said, folder.said
+    assert "all/a: a link leads to its files" in folder.err, folder.err
 
 
 def test_the_zone_of_recordings_is_an_option_of_compare(folder):
@@ -527,7 +519,7 @@ def test_the_zone_of_recordings_is_an_option_of_compare(folder):
 def test_a_limit_that_nothing_states_is_the_makers(folder):
     (folder.path / "agg_1.json").write_text('{"hw": "h100", "avg_power_w": 500, "joules_per_output_token": 2.5}')
     folder.call("report", "agg_1.json", "--out", "page.html", "--tdp", "auto")
-    assert "do not state a power limit: it is the one of --tdp" in folder.said, folder.said
+    assert "do not state a power limit: it is the one of --tdp" in folder.err, folder.err
     assert "700&quot;" in (folder.path / "page.html").read_text()
 
 

@@ -26,15 +26,13 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import duckdb_rows, run_tests  # noqa: E402  (beside the folders that share it)
+from running import PROGRAM, ROOT, duckdb_rows, run_tests  # noqa: E402
 
 sys.path.append("/usr/lib/python3/dist-packages")  # another Python than Debian's
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics  # noqa: E402
 from prometheus_client.parser import text_string_to_metric_families as parse_prometheus  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "testdata"
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 PROMTOOL = shutil.which("promtool") or ROOT / "build" / "tools" / "promtool"  # scripts/setup.sh puts it there
 P = "aggregate_power_"
 START = 1788000000.25

@@ -17,7 +17,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import PROGRAM, ROOT, run_tests, same  # noqa: E402  (beside the folders that share it)
+import running  # noqa: E402
+from running import PROGRAM, ROOT, run_tests, same  # noqa: E402
 
 START = 1_800_000_000
 LENGTH = 100
@@ -45,7 +46,7 @@ def load(idle, busy, late=0):
     return lambda second: busy if START <= second - late < START + LENGTH else idle
 
 
-class Folder:
+class Folder(running.Folder):
     """A run's files, and what the program made of them."""
 
     def __init__(self, path, **texts):
@@ -54,11 +55,6 @@ class Folder:
         self.write("agg_run.json", json.dumps({"hw": "h100", "tp": 4}, indent=2))
         for host, watts in WATTS.items():
             self.write(f"{host}.csv", texts.get(host, rows(watts)))
-
-    def write(self, name, content):
-        path = self.path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
 
     def call(self, *options, environment=None, aggregate="agg_run.json"):
         done = subprocess.run([PROGRAM, "multinode", *options, "--bench-result", "run.json",
@@ -74,11 +70,11 @@ class Folder:
 
     @property
     def aggregate(self):
-        return json.loads((self.path / "agg_run.json").read_text())
+        return self.json("agg_run.json")
 
     @property
     def record(self):
-        return json.loads((self.path / "power_validation_run.json").read_text())
+        return self.json("power_validation_run.json")
 
     def files(self):
         return {str(p.relative_to(self.path)): p.read_bytes() for p in self.path.rglob("*") if p.is_file()}
@@ -444,7 +440,7 @@ def test_the_record_goes_over_no_input(folder):
         same(before[target] if target != "agg_run.json" else None,
              folder.files()[target] if target != "agg_run.json" else None)
     same(0, folder.hosts("--validation-result", "new/record.json").status)
-    same(True, json.loads((folder.path / "new/record.json").read_text())["power_valid"])
+    same(True, folder.json("new/record.json")["power_valid"])
 
 
 def test_no_input_is_the_aggregate(folder):

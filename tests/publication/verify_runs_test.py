@@ -18,11 +18,9 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+from running import PROGRAM, ROOT, run_tests  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "testdata"
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 TRIES = 6  # digits of each file
 
 

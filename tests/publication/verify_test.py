@@ -19,10 +19,8 @@ import sys
 from sweep_builder import HEAD, START, Sweep, csv_of, digest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+from running import PROGRAM, ROOT, run_tests, same  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 NOBODY = 65534
 MIB = 1 << 20
 
@@ -55,10 +53,6 @@ def build(sweep, *more):
 def contents(root):
     return {str(path.relative_to(root)): path.read_bytes() if path.is_file() else None
             for path in root.rglob("*") if not (path.is_file() and not os.access(path, os.R_OK))}
-
-
-def same(expected, found, what=""):
-    assert expected == found, f"{what}: expected {expected!r}, found {found!r}"
 
 
 def holds(done):

@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import PROGRAM, ROOT, run_tests, same  # noqa: E402  (beside the folders that share it)
+from running import PROGRAM, ROOT, load_result, run_tests, same  # noqa: E402
 
 READ = ROOT / "testdata" / "telemetry" / "aipowermeter"
 WRITTEN = ROOT / "testdata" / "telemetry-written" / "aipowermeter"
@@ -245,9 +245,7 @@ def test_sockets_are_not_gpus(folder):
     same([2, ""], [done.status, done.out])
     same("aggregate-power: error: power_metrics.json has power of the scope 'gpu' and omegawatt.csv of the scope "
          "'wall': they are never added; measure each alone\n", done.err)
-    (folder / "run.json").write_text(json.dumps({
-        "benchmark_start_time_unix": START + 2, "benchmark_end_time_unix": START + 7, "duration": 5, "completed": 5,
-        "total_input_tokens": 8000, "total_output_tokens": 1000}))
+    (folder / "run.json").write_text(json.dumps(load_result(START + 2, START + 7)))
     (folder / "agg.json").write_text("{}")
     for words in (("--expected-num-gpus", 2), ()):
         done = Ran(folder, "--csv", "omegawatt.csv", "--bench-result", "run.json", "--agg-result", "agg.json", *words)

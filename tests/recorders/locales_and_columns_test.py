@@ -14,20 +14,14 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import PROGRAM, ROOT, run_tests  # noqa: E402  (beside the folders that share it)
+import running  # noqa: E402
+from running import PROGRAM, ROOT, run_tests  # noqa: E402
 
 T0 = 1788852000  # 2026-09-08 07:20:00 UTC
 START = T0 + 5
 
 
-class Folder:
-    def __init__(self, path):
-        self.path = pathlib.Path(path)
-
-    def write(self, name, content):
-        (self.path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-        return name
-
+class Folder(running.Folder):
     def call(self, *words):
         done = subprocess.run([PROGRAM, *map(str, words)], cwd=self.path, capture_output=True, text=True,
                               errors="replace", stdin=subprocess.DEVNULL, timeout=60,
@@ -96,7 +90,7 @@ def test_schema_1_keeps_its_rule(folder):
         "completed": 5, "total_input_tokens": 10, "total_output_tokens": 10}))
     folder.write("agg.json", "{}")
     folder.call("--schema-version", 1, "--csv", "log.csv", "--bench-result", "run.json", "--agg-result", "agg.json")
-    assert json.loads((folder.path / "agg.json").read_text())["avg_power_w"] == 70, folder.said
+    assert folder.json("agg.json")["avg_power_w"] == 70, folder.said
     for command in (["inspect", "log.csv"], ["doctor", "log.csv"]):
         folder.call(*command)
         assert folder.status != 0 and "core_power" in folder.said, folder.said

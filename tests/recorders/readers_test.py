@@ -15,7 +15,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import running  # noqa: E402
-from running import ROOT, run_tests, same  # noqa: E402  (beside the folders that share it)
+from running import ROOT, load_result, run_tests, same  # noqa: E402
 
 READ = ROOT / "testdata" / "telemetry"
 WRITTEN = ROOT / "testdata" / "telemetry-written"
@@ -37,9 +37,7 @@ class Folder(running.Folder):
 
     def run(self, telemetry, start, end, *words, gpus=2, gap=1000):
         """A run of schema 2; its record."""
-        self.write("run.json", json.dumps({
-            "benchmark_start_time_unix": start, "benchmark_end_time_unix": end, "duration": end - start,
-            "completed": 5, "total_input_tokens": 8000, "total_output_tokens": 1000}))
+        self.write("run.json", json.dumps(load_result(start, end)))
         self.write("agg_run.json", "{}")
         self.call("--csv", telemetry, "--bench-result", "run.json", "--agg-result", "agg_run.json",
                   "--expected-num-gpus", gpus, "--max-sample-gap", gap, "--timezone", "UTC",

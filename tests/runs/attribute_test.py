@@ -16,21 +16,14 @@ import pathlib
 import random
 import subprocess
 import sys
-import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import running  # noqa: E402
+from running import PROGRAM, ROOT, near, run_tests, same  # noqa: E402
+
 TRACES = ROOT / "testdata" / "traces"
 T0 = 1_800_000_000
-
-
-def same(wanted, found, what=""):
-    assert wanted == found, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
-
-
-def near(wanted, found, relative=1e-9, what=""):
-    assert abs(wanted - found) <= relative * max(abs(wanted), abs(found)), f"{what} expected {wanted!r}, got {found!r}"
 
 
 def power(start, seconds, watts, step=1, gpus=1):
@@ -52,23 +45,13 @@ def host(name, start, duration, thread=5, category="user_annotation"):
             "ts": T0 * 10**6 + round(start * 1e6), "dur": round(duration * 1e6)}
 
 
-class Folder:
-    def __init__(self, path):
-        self.path = pathlib.Path(path)
-
-    def write(self, name, content):
-        (self.path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-        return name
-
+class Folder(running.Folder):
     def trace(self, name, *events, **more):
         return self.write(name, json.dumps({"schemaVersion": 1, "traceEvents": list(events), **more}))
 
     def call(self, *words, telemetry="p.csv", trace="t.json"):
-        done = subprocess.run([PROGRAM, "attribute", "--telemetry", telemetry, "--trace", trace, *map(str, words)],
-                              cwd=self.path, capture_output=True, text=True,
-                              env={"PATH": os.environ["PATH"], "TZ": "UTC"})
-        assert done.returncode in (0, 1, 2), done
-        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+        super().call("attribute", "--telemetry", telemetry, "--trace", trace, *words)
+        assert self.status in (0, 1, 2), self.err
         return self
 
     def json(self, *words, **files):
@@ -519,21 +502,6 @@ def test_csv_sums_up(folder):
     near(6 * 104, sum(float(row["energy_j"]) for row in rows))
 
 
-def main():
-    tests = {name[5:]: test for name, test in globals().items() if name.startswith("test_")}
-    passed, failed = 0, 0
-    for name in sys.argv[1:] or tests:
-        with tempfile.TemporaryDirectory() as path:
-            try:
-                tests[name](Folder(path))
-                passed += 1
-            except Exception as error:  # one failure says enough
-                failed += 1
-                print(f"FAILED {name}: {type(error).__name__}: {error}")
-    print(f"{passed} passed, {failed} failed")
-    return failed > 0
-
-
 def test_rows_have_intervals_or_say_why_not(folder):
     # 120 W, and 520 W from 10 to 40 s, seen as the mean of a second that ended 65 ms before the stamp.
     start = 1_788_852_000
@@ -562,4 +530,4 @@ def test_rows_have_intervals_or_say_why_not(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(globals(), Folder))

@@ -8,24 +8,17 @@ shows the mean of the second before each reading, so that both sides have the sa
 usage: tests/runs/calibrate_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
 """
 import json
-import os
 import pathlib
 import re
-import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+import running  # noqa: E402
+from running import load_result, run_tests, same  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 START = 1788852000
 LEVELS = (100, 307, 713)
 MODEL = "NVIDIA H100 80GB HBM3"
-
-
-def same(wanted, found, what=""):
-    assert wanted == found, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
 
 
 def near(wanted, found, within, what=""):
@@ -46,19 +39,8 @@ def mean_w(second, **shape):
     return gpu_w(second - 1, **shape) + gpu_w(second, **shape)
 
 
-class Folder:
-    def __init__(self, path):
-        self.path = pathlib.Path(path)
-
-    def call(self, *words):
-        done = subprocess.run([PROGRAM, *map(str, words)], cwd=self.path, capture_output=True, text=True,
-                              env={"PATH": os.environ["PATH"], "TZ": "Asia/Kolkata"})
-        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
-        return self
-
-    def write(self, name, text):
-        (self.path / name).write_text(text)
-        return name
+class Folder(running.Folder):
+    zone = "Asia/Kolkata"
 
     def gpus(self, name="gpus.csv", seconds=600, gpus=2, model=MODEL, column="power.draw.instant [W]", more=None,
              **shape):
@@ -93,9 +75,7 @@ class Folder:
     def load(self, levels=(399, 401), seconds=60, **more):
         """A recording of 100 s, of 400 W in the mean, and a load from second 20 on."""
         self.gpus("run.csv", seconds=100, levels=levels, hold=1, **more)
-        self.write("run.json", json.dumps({
-            "benchmark_start_time_unix": START + 20, "benchmark_end_time_unix": START + 20 + seconds,
-            "duration": seconds, "completed": 5, "total_input_tokens": 8000, "total_output_tokens": 1000}))
+        self.write("run.json", load_result(START + 20, START + 20 + seconds))
 
     def measured(self, *words):
         self.call("measure", "run.json", "run.csv", "--json", *words)
@@ -695,7 +675,7 @@ def test_a_node_that_draws_less_than_its_gpus_is_not_modelled(folder):
     folder.gpus()
     folder.meter()
     folder.profile("--witness", "node.csv", "--out", "node.json")
-    profile = json.loads((folder.path / "node.json").read_text())
+    profile = folder.json("node.json")
     folder.load()
 
     def scaled(number, by):
@@ -726,7 +706,7 @@ def test_an_interval_of_a_node_begins_at_its_gpus(folder):
     folder.gpus()
     folder.meter()
     folder.profile("--witness", "node.csv", "--out", "node.json")
-    profile = json.loads((folder.path / "node.json").read_text())
+    profile = folder.json("node.json")
     profile["center"]["meter_w"]["standard_uncertainty"] = 2000
     folder.write("node.json", json.dumps(profile))
     folder.load()
@@ -838,7 +818,7 @@ def test_an_interval_by_a_meter_of_the_gpus_is_verified(folder):
     folder.write("agg_run.json", "{}")
     folder.call("patch", "--csv", "run.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",
                 "--expected-num-gpus", 2, "--uncertainty", "--calibration", "gpus.json")
-    record = json.loads((folder.path / "power_validation_run.json").read_text())
+    record = folder.json("power_validation_run.json")
     same("gpus.json", record["computed_from"]["options"]["calibration"])
     folder.call("verify", "agg_run.json")
     same(0, folder.status, folder.out + folder.err)
@@ -953,7 +933,7 @@ def test_an_audit_record_has_the_model_and_is_verified(folder):
     folder.write("agg_run.json", "{}")
     folder.call("patch", "--csv", "run.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",
                 "--expected-num-gpus", 2, "--calibration", "node.json")
-    record = json.loads((folder.path / "power_validation_run.json").read_text())
+    record = folder.json("power_validation_run.json")
     near(120000, record["modelled_node"]["energy_j"], 60)
     assert "modelled" not in (folder.path / "agg_run.json").read_text()
     folder.call("verify", "agg_run.json")

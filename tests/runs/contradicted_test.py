@@ -14,21 +14,12 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+import running  # noqa: E402
+from running import PROGRAM, load_result, near, run_tests, same  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 START = 1_788_852_030  # 2026-09-08T07:20:30Z
 WINDOW = 60  # seconds, from START
 TIMES = range(-30, 91)
-
-
-def same(expected, found, what=""):
-    assert expected == found, f"{what}: expected {expected!r}, found {found!r}"
-
-
-def near(expected, found, what=""):
-    assert found is not None and abs(expected - found) <= 1e-6 * abs(expected), f"{what}: {expected!r}, {found!r}"
 
 
 def power(at, gpu=0):
@@ -40,19 +31,11 @@ def joules(watts):
     return sum((watts(at) + watts(at + 1)) / 2 for at in range(WINDOW))
 
 
-class Folder:
+class Folder(running.Folder):
     def __init__(self, path):
         self.path = pathlib.Path(path)
-        self.write("run.json", json.dumps({
-            "benchmark_start_time_unix": START, "benchmark_end_time_unix": START + WINDOW, "duration": WINDOW,
-            "completed": 5, "total_input_tokens": 8000, "total_output_tokens": 1000}))
+        self.write("run.json", load_result(START, START + WINDOW))
         self.write("agg_run.json", '{"hw": "h100"}')
-
-    def write(self, name, text):
-        path = self.path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        return name
 
     def rows(self, header, row, name="gpu_metrics.csv", gpus=2):
         lines = [header] + [f"{START + at},{row(at, gpu)}" for at in TIMES for gpu in range(gpus)]
@@ -74,7 +57,7 @@ class Folder:
         """What `multinode`, `agentic` and the main job write."""
         self.write("agg_run.json", '{"hw": "h100"}')
         done = self.call(*words, "--bench-result", "run.json", "--agg-result", "agg_run.json")
-        return json.loads((self.path / "agg_run.json").read_text()), done.stderr
+        return self.json("agg_run.json"), done.stderr
 
 
 def refused(folder, code, files=("run.json", "gpu_metrics.csv")):
@@ -128,7 +111,7 @@ def test_zeros_in_every_command(folder):
         folder.write(f"store/a/{name}", (folder.path / name).read_text() if name == "run.json" else '{"hw": "h100"}')
     done = folder.call("backfill", "store")
     assert "stuck_sensor" in done.stdout, done.stdout + done.stderr
-    same(0, json.loads((folder.path / "store/a/agg_run.json").read_text())["power_valid"])
+    same(0, folder.json("store/a/agg_run.json")["power_valid"])
 
 
 # ---- One value with decimals through idle and load

@@ -11,50 +11,28 @@ import gzip
 import io
 import json
 import math
-import os
 import pathlib
 import random
 import re
-import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+import running  # noqa: E402
+from running import ROOT, near, run_tests, same  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 MISO = ROOT / "testdata" / "rates" / "miso.json"
 SIX = int(datetime.datetime(2024, 11, 30, 6, tzinfo=datetime.timezone.utc).timestamp())
 SEVEN = SIX + 3600
 KWH = 3.6e6
 
 
-def same(expected, found, what=""):
-    assert expected == found, f"{what}: expected {expected!r}, found {found!r}"
-
-
-def near(expected, found, what=""):
-    assert found is not None and math.isclose(expected, found, rel_tol=1e-9, abs_tol=1e-12), \
-        f"{what}: expected {expected!r}, found {found!r}"
-
-
 def iso(unix_s):
     return datetime.datetime.fromtimestamp(unix_s, datetime.timezone.utc).isoformat()
 
 
-class Folder:
-    def __init__(self, path):
-        self.path = pathlib.Path(path)
-
+class Folder(running.Folder):
     def call(self, *words, status=0):
-        done = subprocess.run([PROGRAM, *map(str, words)], cwd=self.path, capture_output=True, text=True,
-                              env={"PATH": os.environ["PATH"], "TZ": "UTC"})
-        self.out, self.err = done.stdout, done.stderr
-        same(status, done.returncode, f"{words}: {done.stderr}")
-        return self
-
-    def write(self, name, text):
-        (self.path / name).write_text(text)
+        return super().call(*words, status=status)
 
     def recording(self, watts, first_s=SIX, last_s=SIX + 2 * 3600, gpus=(0,), step=1, name="gpu.csv"):
         rows = ["timestamp,index,power.draw [W]"]
@@ -98,10 +76,10 @@ def test_units_of_values(folder):
 
     for name, value in (("value", 0.2), ("value [EUR/kWh]", 0.2), ("value [EUR/MWh]", 200), ("value_eur_per_mwh", 200),
                         ("value ($/MWh)", 200), ("Value [USD/kWh]", 0.2)):
-        near(0.2, folder.facility("--price", column(name, value), "--currency", "EUR")["cost"], name)
+        near(0.2, folder.facility("--price", column(name, value), "--currency", "EUR")["cost"], what=name)
     for name, value in (("value", 400), ("value [g/kWh]", 400), ("value [gCO2eq/kWh]", 400), ("value [kg/kWh]", 0.4),
                         ("value [kgCO2/MWh]", 400), ("value [t/MWh]", 0.4), ("value [tCO2e/MWh]", 0.4), ("value_g_per_kwh", 400)):
-        near(400, folder.facility("--carbon", column(name, value))["carbon_gco2e"], name)
+        near(400, folder.facility("--carbon", column(name, value))["carbon_gco2e"], what=name)
     for option, names in (("--price", ("value [ct/kWh]", "value [cents/kWh]", "value [p/kWh]", "value [EUR/GJ]", "value [EUR]")),
                           ("--carbon", ("value [lb/MWh]", "value [mg/kWh]", "value [kg]", "value [g/MJ]", "value [oz/kWh]"))):
         for name in names:
@@ -374,7 +352,7 @@ def test_a_day_of_noise_equals_a_slow_sum(folder):
         joules += one
         grams += one / KWH * intensity[SIX + (second - SIX) // 3600 * 3600]
     run = folder.measure("--carbon", MISO, "--pue", 1.1, "--max-sample-gap", step)
-    near(joules, run["total_gpu_energy_j"] + 0, "joules")
+    near(joules, run["total_gpu_energy_j"] + 0, what="joules")
     near(1.1 * grams, run["facility"]["carbon_gco2e"])
     same(24, len(run["facility"]["hours"]))
     near(joules, sum(hour["measured_energy_j"] for hour in run["facility"]["hours"]))
@@ -714,7 +692,7 @@ def test_compare_by_the_interval_of_the_energy(folder):
         found.append(json.loads(folder.out))
         same(["worse", "measurement"], [found[-1]["verdict"], found[-1]["comparisons"][0]["method"]])
     for key in ("change", "change_low", "change_high"):
-        near(found[0][key], found[1][key], key)
+        near(found[0][key], found[1][key], what=key)
 
 
 if __name__ == "__main__":

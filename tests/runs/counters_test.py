@@ -8,17 +8,13 @@ usage: tests/runs/counters_test.py [TEST...]   with $AGGREGATE_POWER (default: b
 import csv
 import io
 import json
-import math
-import os
 import pathlib
-import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+import running  # noqa: E402
+from running import ROOT, load_result, near, run_tests, same  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 READ = ROOT / "testdata" / "telemetry"
 START = 1777118400  # 2026-04-25T12:00:00Z
 UUIDS = ["GPU-265c9814-6156-355b-e589-ff2064894f16", "GPU-2d20791a-b4a6-ba59-97f1-e95b99fe5b49"]
@@ -28,29 +24,7 @@ WATTS = [100, 300]
 BASE_J = 5_000_000
 
 
-def same(expected, found, what=""):
-    assert expected == found, f"{what}: expected {expected!r}, found {found!r}"
-
-
-def near(expected, found, tolerance=1e-9, what=""):
-    assert found is not None and math.isclose(expected, found, rel_tol=tolerance, abs_tol=1e-9), \
-        f"{what}: expected {expected!r}, found {found!r}"
-
-
-class Folder:
-    def __init__(self, path):
-        self.path = pathlib.Path(path)
-
-    def write(self, name, text):
-        (self.path / name).write_text(text)
-        return name
-
-    def call(self, *words):
-        done = subprocess.run([PROGRAM, *map(str, words)], cwd=self.path, capture_output=True, text=True,
-                              env={"PATH": os.environ["PATH"], "TZ": "UTC"})
-        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
-        return self
-
+class Folder(running.Folder):
     def windows(self, telemetry, windows="begin w +10\nend w +50\n", *more, **options):
         """The GPUs of the first window, by name."""
         self.write("w.txt", windows)
@@ -60,13 +34,11 @@ class Folder:
         return {gpu["gpu"]: gpu for gpu in self.report["windows"][options.get("number", 0)]["gpus"]}
 
     def record(self, telemetry, start, end, *words, gpus=2):
-        self.write("run.json", json.dumps({
-            "benchmark_start_time_unix": start, "benchmark_end_time_unix": end, "duration": end - start,
-            "completed": 5, "total_input_tokens": 8000, "total_output_tokens": 1000}))
+        self.write("run.json", load_result(start, end))
         self.write("agg_run.json", "{}")
         self.call("--csv", telemetry, "--bench-result", "run.json", "--agg-result", "agg_run.json",
                   "--expected-num-gpus", gpus, "--timezone", "UTC", "--validation-result", "record.json", *words)
-        return json.loads((self.path / "record.json").read_text())
+        return self.json("record.json")
 
 
 def table(columns, row):

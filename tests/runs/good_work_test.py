@@ -14,23 +14,17 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402
+import running  # noqa: E402
+from running import PROGRAM, ROOT, Folder, run_tests, same  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 START = 1777118400  # 2026-04-25T12:00:00Z
 
 
-def same(expected, found, what=""):
-    assert expected == found, f"{what}: expected {expected!r}, found {found!r}"
+def near(wanted, found, tolerance=1e-6, what=""):
+    running.near(wanted, found, tolerance, what)
 
 
-def near(expected, found, tolerance=1e-6, what=""):
-    assert found is not None and math.isclose(expected, found, rel_tol=tolerance, abs_tol=1e-6), \
-        f"{what}: expected {expected!r}, found {found!r}"
-
-
-class Run:
+class Run(Folder):
     """The window is from 10 s to 50 s; requests are (start, first token, end, tokens[, phase[, error]])."""
 
     def __init__(self, folder, watts=100, completed=10, tokens=100):
@@ -42,10 +36,6 @@ class Run:
             rows += [f"{stamp}, {gpu}, {watts:.3f} W" for gpu in (0, 1)]
         self.write("gpu_metrics.csv", "\n".join(rows) + "\n")
         self.result(completed, tokens)
-
-    def write(self, name, text):
-        (self.path / name).write_text(text if isinstance(text, str) else json.dumps(text))
-        return name
 
     def result(self, completed, tokens, **more):
         return self.write("run.json", {"benchmark_start_time_unix": START + 10, "benchmark_end_time_unix": START + 50,
@@ -64,12 +54,6 @@ class Run:
                                        "request_end_ns": round((START + end) * 1e9)},
                           "metrics": metrics, "error": error})
         return self.write(name, "".join(json.dumps(line) + "\n" for line in lines))
-
-    def call(self, *words):
-        done = subprocess.run([PROGRAM, *map(str, words)], cwd=self.path, capture_output=True, text=True,
-                              env={"PATH": os.environ["PATH"], "TZ": "UTC"})
-        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
-        return self
 
     def measure(self, *words, requests="profile_export.jsonl"):
         listed = ("--requests", requests) if requests else ()

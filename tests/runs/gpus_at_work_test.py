@@ -15,10 +15,9 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+import running  # noqa: E402
+from running import PROGRAM, load_result, run_tests  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 START = 1_788_852_000
 WINDOW = 60  # seconds, from START
 IDLE, WORKING, TENANT = (80, 80), (80, 600), (400, 400)  # watts outside and inside of the window
@@ -29,21 +28,13 @@ def inside(at):
     return 0 <= at <= WINDOW
 
 
-class Folder:
+class Folder(running.Folder):
     def __init__(self, path):
         self.path = pathlib.Path(path)
         self.result()
 
-    def write(self, name, text):
-        path = self.path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text if isinstance(text, str) else json.dumps(text))
-        return name
-
     def result(self, name="run.json", start=0, end=WINDOW, **more):
-        return self.write(name, {
-            "benchmark_start_time_unix": START + start, "benchmark_end_time_unix": START + end,
-            "duration": end - start, "completed": 5, "total_input_tokens": 8000, "total_output_tokens": 1000} | more)
+        return self.write(name, load_result(START + start, START + end) | more)
 
     def record(self, gpus, name="gpu_metrics.csv", columns=(), cells=lambda gpu, at: (), times=range(-30, 91),
                seed=7):
@@ -55,12 +46,6 @@ class Folder:
                 watts = (within if inside(at) else outside) + die.uniform(-1, 1)
                 rows.append(",".join([str(START + at), str(gpu), f"{watts:.2f}", *map(str, cells(gpu, at))]))
         return self.write(name, "\n".join(rows) + "\n")
-
-    def call(self, *words):
-        done = subprocess.run([PROGRAM, *map(str, words)], cwd=self.path, capture_output=True, text=True,
-                              env={"PATH": os.environ["PATH"], "TZ": "UTC"})
-        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
-        return self
 
     def measure(self, *more, files=("gpu_metrics.csv",)):
         self.call("measure", "run.json", *files, "--timezone", "UTC", "--json", *more)
@@ -278,7 +263,7 @@ def test_a_long_model_of_an_aggregate_is_passed_over(folder):
     folder.result(model_id="meta-llama/Llama-3.1-8B")
     folder.write("agg_run.json", {"model": "x" * 6000})
     folder.single("--expected-num-gpus", "4")
-    assert folder.status == 0 and json.loads((folder.path / "agg_run.json").read_text())["power_valid"] == 1, folder.err
+    assert folder.status == 0 and folder.json("agg_run.json")["power_valid"] == 1, folder.err
 
 
 def test_a_name_of_another_concurrency_warns(folder):

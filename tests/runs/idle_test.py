@@ -7,27 +7,15 @@ usage: tests/runs/idle_test.py [TEST...]   with $AGGREGATE_POWER (default: build
 """
 import json
 import math
-import os
 import pathlib
-import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+import running  # noqa: E402
+from running import near, run_tests, same  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 START = 1788852000  # 2026-09-08T07:20:00Z
 LENGTH = 60
-
-
-def same(expected, found, what=""):
-    assert expected == found, f"{what}: expected {expected!r}, found {found!r}"
-
-
-def near(expected, found, tolerance=1e-9):
-    assert found is not None and math.isclose(expected, found, rel_tol=tolerance, abs_tol=1e-9), \
-        f"expected {expected!r}, found {found!r}"
 
 
 def load(before, after):
@@ -42,16 +30,7 @@ def load(before, after):
 GROSS_J = (500 + 400) * LENGTH
 
 
-class Folder:
-    def __init__(self, path):
-        self.path = pathlib.Path(path)
-
-    def call(self, *words):
-        done = subprocess.run([PROGRAM, *map(str, words)], cwd=self.path, capture_output=True, text=True,
-                              env={"PATH": os.environ["PATH"], "TZ": "UTC"})
-        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
-        return self
-
+class Folder(running.Folder):
     def recording(self, watts, first_s=-30, last_s=LENGTH + 30):
         """A row a second for each of two GPUs."""
         rows = ["timestamp,index,power.draw [W]"]
@@ -70,10 +49,10 @@ class Folder:
 
     def record(self, *words):
         self.run(*words)
-        return json.loads((self.path / "record.json").read_text())
+        return self.json("record.json")
 
     def aggregate(self):
-        return json.loads((self.path / "agg_run.json").read_text())
+        return self.json("agg_run.json")
 
     def idle(self, *words):
         record = self.record(*words)
@@ -278,7 +257,7 @@ def test_verify_computes_it_again(folder):
         folder.run("--extended", "--idle", text)
         folder.call("verify", "record.json")
         same(0, folder.status, folder.out + folder.err)
-    record = json.loads((folder.path / "record.json").read_text())
+    record = folder.json("record.json")
     record["idle"]["net_energy_j"]["value"] += 1
     (folder.path / "record.json").write_text(json.dumps(record))
     folder.call("verify", "record.json")

@@ -29,14 +29,6 @@ class Folder(idle_test.Folder):
         self.recording(load(80, 70))
         self.write("agg_run.json", json.dumps({"tp": 2}))
 
-    def write(self, name, text):
-        path = self.path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-
-    def json(self, name):
-        return json.loads((self.path / name).read_text())
-
     def ends(self, status, *words):
         self.call(*words)
         same(status, self.status, self.out + self.err)

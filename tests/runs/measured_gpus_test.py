@@ -8,19 +8,16 @@ usage: tests/runs/measured_gpus_test.py [TEST...]   with $AGGREGATE_POWER (defau
 """
 import json
 import math
-import os
 import pathlib
 import random
 import re
 import shlex
-import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+import running  # noqa: E402
+from running import load_result, run_tests  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 START = 1_788_852_000
 TIMES = range(-5, 66)
 WINDOW = 60  # seconds, from START
@@ -42,28 +39,16 @@ def joules(watts):
     return sum((watts[at] + watts[at + 1]) / 2 for at in range(WINDOW))
 
 
-class Folder:
+class Folder(running.Folder):
     def __init__(self, path):
         self.path = pathlib.Path(path)
         self.result()
 
     def result(self, **more):
-        self.write("run.json", json.dumps({
-            "benchmark_start_time_unix": START, "benchmark_end_time_unix": START + WINDOW, "duration": WINDOW,
-            "completed": 5, "total_input_tokens": 8000, "total_output_tokens": 1000} | more))
-
-    def write(self, name, text):
-        (self.path / name).write_text(text)
-        return name
+        self.write("run.json", json.dumps(load_result(START, START + WINDOW) | more))
 
     def table(self, header, rows, name="gpu.csv"):
         return self.write(name, header + "\n" + "\n".join(rows) + "\n")
-
-    def call(self, *words):
-        done = subprocess.run([PROGRAM, *map(str, words)], cwd=self.path, capture_output=True, text=True,
-                              env={"PATH": os.environ["PATH"], "TZ": "UTC"})
-        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
-        return self
 
     def measure(self, *more, files=("gpu.csv",)):
         self.call("measure", "run.json", *files, "--timezone", "UTC", "--json", *more)

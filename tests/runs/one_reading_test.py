@@ -13,9 +13,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+from running import ROOT, run_tests  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("AGGREGATE_POWER_DYNAMIC", str(ROOT / "build" / "tests" / "aggregate-power-dynamic"))
 SHIM = os.environ.get("FAULT_SHIM", str(ROOT / "build" / "tests" / "fault_shim.so"))
 START, SECONDS = 1777118400, 4000

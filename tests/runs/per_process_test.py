@@ -17,10 +17,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+from running import PROGRAM, ROOT, near, run_tests, same  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 READ = ROOT / "testdata" / "telemetry" / "aipowermeter"
 WRITTEN = ROOT / "testdata" / "telemetry-written" / "aipowermeter"
 START = 1777118400  # 2026-04-25T12:00:00Z
@@ -43,18 +41,10 @@ class Ran:
         return f"status {self.status}\n{self.out}{self.err}"
 
 
-def same(wanted, found, what=""):
-    assert wanted == found, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
-
-
-def near(wanted, found, what=""):
-    assert math.isclose(wanted, found, rel_tol=1e-9, abs_tol=1e-6), f"{what}\n    expected {wanted!r}\n    got      {found!r}"
-
-
 def all_near(wanted, found, what=""):
     same(set(wanted), set(found), what)
     for name, joules in wanted.items():
-        near(joules, found[name], f"{what} {name}")
+        near(joules, found[name], what=f"{what} {name}")
 
 
 def record(second, gpus, processes):
@@ -239,7 +229,7 @@ def test_random_recordings(folder):
             for gpu in window["gpus"]:
                 what = f"seed {seed}, recording {number}, {window['name']} {start} to {end}, GPU {gpu['gpu']}"
                 found = {part["process"]: part["energy_j"] for part in gpu["processes"]}
-                near(gpu["energy_j"], sum(found.values()), what)
+                near(gpu["energy_j"], sum(found.values()), what=what)
                 assert all(-1e-9 <= joules <= gpu["energy_j"] * (1 + 1e-12) + 1e-9 for joules in found.values()), what
                 least = min(watts[gpu["gpu"]] for each in segments for _, watts, _ in each)
                 model = modelled(segment, gpu["gpu"], least if idle_w is None else idle_w, start, end)

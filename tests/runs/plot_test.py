@@ -19,10 +19,8 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+from running import PROGRAM, ROOT, run_tests, same  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 B200 = ROOT / "testdata" / "runs" / "b200"
 RESULTS = ROOT / "testdata" / "results"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -91,10 +89,6 @@ def points_of(data):
     for dx, dy in zip(numbers[2::2], numbers[3::2]):
         points.append((points[-1][0] + dx, points[-1][1] + dy))
     return points
-
-
-def same(expected, found, what=""):
-    assert expected == found, f"{what}: expected {expected!r}, found {found!r}"
 
 
 def near(expected, found, tolerance):

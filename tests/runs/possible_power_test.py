@@ -14,21 +14,12 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+import running  # noqa: E402
+from running import PROGRAM, load_result, near, run_tests, same  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 START = 1_788_852_000
 TIMES = range(-5, 66)
 WINDOW = 60  # seconds, from START
-
-
-def same(expected, found, what=""):
-    assert expected == found, f"{what}: expected {expected!r}, found {found!r}"
-
-
-def near(expected, found, tolerance=1e-6, what=""):
-    assert found is not None and abs(expected - found) <= tolerance * abs(expected), f"{what}: {expected!r}, {found!r}"
 
 
 def load(at):
@@ -36,18 +27,10 @@ def load(at):
     return (300 if 0 <= at <= WINDOW else 100) + (at % 3)
 
 
-class Folder:
+class Folder(running.Folder):
     def __init__(self, path):
         self.path = pathlib.Path(path)
-        self.write("run.json", json.dumps({
-            "benchmark_start_time_unix": START, "benchmark_end_time_unix": START + WINDOW, "duration": WINDOW,
-            "completed": 5, "total_input_tokens": 8000, "total_output_tokens": 1000}))
-
-    def write(self, name, text):
-        path = self.path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        return name
+        self.write("run.json", load_result(START, START + WINDOW))
 
     def rows(self, header, row, gpus=1, name="gpu_metrics.csv"):
         """A CSV with a row for each second and GPU, of what `row(at, gpu)` says after time and GPU."""
@@ -70,10 +53,10 @@ class Folder:
         self.write("agg_run.json", '{"hw": "h100", "tp": 1}')
         self.call("--csv", "gpu_metrics.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",
                   "--expected-num-gpus", gpus, "--timezone", "UTC", *more)
-        return json.loads((self.path / "agg_run.json").read_text())
+        return self.json("agg_run.json")
 
     def record(self):
-        return json.loads((self.path / "power_validation_run.json").read_text())
+        return self.json("power_validation_run.json")
 
 
 def refuses(folder, reason, *said, gpus=1):
@@ -390,9 +373,7 @@ def test_a_counter_of_all_gpus_in_each_row(folder):
 
 def test_short_windows_are_too_short_for_a_counter(folder):
     # A sensor that averages over a second lags at both edges of 8 s: 100 W of 300 W at first.
-    folder.write("run.json", json.dumps({
-        "benchmark_start_time_unix": START, "benchmark_end_time_unix": START + 12, "duration": 12, "completed": 5,
-        "total_input_tokens": 8000, "total_output_tokens": 1000}))
+    folder.write("run.json", load_result(START, START + 12))
     lagging = lambda at: 100 + at % 3 if at < 2 else load(at)  # noqa: E731
     counted(folder, "energy_j", lambda j: f"{j:.3f}", watts=lagging)
     same([], folder.measure()["reasons"])
@@ -504,11 +485,11 @@ def test_hosts_accept_reasons(folder):
              "--role", "decode=b", "--bench-result", "run.json", "--agg-result", "agg_run.json", "--timezone", "UTC",
              "--validation-result", "record.json")
     folder.call(*words)
-    same(["implausible_power"], json.loads((folder.path / "record.json").read_text())["reasons"], folder.err)
+    same(["implausible_power"], folder.json("record.json")["reasons"], folder.err)
     folder.call(*words, "--accept", "implausible_power", "--require-power")
     same(0, folder.status, folder.err)
-    is_accepted(json.loads((folder.path / "record.json").read_text()))
-    near(SPIKE_J + 2 * 301 * 60, json.loads((folder.path / "agg_run.json").read_text())["total_gpu_energy_j"], 1e-3)
+    is_accepted(folder.json("record.json"))
+    near(SPIKE_J + 2 * 301 * 60, folder.json("agg_run.json")["total_gpu_energy_j"], 1e-3)
 
 
 def test_backfill_accepts_reasons_and_knows_that_it_did(folder):

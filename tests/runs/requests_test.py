@@ -15,20 +15,9 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+from running import PROGRAM, ROOT, Folder, near, run_tests, same  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 START = 1777118400  # 2026-04-25T12:00:00Z
-
-
-def same(expected, found, what=""):
-    assert expected == found, f"{what}: expected {expected!r}, found {found!r}"
-
-
-def near(expected, found, tolerance=1e-9, what=""):
-    assert found is not None and math.isclose(expected, found, rel_tol=tolerance, abs_tol=1e-9), \
-        f"{what}: expected {expected!r}, found {found!r}"
 
 
 def stamp(at):
@@ -36,7 +25,7 @@ def stamp(at):
     return time.strftime("%Y/%m/%d %H:%M:%S", time.gmtime(whole)) + f".{round((START + at - whole) * 1000):03d}"
 
 
-class Run:
+class Run(Folder):
     """Two GPUs of 100 W each; the window is from 10 s to 50 s."""
 
     def __init__(self, folder, column="power.draw [W]"):
@@ -45,10 +34,6 @@ class Run:
         self.recording([(at, 100) for at in range(61)], gpus=2)
         self.window(10, 50)
         self.write("agg.json", "{}")
-
-    def write(self, name, text):
-        (self.path / name).write_text(text if isinstance(text, str) else json.dumps(text))
-        return name
 
     def recording(self, samples, gpus=1, apart_w=0):
         rows = [f"timestamp, index, {self.column}"]

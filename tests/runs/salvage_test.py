@@ -12,10 +12,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+from running import PROGRAM, run_tests, same  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 START = 1788852000  # 2026-09-08T07:20:00Z
 JOULES = 72000.0
 
@@ -60,10 +58,6 @@ def rows_without(missing=(), blank=(), watts=600.0):
     """`missing` and `blank`: (second, GPU)."""
     return [row(at, gpu, "[N/A]" if (at, gpu) in blank else watts)
             for at in range(71) for gpu in range(2) if (at, gpu) not in missing]
-
-
-def same(expected, found, what=""):
-    assert expected == found, f"{what}: expected {expected!r}, found {found!r}"
 
 
 def is_salvaged(run, share, holes):

@@ -5,7 +5,6 @@ and how late a sensor is.
 usage: tests/runs/sensors_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
 """
 import json
-import math
 import os
 import pathlib
 import subprocess
@@ -13,20 +12,9 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+from running import PROGRAM, near, run_tests, same  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 START = 1777118400  # 2026-04-25T12:00:00Z
-
-
-def same(expected, found, what=""):
-    assert expected == found, f"{what}: expected {expected!r}, found {found!r}"
-
-
-def near(expected, found, tolerance, what=""):
-    assert found is not None and math.isclose(expected, found, rel_tol=tolerance), \
-        f"{what}: expected {expected!r}, found {found!r}"
 
 
 def call(folder, *words):

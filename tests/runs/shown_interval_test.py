@@ -8,17 +8,15 @@ usage: tests/runs/shown_interval_test.py [TEST...]   with $AGGREGATE_POWER (defa
 """
 import json
 import math
-import os
 import pathlib
 import re
-import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
+import running  # noqa: E402
 from running import run_tests  # noqa: E402
 
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 START, LENGTH, TRUE_J = 1_800_000_000, 60, (600 + 700) * 60
 COUNTS = {"completed": 30, "total_input_tokens": 6000, "total_output_tokens": 1500, "duration": LENGTH}
 RUN = {"benchmark_start_time_unix": START, "benchmark_end_time_unix": START + LENGTH, **COUNTS}
@@ -33,9 +31,9 @@ def mean_power(gpu, t):
     return 100 + (500 + 100 * gpu) * inside + math.sin(97 * t + gpu)
 
 
-class Folder:
+class Folder(running.Folder):
     def __init__(self, path):
-        self.path = pathlib.Path(path)
+        super().__init__(path)
         (self.path / "run.json").write_text(json.dumps(RUN))
         (self.path / "vllm.json").write_text(json.dumps(VLLM))
         self.record()
@@ -51,12 +49,8 @@ class Folder:
     def aggregate(self):
         (self.path / "agg.json").write_text('{"hw": "h100", "tp": 2}')
 
-    def call(self, *words, status=0):
-        environment = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "TZ": "UTC"}
-        done = subprocess.run([PROGRAM, *words], cwd=self.path, env=environment, capture_output=True, text=True)
-        assert done.returncode == status, (words, done.returncode, done.stdout, done.stderr)
-        self.said = done.stderr
-        return done.stdout
+    def call(self, *words, status=0, **options):
+        return super().call(*words, status=status, **options).out
 
     def json(self, *words):
         return json.loads(self.call("measure", *words, "--json"))["runs"][0]
@@ -130,10 +124,10 @@ def test_what_the_interval_takes_is_refused_without_one(folder):
     for option in (["--sensor-accuracy", "0.01"], ["--clock-uncertainty", "0.1"]):
         for words in (["measure", "run.json", "power.csv", "--no-uncertainty"], [*PATCH, "--no-uncertainty"]):
             folder.call(*words, *option, status=2)
-            assert option[0] in folder.said and "--no-uncertainty" in folder.said, folder.said
+            assert option[0] in folder.err and "--no-uncertainty" in folder.err, folder.err
         for schema_1 in (PATCH[:-2], [*PATCH, "--schema-version", "1"]):
             folder.call(*schema_1, *option, status=2)
-            assert option[0] in folder.said and "expected schema 2" in folder.said, folder.said
+            assert option[0] in folder.err and "expected schema 2" in folder.err, folder.err
         folder.aggregate()
         folder.call(*PATCH, *option)
 
@@ -206,7 +200,7 @@ def test_the_gap_that_would_be_allowed_is_named(folder):
     folder.call("measure", "run.json", "power.csv", "--max-sample-gap", "12", status=1)
     folder.aggregate()
     folder.call(*PATCH)
-    assert folder.said.count("--max-sample-gap 13\n") == 1, folder.said
+    assert folder.err.count("--max-sample-gap 13\n") == 1, folder.err
 
 
 def test_where_there_is_none_the_reason_is_said_in_words(folder):
@@ -215,7 +209,7 @@ def test_where_there_is_none_the_reason_is_said_in_words(folder):
     (folder.path / "power.csv").write_text("\n".join(few) + "\n")
     text = folder.call("run.json", "power.csv", "--start", str(START), "--end", str(START + 1), "--max-sample-gap", "60")
     assert "(no interval: fewer than three readings of a GPU are in the window)" in text, text
-    assert "no interval" not in folder.said
+    assert "no interval" not in folder.err
 
 
 def test_a_single_run_keeps_no_readings_of_a_large_recording(folder):
@@ -266,7 +260,7 @@ def test_a_short_load_beside_its_window(folder):
     assert low <= 19500 <= high and abs(number - 19500) < 0.02 * 19500, text
     assert "the load is -3.0" in text and "clock_offset_suspected" in text, text
     folder.call(*PATCH)
-    assert "clock_offset_suspected: the load is -3.0" in folder.said, folder.said
+    assert "clock_offset_suspected: the load is -3.0" in folder.err, folder.err
 
 
 def test_the_mean_of_a_second_is_no_long_mean(folder):
@@ -281,7 +275,7 @@ def test_the_mean_of_a_second_is_no_long_mean(folder):
     (folder.path / "run.json").write_text(json.dumps({**RUN, "duration": length, "benchmark_end_time_unix": START + length}))
     number, low, high, _ = headline(folder.call("measure", "run.json", "power.csv"))
     assert low <= 19500 <= high and abs(number - 19500) < 0.01 * 19500, (low, number, high)
-    assert "readings_repeat" not in folder.said, folder.said
+    assert "readings_repeat" not in folder.err, folder.err
 
 
 if __name__ == "__main__":

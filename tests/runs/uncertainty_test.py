@@ -7,29 +7,18 @@ usage: tests/runs/uncertainty_test.py [TEST...]   with $AGGREGATE_POWER (default
 """
 import json
 import math
-import os
 import pathlib
 import shutil
 import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+import running  # noqa: E402
+from running import PROGRAM, ROOT, load_result, near, run_tests, same  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 REAL = ROOT / "testdata" / "runs" / "h100-counter"
 H200 = ROOT / "testdata" / "runs" / "h200-counter"
 START = 1788852000  # 2026-09-08T07:20:00Z
-
-
-def same(expected, found, what=""):
-    assert expected == found, f"{what}: expected {expected!r}, found {found!r}"
-
-
-def near(expected, found, tolerance=1e-9, what=""):
-    assert found is not None and math.isclose(expected, found, rel_tol=tolerance, abs_tol=1e-9), \
-        f"{what}: expected {expected!r}, found {found!r}"
 
 
 def stamp(at_s):
@@ -56,20 +45,7 @@ def minute_of_load(i, gpu):
     return 100 + 400 * on + wobble(i + gpu)
 
 
-class Folder:
-    def __init__(self, path):
-        self.path = pathlib.Path(path)
-
-    def write(self, name, text):
-        (self.path / name).write_text(text)
-        return name
-
-    def call(self, *words):
-        done = subprocess.run([PROGRAM, *map(str, words)], cwd=self.path, capture_output=True, text=True,
-                              env={"PATH": os.environ["PATH"], "TZ": "UTC"})
-        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
-        return self
-
+class Folder(running.Folder):
     def csv(self, header, watts, seconds=80, more="", gpus=2, first_s=-10, columns=None):
         """A row a second for each GPU; `watts(second, gpu)`. `columns(second, gpu)` are further cells.
         Two GPUs never read the same at all times."""
@@ -81,14 +57,12 @@ class Folder:
         return self.write("gpu.csv", "\n".join(rows) + "\n")
 
     def record(self, *words, telemetry="gpu.csv", start=START, end=START + 60, gpus=2, agg="{}"):
-        self.write("run.json", json.dumps({
-            "benchmark_start_time_unix": start, "benchmark_end_time_unix": end, "duration": end - start,
-            "completed": 5, "total_input_tokens": 8000, "total_output_tokens": 1000}))
+        self.write("run.json", load_result(start, end))
         self.write("agg_run.json", agg)
         self.call("--csv", telemetry, "--bench-result", "run.json", "--agg-result", "agg_run.json",
                   "--expected-num-gpus", gpus, "--timezone", "UTC", "--validation-result", "record.json", *words)
         same(0, self.status, self.err)
-        return json.loads((self.path / "record.json").read_text())
+        return self.json("record.json")
 
     def uncertainty(self, *words, **options):
         record = self.record("--uncertainty", *words, **options)
@@ -121,11 +95,11 @@ def test_a_real_recording_with_a_counter(folder):
              "--expected-num-gpus", "2"]
     folder.call(*words)
     same(0, folder.status, folder.err)
-    plain = json.loads((folder.path / "power_validation_run.json").read_text())
+    plain = folder.json("power_validation_run.json")
     aggregate = (folder.path / "agg_run.json").read_bytes()
     assert "uncertainty" not in plain
     folder.call(*words, "--uncertainty")
-    record = json.loads((folder.path / "power_validation_run.json").read_text())
+    record = folder.json("power_validation_run.json")
     uncertainty = record.pop("uncertainty")
     same({"uncertainty": "true"}, record["computed_from"].pop("options"))
     same(plain, record, "the contract's numbers")
@@ -230,7 +204,7 @@ def test_bounds_in_the_aggregate_go_when_they_are_not_asked_for(folder):
         folder.write("agg_run.json", text)
         folder.call("--csv", "gpu.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",
                     "--expected-num-gpus", "2", "--timezone", "UTC", *words)
-        left = json.loads((folder.path / "agg_run.json").read_text())
+        left = folder.json("agg_run.json")
         same([], [key for key in left if key in keys], words)
         same(1, left["mine"])
 
@@ -325,7 +299,7 @@ def test_a_window_whose_place_is_an_estimate(folder):
     folder.call("--csv", "gpu_metrics.csv", "--bench-result", "vllm.json", "--agg-result", "agg.json",
                 "--expected-num-gpus", "2", "--window", "estimated", *asked, "--validation-result", "record.json")
     same(0, folder.status, folder.err)
-    record = json.loads((folder.path / "record.json").read_text())
+    record = folder.json("record.json")
     low, high = (record["metric_intervals"]["total_gpu_energy_j"][end] for end in ("low", "high"))
     assert low < high, (low, high)
     alone = record["uncertainty"]["total_gpu_energy_j"]

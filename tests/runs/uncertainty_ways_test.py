@@ -21,9 +21,9 @@ for folder in ("tests", "tests/multinode"):
     sys.path.insert(0, str(ROOT / folder))
 from native_test import Node  # noqa: E402
 from package_builder import PIN, AgenticLoad, Gpu, Load, Package  # noqa: E402
-from running import run_tests  # noqa: E402
+import running  # noqa: E402
+from running import PROGRAM, run_tests  # noqa: E402
 
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 START = 1_800_000_000
 LENGTH = 60
 RUN = {"benchmark_start_time_unix": START, "benchmark_end_time_unix": START + LENGTH, "duration": LENGTH,
@@ -55,19 +55,11 @@ def utc(unix_s):
         "%Y/%m/%d %H:%M:%S.%f")[:-3]
 
 
-class Folder:
+class Folder(running.Folder):
     def __init__(self, path):
         self.path = pathlib.Path(path)
         self.write("run.json", json.dumps(RUN))
         self.write("agg.json", json.dumps({"hw": "h100", "tp": 4}, indent=2))
-
-    def write(self, name, text):
-        path = self.path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-
-    def json(self, name):
-        return json.loads((self.path / name).read_text())
 
     def call(self, *arguments, status=0):
         environment = {key: value for key, value in os.environ.items()

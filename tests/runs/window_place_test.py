@@ -7,41 +7,25 @@ usage: tests/runs/window_place_test.py [TEST...]   with $AGGREGATE_POWER (defaul
 """
 import datetime
 import json
-import os
 import pathlib
 import re
-import subprocess
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+import running  # noqa: E402
+from running import load_result, run_tests, same  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 START = 1_788_852_000  # 2026-09-08T07:20:00Z
 LENGTH = 60
 ENERGY = 2 * 500 * LENGTH
-
-
-def same(expected, found, what=""):
-    assert expected == found, f"{what}: expected {expected!r}, found {found!r}"
 
 
 def near(expected, found, share=0.01, what=""):
     assert found is not None and abs(expected - found) <= share * expected, f"{what}: {expected!r}, {found!r}"
 
 
-class Folder:
-    def __init__(self, path):
-        self.path = pathlib.Path(path)
-
-    def write(self, name, content):
-        path = self.path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content if isinstance(content, str) else json.dumps(content))
-        return name
-
+class Folder(running.Folder):
     def record(self, *loads, first=-200, last=400, name="gpu_metrics.csv", gpus=(0, 1)):
         """Loads from one second to another, after START."""
         rows = [f"{START + at},{gpu},{500 + at % 2 if any(a <= at <= b for a, b in loads) else 100 + at % 2}\n"
@@ -50,8 +34,7 @@ class Folder:
 
     def result(self, off=0, length=LENGTH, name="run.json"):
         """InferenceX's, by a clock that is off."""
-        return self.write(name, {"benchmark_start_time_unix": START + off, "benchmark_end_time_unix": START + off + length,
-                                 "duration": length, "completed": 5, "total_input_tokens": 8000, "total_output_tokens": 1000})
+        return self.write(name, load_result(START + off, START + off + length))
 
     def vllm(self, ends, length=LENGTH, name="vllm.json"):
         date = datetime.datetime.fromtimestamp(START + ends, datetime.timezone.utc)
@@ -59,12 +42,6 @@ class Folder:
                                  "tokenizer_id": "m", "num_prompts": 5, "request_rate": "inf", "max_concurrency": 4,
                                  "duration": length, "completed": 5, "total_input_tokens": 8000,
                                  "total_output_tokens": 1000, "request_throughput": 0.1})
-
-    def call(self, *words):
-        done = subprocess.run([PROGRAM, *map(str, words)], cwd=self.path, capture_output=True, text=True,
-                              env={"PATH": os.environ["PATH"], "TZ": "UTC"})
-        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
-        return self
 
     def measure(self, *words, result="run.json"):
         self.call("measure", result, "gpu_metrics.csv", "--json", *words)
@@ -75,7 +52,7 @@ class Folder:
         self.write("agg_run.json", {"hw": "h100", "tp": 2})
         self.call("--csv", "gpu_metrics.csv", "--bench-result", result, "--agg-result", "agg_run.json",
                   "--validation-result", "record.json", *words)
-        self.aggregate = json.loads((self.path / "agg_run.json").read_text())
+        self.aggregate = self.json("agg_run.json")
         record = self.path / "record.json"
         return json.loads(record.read_text()) if record.exists() else None
 
@@ -253,11 +230,11 @@ def test_hosts_are_judged_one_by_one(folder):
     hosts = ["multinode", "--host", "a=a.csv", "--host", "b=b.csv", "--bench-result", "run.json", "--agg-result",
              "agg_run.json", "--expected-num-gpus", 4]
     folder.call(*hosts)
-    same(0, json.loads((folder.path / "agg_run.json").read_text())["power_valid"])
+    same(0, folder.json("agg_run.json")["power_valid"])
     assert "load_outside_window (b: " in folder.err and "--clock-offset b=" in folder.err, folder.err
     assert abs(offset_in(folder.err) - 150) <= 1, folder.err
     folder.call(*hosts, "--clock-offset", "b=150")
-    near(2 * ENERGY, json.loads((folder.path / "agg_run.json").read_text())["total_gpu_energy_j"])
+    near(2 * ENERGY, folder.json("agg_run.json")["total_gpu_energy_j"])
 
 
 def test_stores_and_their_clock(folder):
@@ -265,11 +242,11 @@ def test_stores_and_their_clock(folder):
     folder.result(-30, name="store/run/run.json")
     folder.write("store/run/agg_run.json", {"hw": "h100", "tp": 2})
     folder.call("backfill", "store", "--timezone", "UTC")
-    same(0, json.loads((folder.path / "store/run/agg_run.json").read_text())["power_valid"], folder.err)
+    same(0, folder.json("store/run/agg_run.json")["power_valid"], folder.err)
     assert "clock_offset_suspected" in folder.out, folder.out
     folder.call("backfill", "store", "--timezone", "UTC", "--clock-offset", "-30")
-    near(ENERGY, json.loads((folder.path / "store/run/agg_run.json").read_text())["total_gpu_energy_j"])
-    record = json.loads((folder.path / "store/run/power_validation_run.json").read_text())
+    near(ENERGY, folder.json("store/run/agg_run.json")["total_gpu_energy_j"])
+    record = folder.json("store/run/power_validation_run.json")
     same(-30, record["computed_from"]["options"]["clock_offset_s"])
     folder.call("backfill", "store", "--timezone", "UTC", "--clock-offset", "-30")
     assert "unchanged" in folder.out, folder.out

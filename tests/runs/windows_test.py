@@ -10,7 +10,6 @@ import datetime
 import gzip
 import io
 import json
-import math
 import os
 import pathlib
 import random
@@ -18,10 +17,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+from running import PROGRAM, ROOT, near, run_tests, same  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 B200 = ROOT / "testdata" / "runs" / "b200"
 ZEUS = ROOT / "testdata" / "telemetry" / "zeus"
 RESULTS = ROOT / "testdata" / "results"
@@ -48,14 +45,6 @@ class Ran:
 
     def __repr__(self):
         return f"status {self.status}\n{self.out}{self.err}"
-
-
-def same(expected, found, what=""):
-    assert expected == found, f"{what}: expected {expected!r}, found {found!r}"
-
-
-def near(expected, found, tolerance=1e-9):
-    assert math.isclose(expected, found, rel_tol=tolerance, abs_tol=1e-9), f"expected {expected!r}, found {found!r}"
 
 
 def write_telemetry(folder, rows, name="power.csv"):

@@ -8,45 +8,30 @@ anew at 12:00:20, and the package's wraps at 12:00:21. Energies are watts times 
 usage: tests/runs/witnesses_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
 """
 import json
-import os
 import pathlib
 import shutil
-import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import run_tests  # noqa: E402  (beside the folders that share it)
+import running  # noqa: E402
+from running import ROOT, load_result, run_tests, same  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 FILES = ROOT / "testdata" / "telemetry-written" / "node-witnesses"
 BMC = ROOT / "testdata" / "telemetry" / "wrappers" / "bmc-system-power-crlf.csv"
 START = 1777118400
 LOAD = (10, 40)  # in it the GPUs use 400 W, 12,000 J
 
 
-def same(wanted, found, what=""):
-    assert wanted == found, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
-
-
 def near(wanted, found, what=""):
     assert abs(wanted - found) < 1e-6, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
 
 
-class Folder:
+class Folder(running.Folder):
+    zone = "Asia/Kolkata"
+
     def __init__(self, path):
         self.path = pathlib.Path(path)
         shutil.copy(FILES / "gpus.csv", self.path / "gpus.csv")
-
-    def call(self, *words):
-        done = subprocess.run([PROGRAM, *map(str, words)], cwd=self.path, capture_output=True, text=True,
-                              env={"PATH": os.environ["PATH"], "TZ": "Asia/Kolkata"})
-        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
-        return self
-
-    def write(self, name, text):
-        (self.path / name).write_text(text)
-        return name
 
     def edited(self, name, old, new):
         text = (FILES / name).read_text()
@@ -66,14 +51,11 @@ class Folder:
         return {each["witness"]: each for each in self.report["windows"][0]["witnesses"]}
 
     def run(self, *words, window=LOAD):
-        self.write("run.json", json.dumps({
-            "benchmark_start_time_unix": START + window[0], "benchmark_end_time_unix": START + window[1],
-            "duration": window[1] - window[0], "completed": 5, "total_input_tokens": 8000,
-            "total_output_tokens": 1000}))
+        self.write("run.json", load_result(START + window[0], START + window[1]))
         self.write("agg_run.json", "{}")
         self.call("--csv", "gpus.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",
                   "--expected-num-gpus", 2, *words)
-        return json.loads((self.path / "power_validation_run.json").read_text())
+        return self.json("power_validation_run.json")
 
 
 def energies(seen):

@@ -14,16 +14,12 @@ import sys
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "truth")]
 import zone_runs as z  # noqa: E402
-from running import run_tests  # noqa: E402
+from running import run_tests, same  # noqa: E402
 
 START = 1788852000  # 2026-09-08T07:20:00Z
 LENGTH = 60
 JOULES = 650 * LENGTH - 275
 HOURS = 3 * 3600
-
-
-def same(wanted, found, what=""):
-    assert wanted == found, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
 
 
 def near(wanted, run, within=0.012):

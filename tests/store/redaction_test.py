@@ -22,10 +22,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 for place in (ROOT / "tests", ROOT / "tests" / "store"):
     sys.path.insert(0, str(place))
 from bundle_test import DATA, METRICS, PROGRAM, START, elsewhere, expanded, extracted, published, run, same  # noqa: E402
-from running import run_tests, some_of  # noqa: E402
+from running import load_result, run_tests, some_of  # noqa: E402
 
-RESULT = {"benchmark_start_time_unix": START + 4, "benchmark_end_time_unix": START + 24, "duration": 20, "completed": 5,
-          "total_input_tokens": 8000, "total_output_tokens": 1000}
+RESULT = load_result(START + 4, START + 24)
 
 
 def recording(hosts=("",), extra=lambda host, gpu: {}):
