@@ -7,25 +7,22 @@ start of the window to its end, 60 s later. All energies are 2 x 500 W x 60 s.
 usage: tests/commands/auto_options_test.py [NAME...]   with $AGGREGATE_POWER (default: build/aggregate-power)
 """
 import datetime
-import json
 import os
 import pathlib
-import shutil
-import subprocess
 import sys
-import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import running  # noqa: E402
+from running import Folder, load_result, run_tests  # noqa: E402
+
 START = 1_700_000_000
 ENERGY = 60000.0
 NINE_EAST = datetime.timezone(datetime.timedelta(hours=9))
 
 
-class Run:
-    def __init__(self, folder):
-        self.folder = folder
-        self.result = None
+class Run(Folder):
+    def __init__(self, path):
+        super().__init__(path)
         self.power()
         self.bench()
         self.aggregate('{"tp": 2}')
@@ -37,55 +34,44 @@ class Run:
             clock = datetime.datetime.fromtimestamp(START + second, NINE_EAST).strftime("%Y/%m/%d %H:%M:%S.000")
             watts = 500 if load[0] <= second <= load[1] else 100
             rows += [f"{clock}, {gpu}, {watts}.00 W" for gpu in (0, 1)]
-        (self.folder / "gpu_metrics.csv").write_text("\n".join(rows) + "\n")
+        self.write("gpu_metrics.csv", "\n".join(rows) + "\n")
         self.touch("gpu_metrics.csv", START + last)
 
     def touch(self, name, unix_s):
-        os.utime(self.folder / name, (unix_s, unix_s))
+        os.utime(self.path / name, (unix_s, unix_s))
 
     def bench(self, **others):
-        (self.folder / "run.json").write_text(json.dumps({
-            "benchmark_start_time_unix": START, "benchmark_end_time_unix": START + 60, "duration": 60.0, "completed": 5,
-            "total_input_tokens": 8000, "total_output_tokens": 1000, **others}))
+        self.write("run.json", load_result(START, START + 60, **others))
         self.touch("run.json", START + 70)
 
     def aggregate(self, text):
-        (self.folder / "agg.json").write_text(text)
+        self.write("agg.json", text)
 
     def do(self, *options, csv="gpu_metrics.csv", **more):
-        self.result = subprocess.run(
-            [PROGRAM, "--csv", csv, "--bench-result", "run.json", "--agg-result", "agg.json",
-             "--validation-result", "audit.json", *options],
-            cwd=self.folder, capture_output=True, text=True, timeout=60,
-            env={"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "TZ": "UTC"}, **more)
-        return self
+        return self.call("--csv", csv, "--bench-result", "run.json", "--agg-result", "agg.json",
+                         "--validation-result", "audit.json", *options, **more)
 
     def audit(self):
-        return json.loads((self.folder / "audit.json").read_text())
+        return self.json("audit.json")
 
     def row(self):
-        return json.loads((self.folder / "agg.json").read_text())
-
-
-class Fault(Exception):
-    pass
+        return self.json("agg.json")
 
 
 def same(what, wanted, found):
-    if wanted != found:
-        raise Fault(f"{what}: expected\n    {wanted}\n  got\n    {found}")
+    running.same(wanted, found, what)
 
 
 AUTO = ("--expected-num-gpus", "2", "--timezone", "auto", "--require-power")
 
 
 def expect_valid(run):
-    same("exit status and standard error", (0, ""), (run.result.returncode, run.result.stderr))
+    same("exit status and standard error", (0, ""), (run.status, run.err))
     same("the energy", ENERGY, run.row()["total_gpu_energy_j"])
 
 
 def expect_ambiguous(run, *texts):
-    same("exit status", 1, run.result.returncode)
+    same("exit status", 1, run.status)
     audit = run.audit()
     same("the reason", ["timezone_ambiguous"], audit["reasons"])
     same("nothing is claimed", ({}, {}, None, None), (
@@ -93,7 +79,7 @@ def expect_ambiguous(run, *texts):
         audit["computed_from"]["utc_offset"]))
     same("the aggregate", 0, run.row()["power_valid"])
     for text in (*texts, "--timezone evidence accepts one sign"):
-        same(f"it says {text!r}", True, text in run.result.stderr)
+        same(f"it says {text!r}", True, text in run.err)
 
 
 # ---- --timezone
@@ -136,21 +122,21 @@ def test_a_recording_without_edges(run):
     run.power(load=(-1000, 1000), first=-1900, last=1900)
     run.touch("gpu_metrics.csv", START + 5000)
     run.do(*AUTO)
-    same("the reason", (1, ["timezone_ambiguous"]), (run.result.returncode, run.audit()["reasons"]))
+    same("the reason", (1, ["timezone_ambiguous"]), (run.status, run.audit()["reasons"]))
 
 
 def test_a_stated_zone_needs_no_evidence(run):
     run.touch("gpu_metrics.csv", START + 7000)
-    (run.folder / "gpu_metrics_context.json").write_text('{"timestamp_timezone": "+09:00"}')
+    (run.path / "gpu_metrics_context.json").write_text('{"timestamp_timezone": "+09:00"}')
     expect_valid(run.do(*AUTO))
     same("the evidence", ("stated", ["zone_file"]), tuple(
         run.audit()["computed_from"]["timezone_evidence"][key] for key in ("level", "witnesses")))
-    (run.folder / "gpu_metrics_context.json").write_text('{}')
+    (run.path / "gpu_metrics_context.json").write_text('{}')
     same("one that cannot be used", ["telemetry_file_unreadable"], run.do(*AUTO).audit()["reasons"])
 
 
 def test_stamps_that_state_their_zone(run):
-    csv = run.folder / "gpu_metrics.csv"
+    csv = run.path / "gpu_metrics.csv"
     csv.write_text(csv.read_text().replace(".000,", ".000+09:00,").replace("2023/11/15 ", "2023-11-15T"))
     expect_valid(run.do(*AUTO))
     same("the source", "stamps", run.audit()["computed_from"]["timezone_source"])
@@ -164,25 +150,25 @@ def test_a_recording_that_covers_the_window_in_no_zone(run):
 
 
 def test_standard_input_has_no_time(run):
-    with open(run.folder / "gpu_metrics.csv") as csv:
+    with open(run.path / "gpu_metrics.csv") as csv:
         run.do(*AUTO, csv="-", stdin=csv)
     expect_ambiguous(run, "by the rise and fall of the power, the time zone is +09:00, but nothing else confirms it")
-    with open(run.folder / "gpu_metrics.csv") as csv:
+    with open(run.path / "gpu_metrics.csv") as csv:
         expect_valid(run.do(*AUTO, "--timezone", "evidence", csv="-", stdin=csv))
 
 
 def test_schema_1_finds_it_too(run):
     run.do("--timezone", "auto", "--require-power")
-    same("exit status", (0, 500.0), (run.result.returncode, run.row()["avg_power_w"]))
+    same("exit status", (0, 500.0), (run.status, run.row()["avg_power_w"]))
     run.aggregate('{"tp": 2}')
     run.touch("gpu_metrics.csv", START + 700)
     run.do("--timezone", "auto", "--require-power")
-    same("or patches nothing", (1, {"tp": 2}), (run.result.returncode, run.row()))
+    same("or patches nothing", (1, {"tp": 2}), (run.status, run.row()))
 
 
 def test_a_dry_run_finds_the_same(run):
     run.do(*AUTO, "--dry-run")
-    same("the energy", True, "total_gpu_energy_j: absent -> 60000.0" in run.result.stdout)
+    same("the energy", True, "total_gpu_energy_j: absent -> 60000.0" in run.out)
     same("nothing is written", {"tp": 2}, run.row())
 
 
@@ -202,11 +188,11 @@ def test_the_aggregate_names_the_gpus(run):
         same(f"with {text}", (2, "aggregate_result"), counted(run))
     run.bench(tp=8)  # the aggregate comes first, with a warning
     run.do(*COUNT)
-    same("a warning", True, "2 GPUs count, and the result states 8" in run.result.stderr)
-    same(f"with {text}", (0, (2, "aggregate_result")), (run.result.returncode, counted(run)))
+    same("a warning", True, "2 GPUs count, and the result states 8" in run.err)
+    same(f"with {text}", (0, (2, "aggregate_result")), (run.status, counted(run)))
     run.aggregate('{"tp": 4}')
     run.do(*COUNT)
-    same("more than there are", (1, ["expected_gpu_count_mismatch"]), (run.result.returncode, run.audit()["reasons"]))
+    same("more than there are", (1, ["expected_gpu_count_mismatch"]), (run.status, run.audit()["reasons"]))
     run.do("--expected-num-gpus", "2", "--timezone", "+09:00")
     same("a number is nobody's", (2, None), counted(run))
 
@@ -226,9 +212,9 @@ def test_nothing_names_the_gpus(run):
         run.bench(**bench)
         run.do(*COUNT)
         same("the reason", (1, ["invalid_expected_gpu_count"], (None, None)),
-             (run.result.returncode, run.audit()["reasons"], counted(run)))
+             (run.status, run.audit()["reasons"], counted(run)))
         same("it says what was read", True,
-             "neither agg.json nor run.json says how many GPUs the run used" in run.result.stderr)
+             "neither agg.json nor run.json says how many GPUs the run used" in run.err)
         same("the aggregate", 0, run.row()["power_valid"])
 
 
@@ -241,19 +227,19 @@ def test_numbers_in_other_spellings(run):
         same("found", (2, source), counted(run))
     run.aggregate('{"tp": "two"}')
     run.do(*COUNT)
-    same("the reason", (1, ["invalid_expected_gpu_count"]), (run.result.returncode, run.audit()["reasons"]))
-    same("it quotes the number", True, "'tp' is 'two'" in run.result.stderr)
+    same("the reason", (1, ["invalid_expected_gpu_count"]), (run.status, run.audit()["reasons"]))
+    same("it quotes the number", True, "'tp' is 'two'" in run.err)
 
 
 def test_an_aggregate_that_cannot_be_read(run):
-    (run.folder / "agg.json").unlink()
+    (run.path / "agg.json").unlink()
     run.do(*COUNT)
     same("reasons", (1, ["invalid_expected_gpu_count", "aggregate_result_missing"]),
-         (run.result.returncode, run.audit()["reasons"]))
+         (run.status, run.audit()["reasons"]))
     run.aggregate('{"tp": 2')
     run.do(*COUNT)
     same("reasons", ["invalid_expected_gpu_count", "aggregate_result_unwritable"], run.audit()["reasons"])
-    same("its bytes", '{"tp": 2', (run.folder / "agg.json").read_text())
+    same("its bytes", '{"tp": 2', (run.path / "agg.json").read_text())
 
 
 def test_both(run):
@@ -263,26 +249,10 @@ def test_both(run):
 
 def test_wrong_options(run):
     for options in (("--expected-num-gpus", "automatic"), ("--timezone", "Auto")):
-        same(f"exit status with {options}", 2, run.do(*options).result.returncode)
+        same(f"exit status with {options}", 2, run.do(*options).status)
     same("the last one counts", (2, None), counted(run.do(*COUNT, "--expected-num-gpus", "2")))
     same("the last one counts", (2, "aggregate_result"), counted(run.do("--expected-num-gpus", "9", *COUNT)))
 
 
-def main(names):
-    tests = {name: test for name, test in globals().items() if name.startswith("test_")}
-    failed_tests = 0
-    for name in names or tests:
-        folder = pathlib.Path(tempfile.mkdtemp(prefix=f"{name}-"))
-        try:
-            tests[name](Run(folder))
-            shutil.rmtree(folder)
-        except (Fault, OSError, KeyError, ValueError, subprocess.SubprocessError) as error:
-            failed_tests += 1
-            print(f"FAILED {name} (left in {folder})\n  {type(error).__name__}: {error}")
-    count = len(names or tests)
-    print(f"{count - failed_tests} passed, {failed_tests} failed")
-    return 1 if failed_tests else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run_tests(globals(), Run))
