@@ -2,21 +2,17 @@
 #include "commands/backfill_parts.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <set>
 #include <string_view>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
-#include "base/files/file.h"
-#include "base/files/path.h"
 #include "base/files/tree.h"
 #include "base/text/characters.h"
-#include "commands/options/shared_options.h"
+#include "base/text/decimal.h"
 #include "commands/options/terminal.h"
 #include "store/catalogue/store_path.h"
 #include "verify/sweep/sweep.h"
@@ -38,18 +34,11 @@ constexpr Pair kPairs[] = {
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
 };
 
-std::optional<std::uint64_t> number_of(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::optional<Shard> parsed(const std::string& text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string::npos) return std::nullopt;
-  const auto index = number_of(std::string_view(text).substr(0, slash));
-  const auto count = number_of(std::string_view(text).substr(slash + 1));
+  const auto index = from_text<std::uint64_t>(std::string_view(text).substr(0, slash));
+  const auto count = from_text<std::uint64_t>(std::string_view(text).substr(slash + 1));
   if (!index || !count || *index >= *count) return std::nullopt;
   return Shard{*index, *count};
 }
@@ -91,7 +80,7 @@ class Scheduler {
 
   std::uint64_t value(const char* name, const char* other) const {
     if (!is_set(name)) fail(fmt::format("{} is set, but {} is not", other, name));
-    const auto number = number_of(variables_(name));
+    const auto number = from_text<std::uint64_t>(variables_(name));
     if (!number) fail(fmt::format("{} is not a whole number: '{}'", name, variables_(name)));
     return *number;
   }

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -23,6 +22,7 @@
 #include "base/files/tree.h"
 #include "base/report/json_parts.h"
 #include "base/text/characters.h"
+#include "base/text/decimal.h"
 #include "base/text/time_zone.h"
 #include "commands/options/command.h"
 #include "commands/options/terminal.h"
@@ -71,11 +71,8 @@ struct Synthesis {
 };
 
 std::optional<double> finite_number(std::string_view text) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || at != end || !std::isfinite(value)) return std::nullopt;
-  return value;
+  const auto value = from_text<double>(text);
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 std::optional<Phase> parse_phase(const std::string& text) {

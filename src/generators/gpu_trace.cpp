@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <queue>
@@ -57,26 +56,17 @@ JsonPaths trace_paths() {
 
 enum class EventKind { other, gpu, gpu_range, host_range };
 
-std::optional<std::int64_t> whole_number_of(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 // Decimal microseconds as nanoseconds, without rounding those that have at most three decimals.
 std::optional<std::int64_t> nanos_of_micros(std::string_view text) {
   constexpr std::int64_t kMostMicros = 4'000'000'000'000'000;  // in the year 2096
   const bool is_negative = text.starts_with('-');
   const std::size_t point = std::min(text.find('.'), text.size());
   const std::string_view decimals = text.substr(std::min(point + 1, text.size()));
-  const auto micros = whole_number_of(text.substr(0, point));
+  const auto micros = from_text<std::int64_t>(text.substr(0, point));
   if (!micros || decimals.size() > 3) {  // an exponent, or more digits than a clock has
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool is_number = error == std::errc() && end == text.data() + text.size();
-    if (!is_number || !(std::abs(value) < static_cast<double>(kMostMicros))) return std::nullopt;
-    return std::llround(value * 1e3);
+    const auto value = from_text<double>(text);
+    if (!value || !(std::abs(*value) < static_cast<double>(kMostMicros))) return std::nullopt;
+    return std::llround(*value * 1e3);
   }
   if (*micros > kMostMicros || *micros < -kMostMicros) return std::nullopt;
   std::int64_t nanos = 0;
@@ -117,8 +107,9 @@ class TraceReader final : public JsonVisitor {
 
   void scalar(std::size_t path, JsonKind kind, std::string_view text) override {
     if (path < kAllEvents) return member(static_cast<EventField>(path % kEventFields), text);
-    if (path == kBaseTime) base_ns_ = whole_number_of(text);
-    if (path == kPropertyId && kind == JsonKind::integer) property_.id = whole_number_of(text);
+    if (path == kBaseTime) base_ns_ = from_text<std::int64_t>(text);
+    if (path == kPropertyId && kind == JsonKind::integer)
+      property_.id = from_text<std::int64_t>(text);
     if (path == kModel) property_.name = text;
   }
 
@@ -208,7 +199,7 @@ class TraceReader final : public JsonVisitor {
         event_.duration_ns = nanos_of_micros(text);
         break;
       case kEventDevice:
-        event_.device = whole_number_of(text);
+        event_.device = from_text<std::int64_t>(text);
         break;
       default:
         break;
@@ -234,7 +225,7 @@ class TraceReader final : public JsonVisitor {
   }
 
   TraceDevice& gpu() {
-    if (!event_.device) event_.device = whole_number_of(event_.process);
+    if (!event_.device) event_.device = from_text<std::int64_t>(event_.process);
     if (!event_.device) {
       throw Error(fmt::format(
           "{}: an event of a GPU names no device, neither in 'args' nor as 'pid'", trace_.path));
@@ -248,7 +239,7 @@ class TraceReader final : public JsonVisitor {
     std::string_view text = event_.name;
     const bool is_gpu = event_.kind == EventKind::gpu_range;
     if (!is_layer_ && text.starts_with(kStep)) {
-      if (const auto number = whole_number_of(text.substr(kStep.size()))) {
+      if (const auto number = from_text<std::int64_t>(text.substr(kStep.size()))) {
         add_iteration(is_gpu ? gpu_iterations_ : host_iterations_, *number, interval);
         return;
       }
@@ -264,7 +255,7 @@ class TraceReader final : public JsonVisitor {
 
   // A GPU that has a range may have no event, and then does not count.
   IntervalStore& gpu_ranges() {
-    if (!event_.device) event_.device = whole_number_of(event_.process);
+    if (!event_.device) event_.device = from_text<std::int64_t>(event_.process);
     return ranges_[event_.device.value_or(-1)];
   }
 

@@ -8,19 +8,17 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "base/files/file.h"
 #include "base/system/interruption.h"
+#include "base/text/decimal.h"
 
 namespace aggregate_power {
 namespace {
@@ -137,8 +135,7 @@ std::optional<pid_t> lock_holder(std::string_view locks, dev_t device, ino_t ino
     locks.remove_prefix(std::min(line.size() + 1, locks.size()));
     const std::vector<std::string_view> words = words_of(line);
     if (words.size() < 6 || words[1] != "FLOCK" || words[5] != file) continue;
-    pid_t holder = 0;
-    std::from_chars(words[4].data(), words[4].data() + words[4].size(), holder);
+    const pid_t holder = from_text<pid_t>(words[4]).value_or(0);
     return holder > 0 ? std::optional(holder) : std::nullopt;
   }
   return std::nullopt;

@@ -5,11 +5,13 @@
 
 #include <array>
 #include <bit>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <system_error>
 
 #include "base/text/characters.h"
 
@@ -120,6 +122,16 @@ inline const char* read_decimal(const char* at, const char* end, double& value) 
     return read_long_decimal(at, end, value);
   value = found.value;
   return at + found.size;
+}
+
+// The number that the whole text is, as std::from_chars() reads it. Returns nullopt for any other
+// text, and for a number that is too large.
+template <typename Number>
+std::optional<Number> from_text(std::string_view text) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && at == end ? std::optional(number) : std::nullopt;
 }
 
 // ---- Reads numbers as Python's int() and float() do: blanks around, a sign, digits of any script,

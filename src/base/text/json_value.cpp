@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <unordered_set>
@@ -343,11 +342,7 @@ double JsonValue::as_double() const {
 bool JsonValue::is_finite_number() const { return is_number() && std::isfinite(as_double()); }
 
 std::optional<std::int64_t> JsonValue::as_integer() const {
-  if (kind != JsonKind::integer) return std::nullopt;
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value)
-                                                                  : std::nullopt;
+  return kind == JsonKind::integer ? from_text<std::int64_t>(text) : std::nullopt;
 }
 
 std::optional<std::int64_t> JsonValue::to_int() const {

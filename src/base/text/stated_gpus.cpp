@@ -1,12 +1,12 @@
 // The keys that state a number of GPUs.
 #include "base/text/stated_gpus.h"
 
-#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include "base/text/characters.h"
+#include "base/text/decimal.h"
 
 namespace aggregate_power {
 namespace {
@@ -37,10 +37,7 @@ bool says_yes(const std::optional<std::string>& text) {
 }  // namespace
 
 std::optional<std::int64_t> stated_count(std::string_view text) {
-  text = strip(text);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  const double value = from_text<double>(strip(text)).value_or(-1);
   if (!(value >= 0) || value > kMostGpus || value != std::floor(value)) return std::nullopt;
   return static_cast<std::int64_t>(value);
 }

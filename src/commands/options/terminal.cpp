@@ -6,11 +6,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <string>
-#include <string_view>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -19,6 +16,7 @@
 #include "base/files/path.h"
 #include "base/report/document.h"
 #include "base/text/characters.h"
+#include "base/text/decimal.h"
 #include "verify/bundle/bundle.h"
 
 namespace aggregate_power {
@@ -32,10 +30,8 @@ std::string_view variable(const char* name) {
 }  // namespace
 
 std::size_t terminal_columns(std::FILE* stream) {
-  const std::string_view given = variable("COLUMNS");
-  std::size_t wanted = 0;
-  const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), wanted);
-  if (error == std::errc() && end == given.data() + given.size() && wanted > 0) return wanted;
+  const std::size_t wanted = from_text<std::size_t>(variable("COLUMNS")).value_or(0);
+  if (wanted > 0) return wanted;
   constexpr std::size_t kUsual = 80;
   winsize size{};
   return ::ioctl(::fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col

@@ -2,7 +2,6 @@
 #include "core/load/benchmark.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -14,7 +13,6 @@
 #include "base/text/json.h"
 #include "base/text/show_time.h"
 #include "base/text/stated_gpus.h"
-#include "core/load/stated_settings.h"
 #include "core/load/stated_totals.h"
 
 namespace aggregate_power {
@@ -84,11 +82,8 @@ std::optional<std::int64_t> as_count(const Field& field, LoadRules rules) {
     return field.spelling == "true" ? std::optional<std::int64_t>(1) : std::nullopt;
   }
   if (field.kind != JsonKind::integer) return std::nullopt;
-  std::int64_t value = 0;
-  const auto [end, error] =
-      std::from_chars(field.spelling.data(), field.spelling.data() + field.spelling.size(), value);
-  if (error != std::errc() || value <= 0) return std::nullopt;
-  return value;
+  const auto value = from_text<std::int64_t>(field.spelling);
+  return value.value_or(0) > 0 ? value : std::nullopt;
 }
 
 std::string describe(const Field& field) {

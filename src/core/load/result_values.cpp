@@ -2,7 +2,6 @@
 #include "core/load/result_values.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <iterator>
@@ -45,18 +44,14 @@ double number_of(JsonKind kind, std::string_view text) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   constexpr std::size_t kShort = 18;  // digits that fit 64 bits
   if (kind == JsonKind::integer && !text.empty() && text.size() <= kShort) {
-    std::int64_t value = 0;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return static_cast<double>(value);
+    return static_cast<double>(from_text<std::int64_t>(text).value_or(0));
   }
   if (kind == JsonKind::integer && text.size() == kStampDigits && text.front() != '-') {
     return stamp(text);
   }
   if (kind != JsonKind::integer && kind != JsonKind::real && kind != JsonKind::string) return kNone;
-  double value = kNone;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_number = error == std::errc() && end == text.data() + text.size();
-  return is_number && std::isfinite(value) ? value : kNone;
+  const double value = from_text<double>(text).value_or(kNone);
+  return std::isfinite(value) ? value : kNone;
 }
 
 std::optional<std::int64_t> whole_count(double value) {

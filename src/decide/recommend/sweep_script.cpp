@@ -1,9 +1,9 @@
 // Writes the script of a sweep: a head with what differs, then what all have in common.
+#include "base/text/decimal.h"
 #include "decide/recommend/recommend.h"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <optional>
 #include <ranges>
@@ -124,14 +124,6 @@ trap 'exit 143' TERM
 
 )sh";
 
-std::optional<int> watts_in(std::string_view text) {
-  int watts = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, watts);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return watts;
-}
-
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
   for (std::size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size())) {
     text.replace(at, from.size(), to);
@@ -213,7 +205,8 @@ std::vector<int> planned_limits(std::string_view text) {
   std::string_view rest = text;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const std::size_t end = i + 1 < numbers.size() ? rest.find(':') : rest.size();
-    const auto watts = end == std::string_view::npos ? std::nullopt : watts_in(rest.substr(0, end));
+    const auto watts =
+        end == std::string_view::npos ? std::nullopt : from_text<int>(rest.substr(0, end));
     if (!watts) fail("expected START:END:STEP in whole watts or MHz, as in 150:300:25");
     numbers[i] = *watts;
     rest.remove_prefix(std::min(end + 1, rest.size()));

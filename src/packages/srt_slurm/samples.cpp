@@ -3,14 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <numeric>
-#include <string_view>
 #include <tuple>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -283,17 +280,13 @@ constexpr std::size_t kBatchRows = 128;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 std::optional<double> number(std::string_view cell) {
-  double value = 0;
-  const char* const end = cell.data() + cell.size();
-  const auto [at, error] = std::from_chars(cell.data(), end, value);
-  return error == std::errc() && at == end ? std::optional(value) : python_float(cell);
+  const auto plain = from_text<double>(cell);
+  return plain ? plain : python_float(cell);
 }
 
 std::optional<std::int64_t> whole_number(std::string_view cell) {
-  std::int64_t value = 0;
-  const char* const end = cell.data() + cell.size();
-  const auto [at, error] = std::from_chars(cell.data(), end, value);
-  return error == std::errc() && at == end ? std::optional(value) : python_int(cell);
+  const auto plain = from_text<std::int64_t>(cell);
+  return plain ? plain : python_int(cell);
 }
 
 // ---- The parts of nearly all rows besides decimals, also read in place.

@@ -2,7 +2,6 @@
 #include "runs/deployment/roles.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <set>
 
@@ -11,21 +10,16 @@
 
 #include "aggregate_power/error.h"
 #include "base/text/characters.h"
+#include "base/text/decimal.h"
 
 namespace aggregate_power {
 namespace {
 
-std::optional<std::uint64_t> number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::optional<RoleShare::Range> parse_range(std::string_view text) {
   const std::size_t dash = text.find('-');
-  const auto first = number(text.substr(0, dash));
-  const auto last = dash == std::string_view::npos ? first : number(text.substr(dash + 1));
+  const auto first = from_text<std::uint64_t>(text.substr(0, dash));
+  const auto last =
+      dash == std::string_view::npos ? first : from_text<std::uint64_t>(text.substr(dash + 1));
   if (!first || !last) return std::nullopt;
   return RoleShare::Range{*first, *last};
 }
@@ -132,7 +126,7 @@ void refuse_overlaps(std::span<const RoleShare> shares) {
 bool has(const RoleShare& share, const RecordedGpu& gpu) {
   if (share.host != gpu.host) return false;
   if (share.range) {
-    const auto index = number(gpu.index.empty() ? gpu.id : gpu.index);
+    const auto index = from_text<std::uint64_t>(gpu.index.empty() ? gpu.id : gpu.index);
     return index && *index >= share.range->first && *index <= share.range->last;
   }
   return share.id.empty() || share.id == gpu.id || share.id == gpu.uuid || share.id == gpu.index;
@@ -145,7 +139,8 @@ std::string missing_of(const RoleShare& share, std::span<const RecordedGpu> gpus
   for (const RecordedGpu& gpu : gpus) {
     if (!has(share, gpu)) continue;
     any = true;
-    if (share.range) indices.insert(*number(gpu.index.empty() ? gpu.id : gpu.index));
+    if (share.range)
+      indices.insert(*from_text<std::uint64_t>(gpu.index.empty() ? gpu.id : gpu.index));
   }
   if (!share.range) {
     if (any) return {};

@@ -2,12 +2,12 @@
 #include "store/catalogue/layouts.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/files/path.h"
+#include "base/text/decimal.h"
 #include "generators/aiperf.h"
 
 namespace aggregate_power {
@@ -184,9 +184,9 @@ std::optional<NamedGpus> gpus_in_name(std::string_view name) {
     name.remove_prefix(word.size());
     const std::string_view digits =
         name.substr(0, std::min(name.find_first_not_of("0123456789"), name.size()));
-    const auto [end, error] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), counts[met++]);
-    if (digits.empty() || error != std::errc()) return std::nullopt;
+    const auto count = from_text<std::int64_t>(digits);
+    if (!count) return std::nullopt;
+    counts[met++] = *count;
     name.remove_prefix(digits.size());
   }
   if (!name.empty()) return std::nullopt;
@@ -210,11 +210,7 @@ std::optional<std::int64_t> concurrency_in_name(std::string_view name) {
   name.remove_suffix(digits.size());
   const bool is_named =
       name.ends_with("_c") || name.ends_with("_conc") || name.ends_with("_concurrency_");
-  std::int64_t concurrency = 0;
-  const auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), concurrency);
-  if (!is_named || digits.empty() || error != std::errc()) return std::nullopt;
-  return concurrency;
+  return is_named ? from_text<std::int64_t>(digits) : std::nullopt;
 }
 
 bool is_pytorch_copy(std::string_view name) { return name.ends_with(".pytorch.json"); }
