@@ -15,7 +15,6 @@
 #include "base/files/tree.h"
 #include "base/system/parallel.h"
 #include "base/text/characters.h"
-#include "base/text/decimal.h"
 #include "base/text/json_value.h"
 #include "base/text/shown_number.h"
 #include "commands/help_pages/help_pages.h"

@@ -62,11 +62,7 @@ Command calibrate_command() {
   add_witness(options, *call).help =
       "What the meter recorded, in any form of 'help windows' (default: a column such as node_power_w of RECORDING); may be repeated, for logs one after the other or of several supplies";
   options.list(
-      "--meter", "NAME",
-      [call](const std::string& text) {
-        call->meters.push_back(text);
-        return true;
-      },
+      "--meter", "NAME", into(call->meters),
       "Which sensor of the witness is the meter, where several can be: NAME, or FILE:NAME with the file's name without its end; may be repeated, for supplies that are added up");
   options
       .value(
@@ -75,16 +71,11 @@ Command calibrate_command() {
       .one_of({"node", "gpu"});
   options
       .value(
-          "--meter-accuracy", "R",
-          [call](const std::string& text) { return into(call->meter_accuracy.emplace())(text); },
+          "--meter-accuracy", "R", into(call->meter_accuracy),
           "Relative standard uncertainty of the meter itself, as its maker or a laboratory states it, such as 0.005")
       .check(number_between(0, 1));
   options.list(
-      "--window", "A,B",
-      [call](const std::string& text) {
-        call->window_texts.push_back(text);
-        return true;
-      },
+      "--window", "A,B", into(call->window_texts),
       "Compare from time A to time B only; may be repeated (default: wherever both were recorded)");
   options.value("--out", "FILE", into_optional_path(call->out),
                 "Write a profile, a JSON file that --calibration of measure and patch uses");

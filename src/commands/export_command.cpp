@@ -1,6 +1,5 @@
 // aggregate-power export: what runs and windows used, for dashboards, databases and other tools.
 #include <algorithm>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>

@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
@@ -21,7 +20,6 @@
 #include "base/text/suggest.h"
 #include "commands/commands.h"
 #include "commands/help_pages/help_pages.h"
-#include "commands/help_pages/overview.h"
 #include "commands/help_pages/page_roff.h"
 #include "commands/options/command.h"
 #include "commands/options/completion.h"

@@ -63,13 +63,7 @@ void add_goal_options(Options& options, PlanOptions& request) {
       .check(percent_inside(0, 0.5, "a percentage above 0% and below 50% such as 5%"));
   options
       .value(
-          "--looks", "N",
-          [&request](const std::string& text) {
-            std::uint64_t looks = 1;
-            if (!into(looks)(text)) return false;
-            request.looks = looks;
-            return true;
-          },
+          "--looks", "N", into(request.looks),
           "How often the comparison may be looked at on the way, by 'compare --look' (default: 1)")
       .check(whole_number_between(1, kMostLooks))
       .excludes("--alpha");
@@ -109,15 +103,8 @@ void add_known_options(Options& options, PlanOptions& request) {
              "Length of each run (default: what takes the least time in all)")
       .check(time_check());
   options
-      .value(
-          "--cool-down", "SECONDS",
-          [&request](const std::string& text) {
-            double seconds = 0;
-            if (!into(seconds)(text)) return false;
-            request.cool_down_s = seconds;
-            return true;
-          },
-          "Pause before each run (default: what the recording shows, else 60)")
+      .value("--cool-down", "SECONDS", into(request.cool_down_s),
+             "Pause before each run (default: what the recording shows, else 60)")
       .check(number_between(0, 86400));
   options
       .value("--run", "COMMAND", into(request.base_load),

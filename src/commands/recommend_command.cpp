@@ -1,6 +1,5 @@
 // aggregate-power recommend: which power limit to choose after a sweep, and how to run one.
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -67,15 +66,6 @@ bool take_keys(const std::string& text, std::vector<std::string>& keys) {
   return !keys.empty();
 }
 
-Take into_optional_number(std::optional<double>& number) {
-  return [&number](const std::string& text) {
-    double value = 0;
-    if (!into(value)(text)) return false;
-    number = value;
-    return true;
-  };
-}
-
 void add_choice_options(Options& options, RecommendCommandRequest& request) {
   options
       .value(
@@ -92,12 +82,12 @@ void add_choice_options(Options& options, RecommendCommandRequest& request) {
           "Of energy-time, the share of energy: N x energy + (1 - N) x P_max x time (default: 0.5)")
       .check(number_between(0, 1));
   options
-      .value("--max-power", "WATTS", into_optional_number(request.question.max_power_w),
+      .value("--max-power", "WATTS", into(request.question.max_power_w),
              "P_max of energy-time, all GPUs together (default: the highest limit times the GPUs)")
       .check(number_between(0.001, 1e9));
   options
       .value(
-          "--max-slowdown", "FACTOR", into_optional_number(request.question.max_slowdown),
+          "--max-slowdown", "FACTOR", into(request.question.max_slowdown),
           "Limits that take more than FACTOR times as long as the highest limit cannot win, as in 1.1")
       .check(number_between(1, 1e6));
 }

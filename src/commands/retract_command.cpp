@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "aggregate_power/error.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/report/json_parts.h"

@@ -27,7 +27,6 @@
 #include "store/catalogue/store_path.h"
 #include "verify/bundle/bundle.h"
 #include "verify/receipt/receipt.h"
-#include "verify/run/run_check.h"
 #include "verify/run/verify_runs.h"
 #include "verify/sweep/sweep.h"
 

@@ -24,11 +24,10 @@
 #include "base/text/wrap.h"
 #include "commands/commands.h"
 #include "commands/help_pages/help_pages.h"
-#include "commands/help_pages/overview.h"
 #include "commands/options/command.h"
 #include "commands/options/terminal.h"
 #include "core/energy/metrics.h"
-#include "core/load/stated_settings.h"
+#include "core/load/stated_totals.h"
 #include "core/model/code_descriptions.h"
 #include "core/telemetry/power_limits.h"
 #include "energy/uncertainty/interval.h"
@@ -422,21 +421,17 @@ std::string sentence_of(const HelpPage& page) {
   return {};
 }
 
-}  // namespace
-
-const std::vector<HelpPage>& help_pages() {
-  static const std::vector<HelpPage> pages = {
-#include "help_pages.inc"
-  };
-  return pages;
+// The same as a JSON object.
+std::optional<std::string> help_json(std::string_view topic, std::size_t width) {
+  const HelpPage* const page = find_page(topic);
+  if (page == nullptr) return std::nullopt;
+  const Json json = {{"topic", page->topic},
+                     {"summary", sentence_of(*page)},
+                     {"text", page_text(blocks_of(*page), width)}};
+  return indented_lines(json, JsonCharacters::utf8);
 }
 
-std::vector<std::string> help_topics() {
-  std::vector<std::string> topics;
-  for (const HelpPage& page : help_pages()) topics.emplace_back(page.topic);
-  return topics;
-}
-
+// Every topic with its page's sentence, for people, in lines of at most `width` columns.
 std::string help_list(std::size_t width) {
   constexpr std::size_t kIndent = 21;
   std::string text = "Topics of 'aggregate-power help TOPIC':\n";
@@ -446,6 +441,7 @@ std::string help_list(std::size_t width) {
   return text + "The options of a command: 'aggregate-power COMMAND --help'.\n";
 }
 
+// The same as a JSON array.
 std::string help_list_json() {
   Json topics = list_of(help_pages(), [&](const HelpPage& page) -> Json {
     return {{"topic", page.topic}, {"summary", sentence_of(page)}};
@@ -453,12 +449,8 @@ std::string help_list_json() {
   return indented_lines(topics, JsonCharacters::utf8);
 }
 
-std::optional<std::string> help_text(std::string_view topic, std::size_t width) {
-  const HelpPage* const page = find_page(topic);
-  if (page == nullptr) return std::nullopt;
-  return page_text(blocks_of(*page), width);
-}
-
+// What pages have on a word or words, in upper or lower case: the sections that have most, and the
+// names of the others. Empty: no page has it.
 std::string help_search(std::string_view words, std::size_t width) {
   constexpr std::size_t kQuoted = 5;
   constexpr std::size_t kNamed = 15;
@@ -477,13 +469,26 @@ std::string help_search(std::string_view words, std::size_t width) {
   return text;
 }
 
-std::optional<std::string> help_json(std::string_view topic, std::size_t width) {
+// A page for a terminal of `width` columns. Returns nullopt if there is no such topic.
+std::optional<std::string> help_text(std::string_view topic, std::size_t width) {
   const HelpPage* const page = find_page(topic);
   if (page == nullptr) return std::nullopt;
-  const Json json = {{"topic", page->topic},
-                     {"summary", sentence_of(*page)},
-                     {"text", page_text(blocks_of(*page), width)}};
-  return indented_lines(json, JsonCharacters::utf8);
+  return page_text(blocks_of(*page), width);
+}
+
+std::vector<std::string> help_topics() {
+  std::vector<std::string> topics;
+  for (const HelpPage& page : help_pages()) topics.emplace_back(page.topic);
+  return topics;
+}
+
+}  // namespace
+
+const std::vector<HelpPage>& help_pages() {
+  static const std::vector<HelpPage> pages = {
+#include "help_pages.inc"
+  };
+  return pages;
 }
 
 std::optional<std::string> help_man_page(std::string_view topic) {

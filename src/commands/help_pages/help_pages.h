@@ -67,22 +67,6 @@ struct HelpPage {
 };
 const std::vector<HelpPage>& help_pages();
 
-std::vector<std::string> help_topics();
-
-// Every topic with its page's sentence, for people, in lines of at most `width` columns.
-std::string help_list(std::size_t width);
-// The same as a JSON array.
-std::string help_list_json();
-
-// A page for a terminal of `width` columns. Returns nullopt if there is no such topic.
-std::optional<std::string> help_text(std::string_view topic, std::size_t width);
-// The same as a JSON object.
-std::optional<std::string> help_json(std::string_view topic, std::size_t width);
-
-// What pages have on a word or words, in upper or lower case: the sections that have most, and the
-// names of the others. Empty: no page has it.
-std::string help_search(std::string_view words, std::size_t width);
-
 // A page for man: aggregate-power-TOPIC(7), in troff. Returns nullopt if there is no such topic.
 std::optional<std::string> help_man_page(std::string_view topic);
 
@@ -128,5 +112,13 @@ std::vector<std::string> schema_titles();
 
 // A text with all words of the pages and the schemas.
 std::string words_of_help();
+
+// ---- What the program is, on one screen.
+
+// At most 30 lines of at most 70 columns: a sentence, examples, and the commands in groups.
+std::string overview();
+
+// What --help adds, as narrow: how options are asked for, and where to look for what.
+std::string where_to_find();
 
 }  // namespace aggregate_power

@@ -2,7 +2,6 @@
 #include "commands/help_pages/help_pages.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 namespace aggregate_power::markdown {

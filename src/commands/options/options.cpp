@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <charconv>
 #include <map>
 #include <memory>
 #include <set>
@@ -19,14 +18,6 @@ namespace aggregate_power {
 namespace {
 
 constexpr const char* kQuiet = "-q,--quiet";
-
-template <typename Number>
-std::optional<Number> number(const std::string& text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 // Whole numbers as CLI11 reads them: a leading 0 or 0x means octal or hexadecimal.
 template <typename Number>
@@ -134,10 +125,14 @@ Take into(std::uint64_t& value) { return into_whole_number(value); }
 // CLI11 reads these through long double, which rounds twice, and differently on some processors.
 Take into(double& value) {
   return [&value](const std::string& text) {
-    const std::optional<double> read = number<double>(text);
+    const std::optional<double> read = from_text<double>(text);
     value = read.value_or(value);
     return read.has_value();
   };
+}
+
+Take into(std::optional<double>& value) {
+  return [&value](const std::string& text) { return into(value.emplace())(text); };
 }
 
 Take into(std::optional<std::int64_t>& value) {
@@ -208,7 +203,7 @@ Check seconds() {
 Check whole_number_between(std::uint64_t least, std::uint64_t most) {
   return expecting(fmt::format("a whole number from {} to {}", least, most),
                    [least, most](const std::string& text) {
-                     const auto value = number<std::uint64_t>(text);
+                     const auto value = from_text<std::uint64_t>(text);
                      return value && *value >= least && *value <= most;
                    });
 }
@@ -216,7 +211,7 @@ Check whole_number_between(std::uint64_t least, std::uint64_t most) {
 Check number_between(double least, double most) {
   return expecting(fmt::format("a number from {} to {}", least, most),
                    [least, most](const std::string& text) {
-                     const auto value = number<double>(text);
+                     const auto value = from_text<double>(text);
                      return value && *value >= least && *value <= most;
                    });
 }

@@ -26,6 +26,7 @@ Take into(unsigned& value);
 Take into(std::int64_t& value);
 Take into(std::uint64_t& value);
 Take into(double& value);
+Take into(std::optional<double>& value);
 Take into(std::optional<std::int64_t>& value);  // nullopt if Python's int() would raise
 Take into(std::vector<std::string>& values);    // appends
 // The same for paths, written as Python's pathlib does. An empty one is the current folder, or

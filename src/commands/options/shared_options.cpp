@@ -6,8 +6,6 @@
 #include <cstdlib>
 #include <iterator>
 #include <limits>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -167,18 +165,15 @@ void add_uncertainty_options(Options& options, RunOptions& run) {
           "Model of the GPUs, such as H100 or MI300X, where no file names it; for intervals and --phases")
       .formerly("--gpu")
       .check(model_of_gpus());
-  const auto take_number = [](std::optional<double>& number) {
-    return [&number](const std::string& text) { return into(number.emplace())(text); };
-  };
   options
       .value(
-          "--sensor-accuracy", "R", take_number(wanted.sensor_accuracy),
+          "--sensor-accuracy", "R", into(wanted.sensor_accuracy),
           "Relative standard uncertainty of the gain of calibrated sensors, such as 0.01 (default: 0.022 for the boards of one model together and 0.029 for each)")
       .check(number_between(0, 1))
       .needs("--uncertainty");
   options
       .value(
-          "--clock-uncertainty", "SECONDS", take_number(wanted.clock_uncertainty_s),
+          "--clock-uncertainty", "SECONDS", into(wanted.clock_uncertainty_s),
           "Standard uncertainty between the clocks of recorder and load generator (default: 0.01; for several hosts 0.05, as under NTP)")
       .check(number_between(0, 3600))
       .needs("--uncertainty");
