@@ -142,18 +142,18 @@ done <<'TABLE'
 2 367 400 lines of dmon.cpp
 2 - 400 lines of generic_reader.cpp
 2 0 0 files of step 2 still there
-6 607 480 number of .cpp and .h files
-6 381 294 number of modules
+6 585 480 number of .cpp and .h files
+6 365 294 number of modules
 6 2 0 folders with more than 20 modules
 6 23 20 modules in the largest folder
 6 - 150-400 median lines of a source
 6 1 0 headers used by one file of their folder only
-6 298 0 sources outside their folder's namespace
+6 290 0 sources outside their folder's namespace
 6 27 0 files still to move
 7 1 1 files 'nth_element'
 7 1 1 files that define a reason code
 7 0 0 files of step 7 still there
-7 130600 80000 lines
+7 130000 80000 lines
 TABLE
 if [ -z "$check" ]; then
   echo "folders with more than 20 modules:"

@@ -4,11 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "aggregate_power/sample.h"
 
 namespace aggregate_power {
 
@@ -111,5 +110,9 @@ struct ShareRecord {
   bool is_known = false;  // the record has the GPU's processes, if any
   std::vector<ProcessUse> uses = {};
 };
+
+// "--gpus 0,2" for devices that are called so, as a shell takes it. Only "--gpus" if there are too
+// many to show, or one of the names cannot be given: with a comma in it, or as "0-3".
+std::string gpus_option(std::span<const std::string> devices);
 
 }  // namespace aggregate_power

@@ -167,10 +167,6 @@ std::optional<PowerUnit::Size> power_unit(std::string_view text);
 // The unit in a column's name: in brackets, or one of its words, the last one that is a unit:
 // "power [mW]", "power_milliwatts", "powerMilliwatts", "power_mw_gpu0".
 std::optional<PowerUnit::Size> power_unit_in_name(std::string_view name);
-// Another unit that a column's name states: "10mW" in "power [10mW]", "x10 mW", "dW", "dBm", "%",
-// "mJ". Words that say how, where or how long was measured are no unit:
-// "power (GPU 0)", "power [1 s avg]". Returns nullopt if there is none.
-std::optional<std::string> other_unit_in_name(std::string_view name);
 // That such a column is not read, for people; nullopt: it may be.
 std::optional<std::string> other_unit_text(std::string_view name);
 // "uW", "mW", "W", "kW"; and "microwatts", "milliwatts", "watts", "kilowatts".

@@ -9,7 +9,6 @@
 #include <fmt/ranges.h>
 
 #include "base/text/characters.h"
-#include "base/text/decimal.h"
 #include "base/text/written_time.h"
 #include "core/load/benchmark.h"
 #include "generators/generators.h"

@@ -6,7 +6,6 @@
 #include <cassert>
 #include <cmath>
 #include <memory>
-#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,7 +13,6 @@
 #include "aggregate_power/error.h"
 #include "base/text/characters.h"
 #include "base/text/decimal.h"
-#include "base/text/json.h"
 #include "base/text/written_time.h"
 
 namespace aggregate_power {

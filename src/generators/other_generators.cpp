@@ -8,7 +8,7 @@
 #include "base/text/written_time.h"
 #include "core/load/benchmark.h"
 #include "generators/generators.h"
-#include "generators/requests_in_window.h"
+#include "generators/request_file.h"
 
 namespace aggregate_power {
 namespace {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,7 +11,6 @@
 #include "base/text/stated_gpus.h"
 #include "base/text/written_time.h"
 #include "core/load/benchmark.h"
-#include "core/load/stated_settings.h"
 #include "core/load/stated_totals.h"
 
 namespace aggregate_power {

@@ -119,6 +119,23 @@ std::string_view first_label(const MetricLabels& series, const std::string_view 
   return found == std::end(names) ? std::string_view() : *found;
 }
 
+// Whether two series of one GPU are of one exporter, so that each repeats the GPU's power, as its
+// instances and the pods that share it do.
+bool repeat_one_gpu(const MetricLabels& a, const MetricLabels& b) {
+  // Of instances of a divided GPU, and of who shares one.
+  static constexpr Pattern copy =
+      "gpu_i_.*|.*mig.*|(.*[^a-z])?(pod|v_?gpu|container|namespace|workload|service|process|pid|user"
+      "|hpc_?job|job_?id|job_?name)([^a-z].*)?";
+  const auto differ_as_copies = [](const MetricLabels& one, const MetricLabels& other) {
+    return std::ranges::all_of(one.labels, [&](const auto& label) {
+      return other.of(label.first) == label.second || copy.matches(lower_ascii(label.first));
+    });
+  };
+  const GpuKey key = key_of(a);
+  return !key.uuid.empty() && same_gpu(key, key_of(b)) == SameGpu::yes && a.metric == b.metric &&
+         differ_as_copies(a, b) && differ_as_copies(b, a);
+}
+
 }  // namespace
 
 std::string_view MetricLabels::of(std::string_view label) const {
@@ -193,21 +210,6 @@ GpuKey key_of(const MetricLabels& series) {
           .index = value(kIndexLabels),
           .uuid = value(kUuidLabels),
           .pci = value(kPciLabels)};
-}
-
-bool repeat_one_gpu(const MetricLabels& a, const MetricLabels& b) {
-  // Of instances of a divided GPU, and of who shares one.
-  static constexpr Pattern copy =
-      "gpu_i_.*|.*mig.*|(.*[^a-z])?(pod|v_?gpu|container|namespace|workload|service|process|pid|user"
-      "|hpc_?job|job_?id|job_?name)([^a-z].*)?";
-  const auto differ_as_copies = [](const MetricLabels& one, const MetricLabels& other) {
-    return std::ranges::all_of(one.labels, [&](const auto& label) {
-      return other.of(label.first) == label.second || copy.matches(lower_ascii(label.first));
-    });
-  };
-  const GpuKey key = key_of(a);
-  return !key.uuid.empty() && same_gpu(key, key_of(b)) == SameGpu::yes && a.metric == b.metric &&
-         differ_as_copies(a, b) && differ_as_copies(b, a);
 }
 
 Sensor PowerSeries::sensor() const { return sensor_of_metric(metric_); }

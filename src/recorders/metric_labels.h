@@ -78,9 +78,6 @@ class PowerSeries {
 
 // Who the GPU of a series is, by all its labels.
 GpuKey key_of(const MetricLabels& series);
-// Whether two series of one GPU are of one exporter, so that each repeats the GPU's power, as its
-// instances and the pods that share it do.
-bool repeat_one_gpu(const MetricLabels& a, const MetricLabels& b);
 
 // What a metric of an exporter measures.
 Sensor sensor_of_metric(const std::string& metric);

@@ -1,6 +1,7 @@
 // What a recorder notes beside its recording: when a wrapped command ran, and how its clocks stood.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "aggregate_power/sample.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
+#include "base/system/byte_source.h"
 #include "recorders/recording.h"
 
 namespace aggregate_power {
@@ -65,5 +67,24 @@ inline std::vector<std::string> with_side_files(const std::string& path) {
   for (const SideFile& side : kSideFiles) files.push_back(beside(path, side_name(side, path)));
   return files;
 }
+
+// ---- The hardware's own energy counters, read at the start and the end of a recording.
+
+// Reads what `amd-smi metric -E --csv` wrote, by GPU: columns `gpu` and `total_energy_consumption`,
+// in joules. Numbers are those of Python's float(); the last row of a GPU counts; rows without a
+// finite number are skipped. Returns nullopt if a column is missing or no row is usable.
+// Contract.md B.8. Throws CsvError, and what `source` throws.
+std::optional<std::map<std::string, double>> read_energy_snapshot(ByteSource& source);
+
+// The snapshots beside a recording.
+struct EnergySnapshots {
+  std::string unavailable;      // why they cannot be compared; empty: they can
+  bool could_not_read = false;  // the system's fault, not the content's
+  std::map<std::string, double> start;
+  std::map<std::string, double> end;
+};
+
+// Returns nullopt if there is neither. Never throws because of the snapshots.
+std::optional<EnergySnapshots> read_energy_snapshots(const Recording& recording);
 
 }  // namespace aggregate_power

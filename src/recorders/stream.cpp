@@ -2,22 +2,14 @@
 #include "recorders/recorders.h"
 
 #include <algorithm>
-#include <cmath>
-#include <exception>
-#include <optional>
 #include <span>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include "base/text/characters.h"
 #include "base/text/csv.h"
 #include "base/text/encoding.h"
 #include "base/text/json.h"
 #include "core/energy/recording_summary.h"
-#include "core/telemetry/device_names.h"
-#include "core/telemetry/gpu_identity.h"
 #include "core/telemetry/gpu_names.h"
 #include "core/telemetry/lines.h"
 

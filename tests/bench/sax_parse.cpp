@@ -1,6 +1,5 @@
 // A file through nlohmann's SAX parser with a handler that does nothing.
 #include <fstream>
-#include <iterator>
 #include <string>
 
 #include <nlohmann/json.hpp>

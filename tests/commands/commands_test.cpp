@@ -1,12 +1,12 @@
 // The table of commands, against what each command has.
 #include "commands/commands.h"
+#include "commands/help_pages/help_pages.h"
 
 #include <algorithm>
 #include <set>
 
 #include <gtest/gtest.h>
 
-#include "commands/help_pages/overview.h"
 #include "commands/help_pages/page_roff.h"
 #include "commands/options/completion.h"
 

@@ -2,7 +2,6 @@
 // and must be readable to its end.
 #include <cstdint>
 #include <iterator>
-#include <memory>
 #include <string>
 #include <string_view>
 

@@ -1,6 +1,5 @@
 // Any bytes to the scanner, and any object through a patch.
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <vector>
 

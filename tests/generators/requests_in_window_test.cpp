@@ -1,5 +1,5 @@
 // Shares of requests in a window; each number by hand.
-#include "generators/requests_in_window.h"
+#include "generators/request_file.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Energy snapshots: contract.md B.8.
-#include "recorders/energy_snapshot.h"
+#include "recorders/recorder_context.h"
 
 #include <map>
 #include <optional>

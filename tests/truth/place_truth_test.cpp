@@ -2,7 +2,6 @@
 // of a few recordings of each class; `place_truth 10` shows the figures of many.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdio>
 
 #include "truth/place_table.h"

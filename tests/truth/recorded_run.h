@@ -1,7 +1,6 @@
 // Recordings as files, of loads that are known: what recorders write, before anything is wrong.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

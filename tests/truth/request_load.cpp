@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "energy/shares/phases.h"
-
 namespace truth {
 namespace {
 

@@ -9,7 +9,6 @@
 
 #include "energy/uncertainty/interval.h"
 #include "energy/uncertainty/placed_interval.h"
-#include "energy/uncertainty/random_walk.h"
 #include "truth/request_load.h"
 #include "truth/simulated_run.h"
 

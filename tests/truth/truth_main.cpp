@@ -8,7 +8,6 @@
 // --write, the runs are written as files instead, one folder for each.
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 

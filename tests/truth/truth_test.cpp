@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "truth/rounds.h"
 #include "truth/run_files.h"
 #include "truth/truth_table.h"

@@ -16,14 +16,11 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <cerrno>
 #include <climits>
 #include <csignal>
 #include <cstdlib>
 #include <iterator>
 #include <mutex>
-#include <optional>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -33,7 +30,6 @@
 #include "base/files/hash.h"
 #include "base/files/lock.h"
 #include "base/files/nameless_file.h"
-#include "base/files/opened_files.h"
 #include "base/files/path.h"
 #include "base/system/interruption.h"
 #include "base/system/sandbox.h"

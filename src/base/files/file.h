@@ -376,4 +376,16 @@ std::string read_whole(const OpenedFile& file, const FileKind& kind);
 // without opening it.
 std::string read_file(const std::string& path, const FileKind& kind);
 
+// ---- Which files a piece of work reads.
+
+// While this exists, adds the path of every file that any thread opens for reading to `paths`. One
+// at a time.
+class WatchOpened {
+ public:
+  explicit WatchOpened(std::set<std::string>& paths);
+  ~WatchOpened();
+  WatchOpened(const WatchOpened&) = delete;
+  WatchOpened& operator=(const WatchOpened&) = delete;
+};
+
 }  // namespace aggregate_power

@@ -4,7 +4,6 @@
 #include <nettle/sha2.h>
 #include <xxhash.h>
 
-#include <algorithm>
 #include <array>
 #include <new>
 #include <tuple>

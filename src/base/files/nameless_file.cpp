@@ -8,8 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "base/files/file.h"
-
 namespace aggregate_power {
 
 std::string temporary_folder() {

@@ -15,11 +15,9 @@
 #include <system_error>
 #include <tuple>
 #include <unordered_map>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include "base/files/file.h"
 #include "base/files/hash.h"
 #include "base/files/path.h"
 

@@ -2,9 +2,6 @@
 #include "base/files/files.h"
 
 #include <algorithm>
-#include <optional>
-#include <span>
-#include <string_view>
 
 namespace aggregate_power {
 namespace {

@@ -19,7 +19,6 @@
 #include <cstdlib>
 #include <memory>
 #include <span>
-#include <utility>
 
 namespace aggregate_power {
 namespace {

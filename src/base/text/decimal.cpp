@@ -1,10 +1,8 @@
 // Reads longer decimals with exact rounding.
 #include "base/text/decimal.h"
 
-#include <charconv>
 #include <cstdlib>
 #include <string>
-#include <system_error>
 
 namespace aggregate_power {
 namespace {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "aggregate_power/result.h"
-#include "aggregate_power/sample.h"
 #include "core/telemetry/samples.h"
 
 namespace aggregate_power {

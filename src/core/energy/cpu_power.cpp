@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <regex>
 
 #include <fmt/format.h>
 
@@ -57,6 +56,23 @@ void add_metrics(const std::array<std::optional<double>, kFamilies>& energy_j, W
   if (result.reasons.empty()) result.metrics = std::move(metrics);
 }
 
+// The same where rails and modules may have rows of their own: "CPU0:modulePowerUsageW", "SysIO
+// Power Socket 0".
+std::optional<CpuSensor> host_cpu_sensor(std::string_view recorded_name) {
+  static constexpr Pattern of_rail(
+      R"(.*:cpuRailPowerUsageW|.*\bCPU([\s\v]+Rail)?([\s\v]+Input)?[\s\v]+Power)"
+      R"(([\s\v]+in[\s\v]+uW)?[\s\v]+Socket[\s\v]+\d+\b.*)",
+      Pattern::Case::either);
+  static constexpr Pattern of_sysio(
+      R"(.*:socPowerUsageW|.*\b(SoC[\s\v]+Rail([\s\v]+Input)?[\s\v]+Power([\s\v]+in[\s\v]+uW)?)"
+      R"(|SysIO[\s\v]+Power)[\s\v]+Socket[\s\v]+\d+\b.*)",
+      Pattern::Case::either);
+  if (recorded_name.ends_with(":modulePowerUsageW")) return CpuSensor::module;
+  if (of_rail.matches(recorded_name)) return CpuSensor::cpu_rail;
+  if (of_sysio.matches(recorded_name)) return CpuSensor::cpu_sysio;
+  return cpu_sensor(recorded_name);
+}
+
 }  // namespace
 
 std::optional<CpuSensor> cpu_sensor(std::string_view recorded_name) {
@@ -76,21 +92,6 @@ std::optional<CpuSensor> cpu_sensor(std::string_view recorded_name) {
   if (module_name.is_found_in(recorded_name)) return CpuSensor::module;
   if (grace_name.is_found_in(recorded_name)) return CpuSensor::grace_socket;
   return std::nullopt;
-}
-
-std::optional<CpuSensor> host_cpu_sensor(std::string_view recorded_name) {
-  static constexpr Pattern of_rail(
-      R"(.*:cpuRailPowerUsageW|.*\bCPU([\s\v]+Rail)?([\s\v]+Input)?[\s\v]+Power)"
-      R"(([\s\v]+in[\s\v]+uW)?[\s\v]+Socket[\s\v]+\d+\b.*)",
-      Pattern::Case::either);
-  static constexpr Pattern of_sysio(
-      R"(.*:socPowerUsageW|.*\b(SoC[\s\v]+Rail([\s\v]+Input)?[\s\v]+Power([\s\v]+in[\s\v]+uW)?)"
-      R"(|SysIO[\s\v]+Power)[\s\v]+Socket[\s\v]+\d+\b.*)",
-      Pattern::Case::either);
-  if (recorded_name.ends_with(":modulePowerUsageW")) return CpuSensor::module;
-  if (of_rail.matches(recorded_name)) return CpuSensor::cpu_rail;
-  if (of_sysio.matches(recorded_name)) return CpuSensor::cpu_sysio;
-  return cpu_sensor(recorded_name);
 }
 
 const std::optional<CpuSensor>& CpuPowerGatherer::sensor_of(const std::string& recorded_name) {

@@ -25,9 +25,6 @@ inline constexpr double kMaxCpuSampleGapS = 3.0;
 // The kind of a sensor, from the name that the recorder gives it: "CPU0:cpuSidePowerUsageW", "Grace
 // Power Socket 0". Returns nullopt for names that do not count.
 std::optional<CpuSensor> cpu_sensor(std::string_view recorded_name);
-// The same where rails and modules may have rows of their own: "CPU0:modulePowerUsageW", "SysIO
-// Power Socket 0".
-std::optional<CpuSensor> host_cpu_sensor(std::string_view recorded_name);
 
 struct CpuPowerRequest {
   std::optional<Window> window;  // the GPUs'

@@ -10,7 +10,6 @@
 #include <fmt/ranges.h>
 
 #include "aggregate_power/facility.h"
-#include "aggregate_power/gpus_option.h"
 #include "base/text/characters.h"
 #include "base/text/show_time.h"
 

@@ -263,6 +263,32 @@ std::optional<double> line_length_s(std::span<const Sample> samples, double max_
   return middle_of(std::move(lengths_s));
 }
 
+// The usual time between the readings that have all others on straight lines between them; nullopt:
+// they are not, or closer than `max_gap_s`. Of the samples, 6 in 10 are on lines of 5 or more, with
+// two slopes at least, that rise or fall by 20 of the readings' last digits: no noise is on a line.
+std::optional<double> interpolated_s(std::span<const Sample> samples, double max_gap_s) {
+  return line_length_s(samples, max_gap_s, 20, have_slopes_of_their_own);
+}
+
+// The mean time for which values are held at times without a period; nullopt: they are not. Most
+// are held for longer than `max_gap_s`, none comes back, and the steps between them are larger than
+// the last digit: a sensor that is rounded returns to its values, and one that works changes at
+// once. Levels of a test are round numbers.
+std::optional<double> mean_hold_s(std::span<const Sample> samples, double max_gap_s) {
+  constexpr std::size_t kFewestValues = 8;
+  constexpr double kClearStepW = 0.3;
+  const std::vector<Hold> holds = holds_of(samples);
+  if (holds.size() < kFewestValues || !hold_values(holds, samples.size())) return std::nullopt;
+  const double digit_w = resolution_w(samples);
+  const std::size_t counted = holds.size() - returns_to_idle(holds);
+  const std::size_t different = different_values(holds).size();
+  if (different < kFewestValues) return std::nullopt;
+  if (static_cast<double>(different) < kRegular * static_cast<double>(counted)) return std::nullopt;
+  if (are_levels(holds, digit_w)) return std::nullopt;
+  if (middle_of(steps_between(holds)) < std::max(kClearStepW, 4 * digit_w)) return std::nullopt;
+  return slow_hold_s(holds, usual_step_s(samples), max_gap_s);
+}
+
 }  // namespace
 
 std::optional<double> refresh_s(std::span<const Sample> samples) {
@@ -295,21 +321,6 @@ std::optional<double> refresh_s(std::span<const Sample> samples) {
   return period_s;
 }
 
-std::optional<double> mean_hold_s(std::span<const Sample> samples, double max_gap_s) {
-  constexpr std::size_t kFewestValues = 8;
-  constexpr double kClearStepW = 0.3;
-  const std::vector<Hold> holds = holds_of(samples);
-  if (holds.size() < kFewestValues || !hold_values(holds, samples.size())) return std::nullopt;
-  const double digit_w = resolution_w(samples);
-  const std::size_t counted = holds.size() - returns_to_idle(holds);
-  const std::size_t different = different_values(holds).size();
-  if (different < kFewestValues) return std::nullopt;
-  if (static_cast<double>(different) < kRegular * static_cast<double>(counted)) return std::nullopt;
-  if (are_levels(holds, digit_w)) return std::nullopt;
-  if (middle_of(steps_between(holds)) < std::max(kClearStepW, 4 * digit_w)) return std::nullopt;
-  return slow_hold_s(holds, usual_step_s(samples), max_gap_s);
-}
-
 std::optional<double> possible_hold_s(std::span<const Sample> all, double max_gap_s,
                                       Window window) {
   constexpr std::size_t kFewestSamples = 20;
@@ -329,10 +340,6 @@ std::optional<double> possible_hold_s(std::span<const Sample> all, double max_ga
     return std::nullopt;
   }
   return holds.size() > 2 ? slow_hold_s(holds, usual_step_s(samples), max_gap_s) : mean_s;
-}
-
-std::optional<double> interpolated_s(std::span<const Sample> samples, double max_gap_s) {
-  return line_length_s(samples, max_gap_s, 20, have_slopes_of_their_own);
 }
 
 std::optional<double> possible_lines_s(std::span<const Sample> samples, double max_gap_s) {

@@ -17,22 +17,11 @@ namespace aggregate_power::energy {
 // last digit.
 std::optional<double> refresh_s(std::span<const Sample> samples);
 
-// The mean time for which values are held at times without a period; nullopt: they are not. Most
-// are held for longer than `max_gap_s`, none comes back, and the steps between them are larger than
-// the last digit: a sensor that is rounded returns to its values, and one that works changes at
-// once. Levels of a test are round numbers.
-std::optional<double> mean_hold_s(std::span<const Sample> samples, double max_gap_s);
-
 // The same where few values show it, so that they may also be levels of a test: one with decimals,
 // or two. A reason to ask, and none to refuse. Not where the power changes at the edges of the
 // window only: that is a load.
 std::optional<double> possible_hold_s(std::span<const Sample> samples, double max_gap_s,
                                       Window window = kAlways);
-
-// The usual time between the readings that have all others on straight lines between them; nullopt:
-// they are not, or closer than `max_gap_s`. Of the samples, 6 in 10 are on lines of 5 or more, with
-// two slopes at least, that rise or fall by 20 of the readings' last digits: no noise is on a line.
-std::optional<double> interpolated_s(std::span<const Sample> samples, double max_gap_s);
 
 // The same where they rise or fall by 8 digits, up and down alike, and are twice as long. A reason
 // to ask, and none to refuse.

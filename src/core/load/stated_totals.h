@@ -18,3 +18,18 @@ std::span<const std::string_view> total_paths();
 void judge_totals(const ResultValues& values, LoadReading& reading);
 
 }  // namespace aggregate_power
+
+// ---- The keys by which results, and scripts that add to them, say how a run was run.
+
+namespace aggregate_power::loads {
+
+struct SettingName {
+  std::string_view key;   // the last part of its path in a result
+  std::string_view name;  // as aggregates have it
+};
+std::span<const SettingName> setting_names();
+
+// The name of a setting by its path, "server_info.tp_size"; empty: the path is not a setting.
+std::string_view setting_name(std::string_view path);
+
+}  // namespace aggregate_power::loads

@@ -1,6 +1,8 @@
-// Names of GPUs and roles.
+// What the nouns in include/aggregate_power compute: names, rounding and intervals.
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <iterator>
 #include <tuple>
@@ -8,9 +10,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "aggregate_power/energy_estimate.h"
 #include "aggregate_power/gpu.h"
-#include "aggregate_power/gpus_option.h"
 #include "aggregate_power/load.h"
+#include "aggregate_power/metric.h"
+#include "aggregate_power/request.h"
 #include "aggregate_power/result.h"
 #include "base/text/characters.h"
 
@@ -67,6 +71,85 @@ std::string_view window_source_name(WindowSource source) {
   constexpr std::array<std::string_view, 6> kNames = {"exact",   "tied",      "wrapped",
                                                       "session", "estimated", "given"};
   return kNames.at(static_cast<std::size_t>(source));
+}
+
+// ---- The interval of an estimate, and how energy is shared among requests
+
+namespace {
+
+double root_of_squares(const Estimate& estimate, bool accuracy) {
+  double sum = 0;
+  for (const Component& part : estimate.components) {
+    if (accuracy || !part.is_accuracy) sum += part.joules * part.joules;
+  }
+  return std::sqrt(sum);
+}
+
+}  // namespace
+
+double Estimate::standard_uncertainty_j() const { return root_of_squares(*this, true); }
+double Estimate::repeatability_j() const { return root_of_squares(*this, false); }
+double Estimate::low_j() const {
+  return std::max(0.0, joules - kCoverageFactor * standard_uncertainty_j());
+}
+double Estimate::high_j() const { return joules + kCoverageFactor * standard_uncertainty_j(); }
+double Estimate::repeatability_low_j() const {
+  return std::max(0.0, joules - kCoverageFactor * repeatability_j());
+}
+double Estimate::repeatability_high_j() const {
+  return joules + kCoverageFactor * repeatability_j();
+}
+
+std::string_view name(RequestShare share) {
+  constexpr std::array<std::string_view, 3> kNames = {"equal", "tokens", "phase"};
+  return kNames.at(static_cast<std::size_t>(share));
+}
+
+std::string_view name(PhaseModel model) {
+  return model == PhaseModel::counts ? "counts" : "states";
+}
+
+std::string_view name(LatencyKind kind) {
+  constexpr std::array<std::string_view, 3> kNames = {"ttft", "tpot", "e2e"};
+  return kNames.at(static_cast<std::size_t>(kind));
+}
+
+std::string Slo::text() const {
+  std::string text;
+  for (const SloLimit& limit : limits) text += (text.empty() ? "" : ",") + limit.text;
+  return text;
+}
+
+bool GoodWork::holds(const SloLimit& limit, std::size_t place) const {
+  constexpr double kRounding = 1e-9;
+  return requests > 0 && static_cast<double>(kept.at(place)) >=
+                             (limit.share - kRounding) * static_cast<double>(requests);
+}
+
+// ---- Published numbers
+
+std::vector<std::string_view> not_finite(const Metrics& metrics) {
+  std::vector<std::string_view> keys;
+  for (const Metric& metric : metrics) {
+    if (!std::isfinite(metric.value)) keys.push_back(metric.key);
+  }
+  return keys;
+}
+
+std::optional<double> value_of(const Metrics& metrics, std::string_view key) {
+  const auto metric = std::ranges::find(metrics, key, &Metric::key);
+  return metric == metrics.end() ? std::nullopt : std::optional(metric->value);
+}
+
+double rounded(double value, int decimals) {
+  if (!std::isfinite(value)) return value;
+  std::array<char, 400> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value,
+                                 std::chars_format::fixed, decimals)
+                       .ptr;
+  double result = 0;
+  std::from_chars(digits.data(), end, result);
+  return result;
 }
 
 }  // namespace aggregate_power

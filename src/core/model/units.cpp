@@ -166,8 +166,9 @@ std::optional<std::string> other_unit_in_words(std::string_view name) {
   return std::nullopt;
 }
 
-}  // namespace
-
+// Another unit that a column's name states: "10mW" in "power [10mW]", "x10 mW", "dW", "dBm", "%",
+// "mJ". Words that say how, where or how long was measured are no unit:
+// "power (GPU 0)", "power [1 s avg]". Returns nullopt if there is none.
 std::optional<std::string> other_unit_in_name(std::string_view name) {
   std::string words;
   while (!name.empty()) {
@@ -183,6 +184,8 @@ std::optional<std::string> other_unit_in_name(std::string_view name) {
   }
   return other_unit_in_words(words);
 }
+
+}  // namespace
 
 std::optional<std::string> other_unit_text(std::string_view name) {
   const auto unit = other_unit_in_name(name);

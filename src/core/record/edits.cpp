@@ -88,6 +88,21 @@ std::vector<WritePlan::Leftovers> of_schema_2() {
   return all;
 }
 
+// Whether edits_of() claims that some power is valid.
+bool claims_power(const Result& result) {
+  return result.is_valid() || (result.cpu && result.cpu->reasons.empty());
+}
+
+// The edits if there is no audit record to support them: nothing is claimed.
+std::vector<JsonEdit> edits_without_record(const Result& result) {
+  if (result.way == Way::sample_mean) return {};
+  std::vector<JsonEdit> edits = gpu_edits(false, {});
+  if (result.cpu && has_cpus(result.keys)) {
+    std::ranges::move(cpu_edits(false, {}), std::back_inserter(edits));
+  }
+  return edits;
+}
+
 }  // namespace
 
 std::vector<JsonEdit> edits_of(const Result& result, const std::string& record_name) {
@@ -110,23 +125,10 @@ std::vector<JsonEdit> edits_of(const Result& result, const std::string& record_n
   return edits;
 }
 
-std::vector<JsonEdit> edits_without_record(const Result& result) {
-  if (result.way == Way::sample_mean) return {};
-  std::vector<JsonEdit> edits = gpu_edits(false, {});
-  if (result.cpu && has_cpus(result.keys)) {
-    std::ranges::move(cpu_edits(false, {}), std::back_inserter(edits));
-  }
-  return edits;
-}
-
 std::vector<JsonEdit> edits_of_withdrawn(bool has_cpu) {
   std::vector<JsonEdit> edits = gpu_edits(false, {});
   if (has_cpu) std::ranges::move(cpu_edits(false, {}), std::back_inserter(edits));
   return edits;
-}
-
-bool claims_power(const Result& result) {
-  return result.is_valid() || (result.cpu && result.cpu->reasons.empty());
 }
 
 std::vector<WritePlan::Leftovers> leftovers_of(Way way) {

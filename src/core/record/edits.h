@@ -16,14 +16,8 @@ namespace aggregate_power {
 // the audit record, `record_name`.
 std::vector<JsonEdit> edits_of(const Result& result, const std::string& record_name);
 
-// The edits if there is no audit record to support them: nothing is claimed.
-std::vector<JsonEdit> edits_without_record(const Result& result);
-
 // The same for a run that was valid and is not any more.
 std::vector<JsonEdit> edits_of_withdrawn(bool has_cpu);
-
-// Whether edits_of() claims that some power is valid.
-bool claims_power(const Result& result);
 
 // What an earlier run may have left in the aggregate. Other programs may set such keys too, so they
 // are removed only if a member that only this program sets shows that it was here.

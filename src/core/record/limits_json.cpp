@@ -9,7 +9,6 @@
 
 #include "aggregate_power/metric.h"
 #include "base/text/characters.h"
-#include "base/text/json.h"
 
 namespace aggregate_power::results {
 namespace {

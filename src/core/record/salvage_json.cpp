@@ -71,6 +71,13 @@ bool is_refused_for_gaps(const PackageFacts& package) {
   return own != package.windows.end() && std::ranges::all_of(own->codes, is_of_gaps);
 }
 
+// The energy, if the run still lacks nothing but samples; null: there is none.
+const SalvagedEnergy* salvaged_of(const Result& result) {
+  const bool is_there =
+      result.salvaged && result.salvaged->refusal.empty() && lacks_only_samples(result);
+  return is_there ? &*result.salvaged : nullptr;
+}
+
 }  // namespace
 
 bool lacks_only_samples(const Result& result) {
@@ -89,12 +96,6 @@ bool lacks_only_samples(const Result& result) {
 
 bool are_of_samples(const Reasons& reasons) {
   return only_has(reasons, {Reason::sampling_gap_exceeded, Reason::invalid_power_sample});
-}
-
-const SalvagedEnergy* salvaged_of(const Result& result) {
-  const bool is_there =
-      result.salvaged && result.salvaged->refusal.empty() && lacks_only_samples(result);
-  return is_there ? &*result.salvaged : nullptr;
 }
 
 Json salvage_json(const SalvagedEnergy& salvaged, bool lacks_only) {

@@ -19,9 +19,6 @@ bool lacks_only_samples(const Result& result);
 // Whether a recording has no other reasons than these; none at all is enough.
 bool are_of_samples(const Reasons& reasons);
 
-// The energy, if the run still lacks nothing but samples; null: there is none.
-const SalvagedEnergy* salvaged_of(const Result& result);
-
 // The member `salvage` of the record, of a run that has one. `lacks_only`: nothing else was found
 // since.
 Json salvage_json(const SalvagedEnergy& salvaged, bool lacks_only);

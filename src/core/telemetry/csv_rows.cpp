@@ -2,12 +2,9 @@
 #include "core/telemetry/telemetry.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdint>
 #include <cstring>
 #include <limits>
-#include <utility>
 
 #include <fmt/format.h>
 

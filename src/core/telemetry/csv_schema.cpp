@@ -6,7 +6,6 @@
 #include <iterator>
 #include <map>
 #include <set>
-#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,7 +14,6 @@
 #include "base/text/decimal.h"
 #include "base/text/pattern.h"
 #include "core/telemetry/column_names.h"
-#include "core/telemetry/gpu_identity.h"
 #include "core/telemetry/gpu_names.h"
 #include "core/telemetry/power_names.h"
 #include "core/telemetry/recorder_schemas.h"

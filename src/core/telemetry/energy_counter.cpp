@@ -127,6 +127,20 @@ std::optional<CounterColumn> counter_of_unknown_unit(const std::vector<CounterNa
   return CounterColumn{{name->full, "unknown", 1, false}, name->index};
 }
 
+// The joules of a counter's number; NaN for negative numbers, and for those by which tools mean
+// "none" (formats.md section 7).
+double joules_of_count(double count, double unit_j) {
+  constexpr double kFirstNone = 2147483632.0;
+  if (count >= 0 && count < kFirstNone) return count * unit_j;
+  constexpr double kNone[] = {kFirstNone,        2147483633.0,      2147483634.0,
+                              2147483635.0,      4294967295.0,      140737488355328.0,
+                              140737488355329.0, 140737488355330.0, 140737488355331.0};
+  constexpr double kFirstBlank64 = 9223372036854775792.0;
+  const bool is_count =
+      count >= 0 && count < kFirstBlank64 && std::ranges::find(kNone, count) == std::end(kNone);
+  return is_count ? count * unit_j : std::numeric_limits<double>::quiet_NaN();
+}
+
 }  // namespace
 
 std::optional<EnergyUnit> energy_unit(std::string_view text, std::string_view name) {
@@ -180,18 +194,6 @@ std::optional<CounterColumn> choose_counter_column(std::span<const std::string> 
   CounterColumn column = counter_column(*accumulator, {"", "resolution in uJ", 1e-6});
   column.resolution = factor->index;
   return column;
-}
-
-double joules_of_count(double count, double unit_j) {
-  constexpr double kFirstNone = 2147483632.0;
-  if (count >= 0 && count < kFirstNone) return count * unit_j;
-  constexpr double kNone[] = {kFirstNone,        2147483633.0,      2147483634.0,
-                              2147483635.0,      4294967295.0,      140737488355328.0,
-                              140737488355329.0, 140737488355330.0, 140737488355331.0};
-  constexpr double kFirstBlank64 = 9223372036854775792.0;
-  const bool is_count =
-      count >= 0 && count < kFirstBlank64 && std::ranges::find(kNone, count) == std::end(kNone);
-  return is_count ? count * unit_j : std::numeric_limits<double>::quiet_NaN();
 }
 
 std::optional<double> parse_counter(std::string_view text, double unit_j) {

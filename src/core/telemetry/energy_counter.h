@@ -41,9 +41,6 @@ std::optional<CounterColumn> choose_counter_column(std::span<const std::string> 
                                                    std::string_view schema,
                                                    std::span<const std::string> first_row = {});
 
-// The joules of a counter's number; NaN for negative numbers, and for those by which tools mean
-// "none" (formats.md section 7).
-double joules_of_count(double count, double unit_j);
 // The same of a text, which may state its unit if that is the same: "1234.5 mJ". Returns nullopt
 // for any other text, for negative numbers, and for those by which tools mean "none" (formats.md
 // section 7).

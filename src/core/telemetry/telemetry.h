@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -25,7 +24,6 @@
 #include "core/telemetry/device_names.h"
 #include "core/telemetry/gpu_identity.h"
 #include "core/telemetry/parallel_read.h"
-#include "core/telemetry/power_cell.h"
 #include "core/telemetry/repeated_hours.h"
 
 namespace aggregate_power {

@@ -2,7 +2,6 @@
 #include "decide/compare/change.h"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <cctype>
 #include <cmath>

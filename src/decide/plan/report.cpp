@@ -1,7 +1,4 @@
 // Writes a plan down: for people, as JSON, and as commands.
-#include <algorithm>
-#include <cmath>
-
 #include <fmt/format.h>
 
 #include "base/report/document.h"

@@ -1,9 +1,6 @@
 // Shows a recommendation to people, in at most 80 columns as long as its numbers are not huge, and
 // to programs.
 #include <algorithm>
-#include <cmath>
-#include <iterator>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>

@@ -3,7 +3,6 @@
 #include <array>
 #include <cmath>
 #include <compare>
-#include <cstdint>
 #include <iterator>
 #include <span>
 #include <tuple>

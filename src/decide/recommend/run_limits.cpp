@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -18,7 +17,6 @@
 #include "decide/recommend/sweep.h"
 #include "recorders/recording.h"
 #include "store/catalogue/published_runs.h"
-#include "store/catalogue/retained_files.h"
 
 namespace aggregate_power {
 namespace {

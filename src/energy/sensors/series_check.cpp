@@ -6,12 +6,11 @@
 #include <limits>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "aggregate_power/gpus_option.h"
+#include "aggregate_power/gpu.h"
 #include "base/text/characters.h"
 #include "core/energy/integrate.h"
 #include "core/energy/recording_summary.h"

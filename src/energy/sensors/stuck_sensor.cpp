@@ -1,4 +1,5 @@
 // Compares a device's constant power with what else moved meanwhile.
+#include "aggregate_power/gpu.h"
 #include "energy/sensors/series_check.h"
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "aggregate_power/gpus_option.h"
 #include "base/text/characters.h"
 #include "core/telemetry/samples.h"
 

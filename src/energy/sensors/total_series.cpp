@@ -1,20 +1,18 @@
 // Compares each device's readings with the sum of all others'.
+#include "aggregate_power/gpu.h"
 #include "energy/sensors/series_check.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
 #include <string_view>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "aggregate_power/gpus_option.h"
 #include "base/text/characters.h"
 #include "base/text/pattern.h"
 

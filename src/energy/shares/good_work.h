@@ -2,7 +2,6 @@
 // correct answer costs. Pure arithmetic: no files, no clock, no printing.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>

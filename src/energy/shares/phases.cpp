@@ -4,12 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <numeric>
-#include <optional>
-#include <string>
 
 #include "core/energy/recording_summary.h"
 #include "core/model/code_descriptions.h"

@@ -2,7 +2,6 @@
 // of the requests. Pure arithmetic: no files, no clock, no printing.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>

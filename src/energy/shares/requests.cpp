@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <tuple>
 
-#include "aggregate_power/request.h"
 #include "core/energy/curve.h"
 
 namespace aggregate_power {

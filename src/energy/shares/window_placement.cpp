@@ -1,7 +1,6 @@
 // Slides a window of fixed length along the power of all devices.
 #include "energy/shares/window_placement.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <functional>

@@ -276,25 +276,7 @@ void add_corrections(const SensedEnergyQuestion& question, SensedEnergy& result)
   result.edges_j = result.joules - shifted_j;
 }
 
-}  // namespace
-
-double in_step_share(const SensorModel& sensor, double period_s) {
-  const double looks_s = std::max({period_s, sensor.refresh_s, 1e-3});
-  return 0.015 * std::max(0.0, 1 - sensor.window_s / looks_s);
-}
-
-double between_windows_share(const SensorModel& sensor, double period_s, double fast_share) {
-  if (!sensor.is_averaged() || 2 * period_s <= sensor.window_s) return 0;
-  const double apart = std::abs(period_s - sensor.window_s) / sensor.window_s;
-  const double time_share = std::hypot(apart, uncertainty_of_window(sensor));
-  return std::min(1.0, time_share) * std::clamp(fast_share / 4, kHiddenSwing, kMostSwing);
-}
-
-double few_readings(std::size_t readings) {
-  const double more = static_cast<double>(readings) - 3;
-  return more > 2 ? std::sqrt((more + 2) / more) : 1;
-}
-
+// By the posterior of the power.
 SensedEnergy averaged_energy(const SensedEnergyQuestion& question) {
   const SensorModel& sensor = question.sensor;
   const Evidence evidence = gather(question);
@@ -325,6 +307,25 @@ SensedEnergy averaged_energy(const SensedEnergyQuestion& question) {
   add_changes(question, evidence, mixture, result);
   add_corrections(question, result);
   return result;
+}
+
+}  // namespace
+
+double in_step_share(const SensorModel& sensor, double period_s) {
+  const double looks_s = std::max({period_s, sensor.refresh_s, 1e-3});
+  return 0.015 * std::max(0.0, 1 - sensor.window_s / looks_s);
+}
+
+double between_windows_share(const SensorModel& sensor, double period_s, double fast_share) {
+  if (!sensor.is_averaged() || 2 * period_s <= sensor.window_s) return 0;
+  const double apart = std::abs(period_s - sensor.window_s) / sensor.window_s;
+  const double time_share = std::hypot(apart, uncertainty_of_window(sensor));
+  return std::min(1.0, time_share) * std::clamp(fast_share / 4, kHiddenSwing, kMostSwing);
+}
+
+double few_readings(std::size_t readings) {
+  const double more = static_cast<double>(readings) - 3;
+  return more > 2 ? std::sqrt((more + 2) / more) : 1;
 }
 
 SensedEnergy sensor_energy(const SensedEnergyQuestion& question) {

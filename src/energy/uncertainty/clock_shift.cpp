@@ -2,12 +2,9 @@
 #include "energy/uncertainty/uncertainty.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstddef>
 #include <utility>
 
 #include "core/energy/recording_summary.h"
-#include "energy/uncertainty/random_walk.h"
 
 namespace aggregate_power {
 namespace {

@@ -3,13 +3,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstdint>
-#include <optional>
-#include <vector>
 
 #include "core/energy/curve.h"
-#include "energy/uncertainty/random_walk.h"
 
 namespace aggregate_power {
 namespace {

@@ -3,13 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <memory>
-#include <optional>
 #include <span>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 

@@ -2,13 +2,9 @@
 #include "energy/uncertainty/uncertainty.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstddef>
 #include <functional>
 #include <map>
-#include <span>
 #include <utility>
-#include <vector>
 
 #include "core/telemetry/samples.h"
 #include "energy/uncertainty/interval.h"
@@ -85,8 +81,6 @@ double mean_limit(std::span<const double> drawn, double beyond, double tail) {
   return mean;
 }
 
-}  // namespace
-
 MeanLimits mean_limits(std::vector<double> drawn, double least, double most, double tail) {
   MeanLimits limits;
   std::ranges::sort(drawn);
@@ -95,6 +89,8 @@ MeanLimits mean_limits(std::vector<double> drawn, double least, double most, dou
   limits.high = mean_limit(drawn, most, tail);
   return limits;
 }
+
+}  // namespace
 
 double between_readings_j(const ReadingSeries& series, Window window, double most_w) {
   constexpr double kTail = 0.025;

@@ -2,13 +2,7 @@
 #include "energy/uncertainty/uncertainty.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <limits>
-#include <span>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 

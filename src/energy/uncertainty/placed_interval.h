@@ -8,7 +8,6 @@
 #pragma once
 
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "aggregate_power/energy_estimate.h"

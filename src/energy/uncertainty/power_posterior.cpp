@@ -2,8 +2,6 @@
 #include "energy/uncertainty/uncertainty.h"
 
 #include <algorithm>
-#include <cmath>
-#include <optional>
 
 namespace aggregate_power {
 namespace {

@@ -1,12 +1,9 @@
 // Compares readings one and two windows apart.
 #include "energy/uncertainty/random_walk.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <limits>
 #include <utility>
-#include <vector>
 
 #include "core/energy/curve.h"
 #include "core/energy/recording_summary.h"

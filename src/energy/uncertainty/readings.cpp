@@ -8,7 +8,6 @@
 #include "core/energy/plausibility.h"
 #include "core/energy/recording_summary.h"
 #include "core/telemetry/power_limits.h"
-#include "energy/uncertainty/random_walk.h"
 
 namespace aggregate_power {
 namespace {

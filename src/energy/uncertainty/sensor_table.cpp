@@ -6,9 +6,6 @@
 #include <cmath>
 #include <initializer_list>
 #include <iterator>
-#include <optional>
-#include <string>
-#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -303,9 +303,6 @@ inline double larger_change(double one, double other) {
 // By how much a standard deviation grows that so few readings show: Student's t.
 double few_readings(std::size_t readings);
 
-// By the posterior of the power.
-SensedEnergy averaged_energy(const SensedEnergyQuestion& question);
-
 // The same for a window of any length in bounded time: by the posterior at both edges and in some
 // stretches in between, which stand for the rest.
 SensedEnergy long_averaged_energy(const SensedEnergyQuestion& question);
@@ -383,7 +380,6 @@ struct MeanLimits {
   double low = 0;
   double high = 0;
 };
-MeanLimits mean_limits(std::vector<double> drawn, double least, double most, double tail);
 
 // The standard uncertainty, in joules, of the energy under straight lines between readings that are
 // moments far apart: the readings inside the window are drawn from all its moments, whose power is

@@ -8,9 +8,6 @@
 #include <limits>
 #include <utility>
 
-#include "core/energy/curve.h"
-#include "energy/uncertainty/random_walk.h"
-
 namespace aggregate_power {
 namespace {
 

@@ -4,7 +4,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "aggregate_power/sample.h"
 #include "core/energy/curve.h"

@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <set>
-#include <string>
 #include <string_view>
 
 #include <fmt/format.h>

@@ -17,7 +17,6 @@
 #include "core/load/benchmark.h"
 #include "generators/generator_table.h"
 #include "packages/srt_slurm/energy.h"
-#include "packages/srt_slurm/faults.h"
 #include "packages/srt_slurm/launcher_limits.h"
 #include "packages/srt_slurm/manifest.h"
 #include "packages/srt_slurm/package.h"

@@ -19,8 +19,8 @@
 #include "energy/zones/window_doubts.h"
 #include "packages/srt_slurm/check.h"
 #include "packages/srt_slurm/package.h"
+#include "packages/srt_slurm/shared_samples.h"
 #include "packages/srt_slurm/srt_slurm.h"
-#include "packages/srt_slurm/window_power.h"
 #include "packages/srt_slurm/windows.h"
 
 namespace aggregate_power {

@@ -11,7 +11,6 @@
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "energy/uncertainty/uncertainty.h"
-#include "packages/srt_slurm/srt_slurm.h"
 
 namespace aggregate_power::packages {
 namespace {

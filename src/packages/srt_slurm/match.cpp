@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
 
 #include <fmt/format.h>
 
 #include "base/files/decompress.h"
-#include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/text/json.h"
 

@@ -12,7 +12,6 @@
 
 #include "aggregate_power/contract.h"
 #include "base/text/json_value.h"
-#include "packages/srt_slurm/faults.h"
 #include "packages/srt_slurm/shared_samples.h"
 #include "packages/srt_slurm/srt_slurm.h"
 #include "packages/srt_slurm/windows.h"

@@ -11,7 +11,6 @@
 
 #include "aggregate_power/sample.h"
 #include "base/files/tree.h"
-#include "packages/srt_slurm/faults.h"
 #include "packages/srt_slurm/gap_rules.h"
 #include "packages/srt_slurm/srt_slurm.h"
 

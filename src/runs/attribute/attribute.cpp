@@ -22,12 +22,10 @@
 #include "energy/shares/facility.h"
 #include "energy/uncertainty/placed_interval.h"
 #include "energy/uncertainty/random_walk.h"
-#include "generators/gpu_trace.h"
 #include "recorders/energy_rate.h"
 #include "recorders/recording.h"
 #include "runs/measure/facility.h"
 #include "runs/windows/trace_sensors.h"
-#include "runs/windows/window_energy.h"
 
 namespace aggregate_power {
 namespace {

@@ -1,9 +1,7 @@
 // What the energy of a recording was used for, by the events of a profiler's trace.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 #include <numeric>
-#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,7 +16,6 @@
 #include "base/text/characters.h"
 #include "base/text/csv.h"
 #include "base/text/show_time.h"
-#include "base/text/wrap.h"
 #include "energy/shares/facility.h"
 #include "runs/measure/facility.h"
 
@@ -243,6 +241,27 @@ void add_row(const AttributionReport& report, const AttributionRow& row, std::si
   table.add(cells, text);
 }
 
+// The first rows, and one "(others)" with the sum of the rest if there is more than one of them or
+// `most` is reached; nullopt: all.
+std::vector<AttributionRow> top_rows(const AttributionReport& report,
+                                     std::optional<std::size_t> most) {
+  if (!most || report.rows.size() <= *most) return report.rows;
+  const auto shown = static_cast<std::ptrdiff_t>(*most);
+  std::vector<AttributionRow> rows(report.rows.begin(), report.rows.begin() + shown);
+  AttributionRow others{.name = "(others)"};
+  for (auto row = report.rows.begin() + shown; row != report.rows.end(); ++row) {
+    others.calls += row->calls;
+    others.short_calls += row->short_calls;
+    others.time_s += row->time_s;
+    others.energy_j += row->energy_j;
+  }
+  if (report.has_intervals) others.no_interval = "sum_of_rows";
+  others.power_w = quotient(others.energy_j, others.time_s);
+  if (others.power_w) others.power_w = std::min(*others.power_w, report.peak_w);
+  rows.push_back(std::move(others));
+  return rows;
+}
+
 }  // namespace
 
 std::string measured_part(const AttributionReport& report) {
@@ -263,25 +282,6 @@ void sort_rows(std::vector<AttributionRow>& rows, AttributionOrder order) {
     if (order == AttributionOrder::time) return row.time_s;
     return order == AttributionOrder::power ? row.power_w.value_or(0) : row.energy_j;
   });
-}
-
-std::vector<AttributionRow> top_rows(const AttributionReport& report,
-                                     std::optional<std::size_t> most) {
-  if (!most || report.rows.size() <= *most) return report.rows;
-  const auto shown = static_cast<std::ptrdiff_t>(*most);
-  std::vector<AttributionRow> rows(report.rows.begin(), report.rows.begin() + shown);
-  AttributionRow others{.name = "(others)"};
-  for (auto row = report.rows.begin() + shown; row != report.rows.end(); ++row) {
-    others.calls += row->calls;
-    others.short_calls += row->short_calls;
-    others.time_s += row->time_s;
-    others.energy_j += row->energy_j;
-  }
-  if (report.has_intervals) others.no_interval = "sum_of_rows";
-  others.power_w = quotient(others.energy_j, others.time_s);
-  if (others.power_w) others.power_w = std::min(*others.power_w, report.peak_w);
-  rows.push_back(std::move(others));
-  return rows;
 }
 
 std::string attribution_json(const AttributionReport& report, std::optional<std::size_t> most) {

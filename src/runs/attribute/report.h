@@ -98,11 +98,6 @@ std::optional<FacilityFigures> facility_of(const AttributionReport& report,
 // Sorts rows; those that are equal by name.
 void sort_rows(std::vector<AttributionRow>& rows, AttributionOrder order);
 
-// The first rows, and one "(others)" with the sum of the rest if there is more than one of them or
-// `most` is reached; nullopt: all.
-std::vector<AttributionRow> top_rows(const AttributionReport& report,
-                                     std::optional<std::size_t> most);
-
 // Text for people; `width` columns if names allow that.
 std::string attribution_table(const AttributionReport& report, std::optional<std::size_t> most,
                               std::size_t width);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,7 +16,6 @@
 #include "base/files/tree.h"
 #include "base/report/document.h"
 #include "base/text/characters.h"
-#include "base/text/show_time.h"
 #include "energy/shares/node_meter.h"
 #include "recorders/node_sensors.h"
 #include "runs/evaluate/explain.h"

@@ -12,7 +12,6 @@
 #include "core/telemetry/gpu_identity.h"
 #include "energy/zones/clock_offset.h"
 #include "recorders/recording.h"
-#include "runs/deployment/host_folders.h"
 #include "runs/evaluate/explain.h"
 #include "runs/evaluate/run_options.h"
 #include "runs/measure/gpu_work.h"

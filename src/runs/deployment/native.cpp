@@ -23,7 +23,6 @@
 #include "core/record/limits_json.h"
 #include "core/record/salvage_json.h"
 #include "generators/generator_table.h"
-#include "packages/native/node.h"
 #include "recorders/recording.h"
 #include "runs/evaluate/evaluate.h"
 #include "runs/measure/deliver.h"

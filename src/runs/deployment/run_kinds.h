@@ -57,4 +57,10 @@ enum class LoadState { running, completed };
 CommandOutput write_agentic_window(const RunSpec& run, LoadState state, std::int64_t concurrency);
 
 }  // namespace runs
+
+// The hosts whose folders are in `nodes`, sorted by name; names that begin with a dot are skipped.
+// The recording is gpu_metrics.csv, possibly compressed; if that is missing, the only CSV that is
+// neither an energy snapshot nor an identity file. Throws FileError.
+std::vector<HostFile> hosts_in(const std::string& nodes);
+
 }  // namespace aggregate_power

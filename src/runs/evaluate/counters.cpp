@@ -11,7 +11,6 @@
 
 #include "base/system/parallel.h"
 #include "base/text/characters.h"
-#include "core/energy/counter_trace.h"
 #include "core/telemetry/gpu_identity.h"
 #include "runs/evaluate/evaluate.h"
 

@@ -11,28 +11,24 @@
 #include <set>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "aggregate_power/gpus_option.h"
+#include "aggregate_power/gpu.h"
 #include "base/files/file.h"
 #include "base/text/characters.h"
 #include "base/text/show_time.h"
-#include "core/energy/integrate.h"
+#include "core/energy/counter_check.h"
 #include "core/energy/metrics.h"
-#include "core/energy/plausibility.h"
 #include "core/energy/stated_limits.h"
 #include "core/record/limits_json.h"
 #include "core/telemetry/device_names.h"
 #include "core/telemetry/gpu_identity.h"
 #include "core/telemetry/gpu_names.h"
 #include "core/telemetry/power_names.h"
-#include "energy/shares/facility.h"
 #include "energy/zones/window_doubts.h"
-#include "recorders/energy_snapshot.h"
-#include "runs/evaluate/counters.h"
+#include "recorders/recorder_context.h"
 #include "runs/evaluate/explain.h"
 #include "runs/measure/deliver.h"
 #include "runs/measure/evaluate.h"

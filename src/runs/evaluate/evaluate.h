@@ -1,8 +1,6 @@
 // Measures a recording over a window, in either schema.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -12,13 +10,11 @@
 #include "aggregate_power/load.h"
 #include "aggregate_power/reason.h"
 #include "aggregate_power/result.h"
-#include "core/energy/counter_check.h"
 #include "core/energy/fleet_power.h"
 #include "core/energy/gpu_state_mean.h"
 #include "core/energy/integrate.h"
 #include "core/energy/mean_power.h"
 #include "core/energy/plausibility.h"
-#include "core/record/record_write.h"
 #include "energy/uncertainty/gather.h"
 #include "recorders/recording.h"
 #include "runs/evaluate/counters.h"

@@ -19,11 +19,17 @@
 #include "base/text/time_zone.h"
 #include "core/energy/integrate.h"
 #include "core/telemetry/gpu_identity.h"
-#include "runs/deployment/host_folders.h"
 #include "runs/deployment/roles.h"
 #include "runs/measure/deliver.h"
 
 namespace aggregate_power {
+
+// A host's recording.
+struct HostFile {
+  std::string host;
+  std::string csv;    // normal path
+  std::string fault;  // why there is none, beyond `csv` not existing
+};
 
 // How recordings are read.
 struct RecordingOptions {

@@ -5,9 +5,7 @@
 #include <cmath>
 #include <exception>
 #include <iterator>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -397,7 +397,7 @@ std::string text_of(const std::string& file, const Findings& findings) {
 InspectReport inspect(const InspectRequest& request) {
   if (request.validates) {
     Json json;
-    InspectReport of_package = runs::inspect_package(request, json);
+    InspectReport of_package = inspect_package(request, json);
     if (request.json && !json.is_null()) {
       of_package.out = indented_lines(json);
     }

@@ -107,13 +107,9 @@ GpuSensorsReport inspect_gpu_sensors(const Recording& recording, const SeriesFac
 
 // ---- The verdict on a package of several nodes by itself
 
-namespace runs {
-
 // `request.file` is the package's folder, or the log directory with the folder `power`. The report
 // has the text, and `json` becomes the object. Status 1: it is not publishable.
 InspectReport inspect_package(const InspectRequest& request, Json& json);
-
-}  // namespace runs
 
 // ---- How the result of a load generator is understood
 

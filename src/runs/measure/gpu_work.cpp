@@ -7,15 +7,13 @@
 #include <iterator>
 #include <set>
 #include <string_view>
-#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "aggregate_power/gpus_option.h"
+#include "aggregate_power/gpu.h"
 #include "base/text/characters.h"
 #include "core/energy/plausibility.h"
-#include "energy/shares/facility.h"
 
 namespace aggregate_power::runs {
 namespace {

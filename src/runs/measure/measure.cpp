@@ -11,7 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
-#include "aggregate_power/gpus_option.h"
+#include "aggregate_power/gpu.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/text/characters.h"

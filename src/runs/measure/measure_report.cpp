@@ -16,7 +16,7 @@
 #include "base/text/characters.h"
 #include "base/text/show_time.h"
 #include "base/text/time_zone.h"
-#include "core/load/stated_settings.h"
+#include "core/load/stated_totals.h"
 #include "core/record/edits.h"
 #include "core/record/efficiency_json.h"
 #include "core/record/limits_json.h"

@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 
 #include "base/files/file.h"
-#include "base/files/path.h"
-#include "core/record/record_write.h"
 #include "generators/generator_table.h"
 #include "generators/request_file.h"
 #include "recorders/recorder_context.h"

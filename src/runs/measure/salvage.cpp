@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -10,9 +9,9 @@
 #include <fmt/ranges.h>
 
 #include "base/text/characters.h"
+#include "core/energy/curve.h"
 #include "core/energy/integrate.h"
 #include "core/energy/metrics.h"
-#include "core/energy/sample_holes.h"
 #include "core/record/salvage_json.h"
 #include "energy/uncertainty/random_walk.h"
 #include "runs/measure/extras.h"

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <span>
 
 #include "core/energy/fleet_power.h"
 #include "energy/shares/phases.h"

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "aggregate_power/gpus_option.h"
+#include "aggregate_power/gpu.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/system/byte_source.h"

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -14,7 +12,6 @@
 #include "base/files/path.h"
 #include "base/text/characters.h"
 #include "base/text/show_time.h"
-#include "base/text/time_zone.h"
 #include "core/telemetry/samples.h"
 #include "energy/zones/zone_sources.h"
 #include "runs/evaluate/explain.h"

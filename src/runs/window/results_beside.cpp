@@ -12,10 +12,8 @@
 
 #include <fmt/format.h>
 
-#include "aggregate_power/error.h"
 #include "base/files/decompress.h"
 #include "base/files/path.h"
-#include "base/text/characters.h"
 #include "generators/generator_table.h"
 
 namespace aggregate_power::runs {

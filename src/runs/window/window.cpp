@@ -11,7 +11,7 @@
 #include "base/text/time_zone.h"
 #include "core/load/benchmark.h"
 #include "energy/zones/load_place.h"
-#include "generators/requests_in_window.h"
+#include "generators/request_file.h"
 #include "recorders/recorder_context.h"
 #include "runs/evaluate/explain.h"
 #include "runs/measure/series_doubts.h"

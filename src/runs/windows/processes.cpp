@@ -2,11 +2,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
+#include "aggregate_power/gpu.h"
+#include "aggregate_power/sample.h"
 #include "base/files/decompress.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
@@ -16,7 +20,6 @@
 #include "base/text/encoding.h"
 #include "core/energy/curve.h"
 #include "core/energy/plausibility.h"
-#include "energy/shares/processes.h"
 #include "recorders/recorders.h"
 #include "runs/attribute/report.h"
 #include "runs/windows/windows.h"
@@ -165,8 +168,7 @@ class JsonProcesses final : public ProcessReport {
   const std::vector<double>& idle_w_;
 };
 
-}  // namespace
-
+// There is no form for WindowFormat::zeus. `idle_w`, the idle power of each GPU, outlives it.
 std::unique_ptr<ProcessReport> process_report(WindowFormat format, const WindowReportFacts& facts,
                                               const std::vector<double>& idle_w) {
   if (format == WindowFormat::csv) return std::make_unique<CsvProcesses>(facts);
@@ -174,9 +176,61 @@ std::unique_ptr<ProcessReport> process_report(WindowFormat format, const WindowR
   return std::make_unique<TableProcesses>(facts);
 }
 
+}  // namespace
+
 // ---- Reads how processes shared the GPUs, and divides each window.
 
 namespace {
+
+struct ProcessEnergy {
+  double energy_j = 0;
+  double idle_power_j = 0;  // the part of it that the GPU draws anyway
+};
+
+// The parts add up to the energy of the GPU in the window.
+struct DividedEnergy {
+  std::vector<ProcessEnergy> processes;  // by number
+  double idle_j = 0;                     // no process used the GPU
+  double unknown_j = 0;                  // no record says which did
+};
+
+void divide_stretch(double energy_j, double idle_j, const ShareRecord& record,
+                    DividedEnergy& divided) {
+  if (!record.is_known) {
+    divided.unknown_j += energy_j;
+    return;
+  }
+  if (record.uses.empty()) {
+    divided.idle_j += energy_j;
+    return;
+  }
+  double all_uses = 0;
+  for (const ProcessUse& use : record.uses) all_uses += use.use;
+  const double each_idle_j = idle_j / static_cast<double>(record.uses.size());
+  for (const ProcessUse& use : record.uses) {
+    ProcessEnergy& process = divided.processes[use.process];
+    process.energy_j += (energy_j - idle_j) * (use.use / all_uses) + each_idle_j;
+    process.idle_power_j += each_idle_j;
+  }
+}
+
+// The energy between two records is that of the processes in the later one: its part above
+// `idle_w` in proportion to their use, and that up to `idle_w` in equal parts. `records` are in
+// order of time, `processes` of them are numbered.
+DividedEnergy divide_energy(const PowerTrace& power, std::span<const ShareRecord> records,
+                            std::size_t processes, double idle_w, Window window) {
+  DividedEnergy divided{std::vector<ProcessEnergy>(processes)};
+  auto record = std::ranges::upper_bound(records, window.start_unix_s, {}, &ShareRecord::unix_s);
+  double from = window.start_unix_s;
+  for (; record != records.end() && from < window.end_unix_s; ++record) {
+    const double to = std::min(record->unix_s, window.end_unix_s);
+    if (!(from < to)) continue;  // several records of one time
+    const double energy_j = power.energy_j({from, to});
+    divide_stretch(energy_j, std::min(energy_j, idle_w * (to - from)), *record, divided);
+    from = to;
+  }
+  return divided;
+}
 
 constexpr std::size_t kProcessBytesAtOnce = 64 * 1024;
 

@@ -1,13 +1,10 @@
 // Lays out windows as a table, as CSV, as JSON and as Zeus does.
-#include "runs/windows/window_report.h"
+#include "runs/windows/window_energy.h"
 
 #include <algorithm>
-#include <iterator>
-#include <optional>
 
 #include <fmt/format.h>
 
-#include "base/files/path.h"
 #include "base/report/document.h"
 #include "base/report/json_parts.h"
 #include "base/text/characters.h"

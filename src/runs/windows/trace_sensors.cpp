@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,7 +15,6 @@
 #include "core/telemetry/samples.h"
 #include "energy/uncertainty/gather.h"
 #include "energy/uncertainty/random_walk.h"
-#include "energy/uncertainty/sensor_table.h"
 #include "energy/zones/window_doubts.h"
 #include "runs/measure/evaluate.h"
 #include "runs/measure/uncertainty.h"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <map>
 #include <set>
 #include <utility>
 
@@ -16,7 +15,6 @@
 #include "base/files/path.h"
 #include "base/files/tree.h"
 #include "base/text/characters.h"
-#include "core/energy/plausibility.h"
 #include "core/energy/stated_limits.h"
 #include "core/telemetry/device_names.h"
 #include "recorders/recording.h"

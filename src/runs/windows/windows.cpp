@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "aggregate_power/error.h"
 #include "base/files/path.h"
 #include "base/text/characters.h"
 #include "core/energy/counter_trace.h"
@@ -20,13 +19,11 @@
 #include "energy/shares/facility.h"
 #include "energy/shares/window_tree.h"
 #include "generators/generator_table.h"
-#include "generators/windows_file.h"
 #include "recorders/energy_rate.h"
 #include "runs/evaluate/explain.h"
 #include "runs/measure/facility.h"
 #include "runs/measure/witnesses.h"
 #include "runs/windows/trace_sensors.h"
-#include "runs/windows/window_energy.h"
 
 namespace aggregate_power {
 namespace {

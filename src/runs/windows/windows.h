@@ -13,7 +13,6 @@
 #include "generators/windows_file.h"
 #include "runs/evaluate/run_options.h"
 #include "runs/windows/window_energy.h"
-#include "runs/windows/window_report.h"
 
 namespace aggregate_power {
 
@@ -102,10 +101,6 @@ struct ProcessWindow {
 };
 
 using ProcessReport = RowReport<ProcessWindow>;
-
-// There is no form for WindowFormat::zeus. `idle_w`, the idle power of each GPU, outlives it.
-std::unique_ptr<ProcessReport> process_report(WindowFormat format, const WindowReportFacts& facts,
-                                              const std::vector<double>& idle_w);
 
 // ---- The energy of each process in each of a list of windows.
 

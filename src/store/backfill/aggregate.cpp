@@ -2,18 +2,15 @@
 #include "store/backfill/backfill.h"
 
 #include <algorithm>
-#include <exception>
 
 #include <fmt/format.h>
 
-#include "base/files/file.h"
 #include "base/files/lock.h"
 #include "base/files/path.h"
 #include "base/text/json.h"
 #include "base/text/json_value.h"
 #include "core/record/aggregate.h"
 #include "core/record/edits.h"
-#include "core/record/record_read.h"
 #include "core/record/withdrawal.h"
 #include "store/catalogue/layouts.h"
 

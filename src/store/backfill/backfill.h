@@ -27,7 +27,6 @@
 #include "runs/measure/evaluate.h"
 #include "store/backfill/recompute.h"
 #include "store/backfill/tally.h"
-#include "store/backfill/zone_cases.h"
 #include "store/catalogue/found_runs.h"
 #include "store/catalogue/pieces.h"
 #include "store/catalogue/store_path.h"

@@ -3,11 +3,8 @@
 
 #include <algorithm>
 #include <set>
-#include <utility>
 
 #include <fmt/format.h>
-
-#include "base/files/file.h"
 
 namespace aggregate_power {
 namespace {

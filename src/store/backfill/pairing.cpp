@@ -2,22 +2,13 @@
 #include "store/backfill/backfill.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <memory>
-#include <optional>
 #include <set>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
-#include "aggregate_power/record_facts.h"
 #include "base/files/decompress.h"
-#include "base/files/file.h"
 #include "base/files/hash.h"
 #include "base/files/path.h"
 #include "core/load/benchmark.h"
@@ -28,14 +19,10 @@
 #include "recorders/recording.h"
 #include "runs/deployment/agentic.h"
 #include "runs/measure/aggregate_doubts.h"
-#include "runs/measure/evaluate.h"
 #include "runs/measure/seen_power.h"
 #include "runs/measure/uncertainty.h"
 #include "runs/window/results_beside.h"
 #include "runs/window/window.h"
-#include "store/backfill/recompute.h"
-#include "store/catalogue/pieces.h"
-#include "store/catalogue/store_path.h"
 
 namespace aggregate_power {
 namespace {

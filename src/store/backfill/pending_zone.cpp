@@ -14,7 +14,7 @@
 #include "base/system/interruption.h"
 #include "core/record/aggregate.h"
 #include "store/backfill/backfill.h"
-#include "store/backfill/zone_cases.h"
+#include "store/backfill/recompute.h"
 #include "store/catalogue/layouts.h"
 
 namespace aggregate_power {

@@ -2,16 +2,12 @@
 #include "store/backfill/backfill.h"
 
 #include <algorithm>
-#include <functional>
-#include <string_view>
 
-#include "base/files/file.h"
 #include "base/files/hash.h"
 #include "base/files/path.h"
 #include "core/record/aggregate.h"
 #include "recorders/recorder_context.h"
 #include "runs/measure/uncertainty.h"
-#include "store/catalogue/pieces.h"
 
 namespace aggregate_power {
 namespace {

@@ -4,18 +4,12 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
-#include <memory>
-#include <optional>
-#include <string_view>
-#include <utility>
 
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
-#include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/system/interruption.h"
-#include "store/backfill/recompute.h"
 #include "store/catalogue/layouts.h"
 #include "store/catalogue/walk.h"
 

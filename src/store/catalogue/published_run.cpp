@@ -1,4 +1,5 @@
 // Understands an aggregate and its audit record.
+#include "core/load/stated_totals.h"
 #include "store/catalogue/published_runs.h"
 
 #include <algorithm>
@@ -13,7 +14,6 @@
 #include "base/text/characters.h"
 #include "base/text/suggest.h"
 #include "core/energy/metrics.h"
-#include "core/load/stated_settings.h"
 #include "core/model/units.h"
 #include "core/record/edits.h"
 #include "recorders/recording.h"

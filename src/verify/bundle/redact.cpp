@@ -6,10 +6,8 @@
 // something marks it as a name. The words have the form of what they replace, and its order, so
 // that readers understand them and add up in the same order.
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <map>
-#include <memory>
 #include <numeric>
 #include <optional>
 #include <set>

@@ -13,10 +13,10 @@
 
 #include <fmt/format.h>
 
+#include "base/files/file.h"
 #include "base/files/files.h"
 #include "base/files/hash.h"
 #include "base/files/nameless_file.h"
-#include "base/files/opened_files.h"
 #include "base/files/path.h"
 #include "base/system/byte_source.h"
 #include "base/text/characters.h"

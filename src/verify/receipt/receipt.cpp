@@ -2,13 +2,10 @@
 #include "verify/receipt/receipt.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -17,9 +14,7 @@
 #include "base/files/path.h"
 #include "base/system/parallel.h"
 #include "base/text/characters.h"
-#include "base/text/json_value.h"
 #include "store/catalogue/retained_files.h"
-#include "verify/run/verify_runs.h"
 #include "verify/sweep/manifest.h"
 
 namespace aggregate_power {

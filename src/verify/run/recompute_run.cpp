@@ -10,7 +10,6 @@
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
-#include "base/text/decimal.h"
 #include "core/record/record_write.h"
 #include "runs/deployment/run_kinds.h"
 #include "runs/evaluate/option_codec.h"

@@ -7,9 +7,7 @@
 #include <exception>
 #include <iterator>
 #include <map>
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -20,7 +18,6 @@
 #include "base/files/hash.h"
 #include "base/files/path.h"
 #include "base/text/characters.h"
-#include "base/text/json_value.h"
 #include "core/energy/metrics.h"
 #include "core/record/aggregate.h"
 #include "core/record/edits.h"
@@ -28,10 +25,8 @@
 #include "generators/aiperf.h"
 #include "recorders/recorder_context.h"
 #include "runs/measure/uncertainty.h"
-#include "store/catalogue/multinode_logs.h"
 #include "store/catalogue/pieces.h"
 #include "store/catalogue/retained_files.h"
-#include "store/catalogue/run_record.h"
 #include "verify/run/metrics.h"
 
 namespace aggregate_power {

@@ -2,10 +2,8 @@
 #include "verify/sweep/manifest.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -107,6 +105,14 @@ bool is_scope(const JsonValue& scope) {
          is_removed_list(scope.at("removed_point_identities"));
 }
 
+// The policy that authorizes no loss.
+JsonValue incremental_publication() {
+  JsonValue publication = JsonValue::object();
+  publication.members = {{"mode", JsonValue::string("incremental")},
+                         {"replacement_scope", JsonValue::array()}};
+  return publication;
+}
+
 }  // namespace
 
 std::string RequiredPoint::label() const {
@@ -184,13 +190,6 @@ std::vector<PublicationFault> publication_faults(const JsonValue& publication,
     }
   }
   return faults;
-}
-
-JsonValue incremental_publication() {
-  JsonValue publication = JsonValue::object();
-  publication.members = {{"mode", JsonValue::string("incremental")},
-                         {"replacement_scope", JsonValue::array()}};
-  return publication;
 }
 
 JsonValue manifest_of(JsonValue description, std::vector<JsonValue> points) {

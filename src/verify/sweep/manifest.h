@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/text/json_value.h"
@@ -45,9 +44,6 @@ std::vector<PublicationFault> run_faults(const JsonValue& sweep, const std::stri
                                          const ExpectedRun& expected);
 std::vector<PublicationFault> publication_faults(const JsonValue& publication,
                                                  const std::string& name);
-
-// The policy that authorizes no loss.
-JsonValue incremental_publication();
 
 // The description's members in their order, then those of the manifest.
 JsonValue manifest_of(JsonValue description, std::vector<JsonValue> points);

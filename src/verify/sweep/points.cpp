@@ -2,10 +2,7 @@
 #include "verify/sweep/sweep.h"
 
 #include <map>
-#include <optional>
 #include <set>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,8 +10,6 @@
 #include "aggregate_power/error.h"
 #include "base/text/characters.h"
 #include "core/telemetry/gpu_identity.h"
-#include "store/catalogue/retained_files.h"
-#include "verify/sweep/point_files.h"
 
 namespace aggregate_power {
 namespace {

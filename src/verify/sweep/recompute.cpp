@@ -3,12 +3,9 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
-#include <utility>
 
 #include <fmt/format.h>
 
-#include "aggregate_power/error.h"
 #include "base/files/path.h"
 #include "base/report/json_parts.h"
 #include "core/energy/metrics.h"

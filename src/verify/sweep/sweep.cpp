@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -12,10 +11,7 @@
 #include "base/files/path.h"
 #include "base/system/parallel.h"
 #include "base/text/characters.h"
-#include "store/catalogue/retained_files.h"
 #include "verify/run/metrics.h"
-#include "verify/sweep/checks.h"
-#include "verify/sweep/manifest.h"
 
 namespace aggregate_power {
 namespace {

@@ -15,7 +15,6 @@
 #include <fmt/format.h>
 
 #include "base/files/file.h"
-#include "base/files/path.h"
 #include "base/text/json.h"
 #include "base/text/json_value.h"
 #include "recorders/recorder_table.h"

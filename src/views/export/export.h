@@ -12,7 +12,6 @@
 #include "aggregate_power/facility.h"
 #include "aggregate_power/sample.h"
 #include "base/files/tree.h"
-#include "core/telemetry/power_limits.h"
 #include "runs/evaluate/run_options.h"
 #include "store/catalogue/published_runs.h"
 

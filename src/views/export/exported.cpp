@@ -14,7 +14,6 @@
 #include "base/text/characters.h"
 #include "base/text/json_value.h"
 #include "decide/compare/facility.h"
-#include "energy/shares/facility.h"
 #include "recorders/energy_rate.h"
 #include "runs/measure/facility.h"
 #include "store/catalogue/run_record.h"

@@ -1,6 +1,5 @@
 // The table of columns, and the objects.
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include <fmt/format.h>

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/text/shown_number.h"
 #include "chart/curve.h"
 #include "decide/compare/compare.h"
 #include "decide/recommend/run_limits.h"

@@ -9,8 +9,6 @@
 #include <fmt/ranges.h>
 
 #include "base/files/path.h"
-#include "base/text/shown_number.h"
-#include "chart/chart.h"
 
 namespace aggregate_power {
 namespace {

@@ -1,7 +1,5 @@
 // What came out, at a glance.
 #include <algorithm>
-#include <cmath>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string>

@@ -3,8 +3,6 @@
 
 #include <unistd.h>
 
-#include <filesystem>
-
 #include <gtest/gtest.h>
 
 #include "base/files/hash.h"

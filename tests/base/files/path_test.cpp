@@ -1,8 +1,6 @@
 // Paths as Python writes them. Expected values are CPython 3.11's PurePosixPath.
 #include "base/files/path.h"
 
-#include <string>
-
 #include <gtest/gtest.h>
 
 namespace aggregate_power {

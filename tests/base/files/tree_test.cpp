@@ -20,7 +20,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "base/files/decompress.h"
 #include "test_util.h"
 
 namespace aggregate_power {

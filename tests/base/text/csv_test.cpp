@@ -3,7 +3,6 @@
 #include "base/text/csv.h"
 
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <vector>
 

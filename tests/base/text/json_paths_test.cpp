@@ -1,11 +1,8 @@
 // What walk_json() visits, and what it refuses.
-
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Where the samples of a GPU are missing. Contract-october.md 9.3.
-#include "core/energy/sample_holes.h"
+#include "core/energy/curve.h"
 
 #include <gtest/gtest.h>
 

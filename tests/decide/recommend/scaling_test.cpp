@@ -1,7 +1,6 @@
 // The front of a sweep over concurrency, and its knee.
 #include "decide/recommend/sweep.h"
 
-#include <algorithm>
 #include <utility>
 
 #include <gtest/gtest.h>

@@ -1,8 +1,6 @@
 // Energy at the facility's meter, priced hour by hour.
 #include "energy/shares/facility.h"
 
-#include <limits>
-
 #include <gtest/gtest.h>
 
 #include "core/energy/curve.h"

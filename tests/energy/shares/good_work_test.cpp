@@ -1,7 +1,6 @@
 // Objectives and their percentages, by hand.
 #include "energy/shares/good_work.h"
 
-#include <cmath>
 #include <limits>
 #include <vector>
 

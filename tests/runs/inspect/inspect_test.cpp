@@ -1,7 +1,5 @@
 // What is told of a telemetry file, through the built program: both forms of output, messages and
 // exit statuses.
-#include "runs/inspect/inspect.h"
-
 #include <filesystem>
 #include <string>
 #include <vector>
