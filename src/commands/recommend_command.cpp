@@ -57,25 +57,6 @@ bool take_scenario(const std::string& text, RecommendRequest& request) {
   return true;
 }
 
-// "hw,tp"
-bool take_keys(const std::string& text, std::vector<std::string>& keys) {
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::string_view key = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(key.size() + 1, rest.size()));
-    if (!strip(key).empty()) keys.emplace_back(strip(key));
-  }
-  return !keys.empty();
-}
-
-Take into_optional_number(std::optional<double>& number) {
-  return [&number](const std::string& text) {
-    double value = 0;
-    if (!into(value)(text)) return false;
-    number = value;
-    return true;
-  };
-}
-
 void add_choice_options(Options& options, RecommendCommandRequest& request) {
   options
       .value(
@@ -92,12 +73,12 @@ void add_choice_options(Options& options, RecommendCommandRequest& request) {
           "Of energy-time, the share of energy: N x energy + (1 - N) x P_max x time (default: 0.5)")
       .check(number_between(0, 1));
   options
-      .value("--max-power", "WATTS", into_optional_number(request.question.max_power_w),
+      .value("--max-power", "WATTS", into(request.question.max_power_w),
              "P_max of energy-time, all GPUs together (default: the highest limit times the GPUs)")
       .check(number_between(0.001, 1e9));
   options
       .value(
-          "--max-slowdown", "FACTOR", into_optional_number(request.question.max_slowdown),
+          "--max-slowdown", "FACTOR", into(request.question.max_slowdown),
           "Limits that take more than FACTOR times as long as the highest limit cannot win, as in 1.1")
       .check(number_between(1, 1e6));
 }
@@ -121,8 +102,7 @@ void add_objective_options(Options& options, RecommendCommandRequest& request) {
 void add_input_options(Options& options, RecommendCommandRequest& request) {
   options
       .value(
-          "--group-by", "KEYS",
-          [&request](const std::string& text) { return take_keys(text, request.keys); },
+          "--group-by", "KEYS", into_list(request.keys),
           "Members of aggregates, or columns of a Zeus sweep, that make a scenario, with commas between them (default: the whole configuration)")
       .check(not_empty());
   options

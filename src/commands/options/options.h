@@ -26,6 +26,7 @@ Take into(unsigned& value);
 Take into(std::int64_t& value);
 Take into(std::uint64_t& value);
 Take into(double& value);
+Take into(std::optional<double>& value);
 Take into(std::optional<std::int64_t>& value);  // nullopt if Python's int() would raise
 Take into(std::vector<std::string>& values);    // appends
 // The same for paths, written as Python's pathlib does. An empty one is the current folder, or
@@ -33,6 +34,9 @@ Take into(std::vector<std::string>& values);    // appends
 Take into_path(std::string& path);
 Take into_optional_path(std::string& path);
 Take into_paths(std::vector<std::string>& paths);
+
+// "a, b": appends what is between the commas and not empty; there must be something.
+Take into_list(std::vector<std::string>& texts);
 
 // Returns what is wrong with a value; empty: nothing.
 using Check = std::function<std::string(const std::string& text)>;

@@ -167,18 +167,15 @@ void add_uncertainty_options(Options& options, RunOptions& run) {
           "Model of the GPUs, such as H100 or MI300X, where no file names it; for intervals and --phases")
       .formerly("--gpu")
       .check(model_of_gpus());
-  const auto take_number = [](std::optional<double>& number) {
-    return [&number](const std::string& text) { return into(number.emplace())(text); };
-  };
   options
       .value(
-          "--sensor-accuracy", "R", take_number(wanted.sensor_accuracy),
+          "--sensor-accuracy", "R", into(wanted.sensor_accuracy),
           "Relative standard uncertainty of the gain of calibrated sensors, such as 0.01 (default: 0.022 for the boards of one model together and 0.029 for each)")
       .check(number_between(0, 1))
       .needs("--uncertainty");
   options
       .value(
-          "--clock-uncertainty", "SECONDS", take_number(wanted.clock_uncertainty_s),
+          "--clock-uncertainty", "SECONDS", into(wanted.clock_uncertainty_s),
           "Standard uncertainty between the clocks of recorder and load generator (default: 0.01; for several hosts 0.05, as under NTP)")
       .check(number_between(0, 3600))
       .needs("--uncertainty");
@@ -772,6 +769,31 @@ std::optional<double> share_of_percent(std::string text) {
   if (!number || !(*number >= 0 && *number <= 100)) return std::nullopt;
   if (!is_percent && *number != 0) return std::nullopt;
   return *number / 100;
+}
+
+Option& add_percent(Options& options, const std::string& name, ShareBounds bounds,
+                    const std::function<void(double)>& take, const std::string& help) {
+  const auto share_in = [bounds](const std::string& text) {
+    const auto share = share_of_percent(text);
+    return share && *share > bounds.above && *share < bounds.below ? share : std::nullopt;
+  };
+  return options
+      .value(
+          name, "PERCENT",
+          [share_in, take](const std::string& text) {
+            take(share_in(text).value_or(0));
+            return true;
+          },
+          help)
+      .check(expecting("a percentage " + bounds.text,
+                       [share_in](const std::string& text) { return share_in(text).has_value(); }));
+}
+
+Option& add_alpha(Options& options, double& alpha) {
+  return add_percent(
+      options, "--alpha", {0, 0.5, "above 0% and below 50% such as 5%"},
+      [&alpha](double share) { alpha = share; },
+      "How often an interval may miss the change (default: 5%)");
 }
 
 void settle_given_load(const Options& options, GivenLoad& given) {
