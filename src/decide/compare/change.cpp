@@ -191,18 +191,16 @@ std::string lack_of_runs(const RunComparison& comparison) {
                      left_out == 1 ? "one is" : fmt::format("{} are", left_out));
 }
 
-// How many more repeats of each side would most probably decide a change of this size.
 std::string more_repeats_text(const RunComparison& comparison, const CompareRule& rule,
                               const std::string& how_often) {
-  const RepeatStatistics& base = *comparison.base.statistics;
-  const RepeatStatistics& next = *comparison.next.statistics;
-  if (std::max(base.count, next.count) < 2) return "repeat " + how_often;  // no spread is known
-  const PowerQuestion question = power_question(comparison.base.repeats, comparison.next.repeats,
-                                                comparison.accuracy, rule.margin, rule.alpha);
-  if (const auto more = repeats_for_power(question, kUsualPower, base.count, next.count)) {
-    return fmt::format(
-        "repeat {}; about {} more of each side would decide a change of this size in {:g} % of cases",
-        how_often, *more, 100 * kUsualPower);
+  const RepeatedValues& base = comparison.base.repeats;
+  const RepeatedValues& next = comparison.next.repeats;
+  // No spread is known of single runs.
+  if (std::max(base.values.size(), next.values.size()) < 2) return "repeat " + how_often;
+  if (const auto more = more_repeats(base, next, *comparison.change, comparison.accuracy,
+                                     rule.margin, rule.alpha)) {
+    return fmt::format("repeat {}; about {} more of each side would probably decide it", how_often,
+                       *more);
   }
   return fmt::format("{} more repeats of each side would not decide it", kMostRepeats);
 }
@@ -297,20 +295,23 @@ void summarize_sides(RunComparison& comparison) {
 void judge_change(RunComparison& comparison, const CompareRule& rule) {
   summarize_sides(comparison);
   comparison.verdict = ChangeVerdict::insufficient;
-  if (!comparison.base.statistics || !comparison.next.statistics) {
-    comparison.lack = lack_of_runs(comparison);
-    return;
-  }
+  if (!comparison.base.statistics || !comparison.next.statistics) return;
   comparison.change = relative_change(comparison.base.repeats, comparison.next.repeats,
                                       comparison.accuracy, rule.alpha);
-  const std::string unit = other_unit(comparison);
-  if (comparison.change && unit.empty()) {
+  if (comparison.change && other_unit(comparison).empty()) {
     comparison.verdict = change_verdict_of(*comparison.change, rule);
   }
-  if (comparison.verdict == ChangeVerdict::insufficient) {
-    comparison.lack = unit.empty() ? lack_of_evidence(comparison, rule) : unit;
-  }
   note_method(comparison);
+}
+
+void explain_lack(RunComparison& comparison, const CompareRule& rule) {
+  if (comparison.verdict != ChangeVerdict::insufficient || !comparison.lack.empty()) return;
+  if (!comparison.base.statistics || !comparison.next.statistics) {
+    comparison.lack = lack_of_runs(comparison);
+  } else {
+    comparison.lack = other_unit(comparison);
+    if (comparison.lack.empty()) comparison.lack = lack_of_evidence(comparison, rule);
+  }
 }
 
 OverallVerdict overall_verdict(const RunComparisons& compared) {

@@ -832,7 +832,10 @@ RunComparisons compare_runs(const CompareRequest& request) {
           comparison_of(configuration, std::move(sides), request.rule, request.kind, limits_w));
     }
   }
-  if (request.kind == CompareKind::two_sides) name_other_settings(compared.comparisons);
+  if (request.kind == CompareKind::two_sides) {
+    for (RunComparison& one : compared.comparisons) explain_lack(one, request.rule);
+    name_other_settings(compared.comparisons);
+  }
   note_estimated_windows(compared.comparisons);
   if (request.kind == CompareKind::base_alone) find_best(runs_of_base, compared);
   label_comparisons(compared);

@@ -155,9 +155,11 @@ RunComparisons compare_runs(const CompareRequest& request);
 void summarize_sides(RunComparison& comparison);
 // The same, with the change and the verdict.
 void judge_change(RunComparison& comparison, const CompareRule& rule);
+// Fills in why the verdict is insufficient, where nothing says it yet.
+void explain_lack(RunComparison& comparison, const CompareRule& rule);
 
 // The repeats of one configuration, or the change from `base` to `next` if that is not empty, as
-// compare_runs() has them; it also names differing limits.
+// compare_runs() has them; that also names differing limits, and explains what is lacking.
 RunComparison compare_repeats(std::vector<const PublishedRun*> base,
                               std::vector<const PublishedRun*> next, const CompareRule& rule);
 
