@@ -6,6 +6,9 @@
 #include <set>
 #include <string>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "energy/uncertainty/sensor_table.h"
 
 namespace aggregate_power {
@@ -64,6 +67,20 @@ Boards boards_of(const std::vector<const PublishedRun*>& runs) {
                  std::ranges::all_of(kHostKeys, is_same_in_all)
              ? Boards::assumed_same
              : Boards::different;
+}
+
+std::string boards_text(const std::vector<const PublishedRun*>& runs) {
+  std::set<std::string> texts;
+  for (const PublishedRun* const run : runs) {
+    std::string text;
+    for (const auto& names : {run->gpu_uuids, run->gpu_ids, run->hosts}) {
+      text += fmt::format("{}\n", fmt::join(names.begin(), names.end(), "\t"));
+    }
+    for (const std::string_view key : kModelKeys) text += run->text_of(key) + '\n';
+    for (const std::string_view key : kHostKeys) text += run->text_of(key) + '\n';
+    texts.insert(std::move(text));
+  }
+  return fmt::format("{}", fmt::join(texts, "\n"));
 }
 
 bool are_of_one_model(const std::vector<const PublishedRun*>& runs) {

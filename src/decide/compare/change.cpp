@@ -121,17 +121,19 @@ std::string_view change_method_name(ChangeMethod method) {
   }
 }
 
-std::optional<RelativeChange> relative_change(const RepeatedValues& base,
-                                              const RepeatedValues& next, double accuracy,
-                                              double alpha) {
-  const RepeatStatistics before = repeat_statistics(base);
-  const RepeatStatistics after = repeat_statistics(next);
-  RelativeChange change{.change = after.mean / before.mean - 1};
+bool MeanRatio::is_certainly_above_one(double alpha) const {
+  if (!(ratio > 1) || uncertainty == 0) return ratio > 1;
+  return student_t_probability(-std::log(ratio) / uncertainty, degrees_of_freedom) < alpha / 2;
+}
+
+std::optional<MeanRatio> ratio_of_means(const RepeatedValues& base, const RepeatStatistics& before,
+                                        const RepeatedValues& next, const RepeatStatistics& after,
+                                        double accuracy) {
+  MeanRatio found{.ratio = after.mean / before.mean};
   MeanUncertainty of_base{before.uncertainty.value_or(0), before.degrees_of_freedom};
   MeanUncertainty of_next{after.uncertainty.value_or(0), after.degrees_of_freedom};
   if (before.count > 1 && after.count > 1) {
-    change.method = ChangeMethod::welch;
-    change.degrees_of_freedom = welch_satterthwaite(
+    found.degrees_of_freedom = welch_satterthwaite(
         std::pow(of_base.relative, 2) + std::pow(of_next.relative, 2) + accuracy * accuracy,
         of_base, of_next);
   } else if (before.count > 1 || after.count > 1) {
@@ -146,22 +148,32 @@ std::optional<RelativeChange> relative_change(const RepeatedValues& base,
     const MeanUncertainty both{
         std::hypot(of_base.relative, of_next.relative),
         base_repeats ? of_base.degrees_of_freedom : of_next.degrees_of_freedom};
-    change.method = ChangeMethod::one_spread;
-    change.degrees_of_freedom = welch_satterthwaite(
+    found.method = ChangeMethod::one_spread;
+    found.degrees_of_freedom = welch_satterthwaite(
         both.relative * both.relative + accuracy * accuracy, both, MeanUncertainty{});
   } else if (before.uncertainty && after.uncertainty) {
-    change.method = ChangeMethod::measurement;
-    change.degrees_of_freedom = kInfinite;
+    found.method = ChangeMethod::measurement;
+    found.degrees_of_freedom = kInfinite;
   } else {
     return std::nullopt;
   }
-  const double uncertainty = std::hypot(of_base.relative, of_next.relative, accuracy);
-  const double half_width = std::min(
-      kMostLogarithm, uncertainty * student_t_upper_quantile(alpha / 2, change.degrees_of_freedom));
-  const double logarithm = std::log(after.mean / before.mean);
-  change.low = std::expm1(logarithm - half_width);
-  change.high = std::expm1(logarithm + half_width);
-  return change;
+  found.uncertainty = std::hypot(of_base.relative, of_next.relative, accuracy);
+  return found;
+}
+
+std::optional<RelativeChange> relative_change(const RepeatedValues& base,
+                                              const RepeatedValues& next, double accuracy,
+                                              double alpha) {
+  const auto found =
+      ratio_of_means(base, repeat_statistics(base), next, repeat_statistics(next), accuracy);
+  if (!found) return std::nullopt;
+  const double half_width =
+      std::min(kMostLogarithm,
+               found->uncertainty * student_t_upper_quantile(alpha / 2, found->degrees_of_freedom));
+  const double logarithm = std::log(found->ratio);
+  return RelativeChange{found->ratio - 1, std::expm1(logarithm - half_width),
+                        std::expm1(logarithm + half_width), found->degrees_of_freedom,
+                        found->method};
 }
 
 // ---- From the values of both sides to a verdict.

@@ -102,6 +102,11 @@ std::optional<double> compared_estimate(const PublishedRun& run, const std::stri
   return estimate > 0 ? std::optional(estimate) : std::nullopt;
 }
 
+bool have_estimates(const std::vector<const PublishedRun*>& runs, const std::string& metric) {
+  return std::ranges::all_of(
+      runs, [&](const PublishedRun* run) { return compared_estimate(*run, metric).has_value(); });
+}
+
 MeasuredValue compared_measurement(const PublishedRun& run, const std::string& metric,
                                    bool uses_estimates) {
   MeasuredValue measured{.value = compared_value(run, metric).value_or(0)};
@@ -455,10 +460,7 @@ RunComparison comparison_of(const Configuration& configuration, TwoSides sides,
   if (kind == CompareKind::mirrored) sides.next = sides.base;
   std::vector<const PublishedRun*> all = sides.base;
   all.insert(all.end(), sides.next.begin(), sides.next.end());
-  comparison.uses_estimates =
-      !all.empty() && std::ranges::all_of(all, [&](const PublishedRun* run) {
-        return compared_estimate(*run, rule.metric).has_value();
-      });
+  comparison.uses_estimates = !all.empty() && have_estimates(all, rule.metric);
   const double half_last_digit = half_last_digit_of(all, rule.metric, is_ours);
   comparison.base =
       compared_side(sides.base, rule.metric, comparison.uses_estimates, half_last_digit);
@@ -486,6 +488,52 @@ RunComparison comparison_of(const Configuration& configuration, TwoSides sides,
   note_trend(sides.next, true, rule.metric, comparison.notes);
   return comparison;
 }
+
+// ---- Many pairs
+
+// One side, by what was published, and by estimates if all have one.
+struct SideOfMany {
+  std::vector<const PublishedRun*> runs;
+  ComparedSide values[2] = {};
+  std::vector<SensorDoubt> doubts[2] = {};
+  std::size_t boards = 0;  // the same for those of equal boards
+};
+
+SideOfMany side_of_many(std::vector<const PublishedRun*> runs, const std::string& metric,
+                        double half_last_digit) {
+  SideOfMany side{std::move(runs)};
+  for (const bool uses_estimates : {false, true}) {
+    if (side.runs.empty() || (uses_estimates && !have_estimates(side.runs, metric))) break;
+    ComparedSide& values = side.values[uses_estimates ? 1 : 0];
+    values = compared_side(side.runs, metric, uses_estimates, half_last_digit);
+    values.statistics = repeat_statistics(values.repeats);
+    bool uses_prior = false;
+    side.doubts[uses_estimates ? 1 : 0] = doubts_of_side(side.runs, values, uses_prior);
+  }
+  return side;
+}
+
+// What settle_boards() finds, once for two kinds of boards.
+class AccuracyOfPairs {
+ public:
+  explicit AccuracyOfPairs(std::optional<Boards> stated) : stated_(stated) {}
+
+  double of(const SideOfMany& base, const SideOfMany& next, std::size_t kind) {
+    const auto [found, is_new] = known_.try_emplace({base.boards, next.boards});
+    if (is_new) {
+      std::vector<const PublishedRun*> all = base.runs;
+      all.insert(all.end(), next.runs.begin(), next.runs.end());
+      found->second = {stated_.value_or(boards_of(all)) == Boards::different,
+                       are_of_one_model(all)};
+    }
+    const auto [are_different, are_of_one] = found->second;
+    return are_different ? doubt_of_ratio(base.doubts[kind], next.doubts[kind], are_of_one) : 0;
+  }
+
+ private:
+  std::optional<Boards> stated_;
+  std::map<std::pair<std::size_t, std::size_t>, std::pair<bool, bool>> known_ = {};
+};
 
 // ---- Parting by lengths
 
@@ -846,6 +894,40 @@ RunComparison compare_repeats(std::vector<const PublishedRun*> base,
                               std::vector<const PublishedRun*> next, const CompareRule& rule) {
   const CompareKind kind = next.empty() ? CompareKind::base_alone : CompareKind::two_sides;
   return comparison_of({}, {std::move(base), std::move(next)}, rule, kind, {});
+}
+
+std::vector<bool> certain_rises(std::vector<std::vector<const PublishedRun*>> sides,
+                                const CompareRule& rule) {
+  const bool is_ours = is_of_power(rule.metric);
+  std::vector<const PublishedRun*> all;
+  for (std::vector<const PublishedRun*>& runs : sides) {
+    std::vector<ExcludedRun> excluded;
+    if (!endless_side(runs, rule.metric).empty()) runs.clear();
+    keep_used(runs, false, rule, is_ours, excluded);
+    all.insert(all.end(), runs.begin(), runs.end());
+  }
+  const double half_last_digit = half_last_digit_of(all, rule.metric, is_ours);
+  std::map<std::string, std::size_t> boards;
+  std::vector<SideOfMany> read;
+  for (std::vector<const PublishedRun*>& runs : sides) {
+    SideOfMany& side =
+        read.emplace_back(side_of_many(std::move(runs), rule.metric, half_last_digit));
+    side.boards = boards.try_emplace(boards_text(side.runs), boards.size()).first->second;
+  }
+  AccuracyOfPairs accuracy(rule.boards);
+  std::vector<bool> rises(read.size() * read.size(), false);
+  for (std::size_t i = 0; i < rises.size(); ++i) {
+    const SideOfMany& base = read[i / read.size()];
+    const SideOfMany& next = read[i % read.size()];
+    const std::size_t kind = base.values[1].statistics && next.values[1].statistics ? 1 : 0;
+    const auto& before = base.values[kind].statistics;
+    const auto& after = next.values[kind].statistics;
+    if (!before || !after || !(after->mean > before->mean)) continue;
+    const auto ratio = ratio_of_means(base.values[kind].repeats, *before, next.values[kind].repeats,
+                                      *after, is_ours ? accuracy.of(base, next, kind) : 0);
+    rises[i] = ratio && ratio->is_certainly_above_one(rule.alpha);
+  }
+  return rises;
 }
 
 // ---- Orders configurations, and names them by what differs.

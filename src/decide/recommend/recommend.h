@@ -198,8 +198,8 @@ struct FrontPoint {
   std::string name;
   std::vector<const PublishedRun*> runs;
   std::vector<NumberOfRuns> numbers = {};  // by SloFront::keys
-  // By SloFront::keys: the points from which the number cannot be told.
-  std::vector<std::vector<std::string>> ties = {};
+  // By SloFront::keys: the places of the points from which the number cannot be told.
+  std::vector<std::vector<std::size_t>> ties = {};
   std::optional<NumberOfRuns> missed_share = {};     // of the energy, for requests that missed it
   std::optional<double> joules_per_good_token = {};  // infinite: a run has no good request
   bool holds = false;                                // in each of its runs
