@@ -39,14 +39,8 @@ std::optional<Look> look_in(const std::string& text) {
 }
 
 int exit_status_of(ChangeVerdict verdict) {
-  switch (verdict) {
-    case ChangeVerdict::worse:
-      return 1;
-    case ChangeVerdict::insufficient:
-      return kInsufficient;
-    default:
-      return 0;
-  }
+  if (verdict == ChangeVerdict::insufficient) return kInsufficient;
+  return verdict == ChangeVerdict::worse ? 1 : 0;
 }
 
 int run_compare(const CompareOptions& options) {

@@ -62,14 +62,8 @@ Command doctor_command() {
       .value("--window-s", "N", into(request->window_s),
              "Length of the window whose expected interval is shown (default: 60)")
       .check(number_between(0.001, 1e9));
-  const auto take_phase = [request](const std::string& text) {
-    double seconds = 0;
-    if (!into(seconds)(text)) return false;
-    request->shortest_phase_s = seconds;
-    return true;
-  };
   options
-      .value("--shortest-phase", "SECONDS", take_phase,
+      .value("--shortest-phase", "SECONDS", into(request->shortest_phase_s),
              "Shortest phase of the load that is to be told apart from others")
       .check(number_between(1e-6, 1e9));
   options

@@ -39,14 +39,8 @@ std::vector<Value> of_each_run(const std::vector<const PublishedRun*>& runs, Get
 }  // namespace
 
 std::string_view boards_name(Boards boards) {
-  switch (boards) {
-    case Boards::same:
-      return "same";
-    case Boards::assumed_same:
-      return "assumed_same";
-    default:
-      return "different";
-  }
+  constexpr std::string_view kNames[] = {"same", "assumed_same", "different"};
+  return kNames[static_cast<std::size_t>(boards)];
 }
 
 Boards boards_of(const std::vector<const PublishedRun*>& runs) {

@@ -111,14 +111,8 @@ RepeatStatistics repeat_statistics(const RepeatedValues& values) {
 }
 
 std::string_view change_method_name(ChangeMethod method) {
-  switch (method) {
-    case ChangeMethod::welch:
-      return "welch";
-    case ChangeMethod::one_spread:
-      return "spread_of_one_side";
-    default:
-      return "measurement";
-  }
+  constexpr std::string_view kNames[] = {"welch", "spread_of_one_side", "measurement"};
+  return kNames[static_cast<std::size_t>(method)];
 }
 
 bool MeanRatio::is_certainly_above_one(double alpha) const {
@@ -283,16 +277,8 @@ ChangeVerdict change_verdict_of(const RelativeChange& change, const CompareRule&
 }  // namespace
 
 std::string_view change_verdict_name(ChangeVerdict verdict) {
-  switch (verdict) {
-    case ChangeVerdict::worse:
-      return "worse";
-    case ChangeVerdict::better:
-      return "better";
-    case ChangeVerdict::equivalent:
-      return "equivalent";
-    default:
-      return "insufficient";
-  }
+  constexpr std::string_view kNames[] = {"worse", "better", "equivalent", "insufficient"};
+  return kNames[static_cast<std::size_t>(verdict)];
 }
 
 void summarize_sides(RunComparison& comparison) {

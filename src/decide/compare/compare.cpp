@@ -489,52 +489,6 @@ RunComparison comparison_of(const Configuration& configuration, TwoSides sides,
   return comparison;
 }
 
-// ---- Many pairs
-
-// One side, by what was published, and by estimates if all have one.
-struct SideOfMany {
-  std::vector<const PublishedRun*> runs;
-  ComparedSide values[2] = {};
-  std::vector<SensorDoubt> doubts[2] = {};
-  std::size_t boards = 0;  // the same for those of equal boards
-};
-
-SideOfMany side_of_many(std::vector<const PublishedRun*> runs, const std::string& metric,
-                        double half_last_digit) {
-  SideOfMany side{std::move(runs)};
-  for (const bool uses_estimates : {false, true}) {
-    if (side.runs.empty() || (uses_estimates && !have_estimates(side.runs, metric))) break;
-    ComparedSide& values = side.values[uses_estimates ? 1 : 0];
-    values = compared_side(side.runs, metric, uses_estimates, half_last_digit);
-    values.statistics = repeat_statistics(values.repeats);
-    bool uses_prior = false;
-    side.doubts[uses_estimates ? 1 : 0] = doubts_of_side(side.runs, values, uses_prior);
-  }
-  return side;
-}
-
-// What settle_boards() finds, once for two kinds of boards.
-class AccuracyOfPairs {
- public:
-  explicit AccuracyOfPairs(std::optional<Boards> stated) : stated_(stated) {}
-
-  double of(const SideOfMany& base, const SideOfMany& next, std::size_t kind) {
-    const auto [found, is_new] = known_.try_emplace({base.boards, next.boards});
-    if (is_new) {
-      std::vector<const PublishedRun*> all = base.runs;
-      all.insert(all.end(), next.runs.begin(), next.runs.end());
-      found->second = {stated_.value_or(boards_of(all)) == Boards::different,
-                       are_of_one_model(all)};
-    }
-    const auto [are_different, are_of_one] = found->second;
-    return are_different ? doubt_of_ratio(base.doubts[kind], next.doubts[kind], are_of_one) : 0;
-  }
-
- private:
-  std::optional<Boards> stated_;
-  std::map<std::pair<std::size_t, std::size_t>, std::pair<bool, bool>> known_ = {};
-};
-
 // ---- Parting by lengths
 
 // The mean of each group of lengths that are alike; several, or none.
@@ -898,6 +852,11 @@ RunComparison compare_repeats(std::vector<const PublishedRun*> base,
 
 std::vector<bool> certain_rises(std::vector<std::vector<const PublishedRun*>> sides,
                                 const CompareRule& rule) {
+  struct Side {
+    ComparedSide values;
+    std::vector<SensorDoubt> doubts = {};
+    std::size_t boards = 0;  // the same for those of equal boards
+  };
   const bool is_ours = is_of_power(rule.metric);
   std::vector<const PublishedRun*> all;
   for (std::vector<const PublishedRun*>& runs : sides) {
@@ -906,25 +865,41 @@ std::vector<bool> certain_rises(std::vector<std::vector<const PublishedRun*>> si
     keep_used(runs, false, rule, is_ours, excluded);
     all.insert(all.end(), runs.begin(), runs.end());
   }
+  const bool uses_estimates = !all.empty() && have_estimates(all, rule.metric);
   const double half_last_digit = half_last_digit_of(all, rule.metric, is_ours);
   std::map<std::string, std::size_t> boards;
-  std::vector<SideOfMany> read;
-  for (std::vector<const PublishedRun*>& runs : sides) {
-    SideOfMany& side =
-        read.emplace_back(side_of_many(std::move(runs), rule.metric, half_last_digit));
-    side.boards = boards.try_emplace(boards_text(side.runs), boards.size()).first->second;
+  std::vector<Side> read;
+  for (const std::vector<const PublishedRun*>& runs : sides) {
+    Side& side =
+        read.emplace_back(Side{compared_side(runs, rule.metric, uses_estimates, half_last_digit)});
+    if (runs.empty()) continue;
+    bool uses_prior = false;
+    side.values.statistics = repeat_statistics(side.values.repeats);
+    side.doubts = doubts_of_side(runs, side.values, uses_prior);
+    side.boards = boards.try_emplace(boards_text(runs), boards.size()).first->second;
   }
-  AccuracyOfPairs accuracy(rule.boards);
+  // As settle_boards() has it, once for two kinds of boards: whether they differ, and in the model.
+  std::map<std::pair<std::size_t, std::size_t>, std::pair<bool, bool>> known;
+  const auto accuracy = [&](std::size_t base, std::size_t next) {
+    const auto [found, is_new] = known.try_emplace({read[base].boards, read[next].boards});
+    if (is_new) {
+      std::vector<const PublishedRun*> both = sides[base];
+      both.insert(both.end(), sides[next].begin(), sides[next].end());
+      found->second = {is_ours && rule.boards.value_or(boards_of(both)) == Boards::different,
+                       are_of_one_model(both)};
+    }
+    const auto [are_different, are_of_one] = found->second;
+    return are_different ? doubt_of_ratio(read[base].doubts, read[next].doubts, are_of_one) : 0;
+  };
   std::vector<bool> rises(read.size() * read.size(), false);
   for (std::size_t i = 0; i < rises.size(); ++i) {
-    const SideOfMany& base = read[i / read.size()];
-    const SideOfMany& next = read[i % read.size()];
-    const std::size_t kind = base.values[1].statistics && next.values[1].statistics ? 1 : 0;
-    const auto& before = base.values[kind].statistics;
-    const auto& after = next.values[kind].statistics;
+    const std::size_t base = i / read.size();
+    const std::size_t next = i % read.size();
+    const auto& before = read[base].values.statistics;
+    const auto& after = read[next].values.statistics;
     if (!before || !after || !(after->mean > before->mean)) continue;
-    const auto ratio = ratio_of_means(base.values[kind].repeats, *before, next.values[kind].repeats,
-                                      *after, is_ours ? accuracy.of(base, next, kind) : 0);
+    const auto ratio = ratio_of_means(read[base].values.repeats, *before, read[next].values.repeats,
+                                      *after, accuracy(base, next));
     rises[i] = ratio && ratio->is_certainly_above_one(rule.alpha);
   }
   return rises;

@@ -167,8 +167,8 @@ void explain_lack(RunComparison& comparison, const CompareRule& rule);
 RunComparison compare_repeats(std::vector<const PublishedRun*> base,
                               std::vector<const PublishedRun*> next, const CompareRule& rule);
 
-// For each pair of several sides, at base * sides + next, whether the change is certainly above 0,
-// as compare_repeats() has it, in much less time.
+// For each pair of sides, at base * sides + next, whether the change is certainly above 0, as
+// compare_repeats() has it, in much less time. Estimates count where all runs have one.
 std::vector<bool> certain_rises(std::vector<std::vector<const PublishedRun*>> sides,
                                 const CompareRule& rule);
 
