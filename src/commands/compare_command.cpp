@@ -28,20 +28,6 @@ struct CompareOptions {
   Spending spending = Spending::obrien_fleming;
 };
 
-// Nullopt: a part is empty.
-std::optional<std::vector<std::string>> keys_of(std::string_view text) {
-  std::vector<std::string> keys;
-  for (bool is_last = false; !is_last;) {
-    const std::size_t comma = text.find(',');
-    is_last = comma == text.npos;
-    const std::string_view key = text.substr(0, comma);
-    if (key.empty()) return std::nullopt;
-    keys.emplace_back(key);
-    text.remove_prefix(is_last ? text.size() : comma + 1);
-  }
-  return keys;
-}
-
 // "2/4"
 std::optional<Look> look_in(const std::string& text) {
   const std::size_t stroke = std::min(text.find('/'), text.size());
@@ -53,14 +39,8 @@ std::optional<Look> look_in(const std::string& text) {
 }
 
 int exit_status_of(ChangeVerdict verdict) {
-  switch (verdict) {
-    case ChangeVerdict::worse:
-      return 1;
-    case ChangeVerdict::insufficient:
-      return kInsufficient;
-    default:
-      return 0;
-  }
+  if (verdict == ChangeVerdict::insufficient) return kInsufficient;
+  return verdict == ChangeVerdict::worse ? 1 : 0;
 }
 
 int run_compare(const CompareOptions& options) {
@@ -112,29 +92,11 @@ void add_compare_rule(Options& options, const std::shared_ptr<CompareOptions>& r
           "--pue, --price, --carbon or --slo what they state (default: joules_per_output_token; with "
           "--slo joules_per_good_output_token)")
       .check(not_empty());
-  options
-      .value(
-          "--margin", "PERCENT",
-          [&rule](const std::string& text) {
-            rule.margin = share_of_percent(text).value_or(0);
-            return true;
-          },
-          "Changes that are certainly within it, up or down, are equivalent (default: 2%)")
-      .check(expecting("a percentage from 0% to 100% such as 2%",
-                       [](const std::string& text) { return share_of_percent(text).has_value(); }));
-  options
-      .value(
-          "--alpha", "PERCENT",
-          [&rule](const std::string& text) {
-            rule.alpha = share_of_percent(text).value_or(kChangeAlpha);
-            return true;
-          },
-          "How often an interval may miss the change (default: 5%)")
-      .check(
-          expecting("a percentage above 0% and below 50% such as 5%", [](const std::string& text) {
-            const auto share = share_of_percent(text);
-            return share && *share > 0 && *share < 0.5;
-          }));
+  add_percent(
+      options, "--margin", {-1, 1.01, "from 0% to 100% such as 2%"},
+      [&rule](double share) { rule.margin = share; },
+      "Changes that are certainly within it, up or down, are equivalent (default: 2%)");
+  add_alpha(options, rule.alpha);
   options
       .value(
           "--look", "K/N",
@@ -159,15 +121,13 @@ void add_compare_rule(Options& options, const std::shared_ptr<CompareOptions>& r
                "tokens_per)");
   options
       .value(
-          "--match-by", "KEYS",
-          [&rule](const std::string& text) {
-            rule.match_by = keys_of(text).value_or(std::vector<std::string>());
-            return true;
-          },
+          "--match-by", "KEYS", into_list(rule.match_by),
           "Members whose values make a configuration, separated by commas (default: all that are "
           "known to say how a run was run)")
-      .check(expecting("names separated by commas",
-                       [](const std::string& text) { return keys_of(text).has_value(); }));
+      .check(expecting("names separated by commas", [](const std::string& text) {
+        const std::string in_commas = "," + text + ",";
+        return in_commas.find(",,") == text.npos;
+      }));
   options.choice(
       "--boards", "same|different", {{"same", Boards::same}, {"different", Boards::different}},
       rule.boards,

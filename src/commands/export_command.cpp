@@ -71,23 +71,6 @@ bool is_factor(const std::string& text) {
   return factor && *factor >= 1 && *factor <= 100;
 }
 
-std::vector<std::string> words_of(const std::string& text) {
-  std::vector<std::string> words;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    if (end > begin) words.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return words;
-}
-
-Take into_factor(std::optional<double>& factor) {
-  return [&factor](const std::string& text) {
-    factor = python_float(text);
-    return true;
-  };
-}
-
 void add_boundary_options(Options& options, ExportQuestion& question) {
   const auto take_limit = [&question](const std::string& text) {
     question.wants_limit = true;
@@ -100,17 +83,17 @@ void add_boundary_options(Options& options, ExportQuestion& question) {
   const Check factor = expecting("a number from 1 to 100", is_factor);
   BoundaryFactors& factors = question.factors;
   options
-      .value("--node-factor", "F", into_factor(factors.node),
+      .value("--node-factor", "F", into(factors.node),
              "Add what the nodes used, modelled as F times what was measured")
       .check(factor);
   options
-      .value("--rack-factor", "F", into_factor(factors.rack),
+      .value("--rack-factor", "F", into(factors.rack),
              "Add what the racks used, modelled as F times the nodes")
       .check(factor)
       .needs("--node-factor");
   options
       .value(
-          "--pue", "F", into_factor(factors.pue),
+          "--pue", "F", into(factors.pue),
           "Add what the facility used, modelled as F times the racks, else the nodes, else what was measured; a PUE is of all IT equipment, so that without --node-factor it is the GPUs' share")
       .check(factor);
   add_rate_options(options, question.facility);
@@ -170,13 +153,9 @@ Command export_command() {
   options.flag(
       "--timestamps", request.has_timestamps,
       "Give each sample the time at which its window ended, to load past runs into Prometheus; with --format openmetrics");
-  const auto take_labels = [&request](const std::string& text) {
-    request.question.labels = words_of(text);
-    return true;
-  };
   options
       .value(
-          "--labels", "KEY,...", take_labels,
+          "--labels", "KEY,...", into_list(request.question.labels),
           "Members of the aggregates that become labels (default: those that are known to say how a run was run)")
       .check(not_empty());
   options.choice(

@@ -16,20 +16,6 @@ struct PlanOptions : PlanRequest {
   bool json = false;
 };
 
-Check percent_inside(double least, double most, const std::string& what) {
-  return expecting(what, [least, most](const std::string& text) {
-    const auto share = share_of_percent(text);
-    return share && *share > least && *share < most;
-  });
-}
-
-Take into_share(double& share) {
-  return [&share](const std::string& text) {
-    share = share_of_percent(text).value_or(0);
-    return true;
-  };
-}
-
 Take into_seconds(std::optional<double>& seconds) {
   return [&seconds](const std::string& text) {
     seconds = duration_in(text);
@@ -43,24 +29,19 @@ Check time_check() {
 }
 
 void add_goal_options(Options& options, PlanOptions& request) {
-  options
-      .value("--detect", "PERCENT", into_share(request.detect),
-             "The change that is to be found, as in 2%")
-      .check(percent_inside(0, 1, "a percentage above 0% and below 100% such as 2%"));
-  options
-      .value(
-          "--margin", "PERCENT", into_share(request.margin),
-          "Show that nothing changed by more than this; with --detect, changes that do not matter, "
-          "as for 'compare' (then default: 0%)")
-      .check(percent_inside(-1, 1, "a percentage below 100% such as 2%"));
-  options
-      .value("--power", "PERCENT", into_share(request.power),
-             "How many of such comparisons are to decide (default: 90%)")
-      .check(percent_inside(0.0999, 0.9991, "a percentage from 10% to 99.9% such as 90%"));
-  options
-      .value("--alpha", "PERCENT", into_share(request.alpha),
-             "How often an interval may miss the change (default: 5%)")
-      .check(percent_inside(0, 0.5, "a percentage above 0% and below 50% such as 5%"));
+  add_percent(
+      options, "--detect", {0, 1, "above 0% and below 100% such as 2%"},
+      [&request](double share) { request.detect = share; },
+      "The change that is to be found, as in 2%");
+  add_percent(
+      options, "--margin", {-1, 1, "below 100% such as 2%"},
+      [&request](double share) { request.margin = share; },
+      "Show that nothing changed by more than this; with --detect, changes that do not matter, as for 'compare' (then default: 0%)");
+  add_percent(
+      options, "--power", {0.0999, 0.9991, "from 10% to 99.9% such as 90%"},
+      [&request](double share) { request.power = share; },
+      "How many of such comparisons are to decide (default: 90%)");
+  add_alpha(options, request.alpha);
   options
       .value(
           "--looks", "N", into(request.looks),
@@ -84,15 +65,10 @@ void add_known_options(Options& options, PlanOptions& request) {
           "Model of the GPUs, such as H100 or MI300X: without a recording, what its sensor shows of "
           "a modelled load")
       .check(model_of_gpus());
-  options
-      .value(
-          "--spread", "PERCENT",
-          [&request](const std::string& text) {
-            request.spread = share_of_percent(text);
-            return true;
-          },
-          "Standard deviation of repeats (default: that of the pilot runs, else 0.5%)")
-      .check(percent_inside(0, 1, "a percentage above 0% and below 100% such as 0.5%"))
+  add_percent(
+      options, "--spread", {0, 1, "above 0% and below 100% such as 0.5%"},
+      [&request](double share) { request.spread = share; },
+      "Standard deviation of repeats (default: that of the pilot runs, else 0.5%)")
       .excludes("RUNS");
   options
       .value("--sampling", "TIME", into_seconds(request.sampling_s),

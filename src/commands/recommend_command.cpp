@@ -56,16 +56,6 @@ bool take_scenario(const std::string& text, RecommendRequest& request) {
   return true;
 }
 
-// "hw,tp"
-bool take_keys(const std::string& text, std::vector<std::string>& keys) {
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::string_view key = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(key.size() + 1, rest.size()));
-    if (!strip(key).empty()) keys.emplace_back(strip(key));
-  }
-  return !keys.empty();
-}
-
 void add_choice_options(Options& options, RecommendCommandRequest& request) {
   options
       .value(
@@ -111,8 +101,7 @@ void add_objective_options(Options& options, RecommendCommandRequest& request) {
 void add_input_options(Options& options, RecommendCommandRequest& request) {
   options
       .value(
-          "--group-by", "KEYS",
-          [&request](const std::string& text) { return take_keys(text, request.keys); },
+          "--group-by", "KEYS", into_list(request.keys),
           "Members of aggregates, or columns of a Zeus sweep, that make a scenario, with commas between them (default: the whole configuration)")
       .check(not_empty());
   options
@@ -161,59 +150,47 @@ void add_input_options(Options& options, RecommendCommandRequest& request) {
 }
 
 void add_plan_options(Options& options, RecommendCommandRequest& request) {
-  constexpr const char* kGroup = "Options of a plan";
   options
       .value("--plan", "START:END:STEP", into(request.plan_text),
              "Print a shell script that sweeps these limits, in watts, and restores the old ones")
       .check(not_empty())
-      .excludes("RESULT")
-      .in_group(kGroup);
-  options
-      .choice(
-          "--over", "limits|clocks", {{"limits", false}, {"clocks", true}},
-          request.plan.is_of_clocks,
-          "What the plan sweeps: power limits, or graphics clocks in MHz, which nvidia-smi -lgc locks "
-          "(default: limits)")
-      .needs("--plan")
-      .in_group(kGroup);
+      .excludes("RESULT");
+  options.choice(
+      "--over", "limits|clocks", {{"limits", false}, {"clocks", true}}, request.plan.is_of_clocks,
+      "What the plan sweeps: power limits, or graphics clocks in MHz, which nvidia-smi -lgc locks "
+      "(default: limits)");
   options
       .value("--run", "COMMAND", into(request.plan.load),
              "The load, as a line of shell; it writes its result to the file $RESULT")
-      .check(not_empty())
-      .needs("--plan")
-      .in_group(kGroup);
+      .check(not_empty());
   options
       .value("--repeats", "N", into(request.plan.repeats),
              "How often each limit is measured: up, down, up and so on (default: 3)")
-      .check(whole_number_between(1, 100))
-      .needs("--plan")
-      .in_group(kGroup);
+      .check(whole_number_between(1, 100));
   options
       .value("--cool-down", "SECONDS", into(request.plan.cool_down_s),
              "Pause before each run (default: 60)")
-      .check(whole_number_between(0, 86400))
-      .needs("--plan")
-      .in_group(kGroup);
+      .check(whole_number_between(0, 86400));
   options
       .value("--gpus", "LIST", into(request.plan.gpus),
              "The GPUs, with commas between them, as the vendor's tool names them (default: all)")
-      .check(expecting("numbers or names with commas between them, as in 0,1",
-                       [](const std::string& text) {
-                         constexpr const char* kPlain =
-                             "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-:.,";
-                         const bool has_empty = text.empty() || text.starts_with(',') ||
-                                                text.starts_with('-') || text.ends_with(',') ||
-                                                text.find(",,") != std::string::npos;
-                         return !has_empty && text.find_first_not_of(kPlain) == std::string::npos;
-                       }))
-      .needs("--plan")
-      .in_group(kGroup);
+      .check(expecting(
+          "numbers or names with commas between them, as in 0,1", [](const std::string& text) {
+            constexpr const char* kPlain =
+                "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-:.,";
+            const bool has_empty = text.empty() || text.starts_with(',') || text.starts_with('-') ||
+                                   text.ends_with(',') || text.find(",,") != std::string::npos;
+            return !has_empty && text.find_first_not_of(kPlain) == std::string::npos;
+          }));
   options
       .value("--vendor", "nvidia|amd", into(request.plan.vendor),
              "Whose tool sets the limits: nvidia-smi or amd-smi (default: nvidia)")
-      .one_of({"nvidia", "amd"})
-      .needs("--plan")
-      .in_group(kGroup);
+      .one_of({"nvidia", "amd"});
+  for (const char* const name :
+       {"--plan", "--over", "--run", "--repeats", "--cool-down", "--gpus", "--vendor"}) {
+    Option& option = options.at(name).in_group("Options of a plan");
+    if (name != std::string_view("--plan")) option.needs("--plan");
+  }
 }
 
 }  // namespace

@@ -257,14 +257,17 @@ def test_equal_energies_are_a_tie(folder):
 def test_repeats_give_intervals_and_ties(folder):
     sweep = zeus(folder, (100, 10, 90), (100, 10.2, 90), (150, 9, 101), (150, 9.2, 101), (200, 8, 140), (200, 8.2, 140))
     ran = Ran(folder, sweep, "--json")
-    logs = {100: [900, 918], 150: [909, 929.2], 200: [1120, 1148]}
-    squares = sum((math.log(value) - statistics.fmean(map(math.log, values))) ** 2
-                  for values in logs.values() for value in values)
-    half = 3.182446305 * math.sqrt(squares / 3) / math.sqrt(2)  # Student's t of 3 degrees of freedom
-    near(909 * math.exp(-half), ran.groups[100]["interval"]["low"], 1e-6)
-    near(909 * math.exp(half), ran.groups[100]["interval"]["high"], 1e-6)
+    half = 12.7062047 * statistics.stdev([900, 918]) / math.sqrt(2)  # Student's t of 1 degree of freedom
+    near(909 - half, ran.groups[100]["interval"]["low"], 1e-6)
+    near(909 + half, ran.groups[100]["interval"]["high"], 1e-6)
     same((100, [150], 2), (ran.json["recommended_limit_w"], ran.json["ties"], ran.groups[150]["n"]))
-    near((919.1 / 909) * math.exp(-half * math.sqrt(2)) - 1, ran.json["margin_interval"]["low"], 1e-6)
+    for limit, values in ((100, (900, 918)), (150, (909, 929.2))):
+        for i, value in enumerate(values):
+            pathlib.Path(folder, f"{limit}_{i}.json").write_text(json.dumps({"hw": "x", "joules_per_output_token": value}))
+    compared = json.loads(subprocess.run([PROGRAM, "compare", "100_0.json", "100_1.json", "--with", "150_0.json", "150_1.json", "--json"],
+                                         cwd=folder, capture_output=True).stdout)
+    for ours, theirs in (("margin", "change"), ("low", "change_low"), ("high", "change_high")):
+        near((ran.json | ran.json["margin_interval"])[ours], compared[theirs], 1e-6)
 
 
 def test_one_limit_alone_is_no_comparison(folder):
@@ -725,7 +728,7 @@ def test_repeated_runs(folder):
         run_of(folder, f"b{i}", 400, tokens_out + 1000, limit=400)
     ran = Ran(folder, ".", "--json")
     same((300, 3), (ran.json["recommended_limit_w"], ran.groups[300]["n"]))
-    near(18000 / 27300, ran.groups[300]["joules_per_token"])
+    near((6000 / 9000 + 6000 / 9100 + 6000 / 9200) / 3, ran.groups[300]["joules_per_token"])
     near(6000, ran.groups[300]["energy_j"])  # of a run
     same("repeats", ran.json["scenarios"][0]["interval_from"])
     same([], ran.json["ties"])

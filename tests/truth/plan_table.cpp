@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 
 #include "decide/compare/compare.h"
 #include "truth/rounds.h"
@@ -134,9 +133,10 @@ PlanFigures figures_of(const PlanClass& of, const std::vector<MeasuredError>& er
 
 MoreFigures more_figures(const PlanClass& of, std::size_t repeats, std::size_t comparisons,
                          Random& random) {
-  MoreFigures figures{.change = of.change, .spread = of.spread, .repeats = repeats};
+  MoreFigures figures{
+      .change = of.change, .margin = of.margin, .spread = of.spread, .repeats = repeats};
   const std::vector<MeasuredError> exact = {{}};
-  const CompareRule rule = {.metric = "x"};
+  const CompareRule rule = {.metric = "x", .margin = of.margin};
   std::vector<double> asked;
   double right = 0;
   for (std::size_t i = 0; i < comparisons; ++i) {
@@ -145,14 +145,16 @@ MoreFigures more_figures(const PlanClass& of, std::size_t repeats, std::size_t c
     bench.measure_both(repeats, of.change, comparison);
     judge_change(comparison, rule);
     if (comparison.verdict != ChangeVerdict::insufficient) continue;
-    const PowerQuestion question =
-        power_question(comparison.base.repeats, comparison.next.repeats, 0, 0, rule.alpha);
-    const std::size_t more =
-        repeats_for_power(question, kUsualPower, repeats, repeats).value_or(kMostRepeats);
-    asked.push_back(static_cast<double>(more));
-    bench.measure_both(more, of.change, comparison);
+    const auto more = more_repeats(comparison.base.repeats, comparison.next.repeats,
+                                   *comparison.change, 0, of.margin, rule.alpha);
+    if (!more) continue;  // it says that no number of repeats would decide
+    asked.push_back(static_cast<double>(*more));
+    bench.measure_both(*more, of.change, comparison);
     judge_change(comparison, rule);
-    right += comparison.verdict == ChangeVerdict::worse ? 1 : 0;
+    right += comparison.verdict == ChangeVerdict::worse ||
+                     comparison.verdict == ChangeVerdict::equivalent
+                 ? 1
+                 : 0;
   }
   if (asked.empty()) return figures;
   std::ranges::sort(asked);
@@ -196,14 +198,13 @@ std::vector<PlanClass> plan_classes() {
     classes.push_back({.name = "margin", .margin = 0.01, .spread = spread});
   }
   classes.push_back({.name = "change and margin", .change = 0.02, .margin = 0.01, .spread = 0.01});
-  const std::tuple<std::size_t, double, double> kPilots[] = {{3, 0.005, 0.01},  {3, 0.01, 0.01},
-                                                             {5, 0.003, 0.01},  {5, 0.01, 0.01},
-                                                             {10, 0.005, 0.02}, {10, 0.01, 0.01}};
-  for (const auto& [pilots, spread, change] : kPilots) {
-    classes.push_back({.name = "pilots", .change = change, .spread = spread, .pilots = pilots});
+  for (const std::size_t pilots : {3, 4, 5, 8, 20}) {
+    classes.push_back({.name = "pilots", .change = 0.02, .spread = 0.01, .pilots = pilots});
+    classes.push_back(
+        {.name = "pilots", .change = 0.01, .spread = 0.01, .drift = 0.0001, .pilots = pilots});
   }
   classes.push_back({.name = "drift", .change = 0.01, .spread = 0.01, .drift = 0.0001});
-  classes.push_back({.name = "drift", .change = 0.01, .spread = 0.01, .drift = 0.0003});
+  classes.push_back({.name = "drift", .change = 0.01, .spread = 0.01, .drift = 0.0002});
   return classes;
 }
 
@@ -222,10 +223,10 @@ std::vector<PlanFigures> make_plan_table(std::size_t comparisons, std::uint64_t 
 std::vector<MoreFigures> make_more_table(std::size_t comparisons, std::uint64_t first_seed) {
   std::vector<MoreFigures> table;
   Random random(first_seed);
-  for (const double spread : {0.005, 0.01}) {
-    for (const double change : {0.005, 0.01}) {
+  for (const double margin : {0.0, 0.02}) {
+    for (const double change : {0.007, 0.01, 0.014, 0.02}) {
       for (const std::size_t repeats : {std::size_t{3}, std::size_t{5}, std::size_t{10}}) {
-        const PlanClass of = {.name = {}, .change = change, .spread = spread};
+        const PlanClass of = {.name = {}, .change = change, .margin = margin, .spread = 0.01};
         table.push_back(more_figures(of, repeats, comparisons, random));
       }
     }
@@ -274,10 +275,11 @@ std::string as_text(const std::vector<PlanFigures>& table) {
 }
 
 std::string as_text(const std::vector<MoreFigures>& table) {
-  std::string text = "in percent  change spread repeats   open    more   right\n";
+  std::string text = "in percent  change margin spread repeats   open    more   right\n";
   for (const MoreFigures& row : table) {
-    text += fmt::format("{:18.2f} {:6.2f} {:7} {:6.1f} {:7} {:7.1f}\n", 100 * row.change,
-                        100 * row.spread, row.repeats, 100 * row.open, row.more, 100 * row.right);
+    text += fmt::format("{:18.2f} {:6.2f} {:6.2f} {:7} {:6.1f} {:7} {:7.1f}\n", 100 * row.change,
+                        100 * row.margin, 100 * row.spread, row.repeats, 100 * row.open, row.more,
+                        100 * row.right);
   }
   return text;
 }

@@ -36,11 +36,12 @@ std::vector<PlanFigures> make_plan_table(std::size_t comparisons, std::uint64_t 
 // Comparisons that a few repeats leave open, and the repeats that `compare` then asks for.
 struct MoreFigures {
   double change = 0;
+  double margin = 0;
   double spread = 0;
   std::size_t repeats = 0;  // of a side, at first
   double open = 0;          // share that these leave open
   double more = 0;          // of a side, median that is asked for
-  double right = 0;         // share of the open ones that is right with them
+  double right = 0;         // share of these that is decided rightly with them
 };
 std::vector<MoreFigures> make_more_table(std::size_t comparisons, std::uint64_t first_seed);
 

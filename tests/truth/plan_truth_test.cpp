@@ -17,35 +17,37 @@ const std::vector<PlanFigures>& table() {
   return kTable;
 }
 
-// Of 1,000 comparisons that decide with 90 %, 880 to 920 do in 96 of 100 tables.
+// Of 1,000 comparisons that decide with 90 %, 880 to 920 do in 96 of 100 tables; of 250, which have
+// plans of their own, 215 to 238. A drift of all runs together by less than the spread costs
+// little.
 TEST(PlanTruth, DecidesAsOftenAsItPromises) {
   std::fputs(as_text(table()).c_str(), stdout);
   if (kComparisons == 1) GTEST_SKIP() << "one comparison gives no figures";
   for (const PlanFigures& row : table()) {
-    if (row.of.drift > 0) continue;
-    // A plan has whole repeats: it promises 90 % at least.
-    EXPECT_GE(row.promised, 0.899) << row.of.name;
-    EXPECT_NEAR(row.right, row.promised, row.of.pilots > 0 ? 0.075 : 0.025) << row.of.name;
+    EXPECT_GE(row.promised, 0.88) << row.of.name;
+    EXPECT_NEAR(row.right, row.of.pilots > 0 ? 0.905 : row.promised,
+                row.of.pilots > 0  ? 0.055
+                : row.of.drift > 0 ? 0.04
+                                   : 0.025)
+        << row.of.name << " " << row.of.pilots << " " << row.of.drift;
     EXPECT_LE(row.wrong, row.of.change > 0 ? 0.01 : 0.07) << row.of.name;
   }
 }
 
-// A drift of 0.01 % with each run, which the order of the plan spreads over both sides.
-TEST(PlanTruth, HoldsUnderSlowDrift) {
-  if (kComparisons == 1) GTEST_SKIP() << "one comparison gives no figures";
-  for (const PlanFigures& row : table()) {
-    if (row.of.drift == 0) continue;
-    EXPECT_GE(row.right, row.of.drift < 0.0002 ? 0.87 : 0.84);
-  }
-}
-
-// `compare` asks for as many more repeats as decide a change of the size that was seen. Among open
-// comparisons, smaller ones than the true one are more common: more decide than is said.
+// Of the comparisons that a few repeats leave open, most are decided with as many more as `compare`
+// asks for, and not all: so many are not needed.
 TEST(PlanTruth, AsksForEnoughMoreRepeats) {
   if (kComparisons == 1) GTEST_SKIP() << "one comparison gives no figures";
   const std::vector<MoreFigures> more = make_more_table(kComparisons / 4, 1);
   std::fputs(as_text(more).c_str(), stdout);
-  for (const MoreFigures& row : more) EXPECT_GE(row.right, 0.7) << row.change << " " << row.spread;
+  double right = 0;
+  double open = 0;
+  for (const MoreFigures& row : more) {
+    right += row.open * row.right;
+    open += row.open;
+    EXPECT_GE(row.right, 0.6) << row.change << " " << row.repeats;
+  }
+  EXPECT_NEAR(right / open, 0.85, 0.05);
 }
 
 TEST(LookTruth, ErrsAsRarelyAsOneLook) {

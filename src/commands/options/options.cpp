@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/files/path.h"
+#include "base/text/characters.h"
 #include "base/text/decimal.h"
 
 namespace aggregate_power {
@@ -133,6 +134,17 @@ Take into(double& value) {
 
 Take into(std::optional<double>& value) {
   return [&value](const std::string& text) { return into(value.emplace())(text); };
+}
+
+Take into_list(std::vector<std::string>& texts) {
+  return [&texts](const std::string& text) {
+    for (std::string_view rest = text; !rest.empty();) {
+      const std::string_view one = strip(rest.substr(0, rest.find(',')));
+      rest.remove_prefix(std::min(rest.find(','), rest.size() - 1) + 1);
+      if (!one.empty()) texts.emplace_back(one);
+    }
+    return !texts.empty();
+  };
 }
 
 Take into(std::optional<std::int64_t>& value) {

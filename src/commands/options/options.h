@@ -35,6 +35,9 @@ Take into_path(std::string& path);
 Take into_optional_path(std::string& path);
 Take into_paths(std::vector<std::string>& paths);
 
+// "a, b": appends what is between the commas and not empty; there must be something.
+Take into_list(std::vector<std::string>& texts);
+
 // Returns what is wrong with a value; empty: nothing.
 using Check = std::function<std::string(const std::string& text)>;
 

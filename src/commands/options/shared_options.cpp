@@ -769,6 +769,31 @@ std::optional<double> share_of_percent(std::string text) {
   return *number / 100;
 }
 
+Option& add_percent(Options& options, const std::string& name, ShareBounds bounds,
+                    const std::function<void(double)>& take, const std::string& help) {
+  const auto share_in = [bounds](const std::string& text) {
+    const auto share = share_of_percent(text);
+    return share && *share > bounds.above && *share < bounds.below ? share : std::nullopt;
+  };
+  return options
+      .value(
+          name, "PERCENT",
+          [share_in, take](const std::string& text) {
+            take(share_in(text).value_or(0));
+            return true;
+          },
+          help)
+      .check(expecting("a percentage " + bounds.text,
+                       [share_in](const std::string& text) { return share_in(text).has_value(); }));
+}
+
+Option& add_alpha(Options& options, double& alpha) {
+  return add_percent(
+      options, "--alpha", {0, 0.5, "above 0% and below 50% such as 5%"},
+      [&alpha](double share) { alpha = share; },
+      "How often an interval may miss the change (default: 5%)");
+}
+
 void settle_given_load(const Options& options, GivenLoad& given) {
   const std::optional<Zone> zone = zone_given(options);
   settle_instant(options, "--start", zone, given.start_unix_s);

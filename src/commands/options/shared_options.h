@@ -2,6 +2,7 @@
 // one differently changes the returned option, or Options::at().
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -130,5 +131,15 @@ std::optional<double> duration_in(std::string_view text);
 
 // "2%" or "2 %", from 0 to 100, as a share. A number alone could be meant either way, except 0.
 std::optional<double> share_of_percent(std::string text);
+
+struct ShareBounds {
+  double above = 0;
+  double below = 1;
+  std::string text;  // "above 0% and below 100% such as 2%"
+};
+Option& add_percent(Options& options, const std::string& name, ShareBounds bounds,
+                    const std::function<void(double)>& take, const std::string& help);
+// --alpha of comparisons.
+Option& add_alpha(Options& options, double& alpha);
 
 }  // namespace aggregate_power

@@ -5,6 +5,9 @@
 #include <cmath>
 #include <string>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "energy/uncertainty/sensor_table.h"
 
 namespace aggregate_power {
@@ -35,14 +38,8 @@ std::vector<Value> of_each_run(const std::vector<const PublishedRun*>& runs, Get
 }  // namespace
 
 std::string_view boards_name(Boards boards) {
-  switch (boards) {
-    case Boards::same:
-      return "same";
-    case Boards::assumed_same:
-      return "assumed_same";
-    default:
-      return "different";
-  }
+  constexpr std::string_view kNames[] = {"same", "assumed_same", "different"};
+  return kNames[static_cast<std::size_t>(boards)];
 }
 
 Boards boards_of(const std::vector<const PublishedRun*>& runs) {
@@ -63,6 +60,20 @@ Boards boards_of(const std::vector<const PublishedRun*>& runs) {
                  std::ranges::all_of(kHostKeys, is_same_in_all)
              ? Boards::assumed_same
              : Boards::different;
+}
+
+std::string boards_text(const std::vector<const PublishedRun*>& runs) {
+  std::set<std::string> texts;
+  for (const PublishedRun* const run : runs) {
+    std::string text;
+    for (const auto& names : {run->gpu_uuids, run->gpu_ids, run->hosts}) {
+      text += fmt::format("{}\n", fmt::join(names.begin(), names.end(), "\t"));
+    }
+    for (const std::string_view key : kModelKeys) text += run->text_of(key) + '\n';
+    for (const std::string_view key : kHostKeys) text += run->text_of(key) + '\n';
+    texts.insert(std::move(text));
+  }
+  return fmt::format("{}", fmt::join(texts, "\n"));
 }
 
 bool are_of_one_model(const std::vector<const PublishedRun*>& runs) {

@@ -110,27 +110,23 @@ RepeatStatistics repeat_statistics(const RepeatedValues& values) {
 }
 
 std::string_view change_method_name(ChangeMethod method) {
-  switch (method) {
-    case ChangeMethod::welch:
-      return "welch";
-    case ChangeMethod::one_spread:
-      return "spread_of_one_side";
-    default:
-      return "measurement";
-  }
+  constexpr std::string_view kNames[] = {"welch", "spread_of_one_side", "measurement"};
+  return kNames[static_cast<std::size_t>(method)];
 }
 
-std::optional<RelativeChange> relative_change(const RepeatedValues& base,
-                                              const RepeatedValues& next, double accuracy,
-                                              double alpha) {
-  const RepeatStatistics before = repeat_statistics(base);
-  const RepeatStatistics after = repeat_statistics(next);
-  RelativeChange change{.change = after.mean / before.mean - 1};
+bool MeanRatio::is_certainly_above_one(double alpha) const {
+  if (!(ratio > 1) || uncertainty == 0) return ratio > 1;
+  return student_t_probability(-std::log(ratio) / uncertainty, degrees_of_freedom) < alpha / 2;
+}
+
+std::optional<MeanRatio> ratio_of_means(const RepeatedValues& base, const RepeatStatistics& before,
+                                        const RepeatedValues& next, const RepeatStatistics& after,
+                                        double accuracy) {
+  MeanRatio found{.ratio = after.mean / before.mean};
   MeanUncertainty of_base{before.uncertainty.value_or(0), before.degrees_of_freedom};
   MeanUncertainty of_next{after.uncertainty.value_or(0), after.degrees_of_freedom};
   if (before.count > 1 && after.count > 1) {
-    change.method = ChangeMethod::welch;
-    change.degrees_of_freedom = welch_satterthwaite(
+    found.degrees_of_freedom = welch_satterthwaite(
         std::pow(of_base.relative, 2) + std::pow(of_next.relative, 2) + accuracy * accuracy,
         of_base, of_next);
   } else if (before.count > 1 || after.count > 1) {
@@ -145,22 +141,32 @@ std::optional<RelativeChange> relative_change(const RepeatedValues& base,
     const MeanUncertainty both{
         std::hypot(of_base.relative, of_next.relative),
         base_repeats ? of_base.degrees_of_freedom : of_next.degrees_of_freedom};
-    change.method = ChangeMethod::one_spread;
-    change.degrees_of_freedom = welch_satterthwaite(
+    found.method = ChangeMethod::one_spread;
+    found.degrees_of_freedom = welch_satterthwaite(
         both.relative * both.relative + accuracy * accuracy, both, MeanUncertainty{});
   } else if (before.uncertainty && after.uncertainty) {
-    change.method = ChangeMethod::measurement;
-    change.degrees_of_freedom = kInfinite;
+    found.method = ChangeMethod::measurement;
+    found.degrees_of_freedom = kInfinite;
   } else {
     return std::nullopt;
   }
-  const double uncertainty = std::hypot(of_base.relative, of_next.relative, accuracy);
-  const double half_width = std::min(
-      kMostLogarithm, uncertainty * student_t_upper_quantile(alpha / 2, change.degrees_of_freedom));
-  const double logarithm = std::log(after.mean / before.mean);
-  change.low = std::expm1(logarithm - half_width);
-  change.high = std::expm1(logarithm + half_width);
-  return change;
+  found.uncertainty = std::hypot(of_base.relative, of_next.relative, accuracy);
+  return found;
+}
+
+std::optional<RelativeChange> relative_change(const RepeatedValues& base,
+                                              const RepeatedValues& next, double accuracy,
+                                              double alpha) {
+  const auto found =
+      ratio_of_means(base, repeat_statistics(base), next, repeat_statistics(next), accuracy);
+  if (!found) return std::nullopt;
+  const double half_width =
+      std::min(kMostLogarithm,
+               found->uncertainty * student_t_upper_quantile(alpha / 2, found->degrees_of_freedom));
+  const double logarithm = std::log(found->ratio);
+  return RelativeChange{found->ratio - 1, std::expm1(logarithm - half_width),
+                        std::expm1(logarithm + half_width), found->degrees_of_freedom,
+                        found->method};
 }
 
 // ---- From the values of both sides to a verdict.
@@ -190,18 +196,16 @@ std::string lack_of_runs(const RunComparison& comparison) {
                      left_out == 1 ? "one is" : fmt::format("{} are", left_out));
 }
 
-// How many more repeats of each side would most probably decide a change of this size.
 std::string more_repeats_text(const RunComparison& comparison, const CompareRule& rule,
                               const std::string& how_often) {
-  const RepeatStatistics& base = *comparison.base.statistics;
-  const RepeatStatistics& next = *comparison.next.statistics;
-  if (std::max(base.count, next.count) < 2) return "repeat " + how_often;  // no spread is known
-  const PowerQuestion question = power_question(comparison.base.repeats, comparison.next.repeats,
-                                                comparison.accuracy, rule.margin, rule.alpha);
-  if (const auto more = repeats_for_power(question, kUsualPower, base.count, next.count)) {
-    return fmt::format(
-        "repeat {}; about {} more of each side would decide a change of this size in {:g} % of cases",
-        how_often, *more, 100 * kUsualPower);
+  const RepeatedValues& base = comparison.base.repeats;
+  const RepeatedValues& next = comparison.next.repeats;
+  // No spread is known of single runs.
+  if (std::max(base.values.size(), next.values.size()) < 2) return "repeat " + how_often;
+  if (const auto more = more_repeats(base, next, *comparison.change, comparison.accuracy,
+                                     rule.margin, rule.alpha)) {
+    return fmt::format("repeat {}; about {} more of each side would probably decide it", how_often,
+                       *more);
   }
   return fmt::format("{} more repeats of each side would not decide it", kMostRepeats);
 }
@@ -272,16 +276,8 @@ ChangeVerdict change_verdict_of(const RelativeChange& change, const CompareRule&
 }  // namespace
 
 std::string_view change_verdict_name(ChangeVerdict verdict) {
-  switch (verdict) {
-    case ChangeVerdict::worse:
-      return "worse";
-    case ChangeVerdict::better:
-      return "better";
-    case ChangeVerdict::equivalent:
-      return "equivalent";
-    default:
-      return "insufficient";
-  }
+  constexpr std::string_view kNames[] = {"worse", "better", "equivalent", "insufficient"};
+  return kNames[static_cast<std::size_t>(verdict)];
 }
 
 void summarize_sides(RunComparison& comparison) {
@@ -296,20 +292,23 @@ void summarize_sides(RunComparison& comparison) {
 void judge_change(RunComparison& comparison, const CompareRule& rule) {
   summarize_sides(comparison);
   comparison.verdict = ChangeVerdict::insufficient;
-  if (!comparison.base.statistics || !comparison.next.statistics) {
-    comparison.lack = lack_of_runs(comparison);
-    return;
-  }
+  if (!comparison.base.statistics || !comparison.next.statistics) return;
   comparison.change = relative_change(comparison.base.repeats, comparison.next.repeats,
                                       comparison.accuracy, rule.alpha);
-  const std::string unit = other_unit(comparison);
-  if (comparison.change && unit.empty()) {
+  if (comparison.change && other_unit(comparison).empty()) {
     comparison.verdict = change_verdict_of(*comparison.change, rule);
   }
-  if (comparison.verdict == ChangeVerdict::insufficient) {
-    comparison.lack = unit.empty() ? lack_of_evidence(comparison, rule) : unit;
-  }
   note_method(comparison);
+}
+
+void explain_lack(RunComparison& comparison, const CompareRule& rule) {
+  if (comparison.verdict != ChangeVerdict::insufficient || !comparison.lack.empty()) return;
+  if (!comparison.base.statistics || !comparison.next.statistics) {
+    comparison.lack = lack_of_runs(comparison);
+  } else {
+    comparison.lack = other_unit(comparison);
+    if (comparison.lack.empty()) comparison.lack = lack_of_evidence(comparison, rule);
+  }
 }
 
 OverallVerdict overall_verdict(const RunComparisons& compared) {

@@ -76,6 +76,22 @@ struct RelativeChange {
   ChangeMethod method = ChangeMethod::welch;
 };
 
+// Of the means of two sides, with the standard uncertainty of its logarithm.
+struct MeanRatio {
+  double ratio = 1;
+  double uncertainty = 0;
+  double degrees_of_freedom = 0;
+  ChangeMethod method = ChangeMethod::welch;
+
+  // Whether the interval of relative_change() is above 0.
+  bool is_certainly_above_one(double alpha = kChangeAlpha) const;
+};
+
+// As relative_change() says. Each side comes with its statistics.
+std::optional<MeanRatio> ratio_of_means(const RepeatedValues& base, const RepeatStatistics& before,
+                                        const RepeatedValues& next, const RepeatStatistics& after,
+                                        double accuracy);
+
 // The ratio of the means, less 1. Its logarithm has the sum of the squared relative uncertainties
 // of the means (JCGM 100, 5.1.6) and, by the formula of Welch and Satterthwaite (JCGM 100, G.4),
 // degrees of freedom that need not be whole. `accuracy`: between different boards, the relative

@@ -101,6 +101,11 @@ std::optional<double> compared_estimate(const PublishedRun& run, const std::stri
   return estimate > 0 ? std::optional(estimate) : std::nullopt;
 }
 
+bool have_estimates(const std::vector<const PublishedRun*>& runs, const std::string& metric) {
+  return std::ranges::all_of(
+      runs, [&](const PublishedRun* run) { return compared_estimate(*run, metric).has_value(); });
+}
+
 MeasuredValue compared_measurement(const PublishedRun& run, const std::string& metric,
                                    bool uses_estimates) {
   MeasuredValue measured{.value = compared_value(run, metric).value_or(0)};
@@ -454,10 +459,7 @@ RunComparison comparison_of(const Configuration& configuration, TwoSides sides,
   if (kind == CompareKind::mirrored) sides.next = sides.base;
   std::vector<const PublishedRun*> all = sides.base;
   all.insert(all.end(), sides.next.begin(), sides.next.end());
-  comparison.uses_estimates =
-      !all.empty() && std::ranges::all_of(all, [&](const PublishedRun* run) {
-        return compared_estimate(*run, rule.metric).has_value();
-      });
+  comparison.uses_estimates = !all.empty() && have_estimates(all, rule.metric);
   const double half_last_digit = half_last_digit_of(all, rule.metric, is_ours);
   comparison.base =
       compared_side(sides.base, rule.metric, comparison.uses_estimates, half_last_digit);
@@ -831,7 +833,10 @@ RunComparisons compare_runs(const CompareRequest& request) {
           comparison_of(configuration, std::move(sides), request.rule, request.kind, limits_w));
     }
   }
-  if (request.kind == CompareKind::two_sides) name_other_settings(compared.comparisons);
+  if (request.kind == CompareKind::two_sides) {
+    for (RunComparison& one : compared.comparisons) explain_lack(one, request.rule);
+    name_other_settings(compared.comparisons);
+  }
   note_estimated_windows(compared.comparisons);
   if (request.kind == CompareKind::base_alone) find_best(runs_of_base, compared);
   label_comparisons(compared);
@@ -842,6 +847,61 @@ RunComparison compare_repeats(std::vector<const PublishedRun*> base,
                               std::vector<const PublishedRun*> next, const CompareRule& rule) {
   const CompareKind kind = next.empty() ? CompareKind::base_alone : CompareKind::two_sides;
   return comparison_of({}, {std::move(base), std::move(next)}, rule, kind, {});
+}
+
+std::vector<bool> certain_rises(std::vector<std::vector<const PublishedRun*>> sides,
+                                const CompareRule& rule) {
+  struct Side {
+    ComparedSide values;
+    std::vector<SensorDoubt> doubts = {};
+    std::size_t boards = 0;  // the same for those of equal boards
+  };
+  const bool is_ours = is_of_power(rule.metric);
+  std::vector<const PublishedRun*> all;
+  for (std::vector<const PublishedRun*>& runs : sides) {
+    std::vector<ExcludedRun> excluded;
+    if (!endless_side(runs, rule.metric).empty()) runs.clear();
+    keep_used(runs, false, rule, is_ours, excluded);
+    all.insert(all.end(), runs.begin(), runs.end());
+  }
+  const bool uses_estimates = !all.empty() && have_estimates(all, rule.metric);
+  const double half_last_digit = half_last_digit_of(all, rule.metric, is_ours);
+  std::map<std::string, std::size_t> boards;
+  std::vector<Side> read;
+  for (const std::vector<const PublishedRun*>& runs : sides) {
+    Side& side =
+        read.emplace_back(Side{compared_side(runs, rule.metric, uses_estimates, half_last_digit)});
+    if (runs.empty()) continue;
+    bool uses_prior = false;
+    side.values.statistics = repeat_statistics(side.values.repeats);
+    side.doubts = doubts_of_side(runs, side.values, uses_prior);
+    side.boards = boards.try_emplace(boards_text(runs), boards.size()).first->second;
+  }
+  // As settle_boards() has it, once for two kinds of boards: whether they differ, and in the model.
+  std::map<std::pair<std::size_t, std::size_t>, std::pair<bool, bool>> known;
+  const auto accuracy = [&](std::size_t base, std::size_t next) {
+    const auto [found, is_new] = known.try_emplace({read[base].boards, read[next].boards});
+    if (is_new) {
+      std::vector<const PublishedRun*> both = sides[base];
+      both.insert(both.end(), sides[next].begin(), sides[next].end());
+      found->second = {is_ours && rule.boards.value_or(boards_of(both)) == Boards::different,
+                       are_of_one_model(both)};
+    }
+    const auto [are_different, are_of_one] = found->second;
+    return are_different ? doubt_of_ratio(read[base].doubts, read[next].doubts, are_of_one) : 0;
+  };
+  std::vector<bool> rises(read.size() * read.size(), false);
+  for (std::size_t i = 0; i < rises.size(); ++i) {
+    const std::size_t base = i / read.size();
+    const std::size_t next = i % read.size();
+    const auto& before = read[base].values.statistics;
+    const auto& after = read[next].values.statistics;
+    if (!before || !after || !(after->mean > before->mean)) continue;
+    const auto ratio = ratio_of_means(read[base].values.repeats, *before, read[next].values.repeats,
+                                      *after, accuracy(base, next));
+    rises[i] = ratio && ratio->is_certainly_above_one(rule.alpha);
+  }
+  return rises;
 }
 
 // ---- Orders configurations, and names them by what differs.

@@ -192,9 +192,16 @@ std::optional<std::size_t> repeats_for_power(const PowerQuestion& question, doub
   const std::size_t fewest = std::min(base, next);
   const std::size_t least =
       fewest > 0 ? std::max<std::size_t>(1, 2 - std::min<std::size_t>(fewest, 2)) : 2;
-  return least_enough(least, kMostRepeats, [&](std::size_t more) {
-    return shares.with(base + more, next + more) >= power;
-  });
+  constexpr double kMostBelow = 0.2;
+  const auto share = [&](std::size_t more) { return shares.with(base + more, next + more); };
+  auto enough =
+      least_enough(least, kMostRepeats, [&](std::size_t more) { return share(more) >= power; });
+  if (enough && *enough > least) {
+    const double below = power - share(*enough - 1);
+    const bool is_nearer = below < share(*enough) - power;
+    if (is_nearer && below <= kMostBelow * (1 - power)) --*enough;
+  }
+  return enough;
 }
 
 std::optional<double> smallest_change(PowerQuestion question, double power, std::size_t repeats) {
@@ -237,11 +244,20 @@ PowerQuestion power_question(const RepeatedValues& base, const RepeatedValues& n
     }
   }
   question.stated = std::sqrt(stated_squares / static_cast<double>(stated));
-  if (freedom > 0) {
-    question.spread = std::sqrt(squares / freedom);
-    question.spread_freedom = freedom;
-  }
+  if (freedom > 0) question.spread = std::sqrt(squares / freedom);
   return question;
+}
+
+std::optional<std::size_t> more_repeats(const RepeatedValues& base, const RepeatedValues& next,
+                                        const RelativeChange& seen, double accuracy, double margin,
+                                        double alpha) {
+  constexpr double kPower = 0.95;
+  constexpr double kMostHalfWidths = 1.2;
+  PowerQuestion question = power_question(base, next, accuracy, margin, alpha);
+  const double half_width = (std::log1p(seen.high) - std::log1p(seen.low)) / 2;
+  const double part = std::min(std::log1p(question.change) / half_width, 1 - 1e-9);
+  question.change = std::expm1(half_width * std::min(part / (1 - part * part), kMostHalfWidths));
+  return repeats_for_power(question, kPower, base.values.size(), next.values.size());
 }
 
 // ---- Looks

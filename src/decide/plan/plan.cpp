@@ -62,9 +62,10 @@ KnownSpread spread_of_pilots(const PlanRequest& request, std::vector<std::string
         "plan: no configuration has two valid runs: give repeats of one, or state their spread with --spread");
   }
   known.relative = std::sqrt(squares / known.degrees_of_freedom);
-  if (known.relative == 0) {
+  constexpr double kCopies = 1e-5;
+  if (known.relative < kCopies) {
     throw Error(
-        "plan: the pilot runs are equal in every digit, as copies of one run are, and say nothing about how repeats differ: give others, or state their spread with --spread");
+        "plan: the pilot runs are equal to five digits, as copies of one run are, and say nothing about how repeats differ: give others, or state their spread with --spread");
   }
   known.stated = std::sqrt(stated_squares / known.degrees_of_freedom);
   known.from =

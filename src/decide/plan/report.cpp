@@ -21,7 +21,7 @@ std::string goal_text(const PlanRequest& request) {
       request.detect > 0
           ? fmt::format("a change of {}", percent_text(request.detect))
           : fmt::format("that no change is more than {}", percent_text(request.margin));
-  return fmt::format("{}: found with at least {} power, by the test of 'compare' at alpha {}", what,
+  return fmt::format("{}: found with about {} power, by the test of 'compare' at alpha {}", what,
                      percent_text(request.power), percent_text(request.alpha));
 }
 

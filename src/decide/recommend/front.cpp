@@ -76,12 +76,14 @@ class FrontMaker {
   void mark() {
     std::ranges::stable_sort(front_.points, {},
                              [](const FrontPoint& point) { return point.numbers.front().value; });
-    compare_energies();
+    std::vector<std::vector<const PublishedRun*>> runs;
+    for (const FrontPoint& point : front_.points) runs.push_back(point.runs);
+    is_less_ = certain_rises(std::move(runs), kByEnergy);
     for (FrontPoint& point : front_.points) {
       point.ties.resize(front_.keys.size());
       for (const FrontPoint& other : front_.points) {
         for (std::size_t i = 0; i < front_.keys.size() && &other != &point; ++i) {
-          if (is_tie(point, other, i)) point.ties[i].push_back(other.name);
+          if (is_tie(point, other, i)) point.ties[i].push_back(place(other));
         }
       }
     }
@@ -98,25 +100,12 @@ class FrontMaker {
   }
 
  private:
-  // Once for each pair: it is much of the work.
-  void compare_energies() {
-    const std::size_t count = front_.points.size();
-    is_less_.assign(count * count, false);
-    for (std::size_t a = 0; a < count; ++a) {
-      for (std::size_t b = a + 1; b < count; ++b) {
-        const auto change =
-            compare_repeats(front_.points[a].runs, front_.points[b].runs, kByEnergy).change;
-        is_less_[a * count + b] = change && change->low > 0;
-        is_less_[b * count + a] = change && change->high < 0;
-      }
-    }
+  std::size_t place(const FrontPoint& point) const {
+    return static_cast<std::size_t>(&point - front_.points.data());
   }
 
   // Whether one energy is less than the other by more than what is not known.
   bool is_certainly_less(const FrontPoint& a, const FrontPoint& b) const {
-    const auto place = [&](const FrontPoint& point) {
-      return static_cast<std::size_t>(&point - front_.points.data());
-    };
     return is_less_[place(a) * front_.points.size() + place(b)];
   }
 
@@ -290,6 +279,24 @@ std::string good_token_text(double joules) {
   return std::isfinite(joules) ? shown_number(joules) : "infinite (a run has no good request)";
 }
 
+namespace {
+
+// "its energy ties with A; B; C and 12 others"
+std::string tie_text(const SloFront& front, const FrontPoint& point, std::size_t key) {
+  constexpr std::size_t kMostNamed = 3;
+  const std::vector<std::size_t>& ties = point.ties[key];
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(ties.size(), kMostNamed); ++i) {
+    names.push_back(one_line(front.points[ties[i]].name));
+  }
+  const std::size_t others = ties.size() - names.size();
+  return fmt::format("its {} ties with {}{}", key == 0 ? "energy" : front.keys[key],
+                     fmt::join(names, "; "),
+                     others > 0 ? fmt::format(" and {}", counted(others, "other")) : "");
+}
+
+}  // namespace
+
 std::string front_text(const SloFront& front, const Slo& slo) {
   std::string text =
       fmt::format("{}{}{}\n", one_line(front.work), front.work.empty() ? "" : ": ", slo.text());
@@ -314,11 +321,7 @@ std::string front_text(const SloFront& front, const Slo& slo) {
       text += fact("", compare::missed_share_text(*point.missed_share), 2);
     }
     for (std::size_t i = 0; i < front.keys.size(); ++i) {
-      if (point.ties[i].empty()) continue;
-      text += fact("",
-                   fmt::format("its {} ties with {}", i == 0 ? "energy" : front.keys[i],
-                               fmt::join(point.ties[i], "; ")),
-                   2);
+      if (!point.ties[i].empty()) text += fact("", tie_text(front, point, i), 2);
     }
   }
   return text + front_verdict(front) + "\n";
@@ -332,12 +335,15 @@ std::string front_verdict(const SloFront& front) {
 }
 
 Json front_json(const SloFront& front) {
+  const auto names = [&](const std::vector<std::size_t>& places) {
+    return list_of(places, [&](std::size_t place) { return Json(front.points[place].name); });
+  };
   return {
       {"work", front.work},
       {"keys", front.keys},
       {"points",
        list_of(front.points,
-               [](const FrontPoint& point) -> Json {
+               [&](const FrontPoint& point) -> Json {
                  return {
                      {"name", point.name},
                      {"runs",
@@ -347,8 +353,8 @@ Json front_json(const SloFront& front) {
                      {"holds", point.holds},
                      {"front", point.is_on_front},
                      {"knee", point.is_knee},
-                     {"ties", point.ties.front()},
-                     {"ties_by_number", point.ties},
+                     {"ties", names(point.ties.front())},
+                     {"ties_by_number", list_of(point.ties, names)},
                      {"missed_energy_share",
                       point.missed_share ? number_json(*point.missed_share) : Json()}};
                })},

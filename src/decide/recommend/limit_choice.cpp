@@ -17,7 +17,6 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::string_view kObjectives[] = {"energy", "energy-per-token", "time", "cost"};
-constexpr std::size_t kNoRepeats = std::numeric_limits<std::size_t>::max();
 constexpr double kRounding = 1e-12;  // of an objective's value, relative
 
 // Equal, whatever the order in which they were computed.
@@ -41,6 +40,17 @@ PieceSums sums_of(const std::vector<LimitPiece>& pieces) {
     has_time = has_time && piece.time_s;
   }
   return {energy_j.value(), work.value(), has_time ? std::optional(time_s.value()) : std::nullopt};
+}
+
+// Of runs each counts alike, as compare has it; rows add up.
+PieceSums sums_for_value(std::vector<LimitPiece> pieces, bool is_of_rows) {
+  if (is_of_rows) return sums_of(pieces);
+  for (LimitPiece& piece : pieces) {
+    piece.energy_j /= piece.work;
+    if (piece.time_s) *piece.time_s /= piece.work;
+    piece.work = 1;
+  }
+  return sums_of(pieces);
 }
 
 // What an objective is computed with.
@@ -69,23 +79,21 @@ std::vector<LimitPiece> without(const std::vector<LimitPiece>& pieces, std::size
   return others;
 }
 
-// How sure the value of a group is.
-struct ValueSpread {
-  double relative = 0;               // standard uncertainty
-  std::size_t degrees = kNoRepeats;  // of freedom; kNoRepeats: it is known
+// What says how sure the value of a group is.
+struct KnownValues {
+  RepeatedValues repeats;
+  RepeatStatistics statistics = {};
 };
 
-// What to add to a logarithm and to take from it for an interval of 95 %.
-double half_interval(std::size_t degrees, double relative) {
-  constexpr double kMost = 140;  // a factor of 1e60: an interval that is wider says no more
-  const double known = std::numeric_limits<double>::infinity();
-  return std::min(
-      kMost, relative * student_t_quantile(
-                            0.975, degrees == kNoRepeats ? known : static_cast<double>(degrees)));
+std::optional<KnownValues> known_values(std::vector<MeasuredValue> values) {
+  if (values.empty()) return std::nullopt;
+  KnownValues known{.repeats = {.values = std::move(values)}};
+  known.statistics = repeat_statistics(known.repeats);
+  return known;
 }
 
 // From the values that result when one block after another is left out (jackknife).
-std::optional<ValueSpread> spread_of_blocks(const LimitGroup& group, const ObjectiveRule& rule) {
+std::optional<KnownValues> known_by_blocks(const LimitGroup& group, const ObjectiveRule& rule) {
   constexpr std::size_t kLeastBlocks = 4;
   const std::size_t count = group.blocks.size();
   const auto whole = rule.value(sums_of(group.blocks));
@@ -103,37 +111,30 @@ std::optional<ValueSpread> spread_of_blocks(const LimitGroup& group, const Objec
   const double share = static_cast<double>(count - 1) / static_cast<double>(count);
   const double relative = std::sqrt(share * squares) / *whole;
   if (relative <= kRounding) return std::nullopt;  // equal in every digit: no spread is known
-  return ValueSpread{relative, count - 1};
+  // As wide as its own degrees of freedom make the interval.
+  const double factor = student_t_quantile(0.975, static_cast<double>(count - 1)) /
+                        student_t_quantile(0.975, std::numeric_limits<double>::infinity());
+  return known_values({{.value = *whole, .repeatability = factor * relative}});
 }
 
-// The logarithms of what was measured at a limit. Values that are equal in every digit are one:
-// copies, or digits that are too few to show a spread.
-std::vector<double> distinct_logarithms(const LimitGroup& group, const ObjectiveRule& rule) {
-  std::vector<double> logarithms;
+// What was measured at a limit. Values that are equal in every digit are one: copies, or digits
+// that are too few to show a spread.
+std::vector<MeasuredValue> distinct_values(const LimitGroup& group, const ObjectiveRule& rule) {
+  std::vector<MeasuredValue> values;
+  const bool is_energy = rule.objective == LimitObjective::energy ||
+                         rule.objective == LimitObjective::energy_per_token;
   for (const LimitPiece& piece : group.pieces) {
     const auto value = rule.value({piece.energy_j, piece.work, piece.time_s});
-    if (value && *value > 0) logarithms.push_back(std::log(*value));
+    if (!value || !(*value > 0)) continue;
+    values.push_back({.value = *value});
+    if (is_energy) values.back().repeatability = group.relative_uncertainty;
   }
-  std::ranges::sort(logarithms);
-  const auto same = [](double a, double b) { return b - a <= kRounding; };
-  logarithms.erase(std::unique(logarithms.begin(), logarithms.end(), same), logarithms.end());
-  return logarithms;
-}
-
-// The spread of repeated runs, the same at all limits: that of the logarithms of their values.
-std::optional<ValueSpread> spread_of_repeats(const LimitChoice& choice, const ObjectiveRule& rule) {
-  double squares = 0;
-  std::size_t degrees = 0;
-  for (const JudgedLimit& limit : choice.groups) {
-    if (!limit.can_win() && limit.group.state != LimitState::too_slow) continue;
-    const std::vector<double> logarithms = distinct_logarithms(limit.group, rule);
-    double mean = 0;
-    for (const double one : logarithms) mean += one / static_cast<double>(logarithms.size());
-    for (const double one : logarithms) squares += (one - mean) * (one - mean);
-    degrees += logarithms.empty() ? 0 : logarithms.size() - 1;
-  }
-  if (degrees == 0) return std::nullopt;
-  return ValueSpread{std::sqrt(squares / static_cast<double>(degrees)), degrees};
+  std::ranges::sort(values, {}, &MeasuredValue::value);
+  const auto same = [](const MeasuredValue& a, const MeasuredValue& b) {
+    return are_equal_values(a.value, b.value);
+  };
+  values.erase(std::unique(values.begin(), values.end(), same), values.end());
+  return values;
 }
 
 std::string insufficiency(const LimitGroup& group, bool is_of_rows) {
@@ -166,14 +167,15 @@ JudgedLimit judged(LimitGroup group, const LimitScenario& scenario, const Object
     limit.group.mean_power_w = sums.energy_j / *sums.time_s;
   }
   if (limit.group.state == LimitState::insufficient) return limit;
-  if (scenario.has_tokens) limit.joules_per_token = sums.energy_j / sums.work;
-  limit.value = rule.value(sums);
+  const PieceSums alike = sums_for_value(limit.group.pieces, scenario.is_of_rows);
+  if (scenario.has_tokens) limit.joules_per_token = alike.energy_j / alike.work;
+  limit.value = rule.value(alike);
   return limit;
 }
 
 void set_slowdowns(const LimitQuestion& question, LimitChoice& choice) {
-  const auto time_of_work = [](const JudgedLimit& limit) -> std::optional<double> {
-    const PieceSums sums = sums_of(limit.group.pieces);
+  const auto time_of_work = [&](const JudgedLimit& limit) -> std::optional<double> {
+    const PieceSums sums = sums_for_value(limit.group.pieces, choice.is_of_rows);
     if (!sums.time_s || !(sums.work > 0)) return std::nullopt;
     return *sums.time_s / sums.work;
   };
@@ -197,45 +199,43 @@ void set_slowdowns(const LimitQuestion& question, LimitChoice& choice) {
   }
 }
 
-// The spread of each group's value, in their order.
-std::vector<std::optional<ValueSpread>> spreads_of(const ObjectiveRule& rule, LimitChoice& choice) {
-  std::vector<std::optional<ValueSpread>> spreads(choice.groups.size());
-  const bool is_energy = rule.objective == LimitObjective::energy ||
-                         rule.objective == LimitObjective::energy_per_token;
-  if (const auto repeated = spread_of_repeats(choice, rule)) {
-    choice.interval_from = "repeats";
-    for (std::size_t i = 0; i < spreads.size(); ++i) {
-      const auto runs =
-          static_cast<double>(distinct_logarithms(choice.groups[i].group, rule).size());
-      if (!(runs > 0)) continue;
-      // As compare does: repeats may agree by chance better than each of them is known.
-      const auto& stated = choice.groups[i].group.relative_uncertainty;
-      const double least = is_energy ? stated.value_or(0) : 0;
-      spreads[i] = {std::max(repeated->relative, least) / std::sqrt(runs), repeated->degrees};
+// In the order of the groups. Repeats say it where any limit has them.
+std::vector<std::optional<KnownValues>> values_of_groups(const ObjectiveRule& rule,
+                                                         LimitChoice& choice) {
+  std::vector<std::optional<KnownValues>> known;
+  for (const JudgedLimit& limit : choice.groups) {
+    known.push_back(known_values(distinct_values(limit.group, rule)));
+    const bool counts = limit.can_win() || limit.group.state == LimitState::too_slow;
+    if (counts && known.back() && known.back()->statistics.count > 1) {
+      choice.interval_from = "repeats";
     }
-    return spreads;
   }
-  choice.are_repeats_equal = std::ranges::any_of(
-      choice.groups, [](const JudgedLimit& limit) { return limit.group.pieces.size() > 1; });
-  for (std::size_t i = 0; i < spreads.size(); ++i) {
+  if (!choice.interval_from.empty()) return known;
+  for (std::size_t i = 0; i < known.size(); ++i) {
     const LimitGroup& group = choice.groups[i].group;
+    choice.are_repeats_equal = choice.are_repeats_equal || group.pieces.size() > 1;
     if (choice.is_of_rows) {
-      spreads[i] = spread_of_blocks(group, rule);
-      if (spreads[i]) choice.interval_from = "rows";
-    } else if (is_energy && group.pieces.size() == 1 && group.relative_uncertainty) {
-      spreads[i] = ValueSpread{*group.relative_uncertainty};
+      known[i] = known_by_blocks(group, rule);
+      if (known[i]) choice.interval_from = "rows";
+    } else if (group.pieces.size() > 1) {
+      known[i].reset();
+    } else if (known[i] && known[i]->statistics.uncertainty) {
       choice.interval_from = "records";
     }
   }
-  return spreads;
+  return known;
 }
 
-// By how much `other` is worse than `best`, as a share of it. Of the logarithms' difference.
-std::optional<LimitInterval> difference(double best, const std::optional<ValueSpread>& of_best,
-                                        double other, const std::optional<ValueSpread>& of_other) {
+// By how much `other` is worse than `best`, as a share of it, as compare has it.
+std::optional<LimitInterval> difference(double best, const std::optional<KnownValues>& of_best,
+                                        double other, const std::optional<KnownValues>& of_other) {
+  constexpr double kMost = 140;  // a factor of 1e60: an interval that is wider says no more
   if (!of_best || !of_other || !(best > 0) || !(other > 0)) return std::nullopt;
-  const double half = half_interval(std::min(of_best->degrees, of_other->degrees),
-                                    std::hypot(of_best->relative, of_other->relative));
+  const auto ratio = ratio_of_means(of_best->repeats, of_best->statistics, of_other->repeats,
+                                    of_other->statistics, 0);
+  if (!ratio) return std::nullopt;
+  const double half =
+      std::min(kMost, ratio->uncertainty * student_t_quantile(0.975, ratio->degrees_of_freedom));
   const double centre = std::log(other / best);
   return LimitInterval{std::expm1(centre - half), std::expm1(centre + half)};
 }
@@ -249,7 +249,7 @@ bool is_better(const JudgedLimit& a, const JudgedLimit& b) {
   return a.group.limit_w < b.group.limit_w;
 }
 
-void compare_limits(const std::vector<std::optional<ValueSpread>>& spreads, LimitChoice& choice) {
+void compare_limits(const std::vector<std::optional<KnownValues>>& known, LimitChoice& choice) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < choice.groups.size(); ++i) {
     if (choice.groups[i].can_win()) order.push_back(i);
@@ -271,7 +271,7 @@ void compare_limits(const std::vector<std::optional<ValueSpread>>& spreads, Limi
   choice.are_ties_judged = order.size() > 1;
   for (std::size_t i = 1; i < order.size(); ++i) {
     const JudgedLimit& other = choice.groups[order[i]];
-    const auto worse = difference(value, spreads[best], *other.value, spreads[order[i]]);
+    const auto worse = difference(value, known[best], *other.value, known[order[i]]);
     choice.are_ties_judged = choice.are_ties_judged && worse;
     if (i == 1) {
       choice.runner_up_w = other.group.limit_w;
@@ -336,14 +336,15 @@ LimitChoice choose_limit(LimitScenario scenario, const LimitQuestion& question) 
   }
   set_slowdowns(question, choice);
   if (!choice.why_not.empty()) return choice;
-  const auto spreads = spreads_of(rule, choice);
+  const auto known = values_of_groups(rule, choice);
   for (std::size_t i = 0; i < choice.groups.size(); ++i) {
     JudgedLimit& limit = choice.groups[i];
-    if (!limit.value || !spreads[i]) continue;
-    const double half = half_interval(spreads[i]->degrees, spreads[i]->relative);
-    limit.interval = {*limit.value * std::exp(-half), *limit.value * std::exp(half)};
+    if (!limit.value || !known[i] || !known[i]->statistics.uncertainty) continue;
+    const RepeatStatistics& statistics = known[i]->statistics;
+    const double unit = *limit.value / statistics.mean;
+    limit.interval = {unit * *statistics.low, unit * *statistics.high};
   }
-  compare_limits(spreads, choice);
+  compare_limits(known, choice);
   return choice;
 }
 

@@ -178,6 +178,11 @@ struct LimitChoice {
 // Marks the groups that cannot win. The order of a group's pieces makes no difference.
 LimitChoice choose_limit(LimitScenario scenario, const LimitQuestion& question);
 
+// "250 W"; "; then 300 W, 3.43 % more (2.10 to 4.77 %)"; "200 W, 225 W cannot be told from it".
+std::string limit_text(const LimitChoice& choice, double limit_w);
+std::string runner_up_text(const LimitChoice& choice);
+std::string ties_text(const LimitChoice& choice);
+
 enum class RowOutliers { none, zscore, mad };
 std::optional<RowOutliers> row_outliers(std::string_view name);
 std::string_view name(RowOutliers outliers);
@@ -198,8 +203,8 @@ struct FrontPoint {
   std::string name;
   std::vector<const PublishedRun*> runs;
   std::vector<NumberOfRuns> numbers = {};  // by SloFront::keys
-  // By SloFront::keys: the points from which the number cannot be told.
-  std::vector<std::vector<std::string>> ties = {};
+  // By SloFront::keys: the places of the points from which the number cannot be told.
+  std::vector<std::vector<std::size_t>> ties = {};
   std::optional<NumberOfRuns> missed_share = {};     // of the energy, for requests that missed it
   std::optional<double> joules_per_good_token = {};  // infinite: a run has no good request
   bool holds = false;                                // in each of its runs

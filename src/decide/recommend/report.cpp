@@ -22,10 +22,6 @@ std::string plus_minus(const JudgedLimit& limit) {
 
 std::string watts(double limit_w) { return fmt::format("{:.6g}", limit_w); }
 
-std::string limit_text(const LimitChoice& choice, double limit_w) {
-  return watts(limit_w) + (choice.is_of_clocks ? " MHz" : " W");
-}
-
 std::string_view mark(const LimitChoice& choice, const JudgedLimit& limit) {
   if (limit.group.state != LimitState::ok) return "!";
   if (choice.recommended_limit_w == limit.group.limit_w) return "*";
@@ -92,11 +88,7 @@ std::string_view why_no_ties(const LimitChoice& choice) {
 
 // Equal values tie also where the others cannot be judged.
 void add_ties(const LimitChoice& choice, std::string& text) {
-  if (!choice.ties_w.empty()) {
-    std::vector<std::string> tied;
-    for (const double limit_w : choice.ties_w) tied.push_back(limit_text(choice, limit_w));
-    text += fmt::format("= a tie: {} cannot be told from it\n", fmt::join(tied, ", "));
-  }
+  if (!choice.ties_w.empty()) text += "= a tie: " + ties_text(choice) + "\n";
   const auto able = static_cast<std::size_t>(std::ranges::count_if(
       choice.groups, [](const JudgedLimit& limit) { return limit.can_win(); }));
   const bool are_all_told = able <= choice.ties_w.size() + 1;
@@ -112,17 +104,8 @@ void add_verdict(const LimitChoice& choice, std::string& text) {
   }
   text += fmt::format("recommended {}, by {}", limit_text(choice, *choice.recommended_limit_w),
                       objective_text(choice));
-  if (choice.runner_up_w) {
-    text += fmt::format("; then {}, {:.2f} % more", limit_text(choice, *choice.runner_up_w),
-                        100 * choice.margin.value_or(0));
-    if (choice.margin_interval && choice.margin_interval->low < choice.margin_interval->high) {
-      text += fmt::format(" ({:.2f} to {:.2f} %)", 100 * choice.margin_interval->low,
-                          100 * choice.margin_interval->high);
-    }
-    text += "\n";
-  } else {
-    text += "; no other limit can be judged\n";
-  }
+  text += choice.runner_up_w ? runner_up_text(choice) : "; no other limit can be judged";
+  text += "\n";
   add_ties(choice, text);
 }
 
@@ -273,6 +256,27 @@ Json join_json(const JoinedRows& join) {
 }
 
 }  // namespace
+
+std::string limit_text(const LimitChoice& choice, double limit_w) {
+  return watts(limit_w) + (choice.is_of_clocks ? " MHz" : " W");
+}
+
+std::string runner_up_text(const LimitChoice& choice) {
+  if (!choice.runner_up_w) return {};
+  const auto& margin = choice.margin_interval;
+  return fmt::format(
+      "; then {}, {:.2f} % more{}", limit_text(choice, *choice.runner_up_w),
+      100 * choice.margin.value_or(0),
+      margin && margin->low < margin->high
+          ? fmt::format(" ({:.2f} to {:.2f} %)", 100 * margin->low, 100 * margin->high)
+          : "");
+}
+
+std::string ties_text(const LimitChoice& choice) {
+  std::vector<std::string> tied;
+  for (const double limit_w : choice.ties_w) tied.push_back(limit_text(choice, limit_w));
+  return fmt::format("{} cannot be told from it", fmt::join(tied, ", "));
+}
 
 std::string recommendation_text(const Recommendation& recommendation) {
   std::vector<std::string> parts;

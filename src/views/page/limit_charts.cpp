@@ -176,24 +176,11 @@ LimitPoint limit_point(const ReportPoint& point, double limit_w) {
 std::string verdict_text(const LimitChoice& choice) {
   if (!choice.recommended_limit_w) return "No recommendation: " + choice.why_not + ".";
   const bool is_per_token = choice.objective == LimitObjective::energy_per_token;
-  const auto limit_text = [&](double limit) {
-    return fmt::format("{:g} {}", limit, choice.is_of_clocks ? "MHz" : "W");
-  };
-  std::string text = fmt::format("Recommended by {}: {}",
-                                 is_per_token ? "energy per token" : name(choice.objective),
-                                 limit_text(*choice.recommended_limit_w));
-  if (choice.runner_up_w) {
-    text += fmt::format("; then {}, {:.2f} % more", limit_text(*choice.runner_up_w),
-                        100 * choice.margin.value_or(0));
-    const auto& margin = choice.margin_interval;
-    if (margin && margin->low < margin->high) {
-      text += fmt::format(" ({:.2f} to {:.2f} %)", 100 * margin->low, 100 * margin->high);
-    }
-  }
+  std::string text = fmt::format(
+      "Recommended by {}: {}{}", is_per_token ? "energy per token" : name(choice.objective),
+      limit_text(choice, *choice.recommended_limit_w), runner_up_text(choice));
   if (!choice.ties_w.empty()) {
-    std::vector<std::string> ties;
-    std::ranges::transform(choice.ties_w, std::back_inserter(ties), limit_text);
-    text += fmt::format(". A tie: {} cannot be told from it", fmt::join(ties, ", "));
+    text += ". A tie: " + ties_text(choice);
   } else if (choice.interval_from.empty() && choice.runner_up_w) {
     text += fmt::format(". {}, so nothing says whether the difference is real",
                         choice.are_repeats_equal ? "Repeats are equal in every digit"
@@ -262,27 +249,6 @@ std::vector<LimitChoice> choices_of_runs(const ReportRuns& report, const Scenari
     choices.push_back(choose_limit(std::move(scenario), {}));
   }
   return choices;
-}
-
-// As `compare` has it, and as the page has it for the same runs elsewhere.
-std::optional<LimitInterval> margin_of(const ReportRuns& report,
-                                       const std::vector<std::size_t>& points,
-                                       const LimitChoice& choice) {
-  const auto runs_at = [&](const std::optional<double>& limit_w) {
-    const auto found = std::ranges::find_if(points, [&](std::size_t i) {
-      const auto own_w = report.runs[report.points[i].runs[0]].limit_w;
-      return limit_w && own_w && is_same_limit(*own_w, *limit_w);
-    });
-    return found == points.end() ? std::vector<const PublishedRun*>()
-                                 : report.runs_of(report.points[*found]);
-  };
-  auto best = runs_at(choice.recommended_limit_w);
-  auto next = runs_at(choice.runner_up_w);
-  if (best.empty() || next.empty()) return std::nullopt;
-  const auto change =
-      compare_repeats(std::move(best), std::move(next), {.metric = std::string(report.metric->key)})
-          .change;
-  return change ? std::optional(LimitInterval{change->low, change->high}) : std::nullopt;
 }
 
 // ---- Tables
@@ -380,11 +346,7 @@ std::vector<LimitSweep> limit_sweeps(const ReportRuns& report, const LimitSweepR
     }
     std::ranges::sort(sweep.points, {}, &LimitPoint::limit_w);
     const auto choice = std::ranges::find(choices, sweep.name, &LimitChoice::scenario);
-    if (choice != choices.end()) {
-      LimitChoice own = *choice;
-      own.margin_interval = margin_of(report, points, own);
-      take_choice(own, sweep);
-    }
+    if (choice != choices.end()) take_choice(*choice, sweep);
     sweeps.push_back(std::move(sweep));
   }
   return sweeps;

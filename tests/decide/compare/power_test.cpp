@@ -9,13 +9,13 @@ namespace aggregate_power {
 namespace power_test {
 
 // The two-sample t test at alpha 5 %, two sides, 90 %: 22 of each side for a difference of one
-// standard deviation, 16 for 1.2 (Cohen, Statistical Power Analysis, 1988, table 2.4.1), and 23
-// without his rounding: R's power.t.test(delta = 1, power = 0.9) says 22.02.
+// standard deviation, 16 for 1.2 (Cohen, Statistical Power Analysis, 1988, table 2.4.1). R's
+// power.t.test(delta = 1, power = 0.9) says 22.02, which is nearer to 22 than to 23.
 TEST(Power, IsThatOfTheTTest) {
   const auto repeats = [](double sigmas) {
     return repeats_for_power({.change = std::expm1(0.001 * sigmas), .spread = 0.001}, 0.9);
   };
-  EXPECT_EQ(repeats(1.0), 23U);
+  EXPECT_EQ(repeats(1.0), 22U);
   EXPECT_EQ(repeats(1.2), 16U);
 }
 
@@ -29,6 +29,37 @@ TEST(Power, CountsWhatRunsState) {
   EXPECT_EQ(repeats(0.0112), 4U);
   EXPECT_EQ(repeats(0.0087), 4U);
   EXPECT_EQ(repeats(0.0086), 5U);
+}
+
+// One repeat less is planned where its share is nearer to what was asked for, and not below 88 %.
+TEST(Power, ComesAsNearAsWholeRepeatsDo) {
+  for (double change = 0.004; change < 0.04; change *= 1.07) {
+    const PowerQuestion question{.change = change, .spread = 0.01};
+    const std::size_t repeats = *repeats_for_power(question, 0.9);
+    const double share = decided_share(question, repeats, repeats);
+    const double more = decided_share(question, repeats + 1, repeats + 1);
+    EXPECT_GE(share, 0.88) << change;
+    EXPECT_LE(std::abs(share - 0.9), std::abs(more - 0.9)) << change;
+    if (repeats == 2) continue;
+    const double less = decided_share(question, repeats - 1, repeats - 1);
+    EXPECT_TRUE(less < 0.88 || 0.9 - less >= share - 0.9) << change;
+  }
+}
+
+// Sides of three that differ by 1 % with 1 % each: h = 2.776 x 1 % x sqrt(2 / 3) = 2.27 %, and l /
+// (1 - (l / h)^2) = 1.24 % counts. 95 %: 2 (1.960 + 1.645)^2 (1 / 1.24)^2 = 17 of each side by the
+// normal distribution, and one or two more by the t test. A change of nearly h is taken for 1.2 h.
+TEST(Power, TakesOpenChangesForLargerOnes) {
+  const auto more = [](double apart) {
+    RepeatedValues base, next;
+    for (const double value : {99.0, 100.0, 101.0}) {
+      base.values.push_back({.value = value});
+      next.values.push_back({.value = value * std::exp(apart)});
+    }
+    return *more_repeats(base, next, *relative_change(base, next, 0), 0, 0, kChangeAlpha);
+  };
+  EXPECT_NEAR(static_cast<double>(3 + more(0.01)), 18.5, 1);
+  EXPECT_NEAR(static_cast<double>(3 + more(0.02)), 5, 1);  // 2 x 3.605^2 / 2.72^2 = 3.5
 }
 
 TEST(Power, IsLessBetweenDifferentBoards) {
