@@ -1,4 +1,5 @@
 // aggregate-power bundle: runs and all files that they were computed from, in one archive.
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -11,6 +12,7 @@
 
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
+#include "base/files/nameless_file.h"
 #include "base/files/path.h"
 #include "base/files/tree.h"
 #include "base/system/parallel.h"
@@ -137,17 +139,26 @@ std::string how_to_publish(const std::string& place) {
   return fmt::format("aggregate-power backfill {}", shell_word(place));
 }
 
-// "; replaced: 2 hosts, 8 uuids"
+// "; replaced: 2 hosts, 1 folder"
 std::string replaced_text(const Json& replaced) {
   std::string text;
   for (const auto& [kind, count] : replaced.items()) {
     if (count == 0) continue;
     std::string name = kind;
     std::ranges::replace(name, '_', ' ');
+    if (count == 1) name.resize(name.size() - (name.ends_with("sses") ? 2 : 1));
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count.get<std::size_t>(), name);
   }
   if (replaced.is_null()) return {};
   return text.empty() ? "; nothing was to be replaced" : "; replaced: " + text;
+}
+
+void write_bundle(const std::string& out, const NamelessFile& bytes) {
+  StreamedFile file(out);
+  std::array<char, 65536> chunk;
+  const auto source = OpenedFile(out, bytes.file(), 0, {bytes.size(), 0}).source();
+  while (const std::size_t count = source->read(chunk)) file.append({chunk.data(), count});
+  file.commit();
 }
 
 int run_bundle(const BundleOptions& options) {
@@ -166,14 +177,14 @@ int run_bundle(const BundleOptions& options) {
         printable_path(options.request.place), how_to_publish(options.request.place)));
     return 1;
   }
-  if (made.bytes.empty()) {
+  if (!made.bytes) {
     print_result(verification_text(made.found));
     print_message(fmt::format(
         "error: {}: what is published does not hold, and was not bundled; see 'help verify'",
         printable_path(options.request.place)));
     return 1;
   }
-  replace_file(options.out, made.bytes);
+  write_bundle(options.out, *made.bytes);
   print_result(fmt::format("aggregate-power: {} of {} and {} -> {}{}\n",
                            counted(made.found.numbers, "number"), counted(made.found.points, "run"),
                            counted(made.files, "file"), printable_path(options.out),

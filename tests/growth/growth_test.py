@@ -5,7 +5,7 @@ Each command is measured at N, 2N and 4N of one thing: rows in one line, columns
 and nested, requests, members of a JSON object, one long string, kernels, series, runs, configurations, files
 that are named, names in records. Processor time and peak memory, each less what the command takes at N = 1, must
 be at most `most` times as much at 4N as at N: 4 log(4N) / log(N), and half as much again for noise. Memory of
-what is read as a stream must not grow at all, beyond 8 MiB.
+what is read as a stream must not grow at all, beyond 8 MiB; some keep at most so many KiB of each.
 
 usage: tests/growth/growth_test.py [--table] [NAME...]   with $AGGREGATE_POWER (default: build/aggregate-power)
        and $PEAK (default: build/tests/peak)
@@ -355,6 +355,20 @@ def backfill(folder, n):
     return ["backfill", "store", "--dry-run", "--timezone", "UTC"]
 
 
+def without_power(folder, n):
+    """Aggregates that nobody has patched."""
+    backfill(folder, n)
+    return ["report", "store", "--out", "page.html"]
+
+
+def unmeasured(folder, n):
+    """Results and recordings without an aggregate."""
+    words = without_power(folder, n)
+    for aggregate in (folder / "store").glob("*/agg_*.json"):
+        aggregate.unlink()
+    return words
+
+
 def bundle(folder, n):
     backfill(folder, n)
     subprocess.run([PROGRAM, "backfill", "store", "--timezone", "UTC", "--quiet"], cwd=folder, check=True)
@@ -451,6 +465,8 @@ ROWS = [
     ("runs: backfill", backfill, 150, True),
     ("runs: bundle", bundle, 100, True),
     ("runs: report", of_store("report", "store", "--out", "page.html"), 500, True),
+    ("runs without power: report", without_power, 500, 4),
+    ("runs without aggregates: report", unmeasured, 500, 4),
     ("runs: export to CSV", of_store("export", "store", "--format", "csv"), 500, True),
     ("runs: export to Prometheus", of_store("export", "store", "--format", "prometheus"), 500, True),
     ("runs: compare", of_store("compare", "store"), 500, True),
@@ -522,6 +538,8 @@ def check(thing, make, n, may_keep):
     if times[2] > most * max(times[0], LEAST_S / 4):
         faults.append(f"time: {times[0]:.3f}, {times[1]:.3f}, {times[2]:.3f} s")
     allowed_kib = most * max(peaks[0], inputs[0], LEAST_KIB / 4) if may_keep else LEAST_KIB
+    if may_keep not in (True, False):  # so many KiB of each
+        allowed_kib = min(allowed_kib, peaks[0] + 3 * n * may_keep + LEAST_KIB / 4)
     if peaks[2] > allowed_kib:
         faults.append(f"memory: {peaks[0]}, {peaks[1]}, {peaks[2]} KiB")
     return times, peaks, faults

@@ -691,7 +691,7 @@ void label_comparisons(RunComparisons& compared) {
 
 void require_metric(const std::vector<const PublishedRun*>& all, const std::string& metric) {
   std::vector<std::string> metrics;
-  std::vector<std::string> members;
+  std::set<std::string> members;
   bool any_valid = false;
   for (const PublishedRun* run : all) {
     if (run->state == PowerState::not_valid) continue;
@@ -701,13 +701,14 @@ void require_metric(const std::vector<const PublishedRun*>& all, const std::stri
       if (std::ranges::find(metrics, *number.key) == metrics.end()) metrics.push_back(number.key);
     }
     for (const auto& [name, value] : run->members.all().members) {
-      if (value.is_finite_number()) members.push_back(name);
+      if (value.is_finite_number()) members.insert(name);
     }
   }
   if (any_valid) {
     throw Error(fmt::format("no valid run has '{}'{}; name one of these with --metric: {}", metric,
-                            metric == kDefaultCompareMetric ? " (no run has counts of tokens)"
-                                                            : did_you_mean(metric, members),
+                            metric == kDefaultCompareMetric
+                                ? " (no run has counts of tokens)"
+                                : did_you_mean(metric, std::vector(members.begin(), members.end())),
                             fmt::join(metrics, ", ")));
   }
   const auto is_invalid = [](const PublishedRun* run) {

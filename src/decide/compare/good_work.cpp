@@ -54,7 +54,10 @@ RequestFile requests_of_record(const PublishedRun& run) {
 
 RequestFile requests_of(const PublishedRun& run) {
   if (run.record) return requests_of_record(run);
-  if (run.recording) return read_requests(run.name, NeededTimes::latencies);
+  const bool is_measured_here = !run.read_as.empty() && !run.has_aggregate;
+  if (is_measured_here && !run.telemetry.empty()) {
+    return read_requests(run.name, NeededTimes::latencies);
+  }
   throw Error("it has no audit record, which would name its benchmark result");
 }
 

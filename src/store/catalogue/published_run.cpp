@@ -11,11 +11,14 @@
 #include "aggregate_power/energy_estimate.h"
 #include "aggregate_power/error.h"
 #include "base/files/hash.h"
+#include "base/report/json_parts.h"
 #include "base/text/characters.h"
+#include "base/text/json.h"
 #include "base/text/suggest.h"
 #include "core/energy/metrics.h"
 #include "core/model/units.h"
 #include "core/record/edits.h"
+#include "core/record/record_write.h"
 #include "recorders/recording.h"
 #include "store/catalogue/retained_files.h"
 #include "store/catalogue/run_record.h"
@@ -33,17 +36,28 @@ std::string shown_value(const JsonValue& value) {
 
 // ---- Values in one text: the length of each, its kind, its text or its members.
 
+constexpr unsigned char kLongPart = 255;  // its length follows; of others, it is this byte
+
 void append_part(std::string_view part, std::string& out) {
-  const auto size = static_cast<std::uint32_t>(part.size());
-  out.append(reinterpret_cast<const char*>(&size), sizeof size);  // NOLINT
+  if (part.size() < kLongPart) {
+    out += static_cast<char>(part.size());
+  } else {
+    const auto size = static_cast<std::uint32_t>(part.size());
+    out += static_cast<char>(kLongPart);
+    out.append(reinterpret_cast<const char*>(&size), sizeof size);  // NOLINT
+  }
   out += part;
 }
 
 std::string_view next_part(std::string_view& rest) {
-  std::uint32_t size = 0;
-  std::memcpy(&size, rest.data(), sizeof size);
-  const std::string_view part = rest.substr(sizeof size, size);
-  rest.remove_prefix(sizeof size + size);
+  std::uint32_t size = static_cast<unsigned char>(rest.front());
+  rest.remove_prefix(1);
+  if (size == kLongPart) {
+    std::memcpy(&size, rest.data(), sizeof size);
+    rest.remove_prefix(sizeof size);
+  }
+  const std::string_view part = rest.substr(0, size);
+  rest.remove_prefix(size);
   return part;
 }
 
@@ -434,7 +448,12 @@ PublishedRun published_run_of(const JsonValue& members, const JsonValue* record)
 // words.
 PublishedRun measured_run_of(const JsonValue& measured) {
   PublishedRun run;
-  run.members = KeptMembers(measured);
+  JsonValue members = measured;
+  // They say nothing of how it was run.
+  std::erase_if(members.members, [](const JsonValue::Member& member) {
+    return member.second.is_object() || member.second.is_array() || member.first == "details";
+  });
+  run.members = KeptMembers(members);
   run.state = measured.at("valid").is_true() ? PowerState::valid : PowerState::not_valid;
   run.reasons = texts_in(measured.at("reasons"));
   run.accepted = texts_in(measured.at("accepted_reasons"));
@@ -524,8 +543,9 @@ std::string configuration_text(const Configuration& configuration) {
 }
 
 std::optional<StorePath> telemetry_of(const PublishedRun& run) {
-  if (run.recording) return run.recording;
-  if (!run.record || run.telemetry.empty()) return std::nullopt;
+  if (run.telemetry.empty()) return std::nullopt;
+  if (!run.read_as.empty()) return place_on_disk(run.telemetry);
+  if (!run.record) return std::nullopt;
   const StorePath place = run.record.place();
   const RunRecord record{place, read_json_object(place)};
   return record.find(run.telemetry);
@@ -533,7 +553,16 @@ std::optional<StorePath> telemetry_of(const PublishedRun& run) {
 
 JsonValue record_of(const PublishedRun& run) {
   if (run.record) return read_json_object(run.record.place());
-  return run.read_as ? *run.read_as : JsonValue();
+  return run.read_as.empty() ? JsonValue() : parse_json(*run.read_as);
+}
+
+std::string reading_in(const JsonValue& record) {
+  Json read = {{"columns", recorded_columns(record).all}};
+  for (const char* const key : {"timezone", "utc_offset"}) {
+    const JsonValue& value = recorded_origin(record).at(key);
+    if (value.is_string()) read[key] = value.text;
+  }
+  return line_text({{kComputedFrom, std::move(read)}});
 }
 
 namespace {

@@ -181,10 +181,11 @@ struct PublishedRun {
   SharedTexts hosts;  // sorted
   // The energy of each GPU, in the order of the record; empty unless the run is valid.
   std::vector<std::pair<SharedText, double>> gpu_energies_j;
-  std::string telemetry;  // as the record names it
-  // Of a run that was measured here: its recording, and what a record would say of how it was read.
-  Boxed<StorePath> recording;
-  Boxed<JsonValue> read_as;
+  // As the record names it; of a run that was computed here, its path or nothing.
+  std::string telemetry;
+  // Of a run that was computed here, what a record would say of how its recording was read; else
+  // empty.
+  SharedText read_as;
   SharedText collector;
   SharedText schema;
   SharedText scope;  // of the sensor: "gpu", "module", "node"; hosts that differ: empty
@@ -265,8 +266,10 @@ std::vector<std::size_t> seeded_order(std::size_t count, std::uint64_t seed,
 // The recording that a run's record names, where it is now, or by which it was measured here.
 // Returns nullopt if its store has none. May throw FileError.
 std::optional<StorePath> telemetry_of(const PublishedRun& run);
-// What is recorded of a run that has one. Throws FileError.
+// What is recorded of a run, or would be of how its recording was read. Throws FileError.
 JsonValue record_of(const PublishedRun& run);
+// That part of a record, for PublishedRun::read_as.
+std::string reading_in(const JsonValue& record);
 // Opens that recording, as it was read then. `telemetry`: a file. `record`: the run's audit record,
 // which says how its stamps and columns were understood. Throws FileError.
 std::unique_ptr<Recording> recording_of_run(const StorePath& telemetry, const JsonValue& record);

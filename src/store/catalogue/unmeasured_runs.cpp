@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <system_error>
@@ -99,41 +100,6 @@ bool is_link(const std::string& path) {
   return fs::is_symlink(path, ignored);
 }
 
-struct RunSearch {
-  const RunSpec& measuring;
-  std::set<std::string> known = {};  // folders with runs
-  std::vector<RunSpec> measurable = {};
-  std::vector<std::string> warnings = {};
-
-  void look_into(const std::string& folder, int levels) {
-    if (!known.contains(normal_folder(folder)) && add_run(folder)) return;
-    if (levels == 0) return;
-    for (const std::string& below : paths_in(folder, is_folder_itself)) {
-      look_into(below, levels - 1);
-    }
-  }
-
-  // Whether the folder itself has runs.
-  bool add_run(const std::string& folder) {
-    try {
-      std::vector<RunSpec> runs = runs::runs_of_folder(measuring, folder);
-      for (RunSpec& run : runs) {
-        run.telemetry = runs::recordings_near(run, true);
-        if (is_link(run.bench_result) || is_link(run.telemetry.front())) {
-          warnings.push_back(fmt::format("{}: a link leads to its files, and is not followed",
-                                         printable_path(folder)));
-        } else if (is_regular_file(run.telemetry.front())) {
-          measurable.push_back(std::move(run));
-        }
-      }
-      return !runs.empty();
-    } catch (const Error& error) {
-      warnings.emplace_back(error.what());
-      return true;
-    }
-  }
-};
-
 struct Measured {
   std::vector<PublishedRun> runs = {};
   std::vector<std::string> warnings = {};
@@ -146,13 +112,13 @@ Measured measured_runs_of(const RunSpec& run, AmongRuns among) {
     measured.warnings = report.err;
     if (report.out.empty()) return measured;
     const JsonValue json = parse_json(report.out);
-    const JsonValue read_as = parse_json(fmt::format(
-        R"({{"{}": {{"timezone": "{}"}}}})", kComputedFrom, run.zone ? run.zone->name() : "local"));
+    const std::string read_as = fmt::format(R"({{"{}": {{"timezone": "{}"}}}})", kComputedFrom,
+                                            run.zone ? run.zone->name() : "local");
     for (const JsonValue& one : json.at("runs").items) {
       PublishedRun& published = measured.runs.emplace_back(measured_run_of(one));
       published.name = run.bench_result;
       published.identity = fmt::format("{}:{}", run.bench_result, measured.runs.size());
-      if (run.telemetry.size() == 1) published.recording = place_on_disk(run.telemetry.front());
+      published.telemetry = run.telemetry.size() == 1 ? run.telemetry.front() : std::string();
       published.read_as = read_as;
       for (const JsonValue& warning : one.at("warnings").items) {
         if (!warning.text.starts_with("--calibration")) continue;
@@ -170,17 +136,88 @@ std::string folder_of(const RunSpec& run) {
   return fs::path(run.bench_result).parent_path().string();
 }
 
-void leave_out_published(const std::vector<PublishedRun>& published, std::vector<RunSpec>& runs) {
-  if (runs.empty() || published.empty()) return;
-  const PublishedInputs inputs(published);
-  std::erase_if(runs, [&](const RunSpec& run) {
+// Measures the runs in folders, a part of them at a time, so that few are held.
+struct RunSearch {
+  const RunSpec& measuring;
+  const std::vector<PublishedRun>& published;
+  unsigned most_threads;
+  std::set<std::string> known = {};           // folders with runs
+  std::set<std::string> refused = {};         // folders of refused measurements
+  std::set<std::string> measured_again = {};  // of these
+  std::vector<std::string> warnings = {};
+  Measured found = {};
+  std::size_t tried = 0;
+  std::vector<RunSpec> measurable = {};
+  std::optional<PublishedInputs> inputs = {};
+
+  void look_into(const std::string& folder, int levels) {
+    constexpr std::size_t kPart = 256;
+    if (!known.contains(normal_folder(folder)) && add_run(folder)) {
+      if (measurable.size() >= kPart) measure_part(false);
+      return;
+    }
+    if (levels == 0) return;
+    for (const std::string& below : paths_in(folder, is_folder_itself)) {
+      look_into(below, levels - 1);
+    }
+  }
+
+  // Whether the folder itself has runs.
+  bool add_run(const std::string& folder) {
     try {
-      return inputs.contain(run);
+      std::vector<RunSpec> runs = runs::runs_of_folder(measuring, folder);
+      for (RunSpec& run : runs) {
+        run.telemetry = runs::recordings_near(run, true);
+        if (is_link(run.bench_result) || is_link(run.telemetry.front())) {
+          warnings.push_back(
+              fmt::format("{}: a link leads to its files, and is not followed: name their folder",
+                          printable_path(folder)));
+        } else if (is_regular_file(run.telemetry.front())) {
+          measurable.push_back(std::move(run));
+        }
+      }
+      return !runs.empty();
+    } catch (const Error& error) {
+      warnings.emplace_back(error.what());
+      return true;
+    }
+  }
+
+  void measure_part(bool is_last) {
+    std::map<std::string, std::size_t> results;  // by their folder
+    for (const RunSpec& run : measurable) ++results[folder_of(run)];
+    std::erase_if(measurable, [&](const RunSpec& run) { return is_published(run); });
+    const bool is_alone = is_last && tried == 0 && measurable.size() == 1;
+    std::vector<Measured> measured(measurable.size());
+    in_parallel(measured.size(), most_threads, [&](std::size_t i) {
+      RunSpec run = measurable[i];
+      run.json = true;
+      measured[i] = measured_runs_of(run, {.is_alone = is_alone,
+                                           .shares_recording = results.at(folder_of(run)) > 1,
+                                           .refuses_failed = true});
+    });
+    for (Measured& one : measured) {
+      std::ranges::move(one.runs, std::back_inserter(found.runs));
+      std::ranges::move(one.warnings, std::back_inserter(found.warnings));
+    }
+    for (const RunSpec& run : measurable) {
+      const std::string folder = normal_folder(folder_of(run));
+      if (refused.contains(folder)) measured_again.insert(folder);
+    }
+    tried += measurable.size();
+    measurable.clear();
+  }
+
+  bool is_published(const RunSpec& run) {
+    if (published.empty()) return false;
+    if (!inputs) inputs.emplace(published);
+    try {
+      return inputs->contain(run);
     } catch (const FileError&) {  // its measurement says so
       return false;
     }
-  });
-}
+  }
+};
 
 }  // namespace
 
@@ -189,9 +226,9 @@ std::size_t add_unmeasured_runs(const std::vector<std::string>& places, const Ru
   const auto is_of_measure = [](const PublishedRun& run) {
     return run.members.find(kMeasuredKey).has_value();
   };
-  RunSearch search{measuring};
+  RunSearch search{measuring, found.runs, most_threads};
   for (const PublishedRun& run : found.runs) {
-    if (!is_refused_measurement(run)) search.known.insert(own_folder(run));
+    (is_refused_measurement(run) ? search.refused : search.known).insert(own_folder(run));
   }
   for (const std::string& place : places) {
     std::error_code ignored;
@@ -201,30 +238,19 @@ std::size_t add_unmeasured_runs(const std::vector<std::string>& places, const Ru
     });
     if (!is_store) search.look_into(place, kMostFolders);
   }
-  std::map<std::string, std::size_t> results;  // by their folder
-  for (const RunSpec& run : search.measurable) ++results[folder_of(run)];
-  leave_out_published(found.runs, search.measurable);
-  std::vector<Measured> measured(search.measurable.size());
-  in_parallel(measured.size(), most_threads, [&](std::size_t i) {
-    RunSpec run = search.measurable[i];
-    run.json = true;
-    measured[i] = measured_runs_of(run, {.is_alone = measured.size() == 1,
-                                         .shares_recording = results.at(folder_of(run)) > 1,
-                                         .refuses_failed = true});
-  });
+  search.measure_part(true);
   std::ranges::move(search.warnings, std::back_inserter(found.warnings));
-  std::set<std::string> measured_here;
-  for (const RunSpec& run : search.measurable) measured_here.insert(normal_folder(folder_of(run)));
   std::erase_if(found.runs, [&](const PublishedRun& run) {
-    return is_refused_measurement(run) && measured_here.contains(own_folder(run));
+    return is_refused_measurement(run) && search.measured_again.contains(own_folder(run));
   });
-  std::size_t count = 0;
-  for (Measured& one : measured) {
-    count += one.runs.size();
-    std::ranges::move(one.runs, std::back_inserter(found.runs));
-    std::ranges::move(one.warnings, std::back_inserter(found.warnings));
-  }
+  const std::size_t count = search.found.runs.size();
+  std::ranges::move(search.found.warnings, std::back_inserter(found.warnings));
   if (count == 0) return 0;
+  if (found.runs.empty()) {
+    found.runs = std::move(search.found.runs);
+  } else {
+    std::ranges::move(search.found.runs, std::back_inserter(found.runs));
+  }
   found.notes.push_back(
       fmt::format("{} in {} had not been measured: measured here, and not written",
                   count == 1 ? "1 run" : fmt::format("{} runs", count), fmt::join(places, ", ")));

@@ -6,12 +6,14 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
+#include "base/files/nameless_file.h"
 #include "base/report/json_parts.h"
 #include "base/text/json_value.h"
 #include "verify/run/verify_runs.h"
@@ -62,9 +64,10 @@ struct Request {
 struct Made {
   Verification found;           // of the runs at the place
   bool is_unpublished = false;  // nothing there has an audit record, or claims a power
-  std::string bytes = {};       // empty: what is published does not hold
-  std::size_t files = 0;        // in the bundle, without its manifest
-  Json replaced = {};           // what redact() returned; null: nothing
+  // The bundle, in a file without a name; null: what is published does not hold.
+  std::unique_ptr<const NamelessFile> bytes = {};
+  std::size_t files = 0;  // in the bundle, without its manifest
+  Json replaced = {};     // what redact() returned; null: nothing
 };
 
 // Verifies the runs at a place, and bundles them if all that they publish holds. The bundle was

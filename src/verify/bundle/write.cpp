@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -135,20 +136,18 @@ std::vector<BundledFile> members_of(const std::string& place, const Roles& roles
 
 // ---- The archive
 
-// Adds up what it gets as one Zstandard frame, with a checksum.
-class ZstdText {
+// Passes on what it gets as one Zstandard frame, with a checksum.
+class ZstdFrame {
  public:
-  ZstdText() : stream_(ZSTD_createCStream(), ZSTD_freeCStream) {
+  explicit ZstdFrame(std::function<void(std::string_view)> sink)
+      : sink_(std::move(sink)), stream_(ZSTD_createCStream(), ZSTD_freeCStream) {
     constexpr int kLevel = 9;
     ZSTD_CCtx_setParameter(stream_.get(), ZSTD_c_compressionLevel, kLevel);
     ZSTD_CCtx_setParameter(stream_.get(), ZSTD_c_checksumFlag, 1);
   }
 
   void add(std::string_view bytes) { compress(bytes, ZSTD_e_continue); }
-  std::string finished() {
-    compress({}, ZSTD_e_end);
-    return std::move(out_);
-  }
+  void finish() { compress({}, ZSTD_e_end); }
 
  private:
   void compress(std::string_view bytes, ZSTD_EndDirective how) {
@@ -161,11 +160,11 @@ class ZstdText {
       if (ZSTD_isError(left) != 0) {
         throw Error(fmt::format("cannot compress: {}", ZSTD_getErrorName(left)));
       }
-      out_.append(chunk.data(), out.pos);
+      sink_({chunk.data(), out.pos});
     } while (in.pos < in.size || (how == ZSTD_e_end && left > 0));
   }
 
-  std::string out_;
+  std::function<void(std::string_view)> sink_;
   std::unique_ptr<ZSTD_CStream, std::size_t (*)(ZSTD_CStream*)> stream_;
 };
 
@@ -219,7 +218,7 @@ std::string tar_headers(const std::string& name, std::uint64_t bytes) {
   return headers + tar_header(name.substr(0, kMostName), std::min(bytes, kMostBytes), '0');
 }
 
-void add_to_tar(ZstdText& tar, const std::string& name, std::uint64_t bytes, ByteSource& source) {
+void add_to_tar(ZstdFrame& tar, const std::string& name, std::uint64_t bytes, ByteSource& source) {
   tar.add(tar_headers(name, bytes));
   std::uint64_t sum = 0;
   std::array<char, 65536> chunk;
@@ -263,8 +262,10 @@ Json manifest_of(const Request& request, const Made& made,
           {"files", list_of(members, file_entry)}};
 }
 
-std::string packed(const Json& manifest, const std::vector<BundledFile>& files) {
-  ZstdText tar;
+std::unique_ptr<const NamelessFile> packed(const Json& manifest,
+                                           const std::vector<BundledFile>& files) {
+  auto bundle = std::make_unique<NamelessFile>("the bundle");
+  ZstdFrame tar([&](std::string_view piece) { bundle->append(piece); });
   const std::string text = indented_lines(manifest);
   MemorySource first(text);
   add_to_tar(tar, std::string(kManifestName), text.size(), first);
@@ -274,14 +275,13 @@ std::string packed(const Json& manifest, const std::vector<BundledFile>& files) 
     add_to_tar(tar, std::string(kFiles) + file.name, bytes, *source);
   }
   tar.add(std::string(2 * kBlockBytes, '\0'));
-  return tar.finished();
+  tar.finish();
+  return bundle;
 }
 
 // Nothing is handed on that does not hold elsewhere.
 void check_elsewhere(const Request& request, const Made& made) {
-  NamelessFile spool("the bundle");
-  spool.append(made.bytes);
-  const OpenedFile file("bundle.tar.zst", spool.file(), 0, {spool.size(), 0});
+  const OpenedFile file("bundle.tar.zst", made.bytes->file(), 0, {made.bytes->size(), 0});
   const Unpacked unpacked(file);
   const Verification there = verify_runs(
       {.places = {unpacked.folder()}, .most_threads = request.most_threads, .is_complete = true});
@@ -302,9 +302,11 @@ void check_elsewhere(const Request& request, const Made& made) {
 
 std::string compressed_again(std::string_view text, bool is_gzip) {
   if (!is_gzip) {
-    ZstdText zstd;
+    std::string out;
+    ZstdFrame zstd([&](std::string_view piece) { out += piece; });
     zstd.add(text);
-    return zstd.finished();
+    zstd.finish();
+    return out;
   }
   constexpr int kGzip = 16 + MAX_WBITS;
   constexpr int kMemory = 8;

@@ -62,6 +62,11 @@ struct RecordDifference {
   bool is_of_number = false;
 };
 
+// Leaves out how far idle power is known where the record has it as it was before the net energy
+// had bounds. Returns a remark on that; nullopt: nothing was left out.
+std::optional<std::string> leave_out_older_idle(const JsonValue& record,
+                                                std::vector<RecordDifference>& differences);
+
 // A null pointer stands for a value that is not there. Numbers are compared by value.
 std::vector<RecordDifference> compare_values(const JsonValue* expected, const JsonValue* found,
                                              const std::string& key);

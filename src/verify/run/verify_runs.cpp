@@ -105,8 +105,17 @@ bool add_records_of(CheckedRuns& all, const StorePath& aggregate, int levels,
   return first != last;
 }
 
+JsonValue named_object(const StorePath& file) {
+  try {
+    return read_json_object(file);
+  } catch (const Error& error) {
+    throw Error(
+        fmt::format("{}: name an aggregate, an audit record or a folder of runs", error.what()));
+  }
+}
+
 void add_file(CheckedRuns& all, const StorePath& file) {
-  const JsonValue content = read_json_object(file);
+  const JsonValue content = named_object(file);
   const std::string other = other_publication(content, shell_word(file.display));
   if (!other.empty()) throw Error(fmt::format("{}: {}", file.display, other));
   if (is_run_record(content)) {

@@ -40,7 +40,11 @@ void compare_extra(const Json& computed, const std::string& key, const PointEvid
   }
   if (computed.is_null()) return;
   const JsonValue expected = parse_json(line_text(computed));
-  for (const RecordDifference& difference : compare_values(&expected, recorded, key)) {
+  auto differences = compare_values(&expected, recorded, key);
+  if (const auto remark = leave_out_older_idle(found.record, differences)) {
+    result.notes.push_back(fmt::format("{}: {}", found.record_path, *remark));
+  }
+  for (const RecordDifference& difference : differences) {
     result.faults.push_back(
         {fmt::format("'{}' of the audit record, against its telemetry", difference.key),
          difference.expected, difference.found});

@@ -162,8 +162,6 @@ std::optional<Spread> repeatability_of(const PublishedRun& run, ReportQuantity q
 struct ReportRun {
   PublishedRun run;
   bool is_computed_here = false;       // for this report; nothing of it was written
-  Boxed<JsonValue> record = {};        // of a run that was computed here
-  Boxed<StorePath> telemetry = {};     // the same
   std::optional<double> limit_w = {};  // of the power of a GPU; nullopt: unknown
   Boxed<RunCurve> curve = {};
 

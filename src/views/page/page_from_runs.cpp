@@ -38,14 +38,6 @@
 namespace aggregate_power {
 namespace {
 
-// What would be written of one run.
-struct ComputedRun {
-  std::vector<JsonEdit> edits = {};
-  JsonValue record = {};  // null: none
-  std::vector<std::string> reasons;
-  std::string telemetry;
-};
-
 void apply_edits(const std::vector<JsonEdit>& edits, JsonValue& members) {
   for (const JsonEdit& edit : edits) {
     std::erase_if(members.members,
@@ -54,29 +46,23 @@ void apply_edits(const std::vector<JsonEdit>& edits, JsonValue& members) {
   }
 }
 
-ComputedRun computed_run(const Recomputed& recomputed) {
-  ComputedRun computed{.reasons = recomputed.reasons.codes(), .telemetry = recomputed.telemetry};
-  if (!recomputed.plan || !recomputed.is_written()) return computed;
-  computed.edits = recomputed.plan->edits;
-  computed.record = parse_json(recomputed.plan->record({}, {}));
-  return computed;
-}
-
-void take_computed(const ComputedRun& computed, ReportRun& run) {
-  if (!computed.record.is_object()) {
-    run.run.reasons = computed.reasons;
+// Puts what would be written of a run in its place; else why nothing would be.
+void take_computed(const Recomputed& computed, ReportRun& run) {
+  if (!computed.plan || !computed.is_written()) {
+    run.run.reasons = computed.reasons.codes();
     return;
   }
+  const JsonValue record = parse_json(computed.plan->record({}, {}));
   JsonValue members = run.run.members.all();
-  apply_edits(computed.edits, members);
-  PublishedRun published = published_run_of(members, &computed.record);
+  apply_edits(computed.plan->edits, members);
+  PublishedRun published = published_run_of(members, &record);
   published.name = std::move(run.run.name);
   published.identity = std::move(run.run.identity);
   published.has_aggregate = run.run.has_aggregate;
+  published.telemetry = computed.telemetry;
+  published.read_as = reading_in(record);
   run.run = std::move(published);
   run.is_computed_here = true;
-  run.record = computed.record;
-  run.telemetry = place_on_disk(computed.telemetry);
 }
 
 // Replaces those of `runs` without power that are in `stores` by what a backfill with its default
@@ -100,25 +86,23 @@ std::vector<std::string> compute_missing_runs(const std::vector<std::string>& st
   request.recompute.access = access;
   // So that aggregates in archives are computed, too.
   request.recompute.output = unforeseen_path();
-  std::map<std::string, ComputedRun> computed;
+  std::size_t taken = 0;
   BackfillWatcher watcher;
   watcher.trouble = [](const std::string&) {};
   watcher.progress = [](const BackfillProgress&) {};
   watcher.done = [&](const Recomputed& recomputed) {
-    const std::string identity = file_identity(recomputed.run.aggregate.display);
-    if (missing.contains(identity)) computed[identity] = computed_run(recomputed);
+    const auto found = missing.find(file_identity(recomputed.run.aggregate.display));
+    if (found == missing.end() || found->second->is_computed_here) return;
+    take_computed(recomputed, *found->second);
+    taken += found->second->is_computed_here ? 1 : 0;
   };
   try {
     Backfill(request, watcher).run();
-  } catch (const FileError& error) {
-    return {fmt::format("runs without power were not computed: {}", error.what())};
-  } catch (const Error& error) {
-    return {fmt::format("runs without power were not computed: {}", error.what())};
-  }
-  std::size_t taken = 0;
-  for (const auto& [identity, one] : computed) {
-    take_computed(one, *missing[identity]);
-    taken += missing[identity]->is_computed_here ? 1 : 0;
+  } catch (const std::runtime_error& error) {
+    return {fmt::format("{}: {}",
+                        taken == 0 ? "runs without power were not computed"
+                                   : "not all runs without power were computed",
+                        error.what())};
   }
   if (taken == 0) return {};
   return {fmt::format(
@@ -228,13 +212,11 @@ void require_known_members(const ReportRequest& request, const std::vector<Repor
 // Nullopt: it has none that can be read. May throw FileError and TelemetryError.
 std::optional<RecordedCurve> curve_of(const ReportRun& run, bool is_asked) {
   const PublishedRun& published = run.run;
-  const std::optional<StorePath> place =
-      run.is_computed_here ? std::optional<StorePath>(run.telemetry) : telemetry_of(published);
+  const std::optional<StorePath> place = telemetry_of(published);
   if (!place || !place->facts || !(published.duration_s > 0)) return std::nullopt;
   const OpenedFile opened = place->tree->open(place->path);
   if (!is_asked && opened.size() > kMostBytesUnasked) return std::nullopt;
-  const JsonValue record = run.is_computed_here ? *run.record : record_of(published);
-  return recorded_curve(*recording_of_run(*place, record), published);
+  return recorded_curve(*recording_of_run(*place, record_of(published)), published);
 }
 
 void read_curve(const ReportRequest& request, ReportRun& run) {
