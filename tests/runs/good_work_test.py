@@ -616,6 +616,66 @@ def test_quality_of_another_model(folder):
     assert "does not name its model" in run.out, run.out
 
 
+def test_a_new_aggregate_has_what_was_asked(folder):
+    """8000 J, 7 good requests of 10, 70 good tokens; 731 of 1,000 answers; and what verify, patch and retract make of it."""
+    for name, words in (("listed", ("--requests", "profile_export.jsonl")), ("own", ())):
+        run = Run(pathlib.Path(folder) / name)
+        run.requests(ten(late=(2, 5, 7)))
+        run.write("quality.json", {"results": {"t": {"acc,none": 0.731}}, "n-samples": {"t": {"effective": 1000}}})
+        run.call("measure", "run.json" if words else "profile_export.jsonl", "gpu_metrics.csv", "--slo", "ttft=500ms",
+                 "--quality", "quality.json", "--out", "agg_run.json", "--json", *words)
+        same(0, run.status, run.err)
+        aggregate = json.loads((run.path / "agg_run.json").read_text())
+        same("ttft=500ms", aggregate["slo"])
+        for key, value in (("slo_attainment", 0.7), ("goodput_requests_per_s", 7 / 40), ("goodput_output_tokens_per_s", 70 / 40),
+                           ("joules_per_good_request", 8000 / 7), ("joules_per_good_output_token", 8000 / 70),
+                           ("missed_energy_share", 0.3), ("accuracy", 0.731), ("accuracy_questions", 1000),
+                           ("joules_per_correct_answer", 800 / 0.731)):
+            near(value, aggregate[key], 1e-3, key)
+        record = json.loads((run.path / "power_validation_agg_run.json").read_text())
+        same((10, 7, 3), tuple(record["good_work"][key] for key in ("requests", "good_requests", "late_requests")))
+        near(0.702670, record["correct_answers"]["accuracy_low"], 1e-5)
+        same("agg_run.json", str(record["computed_from"]["aggregate"]))
+        assert "quality.json" in record["computed_from"]["inputs"], record["computed_from"]
+        run.call("verify", "agg_run.json")
+        same(0, run.status, run.out)
+    # One configuration: accuracy is no setting, and its questions are known.
+    run.call("recommend", ".", "--slo", "ttft=500ms", "--quality-key", "accuracy", "--json")
+    near(0.702670, json.loads(run.out)["fronts"][0]["points"][0]["numbers"][2]["low"], 1e-5)
+    for name, other in (("agg_run.json", ("0.731", "0.931")), ("power_validation_agg_run.json", ('"late_requests": 3', '"late_requests": 2')),
+                        ("quality.json", ("0.731", "0.732"))):
+        text = (run.path / name).read_text()
+        run.write(name, text.replace(*other))
+        run.call("verify", "agg_run.json")
+        assert run.status == 1 and name in run.out, (name, run.out)
+        run.write(name, text)
+    keys = set(aggregate)
+    run.call("retract", ".", "--where", "collector=*")
+    left = set(json.loads((run.path / "agg_run.json").read_text()))
+    same(set(), {key for key in left if "good" in key or "slo" in key or "correct" in key}, keys)
+    run.write("agg_run.json", aggregate)
+    run.call("--csv", "gpu_metrics.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json", "--timezone", "UTC",
+             "--expected-num-gpus", 2)
+    left = json.loads((run.path / "agg_run.json").read_text())
+    same((8000.0, None, None), (left["total_gpu_energy_j"], left.get("joules_per_good_request"), left.get("accuracy")), run.err)
+    run.call("measure", "run.json", "gpu_metrics.csv", "--out", "agg_roles.json", "--role", "prefill=0", "--role", "decode=1")
+    assert "--role" in run.err and "not written" in run.err, run.err
+
+
+def test_what_a_refused_run_writes_of_good_work(folder):
+    run = Run(folder)
+    run.requests(ten())
+    run.measure("--slo", "ttft=500ms", "--accuracy", "0.5", "--questions", 10, "--expected-num-gpus", 3, "--out", "agg_run.json")
+    same(1, run.status, run.err)
+    aggregate = json.loads((run.path / "agg_run.json").read_text())
+    same((0, None, None), tuple(aggregate.get(key) for key in ("power_valid", "slo_attainment", "accuracy")))
+    record = json.loads((run.path / "power_validation_agg_run.json").read_text())
+    same((10, None, None), (record["good_work"]["good_requests"], record["good_work"]["joules_per_good_request"],
+                            record["correct_answers"]["joules_per_correct_answer"]))
+    run.call("verify", "agg_run.json")
+    same(0, run.status, run.out)
+
+
 # ---- Several runs
 
 def two_runs(folder):
