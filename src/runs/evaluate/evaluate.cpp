@@ -779,7 +779,9 @@ Measurement read(const Question& question, std::optional<Telemetry>& telemetry) 
     telemetry.emplace(question.recording.open());
     Reasons missing = missing_columns(telemetry->facts(), question.request);
     if (question.window && telemetry->facts().interpolation == Interpolation::hold) {
-      missing.add(Reason::power_only_on_change);
+      missing.add(
+          Reason::power_only_on_change,
+          "'aggregate-power windows' holds each power until the next one: give it the window");
     }
     if (question.window && telemetry->facts().sensor.scope == "wall") {
       missing.add(Reason::power_column_missing,
