@@ -79,7 +79,7 @@ COMMANDS = {
         "measure vllm_detailed.json --json --per-request requests.jsonl --share tokens",
         "measure vllm_detailed.json --json --slo p50:ttft=500ms,e2e=90s --accuracy 0.731 --questions 1000",
         "measure vllm.json --json --slo ttft=500ms",
-        "measure vllm_detailed.json --window estimated --slo p50:ttft=500ms --accuracy 0.731 --questions 1000 --out agg_good.json",
+        "measure vllm_detailed.json --window estimated --slo p50:ttft=500ms --accuracy 0.731 --questions 1000 --out rates/agg_good.json",
         "measure guidellm.json --json --no-uncertainty",
         "measure vllm.json --json --window estimated --pue 1.3",
         "measure sglang.jsonl --json",
