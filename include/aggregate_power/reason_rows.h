@@ -179,9 +179,9 @@ REASON(
     "look at the server's and the load generator's logs and run the benchmark again; 'aggregate-power measure' shows the energy of a recording nevertheless")
 REASON(
     power_only_on_change, run,
-    "the recorder writes the power only when it changes, so it is that of the last row until the next one; a run draws lines between its rows, which would be wrong on such a recording",
-    "a change-only timeline, such as Zeus exports",
-    "record at a fixed interval, for example with aggregate-power-monitor")
+    "the recorder writes the power only when it changes, so it is that of the last row until the next one; schema 1 takes the mean of the rows, which would be wrong on such a recording",
+    "a change-only timeline, such as Zeus exports, under schema 1",
+    "use --schema-version 2, or record at a fixed interval, for example with aggregate-power-monitor")
 
 // Why a recording is not believed: who was measured, how fresh the readings are, and whether they
 // can be. contract.md part 0, rows 27 to 31.

@@ -57,6 +57,7 @@ struct Slo {
 };
 
 struct GoodWork {
+  Slo slo = {};
   std::string refused = {};  // a word why there are no numbers; empty: there are
   std::string why = {};      // the same in a sentence
   std::string source = {};   // the file with the requests
@@ -69,6 +70,7 @@ struct GoodWork {
   std::size_t outside = 0;  // did not end in the window
   std::size_t warm_up = 0;
   std::size_t cancelled = 0;                 // by the load generator, as it was told to
+  Interval good_share = {};                  // Wilson's interval of good / requests
   std::vector<std::size_t> kept = {};        // by limit: requests that kept it
   std::vector<Interval> range_s = {};        // by limit: the least and the most latency
   std::optional<double> output_tokens = {};  // of good requests, in the window; nullopt: unknown
@@ -82,6 +84,29 @@ struct GoodWork {
 
   // Whether the limit of this place was kept by its share of the requests.
   bool holds(const SloLimit& limit, std::size_t place) const;
+  bool holds() const;  // each limit
+  double per_second(double count) const { return duration_s > 0 ? count / duration_s : 0; }
+};
+
+// ---- Correct answers
+
+struct AnswerQuality {
+  std::string source = {};     // the file; empty: the caller states it
+  std::string evaluator = {};  // "lm-evaluation-harness"
+  std::string what = {};       // "gsm8k, exact_match,strict-match"
+  std::string model = {};      // as the file names it; empty: it does not
+  double accuracy = 0;         // the share of the questions that were answered correctly
+  std::int64_t questions = 0;
+};
+
+// The joules of a request over the share of correct answers, which another run of the same model
+// may have given.
+struct CorrectAnswers {
+  AnswerQuality quality = {};
+  Interval accuracy_bounds = {};  // Wilson
+  std::string refused = {};       // why there are no joules, in a sentence; empty: there are
+  std::optional<double> joules = {};
+  std::optional<Interval> bounds = {};
 };
 
 // ---- What the requests of a load used, and what their phases did.

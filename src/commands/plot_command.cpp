@@ -197,6 +197,8 @@ Command plot_command() {
   add_gpus(options, *request);
   add_max_sample_gap(options, *request).help =
       "Longest gap between two samples of a GPU that a line bridges (default: 3)";
+  add_calibration(options, *request).help =
+      "A profile of 'calibrate': what its meter would show is drawn, too, with a band of 95 %; it is modelled, never measured";
   add_recording_options(options, *request);
   add_compat(options, *request);
   accept_evidence(options.at("--timezone"), *request);

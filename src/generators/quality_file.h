@@ -1,20 +1,12 @@
 // How many answers of a model were correct, by what an evaluation wrote.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
-namespace aggregate_power::generators {
+#include "aggregate_power/request.h"
 
-struct AnswerQuality {
-  std::string source = {};     // the file; empty: the caller states it
-  std::string evaluator = {};  // "lm-evaluation-harness"
-  std::string what = {};       // "gsm8k, exact_match,strict-match"
-  std::string model = {};      // as the file names it; empty: it does not
-  double accuracy = 0;         // the share of the questions that were answered correctly
-  std::int64_t questions = 0;
-};
+namespace aggregate_power::generators {
 
 // Reads results of lm-evaluation-harness, reports of evalscope, accuracy.txt of MLPerf's scripts,
 // and lines of JSON as OpenAI's evals writes them. Throws FileError, and Error for anything else

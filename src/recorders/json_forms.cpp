@@ -2,8 +2,10 @@
 // and their power are.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <deque>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/text/characters.h"
+#include "base/text/decimal.h"
 #include "base/text/json.h"
 #include "base/text/pattern.h"
 #include "core/telemetry/csv_telemetry.h"
@@ -638,7 +641,8 @@ const Recorder kJsonFormsRecorder = {.name = "JSON of samples",
                                      .schemas = schemas_of(json_forms())};
 
 // ---- Power timelines as Zeus' PowerMonitor gives them out: by domain and GPU, or by GPU only,
-// pairs of Unix seconds and watts. A pair is there only when the power changed.
+// pairs of Unix seconds and watts. A pair is there only when the power changed: until the next one,
+// it is read again and again, as a recorder that writes all its readings would have written it.
 
 namespace {
 
@@ -673,20 +677,46 @@ class TimelineWalk : public JsonVisitor {
     const std::size_t domain = path / kPathsEach;
     if (path % kPathsEach != 1 || size_ != 2) return;
     has_pairs_[domain] = true;
-    if (domain == domain_ && sink_ != nullptr && sink_->start_row(pair_[0])) {
-      sink_->add(gpu_, pair_[1]);
-    }
+    if (domain != domain_ || sink_ == nullptr) return;
+    const double unix_s = nearest_double(pair_[0]).value_or(kUnknown);
+    hold_until(unix_s);
+    if (sink_->start_row(pair_[0])) sink_->add(gpu_, pair_[1]);
+    held_since_s_ = nearest_double(pair_[1]) ? unix_s : kUnknown;
+    held_w_ = pair_[1];
   }
-  void key(std::size_t /*path*/, std::string_view key) override { gpu_ = key; }
+  void key(std::size_t /*path*/, std::string_view key) override {
+    gpu_ = key;
+    held_since_s_ = kUnknown;
+  }
   void scalar(std::size_t path, JsonKind /*kind*/, std::string_view text) override {
     if (path % kPathsEach == 2 && size_++ < 2) pair_[size_ - 1] = text;
   }
   bool has_pairs(std::size_t domain) const { return has_pairs_[domain]; }
 
  private:
+  static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+  // Changes that come as fast as the sensor's readings are all of them.
+  void hold_until(double unix_s) {
+    constexpr double kPeriod_s = 0.25;
+    constexpr double kMostRows = 4096;           // of one power, however long it held
+    constexpr double kEdge_s = 1.0 / (1 << 20);  // before a change
+    const double held_s = unix_s - held_since_s_;
+    if (!(held_s > kPeriod_s) || !std::isfinite(held_s)) return;
+    const double step_s = std::max(kPeriod_s, held_s / kMostRows);
+    const auto add = [&](double at_s) {
+      sink_->start_row(at_s);
+      sink_->add(gpu_, held_w_);
+    };
+    for (double i = 1; i * step_s < held_s - kEdge_s; ++i) add(held_since_s_ + i * step_s);
+    add(unix_s - kEdge_s);
+  }
+
   std::size_t domain_;
   ReadingSink* sink_;
   std::string gpu_;
+  double held_since_s_ = kUnknown;
+  std::string held_w_;
   std::array<std::string, 2> pair_;
   std::size_t size_ = 0;
   std::array<bool, kNoDomain + 1> has_pairs_{};

@@ -180,8 +180,8 @@ NodeWitness& witness_named(NodeWitnesses& found, std::string_view name, NodeWitn
 
 std::string scope_of_rapl(std::string_view domain) {
   const std::string name = lower_ascii(domain);
-  if (name.find("package") != name.npos) return "cpu";
   if (name.find("dram") != name.npos) return "memory";
+  if (name.find("package") != name.npos || name.find("pkg") != name.npos) return "cpu";
   return name.find("core") != name.npos ? "rail" : "unknown";
 }
 
@@ -267,6 +267,7 @@ std::optional<SensorUnit> sensor_unit(std::string_view name) {
 std::optional<SensorColumn> sensor_column(std::size_t index, const std::string& header) {
   static constexpr Pattern rapl =
       "(intel-rapl|package|dram|core|uncore|psys|energy|domain)[-_: ]?[0-9:]*([^a-z0-9].*)?";
+  static constexpr Pattern of_cpu = "cpu[-_ ]?(package|pkg|dram)[-_: ]?[0-9:]*([^a-z0-9].*)?";
   static constexpr Pattern bare = "(package|dram|core|uncore|psys)[-_ ]?[0-9]*|intel-rapl:[0-9:]+";
   static constexpr Pattern node =
       "(sys|system|node|chassis|server|total system|wall|pdu)[ _.-]*power.*";
@@ -275,7 +276,7 @@ std::optional<SensorColumn> sensor_column(std::size_t index, const std::string& 
   static constexpr Pattern limit = ".*(limit|cap|rated|budget|threshold).*";
   static constexpr Pattern plain = "power[ _-]?([mk]?w|watts?|\\[[mk]?w\\]|\\([mk]?w\\))";
   const std::string name = lower_ascii(header);
-  const bool is_rapl = rapl.matches(name);
+  const bool is_rapl = rapl.matches(name) || of_cpu.matches(name);
   const bool is_node = node.matches(name);
   const bool is_power = is_node || supply.matches(name) || plain.matches(name);
   if ((!is_rapl && !is_power) || limit.matches(name)) return std::nullopt;
@@ -512,6 +513,9 @@ bool is_rapl_table(std::string_view head) {
 
 std::string what_a_table_needs(std::string_view head) {
   constexpr std::size_t kMostShown = 12;
+  if (strip(head).starts_with('{') || strip(head).starts_with('[')) {
+    return ". It is JSON, of which the logs of Redfish, Shelly and Tasmota and the answers of Prometheus are read: write other readings as a table";
+  }
   try {
     const auto rows = split_csv(head, 1, true);
     if (rows.empty() || rows[0].cells.size() < 2) return {};

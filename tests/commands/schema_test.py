@@ -41,6 +41,8 @@ PAGE = (ROOT / "src" / "help" / "schemas.md").read_text()
 # list (these may become more). The lines of versions stay for ever. If a schema changes: end its title, the `const` of
 # its member `schema` and what the program writes with the next number, and add the line that the test prints.
 VERSIONS = {
+    "aggregate-power/record-3": "3350b53b639b1b64bd640d659da0353114e359f71dd2c3bdd7f27cf31d35c198",
+    "aggregate-power/aggregate-2": "e17e17d7b3b2af9ec2c79ff2518a2e9aeba5f2e768266f6e70cf8ffb1aa0b79b",
     "aggregate-power/verify-2": "6161c931f3cf5d75445c8aa9f17a06822037914180d1956a219e0cb26a43023c",
     "aggregate-power/calibration-1": "9dab16b92ad55855e9036cd174e341f37e12130449cfc5ec12272a2273d2bc1a",
     "aggregate-power/measure-1": "9b1bea8c57a71223372a1e465812c90529b8867649f7a7e8f4ac45cba74cd34b",
@@ -76,6 +78,7 @@ COMMANDS = {
         "measure vllm_detailed.json --json --per-request requests.jsonl --share tokens",
         "measure vllm_detailed.json --json --slo p50:ttft=500ms,e2e=90s --accuracy 0.731 --questions 1000",
         "measure vllm.json --json --slo ttft=500ms",
+        "measure vllm_detailed.json --window estimated --slo p50:ttft=500ms --accuracy 0.731 --questions 1000 --out rates/agg_good.json",
         "measure guidellm.json --json --no-uncertainty",
         "measure vllm.json --json --window estimated --pue 1.3",
         "measure sglang.jsonl --json",
@@ -284,8 +287,8 @@ def test_outputs_have_what_the_schemas_are_for(folder):
     wanted = {"measure": ('"valid": true', '"valid": false', '"facility"', '"idle"', '"phase_energy"', '"request_energy"',
                           '"uncertainty": {"available": true', '"uncertainty": {"available": false', '"energy_j_low"', '"performance_per_watt"'),
               "record": ('"power_valid": true', '"power_valid": false', '"telemetry_kind"', '"window_validations"', '"hosts"',
-                         '"cpu": {', '"cpu_power": {', '"counter_check"', '"witnesses"', '"salvage"', '"retracted"', '"selected_gpus"'),
-              "aggregate": ('"power_valid": 1', '"power_valid": 0', '"power_audit"', '"workers"', '"power_verdicts"', '"total_cpu_energy_j"'),
+                         '"cpu": {', '"cpu_power": {', '"counter_check"', '"witnesses"', '"salvage"', '"retracted"', '"selected_gpus"', '"good_work"', '"correct_answers"'),
+              "aggregate": ('"joules_per_good_request"', '"power_valid": 1', '"power_valid": 0', '"power_audit"', '"workers"', '"power_verdicts"', '"total_cpu_energy_j"'),
               "windows": ('"measured": true', '"measured": false', '"energy_j_low"', '"facility"'),
               "compare": ('"comparisons"', '"summaries"', '"self_test"'), "export": ('"kind": "run"', '"kind": "window"'),
               "attribution": ('"energy_j_low"', '"facility"'), "retract": ('"retracted"',), "verify": ('"holds": true', '"holds": false', '"bundled_by": {')}

@@ -358,11 +358,32 @@ def test_a_change_only_timeline_is_not_interpolated(folder):
     file = WRITTEN / "zeus/power-timelines.json"
     same(0, folder.call("inspect", file).status)
     assert "the last value holds" in folder.out, folder.out
-    record = folder.run(file, START, START + 20)
-    same((False, ["power_only_on_change"]), (record["power_valid"], record["reasons"]))
+    record = folder.run(file, START, START + 20)  # 10 s of 100 W and of 300 W, and 20 s of 50 W
+    same((True, []), (record["power_valid"], record["reasons"]))
+    near(100 * 10 + 300 * 10 + 50 * 20, record["metrics"]["total_gpu_energy_j"], 1e-3)
     same("instantaneous", record["computed_from"]["averaging"])
     record = folder.run(file, START, START + 20, "--power-column", "device_average", gpus=1)
+    near(99 * 20, record["metrics"]["total_gpu_energy_j"], 1e-3)
+    record = folder.run(file, START, START + 20, "--schema-version", 1)
     same(["power_only_on_change"], record["reasons"])
+
+
+def test_a_run_reads_a_timeline_as_windows_does(folder):
+    """Changes each 0.1 s and each 1.5 s under load, and once in 40 s or an hour before and after it."""
+    fast = [[START, 60.0]] + [[START + 40 + i / 10, 300 + (7 * i) % 40] for i in range(400)] + [[START + 80, 61.0], [START + 130, 62.5]]
+    slow = [[START, 55.0]] + [[START + 40 + 1.5 * i, 250.0 + 10 * (7 * i % 11)] for i in range(27)] + [[START + 81, 56.0], [START + 3700, 55.0]]
+    file = folder.write("t.json", json.dumps({"device_instant": {"0": fast, "1": slow}}))
+    folder.write("w.csv", f"name,start,end\nload,{START + 40},{START + 80}\npart,{START + 41.3},{START + 77.7}\n")
+    folder.call("windows", "--telemetry", file, "--windows", "w.csv", "--json")
+    for window in json.loads(folder.out)["windows"]:
+        start, end = window["start_unix_s"], window["end_unix_s"]
+        by_hand = sum(watts * max(0, min(end, later) - max(start, at)) for series in (fast, slow)
+                      for (at, watts), (later, _) in zip(series, series[1:]))
+        record = folder.run(file, start, end, gap=3)
+        same((True, []), (record["power_valid"], record["reasons"]), window["name"])
+        near(by_hand, window["energy_j"], 1e-3)
+        # Between changes that come as fast as readings a run draws lines, as between any readings.
+        near(by_hand, record["metrics"]["total_gpu_energy_j"], 1e-3 * by_hand)
 
 
 def test_a_log_of_windows_is_shown(folder):

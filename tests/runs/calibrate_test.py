@@ -447,7 +447,22 @@ def test_kepler_is_a_meter_and_its_modes_are_added(folder):
         same({"kepler_node_package_joules_total 0": 1000.0, "kepler_node_package_joules_total 1": 1000.0}, seen)
         # Processors say nothing of the GPUs.
         folder.refused("--witness", name, "--meter", "kepler_node_package_joules_total 0", status=2)
-        assert "not known to measure the GPUs" in folder.err, folder.err
+        assert "measures the scope 'cpu' and not the GPUs" in folder.err, folder.err
+
+
+def test_processors_and_other_json_are_no_meters(folder):
+    folder.gpus()
+    rapl = "".join(f"{START + at},{100 + at % 7}.5,{10 + at % 5}.5,{90 + at % 3}.5\n" for at in range(0, 600))
+    for columns, scopes in (("package-0_w,dram-0_w,core_w", ("cpu", "memory", "rail")),
+                            ("cpu_pkg0_w,cpu_pkg0_dram_w,cpu_package_1_power_w", ("cpu", "memory", "cpu"))):
+        folder.write("rapl.csv", f"timestamp,{columns}\n{rapl}")
+        folder.refused("--witness", "rapl.csv", status=2)
+        assert "none measures the GPUs: give a meter of the node" in folder.err, folder.err
+        for name, scope in zip(columns.split(","), scopes):
+            assert f"'{name}' ({scope})" in folder.err, (name, folder.err)
+    folder.write("other.jsonl", "".join(json.dumps({"time": START + at, "foo": 1.5 * at}) + "\n" for at in range(600)))
+    folder.refused("--witness", "other.jsonl", status=2)
+    assert "It is JSON" in folder.err and "columns" not in folder.err and str(START) not in folder.err, folder.err
 
 
 def test_metrics_of_other_exporters_are_witnesses(folder):

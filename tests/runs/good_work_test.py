@@ -9,6 +9,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -501,16 +502,97 @@ def test_what_aiperf_and_loadgen_say_themselves(folder):
     assert "--requests" in good["why"], good
 
 
-def test_every_generator_with_latencies_has_them(folder):
-    """The column of 'help generators' is true of the files of testdata/generators, as far as they have requests."""
+def lists_of_generators(run):
+    """By the row of 'help generators': the file that is given and what it is measured with."""
+    requests = ten(late=(2, 5, 7))
+    counts = {"duration": 40, "completed": 10, "total_input_tokens": 100, "total_output_tokens": 100}
+    arrays = {"input_lens": [10] * 10, "output_lens": [10] * 10, "ttfts": [r[1] - r[0] for r in requests],
+              "itls": [[r[2] - r[1]] for r in requests], "errors": [""] * 10}
+
+    def ns(seconds, since=START):
+        return round((since + seconds) * 1e9)
+
+    def made(name):
+        return json.loads((ROOT / "testdata" / "generators" / name).read_text())
+
+    run.requests(requests)
+    aiperf = made("aiperf.json") | {"start_time": None, "end_time": None, "request_count": {"unit": "requests", "avg": 10.0},
+                                    "total_isl": {"unit": "tokens", "avg": 100.0}, "total_osl": {"unit": "tokens", "avg": 100.0},
+                                    "benchmark_duration": {"unit": "sec", "avg": 40.0}}
+    run.write("profile_export_aiperf.json", {key: value for key, value in aiperf.items() if "timestamp" not in key and value})
+    analyzer = run.path / "analyzer"
+    analyzer.mkdir()
+    (analyzer / "profile_export.json").write_text(json.dumps(made("perf_analyzer.json") | {"experiments": [{
+        "experiment": {"mode": "concurrency", "value": 1}, "window_boundaries": [ns(10), ns(50)], "requests": [
+            {"timestamp": ns(r[0]), "request_inputs": {}, "response_timestamps": [ns(r[1]), ns(r[2])], "response_outputs": []}
+            for r in requests]}]}))
+    (analyzer / "profile_export_genai_perf.json").write_text(json.dumps(made("genai_perf.json") | {
+        "request_count": {"unit": "count", "avg": 10.0}, "request_throughput": {"unit": "requests/sec", "avg": 0.25}}))
+    guidellm = made("guidellm.json")
+    of_guidellm = guidellm["benchmarks"][0]
+    of_guidellm.update(start_time=START + 10, end_time=START + 50, duration=40)
+    of_guidellm["metrics"]["request_totals"].update(successful=10, total=10)
+    of_guidellm["requests"]["successful"] = [
+        {"request_start_time": START + r[0], "request_end_time": START + r[2], "time_to_first_token_ms": 1e3 * (r[1] - r[0]),
+         "request_latency": r[2] - r[0], "prompt_tokens": 10, "output_tokens": 10} for r in requests]
+    ml_energy = made("ml_energy.json") | counts | {"num_prompts": 10, "results": [
+        {"input_len": 10, "output_len": 10, "latency": r[2] - r[0], "ttft": r[1] - r[0], "itl": [0.1], "success": True, "error": ""}
+        for r in requests]}
+    ml_energy["timeline"].update(benchmark_start_time=START + 10, benchmark_end_time=START + 50)
+    ollama = "".join(json.dumps({
+        "model": "m:8b", "created_at": time.strftime("%Y-%m-%dT%H:%M:%S.000000000Z", time.gmtime(START + r[2])), "response": "",
+        "done": True, "done_reason": "stop", "total_duration": ns(4, 0), "load_duration": 0, "prompt_eval_count": 10,
+        "prompt_eval_duration": ns(r[1] - r[0], 0), "eval_count": 10, "eval_duration": ns(r[2] - r[1], 0)}) + "\n" for r in requests)
+    return {
+        "AIPerf profile": ("profile_export_aiperf.json", ()), "AIPerf": ("profile_export_aiperf.json", ()),
+        "AIPerf requests": ("profile_export.jsonl", ()), "vLLM": (vllm(run, True, requests), SPAN[:4]),
+        "SGLang": (run.write("sglang.jsonl", json.dumps(counts | arrays | {
+            "backend": "sglang", "dataset_name": "random", "sharegpt_output_len": None, "total_output_tokens_retokenized": 100})), SPAN[:4]),
+        "TensorRT-LLM": (run.write("trt.json", made("tensorrt_llm.json") | counts | arrays | {
+            "num_prompts": 10, "e2els": [r[2] - r[0] for r in requests]}), SPAN[:4]),
+        "trtllm-bench requests": (run.write("trt_requests.json", [
+            {"id": i, "num_input_tokens": 10, "num_output_tokens": 10, "start_timestamp": ns(r[0], 5000),
+             "first_token_timestamp": ns(r[1], 5000), "end_timestamp": ns(r[2], 5000)} for i, r in enumerate(requests)]), SPAN[:4]),
+        "GenAI-Perf": ("analyzer/profile_export_genai_perf.json", SPAN[:4]), "Perf Analyzer": ("analyzer/profile_export.json", ()),
+        "LLMPerf responses": (run.write("x_individual_responses.json", [
+            {"error_code": None, "ttft_s": r[1] - r[0], "end_to_end_latency_s": 4, "number_output_tokens": 10, "number_input_tokens": 10}
+            for r in requests]), SPAN[:4]),
+        "guidellm": (run.write("benchmarks.json", guidellm), ()),
+        "inference-perf requests": (run.write("list.json", [
+            {"start_time": 5000 + r[0], "end_time": 5000 + r[2], "request": "", "response": "", "error": None, "info": {
+                "input_tokens": 10, "output_tokens": 10, "output_token_times": [5000 + r[1], 5000 + r[2]]}} for r in requests]), SPAN[:4]),
+        "genai-bench": (run.write("genai.json", {
+            "aggregated_metrics": {"scenario": "D(10,10)", "num_concurrency": 1, "run_duration": 40, "num_error_requests": 0,
+                                   "num_completed_requests": 10, "num_requests": 10,
+                                   "stats": {"num_input_tokens": {"sum": 100.0}, "num_output_tokens": {"sum": 100.0}}},
+            "individual_request_metrics": [{"ttft": r[1] - r[0], "e2e_latency": 4, "num_input_tokens": 10, "num_output_tokens": 10,
+                                            "error_code": None} for r in requests]}), SPAN[:4]),
+        "ML.ENERGY": (run.write("ml_energy.json", ml_energy), ()), "Ollama": (run.write("ollama.jsonl", ollama), ()),
+        "evalscope requests": (run.write("evalscope.json", [
+            {"start_time": 5000 + r[0], "completed_time": 5000 + r[2], "first_chunk_latency": r[1] - r[0], "prompt_tokens": 10,
+             "completion_tokens": 10, "success": 1} for r in requests]), SPAN[:4])}
+
+
+def test_each_row_of_the_table_of_latencies(folder):
+    """'help generators' says which latencies a list has, and whether its requests share the energy: of each row, ten
+    requests, of which 3 have 1 s to the first token and 0.333 s per output token, 7 have 0.2 s and 0.422 s; all take 4 s."""
     run = Run(folder)
-    for name, limits in (("aiperf_requests.jsonl", "e2e"), ("trtllm_bench_requests.json", "ttft"),
-                         ("inference_perf_requests.json", "ttft"), ("evalscope_requests.json", "ttft"),
-                         ("llmperf_responses.json", "ttft"), ("ml_energy.json", "ttft"), ("ollama.jsonl", "ttft"), ("perf_analyzer.json", "ttft")):
-        run.call("measure", ROOT / "testdata" / "generators" / name, "gpu_metrics.csv", "--json", "--timezone", "UTC",
-                 "--start", START + 10, "--end", START + 50, "--slo", f"{limits}=100s")
-        good = json.loads(run.out)["runs"][0]["good_work"]
-        assert good["refused"] not in ("no_list_of_requests", "no_first_token"), (name, good)
+    run.call("help", "generators")
+    text = re.sub(r"\n {6}(?! )(?!file:|window:|latencies)", " ", run.out)
+    table = dict(re.findall(r"(?m)^  (\S.*)\n(?:      .*\n)*?      latencies of its requests: (?!none)(.*)$", text))
+    lists = lists_of_generators(run)
+    same(set(table), set(lists))
+    for row, (name, words) in lists.items():
+        for limit, kept in (("ttft=500ms", 7), ("tpot=400ms", 3), ("e2e=3900ms", 0), ("e2e=4100ms", 10)):
+            run.call("measure", name, "gpu_metrics.csv", "--json", "--timezone", "UTC", "--slo", limit, *words)
+            assert run.out, (row, run.err)
+            found = json.loads(run.out)["runs"][0]
+            good = found["good_work"]
+            if limit[:limit.index("=")] not in table[row]:
+                assert good["refused"], (row, limit, good)
+                continue
+            same((None, kept), (good["refused"], good.get("good_requests")), f"{row} {limit}: {good['why']} {found['details']}")
+            same("without the share" not in table[row], good["missed_energy_share"] is not None, f"{row}: {table[row]}")
 
 
 # ---- Correct answers
@@ -598,6 +680,66 @@ def test_quality_of_another_model(folder):
         assert run.status == 2 and "org/Model" in run.err, run.err
     quality(run, harness)
     assert "does not name its model" in run.out, run.out
+
+
+def test_a_new_aggregate_has_what_was_asked(folder):
+    """8000 J, 7 good requests of 10, 70 good tokens; 731 of 1,000 answers; and what verify, patch and retract make of it."""
+    for name, words in (("listed", ("--requests", "profile_export.jsonl")), ("own", ())):
+        run = Run(pathlib.Path(folder) / name)
+        run.requests(ten(late=(2, 5, 7)))
+        run.write("quality.json", {"results": {"t": {"acc,none": 0.731}}, "n-samples": {"t": {"effective": 1000}}})
+        run.call("measure", "run.json" if words else "profile_export.jsonl", "gpu_metrics.csv", "--slo", "ttft=500ms",
+                 "--quality", "quality.json", "--out", "agg_run.json", "--json", *words)
+        same(0, run.status, run.err)
+        aggregate = json.loads((run.path / "agg_run.json").read_text())
+        same("ttft=500ms", aggregate["slo"])
+        for key, value in (("slo_attainment", 0.7), ("goodput_requests_per_s", 7 / 40), ("goodput_output_tokens_per_s", 70 / 40),
+                           ("joules_per_good_request", 8000 / 7), ("joules_per_good_output_token", 8000 / 70),
+                           ("missed_energy_share", 0.3), ("accuracy", 0.731), ("accuracy_questions", 1000),
+                           ("joules_per_correct_answer", 800 / 0.731)):
+            near(value, aggregate[key], 1e-3, key)
+        record = json.loads((run.path / "power_validation_agg_run.json").read_text())
+        same((10, 7, 3), tuple(record["good_work"][key] for key in ("requests", "good_requests", "late_requests")))
+        near(0.702670, record["correct_answers"]["accuracy_low"], 1e-5)
+        same("agg_run.json", str(record["computed_from"]["aggregate"]))
+        assert "quality.json" in record["computed_from"]["inputs"], record["computed_from"]
+        run.call("verify", "agg_run.json")
+        same(0, run.status, run.out)
+    # One configuration: accuracy is no setting, and its questions are known.
+    run.call("recommend", ".", "--slo", "ttft=500ms", "--quality-key", "accuracy", "--json")
+    near(0.702670, json.loads(run.out)["fronts"][0]["points"][0]["numbers"][2]["low"], 1e-5)
+    for name, other in (("agg_run.json", ("0.731", "0.931")), ("power_validation_agg_run.json", ('"late_requests": 3', '"late_requests": 2')),
+                        ("quality.json", ("0.731", "0.732"))):
+        text = (run.path / name).read_text()
+        run.write(name, text.replace(*other))
+        run.call("verify", "agg_run.json")
+        assert run.status == 1 and name in run.out, (name, run.out)
+        run.write(name, text)
+    keys = set(aggregate)
+    run.call("retract", ".", "--where", "collector=*")
+    left = set(json.loads((run.path / "agg_run.json").read_text()))
+    same(set(), {key for key in left if "good" in key or "slo" in key or "correct" in key}, keys)
+    run.write("agg_run.json", aggregate)
+    run.call("--csv", "gpu_metrics.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json", "--timezone", "UTC",
+             "--expected-num-gpus", 2)
+    left = json.loads((run.path / "agg_run.json").read_text())
+    same((8000.0, None, None), (left["total_gpu_energy_j"], left.get("joules_per_good_request"), left.get("accuracy")), run.err)
+    run.call("measure", "run.json", "gpu_metrics.csv", "--out", "agg_roles.json", "--role", "prefill=0", "--role", "decode=1")
+    assert "--role" in run.err and "not written" in run.err, run.err
+
+
+def test_what_a_refused_run_writes_of_good_work(folder):
+    run = Run(folder)
+    run.requests(ten())
+    run.measure("--slo", "ttft=500ms", "--accuracy", "0.5", "--questions", 10, "--expected-num-gpus", 3, "--out", "agg_run.json")
+    same(1, run.status, run.err)
+    aggregate = json.loads((run.path / "agg_run.json").read_text())
+    same((0, None, None), tuple(aggregate.get(key) for key in ("power_valid", "slo_attainment", "accuracy")))
+    record = json.loads((run.path / "power_validation_agg_run.json").read_text())
+    same((10, None, None), (record["good_work"]["good_requests"], record["good_work"]["joules_per_good_request"],
+                            record["correct_answers"]["joules_per_correct_answer"]))
+    run.call("verify", "agg_run.json")
+    same(0, run.status, run.out)
 
 
 # ---- Several runs

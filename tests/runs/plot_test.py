@@ -334,6 +334,61 @@ def test_the_energy_of_a_token_is_that_of_measure(folder):
     same(([], ["sampling_gap_exceeded"]), (refused["ratios"], refused["reasons"]))
 
 
+def calibrated(folder, slope, scope):
+    """Two GPUs at 100, 300 and 700 W in turn for 40 s; a meter shows 1000 W, or 0 W, and `slope` W for each of theirs."""
+    def watts(second):
+        return (100, 300, 700)[second // 40 % 3]
+    recording(folder, [(at, gpu, watts(at)) for at in range(241) for gpu in (0, 1)])
+    idle = 1000 if scope == "node" else 0
+    (folder / "meter.csv").write_text("timestamp,node_power_w\n" + "".join(
+        f"{START + at},{idle + slope * (watts(at - 1) + watts(at))}\n" for at in range(1, 241)))
+    ran = Ran(folder, "power.csv", "--witness", "meter.csv", "--scope", scope, "--out", "profile.json", command="calibrate")
+    same(0, ran.status, ran)
+
+
+def test_a_calibrated_meter_is_drawn_with_its_band(folder):
+    for slope, scope, idle in ((1.25, "node", 1000), (1.05, "gpu", 0)):
+        calibrated(folder, slope, scope)
+        window = ["--bench-result", result(folder, 45, 75)]
+        for options in ([], window):
+            plain = json.loads(Ran(folder, "power.csv", "--format", "json", *options).out)
+            ran = Ran(folder, "power.csv", "--calibration", "profile.json", "--format", "json", *options)
+            same(0, ran.status, ran)
+            found = json.loads(ran.out)
+            same(plain["total_gpu_energy_j"], found["total_gpu_energy_j"], "what is measured stays")
+            lines = {series["name"]: series["lines"] for series in found["series"]}
+            name, = (name for name in lines if name.endswith(", modelled"))
+            assert "node_power_w" in name, name
+            for at, gpus in ((10, 200), (60, 600), (100, 1400)):
+                near(idle + slope * gpus, value_at(lines[name], at), 0.02 * (idle + slope * gpus))
+                assert value_at(lines[name + ": lowest"], at) < idle + slope * gpus < value_at(lines[name + ": highest"], at)
+            caption = " ".join(found["caption"])
+            assert "Modelled, not measured" in caption and "profile.json" in caption, caption
+            same(scope == "node", "J modelled" in caption, caption)
+        if scope == "node":  # 30 s at 600 W of the GPUs
+            near(30 * 1750, float(re.search(r"energy: ([0-9.]+) J modelled", caption)[1]), 0.01 * 30 * 1750)
+            assert ", modelled" in " ".join(Ran(folder, "power.csv", "--calibration", "profile.json").picture.words)
+    ran = Ran(folder, "power.csv", "--calibration", "profile.json", "--gpus", "0")
+    assert ran.status == 0 and "it is not used: it is of 2 GPUs, and 1 were measured" in ran.err, ran
+    assert "modelled" not in ran.out, ran
+
+
+def test_means_are_drawn_over_their_time(folder):
+    """W&B's old rows: each is the mean of the 30 s before it."""
+    for form in ("jsonl", "csv"):
+        rows = [(30 * i, 300 + i if 3 <= i < 7 else 60 + i) for i in range(12)]
+        name = "wandb-events.jsonl" if form == "jsonl" else "history.csv"
+        (folder / name).write_text(
+            "".join(json.dumps({"_wandb": True, "_timestamp": START + at, "_runtime": at, "system.gpu.0.powerWatts": watts}) + "\n"
+                    for at, watts in rows) if form == "jsonl" else
+            "_timestamp,_runtime,system.gpu.0.powerWatts\n" + "".join(f"{START + at},{at},{watts}\n" for at, watts in rows))
+        ran = Ran(folder, name, "--max-sample-gap", "31", "--format", "json")
+        line, = json.loads(ran.out)["series"][0]["lines"]
+        for at, watts in ((31, 62), (59, 62), (61, 303), (89, 303), (209, 67)):
+            near(watts, value_at([line], at), 1e-9)
+        assert "the mean of the time since the one before" in " ".join(json.loads(ran.out)["caption"]), ran
+
+
 def test_logged_windows_are_marked(folder):
     recording(folder, flat(60))
     (folder / "windows.txt").write_text(f"begin <step> 1 {START + 10}\nend <step> 1 {START + 20}\nbegin tail +50\nend tail -5\n")

@@ -14,6 +14,7 @@
 #include "core/record/dashboard_keys.h"
 #include "core/record/record_read.h"
 #include "core/record/record_write.h"
+#include "core/record/request_json.h"
 #include "core/record/salvage_json.h"
 #include "core/record/withdrawal.h"
 
@@ -76,6 +77,13 @@ WritePlan::Leftovers of_salvage() {
   return {std::string(keys.front()), {keys.begin(), keys.end()}};
 }
 
+// Without joules, the keys of an evaluation may be a user's own, and stay.
+void add_good_work(std::vector<WritePlan::Leftovers>& all) {
+  for (const auto& keys : good_work_keys()) {
+    all.push_back({std::string(keys.front()), {keys.begin(), keys.end()}});
+  }
+}
+
 WritePlan::Leftovers of_cpus() { return {"cpu_power_valid", keys_of(cpu_edits(false, {}))}; }
 
 // Schema 1 has no verdict, so that what a run of schema 2 claimed would stay as if it was of this
@@ -122,6 +130,7 @@ std::vector<JsonEdit> edits_of(const Result& result, const std::string& record_n
     add_audit_keys(edits, result, record_name);
   }
   if (result.keys == RowKeys::all) add_dashboard_keys(edits, result);
+  std::ranges::move(good_work_edits(result), std::back_inserter(edits));
   return edits;
 }
 
@@ -133,8 +142,10 @@ std::vector<JsonEdit> edits_of_withdrawn(bool has_cpu) {
 
 std::vector<WritePlan::Leftovers> leftovers_of(Way way) {
   if (way == Way::sample_mean) return of_schema_2();
-  if (way == Way::one_node) return {of_dashboard(), of_percentiles(), of_salvage()};
-  return {of_dashboard(), of_percentiles(), of_salvage(), of_cpus()};
+  std::vector<WritePlan::Leftovers> all = {of_dashboard(), of_percentiles(), of_salvage()};
+  if (way != Way::one_node) all.push_back(of_cpus());
+  add_good_work(all);
+  return all;
 }
 
 bool is_our_key(std::string_view key) {

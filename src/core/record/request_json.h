@@ -1,14 +1,18 @@
-// The energy of requests and phases: in the audit record, in a file of requests, and for people.
+// The energy of requests, phases and good work: in the audit record, in the aggregate, in a file of
+// requests, and for people.
 #pragma once
 
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "aggregate_power/request.h"
 #include "aggregate_power/result.h"
 #include "base/report/json_parts.h"
+#include "base/text/json_patch.h"
 
 namespace aggregate_power {
 
@@ -37,5 +41,32 @@ std::string request_energy_text(const RequestEnergy& energy);
 std::string phase_energy_text(const PhaseEnergy& energy);
 // Those that were requested.
 std::vector<std::string> request_texts(const Result& result);
+
+// ---- Good work
+
+// A number of the run's energy over a count, with the energy's interval; the count is exact.
+struct EnergyRatio {
+  double value = 0;
+  std::optional<Interval> bounds = {};
+};
+std::optional<EnergyRatio> energy_per(const GoodWork& work, std::optional<double> count);
+// The members `key`, `key`_low and `key`_high.
+void set_ratio(const std::string& key, const std::optional<EnergyRatio>& ratio, Json& json);
+std::string energy_ratio_text(const EnergyRatio& ratio, std::string_view unit, double factor = 1);
+
+// By the keys of `good_work`, which compare has, too; only those that are known. Joules without any
+// good work are infinite.
+std::vector<std::pair<std::string, double>> good_numbers(const GoodWork& work);
+
+// Without joules if the run is not valid.
+Json good_work_json(GoodWork work, bool is_valid);
+Json correct_answers_json(CorrectAnswers correct, bool is_valid);
+std::vector<std::string> good_work_texts(const GoodWork& work);
+std::vector<std::string> correct_answers_texts(const CorrectAnswers& correct);
+
+// The keys of a new aggregate, of the published energy as its others are; and all that there may
+// be: first the keys of an objective, then the keys of an evaluation.
+std::vector<JsonEdit> good_work_edits(const Result& result);
+std::vector<std::vector<std::string_view>> good_work_keys();
 
 }  // namespace aggregate_power

@@ -16,6 +16,7 @@
 #include "base/system/parallel.h"
 #include "base/text/characters.h"
 #include "base/text/shown_number.h"
+#include "core/record/request_json.h"
 #include "decide/compare/facility.h"
 #include "energy/shares/good_work.h"
 #include "energy/uncertainty/placed_interval.h"
@@ -139,8 +140,8 @@ std::vector<PublishedNumber> numbers_of(const PublishedRun& run, const Slo& slo,
   const auto energy = run.number("total_gpu_energy_j");
   if (energy) work.energy_j = energy->value;
   std::vector<PublishedNumber> numbers;
-  numbers.push_back({kSloHolds, runs::all_hold(work, slo) ? 1.0 : 0.0});
-  for (const auto& [key, value] : runs::good_numbers(work)) {
+  numbers.push_back({kSloHolds, work.holds() ? 1.0 : 0.0});
+  for (const auto& [key, value] : good_numbers(work)) {
     PublishedNumber& number = numbers.emplace_back(PublishedNumber{key, value});
     if (!energy || !key.starts_with("joules_") || !(energy->value > 0)) continue;
     if (!std::isfinite(value)) continue;

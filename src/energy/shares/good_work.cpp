@@ -137,6 +137,7 @@ class RequestJudge {
  public:
   RequestJudge(std::span<const RequestTimes> requests, Window window, const Slo& slo)
       : window_(counted_window(requests, window)), slo_(slo) {
+    judged_.work.slo = slo;
     judged_.work.duration_s = window.duration_s();
     judged_.work.kept.resize(slo.limits.size());
     judged_.work.range_s.assign(slo.limits.size(), {std::numeric_limits<double>::infinity(), 0});

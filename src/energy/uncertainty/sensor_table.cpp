@@ -322,6 +322,11 @@ bool are_words_of(const std::vector<std::string>& part, const std::vector<std::s
 
 }  // namespace
 
+bool are_means(const Sensor& sensor) {
+  return sensor.averaging == "over the period before the stamp" ||
+         sensor.averaging == "over the interval before the stamp";
+}
+
 KnownSensor known_sensor(const SensorQuestion& question) {
   KnownSensor known;
   if (is_of_more_than_gpu(question.sensor)) {
@@ -330,8 +335,7 @@ KnownSensor known_sensor(const SensorQuestion& question) {
         question.sensor.scope);
     return known;
   }
-  if (question.sensor.averaging == "over the period before the stamp" ||
-      question.sensor.averaging == "over the interval before the stamp") {
+  if (are_means(question.sensor)) {
     known.name = question.sensor.collector;
     known.models = {of_period(question.period_s)};
     known.models.front().may_be_moments = question.sensor.collector == "W&B";

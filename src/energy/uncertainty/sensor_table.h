@@ -66,6 +66,9 @@ inline SensorAccuracy sensor_accuracy(std::optional<double> calibrated) {
   return accuracy;
 }
 
+// Whether each reading is the mean of the time since the reading before.
+bool are_means(const Sensor& sensor);
+
 struct SensorQuestion {
   Sensor sensor;                    // what the recording shows of it
   std::string model = {};           // of the GPU, as a tool or a person names it; empty: unknown

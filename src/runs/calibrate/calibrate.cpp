@@ -58,6 +58,8 @@ std::string names_of(const std::vector<FoundMeter>& meters) {
 // The only one of a file that measures the GPUs; of one meter's power and energy the power.
 FoundMeter only_meter(std::vector<FoundMeter> all, const CalibrateRequest& request) {
   const std::string names = names_of(all);
+  const bool is_one_unknown = std::ranges::any_of(
+      all, [](const FoundMeter& meter) { return meter.witness.scope == "unknown"; });
   std::erase_if(all, [&](const FoundMeter& meter) {
     return scope_of_meter(meter.witness, request.scope).empty();
   });
@@ -68,8 +70,10 @@ FoundMeter only_meter(std::vector<FoundMeter> all, const CalibrateRequest& reque
   if (all.size() == 1) return std::move(all.front());
   throw Error(fmt::format(
       "--witness: {} of its sensors can be the meter: {}; {}", all.size(), names,
-      all.empty()
+      is_one_unknown && all.empty()
           ? "none is known to measure the GPUs: state with --scope what one measures, and name it with --meter"
+      : all.empty()
+          ? "none measures the GPUs: give a meter of the node, or of the GPUs alone"
           : "name one with --meter, or all that must be added up, each with its own --meter"));
 }
 
@@ -142,8 +146,12 @@ NodeWitness meter_of(const CalibrateRequest& request, const std::vector<std::str
   };
   if (const auto part = std::ranges::find_if(parts, is_unknown); part != parts.end()) {
     throw Error(fmt::format(
-        "--witness: '{}' is not known to measure the GPUs: state with --scope what it measures",
-        printable(part->name)));
+        "--witness: '{}' {}", printable(part->name),
+        part->scope == "unknown"
+            ? "is not known to measure the GPUs: state with --scope what it measures"
+            : fmt::format(
+                  "measures the scope '{}' and not the GPUs: give a meter of the node, or of the GPUs alone",
+                  part->scope)));
   }
   NodeWitness sum = sum_of(std::move(parts), warnings);
   sum.name = fmt::format("{}", fmt::join(request.meters, " + "));

@@ -96,6 +96,16 @@ class AppliedProfile {
   // The energy of the node by what all GPUs used over some time, or why it is not known. Returns
   // nullopt if none is modelled: there is no profile, or it is of the GPUs alone.
   std::optional<ModelledNode> node(double gpu_energy_j, double duration_s) const;
+  // What the meter would show at an instant, with what drifts slowly, while all GPUs draw that; the
+  // noise of single readings is not in it. Returns nullopt where nothing was calibrated.
+  struct MeterPower {
+    double watts = 0;
+    Interval bounds_w = {};
+  };
+  std::optional<MeterPower> power(double gpu_w) const;
+  const CalibrationProfile* profile() const {  // null: none is used
+    return profile_ && reason_.empty() ? &*profile_ : nullptr;
+  }
 
  private:
   std::string path_;

@@ -119,15 +119,15 @@ double mean_of_slow(double seconds, double slow_s) {
   return 2 * ratio * (1 - ratio * -std::expm1(-1 / ratio));
 }
 
-void model(const CalibrationProfile& profile, double gpu_w, double seconds, ModelledNode& node) {
-  const Calibration& line = profile.line;
+bool is_calibrated(const Calibration& line, double gpu_w) {
   const double beyond_w = kBeyondRange * line.gpu_most_w;
-  if (gpu_w < line.gpu_least_w - beyond_w || gpu_w > line.gpu_most_w + beyond_w) {
-    node.reason = fmt::format(
-        "the GPUs drew {:.1f} W, and {:.1f} to {:.1f} W were calibrated: calibrate under such a load, too",
-        gpu_w, line.gpu_least_w, line.gpu_most_w);
-    return;
-  }
+  return gpu_w >= line.gpu_least_w - beyond_w && gpu_w <= line.gpu_most_w + beyond_w;
+}
+
+// In the mean over some time. A node draws what its GPUs do.
+AppliedProfile::MeterPower meter_power(const CalibrationProfile& profile, double gpu_w,
+                                       double seconds) {
+  const Calibration& line = profile.line;
   const double watts = line.center_w.value + line.slope.value * (gpu_w - line.gpu_center_w);
   const double slow_w2 = line.slow_w * line.slow_w * mean_of_slow(seconds, line.slow_s);
   const double standard_w =
@@ -135,6 +135,19 @@ void model(const CalibrationProfile& profile, double gpu_w, double seconds, Mode
                 std::pow(line.slope.standard * (gpu_w - line.gpu_center_w), 2) +
                 std::pow(profile.meter_accuracy.value_or(0) * watts, 2));
   const double half_w = student_t_quantile(0.975, line.freedom) * standard_w;
+  const double least_w = profile.is_of_gpus() ? 0 : gpu_w;
+  return {watts, {std::max(watts - half_w, least_w), watts + half_w}};
+}
+
+void model(const CalibrationProfile& profile, double gpu_w, double seconds, ModelledNode& node) {
+  const Calibration& line = profile.line;
+  if (!is_calibrated(line, gpu_w)) {
+    node.reason = fmt::format(
+        "the GPUs drew {:.1f} W, and {:.1f} to {:.1f} W were calibrated: calibrate under such a load, too",
+        gpu_w, line.gpu_least_w, line.gpu_most_w);
+    return;
+  }
+  const auto [watts, bounds_w] = meter_power(profile, gpu_w, seconds);
   if (watts < gpu_w) {
     node.reason = fmt::format(
         "the node would draw {:.1f} W, and its GPUs drew {:.1f} W: calibrate with a meter of the whole node",
@@ -142,8 +155,8 @@ void model(const CalibrationProfile& profile, double gpu_w, double seconds, Mode
     return;
   }
   node.energy_j = watts * seconds;
-  node.low_j = std::max(watts - half_w, gpu_w) * seconds;  // a node draws what its GPUs do
-  node.high_j = (watts + half_w) * seconds;
+  node.low_j = bounds_w.low * seconds;
+  node.high_j = bounds_w.high * seconds;
 }
 
 }  // namespace
@@ -294,6 +307,14 @@ std::optional<ModelledNode> AppliedProfile::node(double gpu_energy_j, double dur
     node.reason = "it lasts no time";
   }
   return node;
+}
+
+std::optional<AppliedProfile::MeterPower> AppliedProfile::power(double gpu_w) const {
+  constexpr double kInstant = 1e-3;  // of the time for which a drift lasts
+  if (profile() == nullptr || !is_calibrated(profile_->line, gpu_w)) return std::nullopt;
+  const MeterPower power = meter_power(*profile_, gpu_w, kInstant * profile_->line.slow_s);
+  if (!profile_->is_of_gpus() && power.watts < gpu_w) return std::nullopt;
+  return power;
 }
 
 void add_calibration(ExtraInput& input, Result& result) {

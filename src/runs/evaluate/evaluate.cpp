@@ -574,7 +574,10 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
   }
   const energy::SeriesRules rules{window, question_.request.max_sample_gap_s,
                                   question_.request.clock_offset_s};
-  Reasons doubts = series_doubts(question_.recording, *keeper_, telemetry.devices(), rules);
+  const bool is_held = telemetry.facts().interpolation == Interpolation::hold;
+  Reasons doubts = is_held
+                       ? Reasons()
+                       : series_doubts(question_.recording, *keeper_, telemetry.devices(), rules);
   energy::WindowDoubts place = energy::window_doubts(
       samples, window, {question_.request.host, question_.request.clock_offset_s},
       question_.request.may_be_off_s);
@@ -585,7 +588,9 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
   if (question_.request.schema_version == 2) {
     add_clock_doubts(clock, found.integration.reasons);
     found.integration.reasons.add(doubts);
-    found.series_doubts = possible_series_doubts(samples, telemetry.devices(), rules);
+    if (!is_held) {
+      found.series_doubts = possible_series_doubts(samples, telemetry.devices(), rules);
+    }
     for (const Reasons::Entry& certain : doubts.entries()) {
       found.series_doubts.remove(certain.reason);
     }
@@ -774,7 +779,8 @@ Measurement read(const Question& question, std::optional<Telemetry>& telemetry) 
   try {
     telemetry.emplace(question.recording.open());
     Reasons missing = missing_columns(telemetry->facts(), question.request);
-    if (question.window && telemetry->facts().interpolation == Interpolation::hold) {
+    if (question.window && question.request.schema_version == 1 &&
+        telemetry->facts().interpolation == Interpolation::hold) {
       missing.add(Reason::power_only_on_change);
     }
     if (question.window && telemetry->facts().sensor.scope == "wall") {

@@ -11,6 +11,7 @@
 #include "aggregate_power/sample.h"
 #include "base/text/decimal.h"
 #include "base/text/json.h"
+#include "energy/shares/good_work.h"
 
 namespace aggregate_power {
 namespace {
@@ -180,6 +181,9 @@ Value share_value(const RunSpec& run) {
   return share == RequestShare::equal ? Value() : Value(std::string(name(share)));
 }
 
+void set_slo(const std::string& text, RunSpec& run) { run.requests.slo = shares::parse_slo(text); }
+Value slo_value(const RunSpec& run) { return if_not_empty(run.requests.slo.text()); }
+
 void set_keys(const std::string& text, RunSpec& run) { run.keys = row_keys_named(text); }
 // What else the record and the aggregate show is not repeated.
 Value keys_value(const RunSpec& run) {
@@ -235,6 +239,10 @@ constexpr OptionRow kOptions[] = {
     row<&Run::requests, &RequestOptions::per_request>("per_request", kSingle),
     {"share", kSingle, share_value, set_share},
     row<&Run::requests, &RequestOptions::phases>("phases", kSingle),
+    {"slo", kSingle, slo_value, set_slo},
+    row<&Run::quality, &QualityOptions::file>("quality", kSingle),
+    row<&Run::quality, &QualityOptions::accuracy>("accuracy", kSingle),
+    row<&Run::quality, &QualityOptions::questions>("questions", kSingle),
     row<&Run::given, &GivenLoad::start_unix_s>("start", kSingle),
     row<&Run::given, &GivenLoad::end_unix_s>("end", kSingle),
     row<&Run::given, &GivenLoad::duration_s>("duration", kSingle),

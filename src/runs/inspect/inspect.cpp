@@ -93,8 +93,11 @@ bool is_usable(const SeriesFacts& facts) {
 }
 
 void warn_of_readings(const Surveyor& surveyor, const Telemetry& telemetry, Findings& findings) {
-  const auto more = surveyor.warnings(telemetry.devices(), findings.series.unit,
-                                      plausible_watts(findings.series));
+  auto more = surveyor.warnings(telemetry.devices(), findings.series.unit,
+                                plausible_watts(findings.series));
+  if (findings.series.interpolation == Interpolation::hold) {  // they are repeated by its reader
+    std::erase_if(more, [](std::string_view text) { return text.starts_with("mostly_repeated"); });
+  }
   findings.warnings.insert(findings.warnings.end(), more.begin(), more.end());
   if (!findings.series.has_devices()) {
     findings.warnings.push_back(

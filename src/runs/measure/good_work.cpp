@@ -15,6 +15,7 @@
 #include "base/text/shown_number.h"
 #include "core/load/benchmark.h"
 #include "core/model/code_descriptions.h"
+#include "core/record/request_json.h"
 #include "energy/shares/good_work.h"
 #include "runs/measure/interval_text.h"
 
@@ -89,10 +90,6 @@ std::vector<std::string> count_doubts(std::int64_t completed, const GoodWork& wo
   return doubts;
 }
 
-double per_second(double count, const GoodWork& work) {
-  return work.duration_s > 0 ? count / work.duration_s : 0;
-}
-
 // What the generator says about an objective of its own.
 std::vector<std::string> differences(const LoadReading& load, const GoodWork& work,
                                      const Slo& slo) {
@@ -106,9 +103,9 @@ std::vector<std::string> differences(const LoadReading& load, const GoodWork& wo
   const auto good = static_cast<double>(work.good);
   compare(load.stated_good, good, "good requests");
   if (!load.stated_good) {
-    compare(load.stated_goodput_per_s, per_second(good, work), "good requests per second");
+    compare(load.stated_goodput_per_s, work.per_second(good), "good requests per second");
   }
-  if (load.stated_constraints_met && *load.stated_constraints_met != all_hold(work, slo)) {
+  if (load.stated_constraints_met && *load.stated_constraints_met != work.holds()) {
     texts.push_back(
         fmt::format("--slo: by {} its own constraints were {}, and {} {}: its limits may be others",
                     load.generator, *load.stated_constraints_met ? "met" : "not met", slo.text(),
@@ -137,67 +134,7 @@ void set_missed(const GoodWorkInput& input, RequestFile file,
   work.missed_bounds_j = missed->bounds;
 }
 
-// A number of the run's energy over a count, with the energy's interval; the count is exact.
-struct Ratio {
-  double value;
-  std::optional<Interval> bounds;
-};
-std::optional<Ratio> energy_per(const GoodWork& work, std::optional<double> count) {
-  if (!work.refused.empty() || !work.energy_j || !count || !(*count > 0)) return std::nullopt;
-  Ratio ratio{*work.energy_j / *count, {}};
-  if (const auto& bounds = work.energy_bounds_j) {
-    ratio.bounds = Interval{bounds->low / *count, bounds->high / *count};
-  }
-  return ratio;
-}
-
-std::optional<Ratio> missed_share(const GoodWork& work) {
-  if (!work.missed_j || !work.energy_j || !(*work.energy_j > 0)) return std::nullopt;
-  Ratio ratio{*work.missed_j / *work.energy_j, {}};
-  if (const auto& bounds = work.missed_bounds_j) {
-    ratio.bounds =
-        Interval{bounds->low / *work.energy_j, std::min(1.0, bounds->high / *work.energy_j)};
-  }
-  return ratio;
-}
-
-void set_ratio(const std::string& key, const std::optional<Ratio>& ratio, Json& json) {
-  const auto number = [](std::optional<double> value) {
-    return value ? number_or_null(rounded(*value, kAuditDecimals)) : Json();
-  };
-  const bool has_bounds = ratio && ratio->bounds;
-  json[key] = number(ratio ? std::optional(ratio->value) : std::nullopt);
-  json[key + "_low"] = number(has_bounds ? std::optional(ratio->bounds->low) : std::nullopt);
-  json[key + "_high"] = number(has_bounds ? std::optional(ratio->bounds->high) : std::nullopt);
-}
-
-std::string ratio_text(const Ratio& ratio, std::string_view unit, double factor = 1) {
-  if (!ratio.bounds) return fmt::format("{}{}", shown_number(factor * ratio.value), unit);
-  return fmt::format("{}{} ({} to {})", shown_number(factor * ratio.value), unit,
-                     shown_number(factor * ratio.bounds->low),
-                     shown_number(factor * ratio.bounds->high));
-}
-
-Json limit_json(const GoodWork& work, const SloLimit& limit, std::size_t i) {
-  return {{"limit", name(limit.kind)},
-          {"most_s", limit.most_s},
-          {"share", limit.share},
-          {"requests", work.kept[i]},
-          {"holds", work.holds(limit, i)}};
-}
-
-std::string count_text(std::size_t count, const char* what) {
-  return count > 0 ? fmt::format(", {} {}", count, what) : std::string();
-}
-
 }  // namespace
-
-bool all_hold(const GoodWork& work, const Slo& slo) {
-  for (std::size_t i = 0; i < slo.limits.size(); ++i) {
-    if (!work.holds(slo.limits[i], i)) return false;
-  }
-  return true;
-}
 
 std::vector<bool> missed_requests(const std::vector<shares::RequestOutcome>& outcomes) {
   std::vector<bool> missed;
@@ -223,6 +160,7 @@ GoodWork good_work_of(RequestFile& file, const Slo& slo, Window window, bool is_
     refuse_short_list(file, work);
     refuse_other_list(completed, work);
   }
+  work.good_share = shares::wilson_interval(work.good, work.requests);
   if (outcomes != nullptr) *outcomes = std::move(judged.outcomes);
   return std::move(work);
 }
@@ -231,6 +169,7 @@ void add_good_work(const GoodWorkInput& input, Result& result) {
   const Slo& slo = input.run.options.slo;
   if (!slo.is_asked()) return;
   GoodWork& work = result.good_work.emplace();
+  work.slo = slo;
   work.kept.resize(slo.limits.size());
   if (!result.load) return refuse("power_not_valid", rule_of("power_not_valid"), work);
   const std::string& path =
@@ -263,96 +202,12 @@ void add_good_work(const GoodWorkInput& input, Result& result) {
   result.warnings.push_back(fmt::format("--slo: {}: {}", work.refused, work.why));
 }
 
-std::vector<std::pair<std::string, double>> good_numbers(const GoodWork& work) {
-  std::vector<std::pair<std::string, double>> numbers;
-  if (!work.refused.empty() || work.requests == 0) return numbers;
-  const auto good = static_cast<double>(work.good);
-  numbers.emplace_back("slo_attainment", good / static_cast<double>(work.requests));
-  numbers.emplace_back("goodput_requests_per_s", per_second(good, work));
-  if (work.output_tokens) {
-    numbers.emplace_back("goodput_output_tokens_per_s", per_second(*work.output_tokens, work));
-  }
-  const auto add_joules = [&](const char* key, std::optional<double> count) {
-    constexpr double kInfinite = std::numeric_limits<double>::infinity();
-    if (!work.energy_j || !count) return;
-    numbers.emplace_back(key, *count > 0 ? *work.energy_j / *count : kInfinite);
-  };
-  add_joules("joules_per_good_request", good);
-  add_joules("joules_per_good_output_token", work.output_tokens);
-  return numbers;
-}
-
-Json good_work_json(const GoodWork& work, const Slo& slo) {
-  Json json = {{"slo", slo.text()},
-               {"source", text_or_null(printable_path(work.source))},
-               {"refused", text_or_null(work.refused)},
-               {"why", text_or_null(work.why)}};
-  if (!work.refused.empty()) return json;
-  const Interval share = shares::wilson_interval(work.good, work.requests);
-  json["holds"] = all_hold(work, slo);
-  json["requests"] = work.requests;
-  json["good_requests"] = work.good;
-  json["late_requests"] = work.late;
-  json["failed_requests"] = work.failed;
-  json["unknown_requests"] = work.unknown;
-  json["outside_requests"] = work.outside;
-  json["warm_up_requests"] = work.warm_up;
-  json["cancelled_requests"] = work.cancelled;
-  json["limits"] = Json::array();
-  for (std::size_t i = 0; i < slo.limits.size(); ++i) {
-    json["limits"].push_back(limit_json(work, slo.limits[i], i));
-  }
-  set_ratio("slo_attainment",
-            Ratio{static_cast<double>(work.good) / static_cast<double>(work.requests), share},
-            json);
-  json["good_output_tokens"] =
-      work.output_tokens ? Json(rounded(*work.output_tokens, kAuditDecimals)) : Json();
-  const auto rate = [&](std::optional<double> count) {
-    return count ? Json(rounded(per_second(*count, work), kAuditDecimals)) : Json();
-  };
-  json["goodput_requests_per_s"] = rate(static_cast<double>(work.good));
-  json["goodput_output_tokens_per_s"] = rate(work.output_tokens);
-  set_ratio("joules_per_good_request", energy_per(work, static_cast<double>(work.good)), json);
-  set_ratio("joules_per_good_output_token", energy_per(work, work.output_tokens), json);
-  set_ratio("missed_energy_share", missed_share(work), json);
-  json["assumptions"] = work.assumptions;
-  return json;
-}
-
-std::vector<std::string> good_work_texts(const GoodWork& work, const Slo& slo) {
-  if (!work.refused.empty()) return {fmt::format("{}: {}", work.refused, work.why)};
-  const Interval share = shares::wilson_interval(work.good, work.requests);
-  std::vector<std::string> texts = {fmt::format(
-      "{} {}: {} of {} requests are good, {:.1f} % ({:.1f} to {:.1f}){}{}{}", slo.text(),
-      all_hold(work, slo) ? "holds" : "does not hold", work.good, work.requests,
-      100 * static_cast<double>(work.good) / static_cast<double>(work.requests), 100 * share.low,
-      100 * share.high, count_text(work.late, "late"), count_text(work.failed, "failed"),
-      count_text(work.unknown, "unknown"))};
-  std::string rates = fmt::format("{} good requests/s",
-                                  shown_number(per_second(static_cast<double>(work.good), work)));
-  if (work.output_tokens) {
-    rates += fmt::format(", {} good output tokens/s",
-                         shown_number(per_second(*work.output_tokens, work)));
-  }
-  texts.push_back(rates);
-  if (const auto ratio = energy_per(work, work.output_tokens)) {
-    texts.push_back(ratio_text(*ratio, " J per good output token"));
-  }
-  if (const auto ratio = energy_per(work, static_cast<double>(work.good))) {
-    texts.push_back(ratio_text(*ratio, " J per good request"));
-  }
-  if (const auto ratio = missed_share(work)) {
-    texts.push_back(ratio_text(*ratio, " %", 100) + " of the energy for requests that missed it");
-  }
-  return texts;
-}
-
 // ---- Roles
 
 namespace {
 
 // An energy of some of the GPUs over the good output tokens.
-std::optional<Ratio> role_per_token(const RoleWork& role, const GoodWork* work) {
+std::optional<EnergyRatio> role_per_token(const RoleWork& role, const GoodWork* work) {
   if (work == nullptr) return std::nullopt;
   GoodWork of_role = *work;
   of_role.energy_j = role.energy_j;
@@ -402,7 +257,7 @@ std::vector<RoleWork> work_of_roles(const std::vector<RoleShare>& shares, const 
 Json roles_json(const std::vector<RoleWork>& roles, const GoodWork* work, double duration_s) {
   return list_of(roles, [&](const RoleWork& role) {
     Json json = {{"role", role_name(role.role)}, {"gpus", role.gpus}};
-    set_ratio("energy_j", Ratio{role.energy_j, role.bounds_j}, json);
+    set_ratio("energy_j", EnergyRatio{role.energy_j, role.bounds_j}, json);
     json["avg_power_w"] = rounded(role_power_w(role, duration_s), kAuditDecimals);
     set_ratio("joules_per_good_output_token", role_per_token(role, work), json);
     return json;
@@ -415,10 +270,10 @@ std::vector<std::string> role_texts(const std::vector<RoleWork>& roles, const Go
   for (const RoleWork& role : roles) {
     std::string text = fmt::format("{}, {} {}: {}, {} W each", role_name(role.role), role.gpus,
                                    role.gpus == 1 ? "GPU" : "GPUs",
-                                   ratio_text({role.energy_j, role.bounds_j}, " J"),
+                                   energy_ratio_text({role.energy_j, role.bounds_j}, " J"),
                                    shown_number(role_power_w(role, duration_s)));
     if (const auto ratio = role_per_token(role, work)) {
-      text += ", " + ratio_text(*ratio, " J per good output token");
+      text += ", " + energy_ratio_text(*ratio, " J per good output token");
     }
     texts.push_back(std::move(text));
   }
@@ -429,7 +284,7 @@ std::vector<std::string> role_texts(const std::vector<RoleWork>& roles, const Go
 
 namespace {
 
-generators::AnswerQuality stated_quality(const QualityOptions& options) {
+AnswerQuality stated_quality(const QualityOptions& options) {
   if (!options.file.empty()) return generators::read_quality(options.file);
   return {.evaluator = "stated",
           .what = "accuracy",
@@ -437,7 +292,7 @@ generators::AnswerQuality stated_quality(const QualityOptions& options) {
           .questions = options.questions.value_or(0)};
 }
 
-void check_model(const generators::AnswerQuality& quality, const std::string& model,
+void check_model(const AnswerQuality& quality, const std::string& model,
                  std::vector<std::string>& warnings) {
   if (quality.model.empty() || model.empty()) {
     warnings.push_back(fmt::format(
@@ -449,60 +304,47 @@ void check_model(const generators::AnswerQuality& quality, const std::string& mo
   }
 }
 
-}  // namespace
-
-CorrectAnswers correct_answers_of(const QualityOptions& options, const std::string& model,
-                                  const Result& result) {
-  CorrectAnswers correct{.quality = stated_quality(options)};
-  const generators::AnswerQuality& quality = correct.quality;
-  check_model(quality, model, correct.warnings);
-  const double count = std::round(quality.accuracy * static_cast<double>(quality.questions));
-  correct.accuracy_bounds = shares::wilson_interval(static_cast<std::size_t>(count),
-                                                    static_cast<std::size_t>(quality.questions));
+void set_joules(const Result& result, CorrectAnswers& correct) {
+  const double accuracy = correct.quality.accuracy;
   const auto each = std::ranges::find(result.metrics, "joules_per_successful_query", &Metric::key);
   if (!result.is_valid()) {
     correct.refused = "the run has no energy";
   } else if (each == result.metrics.end()) {
     correct.refused = "the result does not say how many requests it has";
-  } else if (!(quality.accuracy > 0)) {
+  } else if (!(accuracy > 0)) {
     correct.refused = "no answer is correct";
   }
-  if (!correct.refused.empty()) return correct;
+  if (!correct.refused.empty()) return;
   const results::BestNumber best = results::best_number(result, *each);
-  correct.joules = best.value / quality.accuracy;
+  correct.joules = best.value / accuracy;
+  correct.bounds.reset();
   if (best.bounds && best.bounds->low > 0) {
-    correct.bounds = shares::quotient_interval(best.value, *best.bounds, quality.accuracy,
-                                               correct.accuracy_bounds);
+    correct.bounds =
+        shares::quotient_interval(best.value, *best.bounds, accuracy, correct.accuracy_bounds);
   }
-  return correct;
 }
 
-Json correct_answers_json(const CorrectAnswers& correct) {
-  const generators::AnswerQuality& quality = correct.quality;
-  Json json = {{"source", text_or_null(printable_path(quality.source))},
-               {"evaluator", quality.evaluator},
-               {"of", quality.what},
-               {"model", text_or_null(quality.model)},
-               {"questions", quality.questions}};
-  set_ratio("accuracy", Ratio{quality.accuracy, correct.accuracy_bounds}, json);
-  const auto ratio =
-      correct.joules ? std::optional(Ratio{*correct.joules, correct.bounds}) : std::nullopt;
-  set_ratio("joules_per_correct_answer", ratio, json);
-  json["refused"] = text_or_null(correct.refused);
-  return json;
+}  // namespace
+
+void add_correct_answers(const QualityOptions& options, const std::string& model, Result& result) {
+  CorrectAnswers& correct = result.correct_answers.emplace();
+  const AnswerQuality& quality = correct.quality = stated_quality(options);
+  check_model(quality, model, result.warnings);
+  const double count = std::round(quality.accuracy * static_cast<double>(quality.questions));
+  correct.accuracy_bounds = shares::wilson_interval(static_cast<std::size_t>(count),
+                                                    static_cast<std::size_t>(quality.questions));
+  set_joules(result, correct);
 }
 
-std::vector<std::string> correct_answers_texts(const CorrectAnswers& correct) {
-  const generators::AnswerQuality& quality = correct.quality;
-  std::vector<std::string> texts = {
-      fmt::format("{} of {} answers ({}; {})",
-                  ratio_text(Ratio{quality.accuracy, correct.accuracy_bounds}, " %", 100),
-                  quality.questions, printable(quality.what, 100),
-                  quality.source.empty() ? quality.evaluator : printable_path(quality.source))};
-  texts.push_back(correct.joules
-                      ? ratio_text(Ratio{*correct.joules, correct.bounds}, " J per correct answer")
-                      : "no joules per correct answer: " + correct.refused);
-  return texts;
+void drop_shown_interval(Result& result) {
+  result.shown_interval.reset();
+  if (result.correct_answers) set_joules(result, *result.correct_answers);
+  if (!result.good_work || !result.good_work->energy_j) return;
+  GoodWork& work = *result.good_work;
+  const double estimate_j = *work.energy_j;
+  set_energy(result, work);
+  if (work.missed_j) *work.missed_j *= *work.energy_j / estimate_j;
+  work.missed_bounds_j.reset();
 }
 
 }  // namespace aggregate_power::runs

@@ -27,8 +27,6 @@ GoodWork good_work_of(RequestFile& file, const Slo& slo, Window window, bool is_
                       std::int64_t completed,
                       std::vector<shares::RequestOutcome>* outcomes = nullptr);
 
-bool all_hold(const GoodWork& work, const Slo& slo);
-
 // Those that count and are not good.
 std::vector<bool> missed_requests(const std::vector<shares::RequestOutcome>& outcomes);
 
@@ -43,13 +41,6 @@ struct GoodWorkInput {
   bool is_window_given = false;  // by the caller: the counts may be of another window
 };
 void add_good_work(const GoodWorkInput& input, Result& result);
-
-// By the keys of `good_work`, which compare has, too; only those that are known. Joules without any
-// good work are infinite.
-std::vector<std::pair<std::string, double>> good_numbers(const GoodWork& work);
-
-Json good_work_json(const GoodWork& work, const Slo& slo);
-std::vector<std::string> good_work_texts(const GoodWork& work, const Slo& slo);
 
 // ---- Roles: prefill and decode workers
 
@@ -72,21 +63,11 @@ std::vector<std::string> role_texts(const std::vector<RoleWork>& roles, const Go
 
 // ---- Correct answers
 
-// The joules of a request over the share of correct answers, which another run of the same model
-// may have given.
-struct CorrectAnswers {
-  generators::AnswerQuality quality = {};
-  Interval accuracy_bounds = {};  // Wilson
-  std::string refused = {};       // why there are no joules, in a sentence; empty: there are
-  std::optional<double> joules = {};
-  std::optional<Interval> bounds = {};
-  std::vector<std::string> warnings = {};
-};
-// `model`: the measured run's; empty: unknown. Throws Error and FileError for what cannot be
-// read, and Error for another model.
-CorrectAnswers correct_answers_of(const QualityOptions& options, const std::string& model,
-                                  const Result& result);
-Json correct_answers_json(const CorrectAnswers& correct);
-std::vector<std::string> correct_answers_texts(const CorrectAnswers& correct);
+// Adds to a run that was measured what its answers cost. `model`: the measured run's; empty:
+// unknown. Throws Error and FileError for what cannot be read, and Error for another model.
+void add_correct_answers(const QualityOptions& options, const std::string& model, Result& result);
+
+// Drops an interval that only people see: good work and answers are then of the published energy.
+void drop_shown_interval(Result& result);
 
 }  // namespace aggregate_power::runs

@@ -261,14 +261,12 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
       run_configuration(load, run.result, {request.settings, request.uncertainty.gpu});
   const RequestRun requests = requests_of_measure(request);
   add_request_energy(requests, recording, power.front(), run.result);
-  run.slo = request.requests.slo;
   runs::add_good_work({requests, recording, paths.size() == 1 ? &power.front() : nullptr, load,
                        request.given.has_window()},
                       run.result);
   run.roles = runs::work_of_roles(request.roles, run.result);
   if (request.quality.is_asked()) {
-    run.correct = runs::correct_answers_of(request.quality, model_of(load, run), run.result);
-    std::ranges::copy(run.correct->warnings, std::back_inserter(run.result.warnings));
+    runs::add_correct_answers(request.quality, model_of(load, run), run.result);
   }
   if (paths.size() == 1) {
     add_witnesses(request, run.result);
@@ -331,6 +329,7 @@ void write_new(const RunSpec& request, RunReport& run, MeasureReport& report) {
   }
   if (!request.bench_result.empty()) target.inputs.push_back(request.bench_result);
   if (!request.requests.file.empty()) target.inputs.push_back(requests_path(request.requests.file));
+  if (!request.quality.file.empty()) target.inputs.push_back(request.quality.file);
   if (request.may_need_interval()) {
     for (const std::string& telemetry : request.telemetry) {
       std::ranges::move(model_files_beside(telemetry), std::back_inserter(target.inputs));
@@ -349,10 +348,16 @@ void write_new(const RunSpec& request, RunReport& run, MeasureReport& report) {
   if (result.shown_interval && is_of_one_file && !request.requests.shares()) {
     result.uncertainty = std::exchange(result.shown_interval, {});
     recorded.uncertainty.is_wanted = true;
+  } else if (result.shown_interval) {
+    runs::drop_shown_interval(result);
   }
   result.sources.options = options_for_record(recorded, RunKind::recording);
   const CommandOutput output =
       deliver(std::move(result), std::move(target), {.take = request.take_plan});
+  if (!request.roles.empty() || request.facility.is_asked()) {
+    report.err.emplace_back(
+        "--out: what --role, --pue, --price and --carbon add is printed, and not written");
+  }
   for (const std::string& line : output.err) {
     if (std::ranges::find(run.result.warnings, line) == run.result.warnings.end()) {
       report.err.push_back(line);

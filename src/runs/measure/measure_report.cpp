@@ -63,7 +63,9 @@ constexpr std::string_view kRunKeys =
     "generator_energy_relative_error facility completed_requests input_tokens output_tokens "
     "failed_requests counts_are_approximate request_energy phase_energy good_work roles correct_answers idle uncertainty salvage "
     "witnesses modelled_node "
-    "telemetry reasons accepted_reasons details remedies warnings settings ";
+    "telemetry reasons accepted_reasons details remedies warnings settings "
+    "slo slo_attainment goodput_requests_per_s goodput_output_tokens_per_s joules_per_good_request "
+    "joules_per_good_output_token missed_energy_share joules_per_correct_answer ";
 
 const GoodWork* good_work_in(const Result& result) {
   return result.good_work ? &*result.good_work : nullptr;
@@ -144,11 +146,15 @@ Json run_json(const RunReport& run) {
   if (const auto& phases = result.phase_energy) {
     json["phase_energy"] = phase_energy_json(*phases, result.is_valid());
   }
-  if (result.good_work) json["good_work"] = runs::good_work_json(*result.good_work, run.slo);
+  if (const auto& work = result.good_work) {
+    json["good_work"] = good_work_json(*work, result.is_valid());
+  }
   if (!run.roles.empty()) {
     json["roles"] = runs::roles_json(run.roles, good_work_in(result), window_s(result));
   }
-  if (run.correct) json["correct_answers"] = runs::correct_answers_json(*run.correct);
+  if (const auto& correct = result.correct_answers) {
+    json["correct_answers"] = correct_answers_json(*correct, result.is_valid());
+  }
   if (result.idle) json["idle"] = idle_json(result, result.is_valid(), interval_of(result));
   if (interval_of(result) != nullptr) {
     json["uncertainty"] = uncertainty_json(result, result.is_valid());
@@ -291,11 +297,13 @@ std::string run_text(const RunReport& run) {
   if (const auto text = results::salvage_text(result)) facts.row("salvaged", *text);
   if (result.request_energy) facts.row("requests", request_energy_text(*result.request_energy));
   if (result.phase_energy) facts.row("phases", phase_energy_text(*result.phase_energy));
-  if (result.good_work) facts.rows("good work", runs::good_work_texts(*result.good_work, run.slo));
+  if (result.good_work) facts.rows("good work", good_work_texts(*result.good_work));
   if (!run.roles.empty()) {
     facts.rows("roles", runs::role_texts(run.roles, good_work_in(result), window_s(result)));
   }
-  if (run.correct) facts.rows("correct", runs::correct_answers_texts(*run.correct));
+  if (const auto& correct = result.correct_answers) {
+    facts.rows("correct", correct_answers_texts(*correct));
+  }
   if (const auto texts = idle_texts(result)) {
     facts.row("idle", texts->idle);
     facts.row("net", texts->net);

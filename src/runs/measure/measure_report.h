@@ -27,11 +27,9 @@ struct RunReport {
   std::string benchmark_failure = {};  // why its aggregate must not be valid; empty: it may be
   // The --window without which its energy is not published; empty: none is needed.
   std::string needed_window = {};
-  Result result = {};                                // with the reasons and the warnings
-  Slo slo = {};                                      // of its good work
-  std::vector<runs::RoleWork> roles = {};            // empty: not asked for, or not valid
-  std::optional<runs::CorrectAnswers> correct = {};  // absent: not asked for
-  std::optional<FacilityReport> facility = {};       // the same
+  Result result = {};                           // with the reasons and the warnings
+  std::vector<runs::RoleWork> roles = {};       // empty: not asked for, or not valid
+  std::optional<FacilityReport> facility = {};  // absent: not asked for
 };
 
 // "window_not_exact: give --window estimated; ...": what to do about reasons against the result, at

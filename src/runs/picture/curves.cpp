@@ -43,12 +43,13 @@ std::vector<Polyline> broken_at(std::span<const Window> pauses, std::vector<Poly
   return parts;
 }
 
-// As it is drawn if each value lasts until the next one.
-std::vector<Polyline> as_steps(std::vector<Polyline> lines) {
+// As it is drawn if each value lasts until the next one, or since the one before (`is_back`).
+std::vector<Polyline> as_steps(std::vector<Polyline> lines, bool is_back) {
   for (Polyline& line : lines) {
     Polyline steps;
     for (const Point& point : line) {
-      if (!steps.empty()) steps.push_back({point.x, steps.back().y});
+      if (!steps.empty() && is_back) steps.push_back({steps.back().x, point.y});
+      if (!steps.empty() && !is_back) steps.push_back({point.x, steps.back().y});
       steps.push_back(point);
     }
     line = std::move(steps);
@@ -266,7 +267,7 @@ class CurveDrawing {
 
   std::vector<Polyline> lines_of(const Decimator& line) const {
     std::vector<Polyline> lines = broken_at(pauses_, line.lines());
-    return is_held() ? as_steps(std::move(lines)) : lines;
+    return is_held() || options_.are_means ? as_steps(std::move(lines), !is_held()) : lines;
   }
 
   const PowerCurvesOptions& options_;

@@ -18,6 +18,7 @@ struct PowerCurvesOptions {
   std::optional<Window> window;  // of the load; nullopt: the whole recording counts
   double max_gap_s = 3;          // a longer gap breaks a line; a line that is held has none
   Interpolation interpolation = Interpolation::linear;
+  bool are_means = false;      // each reading is one of the time since the reading before
   bool with_limits = false;    // the recording has power limits
   std::size_t recordings = 1;  // that share the picture, and its size
 };

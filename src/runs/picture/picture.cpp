@@ -19,6 +19,7 @@
 #include "base/text/shown_number.h"
 #include "chart/curve.h"
 #include "core/telemetry/device_names.h"
+#include "energy/uncertainty/sensor_table.h"
 #include "runs/measure/measure_report.h"
 
 namespace aggregate_power {
@@ -148,6 +149,20 @@ std::optional<double> limit_together(const Picturing& of) {
   return sum_w > 0 ? std::optional(sum_w) : std::nullopt;
 }
 
+void add_modelled(const Picturing& of, Panel& panel) {
+  if (!of.picture.modelled) return;
+  const PowerPicture::Modelled& modelled = *of.picture.modelled;
+  Series& series = panel.series.emplace_back();
+  series.label = modelled.label;
+  series.value = modelled.value;
+  series.style = panel.series.size();
+  series.lines = since(of.start_s, modelled.lines);
+  series.ribbons = modelled.ribbons;
+  for (Ribbon& ribbon : series.ribbons) {
+    for (RangeAt& at : ribbon) at.x -= of.start_s;
+  }
+}
+
 Panel sum_panel(const Picturing& of) {
   Panel panel{energy_title(of), {.title = "power together (W)"}};
   const bool is_one = of.picture.recordings.size() == 1;
@@ -167,6 +182,7 @@ Panel sum_panel(const Picturing& of) {
     panel.series.push_back(
         {.label = "all together", .value = joules_text(*of.picture.total_j), .is_ink = true});
   }
+  add_modelled(of, panel);
   constexpr double kHeight = 190;
   panel.height = kHeight;
   if (is_one && of.picture.idle) {
@@ -235,6 +251,7 @@ Panel gpu_panel(const Picturing& of) {
     }
   }
   if (panel.series.size() == 1) panel.y.title = "power (W)";
+  if (of.gpus == 1) add_modelled(of, panel);
   add_levels(of, panel);
   return panel;
 }
@@ -377,6 +394,9 @@ std::string formula_text(const Picturing& of) {
       "Energy: {} ({} kWh), {}, {}.", joules_text(*of.picture.total_j),
       rounded(*of.picture.total_j / kJoulesInKilowattHour, 6), rule,
       of.picture.window ? "inside the window" : "from each GPU's first to its last sample");
+  if (are_means(of.picture.recordings.front().facts.sensor)) {
+    text += " Each reading is drawn as what it is, the mean of the time since the one before.";
+  }
   const char* before = " As measured: ";
   for (const PowerPicture::Ratio& ratio : of.picture.ratios) {
     text += std::exchange(before, ", ") + ratio.text;
@@ -433,6 +453,7 @@ std::string source_text(const Picturing& of) {
 
 void add_caption(Picturing& of) {
   of.chart.caption = {metric_text(of), formula_text(of)};
+  if (of.picture.modelled) of.chart.caption.push_back(of.picture.modelled->caption);
   if (std::string text = window_text(of); !text.empty())
     of.chart.caption.push_back(std::move(text));
   of.chart.caption.push_back(source_text(of));

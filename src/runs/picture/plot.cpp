@@ -19,6 +19,7 @@
 #include "generators/generator_table.h"
 #include "generators/request_file.h"
 #include "recorders/recorder_context.h"
+#include "runs/calibrate/calibrate.h"
 #include "runs/evaluate/explain.h"
 #include "runs/measure/evaluate.h"
 #include "runs/measure/extras.h"
@@ -36,6 +37,7 @@ void check_plot_output(const RunSpec& request, const std::vector<std::string>& t
     if (path != "-") std::ranges::move(with_side_files(path), std::back_inserter(inputs));
   }
   if (!request.bench_result.empty()) inputs.push_back(request.bench_result);
+  if (!request.calibration.empty()) inputs.push_back(request.calibration);
   for (const std::string& input : inputs) {
     if (request.out != input && !is_same_file(request.out, input)) continue;
     throw Error(fmt::format("--out {}: would overwrite {}: give another file",
@@ -55,6 +57,7 @@ class CurveReader {
     options_ = {.window = window_,
                 .max_gap_s = request_.max_sample_gap_s,
                 .interpolation = facts.interpolation,
+                .are_means = are_means(facts.sensor),
                 .with_limits = facts.has_power_limit,
                 .recordings = recordings_};
     rows_.emplace(options_);
@@ -365,6 +368,76 @@ void plot_whole(const RunSpec& request, const std::vector<std::string>& paths, P
 
 }  // namespace
 
+namespace {
+
+// The sum of the GPUs as the meter of a profile would show it. What was not calibrated breaks it.
+void model_power(const AppliedProfile& profile, const PowerCurves& curves,
+                 PowerPicture::Modelled& modelled) {
+  bool is_new = true;
+  for (const Polyline& line : curves.devices.size() > 1 ? curves.sum : curves.devices[0].lines) {
+    is_new = true;
+    for (const Point& point : line) {
+      const auto power = profile.power(point.y);
+      if (power && is_new) {
+        modelled.lines.emplace_back();
+        modelled.ribbons.emplace_back();
+      }
+      is_new = !power;
+      if (is_new) continue;
+      modelled.lines.back().push_back({point.x, power->watts});
+      modelled.ribbons.back().push_back({point.x, power->bounds_w.low, power->bounds_w.high});
+    }
+  }
+}
+
+// Of the window, else of the whole recording.
+std::optional<ModelledNode> model_energy(const AppliedProfile& profile,
+                                         const PowerPicture& picture) {
+  if (!picture.total_j) return std::nullopt;
+  double gpus_j = 0;
+  for (const auto& [gpu, energy_j] : picture.energies_j) gpus_j += energy_j;
+  Window window{picture.start_unix_s(), 0};
+  for (const DeviceCurve& device : picture.recordings.front().curves.devices) {
+    window.end_unix_s = std::max(window.end_unix_s, device.last_unix_s);
+  }
+  return profile.node(gpus_j, picture.window.value_or(window).duration_s());
+}
+
+void model_meter(const RunSpec& request, PlottedRun& run) {
+  PowerPicture& picture = run.picture;
+  if (request.calibration.empty()) return;
+  if (picture.recordings.size() != 1) {
+    run.warnings.emplace_back("--calibration is of one recording and is not used for several");
+    return;
+  }
+  const auto& [path, curves, facts, zone, has_times] = picture.recordings.front();
+  const AppliedProfile profile(
+      request.calibration,
+      gpus_read(facts, curves.devices.size(), facts.gpu_models, request.uncertainty.gpu));
+  for (const std::string& warning : profile.warnings()) {
+    if (std::ranges::find(run.warnings, warning) == run.warnings.end()) {
+      run.warnings.push_back(warning);
+    }
+  }
+  if (profile.profile() == nullptr || curves.devices.empty()) return;
+  const auto& [gpus, meter, source, scope, accuracy, last_unix_s, line, inputs] =
+      *profile.profile();
+  PowerPicture::Modelled& modelled = picture.modelled.emplace();
+  const std::string name = printable(meter, 60);
+  modelled.label = fmt::format("{}, modelled", scope == "gpu" ? "GPUs by " + name : name);
+  modelled.caption = fmt::format(
+      "Modelled, not measured: what '{}' would show by {}, {:.4g} W for each watt of the GPUs; the band has 95 %, without the noise of single readings.",
+      name, printable_path(request.calibration), line.slope.value);
+  model_power(profile, curves, modelled);
+  if (const auto node = model_energy(profile, picture)) {
+    modelled.caption += fmt::format(" {} energy: {}.", picture.window ? "Its" : "Its whole",
+                                    modelled_node_text(*node));
+    if (node->energy_j) modelled.value = fmt::format("{:.3f} J", *node->energy_j);
+  }
+}
+
+}  // namespace
+
 PlottedRun plotted_run(const RunSpec& request, const std::string& windows) {
   const std::vector<std::string> paths = runs::recordings_near(request);
   check_plot_output(request, paths);
@@ -374,6 +447,7 @@ PlottedRun plotted_run(const RunSpec& request, const std::string& windows) {
   run.picture.max_gap_s = request.max_sample_gap_s;
   request.has_window() ? plot_window(request, paths, run) : plot_whole(request, paths, run);
   if (!run.picture.is_valid()) forget_energy(run.picture);
+  model_meter(request, run);
   if (!windows.empty()) read_logged(request, windows, run.picture);
   return run;
 }
@@ -398,8 +472,9 @@ std::vector<std::pair<std::string, std::vector<Polyline>>> drawn_lines(const Pan
         highs.back().push_back({at.x, at.high});
       }
     }
-    drawn.emplace_back("lowest", std::move(lows));
-    drawn.emplace_back("highest", std::move(highs));
+    const std::string of = series.lines.empty() ? "" : series.label + ": ";
+    drawn.emplace_back(of + "lowest", std::move(lows));
+    drawn.emplace_back(of + "highest", std::move(highs));
   }
   return drawn;
 }

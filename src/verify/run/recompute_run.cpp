@@ -66,7 +66,7 @@ void set_run_options(const RunRecord& record, const JsonValue& aggregate, RunSpe
   set_recorded_options(recorded_options(record.content), run);
   run.zone = zone_in_record(from);
   for (std::string* const path :
-       {&run.requests.file, &run.requests.per_request, &run.calibration}) {
+       {&run.requests.file, &run.requests.per_request, &run.calibration, &run.quality.file}) {
     if (!path->empty()) *path = found_path(record, *path);
   }
 }

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runs/measure/good_work.h"
+#include "core/record/request_json.h"
 
 namespace aggregate_power {
 namespace good_work_test {
@@ -95,12 +95,12 @@ TEST(AllHold, ComparesEachLimitWithItsShare) {
   };
   for (const Kept& one : kCases) {
     GoodWork work;
+    work.slo = shares::parse_slo(one.slo);
     work.requests = one.requests;
     work.kept = one.kept;
-    EXPECT_EQ(runs::all_hold(work, shares::parse_slo(one.slo)), one.holds)
-        << one.slo << " of " << one.requests;
+    EXPECT_EQ(work.holds(), one.holds) << one.slo << " of " << one.requests;
   }
-  EXPECT_TRUE(runs::all_hold({}, {}));  // nothing is asked
+  EXPECT_TRUE(GoodWork().holds());  // nothing is asked
 }
 
 // Without good work joules are infinite, not missing.
@@ -111,14 +111,14 @@ TEST(GoodNumbers, AreInfiniteWithoutGoodWork) {
   work.duration_s = 10;
   work.energy_j = 500;
   work.output_tokens = 0;
-  for (const auto& [key, value] : runs::good_numbers(work)) {
+  for (const auto& [key, value] : good_numbers(work)) {
     EXPECT_EQ(value, key.starts_with("joules_") ? kNever : 0) << key;
   }
-  EXPECT_EQ(runs::good_numbers(work).size(), 5U);
+  EXPECT_EQ(good_numbers(work).size(), 5U);
   work.good = 2;
   work.output_tokens.reset();
-  EXPECT_EQ(runs::good_numbers(work).size(), 3U);  // attainment, goodput, 250 J a request
-  EXPECT_EQ(runs::good_numbers(work).back().second, 250);
+  EXPECT_EQ(good_numbers(work).size(), 3U);  // attainment, goodput, 250 J a request
+  EXPECT_EQ(good_numbers(work).back().second, 250);
 }
 
 TEST(WilsonInterval, IsThatOfTheHelpPage) {
