@@ -3,6 +3,8 @@
 #include <memory>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
 #include "base/system/parallel.h"

@@ -809,6 +809,27 @@ def test_the_energy_that_missed_the_objective(folder):
     assert "missed_energy_share" not in json.loads(run.out)["comparisons"][0]["base"], "the recording is gone"
 
 
+def test_a_table_names_few_ties_and_the_json_all(folder):
+    """Six configurations of three repeats of 100 to 102 W, and one of 103 to 105 W: as compare tells each pair apart."""
+    for conc in range(1, 7):
+        repeats(folder, f"side{conc}_", (0, 0, 0), conc=conc)
+    run = repeats(folder, "new", (0, 0, 0), conc=7)
+    run.call("recommend", ".", "--slo", "ttft=500ms", "--json")
+    front, = json.loads(run.out)["fronts"]
+    points = {point["name"]: point for point in front["points"]}
+    same(7, len(points))
+    places = {f"conc={conc}": [f"side{conc}_{i}" for i in range(3)] for conc in range(1, 7)} | {"conc=7": [f"new{i}" for i in range(3)]}
+    for name, other in (("conc=1", "conc=2"), ("conc=1", "conc=7"), ("conc=7", "conc=6")):
+        run.call("compare", *places[name], "--with", *places[other], "--match-by", "gpu_count", "--metric", "joules_per_output_token", "--json")
+        assert run.out, run.err
+        found, = json.loads(run.out)["comparisons"]
+        same(found["change_low"] <= 0 <= found["change_high"], other in points[name]["ties"], (name, other))
+        same(other in points[name]["ties"], name in points[other]["ties"])
+    same({f"conc={conc}" for conc in range(2, 7)}, set(points["conc=1"]["ties"]) - {"conc=7"})
+    run.call("recommend", ".", "--slo", "ttft=500ms")
+    assert "its energy ties with conc=1; conc=2; conc=3 and 2 others" in run.out, run.out
+
+
 def test_qualities_that_cannot_be_told_apart(folder):
     """Of 1,000 questions 0.9 is 0.880 to 0.917 and 0.6 is 0.569 to 0.630; 0.731 is 0.703 to 0.758, 0.729 about the same."""
     for case, a, b, fronts in (("apart", 0.9, 0.6, [True, False]), ("tie", 0.731, 0.729, [True, True])):

@@ -855,7 +855,7 @@ std::vector<bool> certain_rises(std::vector<std::vector<const PublishedRun*>> si
   struct Side {
     ComparedSide values;
     std::vector<SensorDoubt> doubts = {};
-    std::size_t boards = 0;  // the same for those of equal boards
+    std::size_t boards = 0;  // the same number for equal boards
   };
   const bool is_ours = is_of_power(rule.metric);
   std::vector<const PublishedRun*> all;

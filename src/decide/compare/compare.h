@@ -33,8 +33,7 @@ std::string_view boards_name(Boards boards);
 // None may be nullptr.
 Boards boards_of(const std::vector<const PublishedRun*>& runs);
 
-// What boards_of() and are_of_one_model() see of these runs: those of equal texts are alike to
-// them.
+// What boards_of() and are_of_one_model() see of these runs: equal texts are alike to them.
 std::string boards_text(const std::vector<const PublishedRun*>& runs);
 
 // Whether all runs state the hardware, and the same. None may be nullptr.

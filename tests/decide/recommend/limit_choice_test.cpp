@@ -46,7 +46,9 @@ TEST(ChooseLimit, ComparesTwoLimitsAsCompareDoes) {
   EXPECT_NEAR(choice.margin.value(), change->change, 1e-12);
   EXPECT_NEAR(choice.margin_interval.value().low, change->low, 1e-12);
   EXPECT_NEAR(choice.margin_interval.value().high, change->high, 1e-12);
-  EXPECT_TRUE(choice.ties_w.empty());
+  // At 300 W ln(216.7 / 101) = 0.763 is less than t(2.0) = 4.30 times 76.4 / 216.7 / sqrt(3) =
+  // 0.203.
+  EXPECT_EQ(choice.ties_w, std::vector<double>{300});
 }
 
 TEST(ChooseLimit, NeverChoosesWhatWasNotInForce) {
