@@ -356,6 +356,7 @@ struct Result {
   std::optional<RequestEnergy> request_energy;  // nullopt: not requested
   std::optional<PhaseEnergy> phase_energy;      // nullopt: not requested
   std::optional<GoodWork> good_work;            // the same
+  std::optional<CorrectAnswers> answers;        // the same
   std::vector<ReportedEnergy> reported_energies;
   std::vector<WitnessResult> witnesses;  // compared only: no number and no verdict depends on them
   std::optional<ModelledNode> modelled_node = {};  // if a node has a profile
