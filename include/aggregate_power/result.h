@@ -349,14 +349,14 @@ struct Result {
   std::optional<CounterCheck> counters;
   std::optional<RecordedCounters> recorded_counters;  // nullopt: the recording has none
   std::optional<FailedRequests> failed_requests;
-  std::optional<IdlePower> idle;                  // nullopt: not requested
-  std::optional<Uncertainty> uncertainty;         // nullopt: not requested
-  std::optional<Uncertainty> shown_interval;      // of a valid run; for people, and for --out
-  std::optional<SalvagedEnergy> salvaged;         // of a run that is not valid for missing samples
-  std::optional<RequestEnergy> request_energy;    // if requested
-  std::optional<PhaseEnergy> phase_energy;        // if requested
-  std::optional<GoodWork> good_work;              // the same
-  std::optional<CorrectAnswers> correct_answers;  // the same
+  std::optional<IdlePower> idle;                // nullopt: not requested
+  std::optional<Uncertainty> uncertainty;       // nullopt: not requested
+  std::optional<Uncertainty> shown_interval;    // of a valid run; for people, and for --out
+  std::optional<SalvagedEnergy> salvaged;       // of a run that is not valid for missing samples
+  std::optional<RequestEnergy> request_energy;  // nullopt: not requested
+  std::optional<PhaseEnergy> phase_energy;      // nullopt: not requested
+  std::optional<GoodWork> good_work;            // the same
+  std::optional<CorrectAnswers> answers;        // the same
   std::vector<ReportedEnergy> reported_energies;
   std::vector<WitnessResult> witnesses;  // compared only: no number and no verdict depends on them
   std::optional<ModelledNode> modelled_node = {};  // if a node has a profile

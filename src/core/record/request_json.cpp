@@ -348,7 +348,7 @@ std::vector<JsonEdit> good_work_edits(const Result& result) {
     for (const auto& [key, value] : good_numbers(work)) set(key, value);
     if (share) set("missed_energy_share", share->value);
   }
-  if (const auto& correct = result.correct_answers) {
+  if (const auto& correct = result.answers) {
     set("accuracy", correct->quality.accuracy);
     edits.push_back({"accuracy_questions", std::to_string(correct->quality.questions)});
     const auto each_j = value_of(result.metrics, "joules_per_successful_query");

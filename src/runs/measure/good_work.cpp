@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -327,7 +326,7 @@ void set_joules(const Result& result, CorrectAnswers& correct) {
 }  // namespace
 
 void add_correct_answers(const QualityOptions& options, const std::string& model, Result& result) {
-  CorrectAnswers& correct = result.correct_answers.emplace();
+  CorrectAnswers& correct = result.answers.emplace();
   const AnswerQuality& quality = correct.quality = stated_quality(options);
   check_model(quality, model, result.warnings);
   const double count = std::round(quality.accuracy * static_cast<double>(quality.questions));
@@ -338,7 +337,7 @@ void add_correct_answers(const QualityOptions& options, const std::string& model
 
 void drop_shown_interval(Result& result) {
   result.shown_interval.reset();
-  if (result.correct_answers) set_joules(result, *result.correct_answers);
+  if (result.answers) set_joules(result, *result.answers);
   if (!result.good_work || !result.good_work->energy_j) return;
   GoodWork& work = *result.good_work;
   const double estimate_j = *work.energy_j;

@@ -152,7 +152,7 @@ Json run_json(const RunReport& run) {
   if (!run.roles.empty()) {
     json["roles"] = runs::roles_json(run.roles, good_work_in(result), window_s(result));
   }
-  if (const auto& correct = result.correct_answers) {
+  if (const auto& correct = result.answers) {
     json["correct_answers"] = correct_answers_json(*correct, result.is_valid());
   }
   if (result.idle) json["idle"] = idle_json(result, result.is_valid(), interval_of(result));
@@ -301,7 +301,7 @@ std::string run_text(const RunReport& run) {
   if (!run.roles.empty()) {
     facts.rows("roles", runs::role_texts(run.roles, good_work_in(result), window_s(result)));
   }
-  if (const auto& correct = result.correct_answers) {
+  if (const auto& correct = result.answers) {
     facts.rows("correct", correct_answers_texts(*correct));
   }
   if (const auto texts = idle_texts(result)) {

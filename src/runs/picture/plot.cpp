@@ -373,9 +373,8 @@ namespace {
 // The sum of the GPUs as the meter of a profile would show it. What was not calibrated breaks it.
 void model_power(const AppliedProfile& profile, const PowerCurves& curves,
                  PowerPicture::Modelled& modelled) {
-  bool is_new = true;
   for (const Polyline& line : curves.devices.size() > 1 ? curves.sum : curves.devices[0].lines) {
-    is_new = true;
+    bool is_new = true;
     for (const Point& point : line) {
       const auto power = profile.power(point.y);
       if (power && is_new) {
@@ -410,30 +409,28 @@ void model_meter(const RunSpec& request, PlottedRun& run) {
     run.warnings.emplace_back("--calibration is of one recording and is not used for several");
     return;
   }
-  const auto& [path, curves, facts, zone, has_times] = picture.recordings.front();
-  const AppliedProfile profile(
+  const PowerCurves& curves = picture.recordings.front().curves;
+  const SeriesFacts& facts = picture.recordings.front().facts;
+  const AppliedProfile applied(
       request.calibration,
       gpus_read(facts, curves.devices.size(), facts.gpu_models, request.uncertainty.gpu));
-  for (const std::string& warning : profile.warnings()) {
-    if (std::ranges::find(run.warnings, warning) == run.warnings.end()) {
-      run.warnings.push_back(warning);
-    }
+  for (const std::string& warning : applied.warnings()) {
+    const bool is_known = std::ranges::find(run.warnings, warning) != run.warnings.end();
+    if (!is_known) run.warnings.push_back(warning);
   }
-  if (profile.profile() == nullptr || curves.devices.empty()) return;
-  const auto& [gpus, meter, source, scope, accuracy, last_unix_s, line, inputs] =
-      *profile.profile();
+  const CalibrationProfile* const profile = applied.profile();
+  if (profile == nullptr || curves.devices.empty()) return;
+  const std::string meter = printable(profile->meter, 60);
   PowerPicture::Modelled& modelled = picture.modelled.emplace();
-  const std::string name = printable(meter, 60);
-  modelled.label = fmt::format("{}, modelled", scope == "gpu" ? "GPUs by " + name : name);
+  modelled.label = fmt::format("{}{}, modelled", profile->is_of_gpus() ? "GPUs by " : "", meter);
   modelled.caption = fmt::format(
       "Modelled, not measured: what '{}' would show by {}, {:.4g} W for each watt of the GPUs; the band has 95 %, without the noise of single readings.",
-      name, printable_path(request.calibration), line.slope.value);
-  model_power(profile, curves, modelled);
-  if (const auto node = model_energy(profile, picture)) {
-    modelled.caption += fmt::format(" {} energy: {}.", picture.window ? "Its" : "Its whole",
-                                    modelled_node_text(*node));
-    if (node->energy_j) modelled.value = fmt::format("{:.3f} J", *node->energy_j);
-  }
+      meter, printable_path(request.calibration), profile->line.slope.value);
+  model_power(applied, curves, modelled);
+  const auto node = model_energy(applied, picture);
+  if (!node) return;
+  modelled.caption += fmt::format(" Its energy: {}.", modelled_node_text(*node));
+  if (node->energy_j) modelled.value = fmt::format("{:.3f} J", *node->energy_j);
 }
 
 }  // namespace
