@@ -1,7 +1,17 @@
-// Creates files without a name.
+// Creates files without a name, and the folder that they are in.
 #include "base/files/nameless_file.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
 #include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -9,12 +19,104 @@
 #include <fmt/format.h>
 
 #include "base/files/file.h"
+#include "base/files/path.h"
+#include "base/files/tree.h"
 
 namespace aggregate_power {
 
 std::string temporary_folder() {
   const char* const given = std::getenv("TMPDIR");
   return given != nullptr && *given != '\0' ? given : "/tmp";
+}
+
+namespace {
+
+constexpr std::string_view kFolderPrefix = "aggregate-power.";
+
+int open_folder(const std::string& path) {
+  return open_fd(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+}
+
+// Of this user, old, and held by nobody.
+bool is_left_over(const std::string& folder) {
+  constexpr std::time_t kOldS = 3600;
+  const Descriptor held(open_folder(folder));
+  struct stat found;
+  return held.get() >= 0 && ::fstat(held.get(), &found) == 0 && found.st_uid == ::geteuid() &&
+         found.st_mtim.tv_sec + kOldS < std::time(nullptr) &&
+         ::flock(held.get(), LOCK_EX | LOCK_NB) == 0;
+}
+
+void remove_left_over(const std::string& folder) {
+  for (const std::string& path :
+       paths_in(folder, [](TreeEntry::Kind kind) { return kind == TreeEntry::Kind::folder; })) {
+    std::error_code ignored;
+    if (last_name(path).starts_with(kFolderPrefix) && is_left_over(path)) {
+      std::filesystem::remove_all(path, ignored);
+    }
+  }
+}
+
+// Closing the pipe tells the keeper that this process ends.
+struct OwnFolder {
+  std::string path = {};
+  int alive = -1;  // the end of a pipe to which nothing is written
+  int held = -1;   // the folder, locked
+  pid_t keeper = 0;
+
+  OwnFolder() = default;
+  OwnFolder(const OwnFolder&) = delete;
+  OwnFolder& operator=(const OwnFolder&) = delete;
+  ~OwnFolder() {
+    if (keeper <= 0) return;
+    std::ignore = ::close(alive);
+    std::ignore = retrying([&] { return ::waitpid(keeper, nullptr, 0); });
+  }
+};
+
+OwnFolder& own_folder() {
+  static OwnFolder own;
+  return own;
+}
+
+// Ends after the other process, which may be ended by any of these signals.
+[[noreturn]] void remove_at_end(const std::string& path, int alive) {
+  for (const int each : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE}) {
+    std::ignore = ::signal(each, SIG_IGN);
+  }
+  char ignored = 0;
+  std::ignore = retrying([&] { return ::read(alive, &ignored, 1); });
+  std::error_code error;
+  std::filesystem::remove_all(path, error);
+  ::_exit(0);
+}
+
+}  // namespace
+
+void make_own_folder() {
+  OwnFolder& own = own_folder();
+  if (!own.path.empty()) return;
+  const std::string above = resolve_what_is_there(temporary_folder());
+  remove_left_over(above);
+  std::string path = fmt::format("{}/{}XXXXXX", above, kFolderPrefix);
+  int ends[2] = {-1, -1};
+  if (::mkdtemp(path.data()) == nullptr) return;
+  own.held = open_folder(path);
+  std::ignore = ::flock(own.held, LOCK_EX | LOCK_NB);
+  own.keeper = ::pipe2(ends, O_CLOEXEC) == 0 ? ::fork() : -1;
+  if (own.keeper == 0) {
+    ::close(ends[1]);
+    remove_at_end(path, ends[0]);
+  }
+  ::close(ends[0]);
+  own.alive = ends[1];
+  own.path = own.keeper > 0 ? path : std::string();
+  if (own.path.empty()) std::ignore = ::rmdir(path.c_str());
+}
+
+std::string folder_for_temporaries() {
+  const std::string& own = own_folder().path;
+  return own.empty() ? temporary_folder() : own;
 }
 
 int open_nameless(const std::string& folder) {
@@ -31,7 +133,7 @@ int open_nameless(const std::string& folder) {
 NamelessFile::NamelessFile(std::string name)
     : name_(std::move(name)),
       folder_(temporary_folder()),
-      file_(std::make_shared<const Descriptor>(open_nameless(folder_))) {
+      file_(std::make_shared<const Descriptor>(open_nameless(folder_for_temporaries()))) {
   if (file_->get() < 0) fail(errno);
 }
 
