@@ -2,16 +2,12 @@
 #include "base/files/nameless_file.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
-#include <string_view>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -19,8 +15,6 @@
 #include <fmt/format.h>
 
 #include "base/files/file.h"
-#include "base/files/path.h"
-#include "base/files/tree.h"
 
 namespace aggregate_power {
 
@@ -31,37 +25,10 @@ std::string temporary_folder() {
 
 namespace {
 
-constexpr std::string_view kFolderPrefix = "aggregate-power.";
-
-int open_folder(const std::string& path) {
-  return open_fd(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-}
-
-// Of this user, old, and held by nobody.
-bool is_left_over(const std::string& folder) {
-  constexpr std::time_t kOldS = 3600;
-  const Descriptor held(open_folder(folder));
-  struct stat found;
-  return held.get() >= 0 && ::fstat(held.get(), &found) == 0 && found.st_uid == ::geteuid() &&
-         found.st_mtim.tv_sec + kOldS < std::time(nullptr) &&
-         ::flock(held.get(), LOCK_EX | LOCK_NB) == 0;
-}
-
-void remove_left_over(const std::string& folder) {
-  for (const std::string& path :
-       paths_in(folder, [](TreeEntry::Kind kind) { return kind == TreeEntry::Kind::folder; })) {
-    std::error_code ignored;
-    if (last_name(path).starts_with(kFolderPrefix) && is_left_over(path)) {
-      std::filesystem::remove_all(path, ignored);
-    }
-  }
-}
-
 // Closing the pipe tells the keeper that this process ends.
 struct OwnFolder {
   std::string path = {};
   int alive = -1;  // the end of a pipe to which nothing is written
-  int held = -1;   // the folder, locked
   pid_t keeper = 0;
 
   OwnFolder() = default;
@@ -96,13 +63,9 @@ OwnFolder& own_folder() {
 void make_own_folder() {
   OwnFolder& own = own_folder();
   if (!own.path.empty()) return;
-  const std::string above = resolve_what_is_there(temporary_folder());
-  remove_left_over(above);
-  std::string path = fmt::format("{}/{}XXXXXX", above, kFolderPrefix);
+  std::string path = resolve_what_is_there(temporary_folder()) + "/aggregate-power.XXXXXX";
   int ends[2] = {-1, -1};
   if (::mkdtemp(path.data()) == nullptr) return;
-  own.held = open_folder(path);
-  std::ignore = ::flock(own.held, LOCK_EX | LOCK_NB);
   own.keeper = ::pipe2(ends, O_CLOEXEC) == 0 ? ::fork() : -1;
   if (own.keeper == 0) {
     ::close(ends[1]);

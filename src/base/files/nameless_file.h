@@ -14,8 +14,7 @@ namespace aggregate_power {
 std::string temporary_folder();
 
 // From now on temporaries are in a folder of this process's own in temporary_folder(), if one can
-// be made. Another process removes it with all that is in it when this one ends, however that is;
-// folders that were left there nevertheless are removed.
+// be made. Another process removes it with all that is in it when this one ends, however that is.
 void make_own_folder();
 // That folder; else temporary_folder().
 std::string folder_for_temporaries();
