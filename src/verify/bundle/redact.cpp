@@ -1359,7 +1359,7 @@ std::size_t quote_end(std::string_view line, std::size_t at) {
   return line.size();
 }
 
-// Any number of blanks separates words, and "#" before a header is none.
+// Any number of blanks separates words, and a header's "#" is not one.
 std::vector<Cell> words_of(std::string_view line) {
   std::vector<Cell> words;
   for (std::size_t at = 0, end = 0;; at = end) {
