@@ -99,13 +99,13 @@ def test_attacks_from_inside_are_refused(folder):
 
 # ---- The commands
 
-def process_state(folder, *words):
+def process_state(folder, *words, look=lambda process: None, **more):
     """Of a command that waits because nobody reads what it prints: the lines of /proc/PID/status."""
     reading, writing = os.pipe()
     size = fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4096)
     os.write(writing, b"x" * size)
     process = subprocess.Popen([PROGRAM, *words], cwd=folder, stdout=writing, stderr=subprocess.DEVNULL,
-                               stdin=subprocess.DEVNULL)
+                               stdin=subprocess.DEVNULL, **more)
     os.close(writing)
     status = pathlib.Path(f"/proc/{process.pid}/status")
     wait = pathlib.Path(f"/proc/{process.pid}/wchan")
@@ -113,6 +113,7 @@ def process_state(folder, *words):
     while "pipe" not in wait.read_text() and time.monotonic() < until:
         time.sleep(0.01)
     lines = dict(line.split(":", 1) for line in status.read_text().splitlines())
+    look(process)
     while os.read(reading, 65536):
         pass
     os.close(reading)
@@ -138,6 +139,30 @@ def test_commands_are_confined_unless_asked_not_to_be(folder):
         state = process_state(folder, *words, "--no-sandbox")
         assert state["Seccomp"] == before[0], f"{words}: {state}"
     assert store.is_dir()
+
+
+def test_temporaries_are_in_a_folder_of_the_process(folder):
+    """Nothing else in $TMPDIR is within reach, and it is gone afterwards, whatever ended the command."""
+    make_run(folder / "store")
+    assert program(folder, "backfill", "store")[0] == 0
+    temporary = folder / "temporary"
+    temporary.mkdir()
+    seen = []
+
+    def look(process):
+        seen.append([path.stat().st_mode & 0o777 for path in temporary.iterdir() if path.is_dir()])
+
+    def kill(process):
+        look(process)
+        process.kill()
+
+    for act, options, expected in ((look, [], [0o700]), (kill, [], [0o700]), (look, ["--no-sandbox"], [])):
+        process_state(folder, "report", "store", "--out", "-", *options, look=act, env={"TMPDIR": str(temporary)})
+        assert seen.pop() == expected, f"{act} {options}"
+        until = time.monotonic() + 30
+        while any(temporary.iterdir()) and time.monotonic() < until:
+            time.sleep(0.01)
+        assert not list(temporary.iterdir()), f"{act} {options}"
 
 
 def files_of(folder):

@@ -141,6 +141,33 @@ def in_checked_part(text, at):
     return not re.search(rb'"(rivals|recorder)"', line)
 
 
+def test_an_idle_interval_of_an_earlier_build_is_not_compared(folder):
+    """The net energy had no bounds, and the gross energy no uncertainty; powers and energies are as they were."""
+    shutil.copytree(DATA / "runs" / "b200", folder / "run")
+    program(folder, *ONE_NODE, "--expected-num-gpus", "8", "--idle", "85")
+    path = folder / "run" / "power_validation_run.json"
+    record = json.loads(path.read_text())
+    for number in record["idle"].values():
+        if isinstance(number, dict) and "value" in number:
+            number["standard_uncertainty"] = 0.5
+            number.pop("low", None)
+            number.pop("high", None)
+    path.write_text(json.dumps(record))
+    found = json.loads(program(folder, "verify", "run", "--json"))
+    assert [] == found["faults"] and len(found["warnings"]) == 1, found
+    assert "idle power is of an earlier build" in found["warnings"][0], found
+    record["idle"]["net_energy_j"]["value"] += 1
+    path.write_text(json.dumps(record))
+    assert "idle.net_energy_j.value" in program(folder, "verify", "run", status=1)
+
+
+def test_what_is_not_json_is_named_with_what_to_name(folder):
+    shutil.copytree(DATA / "runs" / "b200", folder / "run")
+    for words in (["verify", "run/gpu_metrics.csv"], ["bundle", "run/gpu_metrics.csv", "--out", "x.tar.zst"]):
+        done = subprocess.run([PROGRAM, *words], cwd=folder, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 2 and done.stderr.endswith(": name an aggregate, an audit record or a folder of runs\n"), done
+
+
 def test_a_folder_without_runs_does_not_hold(folder):
     """A gate on the wrong folder must not pass."""
     (folder / "empty").mkdir()

@@ -52,10 +52,11 @@ same "its files" "\
 -rw-r--r-- ./usr/share/bash-completion/completions/aggregate-power
 -rw-r--r-- ./usr/share/doc/aggregate-power/LICENSE
 -rw-r--r-- ./usr/share/doc/aggregate-power/README.md
+-rw-r--r-- ./usr/share/doc/aggregate-power/changelog.gz
 -rw-r--r-- ./usr/share/doc/aggregate-power/copyright
 -rw-r--r-- ./usr/share/fish/vendor_completions.d/aggregate-power.fish
--rw-r--r-- ./usr/share/man/man1/aggregate-power.1
-$(for topic in $topics; do echo "-rw-r--r-- ./usr/share/man/man7/aggregate-power-$topic.7"; done)
+-rw-r--r-- ./usr/share/man/man1/aggregate-power.1.gz
+$(for topic in $topics; do echo "-rw-r--r-- ./usr/share/man/man7/aggregate-power-$topic.7.gz"; done)
 -rw-r--r-- ./usr/share/zsh/site-functions/_aggregate-power
 -rw-r--r-- ./usr/share/zsh/vendor-completions/_aggregate-power
 -rwxr-xr-x ./usr/bin/aggregate-power
@@ -85,8 +86,14 @@ for name in bin/aggregate-power-monitor share/aggregate-power/monitor.sh; do
     "$("$root/usr/$name" -h | head -n 1)"
 done
 
+same "the changelog's version" "aggregate-power ($version) unstable; urgency=medium" \
+  "$(zcat "$root/usr/share/doc/aggregate-power/changelog.gz" | head -n 1)"
+
 # ---- Man page and completion.
-page=$root/usr/share/man/man1/aggregate-power.1
+mkdir "$work/pages"
+cp "$root"/usr/share/man/man*/*.gz "$work/pages"
+gunzip "$work"/pages/*.gz
+page=$work/pages/aggregate-power.1
 for section in NAME SYNOPSIS COMMANDS 'EXIT STATUS' ENVIRONMENT FILES 'REASON CODES' EXAMPLES; do
   same "the man page's $section" 1 "$(grep -c "^\.SH $section\$" "$page")"
 done
@@ -112,7 +119,7 @@ if command -v groff >/dev/null 2>&1; then
 fi
 for topic in $topics; do
   same "the installed page on $topic" "" \
-    "$("$program" --generate-man-page "$topic" | cmp - "$root/usr/share/man/man7/aggregate-power-$topic.7" 2>&1)"
+    "$("$program" --generate-man-page "$topic" | cmp - "$work/pages/aggregate-power-$topic.7" 2>&1)"
 done
 complete_word() {  # words; the last one is completed
   bash -c '. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _aggregate_power; echo "${COMPREPLY[@]}"' \

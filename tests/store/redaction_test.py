@@ -182,6 +182,35 @@ def test_long_texts_take_no_longer_than_they_are_long(folder):
         redacted(folder, result={"user": "al", "log": part * (200_000 // len(part))})  # within the time limit of run()
 
 
+def test_tables_that_blanks_separate(folder):
+    """Numbers of the same columns stay; words of a text with as many words are no columns."""
+    rows = [("n77", "0", "301.25", "carolx"), ("n78", "100000", "7", "dave-y")]
+    for head in ("hostname  gpu   power  user", "# host gpu pwr user", "#NODELIST GPUS   watts  JobOwner", "Runner   gpu  W   launched_by"):
+        lines = [head, *(f"{a:>8}  {b:>6}\t  {c}   {d}".replace("\t", "") for a, b, c, d in rows), "n77 at 3 by carolx"]
+        files = redacted(folder, result={"log": "x"}, files={"gpu_metrics_identity.csv": "\n".join(lines) + "\n"})
+        left = files["gpu_metrics_identity.csv"]
+        without({head: left}, "n7[78]", "carolx", "dave")
+        same([["0", "301.25"], ["100000", "7"]], [line.split()[1:3] for line in left.splitlines()[1:3]])
+    prose = "the user started\nand then 3 ended\n4 of them\nserving on node alpha\nwith 8 GPUs here\n"
+    same(prose, redacted(folder, files={"gpu_metrics_identity.csv": prose})["gpu_metrics_identity.csv"])
+
+
+def test_fields_of_people_and_machines_in_any_case(folder):
+    for key in ("runner", "runner_name", "RUNNER_NAME", "runnerName", "hostName", "HostName", "HOST_NAME", "host-name", "Host Name", "nodeName",
+                "launched_by", "launchedBy", "submitted_by", "SubmittedBy", "job owner", "Job Owner", "jobOwner", "job_owner", "userName", "computerName"):
+        files = redacted(folder, result={key: "zedx9", "log": f"{key}: zedx9\nthen zedx9 ended" if " " in key else f"{key}=zedx9"})
+        without(files, "zedx9")
+
+
+def test_ssh_keys_and_their_comments(folder):
+    key, hashed = "AAAAC3NzaC1lZDI1NTE5AAAAI" + "Qz9/+x" * 8, "SHA256:" + "uNiVztksCsDhcc0u9e8BgrJXVGDaQ3+/x9wqwcNFNeA"
+    for line in (f"ssh-ed25519 {key} alicex@nodex7", f"ecdsa-sha2-nistp256  {key} alicex@nodex7.acme.test", f"256 {hashed} alicex@nodex7 (ED25519)",
+                 f"debug1: Offering public key: alicex@nodex7 ED25519 {hashed} agent; 256 {hashed} alicex@nodex7"):
+        files = redacted(folder, result={"log": line, "note": "sk-lear AAAA then, SHA256: 7 of 8"})
+        without(files, "alicex", "nodex7", "acme", "Qz9", "uNiVzt", "wqwcNF")
+        same("sk-lear AAAA then, SHA256: 7 of 8", json.loads(files["run.json"])["note"])
+
+
 # ---- Addresses and numbers of devices
 
 ADDRESSES = """node-10.1.2.3 node_10.1.2.4 (10.1.2.5) ip-10-1-2-6 ip-10-1-2-7.ec2.internal ec2-10-1-2-8.compute.example 10.1.2.9:80

@@ -13,6 +13,12 @@ namespace aggregate_power {
 // $TMPDIR, else /tmp.
 std::string temporary_folder();
 
+// From now on temporaries are in a folder of this process's own in temporary_folder(), if one can
+// be made. Another process removes it with all that is in it when this one ends, however that is.
+void make_own_folder();
+// That folder; else temporary_folder().
+std::string folder_for_temporaries();
+
 // A path in temporary_folder() that nobody could foresee, so that nothing is there. It is not made.
 std::string unforeseen_path();
 
@@ -20,8 +26,8 @@ std::string unforeseen_path();
 // Returns a negative value, with errno set, if that is impossible.
 int open_nameless(const std::string& folder);
 
-// A file for unpacked data, in temporary_folder(). It disappears with the last owner of file(),
-// even if the process is killed.
+// A file for unpacked data, in folder_for_temporaries(). It disappears with the last owner of
+// file(), even if the process is killed.
 class NamelessFile {
  public:
   // `name` is the name of the unpacked file, for messages. Throws FileError, as append() does.

@@ -175,7 +175,8 @@ void confine_to_named_places(const Command& command) {
   Reach reach;
   command.reach(reach);
   add_named_places(command.options, reach);
-  reach.writes.push_back(temporary_folder());
+  make_own_folder();
+  reach.writes.push_back(folder_for_temporaries());
   std::ignore = confine(reach);  // what the kernel has of it; 'doctor' shows that
 }
 

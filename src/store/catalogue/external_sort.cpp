@@ -29,7 +29,7 @@ void ExternalSort::Close::operator()(std::FILE* file) const { std::ignore = std:
 
 ExternalSort::ExternalSort(std::size_t most_bytes_in_memory)
     : most_bytes_in_memory_(most_bytes_in_memory) {
-  const int fd = open_nameless(temporary_folder());
+  const int fd = open_nameless(folder_for_temporaries());
   file_.reset(fd < 0 ? nullptr : ::fdopen(fd, "w+b"));
   if (!file_) fail("create");
 }

@@ -86,8 +86,7 @@ class BundleFault : public Error {
 // Whether a file is a bundle, by its name and its first member.
 bool is_bundle(const std::string& path);
 
-// The files of a bundle in a private folder in $TMPDIR, as long as this exists; folders that killed
-// processes left there are removed. Each file has its SHA-256, and all are there. Throws
+// The files of a bundle in a private folder in $TMPDIR, as long as this exists. Each file has its SHA-256, and all are there. Throws
 // BundleFault, and FileError for an archive that cannot be read.
 class Unpacked {
  public:
@@ -105,7 +104,6 @@ class Unpacked {
 
   std::string outer_;
   std::string folder_;
-  Descriptor lock_;
   JsonValue manifest_;
 };
 

@@ -1,13 +1,10 @@
 // Unpacks bundles, and verifies what they publish.
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <array>
 #include <cerrno>
-#include <ctime>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -33,7 +30,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kFolderPrefix = "aggregate-power.";
 constexpr std::ptrdiff_t kMostFolders = 50;  // as names in an audit record
 constexpr FileKind kManifest = {"the manifest of a bundle", 64 * kMiB};
 
@@ -47,34 +43,10 @@ Hidden& hidden() {
   return all;
 }
 
-int open_folder(const std::string& path) {
-  return open_fd(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-}
-
-// Of this user, old, and held by nobody.
-bool is_left_over(const std::string& folder) {
-  constexpr std::time_t kOldS = 3600;
-  const Descriptor held(open_folder(folder));
-  struct stat found;
-  return held.get() >= 0 && ::fstat(held.get(), &found) == 0 && found.st_uid == ::geteuid() &&
-         found.st_mtim.tv_sec + kOldS < std::time(nullptr) &&
-         ::flock(held.get(), LOCK_EX | LOCK_NB) == 0;
-}
-
-void remove_left_over(const std::string& folder) {
-  for (const std::string& path :
-       paths_in(folder, [](TreeEntry::Kind kind) { return kind == TreeEntry::Kind::folder; })) {
-    std::error_code ignored;
-    if (last_name(path).starts_with(kFolderPrefix) && is_left_over(path)) {
-      fs::remove_all(path, ignored);
-    }
-  }
-}
-
+// In a folder of this process, which is removed even if it is killed.
 std::string made_folder() {
-  const std::string above = resolve_what_is_there(temporary_folder());
-  remove_left_over(above);
-  std::string path = fmt::format("{}/{}XXXXXX", above, kFolderPrefix);
+  make_own_folder();
+  std::string path = folder_for_temporaries() + "/XXXXXX";
   if (::mkdtemp(path.data()) == nullptr) throw FileError(path, "create", errno);
   return path;
 }
@@ -240,8 +212,7 @@ bool is_bundle(const std::string& path) {
   }
 }
 
-Unpacked::Unpacked() : outer_(made_folder()), lock_(open_folder(outer_)) {
-  std::ignore = ::flock(lock_.get(), LOCK_EX | LOCK_NB);
+Unpacked::Unpacked() : outer_(made_folder()) {
   const std::lock_guard guard(hidden().mutex);
   hidden().beginnings.push_back(outer_ + "/");
 }

@@ -43,13 +43,14 @@ constexpr std::pair<Kind, const char*> kKinds[] = {
 constexpr std::string_view kHostKeys =
     " host host_name hosts node nodes nodelist node_id fqdn computername instance pod "
     "exported_instance exported_pod exported_node head_node machine_name kubernetes_node "
-    "master_addr ";
-constexpr std::string_view kHostEndings[] = {"hostname",   "hostnames", "nodename",
-                                             "_host",      "_hosts",    "_nodelist",
-                                             "_host_name", "node_name", "pod_name"};
+    "master_addr runner computer_name ";
+constexpr std::string_view kHostEndings[] = {"hostname",  "hostnames", "nodename",   "_host",
+                                             "_hosts",    "_runner",   "_nodelist",  "_host_name",
+                                             "node_name", "pod_name",  "runner_name"};
 constexpr std::string_view kUserKeys =
     " user users user_name login logname owner email account slurm_job_account author entity "
-    "wandb_entity created_by submitted_by ";
+    "wandb_entity created_by submitted_by launched_by started_by triggered_by requested_by "
+    "uploaded_by run_by operator ";
 constexpr std::string_view kSerialKeys = " mac mac_address hwaddr boot_id machine_id ";
 constexpr std::string_view kSecretKeys =
     " hf_token hugging_face_hub_token github_token gh_token api_key api_token access_token "
@@ -93,11 +94,22 @@ std::string plain_key(std::string_view key) {
   return plain;
 }
 
-std::optional<Kind> kind_of_key(std::string_view written) {
-  const std::string key = plain_key(written);
+// "hostName" is "host_Name".
+std::string apart(std::string_view key) {
+  std::string words;
+  for (const char c : key) {
+    const bool is_upper = c >= 'A' && c <= 'Z';
+    if (is_upper && !words.empty() && words.back() >= 'a' && words.back() <= 'z') words += '_';
+    words += c;
+  }
+  return words;
+}
+
+std::optional<Kind> kind_of_plain_key(const std::string& key) {
   const auto ends_key = [&](std::string_view ending) { return key.ends_with(ending); };
   if (is_in_list(kHostKeys, key) || std::ranges::any_of(kHostEndings, ends_key)) return Kind::host;
   const bool is_user = is_in_list(kUserKeys, key) || ends_key("username") ||
+                       ends_key("_user_name") || ends_key("_owner") ||
                        (ends_key("_user") && !ends_key("per_user"));
   if (is_user) return Kind::user;
   const bool is_secret = is_in_list(kSecretKeys, key) || ends_key("_api_key") ||
@@ -109,6 +121,11 @@ std::optional<Kind> kind_of_key(std::string_view written) {
                          key.find("board_id") != key.npos || key.find("chassis") != key.npos ||
                          ends_key("uuid") || is_in_list(kSerialKeys, key);
   return is_serial ? std::optional(Kind::serial) : std::nullopt;
+}
+
+std::optional<Kind> kind_of_key(std::string_view written) {
+  const auto kind = kind_of_plain_key(plain_key(written));
+  return kind ? kind : kind_of_plain_key(plain_key(apart(written)));
 }
 
 // ---- Words, and what is recognized by its form
@@ -541,6 +558,32 @@ void mark_secret(std::string_view text, std::size_t at, Marks& marks) {
   }
 }
 
+// "ssh-ed25519 AAAAC3... al@n1" and "256 SHA256:+DiY3w... al@n1", as SSH writes keys.
+void mark_ssh_key(std::string_view text, std::size_t at, Marks& marks) {
+  constexpr std::string_view kHash = "SHA256:";
+  constexpr std::size_t kHashSize = 43;
+  const std::string_view from = text.substr(at);
+  if (from.starts_with(kHash)) {
+    at += kHash.size();
+  } else {
+    if (!from.starts_with("AAAA")) return;
+    const std::size_t last = text.substr(0, at).find_last_not_of(' ');
+    if (last == text.npos || last + 1 == at) return;
+    const std::string_view type = key_before(text, last + 1);
+    if (!type.starts_with("ssh-") && !type.starts_with("ecdsa-") && !type.starts_with("sk-"))
+      return;
+  }
+  const auto is_of_key = [](char c) { return is_word_char(c) || c == '+' || c == '/' || c == '='; };
+  std::size_t end = at;
+  while (end < text.size() && is_of_key(text[end])) ++end;
+  if (end < at + kHashSize) return;
+  marks.push_back({at, end - at, Kind::secret});
+  const std::size_t comment = std::min(text.find_first_not_of(' ', end), text.size());
+  const std::size_t stop = value_end(text, comment, " \t\r\n\"',;\\)");
+  if (text.substr(comment, stop - comment).find('@') != text.npos)
+    mark_host(text, comment, stop, marks);
+}
+
 constexpr std::size_t kMostUrl = 512;
 
 // "--host n1"
@@ -596,7 +639,9 @@ Marks marks_in(std::string_view text) {
         mark_option(text, at, marks);
         break;
       default:
-        if (!is_in_label) mark_secret(text, at, marks);
+        if (is_in_label) break;
+        mark_secret(text, at, marks);
+        if (text[at] == 'A' || text[at] == 'S') mark_ssh_key(text, at, marks);
     }
     is_in_label = is_label_char(text[at]);
   }
@@ -1312,8 +1357,20 @@ std::size_t quote_end(std::string_view line, std::size_t at) {
   return line.size();
 }
 
+// Any number of blanks separates words, and a header's "#" is not one.
+std::vector<Cell> words_of(std::string_view line) {
+  std::vector<Cell> words;
+  for (std::size_t at = 0, end = 0;; at = end) {
+    at = line.find_first_not_of(words.empty() ? " \r#" : " \r", at);
+    if (at == line.npos) return words;
+    end = std::min(line.find_first_of(" \r", at), line.size());
+    words.push_back({at, end});
+  }
+}
+
 // A separator in quotes separates nothing.
 std::vector<Cell> cells_of(std::string_view line, char separator) {
+  if (separator == ' ') return words_of(line);
   std::vector<Cell> cells;
   for (std::size_t at = 0;;) {
     const std::size_t first = line.find_first_not_of(' ', at);
@@ -1338,17 +1395,39 @@ char separator_of(std::string_view line) {
   for (const char c : {';', '\t', '|'}) {
     if (std::ranges::count(line, c) > std::ranges::count(line, best)) best = c;
   }
-  return best;
+  return line.find(best) == line.npos ? ' ' : best;
+}
+
+// Whether lines of as many words follow, with a number in the same place: other texts have blanks,
+// too. Two, or at least one.
+bool has_rows(std::string_view rest, std::size_t words, int least) {
+  constexpr int kMost = 2;
+  std::vector<bool> are_numbers(words, true);
+  int rows = 0;
+  while (rows < kMost && !rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (line.starts_with('#')) continue;  // units
+    const std::vector<Cell> cells = words_of(line);
+    if (cells.empty()) break;
+    if (cells.size() != words) return false;
+    for (std::size_t i = 0; i < words; ++i) {
+      are_numbers[i] = are_numbers[i] && is_ascii_digit(line[cells[i].at]);
+    }
+    ++rows;
+  }
+  return rows >= least && std::ranges::find(are_numbers, true) != are_numbers.end();
 }
 
 // The columns of a text whose lines come in order.
 class Table {
  public:
-  Marks marks_of(std::string_view line) {
+  // `rest`: the lines after it.
+  Marks marks_of(std::string_view line, std::string_view rest) {
     Marks marks = marks_in(line);
     const std::size_t first = line.find_first_not_of(" \t\"");
     const bool may_be_header = first != line.npos && !is_ascii_digit(line[first]);
-    if (may_be_header && read_header(line)) return marks;
+    if (may_be_header && read_header(line, rest)) return marks;
     ++lines_;
     if (columns_.empty()) return marks;
     const std::vector<Cell> cells = cells_of(line, separator_);
@@ -1362,7 +1441,7 @@ class Table {
 
  private:
   // Another header is without numbers.
-  bool read_header(std::string_view line) {
+  bool read_header(std::string_view line, std::string_view rest) {
     constexpr int kMostBefore = 50;  // lines before the header
     const char separator = separator_of(line);
     const std::vector<Cell> cells = cells_of(line, separator);
@@ -1373,7 +1452,8 @@ class Table {
       if (!is_first && !cell.empty() && is_ascii_digit(cell.front())) return false;
       if (const auto kind = kind_of_key(cell)) columns.emplace_back(i, *kind);
     }
-    if (columns.empty()) return false;
+    if (columns.empty() || (separator == ' ' && !has_rows(rest, cells.size(), lines_ == 0 ? 1 : 2)))
+      return false;
     columns_ = std::move(columns);
     separator_ = separator;
     return true;
@@ -1439,7 +1519,7 @@ void for_each_line(const BundledFile& file, std::string_view text, Take take) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
-    Marks marks = table.marks_of(line);
+    Marks marks = table.marks_of(line, text.substr(std::min(end + 1, text.size())));
     if (last_name(file.path) == "power_node.txt") {
       marks.clear();
       mark_field(Kind::host, line, 0, line.size(), marks);
