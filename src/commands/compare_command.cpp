@@ -6,6 +6,7 @@
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
 #include "base/system/parallel.h"
+#include "base/text/characters.h"
 #include "base/text/decimal.h"
 #include "commands/options/command.h"
 #include "commands/options/shared_options.h"
@@ -31,13 +32,9 @@ struct CompareOptions {
 // Nullopt: a part is empty.
 std::optional<std::vector<std::string>> keys_of(std::string_view text) {
   std::vector<std::string> keys;
-  for (bool is_last = false; !is_last;) {
-    const std::size_t comma = text.find(',');
-    is_last = comma == text.npos;
-    const std::string_view key = text.substr(0, comma);
+  for (const std::string_view key : separated(text, ',')) {
     if (key.empty()) return std::nullopt;
     keys.emplace_back(key);
-    text.remove_prefix(is_last ? text.size() : comma + 1);
   }
   return keys;
 }

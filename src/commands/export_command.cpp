@@ -12,6 +12,7 @@
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
 #include "base/system/parallel.h"
+#include "base/text/characters.h"
 #include "base/text/decimal.h"
 #include "commands/options/command.h"
 #include "commands/options/shared_options.h"
@@ -73,10 +74,8 @@ bool is_factor(const std::string& text) {
 
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    if (end > begin) words.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
+  for (const std::string_view word : separated(text, ',')) {
+    if (!word.empty()) words.emplace_back(word);
   }
   return words;
 }

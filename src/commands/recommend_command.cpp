@@ -12,7 +12,6 @@
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/system/parallel.h"
-#include "base/text/characters.h"
 #include "commands/options/command.h"
 #include "commands/options/shared_options.h"
 #include "commands/options/terminal.h"
@@ -54,16 +53,6 @@ bool take_scenario(const std::string& text, RecommendRequest& request) {
   if (name != kTraining && name != kInference) return false;
   request.scenarios.emplace_back(name, normal_path(text.substr(sign + 1)));
   return true;
-}
-
-// "hw,tp"
-bool take_keys(const std::string& text, std::vector<std::string>& keys) {
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::string_view key = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(key.size() + 1, rest.size()));
-    if (!strip(key).empty()) keys.emplace_back(strip(key));
-  }
-  return !keys.empty();
 }
 
 void add_choice_options(Options& options, RecommendCommandRequest& request) {
@@ -111,8 +100,7 @@ void add_objective_options(Options& options, RecommendCommandRequest& request) {
 void add_input_options(Options& options, RecommendCommandRequest& request) {
   options
       .value(
-          "--group-by", "KEYS",
-          [&request](const std::string& text) { return take_keys(text, request.keys); },
+          "--group-by", "KEYS", into_keys(request.keys),
           "Members of aggregates, or columns of a Zeus sweep, that make a scenario, with commas between them (default: the whole configuration)")
       .check(not_empty());
   options

@@ -130,16 +130,6 @@ bool take_curves(const std::string& text, std::optional<std::size_t>& curves) {
   return true;
 }
 
-// "hw,tp"
-bool take_group_keys(const std::string& text, std::vector<std::string>& keys) {
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::string_view key = strip(rest.substr(0, rest.find(',')));
-    rest.remove_prefix(std::min(rest.find(','), rest.size() - 1) + 1);
-    if (!key.empty()) keys.emplace_back(key);
-  }
-  return !keys.empty();
-}
-
 }  // namespace
 
 Command report_command() {
@@ -162,8 +152,7 @@ Command report_command() {
                 "What the page is called (default: by the places)");
   options
       .value(
-          "--group-by", "KEYS",
-          [request](const std::string& text) { return take_group_keys(text, request->keys); },
+          "--group-by", "KEYS", into_keys(request->keys),
           "Members of the aggregates that make a configuration, separated by commas; runs with equal ones are repeats (default: all that say how a run was run, and its power limit)")
       .check(not_empty());
   options

@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/files/path.h"
+#include "base/text/characters.h"
 #include "base/text/decimal.h"
 
 namespace aggregate_power {
@@ -146,6 +147,15 @@ Take into(std::vector<std::string>& values) {
   return [&values](const std::string& text) {
     values.push_back(text);
     return true;
+  };
+}
+
+Take into_keys(std::vector<std::string>& keys) {
+  return [&keys](const std::string& text) {
+    for (const std::string_view key : separated(text, ',')) {
+      if (!strip(key).empty()) keys.emplace_back(strip(key));
+    }
+    return !keys.empty();
   };
 }
 
