@@ -29,7 +29,7 @@ Take into(double& value);
 Take into(std::optional<double>& value);
 Take into(std::optional<std::int64_t>& value);   // nullopt if Python's int() would raise
 Take into(std::vector<std::string>& values);     // appends
-Take into_keys(std::vector<std::string>& keys);  // appends those of "hw,tp"; there must be one
+Take into_keys(std::vector<std::string>& keys);  // appends the words of "hw,tp": one at least
 // The same for paths, written as Python's pathlib does. An empty one is the current folder, or
 // stays empty if that means no path.
 Take into_path(std::string& path);
