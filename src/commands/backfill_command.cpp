@@ -178,12 +178,10 @@ std::vector<std::string> outcome_names() {
 std::optional<std::set<Outcome>> parse_outcomes(const std::string& text) {
   const std::vector<std::string> names = outcome_names();
   std::set<Outcome> outcomes;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const auto name = std::ranges::find(names, text.substr(begin, end - begin));
+  for (const std::string_view word : separated(text, ',')) {
+    const auto name = std::ranges::find(names, word);
     if (name == names.end()) return std::nullopt;
     outcomes.insert(static_cast<Outcome>(name - names.begin()));
-    begin = end + 1;
   }
   return outcomes;
 }

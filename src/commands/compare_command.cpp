@@ -8,6 +8,7 @@
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
 #include "base/system/parallel.h"
+#include "base/text/characters.h"
 #include "base/text/decimal.h"
 #include "commands/options/command.h"
 #include "commands/options/shared_options.h"

@@ -12,7 +12,6 @@
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/system/parallel.h"
-#include "base/text/characters.h"
 #include "commands/options/command.h"
 #include "commands/options/shared_options.h"
 #include "commands/options/terminal.h"

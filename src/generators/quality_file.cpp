@@ -228,11 +228,8 @@ class AnswerLines {
 
 AnswerQuality lines_quality(std::string_view text) {
   AnswerLines lines;
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    if (strip(line).empty()) continue;
-    lines.take(parse_json(line));
+  for (const std::string_view line : separated(text, '\n')) {
+    if (!strip(line).empty()) lines.take(parse_json(line));
   }
   return lines.finish();
 }

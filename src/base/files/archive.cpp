@@ -17,6 +17,7 @@
 #include "base/files/files.h"
 #include "base/files/nameless_file.h"
 #include "base/files/tree.h"
+#include "base/text/characters.h"
 
 namespace aggregate_power {
 namespace {
@@ -303,9 +304,7 @@ std::string beginning(const std::string& folder) { return folder.empty() ? "" : 
 std::optional<std::string> member_path(std::string_view name) {
   if (name.starts_with('/')) return std::nullopt;
   std::string path;
-  while (!name.empty()) {
-    const std::string_view component = name.substr(0, name.find('/'));
-    name.remove_prefix(std::min(component.size() + 1, name.size()));
+  for (const std::string_view component : separated(name, '/')) {
     if (component == "..") return std::nullopt;
     if (component.empty() || component == ".") continue;
     if (!path.empty()) path += '/';

@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "base/system/interruption.h"
+#include "base/text/characters.h"
 #include "base/text/decimal.h"
 
 namespace aggregate_power {
@@ -130,9 +131,7 @@ void wait_for_lock(int fd, const std::string& path) {
 // cannot see are 0 or -1.
 std::optional<pid_t> lock_holder(std::string_view locks, dev_t device, ino_t inode) {
   const std::string file = fmt::format("{:02x}:{:02x}:{}", major(device), minor(device), inode);
-  while (!locks.empty()) {
-    const std::string_view line = locks.substr(0, locks.find('\n'));
-    locks.remove_prefix(std::min(line.size() + 1, locks.size()));
+  for (const std::string_view line : separated(locks, '\n')) {
     const std::vector<std::string_view> words = words_of(line);
     if (words.size() < 6 || words[1] != "FLOCK" || words[5] != file) continue;
     const pid_t holder = from_text<pid_t>(words[4]).value_or(0);
@@ -194,9 +193,7 @@ std::string replacement_risk(const std::string& path) {
 // the address of a web folder.
 std::string object_store_mount(std::string_view mountinfo, dev_t device) {
   const std::string wanted = fmt::format("{}:{}", major(device), minor(device));
-  while (!mountinfo.empty()) {
-    std::string_view line = mountinfo.substr(0, mountinfo.find('\n'));
-    mountinfo.remove_prefix(std::min(line.size() + 1, mountinfo.size()));
+  for (std::string_view line : separated(mountinfo, '\n')) {
     next_word(line);
     next_word(line);
     if (next_word(line) != wanted) continue;

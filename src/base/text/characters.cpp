@@ -180,14 +180,14 @@ std::string shell_word(std::string_view text) {
   return word + '\'';
 }
 
-std::vector<std::string_view> blank_separated(std::string_view text) {
-  std::vector<std::string_view> words;
-  for (std::size_t blank = text.find(' '); blank != text.npos; blank = text.find(' ')) {
-    words.push_back(text.substr(0, blank));
-    text.remove_prefix(blank + 1);
+std::vector<std::string_view> separated(std::string_view text, char between) {
+  std::vector<std::string_view> parts;
+  for (std::size_t end = text.find(between); end != text.npos; end = text.find(between)) {
+    parts.push_back(text.substr(0, end));
+    text.remove_prefix(end + 1);
   }
-  words.push_back(text);
-  return words;
+  parts.push_back(text);
+  return parts;
 }
 
 std::string lower_ascii(std::string_view text) {

@@ -53,8 +53,8 @@ std::string shell_word(std::string_view text);
 // ASCII letters in lower case; everything else is unchanged.
 std::string lower_ascii(std::string_view text);
 
-// The words of a text that has one blank between any two; views of it.
-std::vector<std::string_view> blank_separated(std::string_view text);
+// The parts of a text that has `between` between any two, at least one; views of it.
+std::vector<std::string_view> separated(std::string_view text, char between = ' ');
 
 // ---- ASCII characters.
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text/characters.h"
+
 namespace aggregate_power {
 
 std::size_t columns(std::string_view text) {
@@ -16,9 +18,7 @@ std::string wrapped(std::string_view text, std::string first, std::size_t indent
   std::string result;
   std::string line = std::move(first);
   bool is_empty = true;
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(word.size() + 1, text.size()));
+  for (const std::string_view word : separated(text)) {
     if (word.empty()) continue;
     if (!is_empty && columns(line) + 1 + columns(word) > width) {
       result += line + "\n";

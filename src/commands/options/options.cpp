@@ -136,17 +136,6 @@ Take into(std::optional<double>& value) {
   return [&value](const std::string& text) { return into(value.emplace())(text); };
 }
 
-Take into_list(std::vector<std::string>& texts) {
-  return [&texts](const std::string& text) {
-    for (std::string_view rest = text; !rest.empty();) {
-      const std::string_view one = strip(rest.substr(0, rest.find(',')));
-      rest.remove_prefix(std::min(rest.find(','), rest.size() - 1) + 1);
-      if (!one.empty()) texts.emplace_back(one);
-    }
-    return !texts.empty();
-  };
-}
-
 Take into(std::optional<std::int64_t>& value) {
   return [&value](const std::string& text) {
     value = python_int(text);
@@ -158,6 +147,15 @@ Take into(std::vector<std::string>& values) {
   return [&values](const std::string& text) {
     values.push_back(text);
     return true;
+  };
+}
+
+Take into_list(std::vector<std::string>& texts) {
+  return [&texts](const std::string& text) {
+    for (const std::string_view one : separated(text, ',')) {
+      if (!strip(one).empty()) texts.emplace_back(strip(one));
+    }
+    return !texts.empty();
   };
 }
 

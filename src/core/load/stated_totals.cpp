@@ -74,7 +74,7 @@ std::span<const TotalName> totals() {
   static const std::vector<TotalName> names = [] {
     std::vector<TotalName> all;
     for (const TotalPaths& of_total : kTotalPaths) {
-      for (const std::string_view path : blank_separated(of_total.paths)) {
+      for (const std::string_view path : separated(of_total.paths)) {
         all.push_back({path, of_total.total});
       }
     }
@@ -325,8 +325,7 @@ std::span<const SettingName> setting_names() {
   static const std::vector<SettingName> names = [] {
     std::vector<SettingName> all;
     for (const Spellings& setting : kSpellings) {
-      for (const std::string_view key : blank_separated(setting.keys))
-        all.push_back({key, setting.name});
+      for (const std::string_view key : separated(setting.keys)) all.push_back({key, setting.name});
     }
     return all;
   }();

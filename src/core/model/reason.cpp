@@ -118,9 +118,8 @@ bool is_acceptable(Reason reason) {
 
 std::vector<Reason> parse_accepted(std::string_view codes) {
   std::vector<Reason> accepted;
-  for (std::size_t begin = 0; begin <= codes.size();) {
-    const std::size_t end = std::min(codes.find(',', begin), codes.size());
-    const std::string_view text = strip(codes.substr(begin, end - begin));
+  for (const std::string_view part : separated(codes, ',')) {
+    const std::string_view text = strip(part);
     const auto reason = reason_of(text);
     if (!reason || !is_acceptable(*reason)) {
       throw Error(fmt::format(
@@ -128,7 +127,6 @@ std::vector<Reason> parse_accepted(std::string_view codes) {
           printable(text, 60), reason ? "cannot be accepted" : "is no reason's code"));
     }
     accepted.push_back(*reason);
-    begin = end + 1;
   }
   return accepted;
 }

@@ -255,14 +255,12 @@ std::string boundary_of_figures(const FacilityRates& rates, const std::string& m
 std::vector<std::string> parse_column_names(std::string_view text) {
   std::vector<std::string> names;
   std::set<std::string_view> seen;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string_view name = strip(text.substr(begin, end - begin));
+  for (const std::string_view part : separated(text, ',')) {
+    const std::string_view name = strip(part);
     if (!name.empty() && !seen.insert(name).second) {
       throw Error(fmt::format("--columns: '{}' is there twice", printable(name)));
     }
     names.emplace_back(name);
-    begin = end + 1;
   }
   if (std::ranges::all_of(names, &std::string::empty)) {
     throw Error(fmt::format(

@@ -119,16 +119,14 @@ bool GpuSelection::has(std::string_view device, const GpuKey& key, bool names_ho
 
 GpuSelection parse_gpus(std::string_view text) {
   GpuSelection gpus;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string_view name = strip(text.substr(begin, end - begin));
+  for (const std::string_view part : separated(text, ',')) {
+    const std::string_view name = strip(part);
     if (name.empty()) {
       throw Error(fmt::format(
           "--gpus: expected a list such as 0-3,5 or GPU-5f0c1a2b,GPU-77d01c3e, got '{}'",
           printable(text)));
     }
     add_names(name, gpus.names);
-    begin = end + 1;
   }
   return gpus;
 }

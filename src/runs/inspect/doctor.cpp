@@ -515,11 +515,7 @@ const std::vector<Tool>& tools() {
 
 std::vector<std::string> cells_of(const std::string& line) {
   std::vector<std::string> cells;
-  for (std::size_t begin = 0; begin <= line.size();) {
-    const std::size_t end = std::min(line.find(',', begin), line.size());
-    cells.emplace_back(strip(std::string_view(line).substr(begin, end - begin)));
-    begin = end + 1;
-  }
+  for (const std::string_view cell : separated(line, ',')) cells.emplace_back(strip(cell));
   return cells;
 }
 

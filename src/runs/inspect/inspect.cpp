@@ -176,6 +176,69 @@ void warn_of_idle_devices(Findings& findings) {
   }
 }
 
+// What the rows of a recording are looked at for.
+struct Watched {
+  explicit Watched(Window window) : series(window), in_window(window) {}
+
+  Surveyor surveyor;
+  AllReadings all;  // for its sensors
+  SeriesKeeper series;
+  StatedLimits limits{kAlways};
+  StatedLimits in_window;
+};
+
+// Reads all rows. Returns why they break off; nullopt if they do not.
+std::optional<std::string> watch_rows(const InspectRequest& request, const Recording& recording,
+                                      Telemetry& telemetry, Watched& watched) {
+  GpuQuantitySet states;
+  if (request.with_sensors) states |= StateNotes::wanted();
+  if (has_own_limit(telemetry.facts())) states |= StatedLimits::wanted();
+  try {
+    read_rows(recording, telemetry, true, states, [&](const Batch& batch) {
+      watched.surveyor.take(batch.readings);
+      watched.series.take(batch.readings);
+      watched.limits.take(batch);
+      watched.in_window.take(batch);
+      if (request.with_sensors) watched.all.take(batch);
+    });
+  } catch (const TelemetryError& error) {
+    return fmt::format("{}: {}", recording.path(), error.what());
+  }
+  return std::nullopt;
+}
+
+void note_rows(const Telemetry& telemetry, Findings& findings) {
+  findings.sensors = telemetry.sensors();
+  findings.sums = telemetry.sums();
+  findings.skipped = telemetry.skipped();
+  findings.rows = telemetry.rows();
+}
+
+// All that is odd about a recording, and `is_whole`: it does not break off.
+void warn_of_recording(const Recording& recording, const Telemetry& telemetry, Watched& watched,
+                       bool is_whole, Findings& findings) {
+  if (auto doubt = recording.zone_doubt(telemetry)) findings.warnings.push_back(std::move(*doubt));
+  warn_of_readings(watched.surveyor, telemetry, findings);
+  if (is_whole && !findings.devices.empty()) {
+    warn_of_series(recording, telemetry, watched.series, findings);
+  }
+  warn_of_limits(watched.limits, telemetry, findings);
+  findings.limits = watched.in_window.in_force(telemetry.devices());
+  std::ranges::move(results::limit_warnings(findings.limits),
+                    std::back_inserter(findings.warnings));
+  const bool is_odd =
+      findings.load && is_whole &&
+      warn_of_work({recording, telemetry, watched.series.samples(), watched.in_window},
+                   findings.load->window, findings);
+  if (!is_odd) warn_of_idle_devices(findings);
+  if (!findings.load || findings.devices.empty()) return;
+  const Span span = span_of(findings.devices);
+  const Window window = findings.load->window;
+  const bool apart =
+      span.last_unix_s < window.start_unix_s || span.first_unix_s > window.end_unix_s;
+  if (apart) findings.zone_hint = zone_hint(telemetry, span, window);
+}
+
 void read_recording(const InspectRequest& request, const Recording& recording, Findings& findings) {
   Telemetry telemetry = recording.open();
   findings.series = telemetry.facts();
@@ -186,39 +249,14 @@ void read_recording(const InspectRequest& request, const Recording& recording, F
   if (!is_usable(findings.series)) {
     findings.reasons = findings.series.reasons;
     if (telemetry.has_sensors()) telemetry.read([](std::span<const Reading>) {});
-    findings.sensors = telemetry.sensors();
-    findings.sums = telemetry.sums();
-    findings.rows = telemetry.rows();
-    findings.skipped = telemetry.skipped();
-    return;
+    return note_rows(telemetry, findings);
   }
-  Surveyor surveyor;
-  AllReadings all;
-  SeriesKeeper series(findings.load ? findings.load->window : kAlways);
-  StatedLimits limits(kAlways);
-  StatedLimits in_window(findings.load ? findings.load->window : kAlways);
-  GpuQuantitySet states;
-  if (request.with_sensors) states |= StateNotes::wanted();
-  if (has_own_limit(findings.series)) states |= StatedLimits::wanted();
-  std::optional<std::string> fault;
-  try {
-    read_rows(recording, telemetry, true, states, [&](const Batch& batch) {
-      surveyor.take(batch.readings);
-      series.take(batch.readings);
-      limits.take(batch);
-      in_window.take(batch);
-      if (request.with_sensors) all.take(batch);
-    });
-  } catch (const TelemetryError& error) {
-    fault = fmt::format("{}: {}", recording.path(), error.what());
-  }
+  Watched watched(findings.load ? findings.load->window : kAlways);
+  const auto fault = watch_rows(request, recording, telemetry, watched);
+  note_rows(telemetry, findings);
   findings.series.counter = telemetry.counter();
-  findings.sensors = telemetry.sensors();
-  findings.sums = telemetry.sums();
-  findings.skipped = telemetry.skipped();
-  findings.rows = telemetry.rows();
-  findings.unnamed_readings = surveyor.unnamed_readings();
-  findings.devices = surveyor.devices(telemetry.devices());
+  findings.unnamed_readings = watched.surveyor.unnamed_readings();
+  findings.devices = watched.surveyor.devices(telemetry.devices());
   if (fault) {
     findings.reasons.add(Reason::telemetry_file_unreadable, *fault);
   } else if (const auto* const zone_fault = recording.needed_zone_fault(telemetry)) {
@@ -230,31 +268,14 @@ void read_recording(const InspectRequest& request, const Recording& recording, F
   } else {
     judge_samples(telemetry, findings);
   }
-  if (auto doubt = recording.zone_doubt(telemetry)) findings.warnings.push_back(std::move(*doubt));
   if (telemetry.stamps() > 0 && telemetry.naive_stamps() == 0) {
     findings.timezone = "UTC";
     findings.timezone_source = "stamps";
   }
-  warn_of_readings(surveyor, telemetry, findings);
-  if (!fault && !findings.devices.empty()) warn_of_series(recording, telemetry, series, findings);
-  warn_of_limits(limits, telemetry, findings);
-  findings.limits = in_window.in_force(telemetry.devices());
-  std::ranges::move(results::limit_warnings(findings.limits),
-                    std::back_inserter(findings.warnings));
-  const bool is_odd = findings.load && !fault &&
-                      warn_of_work({recording, telemetry, series.samples(), in_window},
-                                   findings.load->window, findings);
-  if (!is_odd) warn_of_idle_devices(findings);
-  if (findings.load && !findings.devices.empty()) {
-    const Span span = span_of(findings.devices);
-    const Window window = findings.load->window;
-    const bool apart =
-        span.last_unix_s < window.start_unix_s || span.first_unix_s > window.end_unix_s;
-    if (apart) findings.zone_hint = zone_hint(telemetry, span, window);
-  }
+  warn_of_recording(recording, telemetry, watched, !fault, findings);
   if (request.with_sensors && !fault && !findings.devices.empty()) {
-    findings.gpu_sensors = inspect_gpu_sensors(recording, findings.series,
-                                               all.finish(telemetry.devices()), request.gpu);
+    findings.gpu_sensors = inspect_gpu_sensors(
+        recording, findings.series, watched.all.finish(telemetry.devices()), request.gpu);
   }
 }
 
@@ -395,18 +416,58 @@ std::string text_of(const std::string& file, const Findings& findings) {
   return text;
 }
 
+void read_load_of(const InspectRequest& request, Findings& findings, InspectReport& report) {
+  if (request.bench_result.empty()) return;
+  try {
+    const LoadReading reading = read_load(load_file(request.bench_result));
+    findings.load = reading.load;
+    if (!reading.reasons.empty()) report.err.push_back(reading.reasons.text());
+  } catch (const FileError& error) {
+    report.err.push_back(error.what());
+    report.exit_status = 2;
+  }
+}
+
+void read_telemetry(const InspectRequest& request, Findings& findings, InspectReport& report) {
+  try {
+    const Recording recording(request.file, request.zone, request.columns);
+    if (!recording.faults().empty()) {
+      findings.reasons = recording.faults();
+      if (recording.faults().contains(Reason::telemetry_file_missing)) report.exit_status = 2;
+      return;
+    }
+    read_recording(request, recording, findings);
+    if (!findings.sensors.empty()) findings.beside = inspect_beside(request, findings.sensors);
+    if (findings.series.schema == "aipowermeter") {
+      findings.metrics = inspect_metrics(request, recording, request.zone.value_or(Zone::local()));
+    } else if (request.per_process) {
+      report.err.push_back("--per-process: only a recording of AIPowerMeter names processes");
+      report.exit_status = std::max(report.exit_status, 1);
+    }
+  } catch (const TelemetryError& error) {
+    findings.reasons.add(Reason::telemetry_file_unreadable, error.what());
+  } catch (const FileError& error) {
+    findings.reasons.add(Reason::telemetry_file_unreadable, error.what());
+    report.exit_status = 2;
+  }
+}
+
+void explain_reasons(const std::string& file, const Reasons& reasons, InspectReport& report) {
+  report.err.push_back(fmt::format("{}: no power series: {}", file, reasons.text()));
+  for (const Reasons::Entry& entry : reasons.entries()) {
+    report.err.push_back(fmt::format("  {}: {}", code(entry.reason), remedy(entry.reason)));
+  }
+}
+
 }  // namespace
 
 InspectReport inspect(const InspectRequest& request) {
   if (request.validates) {
     Json json;
     InspectReport of_package = inspect_package(request, json);
-    if (request.json && !json.is_null()) {
-      of_package.out = indented_lines(json);
-    }
+    if (request.json && !json.is_null()) of_package.out = indented_lines(json);
     return of_package;
   }
-  InspectReport report;
   std::optional<std::string> other_json;
   try {
     const bool may_be_result =
@@ -418,54 +479,19 @@ InspectReport inspect(const InspectRequest& request) {
     if (may_be_result) other_json = unrecognized_json(request.file);
   } catch (const FileError&) {  // as telemetry it is reported
   }
+  InspectReport report;
   Findings findings;
-  if (!request.bench_result.empty()) {
-    try {
-      const LoadReading reading = read_load(load_file(request.bench_result));
-      findings.load = reading.load;
-      if (!reading.reasons.empty()) report.err.push_back(reading.reasons.text());
-    } catch (const FileError& error) {
-      report.err.push_back(error.what());
-      report.exit_status = 2;
-    }
-  }
-  try {
-    const Recording recording(request.file, request.zone, request.columns);
-    if (!recording.faults().empty()) {
-      findings.reasons = recording.faults();
-      if (recording.faults().contains(Reason::telemetry_file_missing)) report.exit_status = 2;
-    } else {
-      read_recording(request, recording, findings);
-      if (!findings.sensors.empty()) findings.beside = inspect_beside(request, findings.sensors);
-      if (findings.series.schema == "aipowermeter") {
-        findings.metrics =
-            inspect_metrics(request, recording, request.zone.value_or(Zone::local()));
-      } else if (request.per_process) {
-        report.err.push_back("--per-process: only a recording of AIPowerMeter names processes");
-        report.exit_status = std::max(report.exit_status, 1);
-      }
-    }
-  } catch (const TelemetryError& error) {
-    findings.reasons.add(Reason::telemetry_file_unreadable, error.what());
-  } catch (const FileError& error) {
-    findings.reasons.add(Reason::telemetry_file_unreadable, error.what());
-    report.exit_status = 2;
-  }
+  read_load_of(request, findings, report);
+  read_telemetry(request, findings, report);
   for (const std::string& path : {request.file, request.bench_result}) {
     const std::string hint = path.empty() ? "" : missing_file_hint(path);
     if (!hint.empty()) report.err.push_back(hint);
   }
-  if (!findings.reasons.empty()) {
-    if (report.exit_status == 0) report.exit_status = 1;
-  }
+  if (!findings.reasons.empty() && report.exit_status == 0) report.exit_status = 1;
   if (!findings.reasons.empty() && other_json) {
     report.err.push_back(fmt::format("{}: {}", printable_path(request.file), *other_json));
   } else if (!findings.reasons.empty()) {
-    report.err.push_back(
-        fmt::format("{}: no power series: {}", request.file, findings.reasons.text()));
-    for (const Reasons::Entry& entry : findings.reasons.entries()) {
-      report.err.push_back(fmt::format("  {}: {}", code(entry.reason), remedy(entry.reason)));
-    }
+    explain_reasons(request.file, findings.reasons, report);
   }
   if (findings.zone_hint) report.err.push_back(*findings.zone_hint + kOrAnotherRun);
   report.out = request.json ? indented_lines(json_of(findings))

@@ -330,6 +330,24 @@ GpusOfFile gpus_in(const ReadFile& read, const Recording& recording) {
   return file;
 }
 
+TraceFile described_file(const std::string& path, const Recording& recording,
+                         const Telemetry& telemetry) {
+  const SeriesFacts& series = telemetry.facts();
+  TraceFile file = {path, {}, series.warnings, telemetry.zone()};
+  SensorReadings models;
+  models.series = series;
+  find_models(recording, models);
+  file.models = std::move(models.models);
+  file.models_from = std::move(models.models_from);
+  file.facts.series = series;
+  file.facts.skipped = by_cause(telemetry.skipped());
+  file.facts.stamps = telemetry.stamps();
+  file.facts.naive_stamps = telemetry.naive_stamps();
+  file.facts.timezone = telemetry.zone().name();
+  file.facts.timezone_source = recording.zone_source();
+  return file;
+}
+
 ReadFile read_file(const TracesRequest& request, const std::string& path) {
   Recording recording(path, request.zone, request.columns, request.gpus);
   recording.add_clock_offset(request.clock_offset_s);
@@ -359,18 +377,7 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
   if (series.has_power() && telemetry.counter() && request.with_counters) {
     read.counters = read_counters(recording);
   }
-  read.file = {path, {}, series.warnings, telemetry.zone()};
-  read.file.facts.series = series;
-  SensorReadings models;
-  models.series = series;
-  find_models(recording, models);
-  read.file.models = std::move(models.models);
-  read.file.models_from = std::move(models.models_from);
-  read.file.facts.skipped = by_cause(telemetry.skipped());
-  read.file.facts.stamps = telemetry.stamps();
-  read.file.facts.naive_stamps = telemetry.naive_stamps();
-  read.file.facts.timezone = telemetry.zone().name();
-  read.file.facts.timezone_source = recording.zone_source();
+  read.file = described_file(path, recording, telemetry);
   if (const auto* unzoned = recording.needed_zone_fault(telemetry)) throw Error(unzoned->text);
   if (auto doubt = recording.zone_doubt(telemetry)) read.file.warnings.push_back(std::move(*doubt));
   if (auto silent = silent_series_text(telemetry.silent_series())) {

@@ -155,12 +155,7 @@ std::string normal_absolute(const std::string& path) {
 // A route only leads down, and text after a NUL would be ignored.
 bool is_route(std::string_view path) {
   if (path.empty() || path.find('\0') != std::string_view::npos) return false;
-  for (std::string_view rest = path; !rest.empty();) {
-    const std::string_view name = rest.substr(0, rest.find('/'));
-    if (name == "..") return false;
-    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
-  }
-  return true;
+  return std::ranges::count(separated(path, '/'), "..") == 0;
 }
 
 // Passes each line without its end and anything after a tab.
