@@ -82,9 +82,10 @@ REASON(
     expected_gpu_count_mismatch, run, "more or fewer GPUs were seen than expected",
     "the recorder samples GPUs that the run did not use or misses some, a GPU has two names, or the number that was given is that of another run",
     "record all GPUs of the run and no others, choose them with --gpus, or correct --expected-num-gpus")
-REASON(insufficient_power_samples, run, "a GPU has fewer than two samples in or near the window",
+REASON(insufficient_power_samples, run,
+       "a GPU has fewer than two samples in or near the window, or none in it",
        "a very short load, a long interval of the recorder, or a GPU that answered only once",
-       "a GPU has fewer than two samples in or near the window: sample more often")
+       "a GPU has too few samples in or near the window: sample more often")
 REASON(
     benchmark_window_not_bracketed, run,
     "a GPU's samples begin after the window's start or stop before its end",
@@ -164,7 +165,7 @@ REASON(non_finite_power_metric, nodes, "a metric is too large for a number",
 // Our own, for any run.
 REASON(
     implausible_power, run,
-    "a GPU cannot have drawn what its readings say: a reading or the mean is above 3 kW, a reading is above twice the power limit in its own row, the mean is above 1.3 times that limit (or, without one, 1.5 times what the maker states of the board that the rows name), or it is below 5 W although the GPU's utilization or name shows that it worked. The message names the likely unit. Sensors of modules are judged at 4 kW, those of nodes at a mean of 10 kW",
+    "a GPU cannot have drawn what its readings say: a reading or the mean is above 3 kW, a reading is above twice the power limit in its own row, the mean is above 1.3 times that limit (or, without one, 1.5 times what the maker states of the board that the rows name), or it is below 5 W although the GPU's utilization or name shows that it worked. Or all readings have one digit; or two columns of one power, such as `power.draw` and `power.draw.average`, differ by more than 16 % and than their readings explain. The message names the likely unit. Sensors of modules are judged at 4 kW, those of nodes at a mean of 10 kW",
     "bare numbers in milliwatts or kilowatts, the energy counter instead of power, or a sensor or recorder at fault",
     "no GPU draws that: state the unit of bare numbers in the power column with --power-unit, unless only a few readings are wrong: then measure again, or a window without them; the samples of a package must be in watts")
 REASON(

@@ -85,7 +85,10 @@ struct SeriesFacts {
   std::vector<std::string> gpu_models = {};  // that its beginning names, each once
   // "driver" and "550.54.15": what its columns of settings say in all of the first rows.
   std::vector<std::pair<std::string, std::string>> settings = {};
-  bool has_average_power = false;             // it has a column power.draw.average
+  bool has_average_power = false;  // it has a column power.draw.average
+  // Other columns of the power that is read, its value at once or its mean; none if the caller
+  // names the column.
+  std::vector<std::string> same_power = {};
   bool has_power_limit = false;               // its rows may state their GPU's power limit
   std::optional<EnergyCounter> counter = {};  // nullopt: none, or none is seen so far
   Reasons reasons = {};                       // why it cannot be used; the contract's codes first

@@ -84,6 +84,11 @@ struct CountPaths {
   double duration_units = 1;       // in a second
   std::string_view rate = {};      // completed requests per `rate_unit_s`; taken without a duration
   double rate_unit_s = 1;
+  // Rates in a second of the duration, which only contradict the counts.
+  std::string_view requests_per_s = {};
+  std::string_view input_per_s = {};
+  std::string_view output_per_s = {};
+  std::string_view tokens_per_s = {};  // of both
 };
 
 // Where a request states its times and its tokens; empty: nowhere.

@@ -2,6 +2,7 @@
 #include "generators/quality_file.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <vector>
@@ -33,6 +34,11 @@ double correct_share(const JsonValue& value, const std::string& name) {
   if (share >= 0 && share <= 1) return share;
   throw Error(fmt::format("{}: expected a share of correct answers from 0 to 1, and it is {}", name,
                           value.shown()));
+}
+
+void require_whole(double share, std::int64_t questions, std::string_view name) {
+  const std::string why = impossible_share(share, questions);
+  if (!why.empty()) throw Error(fmt::format("{}: {}", printable(name, 60), why));
 }
 
 // ---- lm-evaluation-harness: EleutherAI/lm-evaluation-harness, lm_eval/evaluator.py
@@ -101,7 +107,10 @@ AnswerQuality harness_quality(const JsonValue& content) {
       throw Error(fmt::format("task {}: 'n-samples' does not say how many questions there were",
                               printable(task, 60)));
     }
-    all.correct += correct_share(found->second, task) * static_cast<double>(*count);
+    const double share = correct_share(found->second, task);
+    const bool may_be_mean = metric.starts_with("pass@1");  // of several answers to each question
+    if (!may_be_mean) require_whole(share, *count, task);
+    all.correct += share * static_cast<double>(*count);
     all.questions += *count;
     tasks.push_back(task);
   }
@@ -126,10 +135,12 @@ AnswerQuality evalscope_quality(const JsonValue& content) {
                         name.find("pass@1") != name.npos;
     const auto count = metric.at("num").as_integer();
     if (!counts || !count || *count <= 0) continue;
+    const double share = correct_share(metric.at("score"), name);
+    if (name.find("pass@1") == name.npos) require_whole(share, *count, name);
     return {.evaluator = "evalscope",
             .what = fmt::format("{}, {}", content.at("dataset_name").text, name),
             .model = content.at("model_name").text,
-            .accuracy = correct_share(metric.at("score"), name),
+            .accuracy = share,
             .questions = *count};
   }
   throw Error("no metric of it counts correct answers and says of how many: it has no accuracy");
@@ -158,6 +169,7 @@ std::optional<AnswerQuality> mlperf_dict(std::string_view text) {
     if (!percent.is_finite_number() || !count || *count <= 0) continue;
     const double share = percent.as_double() / 100;
     if (!(share >= 0 && share <= 1)) throw Error("'exact_match' is not from 0 to 100 percent");
+    require_whole(share, *count, "exact_match");
     return AnswerQuality{
         .evaluator = "MLPerf", .what = "exact_match", .accuracy = share, .questions = *count};
   }
@@ -263,6 +275,22 @@ AnswerQuality quality_in(std::string_view text) {
 }
 
 }  // namespace
+
+std::string impossible_share(double share, std::int64_t questions) {
+  constexpr int kDigits = 12;  // a double is sure of so many
+  const std::string written = fmt::format("{:.{}g}", share, kDigits);
+  const std::size_t point = written.find('.');
+  const bool has_exponent = written.find('e') != written.npos;
+  const double places = point == written.npos || has_exponent
+                            ? static_cast<double>(kDigits)
+                            : static_cast<double>(written.size() - point - 1);
+  const double count = share * static_cast<double>(questions);
+  const double rounding = (0.5 * std::pow(10, -places) + 1e-9) * static_cast<double>(questions);
+  if (std::abs(count - std::round(count)) <= rounding) return {};
+  return fmt::format(
+      "{} of {} questions are {:.6g} answers, which is no whole number: the share, or the number of questions, is of others",
+      written, questions, count);
+}
 
 AnswerQuality read_quality(const std::string& path) {
   const auto source = decompressed(open_source(path), path);

@@ -13,6 +13,10 @@ namespace aggregate_power::generators {
 // and for scores that are not shares of correct answers, such as ROUGE.
 AnswerQuality read_quality(const std::string& path);
 
+// Why so many questions cannot have that share of correct answers, as it is rounded, for people;
+// empty: they can.
+std::string impossible_share(double share, std::int64_t questions);
+
 // Whether two names are of one model: what follows their last slash is the same.
 bool is_same_model(std::string_view a, std::string_view b);
 

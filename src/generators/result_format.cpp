@@ -50,9 +50,10 @@ std::vector<std::string_view> all_fields(const ResultFormat& format, bool with_r
   const auto add = [&](std::span<const std::string_view> more) { add_new(more, fields); };
   const CountPaths& counts = format.counts;
   const std::string_view stated[] = {
-      counts.completed,     counts.failed,     counts.sent,        counts.input_tokens,
-      counts.output_tokens, counts.mean_input, counts.mean_output, counts.duration,
-      counts.rate,          format.start,      format.end};
+      counts.completed,     counts.failed,       counts.sent,        counts.input_tokens,
+      counts.output_tokens, counts.mean_input,   counts.mean_output, counts.duration,
+      counts.rate,          format.start,        format.end,         counts.requests_per_s,
+      counts.input_per_s,   counts.output_per_s, counts.tokens_per_s};
   add(format.fields);
   add(stated);
   add(format.settings);
@@ -466,6 +467,31 @@ void set_stated_counts(const ResultScope& scope, LoadReading& reading) {
   reading.failed_requests = static_cast<std::uint64_t>(completed ? std::max(failed, lost) : failed);
 }
 
+void judge_rates(const CountPaths& paths, const ResultValues& values, LoadReading& reading) {
+  const double duration_s = reading.work.reported_duration_s;
+  if (paths.duration.empty() || !(duration_s > 0)) return;
+  const Load& work = reading.work;
+  const auto count = [](std::int64_t number) {
+    return number > 0 ? std::optional(static_cast<double>(number)) : std::nullopt;
+  };
+  const auto path = [](std::string_view total, std::string_view mean) {
+    return total.empty() ? mean : total;
+  };
+  const auto input = count(work.total_input_tokens);
+  const auto output = count(work.total_output_tokens);
+  const std::string_view of_output = path(paths.output_tokens, paths.mean_output);
+  const std::pair<std::string_view, Rated> rates[] = {
+      {paths.requests_per_s, {"requests", paths.completed, count(work.completed)}},
+      {paths.input_per_s, {"input tokens", path(paths.input_tokens, paths.mean_input), input}},
+      {paths.output_per_s, {"output tokens", of_output, output}},
+      {paths.tokens_per_s,
+       {"tokens", of_output, input && output ? std::optional(*input + *output) : std::nullopt}}};
+  for (const auto& [rate, rated] : rates) {
+    const std::string text = rate_contradiction(rate, rated, paths.duration, duration_s, values);
+    if (!text.empty()) reading.notes.push_back(fmt::format("{}{}", kContradiction, text));
+  }
+}
+
 }  // namespace
 
 LoadReading stated_reading(const ResultScope& scope) {
@@ -481,6 +507,7 @@ LoadReading stated_reading(const ResultScope& scope) {
     set_counts(reading, scope.files.rules, scope.requests);
   } else {
     set_stated_counts(scope, reading);
+    judge_rates(format.counts, scope.values, reading);
   }
   add_settings(reading, scope.values, format.settings);
   const std::optional<Window>& window = scope.requests.window;

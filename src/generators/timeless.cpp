@@ -37,7 +37,9 @@ LoadReading conclude_latency(const ResultScope& scope) {
 const ResultFormat kVllmThroughput = {
     .generator = "vllm bench throughput",
     .marks = {"elapsed_time", "num_requests", "total_num_tokens", "tokens_per_second"},
-    .counts = {.completed = "num_requests", .duration = "elapsed_time"},
+    .counts = {.completed = "num_requests",
+               .duration = "elapsed_time",
+               .requests_per_s = "requests_per_second"},
     .fields = {"total_num_tokens"},
     .no_window = "vllm bench throughput writes no times",
     .conclude = conclude_throughput};
@@ -91,7 +93,11 @@ const ResultFormat kSglangOffline = {
     .counts = {.completed = "successful_requests",
                .input_tokens = "total_input_tokens",
                .output_tokens = "total_output_tokens",
-               .duration = "total_latency"},
+               .duration = "total_latency",
+               .requests_per_s = "request_throughput",
+               .input_per_s = "input_throughput",
+               .output_per_s = "output_throughput",
+               .tokens_per_s = "total_throughput"},
     .settings = {"backend"},
     .no_window = kNoTimesOfSglang};
 
@@ -176,7 +182,10 @@ const ResultFormat kLmdeploy = {.generator = "LMDeploy",
                                 .counts = {.completed = "completed",
                                            .input_tokens = "total_input_tokens",
                                            .output_tokens = "total_output_tokens",
-                                           .duration = "duration"},
+                                           .duration = "duration",
+                                           .requests_per_s = "request_throughput",
+                                           .input_per_s = "input_throughput",
+                                           .output_per_s = "output_throughput"},
                                 .settings = {"dataset_name", "request_rate", "bs"},
                                 .no_window = kNoTimesOfLmdeploy};
 

@@ -335,35 +335,36 @@ void refuse_price_per_mwh(const EnergyRate& price, const std::string& currency) 
       highest, currency, currency.empty() ? "" : " ", currency.empty() ? "EUR" : currency));
 }
 
+// Kilograms and milligrams, and g per MWh, would be a thousand times off.
+void refuse_impossible_carbon(const EnergyRate& carbon) {
+  constexpr double kLowestGrid = 1;      // g: of wind, the lowest, it is about 10
+  constexpr double kHighestGrid = 2000;  // of lignite, the highest, it is about 1200
+  const double highest = std::ranges::max(carbon.per_kwh);
+  if (highest == 0 || (highest >= kLowestGrid && highest <= kHighestGrid)) return;
+  const bool is_less = highest < kLowestGrid;
+  throw Error(fmt::format(
+      "--carbon: {} g of CO2e per kWh is {} than any grid has: {}", highest,
+      is_less ? "less" : "more",
+      is_less ? "are these kilograms? expected grams, or a column 'value [kg/kWh]' in a file"
+              : "is it per MWh? then write it as in 400000/MWh; expected grams per kWh"));
+}
+
 FacilityRates read_facility_rates(const FacilityOptions& options) {
   FacilityRates rates{.pue = options.pue, .currency = options.currency};
   if (!options.carbon.empty()) rates.carbon = read_energy_rate(options.carbon, RateKind::carbon);
   if (!options.price.empty()) rates.price = read_energy_rate(options.price, RateKind::price);
   if (rates.price) refuse_price_per_mwh(*rates.price, options.currency);
+  if (rates.carbon) refuse_impossible_carbon(*rates.carbon);
   return rates;
 }
 
 std::vector<std::string> facility_doubts(const FacilityRates& rates) {
   constexpr double kHighestUsualPue = 3;
-  constexpr double kLowestGrid = 1;      // g: of wind, the lowest, it is about 10
-  constexpr double kHighestGrid = 2000;  // of lignite, the highest, it is about 1200
   std::vector<std::string> doubts;
   if (rates.pue && *rates.pue > kHighestUsualPue) {
     doubts.push_back(fmt::format(
         "--pue {}: facilities have 1.1 to 2: expected the energy of the facility over that of its computers",
         *rates.pue));
-  }
-  if (!rates.carbon) return doubts;
-  const double highest = std::ranges::max(rates.carbon->per_kwh);
-  if (highest > 0 && highest < kLowestGrid) {
-    doubts.push_back(fmt::format(
-        "--carbon: at most {} g of CO2e per kWh is less than any grid has: expected grams; are these kilograms?",
-        highest));
-  }
-  if (highest > kHighestGrid) {
-    doubts.push_back(fmt::format(
-        "--carbon: {} g of CO2e per kWh is more than any grid has: expected grams per kWh",
-        highest));
   }
   return doubts;
 }

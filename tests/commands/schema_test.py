@@ -45,6 +45,7 @@ VERSIONS = {
     "aggregate-power/aggregate-2": "e17e17d7b3b2af9ec2c79ff2518a2e9aeba5f2e768266f6e70cf8ffb1aa0b79b",
     "aggregate-power/verify-2": "6161c931f3cf5d75445c8aa9f17a06822037914180d1956a219e0cb26a43023c",
     "aggregate-power/calibration-1": "9dab16b92ad55855e9036cd174e341f37e12130449cfc5ec12272a2273d2bc1a",
+    "aggregate-power/calibration-2": "b9f2c59a61343e2da1cf71704430bb0a9fbf06ce0ddaa43700cf01a01e675914",
     "aggregate-power/measure-1": "9b1bea8c57a71223372a1e465812c90529b8867649f7a7e8f4ac45cba74cd34b",
     "aggregate-power/windows-1": "ee60a25ba8b46d8bfd4151ae50e055e6c7db2b71407544325d7bd0b0701f6306",
     "aggregate-power/processes-1": "637d81e072300b18d7859f5376a566ec8ea3196efb8bba35fd8dfcd959be68d1",

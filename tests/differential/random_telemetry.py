@@ -1,4 +1,6 @@
 """Random telemetry: what a monitor records around a benchmark, with its oddities."""
+import re
+
 from random_stamps import (BAD_STAMPS, CLOCK_CHANGES, CLOCK_FORMS, FAR_STAMPS, FORMS, ODD_ZONES,
                            SHORT_TIME, ZONES, epoch_stamp, iso_stamp, set_zone, slash_stamp,
                            utc_clock, wall_clock)
@@ -455,6 +457,8 @@ class TelemetryMaker:
                 cells.append(die.pick(["5", "", "N/A", "1700000000"]))
             elif name in values:
                 cells.append(values[name])
+            elif name.startswith("power.draw"):
+                cells.append(self.same_power(values))
             else:
                 cells.append(self.other_cell(name, gpu))
         for i, cell in enumerate(cells):
@@ -462,10 +466,14 @@ class TelemetryMaker:
                 cells[i] = '"' + cell.replace('"', '""') + '"'
         return (", " if self.recorder == "nvidia" else ",").join(cells)
 
+    def same_power(self, values):
+        """Its mean or its value at once: a column that says otherwise is part 0 row 31."""
+        factor = self.die.uniform(0.95, 1.05)
+        number = re.match(r"\s*(\d+(\.\d+)?)", values.get(self.power_name, ""))
+        return f"{float(number[1]) * factor:.2f} W" if number else "N/A"
+
     def other_cell(self, name, gpu):
         die = self.die
-        if name.startswith("power.draw"):
-            return f"{die.uniform(50, 700):.2f} W"
         if any(word in name.lower() for word in ("limit", "cap", "max_power")):
             return "3000.00 W"  # twice as much is beyond all GPUs anyway: part 0 row 31
         fixed = {"power_management": "ENABLED", "throttle_status": "\"['N/A', 'N/A']\"",

@@ -611,6 +611,9 @@ class Integration:
             if self.highest[gpu] > MOST_WATTS or self.energies[gpu] / (self.end - self.start) > MOST_WATTS:
                 self.issues.setdefault(gpu, ["implausible_power"])
                 self.say("implausible_power")
+        seen = [any(self.start <= unix_s <= self.end for unix_s, _ in samples) for samples in self.samples.values()]
+        if not self.reasons and not all(seen):
+            self.say("insufficient_power_samples")  # of our own: no reading is in the window
 
     def measure(self, gpu, samples):
         """Energy and largest gap of one GPU. Gives what is wrong with it, or None."""

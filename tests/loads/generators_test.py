@@ -374,9 +374,28 @@ def test_llama_bench(folder):
     """A test starts in the second of its `test_time` or later: all of the load's power is the same."""
     runs = folder.runs(folder.put_sample("llama_bench.json"))
     same(["estimated"] * 2, [run["window_source"] for run in runs])
-    for run, seconds, tokens in zip(runs, (0.1, 2.56), ((2, 1024, None), (2, None, 256))):
-        near(1000 * seconds, run["total_gpu_energy_j"])
-        check_counts(run, tokens)
+    same([["insufficient_power_samples"], []], [run["reasons"] for run in runs])  # no reading in 0.1 s
+    near(1000 * 2.56, runs[1]["total_gpu_energy_j"])
+    check_counts(runs[1], (2, None, 256))
+
+
+def test_rates_that_contradict_the_counts(folder):
+    """7,680 tokens in 60 s are 128 each second; ten times as many are a contradiction."""
+    window = ("--start", str(START), "--end", "+60s")
+    for tokens, is_right in ((7680, True), (76800, False)):
+        offline = {"backend": "engine", "successful_requests": 60, "total_latency": 60.0, "total_input_tokens": 61440,
+                   "total_output_tokens": tokens, "last_gen_throughput": 4.3, "request_throughput": 1.0,
+                   "input_throughput": 1024.0, "output_throughput": 128.0}
+        report = {"engine": {"model": "org/m"}, "world_info": {"world_size": 1},
+                  "request_info": {"num_requests": 60, "avg_input_length": 1024.0, "avg_output_length": tokens / 60},
+                  "performance": {"total_latency_ms": 60000.0, "request_throughput_req_s": 1.0,
+                                  "system_output_throughput_tok_s": 128.0}}
+        for result in (offline, report):
+            warnings = folder.measure(folder.put(json.dumps(result)), *window)["warnings"]
+            same(0 if is_right else 1, len([text for text in warnings if "contradicts itself" in text]), warnings)
+    throughput = {"elapsed_time": 60.0, "num_requests": 60, "total_num_tokens": 69120, "requests_per_second": 5.0, "tokens_per_second": 1152.0}
+    assert any("is 300 requests, 'num_requests' 60" in text
+               for text in folder.measure(folder.put(json.dumps(throughput)), *window)["warnings"])
 
 
 # ---- Several benchmarks

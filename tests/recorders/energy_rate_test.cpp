@@ -117,8 +117,14 @@ TEST(EnergyRate, MayBeANumber) {
 TEST(FacilityDoubts, AreAboutUnits) {
   EXPECT_TRUE(facility_doubts({.pue = 3.0, .carbon = EnergyRate{.per_kwh = {0}}}).empty());
   EXPECT_EQ(facility_doubts({.pue = 3.01}).size(), 1U);
-  EXPECT_EQ(facility_doubts({.carbon = EnergyRate{.per_kwh = {0.4}}}).size(), 1U);
-  EXPECT_EQ(facility_doubts({.carbon = EnergyRate{.per_kwh = {400000}}}).size(), 1U);
+}
+
+TEST(ReadFacilityRates, RefusesACarbonIntensityThatNoGridHas) {
+  for (const char* const grams : {"0.4", "2001", "400000"}) {
+    EXPECT_THROW(read_facility_rates({.carbon = grams}), Error) << grams;
+  }
+  EXPECT_EQ(read_facility_rates({.carbon = "400000/MWh"}).carbon->per_kwh.front(), 400);
+  EXPECT_EQ(read_facility_rates({.carbon = "0"}).carbon->per_kwh.front(), 0);
 }
 
 }  // namespace energy_rate_test

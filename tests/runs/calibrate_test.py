@@ -106,7 +106,7 @@ def test_node_draws_1000_w_and_a_quarter_more(folder):
     inside(1000, found["idle_w"])
     near(0, found["meter"]["lag_s"]["value"], 0.1)
     same([MODEL, 2, "node"], [found["gpus"]["model"], found["gpus"]["count"], found["meter"]["scope"]])
-    same("aggregate-power/calibration-1", found["schema"])
+    same("aggregate-power/calibration-2", found["schema"])
     same({"telemetry", "witness"}, {each["role"] for each in found["inputs"].values()})
 
 
@@ -661,6 +661,7 @@ def test_the_energy_of_a_node_is_modelled_apart_from_what_is_measured(folder):
     plain = folder.measured()
     run = folder.measured("--calibration", "node.json")
     node = run.pop("modelled_node")
+    assert "one machine" in run["warnings"].pop(), run
     # 800 W of both GPUs: (1000 + 1.25 * 800) W * 60 s.
     near(120000, node["energy_j"], 60)
     assert node["energy_j_low"] <= 120000 <= node["energy_j_high"], node
@@ -668,6 +669,51 @@ def test_the_energy_of_a_node_is_modelled_apart_from_what_is_measured(folder):
     same(plain, run)
     folder.call("measure", "run.json", "run.csv", "--calibration", "node.json")
     assert "modelled, not measured" in folder.out, folder.out
+
+
+def test_a_profile_of_another_machine_is_refused(folder):
+    """Hosts and UUIDs that both name decide; where one is silent, a warning names what both are."""
+    def on(machine, name):
+        rows = (folder.path / name).read_text().splitlines()
+        column, value = machine or ("note", "x")
+        folder.write(name, "\n".join([f"{rows[0]},{column}"] + [
+            f"{row},{value.format(row.split(',')[1])}" for row in rows[1:]]) + "\n")
+
+    n1, n2 = ("hostname", "n1"), ("hostname", "n2")
+    a, b = ("uuid", "GPU-{}0000000-1111-2222-3333-444444444444"), ("uuid", "GPU-{}5555555-1111-2222-3333-444444444444")
+    for calibrated, measured, is_used, words in (
+            (n1, n1, True, ()), (n1, n2, False, (f"{MODEL} on n1", f"{MODEL} on n2", "another machine")),
+            (a, a, True, ()), (a, b, False, ("GPU-00000000-1111", "GPU-05555555-1111", "another machine")),
+            (n1, None, True, (f"{MODEL} on n1", f"{MODEL} on a host that is not named", "nothing says")),
+            (None, a, True, ("GPU-00000000-1111", "a host that is not named", "nothing says"))):
+        folder.gpus()
+        on(calibrated, "gpus.csv")
+        folder.meter()
+        folder.profile("--witness", "node.csv", "--out", "node.json")
+        folder.load()
+        on(measured, "run.csv")
+        run = folder.measured("--calibration", "node.json")
+        same(is_used, run["modelled_node"]["energy_j"] is not None, (calibrated, measured, run["warnings"]))
+        said = [text for text in run["warnings"] if "--calibration" in text]
+        same(1 if words else 0, len(said), said)
+        assert all(word in said[0] for word in words), said
+
+
+def test_a_meter_that_stands_still_or_loses_a_supply_is_refused(folder):
+    """1000 W and 1.25 W a watt, but for a part of 600 s: 0 W a watt while it stands still, 0.625 with half of it."""
+    folder.gpus()
+    usual = lambda second: 1000 + 1.25 * mean_w(second)  # noqa: E731
+    for first, last, watts in ((300, 400, lambda second: 2000), (200, 270, lambda second: 2500),
+                               (300, 620, lambda second: usual(second) / 2), (300, 420, lambda second: usual(second) / 2)):
+        rows = [f"{START + second},{watts(second) if first <= second < last else usual(second)}"
+                for second in range(-20, 621)]
+        folder.write("node.csv", "timestamp,node_power_w\n" + "\n".join(rows) + "\n")
+        said = folder.refused("--witness", "node.csv", "--out", "node.json")
+        assert ("for each watt of the GPUs at" in said and "--window" in said) or "hardly follows" in said, said
+        assert not (folder.path / "node.json").exists()
+    jobs = [f"{START + second},{usual(second) + (400 if second // 90 % 2 else 0)}" for second in range(-20, 621)]
+    folder.write("node.csv", "timestamp,node_power_w\n" + "\n".join(jobs) + "\n")
+    inside(1.25, folder.profile("--witness", "node.csv")["slope"])  # another load of the node comes and goes
 
 
 def test_a_profile_of_other_gpus_is_refused(folder):

@@ -223,17 +223,67 @@ def test_counters_under_schema_1(folder):
 
 def test_an_average_that_says_otherwise(folder):
     header = "timestamp,index,power.draw [W],power.draw.average [W],power.draw.instant [W]"
-    for own_w, average, is_right in ((92, "power", False), (600, "power", True), (600, "[N/A]", True)):
+    for own_w, average, is_right in ((92, "power", False), (480, "power", False), (600, "power", True), (600, "[N/A]", True)):
         folder.rows(header, lambda at, gpu: f"{gpu},{power(at, gpu) * own_w / 600:.2f},"
                     f"{power(at + 1, gpu) if average == 'power' else average},{power(at, gpu)}")
         run = folder.measured("--timezone", "UTC")
-        same((True, []), (run["valid"], run["reasons"]))  # the contract counts power.draw
-        told = [text for text in run["warnings"] if "power.draw.average" in text]
-        same(0 if is_right else 1, len(told), run["warnings"])
+        same([] if is_right else ["implausible_power"], run["reasons"])
+        assert is_right or "one of them is wrong" in run["details"], run["details"]
+    at_once = "timestamp,index,power.draw [W],power.draw.instant [W]"
+    for header_of_two, own, other in ((at_once, 92, 600), (at_once, 600, 300),
+                                      ("timestamp,gpu,DCGM_FI_DEV_POWER_USAGE,DCGM_FI_DEV_POWER_USAGE_INSTANT", 600, 92),
+                                      ("timestamp,gpu,socket_power,current_socket_power", 600, 92)):
+        folder.rows(header_of_two, lambda at, gpu: f"{gpu},{power(at, gpu) * own / 600:.2f},{power(at, gpu) * other / 600:.2f}")
+        refused(folder, "implausible_power")
+    # 100 and 900 W in turn: readings that miss parts of such a power explain 480 W beside 500 W, and 620 W.
+    folder.rows(at_once, lambda at, gpu: f"{gpu},{power(at, gpu) * 1.03:.2f},{(100, 900)[at % 2] if 0 <= at <= WINDOW else 90}")
+    same([], folder.measured("--timezone", "UTC")["reasons"])
     folder.rows(header, lambda at, gpu: f"{gpu},92.0{at % 3},{power(at, gpu)},{power(at, gpu)}")
     run = folder.measured("--power-column", "power.draw.average [W]")
     same(True, run["valid"], run["reasons"])
     near(joules(power) + joules(lambda at: power(at, 1)), run["total_gpu_energy_j"])
+
+
+def test_numbers_that_a_decimal_comma_cuts(folder):
+    """Rows without their last cell: 63,5 C is 63 C and 5 W, and 20,002 s is GPU 002."""
+    stamp = lambda at, gpu: f"{START + at}.{gpu:03}"  # noqa: E731
+    for header, row in (("timestamp,gpu,temp,power_w,util", lambda at, gpu: f"{stamp(at, gpu)},{gpu},{63 + at % 3},{(at + gpu) % 10},90"),
+                        ("timestamp,gpu,power_w,temp", lambda at, gpu: f"{START + at},{2 * gpu:03},{gpu},{power(at, gpu)}")):
+        folder.write("gpu_metrics.csv", "\n".join([header] + [row(at, gpu) for at in TIMES for gpu in (0, 1)]) + "\n")
+        refused(folder, "implausible_power")
+        assert "decimal comma" in folder.measured()["details"]
+
+
+def test_limits_by_other_names(folder):
+    """350 W beside 600 W. What may be set at most is a board's, of which half as much again is allowed."""
+    for column, cell in (("power_cap_watts", "350"), ("power_limit_mw", "350000"), ("power.max_limit [W]", "350.00 W"),
+                         ("power_limit [mW]", "350000"), ("power_cap", "350 W")):
+        folder.rows(f"timestamp,index,power.draw [W],{column}", lambda at, gpu: f"{gpu},{power(at, gpu)},{cell}")
+        refused(folder, "implausible_power")
+        folder.rows(f"timestamp,index,power.draw [W],{column}", lambda at, gpu: f"{gpu},{power(at, gpu) / 2},{cell}")
+        same([], folder.measured()["reasons"], column)
+
+
+def test_a_window_without_a_reading(folder):
+    """Readings each second say nothing about 0.4 s between two of them."""
+    folder.rows("timestamp,index,power.draw [W]", lambda at, gpu: f"{gpu},{power(at, gpu)}")
+    for start, end, is_seen in ((10.3, 10.7, False), (10.05, 10.95, False), (10.3, 11.2, True), (10, 10.5, True)):
+        folder.write("run.json", json.dumps({
+            "benchmark_start_time_unix": START + start, "benchmark_end_time_unix": START + end, "duration": end - start,
+            "completed": 5, "total_input_tokens": 8000, "total_output_tokens": 1000}))
+        same([] if is_seen else ["insufficient_power_samples"], folder.measured()["reasons"], (start, end))
+
+
+def test_a_recording_in_two_files(folder):
+    """A log that was rotated is not a second host: the advice is to join both."""
+    row = lambda at, gpu: f"{START + at},{gpu},{power(at, gpu)}"  # noqa: E731
+    for first_end, second_start in ((30, 30), (25, 33), (35, 28)):
+        for name, times in (("a.csv", range(-30, first_end)), ("b.csv", range(second_start, 91))):
+            folder.write(name, "\n".join(["timestamp,index,power.draw [W]"] + [row(at, gpu) for at in times for gpu in (0, 1)]) + "\n")
+        run = json.loads(folder.call("measure", "run.json", "a.csv", "b.csv", "--json").stdout)["runs"][0]
+        same(False, run["valid"])
+        [said] = [text for text in run["warnings"] if "gpu_identity" in text]
+        assert "append the rows of b.csv to a.csv" in said and "twice" not in said, said
 
 
 # ---- Words that name no GPU

@@ -287,9 +287,10 @@ def test_wrong_options(folder):
 def test_doubtful_units_are_named(folder):
     folder.recording(constant(1000))
     folder.result(SIX, SEVEN)
-    for words, part in [(["--pue", 3.01], "--pue 3.01: facilities have 1.1 to 2"),
-                        (["--carbon", 0.4], "are these kilograms?"), (["--carbon", 400000], "more than any grid")]:
-        assert any(part in warning for warning in folder.measure(*words)["warnings"])
+    assert any("--pue 3.01: facilities have 1.1 to 2" in text for text in folder.measure("--pue", 3.01)["warnings"])
+    for grams, part in ((0.4, "are these kilograms?"), (400000, "400000/MWh"), (2001, "more than any grid")):
+        folder.call("measure", "run.json", "gpu.csv", "--carbon", grams, status=2)
+        assert part in folder.err, folder.err
     same([], folder.measure("--pue", 3, "--carbon", 0)["warnings"])
 
 

@@ -666,9 +666,23 @@ def test_evaluations_that_are_refused(folder):
         assert run.status == 2 and words in run.err, (text, run.err)
 
 
+def test_a_share_that_so_many_questions_cannot_give(folder):
+    """7 of 10 is 0.7, 7.342 of 10 are no answers; 1 of 3 may be rounded to 0.333."""
+    run = Run(folder)
+    for share, questions, is_possible in ((0.7, 10, True), (0.7342, 10, False), (0.333, 3, True), (0.33, 3, True),
+                                          (0.3, 3, True), (0.4, 3, False), (0.731, 1000, True), (968 / 1319, 1319, True), (0.7342, 1319, False)):
+        harness = {"results": {"t": {"acc,none": share}}, "n-samples": {"t": {"effective": questions}}}
+        same(is_possible, quality(run, harness) is not None, (share, questions))
+        run.call("measure", "run.json", "gpu_metrics.csv", "--accuracy", share, "--questions", questions)
+        same(is_possible, run.status == 0, (share, run.err))
+        assert is_possible or "no whole number" in run.err, run.err
+    mean = {"results": {"t": {"pass@1,none": 0.7342}}, "n-samples": {"t": {"effective": 10}}}
+    assert quality(run, mean) is not None, run.err  # of several answers to each question
+
+
 def test_quality_of_another_model(folder):
     run = Run(folder)
-    harness = {"results": {"t": {"acc,none": 0.5}}, "n-samples": {"t": {"effective": 5}},
+    harness = {"results": {"t": {"acc,none": 0.5}}, "n-samples": {"t": {"effective": 4}},
                "config": {"model_args": "pretrained=org/Model,dtype=auto"}}
     assert quality(run, harness, "--set", "model=/models/model/") is not None, run.err
     same(None, quality(run, harness, "--set", "model=org/other"))

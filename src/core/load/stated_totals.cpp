@@ -157,13 +157,6 @@ bool contradict_each_other(double one, double other, double rounding) {
   return apart > 0.05 * std::max(one, other) && apart > 1 && apart > rounding;
 }
 
-// What a rate in a second is of, and how many of these the result counts.
-struct Rated {
-  const char* what;
-  std::string_view path;
-  std::optional<double> count;
-};
-
 std::optional<Rated> rated_by(Total total, const ResultValues& values) {
   const auto input = values.number("total_input_tokens");
   const auto output = values.number("total_output_tokens");
@@ -193,14 +186,9 @@ std::string contradiction_of(const TotalName& name, const ResultValues& values) 
                        sum, *stated);
   }
   const auto rated = rated_by(name.total, values);
-  const auto rate = values.number(name.path);
   const auto duration_s = values.number("duration");
-  if (!rated || !rated->count || !rate || !duration_s) return {};
-  const double by_rate = *rate * *duration_s;
-  const double rounding = rounding_of(values.text(name.path)) * *duration_s;
-  if (!contradict_each_other(by_rate, *rated->count, rounding)) return {};
-  return fmt::format("'{}' times 'duration' is {:.0f} {}, '{}' {:.0f}", name.path, by_rate,
-                     rated->what, rated->path, *rated->count);
+  if (!rated || !duration_s) return {};
+  return rate_contradiction(name.path, *rated, "duration", *duration_s, values);
 }
 
 // A request that failed has no tokens there.
@@ -245,10 +233,21 @@ std::span<const std::string_view> total_paths() {
   return paths;
 }
 
+std::string rate_contradiction(std::string_view rate, const Rated& rated, std::string_view duration,
+                               double duration_s, const ResultValues& values) {
+  const auto stated = values.number(rate);
+  if (!stated || !rated.count) return {};
+  const double by_rate = *stated * duration_s;
+  const double rounding = rounding_of(values.text(rate)) * duration_s;
+  if (!contradict_each_other(by_rate, *rated.count, rounding)) return {};
+  return fmt::format("'{}' times '{}' is {:.0f} {}, '{}' {:.0f}", rate, duration, by_rate,
+                     rated.what, rated.path, *rated.count);
+}
+
 void judge_totals(const ResultValues& values, LoadReading& reading) {
   const auto note = [&](const std::string& contradiction) {
     if (contradiction.empty()) return;
-    reading.notes.push_back("the result contradicts itself: " + contradiction);
+    reading.notes.push_back(fmt::format("{}{}", kContradiction, contradiction));
   };
   for (const TotalName& name : totals()) note(contradiction_of(name, values));
   const auto completed = values.count("completed");

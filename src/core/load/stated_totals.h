@@ -1,7 +1,9 @@
 // What scripts and generators state about their requests next to the contract's counts.
 #pragma once
 
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "core/load/load_files.h"
@@ -11,6 +13,20 @@ namespace aggregate_power {
 
 // The paths of a result to read for judge_totals().
 std::span<const std::string_view> total_paths();
+
+// What a rate in a second is of, and how many of these the result counts.
+struct Rated {
+  const char* what;       // "output tokens"
+  std::string_view path;  // of the count
+  std::optional<double> count;
+};
+
+inline constexpr std::string_view kContradiction = "the result contradicts itself: ";
+
+// Says that a rate times the duration is another number than the result counts, by more than 5 %,
+// more than 1 and more than the rate's rounding; empty: it is not, or one of them is missing.
+std::string rate_contradiction(std::string_view rate, const Rated& rated, std::string_view duration,
+                               double duration_s, const ResultValues& values);
 
 // Sets `failed_requests` and `failure` by any name of failed requests, and notes the totals that
 // contradict each other, by more than 5 % and more than 1. `values` have the total_paths(), and the

@@ -35,6 +35,10 @@ constexpr const char* kPowerMetrics[] = {"DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV
                                          "DCGM_FI_DEV_BOARD_POWER_RAW_WATTS"};
 
 constexpr Pattern kAveragePower = "power\\.draw\\.average";
+// Each list has the names of one power: its value now, and its mean over some time.
+constexpr Pattern kSamePower[] = {"power\\.draw(\\.(average|instant))?",
+                                  "dcgm_fi_dev_power_usage(_instant)?",
+                                  "(average|current)_socket_power|socket_power"};
 
 // formats.md section 9 row 12.
 constexpr Pattern kGenericTimes[] = {"timestamp([ ._-]?(unix|utc|s|ms|ns))?", "date[ ._-]?time",
@@ -819,14 +823,17 @@ std::vector<std::pair<std::string, std::string>> settings_in(const Header& heade
   static constexpr std::pair<std::string_view, Pattern> kSettings[] = {
       {"driver", "driver_?version"},
       {"clock_setting_mhz", "clocks\\.applications\\.(graphics|gr|sm)( ?\\[mhz\\])?"},
-      {"max_clock_mhz", "clocks\\.max\\.(graphics|gr|sm)( ?\\[mhz\\])?"}};
+      {"max_clock_mhz", "clocks\\.max\\.(graphics|gr|sm)( ?\\[mhz\\])?"},
+      {"max_power_limit_w", "power\\.max_limit( ?\\[w\\])?"}};
   std::vector<std::pair<std::string, std::string>> settings;
   for (const auto& [key, pattern] : kSettings) {
     for (const Name* const name : header.find(pattern)) {
       std::set<std::string> values;
       for (const auto& row : header.rows) {
         std::string_view text = strip(cell(row, name->index));
-        if (text.ends_with(" MHz")) text.remove_suffix(4);
+        for (const std::string_view unit : {" MHz", " W"}) {
+          if (text.ends_with(unit)) text.remove_suffix(unit.size());
+        }
         values.emplace(text);
       }
       if (values.size() != 1 || values.begin()->empty() || values.begin()->starts_with('['))
@@ -836,6 +843,21 @@ std::vector<std::pair<std::string, std::string>> settings_in(const Header& heade
     }
   }
   return settings;
+}
+
+std::vector<std::string> same_power_in(const Header& header, const Columns& columns) {
+  std::vector<std::string> same;
+  for (const Pattern& names : kSamePower) {
+    const Found found = header.find(names);
+    const auto is_read = [&](const Name* name) {
+      return columns.power && name->index == columns.power->index;
+    };
+    if (std::ranges::none_of(found, is_read)) continue;
+    for (const Name* const name : found) {
+      if (!is_read(name)) same.push_back(name->full);
+    }
+  }
+  return same;
 }
 
 // How a number is written at a cell's front, and the unit after it. Nullopt: it is not plain.
@@ -916,6 +938,7 @@ Columns choose_columns(std::span<const std::string> header, Rows rows,
   columns.settings = settings_in(from);
   columns.other_names = other_names_in(from, columns);
   columns.has_average_power = from.has(kAveragePower);
+  if (wanted.power.empty()) columns.same_power = same_power_in(from, columns);
   columns.power_form = form_of_power(rows, columns);
   columns.time_of_day = columns.timestamp && holds_times_of_day(rows, columns.timestamp->index);
   columns.reasons = reasons_against(from, choice, is_a_summary);
@@ -946,6 +969,7 @@ SeriesFacts series_facts(const Columns& columns, const ColumnNames& wanted) {
                        .gpu_models = columns.gpu_models,
                        .settings = columns.settings,
                        .has_average_power = columns.has_average_power,
+                       .same_power = columns.same_power,
                        .reasons = columns.reasons,
                        .warnings = columns.warnings,
                        .given_columns = wanted.all,

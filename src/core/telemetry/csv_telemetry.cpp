@@ -353,6 +353,8 @@ void CsvTelemetry::read_with_states(const TakeStates& take, GpuQuantitySet state
     cells.quantities[i] = select(found.quantities[i]);
   for (std::size_t i = 0; i < kReasonColumns; ++i) cells.reasons[i] = select(found.reasons[i]);
   cells.other_limit = select(found.other_limit);
+  cells.limit_unit_w = found.limit_unit_w;
+  cells.other_limit_unit_w = found.other_limit_unit_w;
   selection.states = &cells;
   read_rows(selection, take);
 }

@@ -8,6 +8,7 @@
 
 #include "base/text/characters.h"
 #include "base/text/decimal.h"
+#include "core/telemetry/column_names.h"
 
 namespace aggregate_power {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 // In lower case, trimmed, and without the unit in brackets at the end; empty: the quantity is
 // missing.
 struct Names {
-  std::string_view schema;
+  std::string_view schema;  // empty: any, where its own names are missing
   GpuQuantity quantity;
   std::array<std::string_view, 3> names;  // the first that is found counts
 };
@@ -28,10 +29,6 @@ constexpr Names kNames[] = {
     {"nvidia-smi",
      GpuQuantity::clock_reasons,
      {"clocks_event_reasons.active", "clocks_throttle_reasons.active"}},
-    {"nvidia-smi",
-     GpuQuantity::clock_mhz,
-     {"clocks.current.sm", "clocks.sm", "clocks.current.graphics"}},
-    {"nvidia-smi", GpuQuantity::clock_mhz, {"clocks.gr"}},
     {"amd-smi", GpuQuantity::temperature_c, {"hotspot", "edge"}},
     {"amd-smi", GpuQuantity::utilization_pct, {"gfx_activity"}},
     {"amd-smi", GpuQuantity::memory_used_mb, {"used_vram"}},
@@ -42,7 +39,6 @@ constexpr Names kNames[] = {
     {"rocm-smi",
      GpuQuantity::temperature_c,
      {"temperature (sensor junction)", "temperature (sensor edge)"}},
-    {"amd-smi", GpuQuantity::clock_mhz, {"gfx_clk", "gfx_0_clk"}},
     {"rocm-smi", GpuQuantity::utilization_pct, {"gpu use"}},
     {"dcgm-wide", GpuQuantity::temperature_c, {"dcgm_fi_dev_gpu_temp"}},
     {"dcgm-wide", GpuQuantity::utilization_pct, {"dcgm_fi_dev_gpu_util"}},
@@ -57,13 +53,14 @@ constexpr Names kNames[] = {
     {"generic",
      GpuQuantity::clock_reasons,
      {"throttle_reasons", "clocks_event_reasons", "clocks_throttle_reasons"}},
-    {"generic", GpuQuantity::power_limit_w, {"enforced.power.limit", "power.limit", "power_limit"}},
-    {"generic",
-     GpuQuantity::power_limit_w,
-     {"power_limit_w", "gpu_power_limit_w", "power_limit_watts"}},
-    {"generic", GpuQuantity::power_limit_w, {"gpu_power_limit", "power_cap_w", "power_cap_watts"}},
     {"srt-slurm", GpuQuantity::utilization_pct, {"gpu_util_pct"}},
     {"xpu-smi", GpuQuantity::utilization_pct, {"gpu utilization"}},
+    {"", GpuQuantity::power_limit_w, {"enforced.power.limit", "power.limit", "power_limit"}},
+    {"", GpuQuantity::power_limit_w, {"power_limit_w", "gpu_power_limit_w", "power_limit_watts"}},
+    {"", GpuQuantity::power_limit_w, {"gpu_power_limit", "power_cap_w", "power_cap_watts"}},
+    {"", GpuQuantity::power_limit_w, {"power_cap", "power_limit_mw", "power_cap_mw"}},
+    {"", GpuQuantity::clock_mhz, {"clocks.current.sm", "clocks.sm", "clocks.current.graphics"}},
+    {"", GpuQuantity::clock_mhz, {"clocks.gr", "gfx_clk", "gfx_0_clk"}},
 };
 
 // Of nvidia-smi, which named them differently before driver 535.
@@ -127,7 +124,7 @@ GpuStateColumns choose_state_columns(std::span<const std::string> header, std::s
   for (const std::string& name : header) plain.push_back(plain_name(name));
   GpuStateColumns columns;
   for (const Names& row : kNames) {
-    if (row.schema != schema) continue;
+    if (!row.schema.empty() && row.schema != schema) continue;
     auto& column = columns.quantities[static_cast<std::size_t>(row.quantity)];
     for (const std::string_view name : row.names) {
       if (name.empty()) continue;
@@ -137,6 +134,14 @@ GpuStateColumns choose_state_columns(std::span<const std::string> header, std::s
     }
   }
   if (schema == "nvidia-smi") choose_reasons(plain, columns);
+  const auto unit_w = [&](const std::optional<std::size_t>& column) {
+    const auto unit =
+        column ? columns::read_names(header.subspan(*column, 1))[0].unit : PowerUnit();
+    return unit.stated ? in_watts(1, unit.size) : 1;
+  };
+  columns.limit_unit_w =
+      unit_w(columns.quantities[static_cast<std::size_t>(GpuQuantity::power_limit_w)]);
+  columns.other_limit_unit_w = unit_w(columns.other_limit);
   return columns;
 }
 

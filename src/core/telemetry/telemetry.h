@@ -215,6 +215,9 @@ struct GpuStateColumns {
   std::array<std::optional<std::size_t>, kReasonColumns> reasons = {};
   // Of the power limit too: it counts in rows where the first column states none.
   std::optional<std::size_t> other_limit = {};
+  // What a number of both is in watts.
+  double limit_unit_w = 1;
+  double other_limit_unit_w = 1;
 
   bool operator==(const GpuStateColumns&) const = default;
 };
@@ -321,7 +324,8 @@ struct Columns {
   Sensor sensor;
   std::vector<std::string> gpu_models;  // that the first rows name, each once
   std::vector<std::pair<std::string, std::string>> settings = {};  // of SeriesFacts
-  bool has_average_power = false;  // there is a column power.draw.average
+  bool has_average_power = false;            // there is a column power.draw.average
+  std::vector<std::string> same_power = {};  // of SeriesFacts
   // Why the file cannot be used; the contract's codes first. With power_column_missing there may be
   // a `power` nevertheless: a part of the GPU draws it, and only schema 1 takes it.
   Reasons reasons;

@@ -444,6 +444,31 @@ Reasons possible_series_reasons(std::span<const DeviceSeries> devices, const Ser
   return reasons;
 }
 
+namespace {
+
+// A number that was cut at a decimal comma leaves one digit: of its fraction, or of a column beside
+// the power.
+bool has_one_digit(const DeviceSeries& device) {
+  constexpr std::size_t kFewest = 20;
+  return device.samples.size() >= kFewest &&
+         std::ranges::all_of(device.samples, [](const Sample& sample) {
+           return sample.watts < 10 && sample.watts == std::floor(sample.watts);
+         });
+}
+
+std::string one_digit_text(std::span<const DeviceSeries> devices) {
+  const auto draws = [](const DeviceSeries& device) {
+    return std::ranges::any_of(device.samples, [](const Sample& one) { return one.watts > 0; });
+  };
+  if (!std::ranges::all_of(devices, has_one_digit) || std::ranges::none_of(devices, draws)) {
+    return {};
+  }
+  return "all readings are whole numbers below 10 W, as parts of numbers that a decimal comma cuts: "
+         "write decimal points, or quote the cells";
+}
+
+}  // namespace
+
 Reasons series_reasons(std::span<const DeviceSeries> devices, const SeriesRules& rules) {
   std::vector<std::string> several;
   std::vector<std::string> repeat;
@@ -458,6 +483,9 @@ Reasons series_reasons(std::span<const DeviceSeries> devices, const SeriesRules&
   }
   add(energy::only_means_text(devices), several);
   Reasons reasons;
+  if (std::string text = one_digit_text(devices); !text.empty()) {
+    reasons.add(Reason::implausible_power, std::move(text));
+  }
   add_all(Reason::several_gpus_in_one_series, several, reasons);
   if (std::string text = same_sensor_text(devices, Sameness::certain); !text.empty()) {
     reasons.add(Reason::same_sensor, std::move(text));

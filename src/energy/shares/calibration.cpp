@@ -48,6 +48,7 @@ constexpr double kLeastHoldS = 10;        // of a load: a recorder may repeat a 
 constexpr double kSurely = 4;             // standard errors
 constexpr double kSlowTogetherS = 40;     // errors nearer than this are not independent
 constexpr double kMostZeros = 0.1;        // of the meter's readings
+constexpr double kMostScatter = 0.1;      // of its range: more may be a meter that stands still
 
 // level, slope, and what a shift in time adds.
 constexpr std::size_t kTerms = 3;
@@ -693,6 +694,73 @@ double bow_of(std::span<const Stretch> stretches, const Seen& seen, double stret
   return -bend * std::pow(most.terms[1] - least.terms[1], 2) / 4;
 }
 
+// A part of the time in which the GPUs' power goes through half of its range.
+struct Part {
+  double start_unix_s = 0;
+  double slope = 0;
+  double error = 0;  // standard, of the slope
+};
+
+Part part_of(std::span<const Stretch> stretches) {
+  Part part{stretches.front().by_meter.start_unix_s};
+  std::vector<Stretch> around(stretches.begin(), stretches.end());
+  take_means_out(around);
+  double xx = 0;
+  double xy = 0;
+  double yy = 0;
+  for (const Stretch& stretch : around) {
+    xx += stretch.terms[1] * stretch.terms[1];
+    xy += stretch.terms[1] * stretch.meter_w;
+    yy += stretch.meter_w * stretch.meter_w;
+  }
+  part.slope = xy / xx;
+  part.error = std::sqrt(std::max(0.0, yy - xy * part.slope) /
+                         (static_cast<double>(stretches.size() - 2) * xx));
+  return part;
+}
+
+// The shortest from each stretch on.
+std::vector<Part> parts_of(std::span<const Stretch> stretches, double range_w) {
+  constexpr std::size_t kFewest = 8;
+  std::vector<Part> parts;
+  for (std::size_t first = 0; first < stretches.size(); ++first) {
+    double least_w = stretches[first].terms[1];
+    double most_w = least_w;
+    for (std::size_t i = first; i < stretches.size(); ++i) {
+      least_w = std::min(least_w, stretches[i].terms[1]);
+      most_w = std::max(most_w, stretches[i].terms[1]);
+      if (i + 1 - first < kFewest || most_w - least_w < range_w / 2) continue;
+      parts.push_back(part_of(stretches.subspan(first, i + 1 - first)));
+      break;
+    }
+  }
+  return parts;
+}
+
+// Of a meter that shows all of the node in one part of the time, and in another a share of it or
+// what it showed before; empty: nothing shows that.
+std::string part_time_text(std::span<const Stretch> stretches, const Calibration& found) {
+  constexpr double kMostOff = 0.25;   // of the slope
+  constexpr double kMostShare = 0.1;  // of the time
+  const std::vector<Part> parts = parts_of(stretches, found.gpu_most_w - found.gpu_least_w);
+  if (parts.size() < 3) return {};
+  std::vector<double> slopes;
+  for (const Part& part : parts) slopes.push_back(part.slope);
+  const double usual = upper_median(std::move(slopes));
+  const Part* first = nullptr;
+  double off = 0;
+  for (const Part& part : parts) {
+    const double off_by = std::abs(part.slope - usual);
+    if (off_by <= kMostOff * usual || off_by <= kSurely * part.error) continue;
+    ++off;
+    if (first == nullptr) first = &part;
+  }
+  if (off <= kMostShare * static_cast<double>(parts.size())) return {};
+  return fmt::format(
+      "the meter shows {:.3g} W for each watt of the GPUs at {}, and {:.3g} W in most of the other time: it, or a supply of several, stood still or showed a part of the node: look at its log, and calibrate a part with --window",
+      first->slope, unix_and_iso(first->start_unix_s), usual);
+}
+
 // ---- Each recording by itself, as far as it can be
 
 struct Session {
@@ -897,6 +965,9 @@ Calibration calibrated(const CalibrationQuestion& question) {
     throw Error(fmt::format(
         "the meter hardly follows the GPUs: of its variations {:.1f} W are theirs, and {:.1f} W are not: its clock or its zone is another one, or it is of another node",
         std::max(0.0, explained_w), found.scatter_w));
+  }
+  if (found.scatter_w > kMostScatter * found.slope.value * (found.gpu_most_w - found.gpu_least_w)) {
+    if (std::string why = part_time_text(stretches, found); !why.empty()) throw Error(why);
   }
   if (!(found.slope.half_width() <= kMostSlopeDoubt * found.slope.value)) {
     throw Error(fmt::format(

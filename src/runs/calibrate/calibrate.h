@@ -43,6 +43,8 @@ struct CalibratedGpus {
   std::string driver = {};  // the same
   std::size_t count = 0;
   Sensor sensor = {};
+  std::vector<std::string> hosts = {};  // that its rows name, each once
+  std::vector<std::string> uuids = {};  // as written
 };
 
 struct CalibrationProfile {
@@ -67,7 +69,7 @@ CalibrationProfile read_profile(const std::string& path);
 
 // The GPUs of a recording. `models` are those that are known of it, `given` is what the caller
 // states where they are not.
-CalibratedGpus gpus_read(const SeriesFacts& series, std::size_t count,
+CalibratedGpus gpus_read(const TelemetryFacts& telemetry, std::size_t count,
                          const std::vector<std::string>& models, const std::string& given);
 
 // Why a profile says nothing of these GPUs; empty: it does.

@@ -12,6 +12,7 @@
 #include "base/files/path.h"
 #include "base/text/characters.h"
 #include "base/text/show_time.h"
+#include "core/telemetry/gpu_names.h"
 #include "energy/uncertainty/interval.h"
 #include "energy/uncertainty/sensor_table.h"
 #include "runs/measure/extras.h"
@@ -19,7 +20,8 @@
 namespace aggregate_power {
 namespace {
 
-constexpr const char* kProfileSchema = "aggregate-power/calibration-1";
+constexpr const char* kProfileSchema = "aggregate-power/calibration-2";
+constexpr const char* kFirstSchema = "aggregate-power/calibration-1";  // without hosts and UUIDs
 // A load outside of the range that was calibrated is modelled if it is this near to it.
 constexpr double kBeyondRange = 0.05;
 // Watts of a node for each watt of its GPUs: less is more than sensors are wrong by, and no losses,
@@ -54,6 +56,8 @@ Json gpus_json(const CalibratedGpus& gpus) {
   return {{"model", text_or_null(gpus.model)},
           {"driver", text_or_null(gpus.driver)},
           {"count", gpus.count},
+          {"hosts", gpus.hosts},
+          {"uuids", gpus.uuids},
           {"sensor",
            {{"collector", gpus.sensor.collector},
             {"name", gpus.sensor.name},
@@ -68,7 +72,9 @@ CalibratedGpus gpus_in(const Json& json) {
   return {text_in(json.at("model")),
           text_in(json.at("driver")),
           json.at("count"),
-          {sensor.at("collector"), sensor.at("name"), sensor.at("scope"), sensor.at("averaging")}};
+          {sensor.at("collector"), sensor.at("name"), sensor.at("scope"), sensor.at("averaging")},
+          json.value("hosts", std::vector<std::string>()),
+          json.value("uuids", std::vector<std::string>())};
 }
 
 CalibrationProfile profile_in(const Json& json) {
@@ -111,6 +117,31 @@ bool is_usable(const CalibrationProfile& profile) {
          line.freedom > 0 && line.slow_s > 0 && line.slow_w >= 0 && accuracy >= 0 &&
          accuracy <= 1 && profile.gpus.count > 0 &&
          (profile.scope == "node" || profile.scope == "gpu");
+}
+
+void add_name(const std::string& name, std::vector<std::string>& names) {
+  if (!name.empty() && std::ranges::count(names, name) == 0) names.push_back(name);
+}
+
+bool share_a_name(std::vector<std::string> a, std::vector<std::string> b) {
+  for (std::vector<std::string>* const names : {&a, &b}) {
+    for (std::string& name : *names) name = plain_uuid(name);
+  }
+  return std::ranges::any_of(
+      a, [&](const std::string& name) { return std::ranges::count(b, name) > 0; });
+}
+
+bool are_other_names(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  return !a.empty() && !b.empty() && !share_a_name(a, b);
+}
+
+// "NVIDIA H100 80GB HBM3 on node-1", "a model that is not named, on a host that is not named".
+std::string machine_text(const CalibratedGpus& gpus) {
+  const std::string model =
+      gpus.model.empty() ? "a model that is not named," : printable(gpus.model, 80);
+  if (!gpus.hosts.empty()) return fmt::format("{} on {}", model, printable(gpus.hosts[0], 80));
+  if (!gpus.uuids.empty()) return fmt::format("{} with {}", model, printable(gpus.uuids[0], 80));
+  return fmt::format("{} on a host that is not named", model);
 }
 
 // The variance of the mean over some time of what keeps its value for `slow_s`, relative.
@@ -190,7 +221,7 @@ CalibrationProfile read_profile(const std::string& path) {
   const std::string text = read_file(path, kContextFile);
   const Json json = parsed_json(text);
   const Json* const schema = find_member(json, "schema");
-  const bool is_profile = schema && *schema == kProfileSchema;
+  const bool is_profile = schema && (*schema == kProfileSchema || *schema == kFirstSchema);
   try {
     if (is_profile) {
       CalibrationProfile profile = profile_in(json);
@@ -203,9 +234,14 @@ CalibrationProfile read_profile(const std::string& path) {
       printable_path(path), kProfileSchema));
 }
 
-CalibratedGpus gpus_read(const SeriesFacts& series, std::size_t count,
+CalibratedGpus gpus_read(const TelemetryFacts& telemetry, std::size_t count,
                          const std::vector<std::string>& models, const std::string& given) {
+  const SeriesFacts& series = telemetry.series;
   CalibratedGpus gpus{.count = count, .sensor = series.sensor};
+  for (const auto& [name, key] : telemetry.gpus) {
+    add_name(key.host.empty() ? key.place : key.host, gpus.hosts);
+    add_name(key.uuid, gpus.uuids);
+  }
   if (models.size() == 1) gpus.model = models[0];
   if (gpus.model.empty()) gpus.model = given;
   for (const auto& [name, value] : series.settings) {
@@ -222,6 +258,10 @@ std::string profile_mismatch(const CalibrationProfile& profile, const Calibrated
   if (!own.model.empty() && !gpus.model.empty() && !can_be_one_model(own.model, gpus.model)) {
     return fmt::format("it is of the model {}, and {} was measured", printable(own.model),
                        printable(gpus.model));
+  }
+  if (are_other_names(own.hosts, gpus.hosts) || are_other_names(own.uuids, gpus.uuids)) {
+    return fmt::format("it is of {}, and {} was measured: another machine", machine_text(own),
+                       machine_text(gpus));
   }
   if (own.sensor.name != gpus.sensor.name || own.sensor.averaging != gpus.sensor.averaging ||
       own.sensor.scope != gpus.sensor.scope) {
@@ -281,6 +321,13 @@ AppliedProfile::AppliedProfile(const std::string& path, const CalibratedGpus& gp
           "it was made with driver {}, and the recording is of driver {}: sensors may be read in another way",
           printable(driver), printable(gpus.driver)));
     }
+    const bool is_named = share_a_name(profile_->gpus.hosts, gpus.hosts) ||
+                          share_a_name(profile_->gpus.uuids, gpus.uuids);
+    if (reason_.empty() && !is_named) {
+      warn(fmt::format(
+          "it is of {}, and the recording is of {}: nothing says that they are of one machine",
+          machine_text(profile_->gpus), machine_text(gpus)));
+    }
   } catch (const std::runtime_error& error) {
     reason_ = error.what();
   }
@@ -323,9 +370,9 @@ void add_calibration(ExtraInput& input, Result& result) {
   if (run.calibration.empty()) return;
   const bool has_power = result.telemetry && result.load && !result.gpus.empty();
   if (!has_power) return refuse_calibration(run, result);
-  const SeriesFacts& series = result.telemetry->series;
-  const AppliedProfile profile(run.calibration, gpus_read(series, result.gpus.size(),
-                                                          series.gpu_models, run.uncertainty.gpu));
+  const AppliedProfile profile(run.calibration,
+                               gpus_read(*result.telemetry, result.gpus.size(),
+                                         result.telemetry->series.gpu_models, run.uncertainty.gpu));
   input.sensor_accuracy = profile.sensor_accuracy();
   double energy_j = 0;
   for (const GpuResult& gpu : result.gpus) energy_j += gpu.energy.energy_j;

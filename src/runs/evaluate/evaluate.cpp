@@ -539,6 +539,24 @@ void refuse_averages(const Telemetry& telemetry, Window window, double max_gap_s
   }
 }
 
+// Nothing says what a GPU drew in a window that is shorter than the time between its readings,
+// unless its caller accepts long gaps.
+void refuse_unseen(const Samples& samples, std::span<const std::string> names,
+                   const MeasurementRequest& request, Window window, Reasons& reasons) {
+  if (request.max_sample_gap_s > kDefaultMaxSampleGapS || !reasons.empty()) return;
+  for (std::size_t i = 0; i < std::min(samples.devices().size(), names.size()); ++i) {
+    const std::span<const Sample> all = samples.devices()[i];
+    const bool is_around = !all.empty() && all.front().unix_s <= window.start_unix_s &&
+                           all.back().unix_s >= window.end_unix_s;
+    if (!is_around || !samples_in(all, window).empty()) continue;
+    return reasons.add(
+        Reason::insufficient_power_samples,
+        fmt::format(
+            "GPU {} has no reading in the window of {:.3f} s: sample more often, or measure a longer load",
+            printable(names[i]), window.duration_s()));
+  }
+}
+
 // For people: the edges may hide a share of the energy that is worth a word.
 std::optional<std::string> edge_doubt_of(const Samples& samples, const Integration& integration,
                                          Window window) {
@@ -583,6 +601,8 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
       question_.request.may_be_off_s);
   doubts.add(place.certain);
   refuse_averages(telemetry, window, question_.request.max_sample_gap_s, doubts);
+  energy::WindowDoubts same = same_power_doubts(question_.recording, telemetry, samples, window);
+  doubts.add(same.certain);
   const Reasons clock = clock_doubts(question_.recording, telemetry, *keeper_, window);
   add_clock_doubts(clock, doubts);
   if (question_.request.schema_version == 2) {
@@ -595,6 +615,8 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
       found.series_doubts.remove(certain.reason);
     }
     name_silent(telemetry, keeper_->silent(), found.integration.reasons);
+    refuse_unseen(samples, telemetry.devices(), question_.request, window,
+                  found.integration.reasons);
     if (!question_.request.uncertainty.is_wanted) {
       found.edge_doubt = edge_doubt_of(samples, found.integration, window);
     }
@@ -604,7 +626,7 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
     if (is_known) doubts.remove(Reason::several_gpus_in_one_series);
     found.series_doubts = std::move(doubts);
   }
-  found.series_doubts.add(average_doubts(question_.recording, telemetry, samples, window));
+  found.series_doubts.add(same.possible);
   if (clock.empty()) {
     found.series_doubts.add(small_clock_doubts(question_.recording, telemetry, *keeper_, window));
     found.series_doubts.add(place.possible);

@@ -248,6 +248,26 @@ Repeat repeat_of(const Recorded& a, const Recorded& b, bool are_files_apart) {
 constexpr const char* kTellApart =
     "; if they are of two hosts, name the files after them (node-1.csv), record the UUIDs, or state the number of all GPUs, where the command has --expected-num-gpus; else give one of them";
 
+// Whether one recording goes on where the other ends.
+bool follow_each_other(const GpusOfFile& a, const GpusOfFile& b) {
+  if (!a.recorded || !b.recorded || a.schema != b.schema) return false;
+  const bool is_first = a.recorded->start_unix_s < b.recorded->start_unix_s;
+  const Window& first = is_first ? *a.recorded : *b.recorded;
+  const Window& second = is_first ? *b.recorded : *a.recorded;
+  const double both_s = first.end_unix_s - second.start_unix_s;
+  return first.end_unix_s < second.end_unix_s &&
+         both_s < std::min(first.duration_s(), second.duration_s()) / 2;
+}
+
+std::string rotated_text(const GpusOfFile& a, const GpusOfFile& b) {
+  const bool is_first = a.recorded->start_unix_s < b.recorded->start_unix_s;
+  const std::string first = printable_path(is_first ? a.path : b.path);
+  const std::string second = printable_path(is_first ? b.path : a.path);
+  return fmt::format(
+      "{} goes on where {} ends, with GPUs of the same names: if one recorder wrote both, as where a log is rotated, append the rows of {} to {}, without a second header, and give that file alone",
+      second, first, second, first);
+}
+
 // The GPUs of a file that may be one of others, by what they have in common.
 using ByName = std::map<std::string, std::vector<std::size_t>>;
 ByName by_names(const GpusOfFile& file) {
@@ -307,6 +327,11 @@ void note_repeats(const GpusOfFile& first, const GpusOfFile& second, RepeatedGpu
     if (found.kind == Repeat::sure) break;
   }
   if (!are_files_apart) find_alike(first, second, found);
+  if (found.kind != Repeat::none && follow_each_other(first, second)) {
+    (found.kind == Repeat::sure ? repeated.sure : repeated.possible)
+        .push_back(rotated_text(first, second));
+    return;
+  }
   if (found.kind == Repeat::sure) repeated.sure.push_back(found.text + ": give one of them");
   if (found.kind == Repeat::unclear) repeated.unclear.push_back(found.text + kTellApart);
   if (found.kind == Repeat::possible) repeated.possible.push_back(found.text + kTellApart);

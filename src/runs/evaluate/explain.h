@@ -72,6 +72,7 @@ struct GpusOfFile {
   std::vector<GpuOfFile> gpus;
   std::string boot = {};                 // of the host, by the recorder's clocks
   std::vector<std::string> models = {};  // of its GPUs
+  std::optional<Window> recorded = {};   // where readings of them are
 };
 
 // Adds what files beside the recording say: the boot, and the UUIDs of its GPUs.

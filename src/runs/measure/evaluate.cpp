@@ -172,8 +172,15 @@ void check_count(const RunOptions& run, const LoadReading& load, Result& result)
 // ---- Who was measured
 
 // The GPUs that count, with all that the recording says about who they are.
-GpusOfFile gpus_of_file(const Recording& recording, const Result& result) {
+GpusOfFile gpus_of_file(const Recording& recording, const Result& result,
+                        std::span<const KeptSeries> kept) {
   GpusOfFile file{recording.path(), {}, {}};
+  for (const KeptSeries& series : kept) {
+    if (!file.recorded) file.recorded = {series.samples[0].unix_s, series.samples[0].unix_s};
+    file.recorded->start_unix_s =
+        std::min(file.recorded->start_unix_s, series.samples.front().unix_s);
+    file.recorded->end_unix_s = std::max(file.recorded->end_unix_s, series.samples.back().unix_s);
+  }
   if (!result.telemetry) return file;
   file.schema = result.telemetry->series.schema;
   file.models = result.telemetry->series.gpu_models;
@@ -377,7 +384,7 @@ ZonedResult evaluate(const MeasurementRequest& request, RunRecordings& recording
     if (!files.pair || one.result.load) judge_unread(request, placed.reading, one.result);
     if (!one.result.is_valid()) one.result.metrics.clear();
     if (recordings.after) recordings.after(i, recording, one.result);
-    GpusOfFile gpus = gpus_of_file(recording, one.result);
+    GpusOfFile gpus = gpus_of_file(recording, one.result, series.kept);
     keep_gpus(gpus, one.result);
     if (!is_only) files_of_gpus.push_back(std::move(gpus));
     readings.push_back(std::move(readings_of_one));

@@ -285,6 +285,9 @@ namespace {
 
 AnswerQuality stated_quality(const QualityOptions& options) {
   if (!options.file.empty()) return generators::read_quality(options.file);
+  const std::string why =
+      generators::impossible_share(options.accuracy.value_or(0), options.questions.value_or(0));
+  if (!why.empty()) throw Error("--accuracy: " + why);
   return {.evaluator = "stated",
           .what = "accuracy",
           .accuracy = options.accuracy.value_or(0),

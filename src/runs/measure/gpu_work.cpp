@@ -13,6 +13,7 @@
 
 #include "aggregate_power/gpu.h"
 #include "base/text/characters.h"
+#include "base/text/decimal.h"
 #include "core/energy/plausibility.h"
 
 namespace aggregate_power::runs {
@@ -231,9 +232,12 @@ void judge_tenants(std::span<const GpuWork> gpus, bool are_of_one_node, WorkDoub
 }  // namespace
 
 std::optional<PowerLimit> board_limit(const SeriesFacts& facts) {
-  if (facts.gpu_models.empty() || measured_boundary(facts.sensor.scope) != "gpu") {
-    return std::nullopt;
+  if (measured_boundary(facts.sensor.scope) != "gpu") return std::nullopt;
+  for (const auto& [name, value] : facts.settings) {
+    const auto watts = name == "max_power_limit_w" ? python_float(value) : std::nullopt;
+    if (watts && *watts > 0) return PowerLimit{"power.max_limit", *watts, {}};
   }
+  if (facts.gpu_models.empty()) return std::nullopt;
   std::optional<PowerLimit> highest;
   for (const std::string& model : facts.gpu_models) {
     const auto limit = power_limit_of(model);

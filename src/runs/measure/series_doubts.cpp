@@ -165,36 +165,63 @@ std::string shared_text(const energy::SharedTime& shared, std::string_view devic
       unix_and_iso(both.end_unix_s));
 }
 
-// nvidia-smi states the mean of the last second in a column of its own; N/A is no reading.
-void compare_with_average(const Recording& recording, const SeriesFacts& facts,
-                          std::span<const DeviceSeries> devices, Window window, Reasons& reasons) {
-  constexpr std::string_view kPower = "power.draw";
+// The standard error of a mean: readings of a power that changes miss a part of it.
+double mean_error_w(std::span<const Sample> samples) {
+  const double mean_w = mean_reading_w(samples);
+  double square = 0;
+  for (const Sample& sample : samples) square += (sample.watts - mean_w) * (sample.watts - mean_w);
+  return std::sqrt(square) / static_cast<double>(samples.size());
+}
+
+// The means of two columns of one power in the window.
+struct PowersApart {
+  double own_w = 0;
+  double other_w = 0;
+  bool is_sure = false;
+};
+
+std::optional<PowersApart> powers_apart(std::span<const Sample> own, std::span<const Sample> other,
+                                        Window window) {
   constexpr double kMostApart = 0.16;  // as between counter and power
   constexpr double kShort_s = 20;      // where a second at either edge counts
-  std::string name = facts.sensor.name;
-  const bool is_plain = name.starts_with(kPower) && !name.substr(kPower.size()).starts_with('.');
-  if (!facts.has_average_power || !is_plain) return;
-  Telemetry telemetry = recording.open_power(name.insert(kPower.size(), ".average"));
-  if (!telemetry.facts().power_column) return;
-  Samples samples(window);
-  telemetry.read([&](std::span<const Reading> readings) { samples.take(readings); });
-  samples.sort();
-  for (const DeviceSeries& average : series_of(samples, telemetry.devices())) {
-    const auto own = std::ranges::find(devices, average.device, &DeviceSeries::device);
-    if (own == devices.end() || own->samples.empty() || average.samples.empty()) continue;
-    const Window both = {std::max(window.start_unix_s, own->samples.front().unix_s),
-                         std::min(window.end_unix_s, own->samples.back().unix_s)};
-    const std::span<const Sample> inside = samples_in(own->samples, both);
-    const std::span<const Sample> averages = samples_in(average.samples, both);
-    if (both.duration_s() < kShort_s || inside.empty() || averages.empty()) continue;
-    const double own_w = mean_reading_w(inside);
-    const double average_w = mean_reading_w(averages);
-    if (std::abs(average_w - own_w) <= kMostApart * std::max(own_w, average_w)) continue;
-    reasons.add(
-        Reason::implausible_power,
-        fmt::format(
-            "GPU {}: the mean of power.draw is {:.6g} W in the window, and of power.draw.average {:.6g} W: one of them is wrong; choose with --power-column",
-            printable(own->device), own_w, average_w));
+  constexpr double kSurely = 4;        // standard errors
+  if (own.empty() || other.empty()) return std::nullopt;
+  const Window both = {std::max(window.start_unix_s, own.front().unix_s),
+                       std::min(window.end_unix_s, own.back().unix_s)};
+  own = samples_in(own, both);
+  other = samples_in(other, both);
+  if (both.duration_s() < kShort_s || own.empty() || other.empty()) return std::nullopt;
+  PowersApart apart{mean_reading_w(own), mean_reading_w(other)};
+  const double most_w = kMostApart * std::max(apart.own_w, apart.other_w);
+  const double apart_w = std::abs(apart.other_w - apart.own_w);
+  if (apart_w <= most_w) return std::nullopt;
+  apart.is_sure = apart_w > most_w + kSurely * std::hypot(mean_error_w(own), mean_error_w(other));
+  return apart;
+}
+
+// Recorders write a power as it is now and its mean over some time; N/A is no reading.
+void compare_with_same(const Recording& recording, const SeriesFacts& facts,
+                       std::span<const DeviceSeries> devices, Window window,
+                       energy::WindowDoubts& doubts) {
+  for (const std::string& name : facts.same_power) {
+    Telemetry telemetry = recording.open_power(name);
+    if (!telemetry.facts().power_column) continue;
+    Samples samples(window);
+    telemetry.read([&](std::span<const Reading> readings) { samples.take(readings); });
+    samples.sort();
+    for (const DeviceSeries& other : series_of(samples, telemetry.devices())) {
+      const auto own = std::ranges::find(devices, other.device, &DeviceSeries::device);
+      if (own == devices.end()) continue;
+      const auto apart = powers_apart(own->samples, other.samples, window);
+      if (!apart) continue;
+      (apart->is_sure ? doubts.certain : doubts.possible)
+          .add(
+              Reason::implausible_power,
+              fmt::format(
+                  "GPU {}: the mean of {} is {:.6g} W in the window, and of {} {:.6g} W: one of them is wrong; choose with --power-column",
+                  printable(own->device), printable(facts.sensor.name), apart->own_w,
+                  printable(name), apart->other_w));
+    }
   }
 }
 
@@ -328,12 +355,12 @@ Reasons series_doubts(const Recording& recording, SeriesKeeper& series,
   return series_reasons(devices, rules);
 }
 
-Reasons average_doubts(const Recording& recording, const Telemetry& telemetry,
-                       const Samples& samples, Window window) {
-  Reasons doubts;
+energy::WindowDoubts same_power_doubts(const Recording& recording, const Telemetry& telemetry,
+                                       const Samples& samples, Window window) {
+  energy::WindowDoubts doubts;
   try {
-    compare_with_average(recording, telemetry.facts(), series_of(samples, telemetry.devices()),
-                         window, doubts);
+    compare_with_same(recording, telemetry.facts(), series_of(samples, telemetry.devices()), window,
+                      doubts);
   } catch (const std::exception&) {  // it changed meanwhile; the power was read
   }
   return doubts;

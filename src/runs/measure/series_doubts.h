@@ -11,6 +11,7 @@
 #include "core/telemetry/samples.h"
 #include "energy/sensors/series_check.h"
 #include "energy/zones/clock_passes.h"
+#include "energy/zones/window_doubts.h"
 #include "recorders/recording.h"
 
 namespace aggregate_power {
@@ -70,10 +71,10 @@ void add_clock_doubts(const Reasons& clock, Reasons& doubts);
 Reasons series_doubts(const Recording& recording, SeriesKeeper& series,
                       std::span<const std::string> names, const SeriesRules& rules);
 
-// implausible_power, if nvidia-smi's power.draw and power.draw.average are clearly apart: for a
-// warning, since the contract counts the former.
-Reasons average_doubts(const Recording& recording, const Telemetry& telemetry,
-                       const Samples& samples, Window window);
+// implausible_power, if columns of one power (SeriesFacts::same_power) are clearly apart, and
+// certain if readings that miss a part of its changes cannot explain it.
+energy::WindowDoubts same_power_doubts(const Recording& recording, const Telemetry& telemetry,
+                                       const Samples& samples, Window window);
 
 // What possible_series_reasons() finds: for a warning.
 Reasons possible_series_doubts(const Samples& samples, std::span<const std::string> names,

@@ -425,7 +425,12 @@ void fit_counts(WindowSearch& search, const GivenLoad& given, double reported_s,
         reported_s, load.window.duration_s());
     if (search.options.reports) {
       for_each_stated(given, [&](std::int64_t Load::*count) { load.*count = 0; });
-      notes.push_back(why + ", so there are no joules per token; --start alone takes its duration");
+      const bool has_given = given.requests || given.input_tokens || given.output_tokens;
+      notes.push_back(why +
+                      (has_given
+                           ? ", and only those that are given count; they must be the window's"
+                           : ", so there are no joules per token") +
+                      "; --start alone takes its duration");
     } else {
       reading.reasons.add(Reason::benchmark_duration_mismatch, why);
     }

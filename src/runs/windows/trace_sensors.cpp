@@ -74,7 +74,7 @@ double TraceSensors::age_s() const {
 
 CalibratedGpus gpus_of_traces(const UncertaintyOptions& options, const Traces& traces) {
   const TraceFile& file = traces.files.front();
-  return gpus_read(file.facts.series, traces.devices.size(), file.models, options.gpu);
+  return gpus_read(file.facts, traces.devices.size(), file.models, options.gpu);
 }
 
 UncertaintyOptions with_calibration(UncertaintyOptions options, const AppliedProfile& profile) {
