@@ -70,7 +70,7 @@ constexpr Names kNames[] = {
 
 // How a column of any recorder may be called that has the limit in W.
 constexpr Pattern kAnyLimit =
-    "(gpu[ _.]?[0-9]*[ _.])?(enforced|current|socket|board|max)?[ _.]?power[ _.](limit|cap|max)([ _.](w|watts))?";
+    "(gpu[ _.]?[0-9]*[ _.])?(enforced|current|socket|board)?[ _.]?power[ _.](limit|cap|max)([ _.](w|watts))?";
 
 // Of nvidia-smi, which named them differently before driver 535.
 struct ReasonName {
