@@ -324,6 +324,37 @@ def test_limits_of_any_recorder(folder):
             same(not is_possible, "implausible_power" in run["reasons"], name)
 
 
+# ---- A report that says less
+
+
+def test_a_report_of_llm_d_without_its_scenario(folder):
+    """A session of 60 s at 600 W, and 60 requests of 128 tokens."""
+    folder.recorded(power)
+    folder.write("report.yaml", """results:
+  request_performance:
+    aggregate:
+      requests:
+        failures: 0
+        input_length:
+          mean: 1024.0
+          units: count
+        output_length:
+          mean: 128.0
+          units: count
+        total: 60
+run:
+  time:
+    duration: PT60S
+    end: '2026-09-08T07:21:30Z'
+    start: '2026-09-08T07:20:30Z'
+  uid: u
+version: '0.2'
+""")
+    run = folder.measured("--timezone", "UTC", files=("report.yaml", "gpu_metrics.csv"))
+    same("session", run["window_source"])
+    near((joules(power) + joules(lambda at: power(at, 1))) / (60 * 128), run["joules_per_output_token"])
+
+
 # ---- Rows of parts of a GPU
 
 
