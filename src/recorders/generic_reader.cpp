@@ -40,10 +40,13 @@ struct WideColumn {
   std::string host = {};  // empty: the GPU's name stands alone
   std::string gpu = {};
   MetricLabels series = {};
-  std::size_t number_of_series = 0;          // as the sink numbers it
-  std::optional<std::uint32_t> device = {};  // its number, once it had a sample
-  PowerForm form = {};                       // of its cell in the row before
-  std::optional<std::size_t> limit = {};     // the column of its power limit
+  std::size_t number_of_series = 0;                          // as the sink numbers it
+  std::optional<std::uint32_t> device = {};                  // its number, once it had a sample
+  PowerForm form = {};                                       // of its cell in the row before
+  std::optional<std::size_t> limit = {};                     // the column of its power limit
+  std::optional<std::size_t> use = {};                       // and of its utilization
+  double least_w = std::numeric_limits<double>::infinity();  // of all rows
+  double most_w = 0;
   // Since WideHeader::duration began, up to the last row with a mean.
   double joules = 0;
   double last_duration_s = 0;
@@ -76,6 +79,11 @@ struct WideHeader {
   std::string (*stamp)(const RowCells& cells, const WideHeader& header) = nullptr;
   // Of dates with slashes. Nullopt: only dates such as 5/5/2026 are known.
   std::optional<bool> has_month_first = false;
+  // Columns that are called temperatures, and the rows in which one is hotter than any GPU.
+  std::vector<std::size_t> temperatures = {};
+  std::size_t hot_rows = 0;
+  std::size_t hottest = 0;  // the column
+  double most_c = 0;
   std::string fault = {};  // why it cannot be read
   std::string warning = {};
   Reason reason = Reason::power_column_missing;
@@ -145,10 +153,15 @@ void find_numbered(const std::function<std::string_view(std::string_view)>& name
   }
   if (!unit) return;
   for (std::size_t i = 0; i < header.cells; ++i) {
-    const auto limit = columns::numbered_limit(name_of(strip(header.names[i])));
-    if (!limit || limit->unit.size != unit->size) continue;
+    const std::string_view name = name_of(strip(header.names[i]));
+    const auto limit = columns::numbered_limit(name);
+    const auto use = columns::numbered_utilization(name);
     for (WideColumn& column : header.columns) {
-      if (column.gpu == limit->gpu && column.host == limit->host) column.limit = i;
+      const auto is_its = [&](const std::optional<columns::NumberedPower>& other) {
+        return other && column.gpu == other->gpu && column.host == other->host;
+      };
+      if (is_its(limit) && limit->unit.size == unit->size) column.limit = i;
+      if (is_its(use)) column.use = i;
     }
   }
   header.unit = unit->size;
@@ -169,11 +182,43 @@ bool is_filled(const CsvTextRow& row) {
                              [](const std::string& cell) { return !strip(cell).empty(); });
 }
 
-// Why the cells are not what the header says, as where a script writes them in another order.
-std::string header_doubt(TableRows rows, const WideHeader& header) {
-  constexpr double kLeastC = 15, kMostC = 95;
+// A GPU has such a temperature, and draws as much at rest.
+constexpr double kLeastC = 15, kMostC = 95;
+
+bool is_temperature_name(std::string_view name) {
+  static constexpr Pattern temperature = "(.*[^a-z])?temp(erature)?([^a-z].*)?";
+  return temperature.matches(lower_ascii(name));
+}
+
+// Whether a temperature is rather a power.
+bool is_too_hot(double value) {
   constexpr double kHotC = 150, kMostW = 5000;
   constexpr double kNoReading = 255;
+  return value > kHotC && value < kMostW && value != kNoReading;
+}
+
+std::string disorder_text(std::string_view power, double least, double most, std::string_view hot,
+                          double most_c) {
+  return fmt::format(
+      "'{}' has {} to {}, and '{}' up to {}: the header disagrees with its columns; write it in the order of the cells",
+      printable(strip(power)), least, most, printable(strip(hot)), most_c);
+}
+
+// The same for all rows: a load may begin late.
+void refuse_disorder(const WideHeader& header) {
+  constexpr std::size_t kFewestHot = 3;  // fewer are faults of the sensor
+  if (header.hot_rows < kFewestHot) return;
+  for (const WideColumn& column : header.columns) {
+    if (column.least_w < kLeastC || column.most_w > kMostC || column.least_w > column.most_w) {
+      continue;
+    }
+    throw TelemetryError(disorder_text(header.names[column.index], column.least_w, column.most_w,
+                                       header.names[header.hottest], header.most_c));
+  }
+}
+
+// Why the cells are not what the header says, as where a script writes them in another order.
+std::string header_doubt(TableRows rows, const WideHeader& header) {
   const auto range = [&](std::size_t column) {
     std::pair found(std::numeric_limits<double>::infinity(), -1.0);
     for (const CsvTextRow& row : rows.subspan(1)) {
@@ -184,20 +229,15 @@ std::string header_doubt(TableRows rows, const WideHeader& header) {
     }
     return found;
   };
-  static constexpr Pattern temperature = "(.*[^a-z])?temp(erature)?([^a-z].*)?";
   std::optional<std::size_t> hot;
   for (std::size_t i = 0; i < header.cells && !hot; ++i) {
-    if (!temperature.matches(lower_ascii(header.names[i]))) continue;
-    const auto most = range(i).second;
-    if (most > kHotC && most < kMostW && most != kNoReading) hot = i;
+    if (is_temperature_name(header.names[i]) && is_too_hot(range(i).second)) hot = i;
   }
   for (const WideColumn& column : header.columns) {
     const auto [least, most] = range(column.index);
     if (!hot || least < kLeastC || most > kMostC || least > most) continue;
-    return fmt::format(
-        "'{}' has {} to {}, and '{}' up to {}: the header disagrees with its columns; write it in the order of the cells",
-        printable(strip(header.names[column.index])), least, most,
-        printable(strip(header.names[*hot])), range(*hot).second);
+    return disorder_text(header.names[column.index], least, most, header.names[*hot],
+                         range(*hot).second);
   }
   const auto cells_of = [](const CsvTextRow& row) {
     std::size_t cells = row.cells.size();
@@ -302,6 +342,9 @@ WideHeader numbered_header(TableRows rows, const TelemetryOptions& options) {
   const bool is_of_tracker = header.power.starts_with("system");
   if (header.columns.size() < (is_of_tracker ? 1 : kFewest)) return {};
   if (header.fault.empty()) header.fault = header_doubt(rows, header);
+  for (std::size_t i = 0; i < header.cells; ++i) {
+    if (is_temperature_name(header.names[i])) header.temperatures.push_back(i);
+  }
   if (options.columns.power_unit && header.reason == Reason::wide_power_columns) header.fault = {};
   std::vector<Cells> cells;
   for (const CsvTextRow& row : rows.subspan(1)) {
@@ -707,6 +750,21 @@ std::string place_in_row(const RowCells& cells, const WideHeader& header) {
   return place;
 }
 
+void note_hot(const RowCells& cells, WideHeader& header) {
+  constexpr std::size_t kShortest = 3;  // "151"
+  bool is_hot = false;
+  for (const std::size_t column : header.temperatures) {
+    const std::string_view cell = cell_of(cells, column);
+    if (cell.size() < kShortest || cell[2] == '.') continue;
+    const double value = nearest_double(cell).value_or(0);
+    if (!is_too_hot(value)) continue;
+    is_hot = true;
+    if (value > header.most_c) header.hottest = column;
+    header.most_c = std::max(header.most_c, value);
+  }
+  header.hot_rows += is_hot ? 1 : 0;
+}
+
 // The cells of one row. MIG instances are columns of one GPU, and each repeats its power.
 void take_wide_row(const RowCells& cells, bool is_whole, std::uint64_t line_number,
                    WideHeader& header, ReadingSink& sink) {
@@ -745,11 +803,20 @@ void take_wide_row(const RowCells& cells, bool is_whole, std::uint64_t line_numb
     if (header.duration) watts = mean_since_row(watts, duration_s, column);
     const std::uint32_t device =
         header.places.empty() ? column.number(sink) : sink.find_in(place, column.gpu);
-    if (column.limit) sink.state_limit(device, sink.number(cell_of(cells, *column.limit)));
+    if (column.limit) {
+      sink.state(device, GpuQuantity::power_limit_w, sink.number(cell_of(cells, *column.limit)));
+    }
+    if (column.use) {
+      sink.state(device, GpuQuantity::utilization_pct, parse_state(cell_of(cells, *column.use)));
+    }
+    if (watts >= 0) column.least_w = std::min(column.least_w, watts);
+    if (watts >= 0) column.most_w = std::max(column.most_w, watts);
     sink.add_to(device, watts);
     if (!header.places.empty()) continue;
     sink.note_series(column.number_of_series, *column.device);
   }
+  note_hot(cells, header);
+  refuse_disorder(header);
 }
 
 void add_series(WideHeader& header, ReadingSink& sink) {

@@ -44,6 +44,7 @@ enum class Part {
   card,
   power,
   limit,
+  utilization,
   counter,
   member
 };
@@ -98,11 +99,11 @@ struct JsonValueText {
 
 struct JsonGpu {
   std::string uuid, host, url, index, board;
-  JsonValueText card, watts, limit, count;
+  JsonValueText card, watts, limit, utilization, count;
 
   void clear() {
     for (std::string* const text : {&uuid, &host, &url, &index, &board}) text->clear();
-    for (JsonValueText* const value : {&card, &watts, &limit, &count}) value->clear();
+    for (JsonValueText* const value : {&card, &watts, &limit, &utilization, &count}) value->clear();
   }
 };
 
@@ -211,6 +212,8 @@ class JsonFormWalk : public JsonVisitor {
         return set_power(gpu_of(member), kind, text, member != nullptr);
       case Part::limit:
         return gpu_of(member).limit.set(kind, text);
+      case Part::utilization:
+        return gpu_of(member).utilization.set(kind, text);
       case Part::counter:
         return gpu_of(member).count.set(kind, text);
       default:
@@ -282,7 +285,10 @@ class JsonFormWalk : public JsonVisitor {
       const JsonGpu& gpu = gpus_[i];
       const std::uint32_t device = number_of(gpu, i, sink);
       if (value == &JsonGpu::watts && gpu.limit.is_there) {
-        sink.state_limit(device, sink.number(gpu.limit.text));
+        sink.state(device, GpuQuantity::power_limit_w, sink.number(gpu.limit.text));
+      }
+      if (value == &JsonGpu::watts && gpu.utilization.is_there) {
+        sink.state(device, GpuQuantity::utilization_pct, parse_state(gpu.utilization.text));
       }
       sink.add_to(device, *text);
     }
@@ -319,6 +325,9 @@ Member numbered_member(std::string_view key, std::string_view time) {
     const bool is_in_watts = limit->unit.size == PowerUnit::Size::watt;
     return is_in_watts ? Member{Part::limit, limit->gpu, limit->host} : Member{};
   }
+  if (const auto used = columns::numbered_utilization(key)) {
+    return {Part::utilization, used->gpu, used->host};
+  }
   const auto gpu = columns::numbered_power(key);
   if (!gpu || gpu->is_bare) return {};
   if (gpu->unit.size != PowerUnit::Size::watt) {
@@ -353,6 +362,7 @@ Member gpustat_member(std::string_view key) {
   if (key == "uuid") return {Part::uuid};
   if (key == "index") return {Part::index};
   if (key == "enforced.power.limit") return {Part::limit};
+  if (key == "utilization.gpu") return {Part::utilization};
   return key == "power.draw" ? Member{Part::power} : Member{};
 }
 
@@ -397,6 +407,10 @@ const std::vector<JsonForm>& json_forms() {
                  {"telemetry_data.nvidia_power_usage", Part::power},
                  {"telemetry_data.amd_power", Part::power},
                  {"telemetry_data.amd_power_usage", Part::power},
+                 {"telemetry_data.gpu_utilization", Part::utilization},
+                 {"telemetry_data.nvidia_gpu_utilization", Part::utilization},
+                 {"telemetry_data.amd_gpu_utilization", Part::utilization},
+                 {"telemetry_data.power_management_limit", Part::limit},
                  {"telemetry_data.energy_consumption", Part::counter},
                  {"telemetry_data.nvidia_energy_consumption", Part::counter},
                  {"telemetry_data.amd_energy_consumption", Part::counter}},
@@ -415,6 +429,7 @@ const std::vector<JsonForm>& json_forms() {
                  {"gpus[].uuid", Part::uuid},
                  {"gpus[].hostname", Part::host},
                  {"gpus[].index", Part::index},
+                 {"gpus[].utilization", Part::utilization},
                  {"gpus[].power_consumption", Part::power}},
        .marks = {{"\"schema\"", "\"header\"", "\"all_smi_version\""},
                  {"\"schema\"", "\"timestamp\"", "\"gpus\""}}},
@@ -450,6 +465,8 @@ const std::vector<JsonForm>& json_forms() {
                  {"[].power.socket_power.value", Part::power},
                  {"[].power.current_socket_power.value", Part::power},
                  {"[].power.average_socket_power.value", Part::power},
+                 {"[].usage.gfx_activity", Part::utilization},
+                 {"[].usage.gfx_activity.value", Part::utilization},
                  {"[].energy.total_energy_consumption.value", Part::counter},
                  {"gpu_data[]", Part::record},
                  {"gpu_data[].timestamp", Part::time},
@@ -458,6 +475,8 @@ const std::vector<JsonForm>& json_forms() {
                  {"gpu_data[].power.socket_power.value", Part::power},
                  {"gpu_data[].power.current_socket_power.value", Part::power},
                  {"gpu_data[].power.average_socket_power.value", Part::power},
+                 {"gpu_data[].usage.gfx_activity", Part::utilization},
+                 {"gpu_data[].usage.gfx_activity.value", Part::utilization},
                  {"gpu_data[].energy.total_energy_consumption.value", Part::counter}},
        .marks = {{"\"gpu\"", "\"power\"", "_power\"", "\"throttle_status\"", "\"timestamp\""},
                  {"\"gpu\"", "\"power\"", "\"socket_power\"", "\"timestamp\""}},

@@ -7,6 +7,7 @@
 #include <exception>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -85,9 +86,9 @@ class ReadingSink {
     if (!is_power || device == kNoDevice) return add_odd(device, watts);
     add(unix_s_, watts, device, Reading::Kind::power);
   }
-  // The power limit of a device from here on, in W, for readings that are added next; NaN or 0: it
-  // is not known.
-  void state_limit(std::uint32_t device, double limit_w);
+  // What is known of a device from here on, for readings that are added next: its power limit in W,
+  // or its utilization, to 1 %. NaN, or a limit of 0: it is not known.
+  void state(std::uint32_t device, GpuQuantity quantity, double value);
   // Numbers a series, for which note_series() then notes each reading. Series of GPUs that were not
   // selected make no difference.
   std::size_t add_series(const MetricLabels& series) { return overlap_.add(series); }
@@ -156,6 +157,7 @@ class ReadingSink {
 
   void add_odd(std::uint32_t device, double watts);
   void note_state(std::uint32_t device);
+  std::uint32_t place_of(const GpuState& state);
 
   // Member by member: a reading that is made elsewhere and copied at once would wait until the
   // processor has it whole.
@@ -189,10 +191,11 @@ class ReadingSink {
   SeriesOverlap overlap_;
   std::vector<std::uint32_t> passed_on_;  // by device: its number, or kLeftOut
   std::vector<Reading> batch_ = std::vector<Reading>(kBatch);
-  std::size_t count_ = 0;                    // of readings in it
-  std::vector<GpuState> states_;             // each once; empty: no limit was stated so far
-  std::vector<std::uint32_t> state_of_;      // by device, its place there
-  std::vector<std::uint32_t> state_of_row_;  // of the batch
+  std::size_t count_ = 0;         // of readings in it
+  std::vector<GpuState> states_;  // each once; empty: nothing was stated so far
+  std::map<std::pair<double, double>, std::uint32_t> places_;  // of limit and utilization
+  std::vector<std::uint32_t> state_of_;                        // by device, its place there
+  std::vector<std::uint32_t> state_of_row_;                    // of the batch
   std::optional<Stamp> first_stamp_;
   double unix_s_ = 0;
   double last_unix_s_ = 0;  // of the segment

@@ -57,27 +57,30 @@ void ReadingSink::add_odd(std::uint32_t device, double watts) {
   add(unix_s_, is_finite ? watts : 0, device, kind);
 }
 
-void ReadingSink::state_limit(std::uint32_t device, double limit_w) {
+std::uint32_t ReadingSink::place_of(const GpuState& state) {
+  const auto number = [&](GpuQuantity quantity) {
+    const double value = state[quantity];
+    return std::isnan(value) ? -1 : value;
+  };
+  const auto [place, is_new] = places_.try_emplace(
+      {number(GpuQuantity::power_limit_w), number(GpuQuantity::utilization_pct)}, states_.size());
+  if (is_new) states_.push_back(state);
+  return place->second;
+}
+
+void ReadingSink::state(std::uint32_t device, GpuQuantity quantity, double value) {
   if (device >= kLeftOut) return;
-  const bool is_known = limit_w > 0 && std::isfinite(limit_w);
+  const bool is_limit = quantity == GpuQuantity::power_limit_w;
+  const bool is_known = std::isfinite(value) && (is_limit ? value > 0 : value >= 0);
   if (states_.empty()) {
     if (!is_known) return;
-    states_.emplace_back();
-    state_of_row_.assign(kBatch, 0);
+    state_of_row_.assign(kBatch, place_of({}));
   }
   if (state_of_.size() <= device) state_of_.resize(device + 1);
-  std::size_t place = 0;
-  if (is_known) {
-    const auto states_it = [&](const GpuState& state) {
-      return state[GpuQuantity::power_limit_w] == limit_w;
-    };
-    place = static_cast<std::size_t>(std::ranges::find_if(states_, states_it) - states_.begin());
-    if (place == states_.size()) {
-      auto& values = states_.emplace_back().values;
-      values[static_cast<std::size_t>(GpuQuantity::power_limit_w)] = limit_w;
-    }
-  }
-  state_of_[device] = static_cast<std::uint32_t>(place);
+  GpuState state = states_[state_of_[device]];
+  double& own = state.values[static_cast<std::size_t>(quantity)];
+  own = is_known ? (is_limit ? value : std::round(value)) : GpuState()[quantity];
+  state_of_[device] = place_of(state);
 }
 
 void ReadingSink::note_state(std::uint32_t device) {

@@ -86,16 +86,21 @@ class NvidiaGpu {
   void set_limit(std::size_t rank, std::string_view watts) {
     if (is_open_) limits_[rank] = watts;
   }
+  void set_utilization(std::string_view percent) {
+    if (is_open_) utilization_ = percent;
+  }
   void finish(ReadingSink& sink) {
     const bool has_some = std::ranges::any_of(watts_, [](auto& text) { return !text.empty(); });
     if (is_open_ && has_some && sink.start_row(time_)) {
       const std::uint32_t device = sink.find(name_);
-      sink.state_limit(device, sink.number(best_of(limits_)));
+      sink.state(device, GpuQuantity::power_limit_w, sink.number(best_of(limits_)));
+      sink.state(device, GpuQuantity::utilization_pct, parse_state(utilization_));
       sink.add_to(device, best_of(watts_));
     }
     is_open_ = false;
     for (std::string& text : watts_) text.clear();
     for (std::string& text : limits_) text.clear();
+    utilization_.clear();
   }
 
  private:
@@ -114,6 +119,7 @@ class NvidiaGpu {
   bool is_open_ = false;
   Ranked watts_;
   Ranked limits_;
+  std::string utilization_;
 };
 
 class NvidiaText : public TextLines {
@@ -131,6 +137,11 @@ class NvidiaText : public TextLines {
       return;
     }
     if (section_ > 0 && indent <= section_) section_ = 0;
+    if (of_use_ > 0 && indent <= of_use_) of_use_ = 0;
+    if (first == 'U' && strip(line) == "Utilization") of_use_ = indent;
+    if (of_use_ > 0 && first == 'G' && lower_ascii(key_and_value(line).first) == "gpu") {
+      gpu_.set_utilization(key_and_value(line).second);
+    }
     if (first == 'G' || first == 'P') {
       const std::string_view name = strip(line);
       if (name == "GPU Power Readings" || name == "Power Readings") section_ = indent;
@@ -155,6 +166,7 @@ class NvidiaText : public TextLines {
 
   NvidiaGpu gpu_;
   std::size_t section_ = 0;  // its indent, if it is one of power
+  std::size_t of_use_ = 0;   // the same of utilization
 };
 
 // Calls `take` for each tag of a line, with its name, its attributes, and the text after it.
@@ -186,6 +198,7 @@ class NvidiaXml : public TextLines {
     if (name == "gpu") gpu_.start(id_in(attributes), sink);
     if (name == "/gpu") gpu_.finish(sink);
     if (name == "uuid") gpu_.set_uuid(text);
+    if (name == "gpu_util") gpu_.set_utilization(text);
     if (name == "gpu_power_readings" || name == "power_readings") is_in_power_ = true;
     if (name == "/gpu_power_readings" || name == "/power_readings") is_in_power_ = false;
     if (!is_in_power_) return;

@@ -143,6 +143,9 @@ def test_headers_that_name_temperatures_for_power(folder):
         same(right, folder.measured()["valid"], cells(0))
     folder.rows(header, lambda at, _gpu: f"{power(at)},{power(at, 1)},{255 if at == 5 else 61},60", gpus=1)
     same(True, folder.measured()["valid"], "255 is no reading")
+    lines = [header] + [f"{START + at},61,60,{power(at)},{power(at, 1)}" for at in range(-200, 91)]
+    folder.write("gpu_metrics.csv", "\n".join(lines) + "\n")
+    same(False, folder.measured()["valid"], "the load begins after 200 rows")
 
 
 # ---- GPUs that count twice on two hosts
@@ -179,6 +182,177 @@ def test_gpus_of_one_name_in_whole_seconds(folder):
     refused(folder, "several_gpus_in_one_series")
     aggregate, error = folder.patched("--csv", "gpu_metrics.csv", "--expected-num-gpus", 1)
     same(0, aggregate["power_valid"], error)
+
+
+def whole_seconds(watts, gpus):
+    """Rows of several GPUs, all called 0, as amd-smi writes them: whole seconds, whole watts."""
+    return [(START + at, round(watts(at, gpu))) for at in TIMES for gpu in range(gpus)]
+
+
+def test_whole_watts_of_one_name(folder):
+    """Equal readings of one second are rows, too. Power steps twice, and between seconds only: eight readings of one
+    GPU in each second would do that once in 8 · 8 times, and two once in 2 · 2."""
+    shaken = lambda at, gpu: power(at) + (at * 7 + gpu * 5) % 4
+    for gpus, is_refused in ((8, True), (2, False)):
+        rows = whole_seconds(shaken, gpus)
+        for name, text in (
+                ("a.csv", "timestamp,gpu,socket_power\n" + "".join(f"{at},0,{watts}\n" for at, watts in rows)),
+                ("a.jsonl", "".join(json.dumps({
+                    "timestamp_ns": at * 10**9, "dcgm_url": "x", "gpu_index": 0, "gpu_uuid": None, "hostname": "localhost",
+                    "telemetry_data": {"gpu_power_usage": float(watts)}}) + "\n" for at, watts in rows))):
+            folder.write(name, text)
+            if is_refused:
+                refused(folder, "several_gpus_in_one_series", ("run.json", name))
+            else:
+                run = folder.measured(files=("run.json", name))
+                assert any("several_gpus_in_one_series" in text for text in run["warnings"]), (name, run)
+    one = [f"{at},0,{watts}\n" for at, watts in whole_seconds(lambda at, _: power(at), 3)]
+    folder.write("a.csv", "timestamp,gpu,socket_power\n" + "".join(one))  # rows per process
+    run = folder.measured(files=("run.json", "a.csv"))
+    near(joules(power), run["total_gpu_energy_j"])
+    assert not any("several_gpus" in text for text in run["warnings"]), run["warnings"]
+
+
+# ---- Some rows of a GPU lack what identifies it
+
+
+def test_rows_that_lack_an_id_are_no_gpu_of_their_own(folder):
+    """Half of the rows of GPU 1 have no UUID, or no host: three GPUs would have 3/2 of the energy of two."""
+
+    def lines(lacks):
+        return "".join(json.dumps({
+            "timestamp_ns": (START + at) * 10**9, "dcgm_url": "http://localhost:9400/metrics", "gpu_index": gpu,
+            "gpu_uuid": lacks(at, gpu), "hostname": "n", "telemetry_data": {"gpu_power_usage": float(power(at, gpu))}})
+            + "\n" for at in TIMES for gpu in (0, 1))
+
+    uuid = "GPU-%d1111111-2222-4333-8444-555555555555"
+    for absent in (None, "", "N/A"):
+        for every in (2, 7):
+            folder.write("a.jsonl", lines(lambda at, gpu: absent if gpu == 1 and at % every == 0 else uuid % gpu))
+            run = folder.measured(files=("run.json", "a.jsonl"))
+            same(False, run["valid"], f"{absent} {every}")
+            assert {"gpu_identity_conflict", "gpu_identity_missing"} & set(run["reasons"]), run["reasons"]
+    folder.write("a.jsonl", lines(lambda at, gpu: uuid % gpu))
+    same(True, folder.measured(files=("run.json", "a.jsonl"))["valid"])
+    folder.rows("timestamp,hostname,gpu,power_w", lambda at, gpu: f"{'' if gpu and at % 2 else 'n'},{gpu},{power(at, gpu)}")
+    run = folder.measured()
+    assert not run["valid"] or abs(run["total_gpu_energy_j"] - joules(power) - joules(lambda at: power(at, 1))) < 1, run
+
+
+# ---- Two recorders of one host
+
+
+def test_recorders_that_name_a_model_in_other_words(folder):
+    """The second asks 0.4 s later, calls the model "NVIDIA H100", and its GPUs by UUID only."""
+    folder.rows("timestamp,index,power.draw [W],name",
+                lambda at, gpu: f"{gpu},{power(at, gpu)},NVIDIA H100 80GB HBM3", "a.csv")
+    for model, is_other in (("NVIDIA H100", False), ("NVIDIA-H100-80GB-HBM3", False), ("NVIDIA A100", True)):
+        folder.write("b.jsonl", "".join(json.dumps({
+            "timestamp_ns": (START + at) * 10**9 + 4 * 10**8, "dcgm_url": "x", "gpu_index": gpu,
+            "gpu_uuid": f"GPU-{gpu}1111111-2222-4333-8444-555555555555", "gpu_model_name": model,
+            "hostname": "n", "telemetry_data": {"gpu_power_usage": power(at + 1, gpu) * (0.95 if is_other else 1) + 0.7}}) + "\n"
+            for at in TIMES for gpu in (0, 1)))
+        run = folder.measured(files=("run.json", "a.csv", "b.jsonl"))
+        same(is_other, run["valid"], f"{model} {run['reasons']}")
+        same(not is_other, "gpu_identity_conflict" in run["reasons"], run["reasons"])
+
+
+# ---- What rows of any recorder state of their GPUs
+
+
+def stated_by(watts, use=lambda at: 0, limit=700):
+    """Two GPUs, with utilization and limit, as each recorder writes it: its file and its text."""
+    stamp = lambda at: f"2026-09-08T07:{20 + (30 + at) // 60:02d}:{(30 + at) % 60:02d}"
+    csv = lambda header, row: header + "\n" + "".join(row(at, gpu) + "\n" for at in TIMES for gpu in (0, 1))
+    line = lambda content: json.dumps(content) + "\n"
+    return {
+        "loose.csv": csv("timestamp,gpu_id,power_limit,power_w", lambda at, gpu:
+                         f"{START + at},{gpu},{limit},{watts(at, gpu)}"),
+        "amd.csv": csv("timestamp,gpu,socket_power,gfx_activity,power_limit", lambda at, gpu:
+                       f"{START + at},{gpu},{watts(at, gpu)},{use(at)},{limit}"),
+        "hl.csv": csv("timestamp,index,power.draw [W],utilization.gpu [%],power.max [W]", lambda at, gpu:
+                      f"{START + at},{gpu},{watts(at, gpu)} W,{use(at)} %,{limit} W"),
+        "wide.csv": "timestamp,gpu0_power_w,gpu1_power_w,gpu0_util_pct,gpu1_util_pct,gpu0_power_limit_w,"
+                    "gpu1_power_limit_w\n" + "".join(
+                        f"{START + at},{watts(at, 0)},{watts(at, 1)},{use(at)},{use(at)},{limit},{limit}\n" for at in TIMES),
+        "wandb-events.jsonl": "".join(line({"_wandb": True, "_timestamp": START + at, "_runtime": at + 30} | {
+            f"system.gpu.{gpu}.{name}": value for gpu in (0, 1) for name, value in
+            (("powerWatts", watts(at, gpu)), ("gpu", use(at)), ("enforcedPowerLimitWatts", limit))}) for at in TIMES),
+        "gpustat.json": "".join(line({"hostname": "n", "query_time": stamp(at) + ".000456", "gpus": [
+            {"index": gpu, "uuid": f"GPU-{gpu}", "utilization.gpu": use(at), "power.draw": watts(at, gpu),
+             "enforced.power.limit": limit} for gpu in (0, 1)]}) for at in TIMES),
+    }
+
+
+def test_sensors_that_hang_while_the_gpu_works(folder):
+    """GPU 1 reads 95.25 W throughout, an idle GPU's power, and its utilization goes from 0 to 98 % with the load."""
+    hangs = lambda at, gpu: 95.25 if gpu else power(at) + 0.25 * (at % 2)
+    for works in (True, False):
+        use = lambda at, works=works: 98 if works and 0 <= at <= WINDOW else 0
+        for name, text in stated_by(hangs, use).items():
+            if name == "loose.csv":  # states no utilization
+                continue
+            folder.write(name, text)
+            run = folder.measured("--timezone", "UTC", files=("run.json", name))
+            same(works, "stuck_sensor" in run["reasons"], f"{name} {works} {run['reasons']} {run['warnings']}")
+
+
+def test_limits_of_any_recorder(folder):
+    """600 W at a limit of 115 W is more than twice the limit; at 700 W it is less."""
+    for limit, is_possible in ((115, False), (700, True)):
+        for name, text in stated_by(power, limit=limit).items():
+            folder.write(name, text)
+            run = folder.measured("--timezone", "UTC", files=("run.json", name))
+            same(is_possible, run["valid"], f"{name} {limit} {run['reasons']}")
+            same(not is_possible, "implausible_power" in run["reasons"], name)
+
+
+# ---- A report that says less
+
+
+def test_a_report_of_llm_d_without_its_scenario(folder):
+    """A session of 60 s at 600 W, and 60 requests of 128 tokens."""
+    folder.recorded(power)
+    folder.write("report.yaml", """results:
+  request_performance:
+    aggregate:
+      requests:
+        failures: 0
+        input_length:
+          mean: 1024.0
+          units: count
+        output_length:
+          mean: 128.0
+          units: count
+        total: 60
+run:
+  time:
+    duration: PT60S
+    end: '2026-09-08T07:21:30Z'
+    start: '2026-09-08T07:20:30Z'
+  uid: u
+version: '0.2'
+""")
+    run = folder.measured("--timezone", "UTC", files=("report.yaml", "gpu_metrics.csv"))
+    same("session", run["window_source"])
+    near((joules(power) + joules(lambda at: power(at, 1))) / (60 * 128), run["joules_per_output_token"])
+
+
+# ---- Rows of parts of a GPU
+
+
+def test_rows_of_tiles(folder):
+    """Two tiles with half of the card's power each are no card; the card's own rows are."""
+    header = "Timestamp, DeviceId, TileId, GPU Power (W)"
+    stamp = lambda at: f"2026-09-08T07:{20 + (30 + at) // 60:02d}:{(30 + at) % 60:02d}.000"
+    rows = lambda cells: header + "\n" + "".join(
+        f"{stamp(at)}, {gpu}, {tile}, {watts}\n" for at in TIMES for gpu in (0, 1) for tile, watts in cells(at, gpu))
+    folder.write("a.csv", rows(lambda at, gpu: [(tile, power(at, gpu) / 2) for tile in (0, 1)]))
+    run = folder.measured("--timezone", "UTC", files=("run.json", "a.csv"))
+    same((False, True), (run["valid"], "gpu_identity_conflict" in run["reasons"]), run["reasons"])
+    folder.write("a.csv", rows(lambda at, gpu: [("", power(at, gpu))]))
+    run = folder.measured("--timezone", "UTC", files=("run.json", "a.csv"))
+    near(joules(power) + joules(lambda at: power(at, 1)), run["total_gpu_energy_j"])
 
 
 # ---- Counters under other names

@@ -63,6 +63,19 @@ def offset_in(text):
 
 # ---- Clocks that are off
 
+def test_a_stamp_before_the_end_of_the_load_is_of_a_wrong_clock(folder):
+    """vLLM's date is the end of the load or later. Where it is earlier, no estimate may be published."""
+    folder.record((0, LENGTH))
+    for behind in (30, 20, 10, 0):
+        folder.vllm(LENGTH + 1 - behind)
+        record = folder.patch("--window", "estimated", "--expected-num-gpus", 2, "--timezone", "UTC", result="vllm.json")
+        if behind:
+            same(["clock_offset_suspected"], record["reasons"], behind)
+            same(0, folder.aggregate["power_valid"], behind)
+        else:
+            near(ENERGY, folder.aggregate["total_gpu_energy_j"])
+
+
 def test_a_window_at_its_load_is_measured(folder):
     folder.record((0, LENGTH))
     for off in (-4, -1, 0, 1, 4):

@@ -674,6 +674,7 @@ void SingleSeries::take(std::span<const Sample> samples) {
   for (const Sample& sample : samples) {
     // Rows per process repeat the reading of their GPU.
     const bool is_same = sample.unix_s == last_.unix_s && sample.watts == last_.watts;
+    at_times_.add(sample.unix_s, sample.watts);
     if (times_ > 0 && is_same) continue;
     if (times_ > 0) take_pair(last_, sample);
     if (times_ == 0 || sample.unix_s != last_.unix_s) take_time(sample.unix_s);
@@ -697,7 +698,8 @@ void SingleSeries::take_time(double unix_s) {
 
 void SingleSeries::finish_stamp() {
   differing_ += differs_ ? 1 : 0;
-  differs_ = false;
+  mixed_ += is_mixed_ ? 1 : 0;
+  differs_ = is_mixed_ = false;
 }
 
 void Groups::add(double unix_s, double watts) {
@@ -793,6 +795,24 @@ bool Groups::have_own_levels() const {
   });
 }
 
+bool Groups::step_between_only() const {
+  constexpr double kStep = 0.2;  // of the highest power
+  constexpr double kUnlikely = 0.02;
+  double highest_w = 0;
+  for (const std::vector<double>& group : kept_w_) {
+    highest_w = std::max(highest_w, std::ranges::max(group));
+  }
+  double chance = 1;
+  for (std::size_t i = 0; i < kept_w_.size(); ++i) {
+    const auto [least_w, most_w] = std::ranges::minmax(kept_w_[i]);
+    if (most_w - least_w > kStep * highest_w) return false;
+    const bool steps =
+        i > 0 && std::abs(kept_w_[i].front() - kept_w_[i - 1].back()) > kStep * highest_w;
+    if (steps) chance /= static_cast<double>(usual_size());
+  }
+  return chance < kUnlikely;
+}
+
 std::size_t Groups::usual_size() const {
   return static_cast<std::size_t>(std::ranges::max_element(of_size_) - of_size_.begin());
 }
@@ -827,6 +847,7 @@ void SingleSeries::take_pair(Sample before, Sample sample) {
   const bool is_other =
       std::abs(sample.watts - before.watts) > kOtherPower * std::max(sample.watts, before.watts);
   intervals_.add(interval_s);
+  if (interval_s == 0) is_mixed_ = true;  // a repeated number was left out
   if (interval_s == 0 && is_other) differs_ = true;
   if (interval_s > kSoonS) return;
   ++short_pairs_;
@@ -861,12 +882,20 @@ std::string SingleSeries::doubt() const {
 
 // A GPU that is asked faster than the stamps has a reading more or less at some of its times.
 bool SingleSeries::are_times_full() const {
-  const std::uint64_t differing = differing_ + (differs_ ? 1 : 0);
-  return are_stamps_coarse() && differing * 2 > times_ && groups_.are_of_one_size(times_);
+  const std::uint64_t mixed = mixed_ + (is_mixed_ ? 1 : 0);
+  return are_stamps_coarse() && mixed * 2 > times_ && at_times_.are_of_one_size(times_);
 }
 
 std::string SingleSeries::full_times_text() const {
-  return fmt::format("{} readings at each of its {} times", groups_.usual_size(), times_);
+  return fmt::format("{} readings at each of its {} times", at_times_.usual_size(), times_);
+}
+
+// Over a whole recording, GPUs that are asked each 1.003 s cross a second's end one by one.
+std::string SingleSeries::doubt_of_full_times() const {
+  const bool have_levels = are_times_full() && at_times_.have_own_levels();
+  const bool have_steps =
+      are_stamps_coarse() && at_times_.have_one_size() && at_times_.step_between_only();
+  return have_levels || have_steps ? full_times_text() : std::string();
 }
 
 std::string SingleSeries::doubt_of_device() const {
@@ -880,16 +909,15 @@ std::string SingleSeries::doubt_of_device() const {
         "{} in groups of {}, and the power of a row is that of {} rows before, not that of the row before",
         differing * 2 > times_ ? "several readings at one time" : "rows", rows, rows);
   }
-  if (are_times_full() && groups_.have_own_levels()) return full_times_text();
+  if (are_times_full()) {
+    if (std::string full = doubt_of_full_times(); !full.empty()) return full;
+  }
   Groups groups = groups_;
   return differ_within_groups() && groups.are_of_several() ? groups_text() : std::string();
 }
 
 std::string SingleSeries::possible_doubt_of_device() const {
-  Groups groups = groups_;
-  if (are_times_full() && (groups.usual_size() > 2 || groups.are_of_several())) {
-    return full_times_text();
-  }
+  if (are_times_full()) return full_times_text();
   return differ_within_groups() && groups_.have_one_size() ? groups_text() : std::string();
 }
 

@@ -345,9 +345,12 @@ class Groups {
   bool have_own_levels() const;
   // Whether each of `times` has a group, and all as many rows, but for a few at the ends.
   bool are_of_one_size(std::uint64_t times) const;
+  // Whether the power steps by a fifth between groups so often, and within none, that one GPU whose
+  // steps are anywhere would do it less than once in 50 times.
+  bool step_between_only() const;
 
  private:
-  static constexpr std::size_t kMost = 16;
+  static constexpr std::size_t kMost = 64;
   struct Moments {
     std::uint64_t count = 0;
     double sum = 0;
@@ -409,6 +412,10 @@ class SingleSeries {
   // The same where the rows may be of several GPUs whose power is alike, or of one that is asked
   // several times at once, or always as often between two stamps.
   std::string possible_doubt_of_device() const;
+  // What speaks against one GPU if each time has as many readings, as a level of each place or
+  // steps of power between times only; empty: nothing. A whole recording shows it better than a
+  // window does.
+  std::string doubt_of_full_times() const;
 
  private:
   void take_stamp(double unix_s);
@@ -434,6 +441,9 @@ class SingleSeries {
   Alternation intervals_;
   Groups groups_;
   // Of samples:
+  Groups at_times_;                // with readings that repeat the one before
+  std::uint64_t mixed_ = 0;        // times whose readings are not all one number
+  bool is_mixed_ = false;          // the last time
   std::uint64_t times_ = 0;        // different stamps
   std::uint64_t differing_ = 0;    // of them with readings that differ
   bool differs_ = false;           // the readings of the last stamp

@@ -126,6 +126,13 @@ bool GoodWork::holds(const SloLimit& limit, std::size_t place) const {
                              (limit.share - kRounding) * static_cast<double>(requests);
 }
 
+bool GoodWork::holds() const {
+  for (std::size_t i = 0; i < slo.limits.size(); ++i) {
+    if (!holds(slo.limits[i], i)) return false;
+  }
+  return true;
+}
+
 // ---- Published numbers
 
 std::vector<std::string_view> not_finite(const Metrics& metrics) {

@@ -15,6 +15,7 @@
 #include "base/text/pattern.h"
 #include "core/telemetry/column_names.h"
 #include "core/telemetry/gpu_names.h"
+#include "core/telemetry/power_cell.h"
 #include "core/telemetry/power_names.h"
 #include "core/telemetry/recorder_schemas.h"
 
@@ -712,6 +713,23 @@ void note_turns(std::span<const std::string> header, Rows rows, Columns& columns
   if (turns && turns->is_sure) columns.identity_doubt = columns::turns_text(turns->numbers, header);
 }
 
+// Rows of parts of a device, each with a part of its power.
+void note_tiles(std::span<const std::string> header, Rows rows, Columns& columns) {
+  static constexpr Pattern part = "(gpu[ _]?)?tile([ _]?id)?|sub[ _]?device([ _]?id)?";
+  if (!columns.power || !columns.identity_doubt.empty()) return;
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    if (!part.matches(lower_ascii(strip(header[i])))) continue;
+    const bool has_power = std::ranges::any_of(rows, [&](const auto& row) {
+      const std::string_view tile = cell(row, i);
+      return is_ascii_digits(tile) && parse_watts(cell(row, columns.power->index), columns.unit);
+    });
+    if (!has_power) continue;
+    columns.identity_doubt = fmt::format(
+        "column '{}' says that rows are of parts of a GPU, and each has a part of its power: record whole GPUs",
+        printable(header[i]));
+  }
+}
+
 // ---- What speaks against the choice
 
 // The file has one row for each run, not for each sample.
@@ -933,6 +951,7 @@ Columns choose_columns(std::span<const std::string> header, Rows rows,
   }
   choose_key(from, columns);
   note_turns(header, rows, columns);
+  note_tiles(header, rows, columns);
   columns.sensor = sensor_of(columns);
   columns.gpu_models = models_in(from);
   columns.settings = settings_in(from);

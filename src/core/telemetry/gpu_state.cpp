@@ -8,6 +8,7 @@
 
 #include "base/text/characters.h"
 #include "base/text/decimal.h"
+#include "base/text/pattern.h"
 #include "core/telemetry/column_names.h"
 
 namespace aggregate_power {
@@ -62,6 +63,10 @@ constexpr Names kNames[] = {
     {"", GpuQuantity::clock_mhz, {"clocks.current.sm", "clocks.sm", "clocks.current.graphics"}},
     {"", GpuQuantity::clock_mhz, {"clocks.gr", "gfx_clk", "gfx_0_clk"}},
 };
+
+// How a column of any recorder may be called that has the limit in W.
+constexpr Pattern kAnyLimit =
+    "(gpu[ _.]?[0-9]*[ _.])?(enforced|current|socket|board)?[ _.]?power[ _.](limit|cap|max)([ _.](w|watts))?";
 
 // Of nvidia-smi, which named them differently before driver 535.
 struct ReasonName {
@@ -132,6 +137,10 @@ GpuStateColumns choose_state_columns(std::span<const std::string> header, std::s
       if (is_other && !columns.other_limit) columns.other_limit = last_column(plain, name);
       if (!column) column = last_column(plain, name);
     }
+  }
+  auto& limit = columns.quantities[static_cast<std::size_t>(GpuQuantity::power_limit_w)];
+  for (std::size_t i = 0; i < plain.size() && !limit; ++i) {
+    if (kAnyLimit.matches(plain[i])) limit = i;
   }
   if (schema == "nvidia-smi") choose_reasons(plain, columns);
   const auto unit_w = [&](const std::optional<std::size_t>& column) {

@@ -297,6 +297,17 @@ std::optional<NumberedPower> numbered_limit(std::string_view name) {
   return limit && !limit->is_bare ? std::move(limit) : std::nullopt;
 }
 
+std::optional<NumberedPower> numbered_utilization(std::string_view name) {
+  constexpr std::string_view kOfTracker = ".gpu";
+  const std::string lower = lower_ascii(name);
+  if (lower.find("mem") != lower.npos) return std::nullopt;
+  const bool is_of_tracker = lower.starts_with("system") && lower.ends_with(kOfTracker);
+  const std::size_t at = is_of_tracker ? lower.size() - kOfTracker.size() + 1 : lower.find("util");
+  if (at == lower.npos) return std::nullopt;
+  auto used = numbered_power(std::string(name.substr(0, at)) + "power_w");
+  return used && !used->is_bare ? std::move(used) : std::nullopt;
+}
+
 NvitopName nvitop_name(std::string_view name) {
   static constexpr Pattern device = "gpu:[0-9]+|cuda:[0-9:]+ \\(gpu:[0-9]+\\)";
   NvitopName found;

@@ -47,6 +47,9 @@ std::optional<NumberedPower> numbered_power(std::string_view name);
 // The same for the limit in force of a GPU's power: "gpu0_power_limit_w",
 // "system.gpu.0.enforcedPowerLimitWatts", "gpu/0/power_limit".
 std::optional<NumberedPower> numbered_limit(std::string_view name);
+// The same for its utilization in percent: "gpu0_util_pct", "system.gpu.0.gpu",
+// "gpu/0/utilization".
+std::optional<NumberedPower> numbered_utilization(std::string_view name);
 
 // The names of nvitop's collector: "DAEMON/gpu:0/power_usage (W)/last", "cuda:0 (gpu:3)", where the
 // number in brackets counts. Instances of divided GPUs ("gpu:0:1") have no name here.

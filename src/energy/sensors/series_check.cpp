@@ -336,6 +336,80 @@ std::string one_course_text(std::span<const DeviceSeries> devices, Sameness want
                                       wanted == Sameness::certain ? "are" : "may be"));
 }
 
+// ---- One GPU under two names
+
+struct NamedTime {
+  double unix_s = 0;
+  bool is_second = false;
+};
+
+std::vector<NamedTime> times_of_both(const DeviceSeries& first, const DeviceSeries& second) {
+  std::vector<NamedTime> times;
+  for (const Sample& sample : first.samples) times.push_back({sample.unix_s, false});
+  for (const Sample& sample : second.samples) times.push_back({sample.unix_s, true});
+  std::ranges::stable_sort(times, {}, &NamedTime::unix_s);
+  return times;
+}
+
+// Whether a device has a sample at nearly each time.
+bool is_at(const DeviceSeries& device, std::span<const NamedTime> times, double near_s) {
+  const auto is_near = [&](const NamedTime& time) {
+    const auto next =
+        std::ranges::lower_bound(device.samples, time.unix_s - near_s, {}, &Sample::unix_s);
+    return next != device.samples.end() && next->unix_s <= time.unix_s + near_s;
+  };
+  return static_cast<double>(std::ranges::count_if(times, is_near)) >=
+         kMostlyEqual * static_cast<double>(times.size());
+}
+
+// Whether two devices share the times of one: each is recorded only where the other is not, again
+// and again, both together at even intervals, and either one of them is at several such times in a
+// row, or a further device is recorded each time.
+bool share_times(std::span<const DeviceSeries> devices, std::size_t first, std::size_t second) {
+  constexpr std::size_t kFewestSwitches = 5;
+  constexpr double kEven = 0.25;  // of the usual interval
+  const std::vector<NamedTime> times = times_of_both(devices[first], devices[second]);
+  if (times.size() < kFewestTimes) return false;
+  std::vector<double> intervals_s;
+  for (std::size_t i = 1; i < times.size(); ++i) {
+    intervals_s.push_back(times[i].unix_s - times[i - 1].unix_s);
+  }
+  const double usual_s = quantile_of(intervals_s, 0.5);
+  const double near_s = kEven * usual_s;
+  std::size_t even = 0, switches = 0, repeats = 0;
+  for (std::size_t i = 1; i < times.size(); ++i) {
+    const bool is_even = std::abs(intervals_s[i - 1] - usual_s) <= near_s;
+    const bool is_switch = times[i].is_second != times[i - 1].is_second;
+    even += is_even ? 1 : 0;
+    switches += is_switch ? 1 : 0;
+    repeats += is_even && !is_switch ? 1 : 0;
+  }
+  const bool are_even =
+      static_cast<double>(even) >= kMostlyEqual * static_cast<double>(intervals_s.size());
+  if (!are_even || usual_s <= 0 || switches < kFewestSwitches) return false;
+  if (repeats >= kFewestSwitches) return true;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (i != first && i != second && is_at(devices[i], times, near_s)) return true;
+  }
+  return false;
+}
+
+std::string two_names_text(std::span<const DeviceSeries> devices) {
+  std::size_t most = 0;
+  for (const DeviceSeries& device : devices) most = std::max(most, device.samples.size());
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    for (std::size_t j = i + 1; j < devices.size(); ++j) {
+      const std::size_t both = devices[i].samples.size() + devices[j].samples.size();
+      const bool may_share = devices.size() == 2 || both <= most + most / 10;
+      if (!may_share || !share_times(devices, i, j)) continue;
+      return fmt::format(
+          "GPUs {} and {} are recorded in turn, never at one time, and together as often as one GPU: some rows lack what identifies it; record the same columns in each row",
+          printable(devices[i].device), printable(devices[j].device));
+    }
+  }
+  return {};
+}
+
 // The first of them, and how many more there are.
 void add_all(Reason reason, const std::vector<std::string>& texts, Reasons& reasons) {
   constexpr std::size_t kMostTexts = 3;
@@ -365,10 +439,16 @@ std::string possibly_several_text(const DeviceSeries& device, const SeriesRules&
 }
 
 std::string several_gpus_text(const DeviceSeries& device, const SeriesRules& rules, bool is_only) {
+  constexpr std::size_t kMostOfWhole = 1 << 15;
   const std::span<const Sample> samples = telling_samples(device, rules);
   SingleSeries series(rules.clock_offset_s);
   series.take(samples);
   std::string doubt = series.doubt_of_device();
+  if (doubt.empty() && !series.possible_doubt_of_device().empty()) {
+    SingleSeries whole(rules.clock_offset_s);
+    whole.take(device.samples.first(std::min(device.samples.size(), kMostOfWhole)));
+    doubt = whole.doubt_of_full_times();
+  }
   if (doubt.empty()) {
     doubt = doubt_of_turns(samples, is_only, device.samples);
   }
@@ -485,6 +565,9 @@ Reasons series_reasons(std::span<const DeviceSeries> devices, const SeriesRules&
   Reasons reasons;
   if (std::string text = one_digit_text(devices); !text.empty()) {
     reasons.add(Reason::implausible_power, std::move(text));
+  }
+  if (std::string text = two_names_text(devices); !text.empty()) {
+    reasons.add(Reason::gpu_identity_conflict, std::move(text));
   }
   add_all(Reason::several_gpus_in_one_series, several, reasons);
   if (std::string text = same_sensor_text(devices, Sameness::certain); !text.empty()) {

@@ -85,8 +85,11 @@ std::string only_means_text(std::span<const DeviceSeries> devices);
 using energy::DeviceSeries;
 using energy::SeriesRules;
 
-// several_gpus_in_one_series, same_sensor, readings_repeat and stuck_sensor, with the devices.
+// gpu_identity_conflict, several_gpus_in_one_series, same_sensor, readings_repeat and stuck_sensor,
+// with the devices.
 //
+// * gpu_identity_conflict: two devices share the times of one, as where some rows lack its id: each
+//   is there only where the other is not, in turn 5 times or more, and together at even intervals.
 // * several_gpus_in_one_series: SingleSeries has a doubt of a device.
 // * same_sensor: devices whose readings are equal at all their common times, at least 20, with at
 //   least 5 values; not steps between a few plateaus, and not steps so coarse that GPUs 0.3 % apart

@@ -182,9 +182,32 @@ std::string_view vendor_of(std::string_view schema) {
   return {};
 }
 
+// "NVIDIA H100" and "NVIDIA-H100-80GB-HBM3": recorders name a model in more or in fewer words.
+bool may_be_one_model(std::string_view a, std::string_view b) {
+  const auto words_of = [](std::string_view model) {
+    std::set<std::string> words;
+    std::string word;
+    for (const char c : lower_ascii(model) + ' ') {
+      if (is_ascii_digit(c) || is_small_letter(c)) {
+        word += c;
+      } else if (!word.empty()) {
+        words.insert(std::exchange(word, {}));
+      }
+    }
+    return words;
+  };
+  const std::set<std::string> one = words_of(a);
+  const std::set<std::string> other = words_of(b);
+  const auto is_in = [](const auto& few, const auto& many) {
+    return std::ranges::includes(many, few);
+  };
+  return is_in(one, other) || is_in(other, one);
+}
+
 bool have_other_models(const GpusOfFile& a, const GpusOfFile& b) {
   const auto has = [&](const std::string& model) {
-    return std::ranges::find(b.models, model) != b.models.end();
+    return std::ranges::any_of(
+        b.models, [&](const std::string& other) { return may_be_one_model(model, other); });
   };
   return !a.models.empty() && !b.models.empty() && std::ranges::none_of(a.models, has);
 }

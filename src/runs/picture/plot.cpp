@@ -133,6 +133,10 @@ class CurveReader {
   void conclude(const Samples& samples, const Telemetry& telemetry) {
     recording_.curves =
         power_curves(options_, samples, *rows_, telemetry.devices(), telemetry.pauses());
+    const std::vector<GpuKey> keys = telemetry.keys();
+    for (std::size_t i = 0; i < telemetry.devices().size(); ++i) {
+      recording_.gpus.emplace_back(telemetry.devices()[i], keys[i]);
+    }
     const bool has_offsets = telemetry.stamps() > 0 && telemetry.naive_stamps() == 0;
     recording_.zone = has_offsets ? Zone::parse("UTC") : telemetry.zone();
     recording_.has_times = !recording_.curves.devices.empty() &&
@@ -410,10 +414,11 @@ void model_meter(const RunSpec& request, PlottedRun& run) {
     return;
   }
   const PowerCurves& curves = picture.recordings.front().curves;
-  const SeriesFacts& facts = picture.recordings.front().facts;
+  const PicturedRecording& one = picture.recordings.front();
+  const TelemetryFacts facts{.series = one.facts, .gpus = one.gpus};
   const AppliedProfile applied(
       request.calibration,
-      gpus_read(facts, curves.devices.size(), facts.gpu_models, request.uncertainty.gpu));
+      gpus_read(facts, curves.devices.size(), one.facts.gpu_models, request.uncertainty.gpu));
   for (const std::string& warning : applied.warnings()) {
     const bool is_known = std::ranges::find(run.warnings, warning) != run.warnings.end();
     if (!is_known) run.warnings.push_back(warning);

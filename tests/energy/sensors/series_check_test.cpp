@@ -215,6 +215,22 @@ TEST(SeriesCheck, RefusesAsManyReadingsInEachSecond) {
   EXPECT_FALSE(possible_series_reasons(devices, {}).contains(Reason::several_gpus_in_one_series));
 }
 
+// Two GPUs; some rows of the second lack its name, and are recorded as a third one. Three GPUs that
+// are asked in turn are no such case, nor is one that another replaces.
+TEST(SeriesCheck, RefusesOneGpuUnderTwoNames) {
+  const Series first = noise(1, 120);
+  const Series second = noise(2, 120);
+  for (const int every : {2, 3, 10}) {
+    Series named;
+    Series other;
+    for (int i = 0; i < 120; ++i) (i % every == 0 ? other : named).push_back(second[i]);
+    EXPECT_EQ(reasons({first, named, other}), "gpu_identity_conflict ") << every;
+    EXPECT_EQ(reasons({named, other}), every == 2 ? "" : "gpu_identity_conflict ") << every;
+  }
+  EXPECT_EQ(reasons({noise(1, 60, 3), noise(2, 60, 3, 1e9 + 1), noise(3, 60, 3, 1e9 + 2)}), "");
+  EXPECT_EQ(reasons({first, noise(2, 60), noise(3, 60, 1, 1e9 + 60)}), "");
+}
+
 // Twice a second in whole seconds, with a power that rises by 30 W/s for a third of the time.
 TEST(SeriesCheck, AcceptsARiseWithinCoarseStamps) {
   Series rows;
