@@ -111,7 +111,6 @@ const ResultFormat kInferenceBenchmarker = {
 const ResultFormat kLlmdReport = {
     .generator = "llm-d benchmark report",
     .marks = {"version", "run.uid", "scenario.stack"},
-    .other_marks = {"version", "run.uid", "results.request_performance"},
     .counts = {.failed = "results.request_performance.aggregate.requests.failures",
                .sent = "results.request_performance.aggregate.requests.total",
                .mean_input = "results.request_performance.aggregate.requests.input_length.mean",

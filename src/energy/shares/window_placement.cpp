@@ -467,7 +467,6 @@ std::optional<Placement> find_placement(PlacementRange range, const Samples& sam
   }
   const Candidate& chosen = remaining.chosen;
   Placement placement{.window = {chosen.start_s, chosen.start_s + range.duration_s},
-                      .most_later_s = std::max(0.0, range.latest_start_s - chosen.start_s),
                       .energy_j = chosen.energy_j,
                       .low_j = chosen.energy_j,
                       .high_j = chosen.energy_j,

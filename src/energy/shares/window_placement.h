@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 #include "aggregate_power/sample.h"
@@ -24,7 +23,6 @@ struct PlacementRange {
 struct Placement {
   Window window;
   double half_width_s = 0;  // how far the window may be from its place
-  double most_later_s = std::numeric_limits<double>::infinity();  // within the range
   // Energy of all devices: in the window, and the extremes over all placements that remain, with
   // what sensors and straight lines between samples smear over the edges.
   double energy_j = 0;

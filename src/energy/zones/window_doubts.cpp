@@ -171,25 +171,25 @@ std::string clock_option(const ClockRemedy& clock, double ahead_s) {
 }
 
 WindowDoubts window_doubts(std::span<const std::span<const Sample>> gpus, Window window,
-                           const ClockRemedy& clock, PlaceRoom room) {
+                           const ClockRemedy& clock, double may_be_off_s) {
   WindowDoubts doubts;
   if (const auto averaged = averaged_gpus(gpus, window)) {
     (averaged->is_certain() ? doubts.certain : doubts.possible)
         .add(Reason::readings_repeat, averaged_text(*averaged));
   } else if (const auto load = load_elsewhere(gpus, window)) {
-    const bool is_certain = load->is_certain() && !room.has(load->offset_s);
+    const bool is_certain = load->is_certain() && std::abs(load->offset_s) > may_be_off_s;
     add_doubt(*load, is_certain, window, clock, is_certain ? doubts.certain : doubts.possible);
   }
   return doubts;
 }
 
 WindowDoubts window_doubts(const Samples& samples, Window window, const ClockRemedy& clock,
-                           PlaceRoom room) {
+                           double may_be_off_s) {
   std::vector<std::span<const Sample>> gpus;
   for (const std::vector<Sample>& device : samples.devices()) {
     if (!device.empty()) gpus.emplace_back(device);
   }
-  return window_doubts(gpus, window, clock, room);
+  return window_doubts(gpus, window, clock, may_be_off_s);
 }
 
 }  // namespace aggregate_power::energy

@@ -19,15 +19,6 @@ struct ClockRemedy {
 // "--clock-offset -30", "--clock-offset node1=-30": for a clock that is ahead by that much.
 std::string clock_option(const ClockRemedy& clock, double ahead_s);
 
-// How far a window may be from its place. A result's stamp may leave much room before it, and none
-// after it.
-struct PlaceRoom {
-  double earlier_s = 0;
-  double later_s = 0;
-
-  bool has(double offset_s) const { return offset_s <= later_s && -offset_s <= earlier_s; }
-};
-
 // load_outside_window and clock_offset_suspected, by load_elsewhere().
 struct WindowDoubts {
   Reasons certain;   // that refuse the run
@@ -36,9 +27,9 @@ struct WindowDoubts {
 // Of GPUs, each with its samples in time order. A window that was placed by the power may be off,
 // and a load that is nearer than that only warns.
 WindowDoubts window_doubts(std::span<const std::span<const Sample>> gpus, Window window,
-                           const ClockRemedy& clock, PlaceRoom room = {});
+                           const ClockRemedy& clock, double may_be_off_s = 0);
 // `samples` are sorted.
 WindowDoubts window_doubts(const Samples& samples, Window window, const ClockRemedy& clock,
-                           PlaceRoom room = {});
+                           double may_be_off_s = 0);
 
 }  // namespace aggregate_power::energy

@@ -16,7 +16,6 @@
 #include "core/energy/mean_power.h"
 #include "core/energy/plausibility.h"
 #include "energy/uncertainty/gather.h"
-#include "energy/zones/window_doubts.h"
 #include "recorders/recording.h"
 #include "runs/evaluate/counters.h"
 #include "runs/evaluate/run_options.h"
@@ -50,7 +49,7 @@ struct MeasurementRequest : RunOptions {
   std::string host = {};        // that the recording is of, for people; empty: of the only one
   // The window may be so much elsewhere: it was placed by the power. Infinite: it is where the
   // power rises and falls.
-  energy::PlaceRoom place_room = {};
+  double may_be_off_s = 0;
   bool is_one_of_several = false;  // other recordings of the run may have the selected GPUs
   bool may_use_threads = false;    // for read_rows(); only if no other recording is read meanwhile
   // Also receives all readings, in the file's order.

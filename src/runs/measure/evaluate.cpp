@@ -342,13 +342,8 @@ ZonedResult evaluate(const MeasurementRequest& request, RunRecordings& recording
   const bool is_only = paths.size() == 1;
   MeasurementRequest wanted = request;
   if (placed.placement) {
-    constexpr double kAnywhere = std::numeric_limits<double>::infinity();
-    const double half_width_s = placed.placement->half_width_s;
-    wanted.place_room =
-        placed.placement->is_by_power
-            ? energy::PlaceRoom{kAnywhere, kAnywhere}
-            : energy::PlaceRoom{half_width_s,
-                                std::min(half_width_s, placed.placement->most_later_s)};
+    wanted.may_be_off_s = placed.placement->is_by_power ? std::numeric_limits<double>::infinity()
+                                                        : placed.placement->half_width_s;
   }
   if (!is_only) {
     wanted.expected_num_gpus.reset();

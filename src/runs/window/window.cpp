@@ -218,7 +218,6 @@ struct WindowSearch {
     uncovered.window = {wanted->likely_start_s, wanted->likely_start_s + wanted->duration_s};
     uncovered.half_width_s = std::max(wanted->likely_start_s - wanted->earliest_start_s,
                                       wanted->latest_start_s - wanted->likely_start_s);
-    uncovered.most_later_s = wanted->latest_start_s - wanted->likely_start_s;
     const SeriesFacts& facts = telemetry().facts();
     if (!facts.has_times() || !facts.has_power()) return uncovered;
     if (options.finds_zone && recording.lacks_zone()) {
