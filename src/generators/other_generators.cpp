@@ -114,6 +114,7 @@ const ResultFormat kInferenceBenchmarker = {
 const ResultFormat kLlmdReport = {
     .generator = "llm-d benchmark report",
     .marks = {"version", "run.uid", "scenario.stack"},
+    .other_marks = {"version", "run.uid", "results.request_performance.aggregate.requests.total"},
     .counts = {.failed = "results.request_performance.aggregate.requests.failures",
                .sent = "results.request_performance.aggregate.requests.total",
                .mean_input = "results.request_performance.aggregate.requests.input_length.mean",

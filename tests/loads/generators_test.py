@@ -1561,6 +1561,14 @@ def test_a_folder_with_a_report(folder):
     same("session", json.loads(folder.call("measure", "run", "--json").out)["runs"][0]["window_source"])
 
 
+def test_a_report_without_its_scenario(folder):
+    """llm-d leaves out the members that it does not have."""
+    report = llm_d().split("\nscenario:")[0] + "\nversion: '0.2'\n"
+    run = folder.measure(folder.put(report, "r.yaml"))
+    same(("llm-d benchmark report", 2, 2048, 256),
+         tuple(run[key] for key in ("generator", "completed_requests", "input_tokens", "output_tokens")))
+
+
 def test_llm_ds_windows(folder):
     exact = {"tool": "guidellm", "start": "'2026-09-08T07:20:30Z'", "end": "'2026-09-08T07:21:30Z'", "duration": "PT1M0S"}
     check_window(folder.measure(folder.put(llm_d(**exact), "r.yaml")), "exact", 0, 60)
