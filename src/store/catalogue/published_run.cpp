@@ -633,7 +633,7 @@ const PublishedRun* KnownMeasurements::copied_by(const PublishedRun& run, double
   constexpr double kNear = 0.01;  // more than a number of three digits is rounded by
   const auto end = runs_.upper_bound(value + kNear * std::abs(value));
   for (auto known = runs_.lower_bound(value - kNear * std::abs(value)); known != end; ++known) {
-    if (is_rounded(known->first, value) && are_copies(*known->second, run)) return known->second;
+    if (are_copies(*known->second, run) && is_rounded(known->first, value)) return known->second;
   }
   return nullptr;
 }
