@@ -32,6 +32,9 @@ LoadReading conclude_benchmarker(const ResultScope& scope) {
   reading.failed_requests = static_cast<std::uint64_t>(std::max(
       values.sum("results[].failed_requests"), values.sum("results[].total_requests") - completed));
   set_session(reading, instant_of(values.text("start_time")), instant_of(values.text("end_time")));
+  const std::span<const double> phases_ms = values.list("results[].duration_ms");
+  reading.work.reported_duration_s = std::accumulate(phases_ms.begin(), phases_ms.end(), 0.0) / 1e3;
+  reading.clues.may_pause = phases_ms.size() > 1;
   reading.notes.emplace_back("the counts are those of all phases, as the session is");
   return reading;
 }
@@ -111,6 +114,7 @@ const ResultFormat kInferenceBenchmarker = {
 const ResultFormat kLlmdReport = {
     .generator = "llm-d benchmark report",
     .marks = {"version", "run.uid", "scenario.stack"},
+    .other_marks = {"version", "run.uid", "results.request_performance.aggregate.requests.total"},
     .counts = {.failed = "results.request_performance.aggregate.requests.failures",
                .sent = "results.request_performance.aggregate.requests.total",
                .mean_input = "results.request_performance.aggregate.requests.input_length.mean",
@@ -142,13 +146,17 @@ std::int64_t cut_off_at(double end_s, const ResultValues& values) {
       [&](double request_end_s) { return request_end_s > end_s - kNear_s; });
 }
 
-// Requests ran outside the measured part: the sums contain those that overlap it, whole.
-bool has_warm_up(const ResultValues& values, Window measured) {
-  const auto first = values.number("scheduler_metrics.request_start_time");
-  const auto last = values.number("scheduler_metrics.request_end_time");
-  const double most_s = most_difference_s(measured);
-  return (first && *first < measured.start_unix_s - most_s) ||
-         (last && *last > measured.end_unix_s + most_s);
+// How long requests ran outside the measured part: the sums contain those that overlap it, whole.
+double warm_up_s(const ResultValues& values, Window measured) {
+  const auto beyond_s = [&](std::string_view stated, double by_times_s) {
+    return std::max(values.number(stated).value_or(0), by_times_s);
+  };
+  const double first_s =
+      values.number("scheduler_metrics.request_start_time").value_or(measured.start_unix_s);
+  const double last_s =
+      values.number("scheduler_metrics.request_end_time").value_or(measured.end_unix_s);
+  return beyond_s("warmup_duration", measured.start_unix_s - first_s) +
+         beyond_s("cooldown_duration", last_s - measured.end_unix_s);
 }
 
 // The totals count requests twice that the list has twice.
@@ -179,7 +187,7 @@ LoadReading conclude_guidellm(const ResultScope& scope) {
     set_exact_window(reading, {*start, *end});
     reading.cut_off_requests =
         static_cast<std::uint64_t>(std::min(cut_off_at(*end, values), incomplete));
-    cut_counts(reading, scope.requests, has_warm_up(values, {*start, *end}));
+    cut_counts(reading, scope.requests, warm_up_s(values, {*start, *end}));
   }
   reading.no_window = scope.format.no_window;
   add_settings(reading, values, scope.format.settings);
@@ -198,7 +206,7 @@ const ResultFormat kGuidellm = {
                "metrics.request_totals.total", "metrics.prompt_token_count.successful.total_sum",
                "metrics.output_token_count.successful.total_sum",
                "scheduler_metrics.request_start_time", "scheduler_metrics.request_end_time",
-               "requests.incomplete[].request_end_time"},
+               "warmup_duration", "cooldown_duration", "requests.incomplete[].request_end_time"},
     .request = "benchmarks[].requests.successful[]",
     .request_paths = {.start = "request_start_time",
                       .end = "request_end_time",

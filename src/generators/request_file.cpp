@@ -12,6 +12,7 @@
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/text/characters.h"
+#include "core/load/benchmark.h"
 #include "core/load/result_values.h"
 #include "generators/aiperf.h"
 #include "generators/generator_table.h"
@@ -195,12 +196,34 @@ void set_work(LoadReading& reading, Load& load, const WorkInWindow& inside, Kept
   reading.has_approximate_counts |= inside.is_approximate;
 }
 
-void cut_counts(LoadReading& reading, const RequestTally& requests, bool has_warm_up) {
+double without_requests_s(const RequestTally& requests, Window window) {
+  const Window all = requests.window.value_or(kNever);
+  const double inside_s =
+      std::min(all.end_unix_s, window.end_unix_s) - std::max(all.start_unix_s, window.start_unix_s);
+  return window.duration_s() - std::max(inside_s, 0.0);
+}
+
+namespace {
+
+void bound_counts(LoadReading& reading, double outside_s) {
+  constexpr double kMostShare = 0.05;
+  const double share = outside_s / reading.load->window.duration_s();
+  const std::string text = fmt::format(
+      "requests that began before the window or ended after it count with all their tokens, and the result lists none: joules per token may be too low by up to {:.2g} %",
+      100 * share);
+  if (share <= kMostShare) return reading.notes.push_back(text);
+  reading.has_wrong_counts = true;
+  reading.defect = text + "; write the result with its requests";
+}
+
+}  // namespace
+
+void cut_counts(LoadReading& reading, const RequestTally& requests, double outside_s) {
   if (!reading.load) return;
   Load& load = *reading.load;
-  if (requests.spans.empty() && has_warm_up) {
-    reading.notes.emplace_back(
-        "requests that began before the window or ended after it count with all their tokens, and the result lists none: joules per token may be too low");
+  if (requests.spans.empty() || !requests.has_tokens) {
+    if (outside_s > most_difference_s(load.window)) bound_counts(reading, outside_s);
+    return;
   }
   if (!reach_beyond(requests, load.window)) return;
   const auto inside = work_in(requests, load.completed, load.window);

@@ -71,8 +71,12 @@ struct KeptCounts {
 void set_work(LoadReading& reading, Load& load, const WorkInWindow& inside, KeptCounts keep = {});
 
 // For a result whose sums contain the whole of each request that overlaps its window: counts only
-// what was done in the window, and notes it; also if requests are known to have run outside, and
-// none is listed.
-void cut_counts(LoadReading& reading, const RequestTally& requests, bool has_warm_up);
+// what was done in the window, and notes it. Where none is listed with its tokens, and requests ran
+// for `outside_s` outside the window, the sums are too high by up to that share of it; above 5 %
+// they are wrong.
+void cut_counts(LoadReading& reading, const RequestTally& requests, double outside_s);
+
+// How much of the window no request ran in, before the first and after the last.
+double without_requests_s(const RequestTally& requests, Window window);
 
 }  // namespace aggregate_power

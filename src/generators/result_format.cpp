@@ -233,9 +233,13 @@ class ResultWalk : public JsonVisitor {
     if (requests_.listed > 0) reading.requests = requests_;
     if (requests_.repeated > 0) reading.notes.push_back(repeated_text(requests_.repeated));
     const bool counts_list = format_.counts.completed.empty();
-    if (reading.defect.empty() && counts_list) reading.defect = seen_.doubt();
+    const auto refuse_counts = [&](std::string why) {
+      reading.has_wrong_counts |= !why.empty();
+      reading.defect = std::move(why);
+    };
+    if (reading.defect.empty() && counts_list) refuse_counts(seen_.doubt());
     if (reading.load && requests_.window && !overlap(reading.load->window, *requests_.window)) {
-      reading.defect = "all of its requests were outside its window";
+      refuse_counts("all of its requests were outside its window");
     }
     readings_.push_back(std::move(reading));
   }

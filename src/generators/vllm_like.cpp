@@ -282,6 +282,7 @@ LoadReading conclude_vllm(const ResultScope& scope) {
   if (is_inferencex) reading.generator = "InferenceX";
   reading.is_of_contract = is_inferencex;
   reading.defect = double_count(scope.values, reading.work.completed);
+  reading.has_wrong_counts = !reading.defect.empty();
   reading.clues.monotonic = monotonic_window(scope.values, reading.work.reported_duration_s);
   if (reading.clues.monotonic) {
     reading.no_window = "vLLM writes the requests' times by the machine's monotonic clock only";

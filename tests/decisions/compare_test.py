@@ -329,6 +329,17 @@ def test_copies_are_no_repeats(folder):
     folder.run("new/d/agg.json", 2.061251, avg_power_w=500.125, avg_total_gpu_power_w=2061.251)
     folder.compare("base", "--with", "new", "--json")
     same(2, json.loads(folder.out)["n_new"])
+    # Another writer adds keys, or rounds to five digits.
+    for side, joules in (("first", 2.003317), ("second", 2.061244)):
+        for copy, decimals, more in (("a", 6, {}), ("b", 6, {"avg_temp_c": 50}), ("c", 4, {"other": 1.5}), ("d", 5, {})):
+            folder.run(f"{side}/{copy}/agg.json", round(joules, decimals), avg_power_w=round(500.123, decimals - 3),
+                       avg_total_gpu_power_w=round(1000 * joules, decimals - 3), **more)
+    found = folder.judge("insufficient", "first", "--with", "second")
+    same((1, 1), (found["n_base"], found["n_new"]))
+    # One in the last of its five digits is another run.
+    folder.run("first/e/agg.json", 2.0034, avg_power_w=500.1, avg_total_gpu_power_w=2003.4)
+    folder.compare("first", "--with", "second", "--json")
+    same(2, json.loads(folder.out)["n_base"])
 
 
 def test_schemas_and_models_are_not_mixed(folder):

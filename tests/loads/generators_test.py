@@ -694,10 +694,15 @@ def test_a_command_with_two_loads_of_one_length(folder):
 def test_a_load_of_unknown_length_may_be_shorter_than_the_command(folder):
     for first, last in ((0, 60), (-100, 100)):
         folder.wrap(first, last)
-        for name in ("inference_benchmarker.json", "llmperf_responses.json"):
-            same(["window_not_exact"], folder.refused(folder.put_sample(name)), name)
-            run = folder.measure(name)
-            assert run["window_source"] != "wrapped" or any("set-up" in text for text in run["warnings"]), run
+        name = folder.put_sample("llmperf_responses.json")
+        same(["window_not_exact"], folder.refused(name))
+        run = folder.measure(name)
+        assert run["window_source"] != "wrapped" or any("set-up" in text for text in run["warnings"]), run
+    # Phases of 2.5 s and 57 s are less than 200 s, and as long as a command of 60 s, to 1 %.
+    name = folder.put_sample("inference_benchmarker.json")
+    same(["window_not_exact"], folder.refused(name))
+    folder.wrap(0, 60)
+    near(60000 / 384, folder.published(name)[0]["joules_per_output_token"])
 
 
 def test_a_command_that_ran_another_load(folder):
@@ -1237,11 +1242,23 @@ def test_tokens_of_requests_that_overlap_the_window(folder):
     text["benchmarks"][0]["metrics"]["output_token_count"]["successful"]["total_sum"] = 800
     run = folder.measure(folder.put(json.dumps(text)))
     same((700, True), (run["output_tokens"], run.get("counts_are_approximate")))
-    # No list at all: the numbers stay, with a warning.
+    # No list at all: requests ran for 20 s before and after the window of 60 s, and made up to 40/60 of its tokens there.
     text["benchmarks"][0]["requests"] = {}
+    stated = {"warmup_duration": 15, "cooldown_duration": 5}  # 20/60
+    for outside, percent in ({}, "67"), (stated | {"scheduler_metrics": {}}, "33"):
+        report = json.loads(json.dumps(text))
+        report["benchmarks"][0] |= outside
+        run = folder.measure(folder.put(json.dumps(report)))
+        near(60000, run["total_gpu_energy_j"])
+        assert run["valid"] and not any(key.startswith("joules_per") for key in run), run
+        assert any(f"too low by up to {percent} %" in warning for warning in run["warnings"]), run["warnings"]
+        same(["invalid_benchmark_result"], folder.refused("result.json"))
+    # 3 s of 60 are 5 %, which is published with its bound.
+    text["benchmarks"][0] |= {"scheduler_metrics": {}, "warmup_duration": 2, "cooldown_duration": 1}
     run = folder.measure(folder.put(json.dumps(text)))
-    same(800, run["output_tokens"])
-    assert any("began before the window or ended after it" in warning for warning in run["warnings"]), run["warnings"]
+    near(60000 / 800, run["joules_per_output_token"])
+    assert any("too low by up to 5 %" in warning for warning in run["warnings"]), run["warnings"]
+    folder.published("result.json")
 
 
 def test_genai_bench_leaves_requests_out_of_its_sums(folder):
@@ -1307,6 +1324,7 @@ def test_lists_that_have_every_request_twice(folder):
             same(["invalid_benchmark_result"], folder.refused(folder.put(text(twice)), *words), name)
             run = folder.measure("result.json", *words)
             assert any("give a file that lists each request once" in warning for warning in run["warnings"]), (name, run)
+            assert run["valid"] and not any(key.startswith("joules_per") for key in run), (name, run)
         folder.published(folder.put(text(once * 8)), *words)  # batches of eight
         same(96, folder.measure("result.json", *words)["completed_requests"], name)
 
@@ -1362,6 +1380,53 @@ def test_a_given_window_of_another_length(folder):
     run = folder.measure(folder.put(guidellm_of([(0, 0, 60, 600), (0, 0, 20, 100), (40, 40, 60, 100)])), *half)
     same((1, 400), (run["completed_requests"], run["output_tokens"]))
     near(30000 / 400, folder.published("result.json", *half)[0]["joules_per_output_token"])
+
+
+def listed_loads():
+    """Files that list the requests of a load from START to START + 60, with 60 output tokens."""
+    yield guidellm_of([(i, i, i + 1, 1) for i in range(60)])
+    yield "".join(requests_of_aiperf(60, 0))
+    yield "".join(ollama_answer(i) for i in range(60))
+
+
+def ollama_answer(i):
+    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(START + i + 1))
+    return json.dumps({"model": "m", "created_at": at, "done": True, "done_reason": "stop", "total_duration": 10**9,
+                       "prompt_eval_count": 100, "eval_count": 1, "eval_duration": 10**9}) + "\n"
+
+
+def test_a_given_window_that_reaches_beyond_the_requests(folder):
+    """20 s of it are idle: their energy is nobody's."""
+    for text in listed_loads():
+        folder.put(text)
+        for start, length in ((-20, 80), (0, 80), (-10, 80), (-20, 60), (30, 50), (-15, 105)):
+            given = ["--start", str(START + start), "--end", f"+{length}s"]
+            assert "benchmark_duration_mismatch" in folder.refused("result.json", *given), (start, length)
+            run = folder.measure("result.json", *given)
+            assert not any(key.startswith("joules_per") for key in run), run
+            assert any("of the given window, which has" in warning for warning in run["warnings"]), run["warnings"]
+        for start, length in ((0, 60), (15, 30)):  # all of it, and half
+            run = folder.measure("result.json", "--start", str(START + start), "--end", f"+{length}s")
+            assert "joules_per_output_token" in run, run
+
+
+def test_a_given_window_and_the_phases_of_a_session(folder):
+    """Of inference-benchmarker: 7,680 tokens in phases of 20 s and 30 s, in a session of 60 s."""
+    def session(*phases_s):
+        phases = [{"id": "throughput", "executor_type": "ConstantVUs", "config": {}, "total_requests": 30, "successful_requests": 30,
+                   "failed_requests": 0, "total_tokens": 3840, "total_tokens_sent": 30720, "duration_ms": 1000 * one} for one in phases_s]
+        return json.dumps({"config": {"max_vus": 2}, "results": phases, "start_time": "2026-09-08T07:20:30Z",
+                           "end_time": "2026-09-08T07:21:30Z", "system": {"hostname": "h"}})
+    def per_token(start, length):
+        run = folder.measure("result.json", "--start", str(START + start), "--end", f"+{length}s")
+        return run.get("joules_per_output_token")
+    folder.put(session(60))
+    same((None, None), (per_token(10, 30), per_token(-10, 90)))
+    near(60000 / 3840, per_token(0, 60))
+    folder.put(session(20, 30))
+    same((None, None), (per_token(10, 30), per_token(-10, 90)))
+    near(60000 / 7680, per_token(0, 60))
+    near(55000 / 7680, per_token(5, 55))
 
 
 # ---- Two files of one load
@@ -1513,6 +1578,14 @@ def test_a_folder_with_a_report(folder):
     for name in ("llm_d.yaml", "gpu_metrics.csv"):
         (folder.path / name).rename(folder.path / "run" / name)
     same("session", json.loads(folder.call("measure", "run", "--json").out)["runs"][0]["window_source"])
+
+
+def test_a_report_without_its_scenario(folder):
+    """llm-d leaves out the members that it does not have."""
+    report = llm_d().split("\nscenario:")[0] + "\nversion: '0.2'\n"
+    run = folder.measure(folder.put(report, "r.yaml"))
+    same(("llm-d benchmark report", 2, 2048, 256),
+         tuple(run[key] for key in ("generator", "completed_requests", "input_tokens", "output_tokens")))
 
 
 def test_llm_ds_windows(folder):

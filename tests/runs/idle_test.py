@@ -119,6 +119,20 @@ def test_another_load_is_not_idle_where_little_is_recorded_after_it(folder):
     same("before_load", folder.idle("--idle", "auto")["source"])
 
 
+def test_another_job_beside_the_load_is_not_idle(folder):
+    """200 W for two minutes before the load and after it, and 70 W earlier: nothing near the load shows that."""
+    def recording(early_w, watts):
+        folder.recording(lambda s, gpu: early_w if s < -150 else load(watts, watts)(s, gpu), first_s=-180, last_s=LENGTH + 120)
+        return folder.idle("--idle", "auto")
+    no_numbers(recording(70, 200), "other_load")
+    # Of 500 W, 20 W more may be a model that is loaded: a warning.
+    idle = recording(60, 80)
+    check_net(idle, [80, 90], [0, 0])
+    assert "and was steady at 60 W elsewhere in the recording" in folder.err, folder.err
+    recording(78, 80)
+    assert "elsewhere in the recording" not in folder.err, folder.err
+
+
 def test_the_uncertainty_is_that_of_block_means(folder):
     # 20 s before the load to 2 s before it: nine blocks of 2 s. A drift of 1 W in 2 s, of both GPUs.
     def watts(s, gpu):

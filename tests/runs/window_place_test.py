@@ -292,6 +292,24 @@ def test_a_late_stamp_is_looked_for_in_the_whole_recording(folder):
         near(ENERGY, run["total_gpu_energy_j"], what=lag)
 
 
+def test_a_stamp_that_the_power_contradicts(folder):
+    """The client's clock is behind, and its stamp is before the end of the load: no window before it is the load's."""
+    for length, first in ((LENGTH, 0), (20, 40)):
+        folder.record((first, first + length))
+        for behind in (5, 8, 20, 30):
+            folder.vllm(first + length - behind, length=length)
+            run = folder.measure("--timezone", "UTC", result="vllm.json")
+            assert not run["valid"] and "total_gpu_energy_j" not in run, (length, behind, run)
+            record = folder.patch("--expected-num-gpus", 2, "--timezone", "UTC", "--window", "estimated", result="vllm.json")
+            same(0, folder.aggregate["power_valid"], (length, behind))
+            assert set(record["reasons"]) <= {"clock_offset_suspected", "load_outside_window"}, record["reasons"]
+        for lag in (0, 1, 10, 28):  # as generators write it
+            folder.vllm(first + length + lag, length=length)
+            run = folder.measure("--timezone", "UTC", result="vllm.json")
+            same([], run["reasons"], (length, lag))
+            near(1000 * length, run["total_gpu_energy_j"], what=(length, lag))
+
+
 def test_a_load_is_placed_inside_the_recorded_command(folder):
     folder.record((0, LENGTH), first=-30, last=64)
     folder.write("gpu_metrics_context.json", {"timestamp_timezone": "UTC", "exit_status": 0, "window": {

@@ -139,11 +139,12 @@ struct LoadReading {
   // Why the window can hardly match the requests, for people; empty: it can.
   std::string doubt = {};
 
-  bool states_window = false;   // as InferenceX does
-  bool lacks_times = false;     // it has that layout, and neither start nor end
-  bool is_of_contract = false;  // InferenceX's older results: without a window they are invalid
-  std::string defect = {};      // why the result must not be published; empty: nothing
-  std::string failure = {};     // why the benchmark counts as failed; empty: it does not
+  bool states_window = false;     // as InferenceX does
+  bool lacks_times = false;       // it has that layout, and neither start nor end
+  bool is_of_contract = false;    // InferenceX's older results: without a window they are invalid
+  std::string defect = {};        // why the result must not be published; empty: nothing
+  bool has_wrong_counts = false;  // by the defect: nothing is divided by them
+  std::string failure = {};       // why the benchmark counts as failed; empty: it does not
 
   // ---- Of the generators in the table of formats.
   std::string_view generator = {};  // empty: a result that states its window as InferenceX does

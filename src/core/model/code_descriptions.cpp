@@ -23,7 +23,7 @@ constexpr ExplainedWord kNoIdle[] = {
     {"no_plateau", "neither before nor after the load is there a plateau",
      "record 15 s without load before the benchmark, or give --idle watts or a stretch"},
     {"other_load",
-     "the plateaus beside the load are those of other work: near it, a GPU was steady at less than four fifths of that power",
+     "the plateaus beside the load are those of other work: a GPU was steady at less than four fifths of that power",
      "record 15 s without any load before the benchmark, or give --idle watts or a stretch"},
     {"too_few_readings",
      "the given stretch has less than 10 s, fewer than 10 readings of a GPU, or a gap",

@@ -145,11 +145,6 @@ std::string why_not_used(const PublishedRun& run, const CompareRule& rule, bool 
   return {};
 }
 
-std::optional<MeasurementIdentity> compared_identity(const PublishedRun& run,
-                                                     const std::string& metric) {
-  return measurement_identity(run, compared_value(run, metric).value_or(0));
-}
-
 // Why a number of its good work is 0 or infinite, from which no change can be computed. Empty: it
 // is neither.
 std::string why_endless(const PublishedRun& run, const std::string& metric) {
@@ -166,15 +161,14 @@ std::string why_endless(const PublishedRun& run, const std::string& metric) {
 // `runs` are sorted by name; those that count remain.
 void keep_used(std::vector<const PublishedRun*>& runs, bool is_new, const CompareRule& rule,
                bool is_ours, std::vector<ExcludedRun>& excluded) {
-  std::map<MeasurementIdentity, std::string> known;
+  KnownMeasurements known;
   std::erase_if(runs, [&](const PublishedRun* run) {
     std::string reason = why_endless(*run, rule.metric);
     if (reason.empty()) reason = why_not_used(*run, rule, is_ours);
-    const auto identity = compared_identity(*run, rule.metric);
-    if (reason.empty() && identity) {
-      const auto [first, is_first] = known.try_emplace(*identity, run->name);
-      if (!is_first) {
-        reason = fmt::format("the same measurement as {}: a copy is no repeat", first->second);
+    if (reason.empty()) {
+      const double value = compared_value(*run, rule.metric).value_or(0);
+      if (const PublishedRun* const first = known.copied_or_added(*run, value)) {
+        reason = fmt::format("the same measurement as {}: a copy is no repeat", first->name);
       }
     }
     if (reason.empty()) return false;
@@ -216,18 +210,18 @@ ComparedSide compared_side(const std::vector<const PublishedRun*>& runs, const s
 // Nothing can have changed where both sides are copies of one measurement: such sides have no
 // verdict, as files that are on both sides have none.
 void refuse_copies(const TwoSides& sides, const std::string& metric, RunComparison& comparison) {
-  std::map<MeasurementIdentity, std::string> base;
-  for (const PublishedRun* run : sides.base) {
-    if (const auto identity = compared_identity(*run, metric)) base[*identity] = run->name;
-  }
+  const auto value_of = [&](const PublishedRun& run) {
+    return compared_value(run, metric).value_or(0);
+  };
+  KnownMeasurements base;
+  for (const PublishedRun* run : sides.base) base.add(*run, value_of(*run));
   for (const PublishedRun* run : sides.next) {
-    const auto identity = compared_identity(*run, metric);
-    const auto copy = identity ? base.find(*identity) : base.end();
-    if (copy == base.end()) continue;
+    const PublishedRun* const copied = base.copied_by(*run, value_of(*run));
+    if (copied == nullptr) continue;
     comparison.verdict = ChangeVerdict::insufficient;
     comparison.lack = fmt::format(
         "{} and {}, on both sides, are copies of one measurement: give each run on one side only",
-        copy->second, run->name);
+        copied->name, run->name);
     return;
   }
 }

@@ -117,18 +117,14 @@ bool set_piece(const PublishedRun& run, bool uses_estimates, SweptRun& swept) {
 
 void drop_copies(std::vector<SweptRun>& runs, RunSweep& sweep) {
   std::ranges::stable_sort(runs, {}, [](const SweptRun& swept) { return swept.run->name; });
-  std::map<MeasurementIdentity, std::string> known;
+  KnownMeasurements known;
   std::erase_if(runs, [&](const SweptRun& swept) {
     const PublishedRun& run = *swept.run;
-    const auto identity = measurement_identity(run, swept.piece.energy_j);
-    if (!identity) return false;
-    const auto [first, is_first] = known.try_emplace(*identity, run.name);
-    if (!is_first) {
-      sweep.warnings.push_back(
-          fmt::format("{}: left out: the same measurement as {}: a copy is no repeat", run.name,
-                      first->second));
-    }
-    return !is_first;
+    const PublishedRun* const first = known.copied_or_added(run, swept.piece.energy_j);
+    if (first == nullptr) return false;
+    sweep.warnings.push_back(fmt::format(
+        "{}: left out: the same measurement as {}: a copy is no repeat", run.name, first->name));
+    return true;
   });
 }
 

@@ -466,12 +466,14 @@ std::optional<Placement> find_placement(PlacementRange range, const Samples& sam
     remaining = {all, *nearest_to(range.likely_start_s, all, any), false};
   }
   const Candidate& chosen = remaining.chosen;
-  Placement placement{.window = {chosen.start_s, chosen.start_s + range.duration_s},
-                      .energy_j = chosen.energy_j,
-                      .low_j = chosen.energy_j,
-                      .high_j = chosen.energy_j,
-                      .is_by_power = remaining.is_by_power,
-                      .is_in_command = range.is_of_command};
+  Placement placement{
+      .window = {chosen.start_s, chosen.start_s + range.duration_s},
+      .slack = {chosen.start_s - range.earliest_start_s, range.latest_start_s - chosen.start_s},
+      .energy_j = chosen.energy_j,
+      .low_j = chosen.energy_j,
+      .high_j = chosen.energy_j,
+      .is_by_power = remaining.is_by_power,
+      .is_in_command = range.is_of_command};
   const double near_s = 2 * (placing.resolution_s() + placing.period_s() + kSlack_s);
   const auto is_elsewhere = [&](const Candidate& each) {
     return each.fits() == chosen.fits() && std::abs(each.start_s - chosen.start_s) > near_s;

@@ -20,9 +20,16 @@ struct PlacementRange {
   bool is_of_command = false;
 };
 
+// Beside the place of a window that the power chose, its load may begin so much earlier or later.
+struct PlaceSlack {
+  double earlier_s = 0;
+  double later_s = 0;
+};
+
 struct Placement {
   Window window;
   double half_width_s = 0;  // how far the window may be from its place
+  PlaceSlack slack = {};    // how far from it the range goes
   // Energy of all devices: in the window, and the extremes over all placements that remain, with
   // what sensors and straight lines between samples smear over the edges.
   double energy_j = 0;

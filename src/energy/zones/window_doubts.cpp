@@ -103,6 +103,15 @@ void add_doubt(const LoadElsewhere& load, bool is_certain, Window window, const 
   }
 }
 
+// A window that was estimated has no evidence but the power.
+bool is_certain(const LoadElsewhere& load, const std::optional<PlaceSlack>& slack) {
+  if (!slack) return load.is_certain();
+  constexpr double kShown_s = 2;  // power may show a load so much earlier or later
+  const bool is_possible =
+      load.offset_s >= -slack->earlier_s - kShown_s && load.offset_s <= slack->later_s + kShown_s;
+  return !is_possible && (load.is_certain() || load.kind == LoadElsewhere::Kind::nearby);
+}
+
 // ---- Averages
 
 struct AveragedGpus {
@@ -171,25 +180,25 @@ std::string clock_option(const ClockRemedy& clock, double ahead_s) {
 }
 
 WindowDoubts window_doubts(std::span<const std::span<const Sample>> gpus, Window window,
-                           const ClockRemedy& clock, double may_be_off_s) {
+                           const ClockRemedy& clock, const std::optional<PlaceSlack>& slack) {
   WindowDoubts doubts;
   if (const auto averaged = averaged_gpus(gpus, window)) {
     (averaged->is_certain() ? doubts.certain : doubts.possible)
         .add(Reason::readings_repeat, averaged_text(*averaged));
   } else if (const auto load = load_elsewhere(gpus, window)) {
-    const bool is_certain = load->is_certain() && std::abs(load->offset_s) > may_be_off_s;
-    add_doubt(*load, is_certain, window, clock, is_certain ? doubts.certain : doubts.possible);
+    const bool is_sure = is_certain(*load, slack);
+    add_doubt(*load, is_sure, window, clock, is_sure ? doubts.certain : doubts.possible);
   }
   return doubts;
 }
 
 WindowDoubts window_doubts(const Samples& samples, Window window, const ClockRemedy& clock,
-                           double may_be_off_s) {
+                           const std::optional<PlaceSlack>& slack) {
   std::vector<std::span<const Sample>> gpus;
   for (const std::vector<Sample>& device : samples.devices()) {
     if (!device.empty()) gpus.emplace_back(device);
   }
-  return window_doubts(gpus, window, clock, may_be_off_s);
+  return window_doubts(gpus, window, clock, slack);
 }
 
 }  // namespace aggregate_power::energy

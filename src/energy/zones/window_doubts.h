@@ -1,12 +1,14 @@
 // What speaks against the place of a run's window.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
 #include "aggregate_power/reason.h"
 #include "aggregate_power/sample.h"
 #include "core/telemetry/samples.h"
+#include "energy/shares/window_placement.h"
 
 namespace aggregate_power::energy {
 
@@ -24,12 +26,12 @@ struct WindowDoubts {
   Reasons certain;   // that refuse the run
   Reasons possible;  // that warn
 };
-// Of GPUs, each with its samples in time order. A window that was placed by the power may be off,
-// and a load that is nearer than that only warns.
+// Of GPUs, each with its samples in time order. A window that was placed by the power may be
+// earlier or later, and a load there only warns; any other load refuses it, however near it is.
 WindowDoubts window_doubts(std::span<const std::span<const Sample>> gpus, Window window,
-                           const ClockRemedy& clock, double may_be_off_s = 0);
+                           const ClockRemedy& clock, const std::optional<PlaceSlack>& slack = {});
 // `samples` are sorted.
 WindowDoubts window_doubts(const Samples& samples, Window window, const ClockRemedy& clock,
-                           double may_be_off_s = 0);
+                           const std::optional<PlaceSlack>& slack = {});
 
 }  // namespace aggregate_power::energy

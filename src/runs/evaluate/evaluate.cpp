@@ -598,7 +598,7 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
                        : series_doubts(question_.recording, *keeper_, telemetry.devices(), rules);
   energy::WindowDoubts place = energy::window_doubts(
       samples, window, {question_.request.host, question_.request.clock_offset_s},
-      question_.request.may_be_off_s);
+      question_.request.slack);
   doubts.add(place.certain);
   refuse_averages(telemetry, window, question_.request.max_sample_gap_s, doubts);
   energy::WindowDoubts same = same_power_doubts(question_.recording, telemetry, samples, window);

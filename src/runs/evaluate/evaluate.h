@@ -15,6 +15,7 @@
 #include "core/energy/integrate.h"
 #include "core/energy/mean_power.h"
 #include "core/energy/plausibility.h"
+#include "energy/shares/window_placement.h"
 #include "energy/uncertainty/gather.h"
 #include "recorders/recording.h"
 #include "runs/evaluate/counters.h"
@@ -47,11 +48,9 @@ struct MeasurementRequest : RunOptions {
   bool with_snapshots = false;  // compare with the energy snapshots beside the recording
   bool explains = true;         // says more about its reasons where it can
   std::string host = {};        // that the recording is of, for people; empty: of the only one
-  // The window may be so much elsewhere: it was placed by the power. Infinite: it is where the
-  // power rises and falls.
-  double may_be_off_s = 0;
-  bool is_one_of_several = false;  // other recordings of the run may have the selected GPUs
-  bool may_use_threads = false;    // for read_rows(); only if no other recording is read meanwhile
+  std::optional<PlaceSlack> slack = {};  // of a window that was placed by the power
+  bool is_one_of_several = false;        // other recordings of the run may have the selected GPUs
+  bool may_use_threads = false;  // for read_rows(); only if no other recording is read meanwhile
   // Also receives all readings, in the file's order.
   std::function<void(std::span<const Reading>)> also = {};
   // Called before each reading of the recording.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <set>
 #include <string_view>
@@ -341,10 +340,7 @@ ZonedResult evaluate(const MeasurementRequest& request, RunRecordings& recording
   const std::vector<std::string>& paths = recordings.paths;
   const bool is_only = paths.size() == 1;
   MeasurementRequest wanted = request;
-  if (placed.placement) {
-    wanted.may_be_off_s = placed.placement->is_by_power ? std::numeric_limits<double>::infinity()
-                                                        : placed.placement->half_width_s;
-  }
+  if (placed.placement) wanted.slack = placed.placement->slack;
   if (!is_only) {
     wanted.expected_num_gpus.reset();
     wanted.finds_gpus = false;

@@ -109,17 +109,64 @@ void set_means(const std::optional<IdleMeans>& means, const std::vector<std::str
   idle.total = means->total;
 }
 
-// A plateau far above the least power at which a GPU was steady near the load is another job's, a
-// warm-up, or a server that is busy.
+// By how much a plateau is far above the least power at which a GPU was steady: it is another
+// job's, a warm-up, or a server that is busy. Nullopt: it is not.
+std::optional<double> above_idle_w(const IdleGpu& gpu, Window window, double plateau_w) {
+  const auto least_w = least_steady_w(gpu, window);
+  if (!least_w || plateau_w <= std::max(kMostAboveIdle * *least_w, *least_w + kLeastAboveIdle_w)) {
+    return std::nullopt;
+  }
+  return plateau_w - *least_w;
+}
+
 bool is_other_load(const std::vector<IdleGpu>& gpus, Window window, const IdlePower& idle) {
   for (std::size_t i = 0; i < gpus.size(); ++i) {
-    const auto least_w = least_steady_w(gpus[i], window);
-    const double plateau_w = idle.gpus[i].second.watts;
-    if (least_w && plateau_w > std::max(kMostAboveIdle * *least_w, *least_w + kLeastAboveIdle_w)) {
-      return true;
-    }
+    if (above_idle_w(gpus[i], window, idle.gpus[i].second.watts)) return true;
   }
   return false;
+}
+
+// All readings of a recording, of the GPUs whose energy was published.
+SensorReadings all_readings(const Recording& recording, const SensorReadings& published,
+                            RowExtent& extent) {
+  Samples samples(kAlways);
+  const Telemetry telemetry = read_whole(recording, {.take = [&](const Batch& batch) {
+                                           extent.take(batch.readings);
+                                           samples.take(batch.readings);
+                                         }});
+  samples.sort();
+  SensorReadings all;
+  all.published_j = published.published_j;
+  for (std::size_t i = 0; i < samples.devices().size(); ++i) {
+    all.gpus.push_back(
+        {.gpu = telemetry.devices()[i], .samples = samples.devices()[i], .conditions = {}});
+  }
+  return all;
+}
+
+// Far from the load, a GPU may draw less because no model is loaded. Much less, and the plateau is
+// another job's.
+void compare_with_whole(const ExtraInput& input, Window window, IdlePower& idle,
+                        std::vector<std::string>& warnings) {
+  constexpr double kMuchOfLoad = 0.15;
+  RowExtent extent;
+  const SensorReadings all = all_readings(*input.recording, input.recordings[0], extent);
+  const std::vector<IdleGpu> gpus = idle_gpus({&all, 1}, window);
+  std::string warning;
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const auto& [name, plateau] = idle.gpus[i];
+    const auto above_w = above_idle_w(gpus[i], window, plateau.watts);
+    if (!above_w) continue;
+    const double least_w = plateau.watts - *above_w;
+    if (*above_w > kMuchOfLoad * (gpus[i].load_w - least_w)) {
+      idle = {{no_idle("other_load")}, {}, {}, {}, {}};
+      return;
+    }
+    warning = fmt::format(
+        "idle power: GPU {} draws {:.0f} W beside the load, and was steady at {:.0f} W elsewhere in the recording: if another job ran beside the load, give --idle START:END",
+        printable(name), plateau.watts, least_w);
+  }
+  if (!warning.empty()) warnings.push_back(std::move(warning));
 }
 
 IdlePower found_beside_load(const RunOptions& run, std::span<const SensorReadings> recordings,
@@ -170,11 +217,7 @@ IdlePower of_given_stretch(const RunOptions& run, const Recording& recording,
   IdlePower idle;
   idle.source = "given_window";
   RowExtent extent;
-  Samples samples(kAlways);
-  const Telemetry telemetry = read_whole(recording, {.take = [&](const Batch& batch) {
-                                           extent.take(batch.readings);
-                                           samples.take(batch.readings);
-                                         }});
+  const SensorReadings all = all_readings(recording, readings, extent);
   const auto [first_unix_s, last_unix_s] = extent.span();
   if (last_unix_s < first_unix_s) throw Error("it has no readings");
   const Window stretch = given_stretch(run.idle, {first_unix_s, last_unix_s}).value();
@@ -184,17 +227,8 @@ IdlePower of_given_stretch(const RunOptions& run, const Recording& recording,
   } else if (stretch.start_unix_s < window.end_unix_s && stretch.end_unix_s > window.start_unix_s) {
     idle.reasons = {no_idle("overlaps_load")};
   } else {
-    SensorReadings again;
-    samples.sort();
-    for (std::size_t i = 0; i < samples.devices().size(); ++i) {
-      const std::span<const Sample> inside = samples_in(samples.devices()[i], stretch);
-      again.gpus.push_back({.gpu = telemetry.devices()[i],
-                            .samples = {inside.begin(), inside.end()},
-                            .conditions = {}});
-    }
-    again.published_j = readings.published_j;
-    const auto gpus = idle_gpus({&again, 1}, window);
-    set_means(idle_means(gpus, stretch, run.max_sample_gap_s), names_of({&again, 1}), idle);
+    set_means(idle_means(idle_gpus({&all, 1}, window), stretch, run.max_sample_gap_s),
+              names_of({&all, 1}), idle);
   }
   return idle;
 }
@@ -244,7 +278,11 @@ void add_idle(ExtraInput& input, Result& result) {
   if (!result.is_valid() || !result.load) return;
   IdlePower idle;
   try {
-    idle = idle_power(input.run, input.recording, input.recordings, result.load->window);
+    const Window window = result.load->window;
+    idle = idle_power(input.run, input.recording, input.recordings, window);
+    if (input.run.idle == kAutomatic && input.recording != nullptr && idle.is_available()) {
+      compare_with_whole(input, window, idle, result.warnings);
+    }
   } catch (const std::exception&) {  // it has changed since it was measured
     idle.reasons = {no_idle("recording_changed")};
   }

@@ -400,40 +400,71 @@ void for_each_stated(const GivenLoad& given, Set set) {
   if (!given.output_tokens) set(&Load::total_output_tokens);
 }
 
+// The counts of a result belong to another time than its window: they are not published, and a
+// report divides nothing by them.
+void refuse_counts(WindowSearch& search, Reason reason, const std::string& why,
+                   std::vector<std::string>& notes) {
+  LoadReading& reading = search.reading;
+  if (!search.options.reports) return reading.reasons.add(reason, why);
+  for_each_stated(search.options.given, [&](std::int64_t Load::*count) {
+    reading.work.*count = 0;
+    if (reading.load) (*reading.load).*count = 0;
+  });
+  const GivenLoad& given = search.options.given;
+  const bool has_given = given.requests || given.input_tokens || given.output_tokens;
+  notes.push_back(why + (has_given
+                             ? ", and only those that are given count; they must be the window's"
+                             : ", so there are no joules per token"));
+}
+
+// With pauses between its parts, a load takes longer than all of them, and its session longest.
+bool is_of_whole_load(const LoadReading& reading, double reported_s) {
+  const Window& window = reading.load->window;
+  const auto& session = reading.clues.session;
+  const bool may_be_longer =
+      reading.clues.may_pause && session &&
+      window.duration_s() <= session->duration_s() + most_difference_s(window);
+  return is_length_of(window, reported_s) || (may_be_longer && window.duration_s() > reported_s);
+}
+
 // The counts of a result belong to its whole load. In a given window of another length, the
-// requests that it lists count, as far as they ran there; without a list its counts do not belong
-// to it.
-void fit_counts(WindowSearch& search, const GivenLoad& given, double reported_s,
-                std::vector<std::string>& notes) {
+// requests that it lists count, as far as they ran there, unless the window reaches beyond them;
+// without a list its counts do not belong to it.
+void fit_counts(WindowSearch& search, double reported_s, std::vector<std::string>& notes) {
+  const GivenLoad& given = search.options.given;
   LoadReading& reading = search.reading;
   Load& load = *reading.load;
   bool has_counts = false;
   for_each_stated(given, [&](std::int64_t Load::*count) { has_counts |= load.*count > 0; });
   if (!has_counts) return;
-  const Load whole = load;
+  const double window_s = load.window.duration_s();
   if (const auto inside = work_in(reading.requests, load.completed, load.window)) {
-    if (!reach_beyond(reading.requests, load.window)) return;
-    set_work(reading, load, *inside,
-             {given.requests.has_value(), given.input_tokens.has_value(),
-              given.output_tokens.has_value()});
-    notes.push_back(fmt::format(
-        "the given window is a part of the load: {} of {} output tokens are counted, those of the requests in it",
-        load.total_output_tokens, whole.total_output_tokens));
-  } else if (reported_s > 0 && !is_length_of(load.window, reported_s)) {
-    const std::string why = fmt::format(
-        "the load took {:.3f} s by its result, and the given window has {:.3f} s: the counts are those of the whole load",
-        reported_s, load.window.duration_s());
-    if (search.options.reports) {
-      for_each_stated(given, [&](std::int64_t Load::*count) { load.*count = 0; });
-      const bool has_given = given.requests || given.input_tokens || given.output_tokens;
-      notes.push_back(why +
-                      (has_given
-                           ? ", and only those that are given count; they must be the window's"
-                           : ", so there are no joules per token") +
-                      "; --start alone takes its duration");
-    } else {
-      reading.reasons.add(Reason::benchmark_duration_mismatch, why);
+    const bool is_part = reach_beyond(reading.requests, load.window);
+    const double without_s = without_requests_s(reading.requests, load.window);
+    const bool is_own = !is_part && is_length_of(load.window, reported_s);
+    if (!is_own && without_s > most_difference_s(load.window)) {
+      refuse_counts(
+          search, Reason::benchmark_duration_mismatch,
+          fmt::format(
+              "the requests of the load took {:.3f} s of the given window, which has {:.3f} s: its energy is not theirs alone",
+              window_s - without_s, window_s),
+          notes);
+    } else if (is_part) {
+      const std::int64_t whole = load.total_output_tokens;
+      set_work(reading, load, *inside,
+               {given.requests.has_value(), given.input_tokens.has_value(),
+                given.output_tokens.has_value()});
+      notes.push_back(fmt::format(
+          "the given window is a part of the load: {} of {} output tokens are counted, those of the requests in it",
+          load.total_output_tokens, whole));
     }
+  } else if (reported_s > 0 && !is_of_whole_load(reading, reported_s)) {
+    refuse_counts(
+        search, Reason::benchmark_duration_mismatch,
+        fmt::format(
+            "the load took {:.3f} s by its result, and the given window has {:.3f} s: the counts are those of the whole load; --start alone takes its duration",
+            reported_s, window_s),
+        notes);
   }
   reading.work = load;
 }
@@ -467,7 +498,7 @@ bool set_given_window(WindowSearch& search, const GivenLoad& given,
   reading.reasons.add(std::exchange(reading.count_faults, {}));
   reading.work.reported_duration_s = end_s - start_s;
   search.use({start_s, end_s}, WindowSource::given);
-  fit_counts(search, given, reported_s, notes);
+  fit_counts(search, reported_s, notes);
   return true;
 }
 
@@ -582,13 +613,15 @@ PlacedLoad place_load(LoadReading reading, const Recording& recording,
                   Reason::invalid_input_token_count);
   set_given_count(load, &Load::total_output_tokens, options.given.output_tokens,
                   Reason::invalid_output_token_count);
-  if (!load.defect.empty() && options.reports) {
+  WindowSearch search{load, recording, options};
+  if (load.has_wrong_counts) {
+    refuse_counts(search, Reason::invalid_benchmark_result, load.defect, placed.notes);
+  } else if (!load.defect.empty() && options.reports) {
     placed.notes.push_back(load.defect);
   } else if (!load.defect.empty()) {
     load.reasons.add(Reason::invalid_benchmark_result, load.defect);
   }
   if (!options.reports) refuse_failed(options.contract, load);
-  WindowSearch search{load, recording, options};
   if (set_given_window(search, options.given, placed.notes)) return placed;
   if (!load.load && load.lacks_times && take_command_of(search, placed)) return placed;
   if (load.load || load.no_window.empty()) return placed;

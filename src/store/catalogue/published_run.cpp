@@ -3,6 +3,7 @@
 #include "store/catalogue/published_runs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <iterator>
 
@@ -347,6 +348,8 @@ std::string contradiction(const std::vector<PublishedNumber>& numbers, const Jso
   return unrecorded_number(numbers, record);
 }
 
+constexpr double kLastBits = 1e-9;  // of a number: sums in another order differ by less
+
 // Two runs hardly ever agree in as many digits.
 bool has_many_digits(const PublishedNumber& number) {
   constexpr std::ptrdiff_t kMany = 5;
@@ -605,16 +608,69 @@ void require_members(std::string_view option, const std::vector<const PublishedR
   }
 }
 
-std::optional<MeasurementIdentity> measurement_identity(const PublishedRun& run, double value) {
-  std::vector<std::pair<SharedText, double>> numbers;
-  if (run.start_unix_s == 0) {
-    if (std::ranges::count_if(run.numbers, has_many_digits) < 2) return std::nullopt;
-    for (const PublishedNumber& number : run.numbers)
-      numbers.emplace_back(number.key, number.value);
-    std::ranges::sort(numbers);
+namespace {
+
+// Decimals of a number as it was written.
+int decimals_of(double value) {
+  constexpr int kMost = 9;
+  int decimals = 0;
+  for (double scaled = std::abs(value); decimals < kMost; scaled *= 10, ++decimals) {
+    if (std::abs(scaled - std::round(scaled)) <= kLastBits * scaled) break;
   }
-  return MeasurementIdentity{run.start_unix_s, run.duration_s, std::move(numbers), value,
-                             run.gpu_ids,      run.gpu_uuids,  run.hosts};
+  return decimals;
+}
+
+// Whether one is the other, rounded to three digits or more.
+bool is_rounded(double a, double b) {
+  constexpr int kFewestDigits = 3;
+  const double size = std::max(std::abs(a), std::abs(b));
+  const int least =
+      size > 0 ? kFewestDigits - 1 - static_cast<int>(std::floor(std::log10(size))) : 0;
+  const int decimals = std::max(std::min(decimals_of(a), decimals_of(b)), least);
+  return std::abs(a - b) <= 0.5 * std::pow(10, -decimals) * (1 + kLastBits) + kLastBits * size;
+}
+
+bool have_same_numbers(const PublishedRun& a, const PublishedRun& b) {
+  constexpr int kFewest = 2;
+  int telling = 0;
+  for (const PublishedNumber& own : a.numbers) {
+    const auto other = std::ranges::find(b.numbers, own.key, &PublishedNumber::key);
+    if (other == b.numbers.end()) continue;
+    if (!is_rounded(own.value, other->value)) return false;
+    telling += has_many_digits(own) && has_many_digits(*other) ? 1 : 0;
+  }
+  return telling >= kFewest;
+}
+
+bool are_copies(const PublishedRun& a, const PublishedRun& b) {
+  const auto may_be_same = [&](SharedTexts PublishedRun::*texts) {
+    return (a.*texts).empty() || (b.*texts).empty() || a.*texts == b.*texts;
+  };
+  if (!may_be_same(&PublishedRun::gpu_ids) || !may_be_same(&PublishedRun::gpu_uuids) ||
+      !may_be_same(&PublishedRun::hosts)) {
+    return false;
+  }
+  if (a.start_unix_s == 0 || b.start_unix_s == 0) return have_same_numbers(a, b);
+  constexpr double kMostApart_s = 0.5;
+  return std::abs(a.start_unix_s - b.start_unix_s) <= std::min(kMostApart_s, a.duration_s / 2) &&
+         is_rounded(a.duration_s, b.duration_s);
+}
+
+}  // namespace
+
+const PublishedRun* KnownMeasurements::copied_by(const PublishedRun& run, double value) const {
+  constexpr double kNear = 0.01;  // more than a number of three digits is rounded by
+  const auto end = runs_.upper_bound(value + kNear * std::abs(value));
+  for (auto known = runs_.lower_bound(value - kNear * std::abs(value)); known != end; ++known) {
+    if (are_copies(*known->second, run) && is_rounded(known->first, value)) return known->second;
+  }
+  return nullptr;
+}
+
+const PublishedRun* KnownMeasurements::copied_or_added(const PublishedRun& run, double value) {
+  const PublishedRun* const copied = copied_by(run, value);
+  if (copied == nullptr) add(run, value);
+  return copied;
 }
 
 int metric_schema(const PublishedRun& run) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -12,7 +13,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -215,14 +215,21 @@ std::string configuration_text(const Configuration& configuration);
 void require_members(std::string_view option, const std::vector<const PublishedRun*>& runs,
                      const std::vector<std::string>& keys);
 
-// When it began and how long it took; else 0 and all numbers of ours; a value that was measured;
-// and the GPUs by id, UUID and host.
-using MeasurementIdentity = std::tuple<double, double, std::vector<std::pair<SharedText, double>>,
-                                       double, SharedTexts, SharedTexts, SharedTexts>;
-// Equal for copies alone: two runs on the same GPUs do not begin at the same instant, and two runs
-// do not agree in every digit of several numbers. Returns nullopt if it is not known when the run
-// began and fewer than two of its numbers have five digits.
-std::optional<MeasurementIdentity> measurement_identity(const PublishedRun& run, double value);
+// Finds copies of one measurement, each with a value that was measured: on the same GPUs and with
+// the same value, they began at the same instant and took as long. Where one does not state when it
+// began, all numbers that both have agree, and two of these have five digits. A number that another
+// writer rounded is the same one. The runs must outlive it.
+class KnownMeasurements {
+ public:
+  // Returns nullptr if the run is not a copy.
+  const PublishedRun* copied_by(const PublishedRun& run, double value) const;
+  void add(const PublishedRun& run, double value) { runs_.emplace(value, &run); }
+  // Adds it unless it is a copy.
+  const PublishedRun* copied_or_added(const PublishedRun& run, double value);
+
+ private:
+  std::multimap<double, const PublishedRun*> runs_;  // by value
+};
 
 // The schema of its metrics: 1, the mean of samples times the duration, or 2, integrals. 0: it has
 // none.

@@ -219,12 +219,11 @@ std::string_view metric_key(ReportQuantity quantity, const EnergyMetric& metric)
 
 // `runs` keep one of each measurement; returns how many were copies.
 std::size_t drop_copies(const ReportRuns& report, std::vector<std::size_t>& runs) {
-  std::set<MeasurementIdentity> known;
+  KnownMeasurements known;
   return std::erase_if(runs, [&](std::size_t i) {
     const PublishedRun& run = report.runs[i].run;
     const auto value = quantity_of(run, ReportQuantity::energy_per_token, *report.metric);
-    const auto measurement = measurement_identity(run, value.value_or(0));
-    return measurement && !known.insert(*measurement).second;
+    return known.copied_or_added(run, value.value_or(0)) != nullptr;
   });
 }
 
