@@ -25,7 +25,7 @@ struct PicturedRecording {
   PowerCurves curves;
   SeriesFacts facts;
   std::vector<std::pair<std::string, GpuKey>> gpus = {};  // that it names, and who they are
-  Zone zone = Zone::parse("UTC");  // of its stamps
+  Zone zone = Zone::parse("UTC");                         // of its stamps
   bool has_times = false;  // absolute ones: neither a lost zone, nor seconds since some start
 };
 

@@ -86,8 +86,8 @@ class BundleFault : public Error {
 // Whether a file is a bundle, by its name and its first member.
 bool is_bundle(const std::string& path);
 
-// The files of a bundle in a private folder in $TMPDIR, as long as this exists. Each file has its SHA-256, and all are there. Throws
-// BundleFault, and FileError for an archive that cannot be read.
+// The files of a bundle in a private folder in $TMPDIR, as long as this exists. Each file has its
+// SHA-256, and all are there. Throws BundleFault, and FileError for an archive that cannot be read.
 class Unpacked {
  public:
   explicit Unpacked(const OpenedFile& bundle);
