@@ -682,7 +682,7 @@ def test_a_profile_of_another_machine_is_refused(folder):
     n1, n2 = ("hostname", "n1"), ("hostname", "n2")
     a, b = ("uuid", "GPU-{}0000000-1111-2222-3333-444444444444"), ("uuid", "GPU-{}5555555-1111-2222-3333-444444444444")
     for calibrated, measured, is_used, words in (
-            (n1, n1, True, ()), (n1, n2, False, (f"{MODEL} on n1", f"{MODEL} on n2", "another machine")),
+            (n1, n1, True, ()), (n1, ("hostname", "n1.example.org"), True, ()), (n1, n2, False, (f"{MODEL} on n1", f"{MODEL} on n2", "another machine")),
             (a, a, True, ()), (a, b, False, ("GPU-00000000-1111", "GPU-05555555-1111", "another machine")),
             (n1, None, True, (f"{MODEL} on n1", f"{MODEL} on a host that is not named", "nothing says")),
             (None, a, True, ("GPU-00000000-1111", "a host that is not named", "nothing says"))):

@@ -131,8 +131,21 @@ bool share_a_name(std::vector<std::string> a, std::vector<std::string> b) {
       a, [&](const std::string& name) { return std::ranges::count(b, name) > 0; });
 }
 
-bool are_other_names(const std::vector<std::string>& a, const std::vector<std::string>& b) {
-  return !a.empty() && !b.empty() && !share_a_name(a, b);
+// "node-1" and "node-1.example.org" are one.
+bool share_a_host(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  const auto is_one = [](const std::string& one, const std::string& other) {
+    return one == other || one.starts_with(other + '.') || other.starts_with(one + '.');
+  };
+  return std::ranges::any_of(a, [&](const std::string& own) {
+    return std::ranges::any_of(b, [&](const std::string& other) { return is_one(own, other); });
+  });
+}
+
+// Returns nullopt if nothing says. UUIDs decide, since containers have hosts of their own.
+std::optional<bool> is_same_machine(const CalibratedGpus& a, const CalibratedGpus& b) {
+  if (!a.uuids.empty() && !b.uuids.empty()) return share_a_name(a.uuids, b.uuids);
+  if (!a.hosts.empty() && !b.hosts.empty()) return share_a_host(a.hosts, b.hosts);
+  return std::nullopt;
 }
 
 // "NVIDIA H100 80GB HBM3 on node-1", "a model that is not named, on a host that is not named".
@@ -259,7 +272,7 @@ std::string profile_mismatch(const CalibrationProfile& profile, const Calibrated
     return fmt::format("it is of the model {}, and {} was measured", printable(own.model),
                        printable(gpus.model));
   }
-  if (are_other_names(own.hosts, gpus.hosts) || are_other_names(own.uuids, gpus.uuids)) {
+  if (!is_same_machine(own, gpus).value_or(true)) {
     return fmt::format("it is of {}, and {} was measured: another machine", machine_text(own),
                        machine_text(gpus));
   }
@@ -321,9 +334,7 @@ AppliedProfile::AppliedProfile(const std::string& path, const CalibratedGpus& gp
           "it was made with driver {}, and the recording is of driver {}: sensors may be read in another way",
           printable(driver), printable(gpus.driver)));
     }
-    const bool is_named = share_a_name(profile_->gpus.hosts, gpus.hosts) ||
-                          share_a_name(profile_->gpus.uuids, gpus.uuids);
-    if (reason_.empty() && !is_named) {
+    if (reason_.empty() && !is_same_machine(profile_->gpus, gpus)) {
       warn(fmt::format(
           "it is of {}, and the recording is of {}: nothing says that they are of one machine",
           machine_text(profile_->gpus), machine_text(gpus)));
