@@ -774,17 +774,27 @@ bool Groups::have_own_power() const {
   });
 }
 
-// The median: a power that rises for a while is higher at the later places, too.
+// Without what the power rises by from group to group, which makes later places higher, too.
 bool Groups::have_own_levels() const {
   constexpr double kOwnLevel = 0.01;     // of the power
   constexpr double kMedianError = 1.25;  // of a mean's
   std::vector<std::vector<double>> places(usual_size());
   Moments power;
-  for (const std::vector<double>& group : kept_w_) {
+  for (std::size_t i = 0; i < kept_w_.size(); ++i) {
+    const std::vector<double>& group = kept_w_[i];
     if (group.size() != places.size()) continue;
     const double mean_w = mean_number(group);
+    const std::size_t before = i - std::min<std::size_t>(i, 1);
+    const std::size_t after = std::min(i + 1, kept_w_.size() - 1);
+    const double rise_w =
+        (mean_number(kept_w_[after]) - mean_number(kept_w_[before])) /
+        static_cast<double>(std::max<std::size_t>(after - before, 1) * group.size());
     power.add(mean_w);
-    for (std::size_t j = 0; j < group.size(); ++j) places[j].push_back(group[j] - mean_w);
+    for (std::size_t j = 0; j < group.size(); ++j) {
+      const double from_middle =
+          static_cast<double>(j) - (static_cast<double>(group.size()) - 1) / 2;
+      places[j].push_back(group[j] - mean_w - rise_w * from_middle);
+    }
   }
   return std::ranges::any_of(places, [&](const std::vector<double>& off_w) {
     Moments own;
@@ -802,14 +812,17 @@ bool Groups::step_between_only() const {
   for (const std::vector<double>& group : kept_w_) {
     highest_w = std::max(highest_w, std::ranges::max(group));
   }
-  double chance = 1;
+  std::size_t steps = 0;
   for (std::size_t i = 0; i < kept_w_.size(); ++i) {
     const auto [least_w, most_w] = std::ranges::minmax(kept_w_[i]);
     if (most_w - least_w > kStep * highest_w) return false;
-    const bool steps =
+    const bool is_step =
         i > 0 && std::abs(kept_w_[i].front() - kept_w_[i - 1].back()) > kStep * highest_w;
-    if (steps) chance /= static_cast<double>(usual_size());
+    steps += is_step ? 1 : 0;
   }
+  // The first and the last are of the load; its stages may be of whole seconds.
+  const double chance = std::pow(static_cast<double>(usual_size()),
+                                 -static_cast<double>(std::min<std::size_t>(steps, 2)));
   return chance < kUnlikely;
 }
 

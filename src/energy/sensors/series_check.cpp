@@ -362,6 +362,18 @@ bool is_at(const DeviceSeries& device, std::span<const NamedTime> times, double 
          kMostlyEqual * static_cast<double>(times.size());
 }
 
+// Whether a device lacks readings again and again, where another has them.
+bool has_holes(const DeviceSeries& device, double usual_s) {
+  constexpr std::size_t kFewestHoles = 5;
+  constexpr double kHole = 1.5;
+  std::size_t holes = 0;
+  for (std::size_t i = 1; i < device.samples.size(); ++i) {
+    const double interval_s = device.samples[i].unix_s - device.samples[i - 1].unix_s;
+    holes += interval_s > kHole * usual_s ? 1 : 0;
+  }
+  return holes >= kFewestHoles;
+}
+
 // Whether two devices share the times of one: each is recorded only where the other is not, again
 // and again, both together at even intervals, and either one of them is at several such times in a
 // row, or a further device is recorded each time.
@@ -387,6 +399,7 @@ bool share_times(std::span<const DeviceSeries> devices, std::size_t first, std::
   const bool are_even =
       static_cast<double>(even) >= kMostlyEqual * static_cast<double>(intervals_s.size());
   if (!are_even || usual_s <= 0 || switches < kFewestSwitches) return false;
+  if (!has_holes(devices[first], usual_s) || !has_holes(devices[second], usual_s)) return false;
   if (repeats >= kFewestSwitches) return true;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     if (i != first && i != second && is_at(devices[i], times, near_s)) return true;
@@ -430,6 +443,7 @@ std::span<const Sample> telling_samples(const DeviceSeries& device, const Series
 }
 
 std::string possibly_several_text(const DeviceSeries& device, const SeriesRules& rules) {
+  if (device.has_uuid) return {};
   SingleSeries series(rules.clock_offset_s);
   series.take(telling_samples(device, rules));
   const std::string doubt = series.possible_doubt_of_device();
@@ -444,7 +458,7 @@ std::string several_gpus_text(const DeviceSeries& device, const SeriesRules& rul
   SingleSeries series(rules.clock_offset_s);
   series.take(samples);
   std::string doubt = series.doubt_of_device();
-  if (doubt.empty() && !series.possible_doubt_of_device().empty()) {
+  if (doubt.empty() && !device.has_uuid && !series.possible_doubt_of_device().empty()) {
     SingleSeries whole(rules.clock_offset_s);
     whole.take(device.samples.first(std::min(device.samples.size(), kMostOfWhole)));
     doubt = whole.doubt_of_full_times();
@@ -530,7 +544,7 @@ namespace {
 // the power.
 bool has_one_digit(const DeviceSeries& device) {
   constexpr std::size_t kFewest = 20;
-  return device.samples.size() >= kFewest &&
+  return device.is_in_watts && device.samples.size() >= kFewest &&
          std::ranges::all_of(device.samples, [](const Sample& sample) {
            return sample.watts < 10 && sample.watts == std::floor(sample.watts);
          });

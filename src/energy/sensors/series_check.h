@@ -24,6 +24,8 @@ struct DeviceSeries {
   std::vector<double> utilization_pct = {};
   std::vector<double> temperature_c = {};
   std::vector<double> clock_mhz = {};
+  bool has_uuid = false;    // its rows name one GPU
+  bool is_in_watts = true;  // as they are written
 };
 
 struct SeriesRules {

@@ -593,9 +593,8 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
   const energy::SeriesRules rules{window, question_.request.max_sample_gap_s,
                                   question_.request.clock_offset_s};
   const bool is_held = telemetry.facts().interpolation == Interpolation::hold;
-  Reasons doubts = is_held
-                       ? Reasons()
-                       : series_doubts(question_.recording, *keeper_, telemetry.devices(), rules);
+  Reasons doubts =
+      is_held ? Reasons() : series_doubts(question_.recording, *keeper_, telemetry, rules);
   energy::WindowDoubts place = energy::window_doubts(
       samples, window, {question_.request.host, question_.request.clock_offset_s},
       question_.request.slack);
@@ -609,7 +608,7 @@ void RunRows::conclude_kept(const Telemetry& telemetry, Measurement& found) {
     add_clock_doubts(clock, found.integration.reasons);
     found.integration.reasons.add(doubts);
     if (!is_held) {
-      found.series_doubts = possible_series_doubts(samples, telemetry.devices(), rules);
+      found.series_doubts = possible_series_doubts(samples, telemetry, rules);
     }
     for (const Reasons::Entry& certain : doubts.entries()) {
       found.series_doubts.remove(certain.reason);

@@ -98,7 +98,7 @@ Seen see(const CheckupRequest& request) {
   seen.series.counter = telemetry.counter();
   seen.devices = surveyor.devices(telemetry.devices());
   if (seen.series.interpolation != Interpolation::hold) {
-    seen.doubts = series_doubts(recording, series, telemetry.devices(), {});
+    seen.doubts = series_doubts(recording, series, telemetry, {});
     add_clock_doubts(clock_doubts(recording, telemetry, series, kAlways), seen.doubts);
   }
   seen.zone = telemetry.zone().name();

@@ -122,8 +122,7 @@ void warn_of_series(const Recording& recording, const Telemetry& telemetry, Seri
                     Findings& findings) {
   if (findings.series.interpolation == Interpolation::hold) return;
   const Window window = findings.load ? findings.load->window : kAlways;
-  Reasons doubts =
-      series_doubts(recording, series, telemetry.devices(), {window, kDefaultMaxSampleGapS});
+  Reasons doubts = series_doubts(recording, series, telemetry, {window, kDefaultMaxSampleGapS});
   add_clock_doubts(clock_doubts(recording, telemetry, series, window), doubts);
   for (const Reasons::Entry& entry : doubts.entries()) {
     findings.warnings.push_back(fmt::format("{}: {}", code(entry.reason), entry.detail));

@@ -25,10 +25,16 @@ constexpr std::size_t kMostStates = 1 << 14;  // of a device
 constexpr std::size_t kMostPairs = 3;         // that a message names
 
 // By the number of the device, as it was recorded.
-std::vector<DeviceSeries> series_of(const Samples& samples, std::span<const std::string> names) {
+std::vector<DeviceSeries> series_of(const Samples& samples, const Telemetry& telemetry) {
+  const std::vector<std::string> names = telemetry.devices();
+  const std::vector<GpuKey> keys = telemetry.keys();
   std::vector<DeviceSeries> devices;
   for (std::size_t i = 0; i < std::min(samples.devices().size(), names.size()); ++i) {
-    devices.push_back({names[i], samples.devices()[i]});
+    DeviceSeries& device = devices.emplace_back();
+    device.device = names[i];
+    device.samples = samples.devices()[i];
+    device.has_uuid = !keys[i].uuid.empty();
+    device.is_in_watts = telemetry.facts().unit == PowerUnit::Size::watt;
   }
   return devices;
 }
@@ -178,6 +184,8 @@ struct PowersApart {
   double own_w = 0;
   double other_w = 0;
   bool is_sure = false;
+
+  double ratio() const { return std::max(own_w, other_w) / std::min(own_w, other_w); }
 };
 
 std::optional<PowersApart> powers_apart(std::span<const Sample> own, std::span<const Sample> other,
@@ -192,6 +200,7 @@ std::optional<PowersApart> powers_apart(std::span<const Sample> own, std::span<c
   other = samples_in(other, both);
   if (both.duration_s() < kShort_s || own.empty() || other.empty()) return std::nullopt;
   PowersApart apart{mean_reading_w(own), mean_reading_w(other)};
+  if (apart.other_w == 0) return std::nullopt;  // as drivers fill what a GPU lacks
   const double most_w = kMostApart * std::max(apart.own_w, apart.other_w);
   const double apart_w = std::abs(apart.other_w - apart.own_w);
   if (apart_w <= most_w) return std::nullopt;
@@ -204,17 +213,23 @@ void compare_with_same(const Recording& recording, const SeriesFacts& facts,
                        std::span<const DeviceSeries> devices, Window window,
                        energy::WindowDoubts& doubts) {
   for (const std::string& name : facts.same_power) {
+    // May meet a load of a steady rhythm in one phase again and again, where a mean sees all of it.
+    constexpr double kBeyondRhythm = 1.9;
+    const std::string lower = lower_ascii(name);
+    const bool is_at_once =
+        lower.find("instant") != lower.npos || lower.find("current") != lower.npos;
     Telemetry telemetry = recording.open_power(name);
     if (!telemetry.facts().power_column) continue;
     Samples samples(window);
     telemetry.read([&](std::span<const Reading> readings) { samples.take(readings); });
     samples.sort();
-    for (const DeviceSeries& other : series_of(samples, telemetry.devices())) {
+    for (const DeviceSeries& other : series_of(samples, telemetry)) {
       const auto own = std::ranges::find(devices, other.device, &DeviceSeries::device);
       if (own == devices.end()) continue;
       const auto apart = powers_apart(own->samples, other.samples, window);
       if (!apart) continue;
-      (apart->is_sure ? doubts.certain : doubts.possible)
+      (apart->is_sure && (!is_at_once || apart->ratio() > kBeyondRhythm) ? doubts.certain
+                                                                         : doubts.possible)
           .add(
               Reason::implausible_power,
               fmt::format(
@@ -334,16 +349,16 @@ void add_clock_doubts(const Reasons& clock, Reasons& doubts) {
   doubts = std::move(all);
 }
 
-Reasons possible_series_doubts(const Samples& samples, std::span<const std::string> names,
+Reasons possible_series_doubts(const Samples& samples, const Telemetry& telemetry,
                                const SeriesRules& rules) {
-  std::vector<DeviceSeries> devices = series_of(samples, names);
+  std::vector<DeviceSeries> devices = series_of(samples, telemetry);
   std::erase_if(devices, [](const DeviceSeries& device) { return device.samples.empty(); });
   return possible_series_reasons(devices, rules);
 }
 
-Reasons series_doubts(const Recording& recording, SeriesKeeper& series,
-                      std::span<const std::string> names, const SeriesRules& rules) {
-  std::vector<DeviceSeries> devices = series_of(series.finish(), names);
+Reasons series_doubts(const Recording& recording, SeriesKeeper& series, const Telemetry& telemetry,
+                      const SeriesRules& rules) {
+  std::vector<DeviceSeries> devices = series_of(series.finish(), telemetry);
   const std::vector<energy::ConstantStretch> constant = energy::constant_stretches(devices, rules);
   if (!constant.empty()) {
     try {
@@ -359,8 +374,7 @@ energy::WindowDoubts same_power_doubts(const Recording& recording, const Telemet
                                        const Samples& samples, Window window) {
   energy::WindowDoubts doubts;
   try {
-    compare_with_same(recording, telemetry.facts(), series_of(samples, telemetry.devices()), window,
-                      doubts);
+    compare_with_same(recording, telemetry.facts(), series_of(samples, telemetry), window, doubts);
   } catch (const std::exception&) {  // it changed meanwhile; the power was read
   }
   return doubts;

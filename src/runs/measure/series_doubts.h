@@ -68,8 +68,8 @@ void add_clock_doubts(const Reasons& clock, Reasons& doubts);
 
 // The reasons of series_reasons(). If the power of a device never changes,
 // its states are read from `recording`, too, unless that fails.
-Reasons series_doubts(const Recording& recording, SeriesKeeper& series,
-                      std::span<const std::string> names, const SeriesRules& rules);
+Reasons series_doubts(const Recording& recording, SeriesKeeper& series, const Telemetry& telemetry,
+                      const SeriesRules& rules);
 
 // implausible_power, if columns of one power (SeriesFacts::same_power) are clearly apart, and
 // certain if readings that miss a part of its changes cannot explain it.
@@ -77,7 +77,7 @@ energy::WindowDoubts same_power_doubts(const Recording& recording, const Telemet
                                        const Samples& samples, Window window);
 
 // What possible_series_reasons() finds: for a warning.
-Reasons possible_series_doubts(const Samples& samples, std::span<const std::string> names,
+Reasons possible_series_doubts(const Samples& samples, const Telemetry& telemetry,
                                const SeriesRules& rules);
 
 // Sensors that are in two recordings. Of two hosts, one was not recorded then.

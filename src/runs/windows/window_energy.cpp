@@ -276,7 +276,7 @@ void set_unit_by_power(ReadFile& read) {
 void judge_series(const TracesRequest& request, const Recording& recording,
                   const Telemetry& telemetry, SeriesKeeper& series, ReadFile& read) {
   if (!request.accepted || telemetry.facts().interpolation == Interpolation::hold) return;
-  Reasons doubts = series_doubts(recording, series, telemetry.devices(),
+  Reasons doubts = series_doubts(recording, series, telemetry,
                                  {kAlways, request.max_sample_gap_s, request.clock_offset_s});
   add_clock_doubts(clock_doubts(recording, telemetry, series, kAlways), doubts);
   const Reasons small = small_clock_doubts(recording, telemetry, series, kAlways);
