@@ -816,7 +816,6 @@ void take_wide_row(const RowCells& cells, bool is_whole, std::uint64_t line_numb
     sink.note_series(column.number_of_series, *column.device);
   }
   note_hot(cells, header);
-  refuse_disorder(header);
 }
 
 void add_series(WideHeader& header, ReadingSink& sink) {
@@ -846,6 +845,8 @@ class WideLines {
     split_row(line, cells_, copies_);
     take_wide_row(cells_, is_whole, line_number_, header_, sink_);
   }
+
+  void end() const { refuse_disorder(header_); }
 
  private:
   WideHeader header_;
@@ -948,6 +949,7 @@ Telemetry open_wide(std::unique_ptr<ByteSource> source, const TelemetryOptions& 
                             for_each_line(bytes, [&](std::string_view line, bool is_whole) {
                               lines.take(line, is_whole);
                             });
+                            lines.end();
                           },
                       .cut_off_after = table.header.duration ? nullptr : at_any_line});
 }

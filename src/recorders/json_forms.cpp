@@ -718,11 +718,13 @@ class TimelineWalk : public JsonVisitor {
   // Changes that come as fast as the sensor's readings are all of them.
   void hold_until(double unix_s) {
     constexpr double kPeriod_s = 0.25;
-    constexpr double kMostRows = 4096;           // of one power, however long it held
+    constexpr double kMostRows = 4096;           // of one power, where it held for hours
+    constexpr double kMost_s = 2.5;              // between two rows: no gap
+    constexpr double kLongest_s = 3e6;           // a month: longer, and a time is wrong
     constexpr double kEdge_s = 1.0 / (1 << 20);  // before a change
     const double held_s = unix_s - held_since_s_;
-    if (!(held_s > kPeriod_s) || !std::isfinite(held_s)) return;
-    const double step_s = std::max(kPeriod_s, held_s / kMostRows);
+    if (!(held_s > kPeriod_s && held_s <= kLongest_s)) return;
+    const double step_s = std::clamp(held_s / kMostRows, kPeriod_s, kMost_s);
     const auto add = [&](double at_s) {
       sink_->start_row(at_s);
       sink_->add(gpu_, held_w_);

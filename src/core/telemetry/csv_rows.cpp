@@ -65,9 +65,9 @@ GpuState state_in(const CsvRow& row, const GpuStateColumns& columns) {
     if (columns.quantities[i]) state.values[i] = parse_state(row.cells[*columns.quantities[i]]);
   }
   double& limit_w = state.values[static_cast<std::size_t>(GpuQuantity::power_limit_w)];
-  limit_w *= columns.limit_unit_w;
+  limit_w *= columns.limit_unit_w.value_or(1);
   if (columns.other_limit && std::isnan(limit_w)) {
-    limit_w = columns.other_limit_unit_w * parse_state(row.cells[*columns.other_limit]);
+    limit_w = columns.other_limit_unit_w.value_or(1) * parse_state(row.cells[*columns.other_limit]);
   }
   double& mask = state.values[static_cast<std::size_t>(GpuQuantity::clock_reasons)];
   for (std::size_t i = 0; i < kReasonColumns; ++i) {

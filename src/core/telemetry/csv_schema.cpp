@@ -719,11 +719,13 @@ void note_tiles(std::span<const std::string> header, Rows rows, Columns& columns
   if (!columns.power || !columns.identity_doubt.empty()) return;
   for (std::size_t i = 0; i < header.size(); ++i) {
     if (!part.matches(lower_ascii(strip(header[i])))) continue;
-    const bool has_power = std::ranges::any_of(rows, [&](const auto& row) {
+    std::set<std::string, std::less<>> tiles;  // with power: a GPU of one tile has its own
+    for (const auto& row : rows) {
       const std::string_view tile = cell(row, i);
-      return is_ascii_digits(tile) && parse_watts(cell(row, columns.power->index), columns.unit);
-    });
-    if (!has_power) continue;
+      const auto watts = parse_watts(cell(row, columns.power->index), columns.unit);
+      if (is_ascii_digits(tile) && watts) tiles.emplace(tile);
+    }
+    if (tiles.size() < 2) continue;
     columns.identity_doubt = fmt::format(
         "column '{}' says that rows are of parts of a GPU, and each has a part of its power: record whole GPUs",
         printable(header[i]));

@@ -353,8 +353,11 @@ void CsvTelemetry::read_with_states(const TakeStates& take, GpuQuantitySet state
     cells.quantities[i] = select(found.quantities[i]);
   for (std::size_t i = 0; i < kReasonColumns; ++i) cells.reasons[i] = select(found.reasons[i]);
   cells.other_limit = select(found.other_limit);
-  cells.limit_unit_w = found.limit_unit_w;
-  cells.other_limit_unit_w = found.other_limit_unit_w;
+  // Beside a power in another unit, a bare limit may be in either, and does not count.
+  const double bare_w =
+      columns().unit.size == PowerUnit::Size::watt ? 1 : std::numeric_limits<double>::quiet_NaN();
+  cells.limit_unit_w = found.limit_unit_w.value_or(bare_w);
+  cells.other_limit_unit_w = found.other_limit_unit_w.value_or(bare_w);
   selection.states = &cells;
   read_rows(selection, take);
 }

@@ -54,19 +54,21 @@ constexpr Names kNames[] = {
     {"generic",
      GpuQuantity::clock_reasons,
      {"throttle_reasons", "clocks_event_reasons", "clocks_throttle_reasons"}},
+    {"nvidia-smi", GpuQuantity::power_limit_w, {"power.max"}},  // of hl-smi
+    {"amd-smi", GpuQuantity::power_limit_w, {"power_cap"}},
     {"srt-slurm", GpuQuantity::utilization_pct, {"gpu_util_pct"}},
     {"xpu-smi", GpuQuantity::utilization_pct, {"gpu utilization"}},
     {"", GpuQuantity::power_limit_w, {"enforced.power.limit", "power.limit", "power_limit"}},
     {"", GpuQuantity::power_limit_w, {"power_limit_w", "gpu_power_limit_w", "power_limit_watts"}},
     {"", GpuQuantity::power_limit_w, {"gpu_power_limit", "power_cap_w", "power_cap_watts"}},
-    {"", GpuQuantity::power_limit_w, {"power_cap", "power_limit_mw", "power_cap_mw"}},
+    {"", GpuQuantity::power_limit_w, {"power_limit_mw", "power_cap_mw"}},
     {"", GpuQuantity::clock_mhz, {"clocks.current.sm", "clocks.sm", "clocks.current.graphics"}},
     {"", GpuQuantity::clock_mhz, {"clocks.gr", "gfx_clk", "gfx_0_clk"}},
 };
 
 // How a column of any recorder may be called that has the limit in W.
 constexpr Pattern kAnyLimit =
-    "(gpu[ _.]?[0-9]*[ _.])?(enforced|current|socket|board)?[ _.]?power[ _.](limit|cap|max)([ _.](w|watts))?";
+    "(gpu[ _.]?[0-9]*[ _.])?(enforced|current|socket|board)?[ _.]?power[ _.](limit|cap)[ _.](w|watts)";
 
 // Of nvidia-smi, which named them differently before driver 535.
 struct ReasonName {
@@ -143,10 +145,11 @@ GpuStateColumns choose_state_columns(std::span<const std::string> header, std::s
     if (kAnyLimit.matches(plain[i])) limit = i;
   }
   if (schema == "nvidia-smi") choose_reasons(plain, columns);
-  const auto unit_w = [&](const std::optional<std::size_t>& column) {
+  const auto unit_w = [&](const std::optional<std::size_t>& column) -> std::optional<double> {
     const auto unit =
         column ? columns::read_names(header.subspan(*column, 1))[0].unit : PowerUnit();
-    return unit.stated ? in_watts(1, unit.size) : 1;
+    if (!unit.stated) return std::nullopt;
+    return in_watts(1, unit.size);
   };
   columns.limit_unit_w =
       unit_w(columns.quantities[static_cast<std::size_t>(GpuQuantity::power_limit_w)]);

@@ -300,7 +300,9 @@ std::optional<NumberedPower> numbered_limit(std::string_view name) {
 std::optional<NumberedPower> numbered_utilization(std::string_view name) {
   constexpr std::string_view kOfTracker = ".gpu";
   const std::string lower = lower_ascii(name);
-  if (lower.find("mem") != lower.npos) return std::nullopt;
+  for (const std::string_view part : {"mem", "enc", "dec", "jpg", "ofa", "tensor", "pcie"}) {
+    if (lower.find(part) != lower.npos) return std::nullopt;
+  }
   const bool is_of_tracker = lower.starts_with("system") && lower.ends_with(kOfTracker);
   const std::size_t at = is_of_tracker ? lower.size() - kOfTracker.size() + 1 : lower.find("util");
   if (at == lower.npos) return std::nullopt;

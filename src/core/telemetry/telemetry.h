@@ -215,9 +215,9 @@ struct GpuStateColumns {
   std::array<std::optional<std::size_t>, kReasonColumns> reasons = {};
   // Of the power limit too: it counts in rows where the first column states none.
   std::optional<std::size_t> other_limit = {};
-  // What a number of both is in watts.
-  double limit_unit_w = 1;
-  double other_limit_unit_w = 1;
+  // What a number of both is in watts; nullopt: its name does not state it.
+  std::optional<double> limit_unit_w = {};
+  std::optional<double> other_limit_unit_w = {};
 
   bool operator==(const GpuStateColumns&) const = default;
 };
