@@ -148,7 +148,8 @@ SensorReadings all_readings(const Recording& recording, const SensorReadings& pu
 // another job's.
 void compare_with_whole(const ExtraInput& input, Window window, IdlePower& idle,
                         std::vector<std::string>& warnings) {
-  constexpr double kMuchOfLoad = 0.15;
+  constexpr double kSomeOfLoad = 0.15;  // which a loaded model may draw, and warns
+  constexpr double kMuchOfLoad = 0.3;
   RowExtent extent;
   const SensorReadings all = all_readings(*input.recording, input.recordings[0], extent);
   const std::vector<IdleGpu> gpus = idle_gpus({&all, 1}, window);
@@ -158,7 +159,9 @@ void compare_with_whole(const ExtraInput& input, Window window, IdlePower& idle,
     const auto above_w = above_idle_w(gpus[i], window, plateau.watts);
     if (!above_w) continue;
     const double least_w = plateau.watts - *above_w;
-    if (*above_w > kMuchOfLoad * (gpus[i].load_w - least_w)) {
+    const double load_w = gpus[i].load_w - least_w;
+    if (*above_w <= kSomeOfLoad * load_w) continue;
+    if (*above_w > kMuchOfLoad * load_w) {
       idle = {{no_idle("other_load")}, {}, {}, {}, {}};
       return;
     }
