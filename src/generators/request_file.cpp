@@ -210,7 +210,7 @@ void bound_counts(LoadReading& reading, double outside_s) {
   const double share = outside_s / reading.load->window.duration_s();
   const std::string text = fmt::format(
       "requests that began before the window or ended after it count with all their tokens, and the result lists none: joules per token may be too low by up to {:.2g} %",
-      100 * share);
+      std::min(100 * share, 99.0));
   if (share <= kMostShare) return reading.notes.push_back(text);
   reading.has_wrong_counts = true;
   reading.defect = text + "; write the result with its requests";

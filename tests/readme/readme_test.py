@@ -239,7 +239,7 @@ def compare_benchmark(count):
         "data_parallel_size", "tp", "pp", "dp", "dp_attention", "num_prompts", "benchmark_outcome",
         "failed", "model_id", "gpu_count", "n_gpus", "tp_size", "pp_size", "dp_size", "gpus_per_node", "num_nodes",
         "nnodes"}
-    settings = (ROOT / "src" / "core" / "load" / "stated_settings.cpp").read_text()
+    settings = (ROOT / "src" / "core" / "load" / "stated_totals.cpp").read_text()
     for keys in re.findall(r'\{"[a-z_]+",\s*"([a-z_ ]+)"', settings):
         in_source -= set(keys.split())  # 'help settings' lists them
     count.none("keys of a benchmark result missing", in_source - set(block))

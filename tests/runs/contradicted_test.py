@@ -213,6 +213,27 @@ def test_whole_watts_of_one_name(folder):
     assert not any("several_gpus" in text for text in run["warnings"]), run["warnings"]
 
 
+def test_one_gpu_that_is_asked_more_often_than_its_stamps(folder):
+    """A UUID in each row is one GPU, and so is a power that rises evenly, 200 to 600 W in 20 s."""
+    ramp = lambda at: min(600, 200 + 20 * max(0, at))  # noqa: E731
+    for header, identity, watts in (("timestamp,index,uuid,power.draw [W]", "0,GPU-01111111-2222-4333-8444-555555555555", power),
+                                    ("timestamp,index,power.draw [W]", "0", ramp)):
+        rows = "".join(f"{START + tick // 10},{identity},{watts(tick / 10):.2f}\n" for tick in range(-300, 900))
+        folder.write("gpu_metrics.csv", header + "\n" + rows)
+        run = folder.measured()
+        same([], run["reasons"], header)
+        assert "uuid" not in header or not any("several GPUs" in text for text in run["warnings"]), run["warnings"]
+
+
+def test_hosts_that_are_asked_at_other_rates(folder):
+    """10 readings a second of one, one each 2 s of the other: the first lacks none where the second has one."""
+    shaken = lambda tick, host: power(tick / 10, host) + tick * (7 + 4 * host) % 13  # noqa: E731
+    rows = "".join(f"{START + tick / 10:.3f},n{host},0,{shaken(tick, host):.2f}\n" for tick in range(-300, 900)
+                   for host in (0, 1) if host == 0 or tick % 20 == 7)
+    folder.write("gpu_metrics.csv", "timestamp,hostname,gpu,power_w\n" + rows)
+    same([], folder.measured()["reasons"])
+
+
 # ---- Some rows of a GPU lack what identifies it
 
 
@@ -350,6 +371,8 @@ def test_rows_of_tiles(folder):
     folder.write("a.csv", rows(lambda at, gpu: [(tile, power(at, gpu) / 2) for tile in (0, 1)]))
     run = folder.measured("--timezone", "UTC", files=("run.json", "a.csv"))
     same((False, True), (run["valid"], "gpu_identity_conflict" in run["reasons"]), run["reasons"])
+    folder.write("a.csv", rows(lambda at, gpu: [(0, power(at, gpu))]))
+    same([], folder.measured("--timezone", "UTC", files=("run.json", "a.csv"))["reasons"], "GPUs of one tile")
     folder.write("a.csv", rows(lambda at, gpu: [("", power(at, gpu))]))
     run = folder.measured("--timezone", "UTC", files=("run.json", "a.csv"))
     near(joules(power) + joules(lambda at: power(at, 1)), run["total_gpu_energy_j"])
@@ -397,7 +420,7 @@ def test_counters_under_schema_1(folder):
 
 def test_an_average_that_says_otherwise(folder):
     header = "timestamp,index,power.draw [W],power.draw.average [W],power.draw.instant [W]"
-    for own_w, average, is_right in ((92, "power", False), (480, "power", False), (600, "power", True), (600, "[N/A]", True)):
+    for own_w, average, is_right in ((92, "power", False), (440, "power", False), (600, "power", True), (600, "[N/A]", True)):
         folder.rows(header, lambda at, gpu: f"{gpu},{power(at, gpu) * own_w / 600:.2f},"
                     f"{power(at + 1, gpu) if average == 'power' else average},{power(at, gpu)}")
         run = folder.measured("--timezone", "UTC")
@@ -416,6 +439,10 @@ def test_an_average_that_says_otherwise(folder):
     run = folder.measured("--power-column", "power.draw.average [W]")
     same(True, run["valid"], run["reasons"])
     near(joules(power) + joules(lambda at: power(at, 1)), run["total_gpu_energy_j"])
+    # 600 and 150 W in turn, asked in one phase: the mean over each second has 375 W. Zeros are no readings.
+    for other in (600, 0):
+        folder.rows(at_once, lambda at, gpu: f"{gpu},{(375 + at % 3 if 0 <= at <= WINDOW else 90)},{other if 0 <= at <= WINDOW else other and 90}")
+        same([], folder.measured("--timezone", "UTC")["reasons"], other)
 
 
 def test_numbers_that_a_decimal_comma_cuts(folder):
@@ -431,11 +458,18 @@ def test_numbers_that_a_decimal_comma_cuts(folder):
 def test_limits_by_other_names(folder):
     """350 W beside 600 W. What may be set at most is a board's, of which half as much again is allowed."""
     for column, cell in (("power_cap_watts", "350"), ("power_limit_mw", "350000"), ("power.max_limit [W]", "350.00 W"),
-                         ("power_limit [mW]", "350000"), ("power_cap", "350 W")):
+                         ("power_limit [mW]", "350000")):
         folder.rows(f"timestamp,index,power.draw [W],{column}", lambda at, gpu: f"{gpu},{power(at, gpu)},{cell}")
         refused(folder, "implausible_power")
         folder.rows(f"timestamp,index,power.draw [W],{column}", lambda at, gpu: f"{gpu},{power(at, gpu) / 2},{cell}")
         same([], folder.measured()["reasons"], column)
+    # A share, a flag, the highest power so far, and a limit beside a power in another unit are none.
+    for header, cells in (("power.draw [W],power_cap", lambda w: f"{w},100"), ("power.draw [W],GPU power limit", lambda w: f"{w},1"),
+                          ("power.draw [W],power_max_w", lambda w: f"{w},{w}"),
+                          ("power_mw,enforced.power.limit", lambda w: f"{w * 1000},350")):
+        folder.rows(f"timestamp,index,{header}", lambda at, gpu: f"{gpu},{cells(power(at, gpu))}")
+        run = folder.measured()
+        same(([], None), (run["reasons"], run.get("power_limits")), header)
 
 
 def test_a_window_without_a_reading(folder):

@@ -44,8 +44,9 @@ OwnFolder& own_folder() {
   return own;
 }
 
-// Ends after the other process, which may be ended by any of these signals.
+// Ends after the other process, which may be ended by any of these signals, or with its group.
 [[noreturn]] void remove_at_end(const std::string& path, int alive) {
+  std::ignore = ::setsid();
   for (const int each : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE}) {
     std::ignore = ::signal(each, SIG_IGN);
   }

@@ -151,7 +151,7 @@ std::optional<double> limit_together(const Picturing& of) {
 
 void add_modelled(const Picturing& of, Panel& panel) {
   if (!of.picture.modelled) return;
-  const PowerPicture::Modelled& modelled = *of.picture.modelled;
+  const ModelledMeter& modelled = *of.picture.modelled;
   Series& series = panel.series.emplace_back();
   series.label = modelled.label;
   series.value = modelled.value;

@@ -29,6 +29,15 @@ struct PicturedRecording {
   bool has_times = false;  // absolute ones: neither a lost zone, nor seconds since some start
 };
 
+// What a calibrated meter would show, of one recording; x: Unix time.
+struct ModelledMeter {
+  std::string label;
+  std::string value;    // the energy of a node; empty: unknown, or it is of the GPUs alone
+  std::string caption;  // what it is
+  std::vector<Polyline> lines = {};
+  std::vector<Ribbon> ribbons = {};  // 95 %
+};
+
 struct PowerPicture {
   std::vector<PicturedRecording> recordings;
   std::string result;  // of the load generator; empty: none
@@ -57,15 +66,7 @@ struct PowerPicture {
   std::map<std::pair<std::size_t, std::string>, double> energies_j = {};
   std::optional<IdlePower> idle = {};  // of one recording, if it shows it
 
-  // What a calibrated meter would show, of one recording; x: Unix time.
-  struct Modelled {
-    std::string label;
-    std::string value;    // the energy of a node; empty: unknown, or it is of the GPUs alone
-    std::string caption;  // what it is
-    std::vector<Polyline> lines = {};
-    std::vector<Ribbon> ribbons = {};  // 95 %
-  };
-  std::optional<Modelled> modelled = {};
+  std::optional<ModelledMeter> modelled = {};
 
   std::vector<RequestTimes> requests = {};  // of the load, on the Unix clock; empty: not listed
   bool are_requests_assumed = false;        // the first one begins with the window

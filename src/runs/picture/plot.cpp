@@ -376,7 +376,7 @@ namespace {
 
 // The sum of the GPUs as the meter of a profile would show it. What was not calibrated breaks it.
 void model_power(const AppliedProfile& profile, const PowerCurves& curves,
-                 PowerPicture::Modelled& modelled) {
+                 ModelledMeter& modelled) {
   for (const Polyline& line : curves.devices.size() > 1 ? curves.sum : curves.devices[0].lines) {
     bool is_new = true;
     for (const Point& point : line) {
@@ -426,7 +426,7 @@ void model_meter(const RunSpec& request, PlottedRun& run) {
   const CalibrationProfile* const profile = applied.profile();
   if (profile == nullptr || curves.devices.empty()) return;
   const std::string meter = printable(profile->meter, 60);
-  PowerPicture::Modelled& modelled = picture.modelled.emplace();
+  ModelledMeter& modelled = picture.modelled.emplace();
   modelled.label = fmt::format("{}{}, modelled", profile->is_of_gpus() ? "GPUs by " : "", meter);
   modelled.caption = fmt::format(
       "Modelled, not measured: what '{}' would show by {}, {:.4g} W for each watt of the GPUs; the band has 95 %, without the noise of single readings.",

@@ -403,18 +403,19 @@ void for_each_stated(const GivenLoad& given, Set set) {
 // The counts of a result belong to another time than its window: they are not published, and a
 // report divides nothing by them.
 void refuse_counts(WindowSearch& search, Reason reason, const std::string& why,
-                   std::vector<std::string>& notes) {
+                   std::vector<std::string>& notes, std::string_view remedy = {}) {
   LoadReading& reading = search.reading;
-  if (!search.options.reports) return reading.reasons.add(reason, why);
+  if (!search.options.reports) return reading.reasons.add(reason, why + std::string(remedy));
   for_each_stated(search.options.given, [&](std::int64_t Load::*count) {
     reading.work.*count = 0;
     if (reading.load) (*reading.load).*count = 0;
   });
   const GivenLoad& given = search.options.given;
   const bool has_given = given.requests || given.input_tokens || given.output_tokens;
-  notes.push_back(why + (has_given
-                             ? ", and only those that are given count; they must be the window's"
-                             : ", so there are no joules per token"));
+  notes.push_back(why +
+                  (has_given ? ", and only those that are given count; they must be the window's"
+                             : ", so there are no joules per token") +
+                  std::string(remedy));
 }
 
 // With pauses between its parts, a load takes longer than all of them, and its session longest.
@@ -448,7 +449,7 @@ void fit_counts(WindowSearch& search, double reported_s, std::vector<std::string
           fmt::format(
               "the requests of the load took {:.3f} s of the given window, which has {:.3f} s: its energy is not theirs alone",
               window_s - without_s, window_s),
-          notes);
+          notes, "; without --start and --end the result's own times count");
     } else if (is_part) {
       const std::int64_t whole = load.total_output_tokens;
       set_work(reading, load, *inside,
@@ -462,9 +463,9 @@ void fit_counts(WindowSearch& search, double reported_s, std::vector<std::string
     refuse_counts(
         search, Reason::benchmark_duration_mismatch,
         fmt::format(
-            "the load took {:.3f} s by its result, and the given window has {:.3f} s: the counts are those of the whole load; --start alone takes its duration",
+            "the load took {:.3f} s by its result, and the given window has {:.3f} s: the counts are those of the whole load",
             reported_s, window_s),
-        notes);
+        notes, "; --start alone takes its duration");
   }
   reading.work = load;
 }
