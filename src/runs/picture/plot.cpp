@@ -415,7 +415,9 @@ void model_meter(const RunSpec& request, PlottedRun& run) {
   }
   const PowerCurves& curves = picture.recordings.front().curves;
   const PicturedRecording& one = picture.recordings.front();
-  const TelemetryFacts facts{.series = one.facts, .gpus = one.gpus};
+  TelemetryFacts facts;
+  facts.series = one.facts;
+  facts.gpus = one.gpus;
   const AppliedProfile applied(
       request.calibration,
       gpus_read(facts, curves.devices.size(), one.facts.gpu_models, request.uncertainty.gpu));
