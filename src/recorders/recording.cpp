@@ -107,7 +107,7 @@ Zone zone_with_change(Zone zone, const JsonValue& context) {
     throw Error(
         "its 'timezone_changes' is not one change with 'unix_s' and 'offset': give --timezone Area/City");
   }
-  const auto at = static_cast<std::int64_t>(unix_s->as_double());
+  const std::int64_t at = whole_second(unix_s->as_double());
   return Zone::stepping(zone.offset_at(at - 1), at, Zone::parse(offset->text).offset_at(at));
 }
 
@@ -257,7 +257,7 @@ std::optional<std::string> Recording::option_doubt(const Telemetry& telemetry) c
   const auto& wall_s = telemetry.first_wall_s();
   const auto stated = wall_s && std::abs(*wall_s) < kFarthestUnixS ? stated_zone() : std::nullopt;
   if (!stated) return std::nullopt;
-  const auto wall = static_cast<std::int64_t>(*wall_s);
+  const std::int64_t wall = whole_second(*wall_s);
   if (zone_->offset_at(wall) == stated->zone.offset_at(wall)) return std::nullopt;
   return fmt::format(
       "{}: it says {}, but {} is used, as --timezone says: give that only if it is right",
@@ -304,8 +304,7 @@ std::optional<std::string> Recording::zone_doubt(const Telemetry& telemetry) con
   }
   if (zone_file_.empty()) return std::nullopt;
   const auto differs = [&](double unix_s, std::int32_t offset_s) {
-    return std::abs(unix_s) < kFarthestUnixS &&
-           zone_->offset_at(static_cast<std::int64_t>(unix_s)) != offset_s;
+    return std::abs(unix_s) < kFarthestUnixS && zone_->offset_at(whole_second(unix_s)) != offset_s;
   };
   const auto& own = telemetry.first_offset();
   if (telemetry.naive_stamps() == 0 && own && differs(own->unix_s, own->offset_s)) {
@@ -379,7 +378,7 @@ std::vector<std::int32_t> covering_offsets(const Zone& zone, Span span, Window w
                            std::abs(window.start_unix_s) < kFarthestUnixS;
   if (!is_any_time) return {};
   if (span.first_unix_s <= window.start_unix_s && span.last_unix_s >= window.end_unix_s) return {};
-  const std::int32_t own_s = zone.offset_at(static_cast<std::int64_t>(span.first_unix_s));
+  const std::int32_t own_s = zone.offset_at(whole_second(span.first_unix_s));
   std::vector<std::int32_t> offsets = offsets_in_use(window.start_unix_s);
   std::erase_if(offsets, [&](std::int32_t offset_s) {
     const double shift_s = own_s - offset_s;

@@ -15,6 +15,8 @@ namespace {
 constexpr double kYear1UnixS = -62135596800;
 constexpr double kYear10000UnixS = 253402300800;
 
+bool has_date(double unix_s) { return unix_s >= kYear1UnixS && unix_s < kYear10000UnixS - 0.001; }
+
 std::string iso_of(double unix_s) {
   using Milliseconds = std::chrono::milliseconds;
   const std::chrono::sys_time<Milliseconds> time(Milliseconds(std::llround(unix_s * 1000)));
@@ -38,8 +40,9 @@ std::string two_units(std::int64_t count, std::int64_t per_larger, const char* l
 }  // namespace
 
 std::string wall_time(double unix_s, const Zone& zone) {
+  if (!has_date(unix_s)) return fmt::format("{:.3f}", unix_s);
   const double millis = std::round(unix_s * 1e3);
-  const auto whole_s = static_cast<std::int64_t>(std::floor(millis / 1e3));
+  const std::int64_t whole_s = whole_second(millis / 1e3);
   const std::int32_t offset_s = zone.offset_at(whole_s);
   const std::int64_t wall_s = whole_s + offset_s;
   const std::chrono::sys_seconds wall{std::chrono::seconds(wall_s)};
@@ -54,9 +57,8 @@ std::string wall_time(double unix_s, const Zone& zone) {
 }
 
 std::string unix_and_iso(double unix_s) {
-  const bool has_date = unix_s >= kYear1UnixS && unix_s < kYear10000UnixS - 0.001;
-  return has_date ? fmt::format("{:.3f} ({})", unix_s, iso_of(unix_s))
-                  : fmt::format("{:.3f}", unix_s);
+  return has_date(unix_s) ? fmt::format("{:.3f} ({})", unix_s, iso_of(unix_s))
+                          : fmt::format("{:.3f}", unix_s);
 }
 
 std::string difference_in_words(double seconds) {

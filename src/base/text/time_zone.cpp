@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
@@ -121,6 +122,13 @@ std::string utc_text(std::int64_t unix_s) {
 }
 
 }  // namespace
+
+std::int64_t whole_second(double unix_s) {
+  constexpr auto kFirst = static_cast<double>(kFirstShown);
+  constexpr auto kLast = static_cast<double>(kLastShown);
+  return unix_s > kFirst ? static_cast<std::int64_t>(std::floor(std::min(unix_s, kLast)))
+                         : kFirstShown;
+}
 
 Zone::Zone(std::string name, OffsetAt offset_at)
     : name_(std::move(name)), offset_at_(std::move(offset_at)) {}

@@ -14,6 +14,11 @@ namespace aggregate_power {
 // The offsets from UTC of zones in use are multiples of it.
 inline constexpr double kZoneStep_s = 900;
 
+// The second in which an instant lies, for what asks a clock: an instant beyond the years 1 to
+// 9999, as damaged recordings have, counts as the end of them that is nearer, and NaN as the first
+// second.
+std::int64_t whole_second(double unix_s);
+
 // Local times that a clock shows twice, because it was turned back by `size_s` at their end.
 struct RepeatedHour {
   std::int64_t begin_unix_s = 0;  // when they are shown first

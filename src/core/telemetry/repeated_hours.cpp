@@ -35,8 +35,8 @@ bool RepeatedHours::concern(std::span<const Reading> readings) const {
 void RepeatedHours::look_near(double unix_s) {
   const double day_s = std::floor(unix_s / kDay_s) * kDay_s;
   near_ = {day_s, day_s + kDay_s};
-  const auto found = zone_.repeated_hour(static_cast<std::int64_t>(day_s - kAround_s),
-                                         static_cast<std::int64_t>(day_s + kDay_s + kAround_s));
+  const auto found = zone_.repeated_hour(whole_second(day_s - kAround_s),
+                                         whole_second(day_s + kDay_s + kAround_s));
   here_ = hours_.size();
   if (!found) return;
   const auto known = std::ranges::find(hours_, found->end_unix_s,

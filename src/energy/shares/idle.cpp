@@ -171,7 +171,8 @@ std::optional<double> least_steady_w(const IdleGpu& gpu, Window window) {
 std::optional<IdleMeans> idle_means(std::span<const IdleGpu> gpus, Window stretch,
                                     double max_gap_s) {
   if (gpus.empty() || !(stretch.duration_s() >= kLeastIdleS)) return std::nullopt;
-  auto most = std::min(kMostBlocks, static_cast<std::size_t>(stretch.duration_s() / kLeastBlockS));
+  auto most = static_cast<std::size_t>(
+      std::min(static_cast<double>(kMostBlocks), stretch.duration_s() / kLeastBlockS));
   for (const IdleGpu& gpu : gpus) {
     const auto readings = readings_in(gpu, stretch);
     if (readings.size() < kLeastIdleReadings || has_gap(readings, stretch, max_gap_s)) {

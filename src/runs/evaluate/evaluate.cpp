@@ -153,7 +153,7 @@ TelemetryFacts facts_of(const Telemetry& telemetry, const Question& question) {
     facts.timezone.clear();
     facts.timezone_source.clear();
   } else if (question.load && std::abs(question.load->window.start_unix_s) < 1e11) {
-    const auto start = static_cast<std::int64_t>(question.load->window.start_unix_s);
+    const std::int64_t start = whole_second(question.load->window.start_unix_s);
     facts.utc_offset =
         offset_text(facts.timezone_source == "stamps" ? 0 : telemetry.zone().offset_at(start));
   }

@@ -40,7 +40,7 @@ std::string apart_text(Span span, Window window) {
 void try_offsets(const Recording& recording, const Zone& zone, Window window,
                  std::vector<std::int32_t>& offsets) {
   ZoneEvidence evidence(window);
-  const std::int32_t own_s = zone.offset_at(static_cast<std::int64_t>(window.start_unix_s));
+  const std::int32_t own_s = zone.offset_at(whole_second(window.start_unix_s));
   read_whole(recording,
              {.take = [&](const Batch& batch) { evidence.take(batch.readings, own_s); }});
   const ZoneFinding finding = evidence.finding();

@@ -35,7 +35,7 @@ bool is_alike(double a_j, double b_j) { return std::abs(a_j - b_j) <= kAlike * s
 
 std::optional<double> shift_in(const Zone& zone, double wall_s) {
   const double whole_s = std::floor(wall_s);
-  const auto unix_s = zone.unix_from_local(static_cast<std::int64_t>(whole_s));
+  const auto unix_s = zone.unix_from_local(whole_second(whole_s));
   return unix_s ? std::optional(static_cast<double>(*unix_s) - whole_s) : std::nullopt;
 }
 
@@ -207,7 +207,7 @@ ResultShift ResultClock::shift_by_power(PlacementRange wall) const {
 }
 
 std::optional<Placement> ResultClock::placement_in_any_zone(PlacementRange range) const {
-  const auto at = static_cast<std::int64_t>(range.likely_start_s);
+  const std::int64_t at = whole_second(range.likely_start_s);
   std::vector<double> shifts;
   for (const std::int32_t offset_s : offsets_in_use(range.likely_start_s)) {
     shifts.push_back(offset_s - head.zone().offset_at(at));
@@ -234,8 +234,8 @@ void OwnZone::take(std::span<const Reading> readings) {
     last_s = std::max(last_s, reading.unix_s);
   }
   if (first_s > last_s) return;
-  const std::int32_t offset_s = zone_.offset_at(static_cast<std::int64_t>(first_s));
-  const bool is_steady = offset_s == zone_.offset_at(static_cast<std::int64_t>(last_s));
+  const std::int32_t offset_s = zone_.offset_at(whole_second(first_s));
+  const bool is_steady = offset_s == zone_.offset_at(whole_second(last_s));
   // Batches are short: a clock changes in one, and not back.
   const std::size_t half = readings.size() / 2;
   if (!is_steady && half > 0) {
@@ -263,7 +263,7 @@ bool OwnZone::is_used(const TelemetryFacts& facts) {
 OwnZoneFinding OwnZone::finding(const std::string& path, const TelemetryFacts& facts,
                                 const std::optional<double>& file_unix_s) const {
   if (!is_used(facts)) return {};
-  const auto offset_s = zone_.offset_at(static_cast<std::int64_t>(window_.start_unix_s));
+  const auto offset_s = zone_.offset_at(whole_second(window_.start_unix_s));
   const ZoneFinding found = evidence_.finding();
   OwnZoneVerdict verdict = judge_own_zone(found, offset_s, file_unix_s);
   if (!verdict.contradiction.empty()) return {.contradiction = std::move(verdict.contradiction)};

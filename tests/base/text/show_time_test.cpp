@@ -22,6 +22,17 @@ TEST(UnixAndIso, IsTheNumberAloneWhereThereIsNoDate) {
   EXPECT_EQ(unix_and_iso(253402300799.9999), "253402300800.000");  // would be the year 10000
 }
 
+TEST(WallTime, IsAsAClockThereShowsIt) {
+  const Zone zone = Zone::fixed(2 * 3600);
+  EXPECT_EQ(wall_time(1788819630, zone), "2026-09-08 00:20:30.000 +02:00");
+  EXPECT_EQ(wall_time(-0.5, zone), "1970-01-01 01:59:59.500 +02:00");
+}
+
+TEST(WallTime, IsTheNumberAloneWhereThereIsNoDate) {
+  EXPECT_EQ(wall_time(1e15, Zone::local()), "1000000000000000.000");
+  EXPECT_EQ(wall_time(-1e11, Zone::fixed(0)), "-100000000000.000");
+}
+
 TEST(DifferenceInWords, HasTheTwoLargestUnits) {
   const std::pair<double, const char*> cases[] = {
       {0, "0 s"},

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -141,6 +142,19 @@ TEST(ZoneStepping, IsNamedByBothOffsetsAndTheInstantBetween) {
             "+01:00, from 2026-03-29T01:00:00Z +02:00");
   EXPECT_EQ(Zone::stepping(-9000, clock_at(1969, 12, 31, 4, 31, 7), -12600).name(),
             "-02:30, from 1969-12-31T04:31:07Z -03:30");
+}
+
+TEST(WholeSecond, IsTheOneInWhichTheInstantLies) {
+  EXPECT_EQ(whole_second(1774745999.9), 1'774'745'999);
+  EXPECT_EQ(whole_second(-0.5), -1);
+}
+
+// As damaged recordings have them; the ends are those of Python's datetime.
+TEST(WholeSecond, OfAnInstantThatNoClockShowsIsTheNearestThatOneDoes) {
+  constexpr double kFar = std::numeric_limits<double>::max();
+  EXPECT_EQ(whole_second(kFar), clock_at(9999, 12, 31, 23, 59, 59));
+  EXPECT_EQ(whole_second(-kFar), clock_at(1, 1, 1, 0, 0));
+  EXPECT_EQ(whole_second(std::numeric_limits<double>::quiet_NaN()), clock_at(1, 1, 1, 0, 0));
 }
 
 TEST(ZoneStepping, ShowsTheSecondOffsetFromTheStepOn) {

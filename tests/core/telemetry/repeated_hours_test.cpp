@@ -126,5 +126,13 @@ TEST(RepeatedHours, AreNoneOfOtherZonesAndDays) {
   EXPECT_EQ(sorted_out(berlin, shown_in(berlin, spring)).unix_s, spring);
 }
 
+// A damaged number is beyond the times that a clock can show; the row after it is read as ever.
+TEST(RepeatedHours, AreNotLookedForWhereNoClockShowsTheTime) {
+  const std::vector<double> times = {kEnd + 2 * kHour, 1e300, -1e300, 1e19, kEnd + 2 * kHour};
+  const SortedOut found = sorted_out(Zone::parse("Europe/Berlin"), times);
+  EXPECT_EQ(found.unix_s, times);
+  EXPECT_TRUE(found.ambiguous.empty());
+}
+
 }  // namespace repeated_hours_test
 }  // namespace aggregate_power
