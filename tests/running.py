@@ -3,6 +3,7 @@ import json
 import math
 import os
 import pathlib
+import random
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,11 @@ QUICK = os.environ.get("QUICK") == "1"
 def size(full, quick):
     """How many runs a long test makes: QUICK=1 asks for as many as notice a change."""
     return quick if QUICK else full
+
+
+def fresh_seed():
+    """Another one in each run; $TEST_SEED repeats a run. Print it."""
+    return int(os.environ.get("TEST_SEED") or random.randrange(2**32))
 
 
 def some_of(cases, first=0):

@@ -143,7 +143,7 @@ def kill_at_random(ground, checks, count):
 
 
 def main(count):
-    seed = random.randrange(2**32)
+    seed = patching.fresh_seed()
     random.seed(seed)
     print(f"seed {seed}")
     checks = patching.Checks()

@@ -8,8 +8,9 @@ the unchanged file and is sometimes scribbled on itself, as are the aggregate, t
 and the zone file. The exit status, the time, the memory, the JSON and the files left must be as
 promised. What breaks something is kept, and named.
 
-usage: tests/faults/mutate_test.py [N [SEED]]   (default: 6 of each file, 1 with QUICK=1), with
-       $AGGREGATE_POWER_SANITIZED (a build with POWER_DEV=ON), else $AGGREGATE_POWER
+usage: tests/faults/mutate_test.py [N]   (default: 6 of each file, 1 with QUICK=1), with
+       $AGGREGATE_POWER_SANITIZED (a build with POWER_DEV=ON), else $AGGREGATE_POWER;
+       $TEST_SEED repeats a run
 """
 import json
 import os
@@ -258,7 +259,8 @@ def try_file(path, count, seed, root):
     return faults, runs, valid
 
 
-def main(count, seed):
+def main(count):
+    seed = patching.fresh_seed()
     files = [p for kind in ("telemetry", "telemetry-written")
              for p in sorted((patching.ROOT / "testdata" / kind).rglob("*")) if p.is_file()]
     if corpus := os.environ.get("CORPUS"):
@@ -280,5 +282,4 @@ def main(count, seed):
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else patching.size(6, 1),
-                  int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(2**32)))
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else patching.size(6, 1)))

@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from running import size, some_of  # noqa: E402, F401  (for the tests that import this)
+from running import fresh_seed, size, some_of  # noqa: E402, F401  (for the tests that import this)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 

@@ -6,8 +6,8 @@
 # afterwards). CORPUS names a folder of further telemetry files. What breaks a target is kept as
 # FOLDER/NAME.found-*, and its path shown; the target goes on until its time is over, or 20 inputs broke it.
 # Each line has the executions, the inputs that were kept for new paths, and the findings. Ends with
-# "N passed, N failed", and with status 1 after a finding. scripts/check.sh builds the targets, in build-dev/,
-# with clang.
+# "N passed, N failed", and with status 1 after a finding. $TEST_SEED chooses the changes, otherwise each run
+# makes others. scripts/check.sh builds the targets, in build-dev/, with clang.
 set -eu
 case "${1:-}" in -h | --help) sed -n '2,10s/^# //p' "$0"; exit 0 ;; esac
 source=$(cd "$(dirname "$0")/../.." && pwd)
@@ -17,7 +17,7 @@ one_run() {  # SECONDS
   dict=$source/tests/fuzz/$name.dict
   [ -f "$dict" ] || dict=$source/tests/fuzz/load.dict
   case $name in package | report | record) longest=16384 ;; *) longest=8192 ;; esac
-  "$source/build-dev/tests/${name}_fuzz" -max_total_time="$1" -timeout=60 -rss_limit_mb=2048 -max_len="$longest" \
+  "$source/build-dev/tests/${name}_fuzz" -max_total_time="$1" -seed="${TEST_SEED:-0}" -timeout=60 -rss_limit_mb=2048 -max_len="$longest" \
     -dict="$dict" -print_final_stats=1 -artifact_prefix="$folder/$name.found-" "$folder/$name" >"$folder/$name.log" 2>&1
 }
 
