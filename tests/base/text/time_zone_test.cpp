@@ -149,7 +149,7 @@ TEST(WholeSecond, IsTheOneInWhichTheInstantLies) {
   EXPECT_EQ(whole_second(-0.5), -1);
 }
 
-// As damaged recordings have them; the ends are those of Python's datetime.
+// As damaged recordings have them. Python's datetime ends there too.
 TEST(WholeSecond, OfAnInstantThatNoClockShowsIsTheNearestThatOneDoes) {
   constexpr double kFar = std::numeric_limits<double>::max();
   EXPECT_EQ(whole_second(kFar), clock_at(9999, 12, 31, 23, 59, 59));
