@@ -31,8 +31,7 @@ TextTable::TextTable(std::string_view layout) {
 }
 
 std::string TextTable::head() const {
-  std::vector<TextCell> titles;
-  for (const Column& column : columns_) titles.emplace_back(column.title);
+  const auto titles = mapped<TextCell>(columns_, &Column::title);
   std::string text;
   add(titles, text);
   return text;
@@ -179,9 +178,7 @@ std::vector<std::string> shortened_apart(const std::vector<std::string>& names,
     for (const std::string& name : names) cut_names.push_back(cut(name, columns, last));
     if (differ(cut_names)) return cut_names;
   }
-  std::vector<std::string> whole;
-  for (const std::string& name : names) whole.push_back(one_line(name));
-  return whole;
+  return mapped<std::string>(names, [](const std::string& name) { return one_line(name); });
 }
 
 }  // namespace aggregate_power

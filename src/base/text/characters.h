@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text/lists.h"
+
 namespace aggregate_power {
 
 // str.strip(): removes Unicode white space, including \x1c-\x1f, \x85 and no-break spaces, from

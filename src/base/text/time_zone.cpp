@@ -272,10 +272,8 @@ std::span<const ClockChange> ClockHistory::changes_between(double begin_unix_s,
 }
 
 std::vector<std::int32_t> offsets_in_use(double unix_s) {
-  std::vector<std::int32_t> offsets;
-  for (const ClockHistory& history : clock_histories()) {
-    offsets.push_back(history.offset_at(unix_s));
-  }
+  auto offsets = mapped<std::int32_t>(
+      clock_histories(), [&](const ClockHistory& history) { return history.offset_at(unix_s); });
   std::ranges::sort(offsets);
   offsets.erase(std::unique(offsets.begin(), offsets.end()), offsets.end());
   return offsets;
