@@ -531,9 +531,7 @@ Places places_in(std::span<const double> values, std::size_t round) {
 }
 
 double mean_number(std::span<const double> values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+  return values.empty() ? 0 : summed(values) / static_cast<double>(values.size());
 }
 
 // Whether the power changes from row to row as much as from one round to the next: a sensor that is
@@ -756,8 +754,7 @@ void Groups::note_rest(double mean_w) {
 // Whether the power at one place in the groups is off the groups' mean, among the groups of low or
 // of high power: GPUs differ at idle, at work, or both.
 bool Groups::have_own_power() const {
-  std::vector<double> means_w;
-  for (const std::vector<double>& group : kept_w_) means_w.push_back(mean_number(group));
+  const auto means_w = mapped<double>(kept_w_, mean_number);
   const auto [least_w, most_w] = std::ranges::minmax(means_w);
   const double middle_w = (least_w + most_w) / 2;
   std::array<Moments, 3 * kMost> places;  // of low groups, of high ones, of all
@@ -808,10 +805,8 @@ bool Groups::have_own_levels() const {
 bool Groups::step_between_only() const {
   constexpr double kStep = 0.2;  // of the highest power
   constexpr double kUnlikely = 0.02;
-  double highest_w = 0;
-  for (const std::vector<double>& group : kept_w_) {
-    highest_w = std::max(highest_w, std::ranges::max(group));
-  }
+  const double highest_w = largest_of<double>(
+      0, kept_w_, [](const std::vector<double>& group) { return std::ranges::max(group); });
   std::size_t steps = 0;
   for (std::size_t i = 0; i < kept_w_.size(); ++i) {
     const auto [least_w, most_w] = std::ranges::minmax(kept_w_[i]);

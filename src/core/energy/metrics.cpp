@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include <fmt/format.h>
+
+#include "base/text/lists.h"
 
 namespace aggregate_power {
 namespace {
@@ -178,7 +179,7 @@ Metrics energy_metrics(const MeasuredEnergy& energy) {
         !rules_of(energy.contract).keeps_order_of_metrics && row.whom == For::dashboard;
     (is_last ? of_dashboard : metrics).push_back({row.key, row.decimals, *value});
   }
-  std::ranges::move(of_dashboard, std::back_inserter(metrics));
+  append(metrics, std::move(of_dashboard));
   return metrics;
 }
 

@@ -28,9 +28,7 @@ std::string of_first(std::string text, std::size_t gpus) {
 }
 
 std::vector<std::string> printable_all(std::span<const std::string> names) {
-  std::vector<std::string> texts;
-  for (const std::string& name : names) texts.push_back(printable(name));
-  return texts;
+  return mapped<std::string>(names, [](const std::string& name) { return printable(name); });
 }
 
 }  // namespace

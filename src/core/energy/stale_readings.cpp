@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/lists.h"
 #include "core/energy/recording_summary.h"
 
 namespace aggregate_power::energy {
@@ -61,8 +62,7 @@ bool hold_values(std::span<const Hold> holds, std::size_t samples) {
 }
 
 std::vector<double> different_values(std::span<const Hold> holds) {
-  std::vector<double> values;
-  for (const Hold& hold : holds) values.push_back(hold.watts);
+  auto values = mapped<double>(holds, &Hold::watts);
   std::ranges::sort(values);
   values.erase(std::unique(values.begin(), values.end()), values.end());
   return values;

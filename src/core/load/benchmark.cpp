@@ -43,10 +43,7 @@ class Fields {
       if (field.kind == JsonKind::object) field.content = outcome_in(values);
     }
   }
-  const Field* find(std::string_view key) const {
-    const auto field = std::ranges::find(fields_, key, &Field::key);
-    return field == fields_.end() ? nullptr : &*field;
-  }
+  const Field* find(std::string_view key) const { return find_item(fields_, key, &Field::key); }
   const Field& operator[](std::string_view key) const { return *find(key); }
   auto begin() const { return fields_.begin(); }
   auto end() const { return fields_.end(); }

@@ -179,8 +179,7 @@ std::string contradiction_of(const TotalName& name, const ResultValues& values) 
   if (name.total == Total::output_lengths) {
     const std::span<const double> lengths = values.list(name.path);
     const auto stated = values.number("total_output_tokens");
-    double sum = 0;
-    for (const double length : lengths) sum += length;  // NaN: not all are numbers
+    const double sum = summed(lengths);  // NaN: not all are numbers
     if (lengths.empty() || !stated || !contradict_each_other(sum, *stated, 0)) return {};
     return fmt::format("'output_lens' have {:.0f} tokens together, 'total_output_tokens' is {:.0f}",
                        sum, *stated);
@@ -225,11 +224,7 @@ std::string one_token_text(const ResultValues& values, std::int64_t completed) {
 }  // namespace
 
 std::span<const std::string_view> total_paths() {
-  static const std::vector<std::string_view> paths = [] {
-    std::vector<std::string_view> all;
-    for (const TotalName& name : totals()) all.push_back(name.path);
-    return all;
-  }();
+  static const auto paths = mapped<std::string_view>(totals(), &TotalName::path);
   return paths;
 }
 

@@ -1,11 +1,12 @@
 // Words that stand in records beside reasons: verdicts, assumptions, and why numbers are missing.
 #pragma once
 
-#include <algorithm>
 #include <cassert>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "base/text/lists.h"
 
 namespace aggregate_power {
 
@@ -22,8 +23,7 @@ struct ExplainedWord {
 
 // Null: it is none of these.
 inline const ExplainedWord* word_in(std::span<const ExplainedWord> words, std::string_view code) {
-  const auto found = std::ranges::find(words, code, &ExplainedWord::code);
-  return found == words.end() ? nullptr : &*found;
+  return find_item(words, code, &ExplainedWord::code);
 }
 
 // The code itself, which must be one of these.

@@ -7,9 +7,6 @@
 #include <iterator>
 #include <tuple>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "aggregate_power/energy_estimate.h"
 #include "aggregate_power/gpu.h"
 #include "aggregate_power/load.h"
@@ -58,7 +55,7 @@ std::string gpus_option(std::span<const std::string> devices) {
       std::ranges::any_of(devices, cannot_be_given)) {
     return "--gpus";
   }
-  return "--gpus " + shell_word(fmt::format("{}", fmt::join(devices, ",")));
+  return "--gpus " + shell_word(joined_text(devices, ","));
 }
 
 std::string_view name(CpuSensor sensor) {

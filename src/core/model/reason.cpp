@@ -7,7 +7,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
 #include "base/text/characters.h"
@@ -162,19 +161,14 @@ bool Reasons::contains(Reason reason) const {
 }
 
 std::vector<std::string> Reasons::codes() const {
-  std::vector<std::string> codes;
-  for (const Entry& entry : entries_) codes.emplace_back(code(entry.reason));
-  return codes;
+  return mapped<std::string>(entries_, [](const Entry& entry) { return code(entry.reason); });
 }
 
 std::string Reasons::text() const {
-  std::vector<std::string> texts;
-  for (const Entry& entry : entries_) {
-    texts.push_back(entry.detail.empty()
-                        ? std::string(code(entry.reason))
-                        : fmt::format("{} ({})", code(entry.reason), entry.detail));
-  }
-  return fmt::format("{}", fmt::join(texts, ", "));
+  return joined_text(entries_, ", ", [](const Entry& entry) {
+    return entry.detail.empty() ? std::string(code(entry.reason))
+                                : fmt::format("{} ({})", code(entry.reason), entry.detail);
+  });
 }
 
 }  // namespace aggregate_power

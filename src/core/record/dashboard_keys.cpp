@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <set>
 #include <utility>
 
@@ -119,9 +118,8 @@ std::optional<std::uint64_t> sample_count(const Result& result) {
     return result.fleet ? std::optional(result.fleet->samples_in_window) : std::nullopt;
   }
   if (result.package || result.gpus.empty()) return std::nullopt;
-  std::uint64_t count = 0;
-  for (const GpuResult& gpu : result.gpus) count += gpu.energy.samples;
-  return count;
+  return summed<std::uint64_t>(result.gpus,
+                               [](const GpuResult& gpu) { return gpu.energy.samples; });
 }
 
 Json ids_json(const Result& result) {
@@ -205,18 +203,18 @@ void add_dashboard_keys(std::vector<JsonEdit>& edits, const Result& result) {
     Json workers = list_of(result.workers, worker_json);
     set_member(edits, "workers", workers);
   }
-  std::ranges::move(results::efficiency_edits(result), std::back_inserter(edits));
-  std::ranges::move(uncertainty_edits(result), std::back_inserter(edits));
-  std::ranges::move(idle_edits(result), std::back_inserter(edits));
+  append(edits, results::efficiency_edits(result));
+  append(edits, uncertainty_edits(result));
+  append(edits, idle_edits(result));
 }
 
 std::vector<std::string_view> dashboard_keys() {
   std::vector<std::string_view> keys = dashboard_metric_keys();
   keys.insert(keys.end(), {"power_audit", "workers", "cpu_power_valid"});
-  std::ranges::copy(kCpuMetrics, std::back_inserter(keys));
-  std::ranges::copy(uncertainty_keys(), std::back_inserter(keys));
-  std::ranges::copy(idle_keys(), std::back_inserter(keys));
-  std::ranges::copy(results::efficiency_keys(), std::back_inserter(keys));
+  append(keys, kCpuMetrics);
+  append(keys, uncertainty_keys());
+  append(keys, idle_keys());
+  append(keys, results::efficiency_keys());
   return keys;
 }
 

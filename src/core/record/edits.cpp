@@ -2,7 +2,6 @@
 #include "core/record/edits.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "base/files/file.h"
@@ -22,11 +21,9 @@ namespace aggregate_power {
 namespace {
 
 std::vector<JsonEdit> metric_edits(const Metrics& metrics) {
-  std::vector<JsonEdit> edits;
-  for (const Metric& metric : metrics) {
-    edits.push_back({std::string(metric.key), json_number(rounded(metric.value, metric.decimals))});
-  }
-  return edits;
+  return mapped(metrics, [](const Metric& metric) {
+    return JsonEdit{std::string(metric.key), json_number(rounded(metric.value, metric.decimals))};
+  });
 }
 
 // Removes the keys in `keys` that are not set.
@@ -43,22 +40,20 @@ std::vector<JsonEdit> gpu_edits(bool is_valid, const Metrics& metrics) {
   std::vector<JsonEdit> edits = {{"power_metric_schema_version", "2"},
                                  {kPowerValid, is_valid ? "1" : "0"},
                                  {"power_invalid_reasons", ""}};
-  if (is_valid) std::ranges::move(metric_edits(metrics), std::back_inserter(edits));
+  if (is_valid) append(edits, metric_edits(metrics));
   remove_others(edits, all_metric_keys());
   return edits;
 }
 
 std::vector<JsonEdit> cpu_edits(bool is_valid, const Metrics& metrics) {
   std::vector<JsonEdit> edits = {{"cpu_power_valid", is_valid ? "1" : "0"}};
-  std::ranges::move(metric_edits(metrics), std::back_inserter(edits));
+  append(edits, metric_edits(metrics));
   remove_others(edits, cpu_metric_keys());
   return edits;
 }
 
 std::vector<std::string> keys_of(const std::vector<JsonEdit>& edits) {
-  std::vector<std::string> keys;
-  for (const JsonEdit& edit : edits) keys.push_back(edit.key);
-  return keys;
+  return mapped<std::string>(edits, &JsonEdit::key);
 }
 
 WritePlan::Leftovers of_dashboard() {
@@ -106,7 +101,7 @@ std::vector<JsonEdit> edits_without_record(const Result& result) {
   if (result.way == Way::sample_mean) return {};
   std::vector<JsonEdit> edits = gpu_edits(false, {});
   if (result.cpu && has_cpus(result.keys)) {
-    std::ranges::move(cpu_edits(false, {}), std::back_inserter(edits));
+    append(edits, cpu_edits(false, {}));
   }
   return edits;
 }
@@ -120,23 +115,22 @@ std::vector<JsonEdit> edits_of(const Result& result, const std::string& record_n
   if (result.reasons.contains(Reason::aggregate_result_unwritable)) return {};
   std::vector<JsonEdit> edits = gpu_edits(result.is_valid(), result.metrics);
   if (result.cpu && has_cpus(result.keys)) {
-    std::ranges::move(cpu_edits(result.cpu->reasons.empty(), result.cpu->metrics),
-                      std::back_inserter(edits));
+    append(edits, cpu_edits(result.cpu->reasons.empty(), result.cpu->metrics));
   }
   if (has_salvage(result.keys)) {
-    std::ranges::move(results::salvage_edits(result), std::back_inserter(edits));
+    append(edits, results::salvage_edits(result));
   }
   if (has_audit(result.keys) || result.is_audit_requested) {
     add_audit_keys(edits, result, record_name);
   }
   if (result.keys == RowKeys::all) add_dashboard_keys(edits, result);
-  std::ranges::move(good_work_edits(result), std::back_inserter(edits));
+  append(edits, good_work_edits(result));
   return edits;
 }
 
 std::vector<JsonEdit> edits_of_withdrawn(bool has_cpu) {
   std::vector<JsonEdit> edits = gpu_edits(false, {});
-  if (has_cpu) std::ranges::move(cpu_edits(false, {}), std::back_inserter(edits));
+  if (has_cpu) append(edits, cpu_edits(false, {}));
   return edits;
 }
 

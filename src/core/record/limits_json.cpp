@@ -14,9 +14,8 @@ namespace aggregate_power::results {
 namespace {
 
 std::string watts_text(const GpuLimit& limit) {
-  std::vector<std::string> all;
-  for (const double watts : limit.limits_w) all.push_back(fmt::format("{:g} W", watts));
-  return fmt::format("{}", fmt::join(all, ", then "));
+  return joined_text(limit.limits_w, ", then ",
+                     [](const double watts) { return fmt::format("{:g} W", watts); });
 }
 
 // The largest share of GPUs that have one.
@@ -73,7 +72,7 @@ std::string limits_text(std::span<const GpuLimit> limits) {
     }
     texts.push_back(std::move(text));
   }
-  return fmt::format("{}", fmt::join(texts, "; "));
+  return joined_text(texts, "; ");
 }
 
 std::vector<std::string> limit_warnings(std::span<const GpuLimit> limits) {

@@ -196,8 +196,7 @@ std::vector<std::string> texts_in(const JsonValue& list) {
 }
 
 const InputFile* input_of_role(const std::vector<InputFile>& inputs, std::string_view role) {
-  const auto found = std::ranges::find(inputs, role, &InputFile::role);
-  return found == inputs.end() ? nullptr : &*found;
+  return find_item(inputs, role, &InputFile::role);
 }
 
 std::optional<StoredRecord> read_stored_record(std::string_view text) {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/text/characters.h"
 
@@ -121,7 +120,7 @@ std::string quoted_list(const Found& found) {
     }
     texts.push_back(fmt::format("'{}'", printable(name->full)));
   }
-  return fmt::format("{}", fmt::join(texts, ", "));
+  return joined_text(texts, ", ");
 }
 
 }  // namespace aggregate_power::columns

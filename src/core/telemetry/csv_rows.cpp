@@ -319,7 +319,7 @@ std::vector<std::size_t> RowReader::columns_to_select() const {
   std::vector<std::size_t> selected = power_columns();
   if (!columns_.key) return selected;
   const Columns::Key& key = *columns_.key;
-  selected.insert(selected.end(), key.places.begin(), key.places.end());
+  append(selected, key.places);
   for (const auto& column : {key.index, key.uuid, key.pci}) {
     if (column) selected.push_back(*column);
   }

@@ -8,7 +8,6 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/text/characters.h"
 #include "base/text/decimal.h"
@@ -190,8 +189,7 @@ void choose_loose_timestamp(const Header& header, Columns& columns) {
   if (times.empty()) return;
   columns.timestamp =
       column(*times[0], "the first name with 'time' that is not known as another quantity");
-  std::ranges::move(warnings_of_second("timestamp", times, "--timestamp-column"),
-                    std::back_inserter(columns.warnings));
+  append(columns.warnings, warnings_of_second("timestamp", times, "--timestamp-column"));
 }
 
 // A recorder's own `timestamp` is taken as it is, so that its bad stamps are reported as such;
@@ -276,9 +274,7 @@ bool are_counted_up(const TimedNumbers& timed) {
 // Several devices have distinct numbers within a second; so many seconds show samples.
 bool are_of_many_seconds(const TimedNumbers& timed) {
   constexpr std::size_t kFewest = 5;
-  std::vector<std::string_view> seconds;
-  for (const std::string_view time : timed.times) seconds.push_back(second_of(time));
-  return count_distinct(std::move(seconds)) >= kFewest;
+  return count_distinct(mapped<std::string_view>(timed.times, second_of)) >= kFewest;
 }
 
 // Whether they go round as numbers of devices do: most rounds have each number once.
@@ -365,7 +361,7 @@ bool choose_any_device(const Header& header, Columns& columns) {
   if (indices == 0 || !varies(rows, candidates[0]->index)) {
     for (const Pattern& pattern : kOtherIdentities) {
       const Found found = header.find(pattern);
-      candidates.insert(candidates.end(), found.begin(), found.end());
+      append(candidates, found);
     }
   }
   const auto models = std::erase_if(
@@ -600,7 +596,7 @@ std::vector<SeriesFacts::OtherNames> other_names_in(const Header& header, const 
   Found candidates = header.find(kIndexNames);
   for (const Pattern& pattern : kOtherIdentities) {
     const Found found = header.find(pattern);
-    candidates.insert(candidates.end(), found.begin(), found.end());
+    append(candidates, found);
   }
   for (const Name* const name : candidates) {
     if (name->index == columns.device->index) continue;
@@ -963,7 +959,7 @@ Columns choose_columns(std::span<const std::string> header, Rows rows,
   columns.power_form = form_of_power(rows, columns);
   columns.time_of_day = columns.timestamp && holds_times_of_day(rows, columns.timestamp->index);
   columns.reasons = reasons_against(from, choice, is_a_summary);
-  std::ranges::move(warnings_of(from, columns), std::back_inserter(columns.warnings));
+  append(columns.warnings, warnings_of(from, columns));
   return std::move(columns);
 }
 
@@ -996,8 +992,7 @@ SeriesFacts series_facts(const Columns& columns, const ColumnNames& wanted) {
                        .given_columns = wanted.all,
                        .other_names = columns.other_names};
   if (!wanted.all.empty()) {
-    facts.lines.push_back(
-        {"columns", printable(fmt::format("{}", fmt::join(wanted.all, ","))), "from --columns"});
+    facts.lines.push_back({"columns", printable(joined_text(wanted.all, ",")), "from --columns"});
   }
   const auto add = [&](const char* what, const std::optional<Column>& column) {
     if (column) {
@@ -1021,10 +1016,9 @@ SeriesFacts series_facts(const Columns& columns, const ColumnNames& wanted) {
 }
 
 std::vector<SchemaRow> csv_schemas() {
-  std::vector<SchemaRow> rows;
-  for (const Schema& schema : schemas()) {
-    rows.push_back({schema.name, schema.power_words, schema.device_words});
-  }
+  auto rows = mapped(schemas(), [](const Schema& schema) {
+    return SchemaRow{schema.name, schema.power_words, schema.device_words};
+  });
   rows.push_back({"generic", "the only column named as a power draw, see below",
                   "an index or another id, see below"});
   rows.push_back(

@@ -381,9 +381,8 @@ void CsvTelemetry::give(RowReadings& found, const TakeStates& take) {
 }
 
 std::vector<std::string> CsvTelemetry::names_of(const RowSelection& selection) const {
-  std::vector<std::string> names;
-  for (const std::size_t column : selection.columns) names.push_back(header_[column]);
-  return names;
+  return mapped<std::string>(selection.columns,
+                             [&](const std::size_t column) { return header_[column]; });
 }
 
 void CsvTelemetry::fail_at_other_header() const {

@@ -5,12 +5,10 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
 #include "base/report/json_parts.h"
@@ -79,7 +77,7 @@ std::string list_of(std::vector<std::string> devices) {
   devices.resize(std::min(count, kMostShown));
   for (std::string& device : devices) device = printable(device);
   if (count > kMostShown) devices.push_back(fmt::format("{} more", count - kMostShown));
-  return fmt::format("{}", fmt::join(devices, ", "));
+  return joined_text(devices, ", ");
 }
 
 std::vector<std::string> fitting(std::string_view wanted, const SelectableGpus& recording) {
@@ -134,7 +132,7 @@ GpuSelection parse_gpus(std::string_view text) {
 std::string selection_fault(const GpuSelection& gpus, std::span<const SelectableGpus> recordings) {
   std::vector<std::string> all;
   for (const SelectableGpus& recording : recordings) {
-    std::ranges::copy(recording.devices, std::back_inserter(all));
+    append(all, recording.devices);
   }
   for (const std::string& name : gpus.names) {
     bool is_there = false;

@@ -126,9 +126,7 @@ double parse_mask(std::string_view digits) {
 }  // namespace
 
 GpuStateColumns choose_state_columns(std::span<const std::string> header, std::string_view schema) {
-  std::vector<std::string> plain;
-  plain.reserve(header.size());
-  for (const std::string& name : header) plain.push_back(plain_name(name));
+  const auto plain = mapped<std::string>(header, plain_name);
   GpuStateColumns columns;
   for (const Names& row : kNames) {
     if (!row.schema.empty() && row.schema != schema) continue;

@@ -24,7 +24,7 @@ void TelemetryCounts::add_rows(TelemetryCounts later) {
   stamps += later.stamps;
   naive_stamps += later.naive_stamps;
   dropped_nuls += later.dropped_nuls;
-  pauses.insert(pauses.end(), later.pauses.begin(), later.pauses.end());
+  append(pauses, later.pauses);
   if (!counter) counter = std::move(later.counter);
   if (!later.sensors.empty()) sensors = std::move(later.sensors);
   if (!later.sums.empty()) sums = std::move(later.sums);
