@@ -26,8 +26,7 @@ LoadReading conclude_throughput(const ResultScope& scope) {
 // Its iterations follow one another; the warm-up is not listed.
 LoadReading conclude_latency(const ResultScope& scope) {
   LoadReading reading = stated_reading(scope);
-  double total_s = 0;
-  for (const double latency_s : scope.values.list("latencies[]")) total_s += latency_s;
+  const double total_s = summed(scope.values.list("latencies[]"));
   if (std::isfinite(total_s)) reading.work.reported_duration_s = total_s;
   return reading;
 }

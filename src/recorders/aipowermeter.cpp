@@ -10,7 +10,6 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/text/characters.h"
 #include "base/text/csv.h"
@@ -133,9 +132,7 @@ class SensorLog {
     std::vector<std::pair<std::size_t, double>> segments_j;  // those that it has a reading of
 
     double total_j() const {
-      double sum_j = 0;
-      for (const auto& [segment, joules] : segments_j) sum_j += joules;
-      return sum_j;
+      return summed(segments_j, [](const auto& each) { return each.second; });
     }
   };
 
@@ -267,8 +264,7 @@ SeriesFacts aipowermeter_facts(std::string_view head, const TelemetryOptions& op
   if (is_there && !is_named) names.device = "GPU";
   if (is_named) names.power_why = "named by --power-column";
   SeriesFacts facts = facts_of_names(names, options);
-  const std::string known =
-      first.keys.empty() ? "none" : fmt::format("{}", fmt::join(first.keys, ", "));
+  const std::string known = first.keys.empty() ? "none" : joined_text(first.keys, ", ");
   if (!is_there && is_named) {
     facts.reasons.add(
         Reason::named_column_missing,
@@ -601,8 +597,7 @@ class ShareKeeper {
 }  // namespace
 
 const ProcessShares::Gpu* ProcessShares::find(const std::string& gpu) const {
-  const auto found = std::ranges::find(gpus, gpu, &Gpu::name);
-  return found == gpus.end() ? nullptr : &*found;
+  return find_item(gpus, gpu, &Gpu::name);
 }
 
 ProcessShares read_process_shares(ByteSource& source, const Zone& zone) {

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/text/alternating_words.h"
 #include "base/text/characters.h"
@@ -921,10 +920,9 @@ SeriesFacts wide_facts(const WideTable& table, const TelemetryOptions& options) 
     facts.reasons.add(header.reason, header.fault);
     facts.reasons.explain(header.reason, header.fault);
   } else if (!header.time) {
-    facts.reasons.explain(
-        Reason::timestamp_column_missing,
-        fmt::format("no column has absolute times; the header has '{}'",
-                    printable(fmt::format("{}", fmt::join(header.names, "', '")))));
+    facts.reasons.explain(Reason::timestamp_column_missing,
+                          fmt::format("no column has absolute times; the header has '{}'",
+                                      printable(joined_text(header.names, "', '"))));
   }
   return facts;
 }

@@ -2,7 +2,6 @@
 // and their power are.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <deque>
 #include <limits>
@@ -623,9 +622,7 @@ SeriesFacts json_facts(const JsonForm& form, std::string_view head,
 }
 
 JsonPaths paths_of(const JsonForm& form) {
-  std::vector<std::string_view> paths;
-  for (const JsonPart& part : form.parts) paths.push_back(part.path);
-  return JsonPaths(paths);
+  return JsonPaths(mapped<std::string_view>(form.parts, &JsonPart::path));
 }
 
 void read_json_form(const JsonForm& form, bool reads_counters, ByteSource& bytes,

@@ -614,9 +614,7 @@ std::vector<EqualRun> frozen_runs(const std::vector<NodeWitness>& parts, std::si
 }
 
 std::size_t longest_of(const std::vector<EqualRun>& runs) {
-  std::size_t most = 0;
-  for (const EqualRun& run : runs) most = std::max(most, run.end - run.first);
-  return most;
+  return largest_of<std::size_t>(0, runs, [](const EqualRun& run) { return run.end - run.first; });
 }
 
 // Leaves the readings of `runs`, at least one, out. Returns a sentence about them.

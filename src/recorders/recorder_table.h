@@ -26,9 +26,7 @@ struct Recorder {
 
 template <typename Forms>
 std::vector<SchemaRow> schemas_of(const Forms& forms) {
-  std::vector<SchemaRow> rows;
-  for (const auto& form : forms) rows.push_back(form.schema);
-  return rows;
+  return mapped<SchemaRow>(forms, [](const auto& form) { return form.schema; });
 }
 
 // Each is in the source that reads its format.

@@ -396,8 +396,7 @@ std::optional<std::string> zone_hint(std::span<const std::int32_t> offsets) {
         "the recording would cover the window in another time zone, between {} and {}: pass the recorder's zone with --timezone",
         offset_text(offsets.front()), offset_text(offsets.back()));
   }
-  std::vector<std::string> zones;
-  for (const std::int32_t offset_s : offsets) zones.push_back(offset_text(offset_s));
+  const auto zones = mapped<std::string>(offsets, offset_text);
   return fmt::format(
       "the recording would cover the window if its timestamps were in {}: pass {}",
       fmt::join(zones, " or "),

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text/lists.h"
+
 namespace aggregate_power {
 namespace {
 
@@ -253,9 +255,8 @@ double phase_watts(const SyntheticOptions& options, double elapsed_s) {
 }  // namespace
 
 std::int64_t last_tick(const SyntheticOptions& options) {
-  double total_s = 0;
-  for (const Phase& phase : options.phases) total_s += phase.duration_s;
-  return static_cast<std::int64_t>(std::floor(total_s / options.interval_s + 1e-9));
+  return static_cast<std::int64_t>(
+      std::floor(summed(options.phases, &Phase::duration_s) / options.interval_s + 1e-9));
 }
 
 double synthetic_watts(const SyntheticOptions& options, int gpu, double elapsed_s,

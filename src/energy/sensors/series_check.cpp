@@ -297,9 +297,8 @@ std::string same_sensor_text(std::span<const DeviceSeries> devices, const Sensor
   for (const std::vector<std::size_t>& group : groups) {
     kept.push_back(devices[group.front()].device);
     if (group.size() < 2) continue;
-    std::vector<std::string> names;
-    for (const std::size_t i : group) names.push_back(printable(devices[i].device));
-    found.push_back(fmt::format("{}", fmt::join(names, ", ")));
+    found.push_back(joined_text(group, ", ",
+                                [&](const std::size_t i) { return printable(devices[i].device); }));
   }
   return fmt::format("the readings of GPUs {} {}; {} keeps one of each",
                      fmt::join(found, ", and of GPUs "), agreement, gpus_option(kept));
@@ -428,7 +427,7 @@ void add_all(Reason reason, const std::vector<std::string>& texts, Reasons& reas
   constexpr std::size_t kMostTexts = 3;
   if (texts.empty()) return;
   const std::size_t shown = std::min(texts.size(), kMostTexts);
-  std::string text = fmt::format("{}", fmt::join(std::span(texts).first(shown), "; "));
+  std::string text = joined_text(std::span(texts).first(shown), "; ");
   if (shown < texts.size()) text += fmt::format("; and {} more GPUs", texts.size() - shown);
   reasons.add(reason, std::move(text));
 }

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/text/characters.h"
 #include "core/telemetry/samples.h"
@@ -69,9 +68,8 @@ bool changes_much(const ValueRange& range) {
 }
 
 double mean_reading_w(std::span<const Sample> samples) {
-  double sum_w = 0;
-  for (const Sample& sample : samples) sum_w += sample.watts;
-  return samples.empty() ? 0 : sum_w / static_cast<double>(samples.size());
+  return samples.empty() ? 0
+                         : summed(samples, &Sample::watts) / static_cast<double>(samples.size());
 }
 
 // Where a device's power is one value.
@@ -486,10 +484,9 @@ std::string where_text(const Constant& constant) {
 
 std::string text_of(std::span<const DeviceSeries> devices, std::size_t own,
                     const Constant& constant, std::string_view moved, Window window) {
-  double total_w = 0;
-  for (const DeviceSeries& device : devices) {
-    total_w += mean_reading_w(samples_in(device.samples, window));
-  }
+  const double total_w = summed(devices, [&](const DeviceSeries& device) {
+    return mean_reading_w(samples_in(device.samples, window));
+  });
   const double watts = constant.watts();
   return fmt::format(
       "GPU {} reads {:.6g} W in {}{} samples{} while {}; it is {:.1f} % of the energy{}",

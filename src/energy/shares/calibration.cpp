@@ -139,9 +139,8 @@ NodeWitness meter_near(Window recorded, const NodeWitness& meter) {
 // ---- The GPUs' power
 
 double mean_w(std::span<const PowerTrace> gpus, Window window) {
-  double joules = 0;
-  for (const PowerTrace& gpu : gpus) joules += gpu.energy_j(window);
-  return joules / window.duration_s();
+  return summed(gpus, [&](const PowerTrace& gpu) { return gpu.energy_j(window); }) /
+         window.duration_s();
 }
 
 // The variance of what each reading shows of itself alone: noise, and bursts between two readings.
@@ -744,9 +743,7 @@ std::string part_time_text(std::span<const Stretch> stretches, const Calibration
   constexpr double kMostShare = 0.1;  // of the time
   const std::vector<Part> parts = parts_of(stretches, found.gpu_most_w - found.gpu_least_w);
   if (parts.size() < 3) return {};
-  std::vector<double> slopes;
-  for (const Part& part : parts) slopes.push_back(part.slope);
-  const double usual = upper_median(std::move(slopes));
+  const double usual = upper_median(mapped<double>(parts, &Part::slope));
   const Part* first = nullptr;
   double off = 0;
   for (const Part& part : parts) {
@@ -942,7 +939,7 @@ Calibration calibrated(const CalibrationQuestion& question) {
     const auto count = static_cast<double>(session.stretches.size());
     noise_w2 += count * session.facts.noise_w2;
     most_noise_w2 += count * session.facts.most_noise_w2;
-    std::ranges::copy(session.stretches, std::back_inserter(stretches));
+    append(stretches, session.stretches);
   }
   std::ranges::sort(stretches, {}, [](const Stretch& each) { return each.by_meter.start_unix_s; });
   found.stretches = stretches.size();

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/lists.h"
 #include "base/text/show_time.h"
 
 namespace aggregate_power {
@@ -105,11 +106,9 @@ PowerTrace WitnessMeter::trace_of_counter() {
 }
 
 PowerTrace WitnessMeter::trace_of_power() const {
-  std::vector<Sample> samples;
-  samples.reserve(witness_.readings.size());
-  for (const WitnessReading& reading : witness_.readings) {
-    samples.push_back({reading.unix_s, reading.value});
-  }
+  auto samples = mapped(witness_.readings, [](const WitnessReading& reading) {
+    return Sample{reading.unix_s, reading.value};
+  });
   return {witness_.name, std::move(samples), Interpolation::linear};
 }
 

@@ -790,8 +790,7 @@ NonNegativeFit fit_non_negative(const FitRows& rows, std::optional<std::size_t> 
     }
   }
   const double mean = std::accumulate(rows.y.begin(), rows.y.end(), 0.0) / n;
-  double spread = 0;
-  for (const double y : rows.y) spread += (y - mean) * (y - mean);
+  const double spread = summed(rows.y, [&](const double y) { return (y - mean) * (y - mean); });
   fit.r2 = spread > 0 ? 1 - best->residuals / spread : 0;
   return fit;
 }

@@ -5,16 +5,17 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/text/lists.h"
+
 namespace aggregate_power {
 namespace {
 
 constexpr std::uint32_t kNoWindow = WindowTree::kNone;
 
 std::vector<Window> mirrored(std::span<const Window> windows) {
-  std::vector<Window> mirror;
-  mirror.reserve(windows.size());
-  for (const Window& window : windows) mirror.push_back({-window.end_unix_s, -window.start_unix_s});
-  return mirror;
+  return mapped(windows, [](const Window& window) {
+    return Window{-window.end_unix_s, -window.start_unix_s};
+  });
 }
 
 // Outer windows before those inside them.

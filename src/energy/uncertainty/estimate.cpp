@@ -200,11 +200,10 @@ bool is_frozen(const GpuReadings& gpu, Window window) {
 // Why there is no honest interval; empty: there is one.
 std::string refusal(const Placed& placed) {
   for (std::size_t i = 0; i < placed.gpus.size(); ++i) {
-    double stuck_s = 0;
-    for (const Window& stuck : placed.sound[i].stuck) {
-      stuck_s += std::max(0.0, std::min(stuck.end_unix_s, placed.window.end_unix_s) -
-                                   std::max(stuck.start_unix_s, placed.window.start_unix_s));
-    }
+    const double stuck_s = summed(placed.sound[i].stuck, [&](const Window& stuck) {
+      return std::max(0.0, std::min(stuck.end_unix_s, placed.window.end_unix_s) -
+                               std::max(stuck.start_unix_s, placed.window.start_unix_s));
+    });
     if (stuck_s > 0.9 * placed.window.duration_s() || is_frozen(placed.gpus[i], placed.window)) {
       return no_interval("stuck_all_window");
     }

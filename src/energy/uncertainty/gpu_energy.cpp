@@ -52,8 +52,7 @@ void weigh(std::span<const SensorModel> models, Sensors& sensors) {
       sensors.weights[i] = weight_of(sensors.energies[i], models[i].window_s, *best, best_window_s);
     }
   }
-  double sum = 0;
-  for (const double weight : sensors.weights) sum += weight;
+  const double sum = summed(sensors.weights);
   for (double& weight : sensors.weights) weight /= sum;
 }
 

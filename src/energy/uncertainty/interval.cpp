@@ -177,11 +177,7 @@ double combined_j(const Source& source, std::span<const CombinedGpu> gpus, doubl
 }  // namespace
 
 std::span<const ExplainedWord> component_words() {
-  static const std::vector<ExplainedWord> words = [] {
-    std::vector<ExplainedWord> all;
-    for (const Source& source : kSources) all.push_back(source.word);
-    return all;
-  }();
+  static const auto words = mapped<ExplainedWord>(kSources, &Source::word);
   return words;
 }
 
@@ -300,10 +296,9 @@ std::optional<std::size_t> repeats_for_half_width(const WindowWorth& worth, doub
 Window inside_of_load(Window stretch, const GpuReadings& gpu) {
   constexpr double kLeastPeriods = 5;
   const double period_s = median_period_s(gpu.samples);
-  double edge_s = 0;
-  for (const SensorModel& sensor : gpu.sensors) {
-    edge_s = std::max(edge_s, sensor.window_s + sensor.refresh_s + sensor.delay_s + period_s);
-  }
+  const double edge_s = largest_of<double>(0, gpu.sensors, [&](const SensorModel& sensor) {
+    return sensor.window_s + sensor.refresh_s + sensor.delay_s + period_s;
+  });
   const Window inside = {stretch.start_unix_s + edge_s, stretch.end_unix_s - edge_s};
   return inside.duration_s() < kLeastPeriods * period_s ? stretch : inside;
 }

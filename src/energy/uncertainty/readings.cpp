@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/text/lists.h"
 #include "core/energy/plausibility.h"
 #include "core/energy/recording_summary.h"
 #include "core/telemetry/power_limits.h"
@@ -104,11 +105,8 @@ double odd_level_w(std::span<const Sample> samples, std::span<const std::size_t>
 }
 
 std::vector<std::size_t> lone_peaks_in(std::span<const Sample> samples) {
-  std::vector<std::size_t> peaks;
-  for (const std::size_t i : suspects_in(samples)) {
-    if (is_lone_peak(samples, i)) peaks.push_back(i);
-  }
-  return peaks;
+  return items_where(suspects_in(samples),
+                     [&](const std::size_t i) { return is_lone_peak(samples, i); });
 }
 
 // Leaves readings out, by their places in order.
@@ -128,12 +126,9 @@ void leave_out(SoundReadings& sound, std::span<const std::size_t> places) {
 }
 
 void leave_out_zeros_and_absurd(SoundReadings& sound) {
-  std::vector<std::size_t> places;
-  for (const std::size_t i : suspects_in(sound.samples)) {
-    if (is_lone_zero(sound.samples, i) || sound.samples[i].watts > kMostBoardWatts)
-      places.push_back(i);
-  }
-  leave_out(sound, places);
+  leave_out(sound, items_where(suspects_in(sound.samples), [&](const std::size_t i) {
+              return is_lone_zero(sound.samples, i) || sound.samples[i].watts > kMostBoardWatts;
+            }));
 }
 
 // A reading on the way up or down proves a load: nothing is doubtful about its top. Two equal ones

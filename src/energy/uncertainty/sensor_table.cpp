@@ -8,7 +8,6 @@
 #include <iterator>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/text/characters.h"
 #include "base/text/pattern.h"
@@ -287,12 +286,11 @@ bool is_of_more_than_gpu(const Sensor& sensor) {
 
 // "100 ms", "1 s or 100 ms".
 std::string window_texts(const std::vector<SensorModel>& models) {
-  std::vector<std::string> texts;
-  for (const SensorModel& model : models) {
-    texts.push_back(model.window_s < 1 ? fmt::format("{} ms", std::round(1000 * model.window_s))
-                                       : fmt::format("{} s", model.window_s));
-  }
-  return texts.empty() ? "unknown" : fmt::format("{}", fmt::join(texts, " or "));
+  const auto texts = mapped<std::string>(models, [](const SensorModel& model) {
+    return model.window_s < 1 ? fmt::format("{} ms", std::round(1000 * model.window_s))
+                              : fmt::format("{} s", model.window_s);
+  });
+  return texts.empty() ? "unknown" : joined_text(texts, " or ");
 }
 
 // The words of a name in lower case: letters and digits.

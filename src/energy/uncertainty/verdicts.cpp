@@ -8,6 +8,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/text/lists.h"
+
 namespace aggregate_power {
 namespace {
 
@@ -32,10 +34,9 @@ Verdict steadiness(std::span<const PowerLine> gpus, Window window) {
     for (const PowerLine& line : gpus) watts += mean_on_line_w(line, {from, from + part_s});
     means.emplace_back(from + part_s / 2 - window.start_unix_s, watts);
   }
-  double mean_w = 0;
-  for (const PowerLine& line : gpus) {
-    mean_w += mean_on_line_w(line, {settled_unix_s, window.end_unix_s});
-  }
+  const double mean_w = summed(gpus, [&](const PowerLine& line) {
+    return mean_on_line_w(line, {settled_unix_s, window.end_unix_s});
+  });
   double mean_s = 0;
   for (const auto& [at_s, watts] : means) mean_s += at_s / kParts;
   double largest = 0;

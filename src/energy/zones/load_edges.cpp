@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/text/lists.h"
 #include "core/energy/recording_summary.h"
 
 namespace aggregate_power {
@@ -44,9 +45,8 @@ double deviation_of(const std::vector<double>& values) {
 
 // The noise of a second's mean.
 double noise_w(const PowerCurve& curve, const std::vector<std::size_t>& filled) {
-  std::vector<double> means;
-  for (const std::size_t i : filled) means.push_back(mean_w(curve.seconds[i]));
-  return deviation_of(means);
+  return deviation_of(
+      mapped<double>(filled, [&](const std::size_t i) { return mean_w(curve.seconds[i]); }));
 }
 
 // The means of stretches of `size` seconds from `begin` to `end`, each `step` after the previous

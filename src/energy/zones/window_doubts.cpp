@@ -125,9 +125,8 @@ struct AveragedGpus {
 
 double joules_in(std::span<const Sample> samples, Window window) {
   const std::span<const Sample> inside = samples_in(samples, window);
-  double sum_w = 0;
-  for (const Sample& sample : inside) sum_w += sample.watts;
-  return window.duration_s() * sum_w / static_cast<double>(std::max<std::size_t>(inside.size(), 1));
+  return window.duration_s() * summed(inside, &Sample::watts) /
+         static_cast<double>(std::max<std::size_t>(inside.size(), 1));
 }
 
 // Of GPUs that nearly all rise slowly with the window and fall after it.

@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/text/lists.h"
+
 namespace aggregate_power {
 namespace {
 
@@ -208,9 +210,8 @@ ZoneDecision decide_zone(const ZoneFinding& finding, Window window, const OtherW
 namespace {
 
 std::string names_of(std::span<const ZoneCandidate* const> candidates) {
-  std::vector<std::string> names;
-  for (const ZoneCandidate* each : candidates) names.push_back(each->zone().name());
-  return fmt::format("{}", fmt::join(names, " or "));
+  return joined_text(candidates, " or ",
+                     [](const ZoneCandidate* each) { return each->zone().name(); });
 }
 
 // Whether another load with other power fits the window's ends as closely as the own zone's load.

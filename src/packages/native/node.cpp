@@ -311,7 +311,7 @@ std::vector<std::string> native_files(const NativePlace& place) {
 namespace {
 
 std::string shown_texts(const std::set<std::string>& texts) {
-  return printable(fmt::format("{}", fmt::join(texts, ", ")), 200);
+  return printable(joined_text(texts, ", "), 200);
 }
 
 // The nodes count from 0 without a hole, and all state their number.

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
 #include "base/files/decompress.h"
@@ -391,7 +390,7 @@ Findings check_content(const PackageQuestion& question, const LoadReading& readi
   describe(content, package, labels_of(package.observed), result);
   result.limits = limits_in_force(content, package, limits, meter);
   measure_window(question, reading, content, package, meter, findings, result);
-  std::ranges::copy(package.warnings, std::back_inserter(result.warnings));
+  append(result.warnings, package.warnings);
   return findings;
 }
 
@@ -494,7 +493,7 @@ void Findings::add(const Reasons& others) {
 
 void Findings::add(const Findings& others) {
   reasons.add(others.reasons);
-  failures.insert(failures.end(), others.failures.begin(), others.failures.end());
+  append(failures, others.failures);
 }
 
 }  // namespace aggregate_power

@@ -119,10 +119,8 @@ Findings check_metrics(const Metrics& metrics, std::span<const GpuResult> gpus, 
 
 // Gaps that the original's reader refuses, for people.
 std::optional<std::string> gap_warning(const Package& package, const GapEnergyBound& bound) {
-  double longest_s = 0;
-  for (const auto& [device, gap_s] : package.max_sample_gap_s) {
-    longest_s = std::max(longest_s, gap_s);
-  }
+  const double longest_s =
+      largest_of<double>(0, package.max_sample_gap_s, [](const auto& each) { return each.second; });
   if (longest_s <= kPackageMaxSampleGapS) return std::nullopt;
   return fmt::format(
       "samples.csv: gaps of up to {:.3f} s count by the recorder's own rule '{}'; the energy may be off by {:.6g} J; --gap-policy consumer refuses them",
@@ -266,9 +264,8 @@ void PackageMeter::use(WindowPower measured) {
 }
 
 FleetMeasurement PackageMeter::fleet(const Package& package) {
-  std::vector<std::string> names;
-  for (const SeenDevice& device : package.samples.devices) names.push_back(device.key.text());
-  FleetMeasurement measured = power_.fleet(names);
+  FleetMeasurement measured = power_.fleet(mapped<std::string>(
+      package.samples.devices, [](const SeenDevice& device) { return device.key.text(); }));
   if (!wants_.states) measured.states = {};  // of shared samples
   return measured;
 }
@@ -426,7 +423,7 @@ void WindowPower::add_to_fleet(const PackageSample& sample) {
     outside.before.push_back({sample.unix_s, sample.watts});
     return;
   }
-  samples.insert(samples.end(), outside.before.begin(), outside.before.end());
+  append(samples, outside.before);
   outside.before.clear();
   if (sample.unix_s > window_.end_unix_s) {
     if (!outside.after_unix_s) outside.after_unix_s = sample.unix_s;

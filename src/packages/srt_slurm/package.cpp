@@ -203,7 +203,7 @@ Package checked(const PackagePlace& place, const PackageContent& content,
   }
   if (wanted) package.max_sample_gap_s = longest_gaps(*wanted, samples, seen);
   const auto unexpected = unexpected_windows(scan, content.windows);
-  scan.faults.insert(scan.faults.end(), unexpected.begin(), unexpected.end());
+  append(scan.faults, unexpected);
   package.topology = topology_of(content.devices);
   package.scan = std::move(scan);
   judge_windows(content, check_windows(place, content, package.scan, samples, dialect), request,
@@ -326,7 +326,7 @@ PackageInputs package_inputs(const PackagePlace& place) {
   for (const char* const name : {"windows", "cpu"}) {
     inputs.folders.push_back(path_below(place.power_dir, name));
     const std::vector<std::string> files = files_in(*place.tree, inputs.folders.back());
-    inputs.files.insert(inputs.files.end(), files.begin(), files.end());  // they may be links
+    append(inputs.files, files);  // they may be links
   }
   for (std::string& file : cpu_files_of_hosts(cpu_folders(place))) {
     if (place.tree->find_file(file)) inputs.files.push_back(std::move(file));

@@ -70,7 +70,7 @@ class SamplesReader {
     PackageRows reader(file_, request_.band, request_.newest_version, result_);
     std::vector<PackageSample> rows;
     for (auto batch = reader.next(); !batch.empty(); batch = reader.next()) {
-      rows.insert(rows.end(), batch.begin(), batch.end());
+      append(rows, batch);
     }
     std::ranges::stable_sort(rows, [](const PackageSample& a, const PackageSample& b) {
       return std::pair(a.device, a.scrape) < std::pair(b.device, b.scrape);

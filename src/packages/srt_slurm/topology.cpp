@@ -20,7 +20,7 @@ std::string group_text(const std::optional<std::int64_t>& group) {
 std::string role_names(const GpusByRole& counts) {
   std::vector<std::string> names;
   for (const auto& [role, count] : counts) names.push_back(role);
-  return fmt::format("{}", fmt::join(names, ", "));
+  return joined_text(names, ", ");
 }
 
 std::vector<std::string> role_faults(const Topology& topology, const GpusByRole& wanted) {
@@ -54,10 +54,8 @@ std::vector<std::string> group_faults(const std::vector<ExpectedDevice>& devices
   bool is_shared = false;
   for (const auto& [role, of_role] : groups) {
     if (of_role.size() != 1) {
-      std::vector<std::string> texts;
-      for (const auto& group : of_role) texts.push_back(group_text(group));
-      faults.push_back(
-          fmt::format("role {} spans het groups {}, expected one", role, fmt::join(texts, ", ")));
+      faults.push_back(fmt::format("role {} spans het groups {}, expected one", role,
+                                   fmt::join(mapped<std::string>(of_role, group_text), ", ")));
       continue;
     }
     const std::optional<std::int64_t>& group = *of_role.begin();
@@ -142,7 +140,7 @@ std::vector<std::string> topology_faults(const std::vector<ExpectedDevice>& devi
     return faults;
   }
   const std::vector<std::string> of_groups = group_faults(devices, topology);
-  faults.insert(faults.end(), of_groups.begin(), of_groups.end());
+  append(faults, of_groups);
   return faults;
 }
 

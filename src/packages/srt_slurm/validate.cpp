@@ -224,7 +224,7 @@ PackageValidation validate_package(const PackagePlace& place, Contract contract)
     validation.warnings.emplace_back(
         "scrapes of one device have the same timestamp: dashboards refuse that (timestamp_non_monotonic)");
   }
-  std::ranges::copy(package.warnings, std::back_inserter(validation.warnings));
+  append(validation.warnings, package.warnings);
   return validation;
 }
 
