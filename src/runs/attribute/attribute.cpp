@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <utility>
@@ -528,8 +527,8 @@ void add_facility_of_span(Attributed& of, const FacilityRates& rates, const std:
       facility_figures(rates, {of.report.start_unix_s, of.report.end_unix_s}, of.report.energy_j,
                        [&of](Window part) { return energy_in_part(of, part); });
   if (rates.pue) report.figures.power_w = *rates.pue * of.report.energy_j / of.report.span_s;
-  std::ranges::move(facility_doubts(rates), std::back_inserter(of.report.warnings));
-  std::ranges::move(facility_faults(rates, report.figures), std::back_inserter(of.report.warnings));
+  append(of.report.warnings, facility_doubts(rates));
+  append(of.report.warnings, facility_faults(rates, report.figures));
 }
 
 void finish_iterations(Attributed& of) {
@@ -614,7 +613,7 @@ AttributionReport attribute_run(const AttributeRequest& request) {
                                  .file = request.traces.front(),
                                  .clock_offset_s = request.clock_offset_s,
                                  .accepted = request.accepted});
-  warnings.insert(warnings.end(), doubts.begin(), doubts.end());
+  append(warnings, doubts);
   const std::optional<Zone> zone = zone_of(power);
   const RecordedPower recorded = recorded_power(power, request.max_sample_gap_s);
   const AppliedProfile profile(request.calibration,
@@ -668,9 +667,7 @@ std::vector<DevicePlace> places_of(std::vector<GpuTrace>& traces) {
 }
 
 std::vector<std::string> recorded_names(const Traces& power) {
-  std::vector<std::string> names;
-  for (const PowerTrace& device : power.devices) names.push_back(device.device());
-  return names;
+  return mapped<std::string>(power.devices, &PowerTrace::device);
 }
 
 // The recorded GPUs that `name` is that of.
@@ -754,8 +751,7 @@ PowerTrace from_origin(const PowerTrace& power, const GpuTrace& trace) {
   const auto origin_s = static_cast<double>(trace.origin_s);
   const auto in_trace = [&](double unix_s) { return (unix_s - origin_s) - trace.origin_rest_s; };
   for (Sample& sample : samples) sample.unix_s = in_trace(sample.unix_s);
-  std::vector<double> invalid_s;
-  for (const double unix_s : power.invalid_unix_s()) invalid_s.push_back(in_trace(unix_s));
+  auto invalid_s = mapped<double>(power.invalid_unix_s(), in_trace);
   return {power.device(), std::move(samples), power.interpolation(), {}, std::move(invalid_s)};
 }
 

@@ -8,7 +8,6 @@
 #include <numeric>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
 #include "base/report/document.h"
@@ -174,7 +173,7 @@ std::string gpus_text(const AttributionReport& report) {
     if (!gpu.model.empty()) name += ' ' + printable(gpu.model);
     names.push_back(std::move(name));
   }
-  return fmt::format("{}", fmt::join(names, ", "));
+  return joined_text(names, ", ");
 }
 
 std::string sensor_text(const AttributionReport& report) {
@@ -319,10 +318,9 @@ std::string attribution_json(const AttributionReport& report, std::optional<std:
 }
 
 std::string attribution_csv(const AttributionReport& report, std::optional<std::size_t> most) {
-  std::vector<Json::object_t> rows;
-  for (const AttributionRow& row : top_rows(report, most)) {
-    rows.push_back(row_members(report, row, true));
-  }
+  auto rows = mapped<Json::object_t>(top_rows(report, most), [&](const AttributionRow& row) {
+    return row_members(report, row, true);
+  });
   rows.push_back(row_members(report, report.rest, true));
   return csv_of(rows);
 }
@@ -345,7 +343,7 @@ std::string attribution_table(const AttributionReport& report, std::optional<std
   for (std::size_t i = 0; i < report.traces.size(); ++i) {
     add("trace", fmt::format("{}, in {}", printable(report.traces[i], 200), report.time_bases[i]));
   }
-  add("recording", printable(fmt::format("{}", fmt::join(report.telemetry, ", ")), 200));
+  add("recording", printable(joined_text(report.telemetry, ", "), 200));
   add("GPUs", gpus_text(report));
   add("span", fmt::format("{:.6f} s from {}", report.span_s, unix_and_iso(report.start_unix_s)));
   if (report.events > 0) {
@@ -407,7 +405,7 @@ double number_in(const Json& row, const char* key, const std::string& path) {
   throw Error(fmt::format("{}: a row lacks '{}'", path, key));
 }
 
-AttributionChange summed(const std::vector<AttributionChange>& changes, std::size_t from) {
+AttributionChange sum_of_changes(const std::vector<AttributionChange>& changes, std::size_t from) {
   AttributionChange others{.name = "(others)", .is_here = true, .is_there = true};
   for (std::size_t i = from; i < changes.size(); ++i) {
     others.time_s += changes[i].time_s;
@@ -423,7 +421,7 @@ std::vector<AttributionChange> top_changes(const std::vector<AttributionChange>&
   if (!most || changes.size() <= *most) return changes;
   std::vector<AttributionChange> top(changes.begin(),
                                      changes.begin() + static_cast<std::ptrdiff_t>(*most));
-  top.push_back(summed(changes, *most));
+  top.push_back(sum_of_changes(changes, *most));
   return top;
 }
 
@@ -481,7 +479,7 @@ std::string changes_table(const std::vector<AttributionChange>& changes,
   const TextTable table(
       "[change J >+12.4f] [other J >12.4f] [this J >12.4f] [other s >10.6f] [this s >10.6f]  [name <]");
   std::vector<AttributionChange> rows = top_changes(changes, most);
-  rows.push_back(summed(changes, 0));
+  rows.push_back(sum_of_changes(changes, 0));
   rows.back().name = "(all)";
   std::string text = table.head();
   for (const AttributionChange& row : rows) {
@@ -494,9 +492,7 @@ std::string changes_table(const std::vector<AttributionChange>& changes,
 
 std::string changes_csv(const std::vector<AttributionChange>& changes,
                         std::optional<std::size_t> most) {
-  std::vector<Json::object_t> rows;
-  for (const auto& change : top_changes(changes, most)) rows.push_back(change_members(change));
-  return csv_of(rows);
+  return csv_of(mapped<Json::object_t>(top_changes(changes, most), change_members));
 }
 
 std::string changes_json(const AttributionReport& report,

@@ -48,11 +48,9 @@ struct FoundMeter {
 };
 
 std::string names_of(const std::vector<FoundMeter>& meters) {
-  std::vector<std::string> names;
-  for (const FoundMeter& meter : meters) {
-    names.push_back(fmt::format("'{}' ({})", printable(meter.witness.name), meter.witness.scope));
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
+  return joined_text(meters, ", ", [](const FoundMeter& meter) {
+    return fmt::format("'{}' ({})", printable(meter.witness.name), meter.witness.scope);
+  });
 }
 
 // The only one of a file that measures the GPUs; of one meter's power and energy the power.
@@ -89,7 +87,7 @@ NodeWitness in_a_row(std::vector<FoundMeter> logs) {
           printable(all.name), printable_path(logs[i - 1].file), printable(next.name),
           printable_path(logs[i].file)));
     }
-    all.readings.insert(all.readings.end(), next.readings.begin(), next.readings.end());
+    append(all.readings, next.readings);
   }
   return all;
 }
@@ -109,7 +107,7 @@ NodeWitness sum_of(std::vector<NodeWitness> parts, std::vector<std::string>& war
                     "the meters that are to be added up have no readings over the same time");
     throw Error(fmt::format("--meter: {}", fmt::join(left_out, "; ")));
   }
-  std::ranges::move(left_out, std::back_inserter(warnings));
+  append(warnings, std::move(left_out));
   return sum;
 }
 
@@ -129,14 +127,14 @@ NodeWitness meter_of(const CalibrateRequest& request, const std::vector<std::str
   std::vector<FoundMeter> only;
   for (const std::string& path : request.witnesses.empty() ? recordings : request.witnesses) {
     NodeWitnesses found = read_node_witnesses(path, request.zone);
-    std::ranges::move(found.warnings, std::back_inserter(warnings));
+    append(warnings, std::move(found.warnings));
     std::vector<FoundMeter> of_file;
     for (NodeWitness& witness : found.witnesses) {
       if (witness.kind == NodeWitness::Kind::total) continue;
       of_file.push_back({path, std::move(witness)});
     }
     if (request.meters.empty()) only.push_back(only_meter(of_file, request));
-    std::ranges::move(of_file, std::back_inserter(all));
+    append(all, std::move(of_file));
   }
   if (request.meters.empty()) return in_a_row(std::move(only));
   std::vector<NodeWitness> parts;
@@ -154,7 +152,7 @@ NodeWitness meter_of(const CalibrateRequest& request, const std::vector<std::str
                   part->scope)));
   }
   NodeWitness sum = sum_of(std::move(parts), warnings);
-  sum.name = fmt::format("{}", fmt::join(request.meters, " + "));
+  sum.name = joined_text(request.meters, " + ");
   return sum;
 }
 
@@ -320,7 +318,7 @@ CalibrateOutcome run_calibrate(const CalibrateRequest& request) {
     outcome.err.push_back(fmt::format("not calibrated: {}", profile.line.refusal));
     return outcome;
   }
-  std::ranges::move(doubts_of(profile.line), std::back_inserter(outcome.err));
+  append(outcome.err, doubts_of(profile.line));
   if (profile.is_of_gpus() && !profile.meter_accuracy) {
     outcome.err.emplace_back(
         "note: with --meter-accuracy, the profile also narrows the intervals of later measurements");

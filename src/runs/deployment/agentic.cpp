@@ -1,12 +1,10 @@
 // Finds, checks and measures one agentic run on one node.
 #include <algorithm>
 #include <exception>
-#include <iterator>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
 #include "base/files/decompress.h"
@@ -157,8 +155,7 @@ LoadFile other_file(const Files& files, std::string_view role) {
 LoadReading read_profile_of(const RunSpec& request, const Files& files) {
   LoadReading none;
   if (const auto& candidates = files.profile.candidates; !candidates.empty()) {
-    none.reasons.add(Reason::profile_artifacts_ambiguous,
-                     fmt::format("{}", fmt::join(candidates, ", ")));
+    none.reasons.add(Reason::profile_artifacts_ambiguous, joined_text(candidates, ", "));
     return none;
   }
   for (const std::string& path : {files.summary, files.records}) {
@@ -230,7 +227,7 @@ Result measured_agents(MeasurementRequest wanted, const RunSpec& request, const 
   result.failed_requests = failed_requests(failed, result, power.curve());
   add_request_energy(requests_of_agents(request, files), recording, power, result);
   if (!reading.doubt.empty()) result.warnings.push_back(reading.doubt);
-  std::ranges::copy(reading.notes, std::back_inserter(result.warnings));
+  append(result.warnings, reading.notes);
   if (auto input = recording.hashed_input()) result.sources.inputs.push_back(std::move(*input));
   return result;
 }
@@ -240,7 +237,7 @@ WritePlan target_of_agents(const RunSpec& request, const Files& files) {
   target.inputs = inputs_of(files, request.agg_result);
   target.inputs.push_back(files.window);
   if (request.uncertainty.is_wanted || request.requests.is_asked()) {
-    std::ranges::move(model_files_beside(files.telemetry), std::back_inserter(target.inputs));
+    append(target.inputs, model_files_beside(files.telemetry));
   }
   if (!request.requests.file.empty()) target.inputs.push_back(requests_path(request.requests.file));
   return target;

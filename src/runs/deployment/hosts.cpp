@@ -3,12 +3,10 @@
 #include <array>
 #include <cmath>
 #include <exception>
-#include <iterator>
 #include <map>
 #include <set>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "aggregate_power/gpu.h"
 #include "base/files/file.h"
@@ -113,7 +111,7 @@ Reasons check_sensors(std::vector<HostReading>& readings) {
   for (HostReading& reading : readings) {
     for (KeptSeries& series : reading.series.kept) series.recording = reading.host.host;
     reasons.add(shared_sensors(seen, reading.series.kept, true).reasons);
-    std::ranges::move(reading.series.kept, std::back_inserter(seen));
+    append(seen, std::move(reading.series.kept));
   }
   return reasons;
 }
@@ -166,7 +164,7 @@ Reasons check_together(const RunSpec& request, Hosts& hosts) {
   bool any_unknown = hosts.readings.empty();
   for (const HostReading& reading : hosts.readings) {
     any_unknown = any_unknown || reading.host.gpus.empty();
-    std::ranges::copy(reading.host.gpus, std::back_inserter(gpus));
+    append(gpus, reading.host.gpus);
   }
   Reasons reasons = check_files(hosts.readings);
   reasons.add(check_uuids(gpus));
@@ -238,10 +236,9 @@ std::vector<std::string> estimate_clocks(std::vector<HostReading>& readings) {
 
 // A host that shows no edge where others do, and draws as little as GPUs that nobody used.
 Reasons idle_hosts(const RunOptions& run, std::vector<HostReading>& readings) {
-  std::vector<double> means_w;
-  for (const HostReading& reading : readings) {
-    means_w.push_back(reading.integration.avg_power_w.value_or(0));
-  }
+  const auto means_w = mapped<double>(readings, [](const HostReading& reading) {
+    return reading.integration.avg_power_w.value_or(0);
+  });
   const std::vector<bool> are_idle = idle_devices(means_w);
   const double most_w = means_w.empty() ? 0 : std::ranges::max(means_w);
   const bool has_load = std::ranges::any_of(readings, [](const HostReading& reading) {
@@ -274,11 +271,11 @@ void judge_work_of_hosts(const RunSpec& request, const Hosts& hosts, Result& res
   if (!result.is_valid() || !did_work(*result.load)) return;
   runs::GpusAtWork work{.are_of_one_node = false};
   for (const HostReading& reading : hosts.readings) {
-    std::ranges::copy(reading.work.counted, std::back_inserter(work.counted));
+    append(work.counted, reading.work.counted);
   }
   runs::WorkDoubts doubts = runs::work_doubts(work, request.expected_num_gpus.has_value());
   result.reasons.add(doubts.reasons);
-  std::ranges::move(doubts.warnings, std::back_inserter(result.warnings));
+  append(result.warnings, std::move(doubts.warnings));
 }
 
 // ---- Metrics
@@ -383,11 +380,10 @@ void add_doubts_of_files(const RunSpec& request, const LoadReading& load, const 
     for (const HostReading& reading : hosts.readings) gpus += reading.host.gpus.size();
     const RoleGpus roles = text.empty() ? RoleGpus() : role_gpus_of(text);
     const bool is_of_all = roles.prefill && roles.decode;  // else its tp may be a worker's
-    std::ranges::move(runs::count_doubts(is_of_all ? text : "", load, gpus),
-                      std::back_inserter(result.warnings));
+    append(result.warnings, runs::count_doubts(is_of_all ? text : "", load, gpus));
     if (text.empty()) return;
-    std::ranges::move(runs::aggregate_doubts({last_name(request.agg_result), text}, load, result),
-                      std::back_inserter(result.warnings));
+    append(result.warnings,
+           runs::aggregate_doubts({last_name(request.agg_result), text}, load, result));
   } catch (const FileError&) {  // it is reported when it is patched
   } catch (const JsonError&) {
   }
@@ -408,8 +404,8 @@ Result measured_hosts(const RunSpec& request) {
   accept_reasons(result);
   for (const HostReading& host : hosts.readings) {
     result.causes.add(host.column_faults);
-    std::ranges::copy(host.hints, std::back_inserter(result.hints));
-    std::ranges::copy(host.warnings, std::back_inserter(result.warnings));
+    append(result.hints, host.hints);
+    append(result.warnings, host.warnings);
   }
   result.reasons.add(check_together(request, hosts));
   accept_reasons(result);
@@ -417,20 +413,18 @@ Result measured_hosts(const RunSpec& request) {
   accept_reasons(result);
   judge_work_of_hosts(request, hosts, result);
   accept_reasons(result);
-  std::ranges::move(estimate_clocks(hosts.readings), std::back_inserter(result.warnings));
+  append(result.warnings, estimate_clocks(hosts.readings));
   if (has_percentiles(request.keys)) {
-    std::vector<NodeFleet> fleets;
-    for (const HostReading& host : hosts.readings) {
-      fleets.push_back({host.fleet});
-    }
-    result.fleet = fleet_of_all(fleets, result.load->window, result.is_valid());
+    result.fleet = fleet_of_all(
+        mapped(hosts.readings, [](const HostReading& host) { return NodeFleet{host.fleet}; }),
+        result.load->window, result.is_valid());
   }
   if (result.is_valid()) add_node_metrics(gpus_of_hosts(hosts), result.contract, result);
   if (result.is_valid()) add_doubts_of_files(request, reading, hosts, result);
   if (result.is_valid()) result.workers = workers_of(hosts, result.load->window.duration_s());
   add_gpus(hosts, result);
   if (result.is_valid()) {
-    std::ranges::move(results::limit_warnings(result.limits), std::back_inserter(result.warnings));
+    append(result.warnings, results::limit_warnings(result.limits));
   }
   add_extras({request, sensors_of(hosts, request.salvage), hardware_in(request.agg_result)},
              result);
@@ -442,7 +436,7 @@ WritePlan target_of_hosts(const RunSpec& request) {
   WritePlan target = target_of(request);
   target.inputs = {request.bench_result, request.agg_result};
   for (const HostFile& file : request.hosts) {
-    std::ranges::copy(files_of_host(file), std::back_inserter(target.inputs));
+    append(target.inputs, files_of_host(file));
   }
   return target;
 }
@@ -715,10 +709,9 @@ HostFile recording_in(const std::string& folder, const std::string& host) {
   if (names.size() == 1) return {host, named(names[0]), {}};
   if (names.empty()) return {host, usual, {}};
   std::ranges::sort(names);
-  return {
-      host, usual,
-      fmt::format("{} contains several CSV files: {}; name the recording gpu_metrics.csv",
-                  printable(folder), printable(fmt::format("{}", fmt::join(names, ", ")), 200))};
+  return {host, usual,
+          fmt::format("{} contains several CSV files: {}; name the recording gpu_metrics.csv",
+                      printable(folder), printable(joined_text(names, ", "), 200))};
 }
 
 }  // namespace
@@ -731,12 +724,9 @@ std::vector<HostFile> hosts_in(const std::string& nodes) {
     if (is_folder && !entry.name.starts_with('.')) names.push_back(entry.name);
   });
   std::ranges::sort(names, device_name_less);
-  std::vector<HostFile> hosts;
-  hosts.reserve(names.size());
-  for (const std::string& name : names) {
-    hosts.push_back(recording_in(normal_path(fmt::format("{}/{}", nodes, name)), name));
-  }
-  return hosts;
+  return mapped<HostFile>(names, [&](const std::string& name) {
+    return recording_in(normal_path(fmt::format("{}/{}", nodes, name)), name);
+  });
 }
 
 }  // namespace aggregate_power

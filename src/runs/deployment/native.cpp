@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
@@ -155,11 +154,11 @@ void judge_work_of_nodes(const NativeReadings& readings, Result& result) {
   if (!result.is_valid() || !result.load || !did_work(*result.load)) return;
   runs::GpusAtWork work{.are_of_one_node = false};
   for (const NativeReading& reading : readings) {
-    std::ranges::copy(reading.work.counted, std::back_inserter(work.counted));
+    append(work.counted, reading.work.counted);
   }
   runs::WorkDoubts doubts = runs::work_doubts(work, true);
   result.reasons.add(doubts.reasons);
-  std::ranges::move(doubts.warnings, std::back_inserter(result.warnings));
+  append(result.warnings, std::move(doubts.warnings));
 }
 
 // ---- Result
@@ -171,9 +170,8 @@ void add_native_gpus(const NativeReadings& readings, const std::vector<MeasuredG
     for (const NativeGpu& gpu : reading.node.gpus) {
       result.roles.emplace_back(gpu.uuid, native_role_name(reading.node.role));
     }
-    std::ranges::copy(reading.limits, std::back_inserter(result.limits));
-    std::ranges::copy(reading.boundary_degenerate_rows,
-                      std::back_inserter(result.boundary_degenerate_rows));
+    append(result.limits, reading.limits);
+    append(result.boundary_degenerate_rows, reading.boundary_degenerate_rows);
   }
   for (const auto& [reading, gpu] : gpus) {
     result.observed_gpu_ids.push_back(gpu->uuid);
@@ -196,7 +194,7 @@ void add_node_facts(NativeReadings& readings, Result& result) {
         node.is_identified &&
         std::ranges::find(facts.revisions, node.collector_revision) == facts.revisions.end();
     if (is_new) facts.revisions.push_back(node.collector_revision);
-    std::ranges::move(reading.warnings, std::back_inserter(result.warnings));
+    append(result.warnings, std::move(reading.warnings));
     if (node.error) {
       facts.node_errors.push_back(std::move(*node.error));
     } else {
@@ -225,8 +223,7 @@ Result check_native(const NativeQuestion& question) {
   NativeReadings readings = read_native_nodes(question.place, result.load,
                                               {question.run.keys, question.run.may_need_interval(),
                                                question.run.salvage, question.run.accepted});
-  std::vector<NativeNode> nodes;
-  for (const NativeReading& reading : readings) nodes.push_back(reading.node);
+  const auto nodes = mapped<NativeNode>(readings, &NativeReading::node);
   const RoleCounts gpus = with_role(question.gpus, readings);
   result.expected_gpus = total_of(gpus);
   result.reasons.add(check_native_question(nodes, gpus));
@@ -245,7 +242,7 @@ Result check_native(const NativeQuestion& question) {
   if (result.is_valid()) add_node_metrics(energies, Contract::october, result);
   add_native_gpus(readings, measured, result);
   if (result.is_valid()) {
-    std::ranges::move(results::limit_warnings(result.limits), std::back_inserter(result.warnings));
+    append(result.warnings, results::limit_warnings(result.limits));
   }
   std::vector<SensorReadings> sensors;
   for (NativeReading& reading : readings) sensors.push_back(std::move(reading.sensors));

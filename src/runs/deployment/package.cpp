@@ -1,6 +1,5 @@
 // Checks a package, of either kind, and delivers its result.
 #include <exception>
-#include <iterator>
 #include <set>
 #include <utility>
 
@@ -70,7 +69,7 @@ void add_inputs(const PackageQuestion& question, WritePlan& target) {
   PackageInputs inputs = package_inputs(question.place);
   inputs.files.push_back(question.result_name);
   inputs.files.push_back(target.aggregate_path);
-  target.inputs.insert(target.inputs.end(), inputs.files.begin(), inputs.files.end());
+  append(target.inputs, inputs.files);
   target.input_folders = std::move(inputs.folders);
 }
 
@@ -152,10 +151,9 @@ CommandOutput deliver_package(PackageRun run) {
   if (run.failed_requests) {
     result.failed_requests = failed_requests(*run.failed_requests, result, result.curve);
   }
-  std::ranges::move(run.warnings, std::back_inserter(result.warnings));
+  append(result.warnings, std::move(run.warnings));
   if (result.is_valid()) {
-    std::ranges::move(doubts_of(question.place.power_dir, result),
-                      std::back_inserter(result.warnings));
+    append(result.warnings, doubts_of(question.place.power_dir, result));
   }
   add_inputs(question, run.target);
   return deliver(std::move(result), std::move(run.target), run.asked.delivery());

@@ -2,11 +2,9 @@
 #include "runs/deployment/roles.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
 #include "base/text/characters.h"
@@ -86,7 +84,7 @@ class RoleParser {
       constexpr std::size_t kMostShown = 16;
       const auto display = hosts_.first(std::min(hosts_.size(), kMostShown));
       fault(fmt::format("unknown host '{}'; known: {}{}", printable(word),
-                        printable(fmt::format("{}", fmt::join(display, ", ")), 400),
+                        printable(joined_text(display, ", "), 400),
                         display.size() < hosts_.size() ? ", ..." : ""));
     }
     return std::string(word);
@@ -169,7 +167,7 @@ std::vector<RoleShare> parse_roles(std::span<const std::string> texts,
                                    std::span<const std::string> hosts) {
   std::vector<RoleShare> shares;
   for (const std::string& text : texts) {
-    std::ranges::move(RoleParser(text, hosts).parse(), std::back_inserter(shares));
+    append(shares, RoleParser(text, hosts).parse());
   }
   refuse_overlaps(shares);
   return shares;

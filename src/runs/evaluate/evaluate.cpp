@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <exception>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string_view>
@@ -126,7 +125,7 @@ void add_identity(const Telemetry& telemetry, int schema_version, TelemetryFacts
   for (std::size_t i = 0; i < keys.size(); ++i) {
     facts.gpus.emplace_back(telemetry.devices()[i], keys[i]);
   }
-  std::ranges::copy(telemetry.identity_notes(), std::back_inserter(facts.series.warnings));
+  append(facts.series.warnings, telemetry.identity_notes());
   if (schema_version != 1) return;
   for (const std::string& conflict : telemetry.identity_conflicts()) {
     facts.series.warnings.push_back("gpu_identity_conflict: " + conflict);
@@ -959,9 +958,8 @@ std::vector<std::string> doubts(const Result& result, const Measurement& measure
   if (auto doubt = doubt_about(*value_of(result.metrics, "avg_power_w"), usual_w)) {
     doubts.push_back(std::move(*doubt));
   }
-  std::ranges::move(
-      odd_samples_text(measurement.integration.gpu_ids, measurement.integration.gpus, usual_w),
-      std::back_inserter(doubts));
+  append(doubts,
+         odd_samples_text(measurement.integration.gpu_ids, measurement.integration.gpus, usual_w));
   if (is_mean) {
     std::string gap = partial_coverage(*measurement.mean_power, result.load->window);
     if (!gap.empty()) doubts.push_back(std::move(gap));

@@ -5,7 +5,6 @@
 #include <variant>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
 #include "aggregate_power/sample.h"
@@ -139,17 +138,13 @@ void set_accepted(const std::string& text, RunSpec& run) {
   }
 }
 Value accepted_value(const RunSpec& run) {
-  std::vector<std::string_view> codes;
-  for (const Reason reason : run.accepted) codes.push_back(code(reason));
-  return if_not_empty(fmt::format("{}", fmt::join(codes, ",")));
+  return if_not_empty(joined_text(run.accepted, ",", code));
 }
 
 void set_columns(const std::string& text, RunSpec& run) {
   run.columns.all = parse_column_names(text);
 }
-Value columns_value(const RunSpec& run) {
-  return if_not_empty(fmt::format("{}", fmt::join(run.columns.all, ",")));
-}
+Value columns_value(const RunSpec& run) { return if_not_empty(joined_text(run.columns.all, ",")); }
 
 void set_window(const std::string& text, RunSpec& run) {
   if (text == "estimated") run.accepted_window = Accepted::estimated;

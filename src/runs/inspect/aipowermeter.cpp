@@ -186,9 +186,7 @@ constexpr WallParts kWallParts[] = {{"GPUs", "gpu_energy_j", "gpu", ""},
                                     {"memory", "dram_energy_j", "dram", "total_dram_power"}};
 
 double energy_in(const PowerTrace& trace, const std::vector<Window>& windows) {
-  double sum_j = 0;
-  for (const Window& window : windows) sum_j += trace.energy_j(window);
-  return sum_j;
+  return summed(windows, [&](const Window& window) { return trace.energy_j(window); });
 }
 
 struct WallComparison {
@@ -380,7 +378,7 @@ BesideReport inspect_metrics(const InspectRequest& request, const Recording& rec
   const auto add = [&](const char* title, const char* key, const std::vector<std::string>& names) {
     report.json["metrics"][key] = names;
     if (!names.empty()) {
-      report.text += fact(title, one_line(fmt::format("{}", fmt::join(names, ", "))));
+      report.text += fact(title, one_line(joined_text(names, ", ")));
     }
   };
   add("  CPU", "cpu", metrics.cpu);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
-#include <iterator>
 #include <optional>
 #include <span>
 
@@ -124,15 +123,12 @@ Seen see(const CheckupRequest& request) {
 }
 
 std::vector<std::span<const Sample>> spans_of(const Seen& seen) {
-  std::vector<std::span<const Sample>> spans;
-  for (const GatheredReadings& gpu : seen.gpus) spans.emplace_back(gpu.samples);
-  return spans;
+  return mapped<std::span<const Sample>>(seen.gpus, &GatheredReadings::samples);
 }
 
 double most(const std::vector<DeviceSurvey>& devices, std::optional<double> DeviceSurvey::*what) {
-  double most = 0;
-  for (const DeviceSurvey& device : devices) most = std::max(most, (device.*what).value_or(0));
-  return most;
+  return largest_of<double>(0, devices,
+                            [&](const DeviceSurvey& device) { return (device.*what).value_or(0); });
 }
 
 // Where a gap is, and whether a load was running.
@@ -177,7 +173,7 @@ std::string gpus_that(const Seen& seen, Has has) {
   for (const GatheredReadings& gpu : seen.gpus) {
     if (has(gpu)) names.push_back(printable(gpu.gpu));
   }
-  return fmt::format("{}", fmt::join(names, ", "));
+  return joined_text(names, ", ");
 }
 
 // Zeros and spikes on their own, and stretches of one value: a published number counts them.
@@ -210,10 +206,8 @@ CheckupItem check_readings(const Seen& seen) {
 }
 
 CheckupItem check_refresh(const Seen& seen, double period_s) {
-  double refresh_s = 0;
-  for (const GatheredReadings& gpu : seen.gpus) {
-    refresh_s = std::max(refresh_s, sensor_period_s(gpu.samples));
-  }
+  const double refresh_s = largest_of<double>(
+      0, seen.gpus, [](const GatheredReadings& gpu) { return sensor_period_s(gpu.samples); });
   if (refresh_s == 0) {
     return {"refresh", advice, "not known: one sample of each GPU", "record for at least a minute"};
   }
@@ -279,8 +273,7 @@ CheckupItem check_idle(const RecordedLoad& load) {
 // "700 W", "400 to 700 W".
 std::string limits_text(const std::vector<GatheredReadings>& gpus) {
   std::vector<double> limits_w;
-  for (const GatheredReadings& gpu : gpus)
-    std::ranges::copy(gpu.limits_w, std::back_inserter(limits_w));
+  for (const GatheredReadings& gpu : gpus) append(limits_w, gpu.limits_w);
   const auto [least_w, greatest_w] = std::ranges::minmax(limits_w);
   return least_w == greatest_w ? fmt::format("{:g} W", least_w)
                                : fmt::format("{:g} to {:g} W", least_w, greatest_w);
@@ -514,9 +507,7 @@ const std::vector<Tool>& tools() {
 }
 
 std::vector<std::string> cells_of(const std::string& line) {
-  std::vector<std::string> cells;
-  for (const std::string_view cell : separated(line, ',')) cells.emplace_back(strip(cell));
-  return cells;
+  return mapped<std::string>(separated(line, ','), strip);
 }
 
 std::vector<std::vector<std::string>> rows_of(const std::string& text) {
@@ -537,7 +528,7 @@ std::string gpus_with(const std::vector<std::vector<std::string>>& rows, const H
   for (const auto& cells : rows) {
     if (has(cells)) names.push_back(cells[0]);
   }
-  return fmt::format("{}", fmt::join(names, ", "));
+  return joined_text(names, ", ");
 }
 
 void check_nvidia(const std::vector<std::vector<std::string>>& rows, Checkup& checkup) {
@@ -575,7 +566,7 @@ bool check_tool(const Tool& tool, Checkup& checkup) {
   const auto path = find_program(tool.name);
   if (!path) return false;
   std::vector<std::string> words = {*path};
-  words.insert(words.end(), tool.question.begin(), tool.question.end());
+  append(words, tool.question);
   try {
     const ChildResult answer = run_child(words, kMostSeconds);
     if (answer.timed_out) {

@@ -98,7 +98,7 @@ void warn_of_readings(const Surveyor& surveyor, const Telemetry& telemetry, Find
   if (findings.series.interpolation == Interpolation::hold) {  // they are repeated by its reader
     std::erase_if(more, [](std::string_view text) { return text.starts_with("mostly_repeated"); });
   }
-  findings.warnings.insert(findings.warnings.end(), more.begin(), more.end());
+  append(findings.warnings, more);
   if (!findings.series.has_devices()) {
     findings.warnings.push_back(
         "no_device_column: all rows are taken as those of one device; --expected-num-gpus above 1 needs a column that identifies the GPU");
@@ -110,7 +110,7 @@ void warn_of_readings(const Surveyor& surveyor, const Telemetry& telemetry, Find
   for (const std::string& conflict : telemetry.identity_conflicts()) {
     findings.reasons.add(Reason::gpu_identity_conflict, conflict);
   }
-  std::ranges::copy(telemetry.identity_notes(), std::back_inserter(findings.warnings));
+  append(findings.warnings, telemetry.identity_notes());
   if (telemetry.dropped_nuls() > 0) {
     findings.warnings.push_back(
         fmt::format("nul_bytes: {} NUL bytes were dropped", telemetry.dropped_nuls()));
@@ -158,7 +158,7 @@ bool warn_of_work(const runs::ReadRecording& read, Window window, Findings& find
   for (const Reasons::Entry& entry : doubts.reasons.entries()) {
     findings.warnings.push_back(fmt::format("{}: {}", code(entry.reason), entry.detail));
   }
-  std::ranges::move(doubts.warnings, std::back_inserter(findings.warnings));
+  append(findings.warnings, std::move(doubts.warnings));
   return is_odd;
 }
 
@@ -223,8 +223,7 @@ void warn_of_recording(const Recording& recording, const Telemetry& telemetry, W
   }
   warn_of_limits(watched.limits, telemetry, findings);
   findings.limits = watched.in_window.in_force(telemetry.devices());
-  std::ranges::move(results::limit_warnings(findings.limits),
-                    std::back_inserter(findings.warnings));
+  append(findings.warnings, results::limit_warnings(findings.limits));
   const bool is_odd =
       findings.load && is_whole &&
       warn_of_work({recording, telemetry, watched.series.samples(), watched.in_window},
@@ -241,8 +240,7 @@ void warn_of_recording(const Recording& recording, const Telemetry& telemetry, W
 void read_recording(const InspectRequest& request, const Recording& recording, Findings& findings) {
   Telemetry telemetry = recording.open();
   findings.series = telemetry.facts();
-  findings.warnings.insert(findings.warnings.end(), findings.series.warnings.begin(),
-                           findings.series.warnings.end());
+  append(findings.warnings, findings.series.warnings);
   findings.timezone = telemetry.zone().name();
   findings.timezone_source = recording.zone_source();
   if (!is_usable(findings.series)) {

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
 #include "base/files/decompress.h"
@@ -126,7 +125,7 @@ std::optional<std::string> unrecognized_json(const std::string& path) {
   if (are_more) keys.resize(kMostShown);
   return fmt::format(
       "this is JSON, but not a result that is recognized; its keys: {}{}; 'aggregate-power help generators' lists the results that are read; without one: 'aggregate-power measure --start TIME --end TIME --telemetry FILE.csv'; telemetry must be a CSV",
-      keys.empty() ? "none" : fmt::format("{}", fmt::join(keys, ", ")), are_more ? ", ..." : "");
+      keys.empty() ? "none" : joined_text(keys, ", "), are_more ? ", ..." : "");
 }
 
 namespace {
@@ -210,9 +209,7 @@ bool is_monotonic(const std::vector<NamedWindow>& windows) {
 }
 
 double logged_sum_j(const NamedWindow& named) {
-  double sum_j = 0;
-  for (const auto& [gpu, joules] : named.logged_j) sum_j += joules;
-  return sum_j;
+  return summed(named.logged_j, [](const auto& each) { return each.second; });
 }
 
 std::string log_text(const std::string& file, const std::vector<NamedWindow>& windows) {
@@ -332,9 +329,8 @@ std::string package_text(const Json& json, const packages::PackageValidation& fo
       fmt::format("max_sample_gap_seconds {}\n",
                   found.max_sample_gap_s ? fmt::format("{:.3f}", *found.max_sample_gap_s) : "-");
   for (const WindowValidation& window : found.windows) {
-    text += fmt::format(
-        "window {}: {}\n", printable(window.key.text()),
-        window.codes.empty() ? "valid" : fmt::format("{}", fmt::join(window.codes, ", ")));
+    text += fmt::format("window {}: {}\n", printable(window.key.text()),
+                        window.codes.empty() ? "valid" : joined_text(window.codes, ", "));
   }
   for (const std::string& failure : found.failures) text += "FAIL " + failure + "\n";
   for (const std::string& warning : found.warnings) text += "warning: " + warning + "\n";

@@ -109,10 +109,9 @@ std::string model_text(const GpuModel& model) {
 
 std::string averaging_text(const KnownSensor& known) {
   if (known.models.empty()) return "unknown: " + known.unresolved;
-  std::vector<std::string> texts;
-  for (const SensorModel& model : known.models) {
-    texts.push_back(fmt::format("{:g} s every {:g} s", model.window_s, model.refresh_s));
-  }
+  const auto texts = mapped(known.models, [](const SensorModel& model) {
+    return fmt::format("{:g} s every {:g} s", model.window_s, model.refresh_s);
+  });
   return fmt::format("{}: a reading is the mean power over {}", known.name,
                      fmt::join(texts, ", or over "));
 }
@@ -184,7 +183,7 @@ std::string sensors_text(const std::vector<SensorEnergy>& sensors,
                   sensor.duration_s, mean_w(sensor), sensor.max_w},
                  text);
     std::vector<TextCell> cells = {name};
-    cells.insert(cells.end(), sensor.segments_j.begin(), sensor.segments_j.end());
+    append(cells, sensor.segments_j);
     by_segment.add(cells, segments);
   }
   if (sensors[0].segments_j.size() > 1) text += segments;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -68,7 +67,7 @@ std::string cpu_line(const CpuPower& cpu) {
       "cpu_power_valid={} sensor_kind={} avg_total_cpu_power_w={:.2f} total_cpu_energy_j={:.2f} reasons={}",
       cpu.reasons.empty() ? 1 : 0, cpu.sensor ? name(*cpu.sensor) : "None",
       number("avg_total_cpu_power_w"), number("total_cpu_energy_j"),
-      cpu.reasons.empty() ? "-" : fmt::format("{}", fmt::join(cpu.reasons.codes(), ",")));
+      cpu.reasons.empty() ? "-" : joined_text(cpu.reasons.codes(), ","));
 }
 
 std::string success_line(const Result& result, const std::string& aggregate) {
@@ -203,7 +202,7 @@ void add_texts(const Result& result, bool is_published, std::vector<std::string>
   if (is_published) {
     if (auto text = results::interval_line(result); !text.empty()) lines.push_back(std::move(text));
   }
-  std::ranges::move(request_texts(result), std::back_inserter(lines));
+  append(lines, request_texts(result));
   if (auto text = results::salvage_text(result)) lines.push_back("salvaged: " + *text);
   if (!is_published) return;
   if (auto text = idle_text(result)) lines.push_back(std::move(*text));
@@ -259,7 +258,7 @@ CommandOutput deliver(Result result, WritePlan target, const DeliveryOptions& op
   const bool lacks_cpus = delivered->requires_cpu && cpu && !cpu->reasons.empty();
   output.exit_status = options.require_power && (lacks_cpus || !reasons.empty()) ? 1 : 0;
   output.warnings = delivered->warnings;
-  std::ranges::move(written.warnings, std::back_inserter(output.warnings));
+  append(output.warnings, std::move(written.warnings));
   output.out = std::move(written.changes);
   if (cpu && is_october) output.out.push_back(cpu_line(*cpu));
   if (lacks_cpus && options.require_power) {
@@ -279,8 +278,7 @@ CommandOutput deliver(Result result, WritePlan target, const DeliveryOptions& op
     const bool is_recorded = !options.dry_run &&
                              !reasons.contains(Reason::validation_result_unwritable) &&
                              !reasons.contains(Reason::aggregate_result_locked);
-    std::ranges::move(refusal(*delivered, reasons, is_recorded ? plan.record_path : ""),
-                      std::back_inserter(output.err));
+    append(output.err, refusal(*delivered, reasons, is_recorded ? plan.record_path : ""));
     add_near_files(*delivered, reasons, plan.aggregate_path, output.err);
     if (!written.removed.empty()) {
       output.err.push_back(fmt::format("  values of an earlier run were removed from {}: {}",

@@ -2,7 +2,6 @@
 #include "runs/measure/evaluate.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string_view>
@@ -140,13 +139,13 @@ void add_recording(Result& sum, Result other, const SharedSensors& shared) {
   const std::size_t gpus = sum.metric_gpus + other.metric_gpus;
   for (std::string& id : other.observed_gpu_ids) sum.observed_gpu_ids.push_back(std::move(id));
   if (sum.telemetry && other.telemetry) {
-    std::ranges::move(other.telemetry->gpus, std::back_inserter(sum.telemetry->gpus));
+    append(sum.telemetry->gpus, std::move(other.telemetry->gpus));
   }
-  std::ranges::move(other.warnings, std::back_inserter(sum.warnings));
-  std::ranges::copy(shared.warnings, std::back_inserter(sum.warnings));
+  append(sum.warnings, std::move(other.warnings));
+  append(sum.warnings, shared.warnings);
   accept_reasons(sum);
-  std::ranges::move(other.limits, std::back_inserter(sum.limits));
-  std::ranges::move(other.hints, std::back_inserter(sum.hints));
+  append(sum.limits, std::move(other.limits));
+  append(sum.hints, std::move(other.hints));
   sum.telemetry_source += ", " + other.telemetry_source;
   const double total_j = energy(sum) + energy(other);
   sum.metric_gpus = gpus;
@@ -260,7 +259,7 @@ void judge_work(const RunOptions& run, bool is_stated, const runs::GpusAtWork& w
     return result.warnings.push_back(
         "GPUs that were idle count, too, if --gpus names them: leave out those that the run did not use");
   }
-  std::ranges::move(doubts.warnings, std::back_inserter(result.warnings));
+  append(result.warnings, std::move(doubts.warnings));
   if (result.way != Way::sample_mean) return result.reasons.add(doubts.reasons);
   for (const Reasons::Entry& entry : doubts.reasons.entries()) {
     result.warnings.push_back(fmt::format("{}: {}", code(entry.reason), entry.detail));
@@ -291,13 +290,12 @@ void add_file_doubts(const RunRecordings& recordings, const LoadReading& load,
                      const FilesBeside& files, Result& result) {
   if (!result.is_valid() || !load.load) return;
   const auto add = [&](std::vector<std::string> doubts) {
-    std::ranges::move(doubts, std::back_inserter(result.warnings));
+    append(result.warnings, std::move(doubts));
   };
   const auto doubts_of = [&](const std::string& text) {
     std::vector<std::string> doubts = runs::count_doubts(text, load, result.observed_gpus);
     if (text.empty()) return doubts;
-    std::ranges::move(runs::aggregate_doubts({last_name(files.aggregate), text}, load, result),
-                      std::back_inserter(doubts));
+    append(doubts, runs::aggregate_doubts({last_name(files.aggregate), text}, load, result));
     return doubts;
   };
   add(files.aggregate.empty() ? doubts_of("") : said_by(files.aggregate, doubts_of));
@@ -390,9 +388,9 @@ ZonedResult evaluate(const MeasurementRequest& request, RunRecordings& recording
     } else {
       add_recording(result, std::move(one.result), shared_sensors(seen, series.kept));
     }
-    std::ranges::move(series.kept, std::back_inserter(seen));
-    std::ranges::move(work_of_one.counted, std::back_inserter(work.counted));
-    std::ranges::move(work_of_one.others, std::back_inserter(work.others));
+    append(seen, std::move(series.kept));
+    append(work.counted, std::move(work_of_one.counted));
+    append(work.others, std::move(work_of_one.others));
     work.have_odd_readings |= work_of_one.have_odd_readings;
   }
   if (!is_only && request.gpus.is_given()) {

@@ -2,13 +2,11 @@
 #include "runs/measure/facility.h"
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/text/characters.h"
 #include "base/text/json.h"
@@ -115,7 +113,7 @@ void add_facility_members(const std::optional<FacilityFigures>& figures, bool wi
   row["facility_energy_j"] = number_or_null(known.energy_j);
   row["cost"] = number_or_null(known.cost);
   row["carbon_gco2e"] = number_or_null(known.carbon_g);
-  if (with_reasons) row["facility_reason"] = fmt::format("{}", fmt::join(known.reasons, " "));
+  if (with_reasons) row["facility_reason"] = joined_text(known.reasons, " ");
 }
 
 std::vector<std::pair<std::string, std::string>> facility_rows(const FacilityRates& rates,
@@ -199,8 +197,7 @@ void add_facility(const FacilityRates& rates, const std::list<SeenPower>& power,
     return;
   }
   const Window window = result.load->window;
-  std::vector<std::optional<FleetPower>> curves;
-  for (const SeenPower& seen : power) curves.push_back(seen.curve());
+  auto curves = mapped<std::optional<FleetPower>>(power, &SeenPower::curve);
   report.figures =
       facility_figures(rates, window, *energy_j, [&](Window part) -> std::optional<double> {
         double sum_j = 0;
@@ -210,8 +207,8 @@ void add_facility(const FacilityRates& rates, const std::list<SeenPower>& power,
         }
         return sum_j;
       });
-  std::ranges::move(facility_doubts(rates), std::back_inserter(result.warnings));
-  std::ranges::move(facility_faults(rates, report.figures), std::back_inserter(result.warnings));
+  append(result.warnings, facility_doubts(rates));
+  append(result.warnings, facility_faults(rates, report.figures));
 }
 
 }  // namespace aggregate_power

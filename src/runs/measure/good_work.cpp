@@ -6,7 +6,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
 #include "base/files/path.h"
@@ -136,12 +135,10 @@ void set_missed(const GoodWorkInput& input, RequestFile file,
 }  // namespace
 
 std::vector<bool> missed_requests(const std::vector<shares::RequestOutcome>& outcomes) {
-  std::vector<bool> missed;
-  for (const shares::RequestOutcome outcome : outcomes) {
-    missed.push_back(outcome != shares::RequestOutcome::good &&
-                     outcome != shares::RequestOutcome::not_counted);
-  }
-  return missed;
+  return mapped<bool>(outcomes, [](const shares::RequestOutcome outcome) {
+    return outcome != shares::RequestOutcome::good &&
+           outcome != shares::RequestOutcome::not_counted;
+  });
 }
 
 GoodWork good_work_of(RequestFile& file, const Slo& slo, Window window, bool is_tied,
@@ -191,7 +188,7 @@ void add_good_work(const GoodWorkInput& input, Result& result) {
       set_missed(input, std::move(file), outcomes, result, work);
       for (const auto& texts : {shares::slo_doubts(slo, work), count_doubts(completed, work),
                                 differences(input.load, work, slo)}) {
-        std::ranges::copy(texts, std::back_inserter(result.warnings));
+        append(result.warnings, texts);
       }
     }
   } catch (const Error& error) {

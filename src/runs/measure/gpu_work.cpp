@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
-#include <iterator>
 #include <set>
 #include <string_view>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "aggregate_power/gpu.h"
 #include "base/text/characters.h"
@@ -43,15 +41,12 @@ bool states_idleness(const GpuWork& gpu) {
 }
 
 std::vector<double> means_of(std::span<const GpuWork> gpus) {
-  std::vector<double> means_w;
-  for (const GpuWork& gpu : gpus) means_w.push_back(gpu.power.mean_w);
-  return means_w;
+  return mapped<double>(gpus, [](const GpuWork& gpu) { return gpu.power.mean_w; });
 }
 
 double mean_of(std::span<const GpuWork> gpus) {
-  double sum_w = 0;
-  for (const GpuWork& gpu : gpus) sum_w += gpu.power.mean_w;
-  return sum_w / static_cast<double>(gpus.size());
+  return summed(gpus, [](const GpuWork& gpu) { return gpu.power.mean_w; }) /
+         static_cast<double>(gpus.size());
 }
 
 std::optional<double> if_stated(double value) {
@@ -124,9 +119,7 @@ std::vector<GpuWork> others_at_work(const ReadRecording& read, Window window,
 // ---- Texts
 
 std::string list_of_gpus(std::span<const GpuWork> gpus) {
-  std::vector<std::string> names;
-  for (const GpuWork& gpu : gpus) names.push_back(printable(gpu.gpu));
-  return fmt::format("{}", fmt::join(names, ", "));
+  return joined_text(gpus, ", ", [](const GpuWork& gpu) { return printable(gpu.gpu); });
 }
 
 // In several recordings, one name may be of a GPU in each.
@@ -157,10 +150,8 @@ std::string elsewhere_text(const GpusAtWork& gpus) {
 
 std::string idle_all_text(const GpusAtWork& gpus) {
   const GpuWork& first = gpus.counted.front();
-  double highest_pct = 0;
-  for (const GpuWork& gpu : gpus.counted) {
-    highest_pct = std::max(highest_pct, gpu.most_utilization_pct.value_or(0));
-  }
+  const double highest_pct = largest_of<double>(
+      0, gpus.counted, [](const GpuWork& gpu) { return gpu.most_utilization_pct.value_or(0); });
   return fmt::format(
       "all GPUs that count were idle in the window: {:.0f} W each, {}; the load was not on them: record the GPUs that it used{}",
       mean_of(gpus.counted),
@@ -195,8 +186,7 @@ std::string dead_text(const GpuWork& gpu) {
 
 // Some idled by their mean, while others worked.
 void judge_idle(std::span<const GpuWork> gpus, bool is_count_stated, WorkDoubts& doubts) {
-  std::vector<std::string> names;
-  for (const GpuWork& gpu : gpus) names.push_back(gpu.gpu);
+  const auto names = mapped<std::string>(gpus, &GpuWork::gpu);
   const std::vector<double> means_w = means_of(gpus);
   std::vector<bool> is_idle = idle_devices(means_w);
   for (std::size_t i = 0; i < gpus.size(); ++i) {
@@ -262,9 +252,9 @@ void add_work(const ReadRecording& read, Window window, bool selects, GpusAtWork
   const bool shows_load =
       std::ranges::any_of(gpus, [](const GpuWork& gpu) { return gpu.power.rises(); });
   if (selects && !shows_load) {
-    std::ranges::move(others_at_work(read, window, gpus), std::back_inserter(all.others));
+    append(all.others, others_at_work(read, window, gpus));
   }
-  std::ranges::move(gpus, std::back_inserter(all.counted));
+  append(all.counted, std::move(gpus));
 }
 
 WorkDoubts work_doubts(const GpusAtWork& gpus, bool is_count_stated) {

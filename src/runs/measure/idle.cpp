@@ -74,7 +74,7 @@ std::vector<std::string> names_of(std::span<const SensorReadings> recordings) {
     std::vector<std::string> own;
     for (const auto& [gpu, joules] : recording.published_j) own.push_back(gpu);
     std::ranges::sort(own, device_name_less);
-    std::ranges::move(own, std::back_inserter(names));
+    append(names, std::move(own));
   }
   return names;
 }

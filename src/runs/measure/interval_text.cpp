@@ -6,7 +6,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "aggregate_power/facility.h"
 #include "base/text/characters.h"
@@ -53,7 +52,7 @@ std::string words_of(const Verdict& verdict, const EnergyEstimate& energy) {
   }
   if (verdict.gpus.empty() || verdict.gpus.size() == energy.gpus.size()) return text;
   constexpr std::size_t kMostCharacters = 60;
-  const std::string gpus = fmt::format("{}", fmt::join(verdict.gpus, ", "));
+  const std::string gpus = joined_text(verdict.gpus, ", ");
   return fmt::format("GPU {}: {}", printable(gpus, kMostCharacters), text);
 }
 
@@ -155,7 +154,7 @@ std::string rates_text(const Result& result) {
       texts.push_back(fmt::format("{} Wh per request", shown_number(joules / kJoulesInWattHour)));
     }
   }
-  return fmt::format("{}", fmt::join(texts, ", "));
+  return joined_text(texts, ", ");
 }
 
 std::string interval_line(const Result& result) {

@@ -48,8 +48,8 @@ constexpr Reason kCountFaults[] = {Reason::invalid_successful_query_count,
 RequestRun requests_of_measure(const RunSpec& request) {
   std::vector<std::string> inputs;
   for (const std::string& telemetry : request.telemetry) {
-    std::ranges::move(with_side_files(telemetry), std::back_inserter(inputs));
-    std::ranges::move(model_files_beside(telemetry), std::back_inserter(inputs));
+    append(inputs, with_side_files(telemetry));
+    append(inputs, model_files_beside(telemetry));
   }
   std::vector<std::string> others;
   if (!request.out.empty()) others = {request.out, record_beside(request.out)};
@@ -81,7 +81,7 @@ void excuse_counts(LoadReading& reading, std::vector<std::string>& warnings) {
     if (is_count && !entry.detail.ends_with(" is 0")) missing.push_back(entry.detail);
   }
   for (const Reason fault : kCountFaults) reading.reasons.remove(fault);
-  if (!missing.empty()) warnings.push_back(fmt::format("{}", fmt::join(missing, "; ")));
+  if (!missing.empty()) warnings.push_back(joined_text(missing, "; "));
 }
 
 // Whether the caller says which GPUs count, or how many.
@@ -91,11 +91,10 @@ bool names_gpus(const RunSpec& request) {
 
 // The --gpus of those that were not idle, if they are so many.
 std::string busy_option(std::int64_t count, const Result& result) {
-  std::vector<double> means_w;
-  for (const GpuResult& gpu : result.gpus) {
-    means_w.push_back(result.load ? gpu.energy.energy_j / result.load->window.duration_s() : 0);
-  }
-  const std::vector<bool> is_idle = idle_devices(means_w);
+  const std::vector<bool> is_idle =
+      idle_devices(mapped<double>(result.gpus, [&](const GpuResult& gpu) {
+        return result.load ? gpu.energy.energy_j / result.load->window.duration_s() : 0;
+      }));
   std::vector<std::string> busy;
   for (std::size_t i = 0; i < result.gpus.size(); ++i) {
     if (!is_idle[i]) busy.push_back(result.gpus[i].name);
@@ -254,7 +253,7 @@ RunReport measured_benchmark(const RunSpec& request, const FacilityRates& rates,
   if (power.empty()) power.emplace_back();  // no recording has a GPU that counts
   run.result.benchmark_result = request.bench_result;
   if (paths.size() > 1) placed.placement.reset();  // its energies are those of the first
-  std::ranges::move(warnings, std::back_inserter(run.result.warnings));
+  append(run.result.warnings, std::move(warnings));
   add_window_facts(placed, load, run.result);
   run.needed_window = needed_window(request, run);
   run.configuration =
@@ -324,7 +323,7 @@ void write_new(const RunSpec& request, RunReport& run, MeasureReport& report) {
   target.inputs = request.telemetry;
   const bool is_of_one_file = request.telemetry.size() == 1;  // others are named by their paths
   if (is_of_one_file) {
-    target.inputs.insert(target.inputs.end(), request.witnesses.begin(), request.witnesses.end());
+    append(target.inputs, request.witnesses);
     if (!request.calibration.empty()) target.inputs.push_back(request.calibration);
   }
   if (!request.bench_result.empty()) target.inputs.push_back(request.bench_result);
@@ -332,7 +331,7 @@ void write_new(const RunSpec& request, RunReport& run, MeasureReport& report) {
   if (!request.quality.file.empty()) target.inputs.push_back(request.quality.file);
   if (request.may_need_interval()) {
     for (const std::string& telemetry : request.telemetry) {
-      std::ranges::move(model_files_beside(telemetry), std::back_inserter(target.inputs));
+      append(target.inputs, model_files_beside(telemetry));
     }
   }
   if (std::string why = why_not_published(request, run); !why.empty()) {

@@ -34,8 +34,7 @@ namespace aggregate_power {
 namespace {
 
 const Metric* metric(const Result& result, std::string_view key) {
-  const auto found = std::ranges::find(result.metrics, key, &Metric::key);
-  return found == result.metrics.end() ? nullptr : &*found;
+  return find_item(result.metrics, key, &Metric::key);
 }
 
 std::string source_of(const Result& result) {
@@ -255,7 +254,7 @@ void add_load(const RunReport& run, Facts& facts) {
   count(static_cast<std::int64_t>(run.failed_requests), "failed");
   count(load.total_input_tokens, "input tokens");
   count(load.total_output_tokens, "output tokens");
-  if (!counts.empty()) facts.row("load", fmt::format("{}", fmt::join(counts, ", ")));
+  if (!counts.empty()) facts.row("load", joined_text(counts, ", "));
 }
 
 std::string seen_text(const WitnessResult& witness, const Result& result) {
@@ -286,10 +285,8 @@ std::string run_text(const RunReport& run) {
   facts.row("telemetry", printable_path(result.telemetry_source));
   if (result.load) add_load(run, facts);
   if (result.observed_gpus > 0) {
-    facts.row(
-        "GPUs",
-        fmt::format("{} ({})", result.observed_gpus,
-                    printable(fmt::format("{}", fmt::join(result.observed_gpu_ids, ", ")), 200)));
+    facts.row("GPUs", fmt::format("{} ({})", result.observed_gpus,
+                                  printable(joined_text(result.observed_gpu_ids, ", "), 200)));
   }
   if (!result.limits.empty()) facts.row("power limit", results::limits_text(result.limits));
   add_energy(run, facts);
@@ -419,7 +416,7 @@ Settings run_configuration(const LoadReading& load, const Result& result,
   if (load.max_concurrency.is_finite_number()) add("conc", load.max_concurrency.text);
   std::vector<std::string> keys;
   for (const auto& [key, text] : given.settings) keys.push_back(key);
-  add("settings", fmt::format("{}", fmt::join(keys, ",")));
+  add("settings", joined_text(keys, ","));
   return configuration;
 }
 

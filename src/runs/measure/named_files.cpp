@@ -110,7 +110,7 @@ std::vector<RunSpec> runs_below(const RunSpec& options, const std::string& folde
   std::vector<RunSpec> runs = runs_of_folder(options, folder);
   if (!runs.empty()) return runs;
   for (const std::string& one : paths_in(folder, is_folder)) {
-    std::ranges::move(runs_of_folder(options, one), std::back_inserter(runs));
+    append(runs, runs_of_folder(options, one));
   }
   return runs;
 }
@@ -248,7 +248,7 @@ std::vector<RunSpec> runs_in_folders(const RunSpec& run) {
   for (const std::string& path : named) {
     std::error_code ignored;
     if (!fs::is_directory(path, ignored)) return {run};
-    std::ranges::move(runs_below(run, path), std::back_inserter(runs));
+    append(runs, runs_below(run, path));
   }
   return runs.empty() ? std::vector{run} : runs;
 }

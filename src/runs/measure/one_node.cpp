@@ -1,6 +1,5 @@
 // Finds, checks and measures one run on one node.
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -37,10 +36,10 @@ WritePlan target_of_node(const RunSpec& request, const std::string& telemetry) {
   WritePlan target = target_of(request);
   target.inputs = with_side_files(telemetry);
   target.inputs.insert(target.inputs.end(), {request.bench_result, request.agg_result});
-  target.inputs.insert(target.inputs.end(), request.witnesses.begin(), request.witnesses.end());
+  append(target.inputs, request.witnesses);
   if (!request.calibration.empty()) target.inputs.push_back(request.calibration);
   if (request.uncertainty.is_wanted || request.requests.is_asked()) {
-    std::ranges::move(model_files_beside(telemetry), std::back_inserter(target.inputs));
+    append(target.inputs, model_files_beside(telemetry));
   }
   if (!request.requests.file.empty()) target.inputs.push_back(requests_path(request.requests.file));
   return target;

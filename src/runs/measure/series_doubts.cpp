@@ -8,7 +8,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/files/path.h"
 #include "base/text/characters.h"
@@ -70,9 +69,7 @@ void read_states(const Recording& recording, std::span<const energy::ConstantStr
 }
 
 double mean_reading_w(std::span<const Sample> samples) {
-  double sum_w = 0;
-  for (const Sample& sample : samples) sum_w += sample.watts;
-  return sum_w / static_cast<double>(samples.size());
+  return summed(samples, &Sample::watts) / static_cast<double>(samples.size());
 }
 
 std::string name_of(const KeptSeries& series) {
@@ -152,7 +149,7 @@ bool are_copies(std::span<const Sample> samples, bool is_joined) {
   return odd <= kMostOdd && (is_joined || values.size() >= kFewestValues);
 }
 
-std::string joined_text(std::string_view device) {
+std::string one_series_text(std::string_view device) {
   return fmt::format(
       "the rows of GPU {} go through the same time twice, with other readings: it seems to be several GPUs",
       printable(device));
@@ -308,7 +305,7 @@ Reasons clock_doubts(const Recording& recording, const Telemetry& telemetry,
     if (samples.empty() || are_copies(samples, shared.is_joined)) continue;
     const std::string& device = telemetry.devices()[shared.device];
     if (shared.is_joined) {
-      doubts.add(Reason::several_gpus_in_one_series, joined_text(device));
+      doubts.add(Reason::several_gpus_in_one_series, one_series_text(device));
     } else {
       doubts.add(Reason::clock_set_back, shared_text(shared, device));
     }
@@ -396,7 +393,7 @@ SharedSensors shared_sensors(std::span<const KeptSeries> before, std::span<const
   }
   const auto first = [](const std::vector<std::string>& pairs) {
     const std::size_t shown = std::min(pairs.size(), kMostPairs);
-    std::string text = fmt::format("{}", fmt::join(std::span(pairs).first(shown), ", of "));
+    std::string text = joined_text(std::span(pairs).first(shown), ", of ");
     if (shown < pairs.size()) text += fmt::format(", and of {} more", pairs.size() - shown);
     return text;
   };

@@ -1,13 +1,11 @@
 // Finds the sensor of each GPU, and asks for the estimate.
 #include <algorithm>
 #include <exception>
-#include <iterator>
 #include <span>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "aggregate_power/gpu.h"
 #include "base/files/file.h"
@@ -171,7 +169,7 @@ std::vector<std::string> advice_on_zeros(std::span<const SensorReadings> recordi
   if (zeros.empty() || others.empty()) return {};
   return {fmt::format(
       "GPUs {} read 0 W throughout, as the second dies of an MI250X do, whose first dies report both: leave them out with {}",
-      printable(fmt::format("{}", fmt::join(zeros, ", ")), 200), gpus_option(others))};
+      printable(joined_text(zeros, ", "), 200), gpus_option(others))};
 }
 
 // Starting threads takes longer than they save for few readings.
@@ -229,7 +227,7 @@ Uncertainty uncertainty_of(ExtraInput& input, const Result& result) {
     uncertainty.energy = estimate_energy(std::move(building.question));
   }
   note_once(building.assumptions, uncertainty.energy.assumptions);
-  std::ranges::move(building.verdicts, std::back_inserter(uncertainty.energy.verdicts));
+  append(uncertainty.energy.verdicts, std::move(building.verdicts));
   return std::move(uncertainty);
 }
 
@@ -343,10 +341,9 @@ SensorReadings readings_alone(std::vector<GatheredReadings> gathered,
 }  // namespace
 
 std::vector<std::string> model_files_beside(const std::string& recording) {
-  std::vector<std::string> files;
-  for (const ModelFile& file : kModelFiles) {
-    files.push_back(beside(recording, plain_stem(recording) + file.end));
-  }
+  auto files = mapped<std::string>(kModelFiles, [&](const ModelFile& file) {
+    return beside(recording, plain_stem(recording) + file.end);
+  });
   files.push_back(beside(recording, kTrackersFile));
   return files;
 }

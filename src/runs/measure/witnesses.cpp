@@ -81,13 +81,9 @@ Json witnesses_json(const std::vector<WitnessFacts>& facts, bool is_one_node) {
 WitnessBlock::WitnessBlock(const std::vector<WitnessFacts>& facts, bool is_one_node,
                            std::size_t name_columns)
     : facts_(facts), is_one_node_(is_one_node) {
-  std::vector<std::string> names;
-  for (const WitnessFacts& witness : facts) names.push_back(witness.name);
-  shown_names_ = shortened_apart(names, kWitnessColumns);
-  std::size_t witness_columns = kWitnessColumns;
-  for (const std::string& name : shown_names_) {
-    witness_columns = std::max(witness_columns, name.size());
-  }
+  shown_names_ = shortened_apart(mapped<std::string>(facts, &WitnessFacts::name), kWitnessColumns);
+  const std::size_t witness_columns = largest_of<std::size_t>(
+      kWitnessColumns, shown_names_, [](const std::string& name) { return name.size(); });
   table_.emplace(fmt::format(
       "[window <{}] [witness <{}] [scope <7] [joules >12.3f] [mean W >9.2f] [GPUs % >7.1f]",
       name_columns, witness_columns));
@@ -194,10 +190,8 @@ void Witnesses::tell_apart(std::string (*before)(const WitnessFacts&)) {
 }
 
 std::vector<WitnessEnergy> Witnesses::measure(Window window) const {
-  std::vector<WitnessEnergy> seen;
-  seen.reserve(meters_.size());
-  for (const WitnessMeter& meter : meters_) seen.push_back(meter.measure(window));
-  return seen;
+  return mapped<WitnessEnergy>(meters_,
+                               [&](const WitnessMeter& meter) { return meter.measure(window); });
 }
 
 void Witnesses::compare_totals(const std::function<WitnessEnergy(Window)>& gpus) {
@@ -225,9 +219,7 @@ void add_witnesses(const RunOptions& request, Result& result) {
   if (request.witnesses.empty() || !result.load) return;
   const Window window = result.load->window;
   const std::optional<double> gpu_energy_j = energy_of_gpus(result);
-  std::vector<std::string> gpus;
-  for (const GpuResult& gpu : result.gpus) gpus.push_back(gpu.name);
-  const bool is_one_node = are_of_one_node(gpus, 1);
+  const bool is_one_node = are_of_one_node(mapped<std::string>(result.gpus, &GpuResult::name), 1);
   const bool names_hosts = result.telemetry && result.telemetry->series.names_hosts;
   std::map<std::string, std::string> faults;
   try {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/text/lists.h"
 #include "core/energy/fleet_power.h"
 #include "energy/shares/idle.h"
 #include "runs/picture/picture.h"
@@ -213,8 +214,7 @@ class CurveDrawing {
 
   // Where the power of every device is known.
   std::vector<Polyline> sum(const std::vector<CountedSamples>& all) const {
-    std::vector<std::span<const Sample>> devices;
-    for (const CountedSamples& of : all) devices.emplace_back(of.samples);
+    auto devices = mapped<std::span<const Sample>>(all, &CountedSamples::samples);
     Decimator sum(columns_of_line());
     bool is_finite = true;  // up to the last knot
     sum_powers(rules_, devices, [&](const PowerKnot& knot) {

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "aggregate_power/metric.h"
 #include "base/files/path.h"
@@ -86,12 +85,11 @@ struct Picturing {
 };
 
 std::string source_names(const Picturing& of) {
-  std::vector<std::string> names;
-  for (const PicturedRecording& recording : of.picture.recordings) {
-    names.push_back(printable_path(recording.path));
-  }
+  const auto names = mapped<std::string>(
+      of.picture.recordings,
+      [](const PicturedRecording& recording) { return printable_path(recording.path); });
   constexpr std::size_t kMostNames = 4;
-  if (names.size() <= kMostNames) return fmt::format("{}", fmt::join(names, ", "));
+  if (names.size() <= kMostNames) return joined_text(names, ", ");
   return fmt::format("{} and {} more", names[0], names.size() - 1);
 }
 
@@ -484,7 +482,7 @@ Chart build(Picturing& of) {
   if (of.gpus > 1) of.chart.panels.push_back(sum_panel(of));
   of.chart.panels.push_back(of.gpus > kMostLines ? range_panel(of) : gpu_panel(of));
   if (has_all_times(of)) {
-    std::ranges::move(load_panels(of.picture), std::back_inserter(of.chart.panels));
+    append(of.chart.panels, load_panels(of.picture));
   }
   for (Panel& panel : of.chart.panels) {
     const double highest = highest_of(panel);

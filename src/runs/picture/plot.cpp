@@ -34,7 +34,7 @@ void check_plot_output(const RunSpec& request, const std::vector<std::string>& t
   if (request.out.empty()) return;
   std::vector<std::string> inputs;
   for (const std::string& path : telemetry) {
-    if (path != "-") std::ranges::move(with_side_files(path), std::back_inserter(inputs));
+    if (path != "-") append(inputs, with_side_files(path));
   }
   if (!request.bench_result.empty()) inputs.push_back(request.bench_result);
   if (!request.calibration.empty()) inputs.push_back(request.calibration);

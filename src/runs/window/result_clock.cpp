@@ -7,7 +7,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/files/path.h"
 #include "base/text/characters.h"
@@ -73,18 +72,15 @@ std::vector<double> shifts_of_result(double wall_s, std::optional<double> own_s)
 }
 
 std::string offsets_of(const std::vector<const TriedShift*>& tries) {
-  std::vector<std::string> offsets;
-  for (const TriedShift* const each : tries) offsets.push_back(each->offset());
-  return fmt::format("{}", fmt::join(offsets, " or "));
+  return joined_text(tries, " or ", &TriedShift::offset);
 }
 
 // The energy that the generator states leaves one of the loads that stand out, or all.
 void choose_by_energy(std::optional<double> generator_j, std::vector<const TriedShift*>& fits) {
   if (!generator_j || fits.size() < 2) return;
-  std::vector<const TriedShift*> near;
-  for (const TriedShift* const fit : fits) {
-    if (is_alike(fit->placement->energy_j, *generator_j)) near.push_back(fit);
-  }
+  auto near = items_where(fits, [&](const TriedShift* const fit) {
+    return is_alike(fit->placement->energy_j, *generator_j);
+  });
   if (near.size() == 1) fits = std::move(near);
 }
 
@@ -101,8 +97,7 @@ struct ShiftChoice {
 
   const TriedShift* own() const {
     if (!own_s) return nullptr;
-    const auto found = std::ranges::find(tries, *own_s, &TriedShift::shift_s);
-    return found == tries.end() ? nullptr : &*found;
+    return find_item(tries, *own_s, &TriedShift::shift_s);
   }
   ResultShift of_fits(const std::vector<const TriedShift*>& fits) const;
   ResultShift without_fits() const;
@@ -208,10 +203,9 @@ ResultShift ResultClock::shift_by_power(PlacementRange wall) const {
 
 std::optional<Placement> ResultClock::placement_in_any_zone(PlacementRange range) const {
   const std::int64_t at = whole_second(range.likely_start_s);
-  std::vector<double> shifts;
-  for (const std::int32_t offset_s : offsets_in_use(range.likely_start_s)) {
-    shifts.push_back(offset_s - head.zone().offset_at(at));
-  }
+  const auto shifts = mapped<double>(
+      offsets_in_use(range.likely_start_s),
+      [&](const std::int32_t offset_s) { return offset_s - head.zone().offset_at(at); });
   const auto extent = extent_of(recording);
   if (!extent) return std::nullopt;
   std::vector<TriedShift> tries = tried(range, shifts, *extent, recording);

@@ -328,7 +328,7 @@ struct WindowSearch {
       ways.emplace_back("--window wrapped takes the whole command that the recorder ran");
     if (reading.clues.session)
       ways.emplace_back("'aggregate-power measure' shows the energy of the whole session");
-    return fmt::format("{}", fmt::join(ways, "; "));
+    return joined_text(ways, "; ");
   }
 
   void refuse() {

@@ -204,8 +204,7 @@ void divide_stretch(double energy_j, double idle_j, const ShareRecord& record,
     divided.idle_j += energy_j;
     return;
   }
-  double all_uses = 0;
-  for (const ProcessUse& use : record.uses) all_uses += use.use;
+  const double all_uses = summed(record.uses, &ProcessUse::use);
   const double each_idle_j = idle_j / static_cast<double>(record.uses.size());
   for (const ProcessUse& use : record.uses) {
     ProcessEnergy& process = divided.processes[use.process];
@@ -381,8 +380,7 @@ void print_processes(const WindowsRequest& request, const Traces& traces,
                      const std::vector<NamedWindow>& windows, WindowReportFacts facts,
                      const std::function<void(const std::string&)>& print,
                      WindowsOutcome& outcome) {
-  std::vector<SharedFile> files;
-  for (const TraceFile& file : traces.files) files.push_back(shared_file(file));
+  const auto files = mapped<SharedFile>(traces.files, shared_file);
   std::vector<ProcessMeter> meters;
   meters.reserve(traces.devices.size());
   std::vector<double> idle_w;

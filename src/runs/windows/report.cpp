@@ -367,17 +367,9 @@ std::optional<double> WindowRow::measured_energy_j() const {
   return is_measured ? std::optional(energy_j()) : std::nullopt;
 }
 
-double WindowRow::energy_j() const {
-  double sum_j = 0;
-  for (const GpuWindow& gpu : gpus) sum_j += gpu.energy_j;
-  return sum_j;
-}
+double WindowRow::energy_j() const { return summed(gpus, &GpuWindow::energy_j); }
 
-double WindowRow::own_energy_j() const {
-  double sum_j = 0;
-  for (const GpuWindow& gpu : gpus) sum_j += gpu.own_energy_j;
-  return sum_j;
-}
+double WindowRow::own_energy_j() const { return summed(gpus, &GpuWindow::own_energy_j); }
 
 std::vector<std::string> zeus_columns(const std::vector<std::string>& gpus) {
   const bool are_numbers = std::ranges::all_of(gpus, is_ascii_digits);

@@ -59,16 +59,13 @@ TraceSensors sensors_of_file(const TraceFile& file, const Traces& traces,
 }  // namespace
 
 double TraceSensors::window_s() const {
-  double longest_s = 0;
-  for (const SensorModel& model : models) longest_s = std::max(longest_s, model.window_s);
-  return longest_s;
+  return largest_of<double>(0, models, &SensorModel::window_s);
 }
 
 double TraceSensors::age_s() const {
-  double sum_s = 0;
-  for (const SensorModel& model : models) {
-    sum_s += model.delay_s + (model.refresh_s + model.window_s) / 2;
-  }
+  const double sum_s = summed(models, [](const SensorModel& model) {
+    return model.delay_s + (model.refresh_s + model.window_s) / 2;
+  });
   return models.empty() ? 0 : sum_s / static_cast<double>(models.size());
 }
 
@@ -194,10 +191,9 @@ std::vector<std::string> place_doubts(const Traces& traces, const PlacedSpan& sp
   if (traces.devices.empty() || !(span.window.duration_s() > 0)) return warnings;
   judge_own_zone_of(traces, span, warnings);
   if (std::ranges::any_of(traces.files, is_hold)) return warnings;
-  std::vector<std::span<const Sample>> gpus;
-  for (const PowerTrace& device : traces.devices) gpus.push_back(device.samples());
   energy::WindowDoubts doubts =
-      energy::window_doubts(gpus, span.window, {.offset_s = span.clock_offset_s});
+      energy::window_doubts(mapped<std::span<const Sample>>(traces.devices, &PowerTrace::samples),
+                            span.window, {.offset_s = span.clock_offset_s});
   Reasons accepted;
   doubts.certain.accept(span.accepted, accepted);
   const std::string& path = traces.files.front().path;

@@ -313,7 +313,7 @@ void note_identity(const Telemetry& telemetry, ReadFile& read) {
   for (std::size_t i = 0; i < keys.size(); ++i) {
     read.file.facts.gpus.emplace_back(telemetry.devices()[i], keys[i]);
   }
-  std::ranges::copy(telemetry.identity_notes(), std::back_inserter(read.file.warnings));
+  append(read.file.warnings, telemetry.identity_notes());
 }
 
 GpusOfFile gpus_in(const ReadFile& read, const Recording& recording) {
@@ -416,8 +416,8 @@ void refuse_shared_sensors(const TracesRequest& request, std::vector<ReadFile>& 
     Reasons accepted;
     shared.reasons.accept(*request.accepted, accepted);
     if (!shared.reasons.empty()) refuse_doubts(read.file.path, shared.reasons);
-    std::ranges::move(shared.warnings, std::back_inserter(read.file.warnings));
-    std::ranges::move(own, std::back_inserter(seen));
+    append(read.file.warnings, std::move(shared.warnings));
+    append(seen, std::move(own));
   }
 }
 
@@ -443,9 +443,7 @@ std::vector<RecordedDevice> recorded_devices(const std::vector<ReadFile>& files)
 
 // A GPU that is in two recordings would count twice.
 void refuse_repeated_gpus(const TracesRequest& request, std::vector<ReadFile>& files) {
-  std::vector<GpusOfFile> all;
-  for (const ReadFile& read : files) all.push_back(read.gpus);
-  const RepeatedGpus repeated = repeated_gpus(all);
+  const RepeatedGpus repeated = repeated_gpus(mapped<GpusOfFile>(files, &ReadFile::gpus));
   if (!repeated.sure.empty()) throw Error(repeated.sure.front());
   const bool is_accepted =
       !request.accepted || std::ranges::find(*request.accepted, Reason::gpu_identity_conflict) !=
@@ -500,7 +498,7 @@ Traces read_traces(const TracesRequest& request) {
       device.device = name_of(device.device);
       traces.counters.push_back(std::move(device));
     }
-    std::ranges::move(read.silent, std::back_inserter(traces.silent));
+    append(traces.silent, std::move(read.silent));
     traces.files.push_back(std::move(read.file));
   }
   std::ranges::stable_sort(traces.devices, device_name_less, &PowerTrace::device);

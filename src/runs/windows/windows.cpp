@@ -331,9 +331,7 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   const std::vector<WindowMeter> meters = meters_of(traces, request.max_sample_gap_s);
   const WindowList list = windows_of(request, {traces.first_unix_s, traces.last_unix_s});
   const std::vector<std::string> doubts_of_place = doubts_about_place(request, traces, list);
-  std::vector<Window> windows;
-  windows.reserve(list.named.size());
-  for (const NamedWindow& named : list.named) windows.push_back(named.window);
+  const auto windows = mapped<Window>(list.named, &NamedWindow::window);
   const WindowTree tree(windows);
   Witnesses witnesses(request.witnesses, request.zone);
   witnesses.compare_totals([&](Window span) { return energy_of_all(meters, span); });
