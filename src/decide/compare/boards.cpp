@@ -30,9 +30,7 @@ bool agree_where_known(const std::vector<Value>& values) {
 
 template <typename Value, typename Get>
 std::vector<Value> of_each_run(const std::vector<const PublishedRun*>& runs, Get get) {
-  std::vector<Value> values;
-  for (const PublishedRun* run : runs) values.push_back(get(*run));
-  return values;
+  return mapped<Value>(runs, [&](const PublishedRun* run) { return get(*run); });
 }
 
 }  // namespace
@@ -73,7 +71,7 @@ std::string boards_text(const std::vector<const PublishedRun*>& runs) {
     for (const std::string_view key : kHostKeys) text += run->text_of(key) + '\n';
     texts.insert(std::move(text));
   }
-  return fmt::format("{}", fmt::join(texts, "\n"));
+  return joined_text(texts, "\n");
 }
 
 bool are_of_one_model(const std::vector<const PublishedRun*>& runs) {

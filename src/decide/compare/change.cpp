@@ -22,21 +22,15 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kUpperProbability = 0.975;
 constexpr double kMostLogarithm = 140;  // a factor of 1e60: an interval that is wider says no more
 
-double sum_of_sorted(const std::vector<double>& sorted) {
-  double sum = 0;
-  for (const double value : sorted) sum += value;
-  return sum;
-}
+double sum_of_sorted(const std::vector<double>& sorted) { return summed(sorted); }
 
 double mean_of_sorted_squares(const std::vector<double>& sorted) {
-  double sum = 0;
-  for (const double value : sorted) sum += value * value;
-  return sum / static_cast<double>(sorted.size());
+  return summed(sorted, [](const double value) { return value * value; }) /
+         static_cast<double>(sorted.size());
 }
 
 std::vector<double> sorted_values(const RepeatedValues& values) {
-  std::vector<double> sorted;
-  for (const MeasuredValue& each : values.values) sorted.push_back(each.value);
+  auto sorted = mapped<double>(values.values, &MeasuredValue::value);
   std::ranges::sort(sorted);
   return sorted;
 }

@@ -452,7 +452,7 @@ RunComparison comparison_of(const Configuration& configuration, TwoSides sides,
   keep_used(sides.next, true, rule, is_ours, comparison.excluded);
   if (kind == CompareKind::mirrored) sides.next = sides.base;
   std::vector<const PublishedRun*> all = sides.base;
-  all.insert(all.end(), sides.next.begin(), sides.next.end());
+  append(all, sides.next);
   comparison.uses_estimates = !all.empty() && have_estimates(all, rule.metric);
   const double half_last_digit = half_last_digit_of(all, rule.metric, is_ours);
   comparison.base =
@@ -475,8 +475,7 @@ RunComparison comparison_of(const Configuration& configuration, TwoSides sides,
   if (kind == CompareKind::mirrored) sides.next.clear();
   comparison.estimated_share = std::max(estimated_share(sides.base, comparison.base),
                                         estimated_share(sides.next, comparison.next));
-  std::ranges::move(limit_notes(limits_w, sides.base, sides.next),
-                    std::back_inserter(comparison.notes));
+  append(comparison.notes, limit_notes(limits_w, sides.base, sides.next));
   note_trend(sides.base, false, rule.metric, comparison.notes);
   note_trend(sides.next, true, rule.metric, comparison.notes);
   return comparison;
@@ -602,12 +601,10 @@ std::string other_settings(const Configuration& base, const Configuration& next,
     const std::string* const value = configuration_member(configuration, key);
     return value == nullptr ? "not stated" : *value;
   };
-  std::vector<std::string> texts;
-  for (const std::string& key : differing_keys(base, next)) {
-    texts.push_back(fmt::format("{} is {} on one side and {} on the other", key, shown(base, key),
-                                shown(next, key)));
-  }
-  std::string text = fmt::format("{}", fmt::join(texts, ", "));
+  std::string text = joined_text(differing_keys(base, next), ", ", [&](const std::string& key) {
+    return fmt::format("{} is {} on one side and {} on the other", key, shown(base, key),
+                       shown(next, key));
+  });
   const std::vector<std::string> keys = keys_to_match(base, next, all);
   if (keys.empty()) return text;
   return fmt::format("{}; --match-by {} compares them all the same", text, fmt::join(keys, ","));
@@ -672,10 +669,8 @@ void find_best(const RunsOfEach& runs, RunComparisons& compared) {
 }
 
 void label_comparisons(RunComparisons& compared) {
-  std::vector<Configuration> configurations;
-  for (const RunComparison& each : compared.comparisons) {
-    configurations.push_back(each.configuration);
-  }
+  const auto configurations =
+      mapped<Configuration>(compared.comparisons, &RunComparison::configuration);
   compared.shared = shared_members(configurations);
   const std::vector<std::string> keys = distinguishing_keys(configurations);
   for (RunComparison& each : compared.comparisons) {
@@ -738,7 +733,7 @@ void refuse_run_on_both_sides(const std::vector<PublishedRun>& base,
 }
 
 std::vector<PublishedRun> runs_by_name(PublishedRuns read, std::vector<std::string>& warnings) {
-  std::ranges::move(read.warnings, std::back_inserter(warnings));
+  append(warnings, std::move(read.warnings));
   std::ranges::sort(read.runs, [](const PublishedRun& a, const PublishedRun& b) {
     return std::tie(a.name, a.identity) < std::tie(b.name, b.identity);
   });
@@ -756,7 +751,7 @@ PublishedRuns read_or_measure(const CompareRequest& request, const std::vector<s
                               std::size_t& measured, std::vector<std::string>& notes) {
   PublishedRuns found = read_published_runs(places, request.most_threads, request.access);
   measured += add_unmeasured_runs(places, request.measuring, request.most_threads, found);
-  std::ranges::move(found.notes, std::back_inserter(notes));
+  append(notes, std::move(found.notes));
   return found;
 }
 
@@ -776,10 +771,9 @@ RunComparisons compare_runs(const CompareRequest& request) {
   if (compared.rates.is_asked()) {
     add_facility_numbers(compared.rates, base, compared.warnings);
     add_facility_numbers(compared.rates, next, compared.warnings);
-    std::ranges::move(facility_doubts(compared.rates), std::back_inserter(compared.warnings));
+    append(compared.warnings, facility_doubts(compared.rates));
   }
-  std::vector<PublishedRun*> both;
-  for (PublishedRun& run : base) both.push_back(&run);
+  auto both = mapped<PublishedRun*>(base, [](PublishedRun& run) { return &run; });
   for (PublishedRun& run : next) both.push_back(&run);
   if (request.slo.is_asked()) {
     compare::add_good_numbers(request.slo, request.most_threads, both, compared.warnings);
@@ -857,7 +851,7 @@ std::vector<bool> certain_rises(std::vector<std::vector<const PublishedRun*>> si
     std::vector<ExcludedRun> excluded;
     if (!endless_side(runs, rule.metric).empty()) runs.clear();
     keep_used(runs, false, rule, is_ours, excluded);
-    all.insert(all.end(), runs.begin(), runs.end());
+    append(all, runs);
   }
   const bool uses_estimates = !all.empty() && have_estimates(all, rule.metric);
   const double half_last_digit = half_last_digit_of(all, rule.metric, is_ours);
@@ -996,9 +990,8 @@ std::vector<double> limits_of_side(const LimitsByRun& limits_w,
 
 // "250 W, 300 W"
 std::string limits_text(const std::vector<double>& limits_w) {
-  std::vector<std::string> texts;
-  for (const double limit_w : limits_w) texts.push_back(fmt::format("{:.6g} W", limit_w));
-  return fmt::format("{}", fmt::join(texts, ", "));
+  return joined_text(limits_w, ", ",
+                     [](const double limit_w) { return fmt::format("{:.6g} W", limit_w); });
 }
 
 }  // namespace

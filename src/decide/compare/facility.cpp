@@ -6,7 +6,6 @@
 #include <iterator>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/text/characters.h"
 #include "energy/shares/facility.h"
@@ -99,7 +98,7 @@ void add_facility_numbers(const FacilityRates& rates, std::vector<PublishedRun>&
     if (!energy) continue;
     const FacilityFigures figures = facility_of(run, rates);
     const std::vector<std::string> faults = facility_faults(rates, figures);
-    if (!faults.empty()) lacking.add(run, fmt::format("{}", fmt::join(faults, "; ")));
+    if (!faults.empty()) lacking.add(run, joined_text(faults, "; "));
     if (!figures.assumption.empty()) assuming.add(run, figures.assumption);
     for (const auto& [key, value] : facility_numbers(run, figures, rates)) {
       if (!value) continue;

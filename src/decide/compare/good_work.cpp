@@ -206,8 +206,7 @@ void add_good_numbers(const Slo& slo, unsigned most_threads, const std::vector<P
     PublishedRun& run = *runs[i];
     if (run.state != PowerState::valid) return;
     try {
-      std::ranges::move(numbers_of(run, slo, runs.size() <= kMostRecordings),
-                        std::back_inserter(run.numbers));
+      append(run.numbers, numbers_of(run, slo, runs.size() <= kMostRecordings));
     } catch (const std::runtime_error& error) {
       lacks[i] = error.what();
     }

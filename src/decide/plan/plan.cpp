@@ -41,8 +41,8 @@ KnownSpread spread_of_pilots(const PlanRequest& request, std::vector<std::string
                                                .measuring = request.measuring,
                                                .access = request.access,
                                                .most_threads = request.most_threads});
-  notes.insert(notes.end(), summary.notes.begin(), summary.notes.end());
-  notes.insert(notes.end(), summary.warnings.begin(), summary.warnings.end());
+  append(notes, summary.notes);
+  append(notes, summary.warnings);
   KnownSpread known{.degrees_of_freedom = 0};
   double squares = 0;
   double stated_squares = 0;
@@ -139,10 +139,8 @@ EstimateQuestion load_by(const KnownSensors& sensors, const PlannedWay& way, dou
 
 std::vector<double> samplings(const PlanRequest& request, const KnownSensors& sensors) {
   if (request.sampling_s) return {*request.sampling_s};
-  std::vector<double> all;
-  for (const double sampling_s : kSamplings_s) {
-    if (sampling_s > 0.9 * sensors.period_s) all.push_back(sampling_s);
-  }
+  auto all = items_where(
+      kSamplings_s, [&](const double sampling_s) { return sampling_s > 0.9 * sensors.period_s; });
   if (all.empty()) all.push_back(sensors.period_s);
   return all;
 }
@@ -203,11 +201,10 @@ std::optional<std::size_t> best_way(const std::vector<PlannedWay>& ways) {
 
 // The plateau that an idle level needs, with what is not used of it, and the sensor's lag.
 double idle_around_s(const KnownSensors& sensors) {
-  double lag_s = 0;
-  for (const SensorModel& model : sensors.models) {
-    lag_s = std::max(lag_s, model.window_s + model.refresh_s + model.delay_s);
-  }
-  return std::ceil(kLeastIdleS + std::max(kBeforeLoadS, kAfterLoadS) + lag_s);
+  return std::ceil(kLeastIdleS + std::max(kBeforeLoadS, kAfterLoadS) +
+                   largest_of<double>(0, sensors.models, [](const SensorModel& model) {
+                     return model.window_s + model.refresh_s + model.delay_s;
+                   }));
 }
 
 // What idle GPUs around the run already cool down in need not be waited for again.

@@ -107,7 +107,7 @@ void add_recording(const std::string& path, const RecordingOptions& options, Gpu
   if (!fault.empty()) throw Error(fmt::format("{}: {}", printable_path(path), fault));
   for (auto& [device, list] : found) {
     auto& all = samples.of_gpu[telemetry.devices()[device]];
-    all.insert(all.end(), list.begin(), list.end());
+    append(all, list);
   }
   if (!samples.zone) samples.zone = telemetry.zone();
 }
@@ -200,9 +200,7 @@ std::vector<std::string> joined_cells(const SweepTable& tokens, std::size_t row,
   for (std::size_t i = 0; i < kSampleValues; ++i) {
     fill(kFirstSampleColumn + i, combined(gpus, static_cast<SampleValue>(i)));
   }
-  double total_w = 0;
-  for (const GpuSample& gpu : gpus) total_w += gpu.values[kPowerDraw];
-  fill(kTotalColumn, total_w);
+  fill(kTotalColumn, summed(gpus, [](const GpuSample& gpu) { return gpu.values[kPowerDraw]; }));
   return cells;
 }
 
@@ -211,9 +209,8 @@ std::vector<std::vector<GpuSample>> samples_of_rows(const std::vector<double>& t
                                                     const GpuSamples& samples, double tolerance_s) {
   std::vector<std::vector<GpuSample>> found(times_unix_s.size());
   for (const auto& [gpu, list] : samples.of_gpu) {
-    std::vector<double> sampled_unix_s;
-    for (const GpuSample& sample : list) sampled_unix_s.push_back(sample.unix_s);
-    const auto last = last_before(times_unix_s, sampled_unix_s, tolerance_s);
+    const auto last =
+        last_before(times_unix_s, mapped<double>(list, &GpuSample::unix_s), tolerance_s);
     for (std::size_t i = 0; i < last.size(); ++i) {
       if (last[i]) found[i].push_back(list[*last[i]]);
     }

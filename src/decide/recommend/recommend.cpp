@@ -138,11 +138,9 @@ std::vector<std::string> scenario_columns(const SweepTable& table,
         fmt::format("{}: --group-by: there is no column '{}'", printable_path(table.path), key));
   }
   if (!keys.empty()) return keys;
-  std::vector<std::string> columns;
-  for (const std::string& column : *table.columns) {
-    if (std::ranges::find(kMeasured, column) == std::end(kMeasured)) columns.push_back(column);
-  }
-  return columns;
+  return items_where(*table.columns, [](const std::string& column) {
+    return std::ranges::find(kMeasured, column) == std::end(kMeasured);
+  });
 }
 
 std::string epoch_scenario_name(const SweepTable& table, std::size_t row,
@@ -157,9 +155,7 @@ std::string epoch_scenario_name(const SweepTable& table, std::size_t row,
 LimitScenario scenario_of_epochs(const std::string& name, const std::vector<EpochRow>& rows,
                                  std::size_t gpus) {
   LimitScenario scenario{.name = name, .gpus = static_cast<double>(gpus)};
-  std::vector<double> limits;
-  for (const EpochRow& row : rows) limits.push_back(row.limit_w);
-  const std::vector<double> distinct = distinct_limits(std::move(limits));
+  const std::vector<double> distinct = distinct_limits(mapped<double>(rows, &EpochRow::limit_w));
   for (const double limit_w : distinct) scenario.groups.push_back({.limit_w = limit_w});
   for (const EpochRow& row : rows) {
     LimitGroup& group = scenario.groups[limit_index(distinct, row.limit_w)];
@@ -369,7 +365,7 @@ void add_run_choices(const RecommendRequest& request, const std::vector<std::str
   RunSpec measuring = request.measuring;
   static_cast<RecordingOptions&>(measuring) = request.join.recording;
   add_unmeasured_runs(places, measuring, request.most_threads, found);
-  std::ranges::move(found.notes, std::back_inserter(recommendation.notes));
+  append(recommendation.notes, std::move(found.notes));
   for (std::string& warning : found.warnings) {
     recommendation.warnings.push_back(std::move(warning));
   }
@@ -394,8 +390,7 @@ void add_run_choices(const RecommendRequest& request, const std::vector<std::str
   }
   recommendation.scalings = std::move(sweep.scalings);
   if (!request.slo.is_asked()) return;
-  std::vector<PublishedRun*> changed;
-  for (PublishedRun& run : *runs) changed.push_back(&run);
+  const auto changed = mapped<PublishedRun*>(*runs, [](PublishedRun& run) { return &run; });
   compare::add_good_numbers(request.slo, request.most_threads, changed, recommendation.warnings);
   if (!request.quality_key.empty()) require_members("--quality-key", all, {request.quality_key});
   recommendation.fronts = slo_fronts(
@@ -420,8 +415,8 @@ void write_rows(const RecommendRequest& request, Recommendation& recommendation)
   }
   std::vector<std::string> inputs = request.results;
   for (const auto& [scenario, path] : request.scenarios) inputs.push_back(path);
-  inputs.insert(inputs.end(), request.join.tokens.begin(), request.join.tokens.end());
-  inputs.insert(inputs.end(), request.join.samples.begin(), request.join.samples.end());
+  append(inputs, request.join.tokens);
+  append(inputs, request.join.samples);
   recommendation.written =
       write_stats(request.stats_out, recommendation.rows, recommendation.choices, inputs);
 }

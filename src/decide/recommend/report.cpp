@@ -304,7 +304,7 @@ std::string recommendation_text(const Recommendation& recommendation) {
     parts.push_back(front_text(front, recommendation.slo));
   }
   if (parts.empty()) parts.emplace_back("no recommendation: there is nothing to compare\n");
-  return fmt::format("{}", fmt::join(parts, "\n"));
+  return joined_text(parts, "\n");
 }
 
 std::string recommendation_json(const Recommendation& recommendation) {

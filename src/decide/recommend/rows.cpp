@@ -258,8 +258,7 @@ RateRange usual_rates(std::vector<double> rates, RowOutliers outliers) {
   const auto count = static_cast<double>(rates.size());
   if (outliers == RowOutliers::mad) {
     const double median = quantile_of(rates, 0.5);
-    std::vector<double> off;
-    for (const double rate : rates) off.push_back(std::abs(rate - median));
+    auto off = mapped<double>(rates, [&](const double rate) { return std::abs(rate - median); });
     return {median, kMostDeviations * 1.4826 * quantile_of(std::move(off), 0.5)};
   }
   LongSum sum;
@@ -373,7 +372,7 @@ LimitGroup group_of(double limit_w, std::size_t index, std::vector<RowStretch> s
     }
     const auto parts = segments_of(stretch.points, rules.is_cumulative);
     if (const LimitPiece piece = sum_of(parts); *piece.time_s > 0) group.pieces.push_back(piece);
-    segments.insert(segments.end(), parts.begin(), parts.end());
+    append(segments, parts);
   }
   group.blocks = blocks_of(segments);
   if (!ratios.empty()) group.mean_joules_per_token = mean_of(std::move(ratios));
@@ -407,9 +406,8 @@ LimitScenario scenario_of_rows(const SweepRows& rows, const RowRules& rules) {
   LimitScenario scenario{.name = rows.scenario, .has_tokens = true, .is_of_rows = true};
   const bool has_total = have_total_power(rows);
   scenario.gpus = gpus_of(rows, has_total);
-  std::vector<double> asked;
-  for (const SweepRow& row : rows.rows) asked.push_back(row.limit_w);
-  const std::vector<double> distinct = distinct_limits(std::move(asked));
+  const std::vector<double> distinct =
+      distinct_limits(mapped<double>(rows.rows, &SweepRow::limit_w));
   std::vector<std::size_t> limits;
   for (const SweepRow& row : rows.rows) limits.push_back(limit_index(distinct, row.limit_w));
   const std::vector<RowStretch> stretches = stretches_of(rows, limits, has_total);

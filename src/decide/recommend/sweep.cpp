@@ -230,9 +230,8 @@ LimitScenario scenario_of_runs(const std::string& name, std::vector<SweptRun> ru
   LimitScenario scenario{.name = name};
   scenario.is_of_clocks = !runs.empty() && runs.front().is_of_clocks;
   settle_work(runs, scenario);
-  std::vector<double> limits;
-  for (const SweptRun& run : runs) limits.push_back(*run.swept());
-  const std::vector<double> distinct = distinct_limits(std::move(limits));
+  const std::vector<double> distinct =
+      distinct_limits(mapped<double>(runs, [](const SweptRun& run) { return *run.swept(); }));
   for (const double limit_w : distinct) scenario.groups.push_back({.limit_w = limit_w});
   for (const SweptRun& run : runs) {
     LimitGroup& group = scenario.groups[limit_index(distinct, *run.swept())];

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <optional>
-#include <ranges>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -228,7 +227,7 @@ std::vector<int> planned_limits(std::string_view text) {
 std::vector<int> planned_order(const SweepPlan& plan) {
   std::vector<int> order;
   for (const std::vector<int>& pass : passes_of(plan)) {
-    order.insert(order.end(), pass.begin(), pass.end());
+    append(order, pass);
   }
   return order;
 }

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <exception>
-#include <iterator>
 #include <optional>
 #include <set>
 #include <utility>
@@ -74,7 +73,7 @@ void match(const std::vector<RetractCondition>& conditions, const JsonValue& rec
     for (std::size_t i = 0; i < conditions.size(); ++i) {
       const auto values = values_stated(conditions[i].key, record, *recording);
       are_met = is_met(conditions[i], values) && are_met;
-      std::ranges::copy(values, std::back_inserter(done.stated[i]));
+      append(done.stated[i], values);
     }
     done.is_matching = done.is_matching || are_met;
   }
@@ -107,7 +106,7 @@ std::string why_none_matches(const std::vector<RetractCondition>& conditions,
     if (!text.empty()) unstated.push_back(std::move(text));
   }
   if (unstated.empty()) return "no record states all of --where together";
-  return fmt::format("{}", fmt::join(unstated, "; "));
+  return joined_text(unstated, "; ");
 }
 
 // The folder in which both files must be: the store around the record.
@@ -149,10 +148,9 @@ WritePlan plan_of(const Retracting& of, const RunRecord& record, const std::stri
   plan.edits = withdrawing_edits(parse_json(before), record.content);
   plan.leftovers = leftovers_of(Way::one_node);
   plan.is_as_read = [before](std::string_view now) { return now == before; };
-  std::vector<std::string> where;
-  for (const RetractCondition& condition : of.request.conditions) {
-    where.push_back(fmt::format("{}={}", condition.key, condition.value));
-  }
+  const auto where = mapped(of.request.conditions, [](const RetractCondition& condition) {
+    return fmt::format("{}={}", condition.key, condition.value);
+  });
   plan.record = [where, text, path = record.place.display](const Reasons&, std::string_view now) {
     if (!holds(path, text)) throw FileChanged(path);
     return withdrawn_record(text, where, now);

@@ -5,7 +5,6 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
 #include "base/files/decompress.h"
@@ -191,7 +190,7 @@ void add_pair_doubts(const PairRequest& request, const LoadReading& load, Pairin
   Result& result = pairing.result;
   if (!result.is_valid() || !load.load) return;
   const auto add = [&](std::vector<std::string> doubts) {
-    std::ranges::move(doubts, std::back_inserter(result.warnings));
+    append(result.warnings, std::move(doubts));
   };
   if (!request.aggregate.empty()) {
     add(runs::count_doubts(request.aggregate, load, result.observed_gpus));
@@ -304,11 +303,10 @@ bool shows_window(const Pairing& pairing) {
 }
 
 std::string names_of(const std::vector<StorePath>& telemetry, const std::vector<StorePath>& loads) {
-  std::vector<std::string> names;
-  for (const StorePath& place : telemetry) names.push_back(place.display);
+  auto names = mapped<std::string>(telemetry, &StorePath::display);
   for (const StorePath& place : loads) names.push_back(place.display);
   names.resize(std::min(names.size(), kMostCandidates));
-  return fmt::format("{}", fmt::join(names, ", "));
+  return joined_text(names, ", ");
 }
 
 PairChoice none(std::string why) { return {std::nullopt, false, std::move(why)}; }

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <exception>
-#include <iterator>
 
 #include <fmt/format.h>
 
@@ -326,7 +325,7 @@ Recomputed concluded_node(Recomputed run, bool of_agents, Pairing pairing, const
   for (const std::string& hint : result.hints) {
     run.warnings.push_back(fmt::format("{}: {}", run.telemetry, hint));
   }
-  std::ranges::copy(result.warnings, std::back_inserter(run.warnings));
+  append(run.warnings, result.warnings);
   run.zone_report = pairing.zone_report;
   Result all = completed(run, of_agents, std::move(pairing), context.options);
   return planned(std::move(run), std::move(all), others, context);
@@ -476,7 +475,7 @@ void note_inputs(const HashedPackage& read, const PackageFiles& files, PackagePa
       pairing.opened.emplace_back(path_on_disk(place), FileFacts{0, place.facts->modified_ns});
     }
   }
-  std::ranges::move(package_listings(read.package, files), std::back_inserter(pairing.inputs));
+  append(pairing.inputs, package_listings(read.package, files));
 }
 
 // Adds the questions that concern only agents. Returns their failed requests, if these can be
@@ -523,7 +522,7 @@ Result checked(const MultinodeLogs& package, const StorePath& benchmark, const S
   const std::string hardware = options.may_need_interval() ? hardware_of(aggregate) : "";
   Result result = evaluate_package(options, hardware, std::move(question));
   if (failed) result.failed_requests = failed_requests(*failed, result, result.curve);
-  std::ranges::move(warnings, std::back_inserter(result.warnings));
+  append(result.warnings, std::move(warnings));
   return result;
 }
 

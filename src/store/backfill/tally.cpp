@@ -129,11 +129,7 @@ BackfillResult Tally::result() { return {progress_.counts, std::move(lines_)}; }
 
 // ---- Counts of a backfill.
 
-std::uint64_t BackfillCounts::done() const {
-  std::uint64_t sum = 0;
-  for (const std::uint64_t count : outcomes) sum += count;
-  return sum;
-}
+std::uint64_t BackfillCounts::done() const { return summed<std::uint64_t>(outcomes); }
 
 void RunsOfReason::add(const std::string& name, const std::string& path) {
   constexpr std::size_t kMostNames = 3;
@@ -197,7 +193,7 @@ std::string details_of(const Recomputed& recomputed) {
   if (is_open && !recomputed.zone_standing->contradictions.empty()) {
     details.push_back(recomputed.zone_standing->contradictions);
   }
-  return fmt::format("{}", fmt::join(details, "; "));
+  return joined_text(details, "; ");
 }
 
 // The members of ours that a patched aggregate had before, and whether its record was replaced.

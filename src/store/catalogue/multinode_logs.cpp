@@ -38,11 +38,8 @@ std::string concurrency_of(const StoredRun& run) {
 
 std::vector<StorePath> formal_results_in(const StorePath& folder) {
   const auto shared = std::make_shared<const StorePath>(folder);
-  std::vector<StorePath> results;
-  for (const std::string& name : formal_results(*folder.tree, folder.path)) {
-    results.push_back(child(shared, name));
-  }
-  return results;
+  return mapped<StorePath>(formal_results(*folder.tree, folder.path),
+                           [&](const std::string& name) { return child(shared, name); });
 }
 
 std::vector<StorePath> formal_results_of(const StorePath& agentic, const std::string& concurrency) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <iterator>
 
 #include <fmt/format.h>
 
@@ -214,7 +213,7 @@ void take_boards(const JsonValue& record, std::vector<std::string> ids, Publishe
     if (node.at("node").is_string()) hosts.push_back(node.at("node").text);
     take_uuids(node.at("physical_gpu_ids"));
   }
-  std::ranges::move(texts_in(record.at("gpu_uuids")), std::back_inserter(uuids));
+  append(uuids, texts_in(record.at("gpu_uuids")));
   if (uuids.empty() && std::ranges::all_of(ids, is_uuid)) uuids = ids;
   if (!is_complete) uuids.clear();
   for (auto* const list : {&ids, &uuids, &hosts}) std::ranges::sort(*list);
@@ -597,7 +596,7 @@ void require_members(std::string_view option, const std::vector<const PublishedR
     if (std::ranges::any_of(runs, has_it)) continue;
     std::vector<std::string> known;
     for (const PublishedRun* run : runs) {
-      std::ranges::copy(run->members.names(), std::back_inserter(known));
+      append(known, run->members.names());
     }
     const std::string own(loads::setting_name(key));
     const bool is_known = !own.empty() && std::ranges::find(known, own) != known.end();

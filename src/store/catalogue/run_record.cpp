@@ -6,8 +6,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
 #include "base/files/hash.h"

@@ -55,9 +55,8 @@ std::shared_ptr<const Tree> open_archive(const StorePath& archive) {
   const std::lock_guard guard(mutex);
   recent.push_front({archive.display, facts, tree});
   const auto kept_bytes = [&] {
-    std::uint64_t sum = 0;
-    for (const Open& open : recent) sum += open.tree->spooled_bytes();
-    return sum;
+    return summed<std::uint64_t>(recent,
+                                 [](const Open& open) { return open.tree->spooled_bytes(); });
   };
   while (recent.size() > kMostOpen || (recent.size() > 1 && kept_bytes() > kMostKeptBytes)) {
     recent.pop_back();

@@ -197,8 +197,8 @@ struct RunSearch {
                                            .refuses_failed = true});
     });
     for (Measured& one : measured) {
-      std::ranges::move(one.runs, std::back_inserter(found.runs));
-      std::ranges::move(one.warnings, std::back_inserter(found.warnings));
+      append(found.runs, std::move(one.runs));
+      append(found.warnings, std::move(one.warnings));
     }
     for (const RunSpec& run : measurable) {
       const std::string folder = normal_folder(folder_of(run));
@@ -239,17 +239,17 @@ std::size_t add_unmeasured_runs(const std::vector<std::string>& places, const Ru
     if (!is_store) search.look_into(place, kMostFolders);
   }
   search.measure_part(true);
-  std::ranges::move(search.warnings, std::back_inserter(found.warnings));
+  append(found.warnings, std::move(search.warnings));
   std::erase_if(found.runs, [&](const PublishedRun& run) {
     return is_refused_measurement(run) && search.measured_again.contains(own_folder(run));
   });
   const std::size_t count = search.found.runs.size();
-  std::ranges::move(search.found.warnings, std::back_inserter(found.warnings));
+  append(found.warnings, std::move(search.found.warnings));
   if (count == 0) return 0;
   if (found.runs.empty()) {
     found.runs = std::move(search.found.runs);
   } else {
-    std::ranges::move(search.found.runs, std::back_inserter(found.runs));
+    append(found.runs, std::move(search.found.runs));
   }
   found.notes.push_back(
       fmt::format("{} in {} had not been measured: measured here, and not written",

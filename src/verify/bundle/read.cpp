@@ -10,7 +10,6 @@
 #include <mutex>
 #include <optional>
 #include <system_error>
-#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>

@@ -926,9 +926,9 @@ const std::string* Names::known(Kind kind, std::string_view name) const {
   const std::string key = lower_ascii(name);
   if (kind == Kind::secret) kind = Kind::serial;
   for (const Kind each : {kind, Kind::host, Kind::user, Kind::domain, Kind::serial}) {
-    const auto all = other_.find(each);
-    if (all == other_.end()) continue;
-    if (const auto found = all->second.find(key); found != all->second.end()) return &found->second;
+    const auto* const all = find_in_map(other_, each);
+    if (all == nullptr) continue;
+    if (const auto* const found = find_in_map(*all, key)) return found;
   }
   return nullptr;
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <optional>
 
 #include <fmt/format.h>
@@ -32,7 +31,7 @@ std::vector<std::string_view> power_keys() {
   for (const std::string_view key : dashboard_metric_keys()) {
     if (key.ends_with("_w")) keys.push_back(key);
   }
-  std::ranges::copy(cpu_metric_keys(), std::back_inserter(keys));
+  append(keys, cpu_metric_keys());
   return keys;
 }
 
@@ -41,7 +40,7 @@ NamedValues recorded_metrics(const JsonValue& record) {
   NamedValues metrics = record.at("metrics").members;
   if (record.at("cpu").at("cpu_power_valid").is_true()) {
     const NamedValues& of_cpus = record.at("cpu").at("metrics").members;
-    metrics.insert(metrics.end(), of_cpus.begin(), of_cpus.end());
+    append(metrics, of_cpus);
   }
   return metrics;
 }

@@ -234,11 +234,9 @@ std::string_view undo_outcome_name(UndoOutcome outcome) {
 std::vector<UndoneRun> undo_backfill(const std::string& report, const StoreAccess& access,
                                      bool dry_run) {
   const auto store = bounded_tree(std::filesystem::current_path().string(), access);
-  std::vector<UndoneRun> done;
-  for (const ReportedPatch& patch : reported_patches(report)) {
-    done.push_back(undone({patch, store, dry_run}));
-  }
-  return done;
+  return mapped<UndoneRun>(reported_patches(report), [&](const ReportedPatch& patch) {
+    return undone({patch, store, dry_run});
+  });
 }
 
 }  // namespace aggregate_power

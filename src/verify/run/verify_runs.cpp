@@ -10,7 +10,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
 #include "base/files/path.h"
@@ -251,7 +250,7 @@ Verification verified_runs(CheckedRuns& all) {
   // A gate on the wrong folder must not pass.
   if (all.found.points == 0) {
     all.found.faults.push_back(
-        {.where = fmt::format("{}", fmt::join(all.request.places, ", ")),
+        {.where = joined_text(all.request.places, ", "),
          .what = "a run with an audit record; name the folder of its record or aggregate",
          .verdict = kMissing});
   }
@@ -330,10 +329,10 @@ std::string PublicationFault::text() const {
 }
 
 void Verification::add(Verification other) {
-  std::ranges::move(other.faults, std::back_inserter(faults));
-  std::ranges::move(other.proofs, std::back_inserter(proofs));
-  std::ranges::move(other.missing_names, std::back_inserter(missing_names));
-  std::ranges::move(other.warnings, std::back_inserter(warnings));
+  append(faults, std::move(other.faults));
+  append(proofs, std::move(other.proofs));
+  append(missing_names, std::move(other.missing_names));
+  append(warnings, std::move(other.warnings));
   could_not_open |= other.could_not_open;
 }
 

@@ -192,8 +192,8 @@ std::vector<std::string> Aggregates::matching(const RequiredPoint& point) const 
 
 std::vector<std::string> PointEvidence::all() const {
   std::vector<std::string> files = {aggregate_path, record_path};
-  files.insert(files.end(), identity.begin(), identity.end());
-  files.insert(files.end(), recordings.begin(), recordings.end());
+  append(files, identity);
+  append(files, recordings);
   std::ranges::sort(files, path_less);
   files.erase(std::unique(files.begin(), files.end()), files.end());
   return files;

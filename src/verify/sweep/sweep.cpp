@@ -60,11 +60,8 @@ void compare_values(const JsonValue& built, const JsonValue& published, const st
 }
 
 std::vector<std::string> listed_paths(const JsonValue& point) {
-  std::vector<std::string> paths;
-  for (const JsonValue& artifact : point.at("artifacts").items) {
-    paths.push_back(artifact.at("path").text);
-  }
-  return paths;
+  return mapped<std::string>(point.at("artifacts").items,
+                             [](const JsonValue& artifact) { return artifact.at("path").text; });
 }
 
 void compare_file_sets(const JsonValue& built, const JsonValue& published, PointFaults& faults) {
@@ -346,16 +343,15 @@ Verification verify_sweep(const SweepRequest& request) {
     return all;
   }
   SweepReading sweep = read_sweep(manifest, name);
-  std::ranges::move(sweep.faults, std::back_inserter(all.faults));
-  std::ranges::move(publication_faults(manifest.at("publication"), name),
-                    std::back_inserter(all.faults));
+  append(all.faults, std::move(sweep.faults));
+  append(all.faults, publication_faults(manifest.at("publication"), name));
   const JsonValue& points = manifest.at("points");
   if (!points.is_array() || points.items.empty()) {
     all.faults.push_back({0, name, "'points'", "a list of points", points.shown()});
   }
   std::vector<PublicationFault> unpaired;
   const std::vector<PointPair> pairs = paired(sweep.points, points, name, unpaired);
-  std::ranges::move(unpaired, std::back_inserter(all.faults));
+  append(all.faults, std::move(unpaired));
   const Evidence evidence(artifacts_of(request));
   hash_listed(evidence, points, request.most_threads);
   all.add(verified_points(evidence, pairs, request.most_threads));
@@ -372,8 +368,7 @@ SweepBuild build_sweep(const std::string& description, const std::string& artifa
   Verification& found = build.found;
   found.faults = std::move(reading.faults);
   if (const JsonValue* const publication = sweep.find("publication")) {
-    std::ranges::move(publication_faults(*publication, description),
-                      std::back_inserter(found.faults));
+    append(found.faults, publication_faults(*publication, description));
   }
   const Evidence evidence(artifacts);
   const Aggregates aggregates(evidence, most_threads);

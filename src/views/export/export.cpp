@@ -96,12 +96,10 @@ void add_processes(const JsonValue& processes, const std::shared_ptr<const Gauge
 }
 
 std::vector<GaugeFamily> process_families() {
-  std::vector<GaugeFamily> families;
-  for (const AipmProcessGauge& gauge : kAipmProcesses) {
-    families.push_back(
-        {std::string(gauge.name), GaugeUnit::none, std::string(gauge.help), false, {}});
-  }
-  return families;
+  return mapped(kAipmProcesses, [](const AipmProcessGauge& gauge) {
+    return GaugeFamily{
+        std::string(gauge.name), GaugeUnit::none, std::string(gauge.help), false, {}};
+  });
 }
 
 void add_processes(const JsonValue& metrics, const std::shared_ptr<const GaugeSubject>& run,
@@ -183,7 +181,7 @@ std::vector<GaugeFamily> aipowermeter_gauges(const Exported& exported,
     }
     add_processes(metrics, subject, processes);
   }
-  std::ranges::move(processes, std::back_inserter(families));
+  append(families, std::move(processes));
   return families;
 }
 

@@ -161,7 +161,7 @@ class ExportReader {
     }
     found_.notes = std::move(published.notes);
     found_.warnings = std::move(published.warnings);
-    std::ranges::move(facility_doubts(found_.rates), std::back_inserter(found_.warnings));
+    append(found_.warnings, facility_doubts(found_.rates));
     found_.runs.reserve(published.runs.size());
     std::size_t without_power = 0;
     for (PublishedRun& run : published.runs) {
@@ -229,10 +229,9 @@ class ExportReader {
   }
 
   void name_windows() {
-    std::vector<NamedExport> all;
-    for (const ExportedWindows& file : found_.windows) {
-      all.push_back({short_export_name(file.source), file.source});
-    }
+    const auto all = mapped(found_.windows, [](const ExportedWindows& file) {
+      return NamedExport{short_export_name(file.source), file.source};
+    });
     std::vector<std::string> names = distinct_names(all, false);
     for (std::size_t i = 0; i < names.size(); ++i) found_.windows[i].name = std::move(names[i]);
   }

@@ -3,7 +3,6 @@
 #include <string_view>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/files/path.h"
 #include "base/report/document.h"
@@ -45,7 +44,7 @@ std::string configuration_value(const ExportedRun* run, std::string_view key) {
 std::string reasons_cell(const CsvSubject& of) {
   if (of.window != nullptr) return of.window->reason;
   const PublishedRun& run = of.run->run;
-  return run.doubt.empty() ? fmt::format("{}", fmt::join(run.reasons, ";")) : run.doubt;
+  return run.doubt.empty() ? joined_text(run.reasons, ";") : run.doubt;
 }
 
 void add_identity(const CsvSubject& of, Json::object_t& row) {
@@ -110,7 +109,7 @@ void add_intervals(const CsvSubject& of, std::string_view key, Json::object_t& r
 
 void add_measured(const CsvSubject& of, Json::object_t& row) {
   std::vector<std::string_view> keys = all_metric_keys();
-  std::ranges::copy(dashboard_metric_keys(), std::back_inserter(keys));
+  append(keys, dashboard_metric_keys());
   for (const std::string_view key : keys) {
     row.emplace_back(key, or_null(measured_value(of, key)));
     if (std::ranges::find(kWithIntervals, key) != std::end(kWithIntervals)) {
@@ -157,7 +156,7 @@ void add_cost(const CsvSubject& of, const FacilityRates& rates, Json::object_t& 
     row.emplace_back(key, or_null(value));
   }
   row.emplace_back("cost_assumption", cost.figures.assumption);
-  row.emplace_back("cost_reasons", fmt::format("{}", fmt::join(cost.figures.reasons, ";")));
+  row.emplace_back("cost_reasons", joined_text(cost.figures.reasons, ";"));
 }
 
 Json::object_t csv_row(const CsvSubject& of, const FacilityRates& rates) {
