@@ -528,7 +528,7 @@ std::string zones_text(const BackfillCounts& counts) {
       runs += count;
       parts.push_back(fmt::format("{} {}", count, level));
     }
-    text += count_line("timezone " + timezone, runs, fmt::format("{}", fmt::join(parts, ", ")));
+    text += count_line("timezone " + timezone, runs, joined_text(parts, ", "));
   }
   return text;
 }

@@ -61,10 +61,8 @@ class Scheduler {
       source = &pair;
     }
     if (found) return *found;
-    std::vector<std::string> names;
-    for (const Pair& pair : kPairs) {
-      names.push_back(fmt::format("{} and {}", pair.index, pair.count));
-    }
+    const auto names = mapped(
+        kPairs, [](const Pair& pair) { return fmt::format("{} and {}", pair.index, pair.count); });
     fail(fmt::format("none of these variables is set: {}", fmt::join(names, ", ")));
   }
 

@@ -6,7 +6,8 @@
 #include <sstream>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include "base/text/lists.h"
 
 namespace aggregate_power {
 
@@ -156,9 +157,7 @@ std::vector<std::string> option_names(std::string_view text) {
 std::span<const CommandRow> command_rows() { return kRows; }
 
 std::vector<std::string_view> command_names() {
-  std::vector<std::string_view> names;
-  for (const CommandRow& row : command_rows()) names.push_back(row.name);
-  return names;
+  return mapped<std::string_view>(command_rows(), &CommandRow::name);
 }
 
 const CommandRow* find_command(std::string_view name) {
@@ -172,18 +171,12 @@ Command make_command(const CommandRow& row) {
   command.sentence = row.sentence;
   command.common = option_names(row.common);
   if (command.forms.empty()) command.forms = {std::string(row.usage)};
-  std::vector<std::string> lines;
-  for (const std::string& form : command.forms) {
-    lines.push_back(fmt::format("{} {}", command.name, form));
-  }
-  command.usage = fmt::format("{}", fmt::join(lines, "\n       "));
+  command.usage = joined_text(command.forms, "\n       ", [&](const std::string& form) {
+    return fmt::format("{} {}", command.name, form);
+  });
   return command;
 }
 
-std::vector<Command> all_commands() {
-  std::vector<Command> commands;
-  for (const CommandRow& row : command_rows()) commands.push_back(make_command(row));
-  return commands;
-}
+std::vector<Command> all_commands() { return mapped<Command>(command_rows(), make_command); }
 
 }  // namespace aggregate_power

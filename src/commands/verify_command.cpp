@@ -10,7 +10,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
@@ -70,7 +69,7 @@ Verification verified(const VerifyRequest& request) {
 std::string subject(const VerifyRequest& request) {
   if (!request.receipt.empty()) return request.receipt;
   if (!request.sweep.manifest.empty()) return request.sweep.manifest;
-  return fmt::format("{}", fmt::join(request.runs.places, " "));
+  return joined_text(request.runs.places, " ");
 }
 
 bool is_folder_or_link(TreeEntry::Kind kind) {

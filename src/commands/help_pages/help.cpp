@@ -165,7 +165,7 @@ Table configuration_table(std::string_view) {
       if (setting.name == key) from.push_back(code_span(setting.key));
     }
     if (from.empty()) from.emplace_back("aggregates");
-    table.rows.push_back({code_span(key), fmt::format("{}", fmt::join(from, ", "))});
+    table.rows.push_back({code_span(key), joined_text(from, ", ")});
   }
   return table;
 }
@@ -256,8 +256,7 @@ Table help_table(std::string_view name) {
 
 using namespace markdown;
 const HelpPage* find_page(std::string_view topic) {
-  const auto page = std::ranges::find(help_pages(), topic, &HelpPage::topic);
-  return page == help_pages().end() ? nullptr : &*page;
+  return find_item(help_pages(), topic, &HelpPage::topic);
 }
 
 // The page's blocks, with the program's tables in their places.
@@ -295,8 +294,7 @@ std::string searched_text(const Block& block) {
   if (const auto* heading = std::get_if<Heading>(&block)) return heading->text;
   if (const auto* paragraph = std::get_if<Paragraph>(&block)) return paragraph->text;
   if (const auto* item = std::get_if<ListItem>(&block)) return item->text;
-  if (const auto* code = std::get_if<Code>(&block))
-    return fmt::format("{}", fmt::join(code->lines, "\n"));
+  if (const auto* code = std::get_if<Code>(&block)) return joined_text(code->lines, "\n");
   std::string text;
   if (const auto* table = std::get_if<Table>(&block)) {
     for (const auto& row : table->rows) text += fmt::format("{}\n", fmt::join(row, " "));
@@ -391,7 +389,7 @@ std::vector<Block> blocks_with(const Section& section, std::span<const std::stri
     found.push_back(block);
     if (auto* const table = std::get_if<Table>(&found.back())) {
       std::erase_if(table->rows, [&](const std::vector<std::string>& row) {
-        return !has_one(fmt::format("{}", fmt::join(row, " ")));
+        return !has_one(joined_text(row, " "));
       });
       table->rows.resize(std::min(table->rows.size(), kMost));
     }
@@ -477,9 +475,7 @@ std::optional<std::string> help_text(std::string_view topic, std::size_t width) 
 }
 
 std::vector<std::string> help_topics() {
-  std::vector<std::string> topics;
-  for (const HelpPage& page : help_pages()) topics.emplace_back(page.topic);
-  return topics;
+  return mapped<std::string>(help_pages(), &HelpPage::topic);
 }
 
 }  // namespace
@@ -568,7 +564,7 @@ std::string topic_of(const std::string& word) {
 
 int run_help(const HelpRequest& request) {
   const std::size_t width = text_width();
-  const std::string words = fmt::format("{}", fmt::join(request.words, " "));
+  const std::string words = joined_text(request.words, " ");
   if (strip(words).empty()) {
     request.json ? print(stdout, help_list_json()) : print_result(overview());
     return 0;
@@ -712,7 +708,7 @@ std::string words_text(const std::vector<Word>& words, std::size_t width) {
 int run_explain(const ExplainRequest& request) {
   std::vector<Word> words;
   for (const std::string& word : request.codes) {
-    std::ranges::copy(words_named(word), std::back_inserter(words));
+    append(words, words_named(word));
   }
   if (request.json) {
     if (request.codes.empty()) words = all_words();

@@ -166,7 +166,7 @@ std::string_view linked_topic(std::string_view target) {
 
 std::vector<std::string> aligned(const Table& table, std::size_t width) {
   std::vector<std::vector<std::string>> rows = {table.header};
-  rows.insert(rows.end(), table.rows.begin(), table.rows.end());
+  append(rows, table.rows);
   std::vector<std::size_t> widths(table.header.size());
   for (auto& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
