@@ -59,7 +59,7 @@ void take_computed(const Recomputed& computed, ReportRun& run) {
   published.name = std::move(run.run.name);
   published.identity = std::move(run.run.identity);
   published.has_aggregate = run.run.has_aggregate;
-  published.telemetry = computed.telemetry;
+  set_computed_telemetry(published, computed.telemetry);
   published.read_as = reading_in(record);
   run.run = std::move(published);
   run.is_computed_here = true;
