@@ -339,31 +339,31 @@ def named_files(folder, n):
     return ["verify", *(f"store/agg_r{i}.json" for i in range(n))]
 
 
-def backfill(folder, n):
+def backfill(folder, n, begin="r"):
     place = folder / "store"
     shutil.rmtree(place, ignore_errors=True)
     one = folder / "one"
     one.mkdir(exist_ok=True)
     result(one)
     recording(one)
-    for i in range(n):
-        run_folder = place / f"power_audit_r{i}"
+    for name in (f"{begin}{i}" for i in range(n)):
+        run_folder = place / f"power_audit_{name}"
         run_folder.mkdir(parents=True)
         shutil.copy(one / "gpu_metrics.csv", run_folder / "gpu_metrics.csv")
-        shutil.copy(one / "run.json", run_folder / f"r{i}.json")
-        (run_folder / f"agg_r{i}.json").write_text('{"tp": 2}')
+        shutil.copy(one / "run.json", run_folder / f"{name}.json")
+        (run_folder / f"agg_{name}.json").write_text('{"tp": 2}')
     return ["backfill", "store", "--dry-run", "--timezone", "UTC"]
 
 
-def without_power(folder, n):
+def without_power(folder, n, begin="r"):
     """Aggregates that nobody has patched."""
-    backfill(folder, n)
+    backfill(folder, n, begin)
     return ["report", "store", "--out", "page.html"]
 
 
-def unmeasured(folder, n):
+def unmeasured(folder, n, begin="r"):
     """Results and recordings without an aggregate."""
-    words = without_power(folder, n)
+    words = without_power(folder, n, begin)
     for aggregate in (folder / "store").glob("*/agg_*.json"):
         aggregate.unlink()
     return words

@@ -7,7 +7,7 @@ nothing looks at all of them together (131,072 samples are kept to be judged); t
 benchmark result, and for any profile of an agentic run; where requests failed, 64 bytes more for each of all
 (32, and the room in which they are gathered); 56 KiB for each further host of a run of 8 GPUs each; 64 MiB for a
 trace of 1 GB; 24 bytes for each sample in memory and 160 for each of a million windows, and 16 MiB; for each
-further run of a store 2.5 KiB, whatever command looks at all of them.
+further run of a store 2.5 KiB, whatever command looks at all of them, also where 'report' computes its power.
 Nor may the numbers depend on the rows' order.
 
 How much of the program's file counts as mapped depends on the pieces in which the file was written: large ones
@@ -175,5 +175,10 @@ with tempfile.TemporaryDirectory() as folder:
                   ["export", "store", "--format", "prometheus", "--out", "store.prom"], ["verify", "store", "--sample", "100"]):
         few, many = (peak_of_store(runs, [*words]) for runs in (2000, 8000))
         check(f"8,000 runs: {' '.join(words)}", many, few + 1 + 6000 * 2.5 / 1024)
+
+    # What follows "conc8_" is a runner's label: each run is the only one of its recorder.
+    for make in (growth_test.without_power, growth_test.unmeasured):
+        few, many = (peak_mib(make(pathlib.Path(), runs, "r_conc8_")) for runs in (2000, 8000))
+        check(f"8,000 runs: report of {make.__name__}", many, few + 1 + 6000 * 2.5 / 1024)
 print(f"{passed} passed, {failed} failed")
 sys.exit(failed > 0)

@@ -96,7 +96,8 @@ double half_last_digit_of(const std::vector<const PublishedRun*>& runs, const st
 
 std::optional<double> compared_estimate(const PublishedRun& run, const std::string& metric) {
   const auto number = run.number(metric);
-  if (!number || !number->repeatability || number->repeatability->is_of_window) return std::nullopt;
+  if (!number || !number->repeatability || number->repeatability->is_of_window())
+    return std::nullopt;
   const double estimate = number->repeatability->estimate;
   return estimate > 0 ? std::optional(estimate) : std::nullopt;
 }

@@ -24,8 +24,7 @@ Boxed<Spread> scaled_spread(const Boxed<Spread>& spread, double factor) {
   const double one = spread->low * factor;
   const double other = spread->high * factor;
   return Spread{spread->estimate * factor, spread->standard_uncertainty * std::abs(factor),
-                std::min(one, other),      std::max(one, other),
-                spread->is_of_window,      spread->shared_gain * std::abs(factor)};
+                std::min(one, other), std::max(one, other), spread->shared_gain * std::abs(factor)};
 }
 
 namespace {

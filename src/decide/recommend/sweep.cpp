@@ -72,7 +72,8 @@ std::optional<double> total_power_w(const PublishedRun& run, const std::optional
 
 std::optional<double> estimate_of(const PublishedRun& run, std::string_view key) {
   const auto number = run.number(key);
-  const bool has_estimate = number && number->repeatability && !number->repeatability->is_of_window;
+  const bool has_estimate =
+      number && number->repeatability && !number->repeatability->is_of_window();
   return has_estimate ? std::optional(number->repeatability->estimate) : std::nullopt;
 }
 

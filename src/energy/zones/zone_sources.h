@@ -53,7 +53,7 @@ class ZoneConsensus {
 
   std::size_t votes_ = 0;
   std::size_t loads_elsewhere_ = 0;
-  std::vector<std::size_t> votes_for_;     // indexed like clock_histories()
+  std::vector<std::uint32_t> votes_for_;   // indexed like clock_histories()
   std::set<double> stated_starts_unix_s_;  // of some runs: more than two add nothing
   std::set<int> phases_s_;  // starts of the votes by edges, after a full five minutes
   double highest_idle_w_ = 0;

@@ -102,7 +102,7 @@ void ZoneCases::add(const ZoneCase& zone_case, const StoredRun& run,
   if (zone_case.waits()) {
     waiting_.add(scattered_key(aggregate_text), waiting_text(run, zone_case));
   }
-  if (zone_case.recorder.empty()) return;  // it has no others
+  if (zone_case.recorder.empty() || !(zone_case.vote || zone_case.has_load_elsewhere)) return;
   Recorder& recorder = recorders_[zone_case.recorder];
   if (zone_case.vote) {
     const ZoneVote& vote = *zone_case.vote;

@@ -66,8 +66,8 @@ struct DecidableRun {
   ZoneStanding standing;
 };
 
-// Memory: a little for each recorder, and 16 bytes for each run. The runs that wait are kept on
-// disk.
+// Memory: a little for each recorder with evidence, and 16 bytes for each run. The runs that wait
+// are kept on disk.
 class ZoneCases {
  public:
   // These may be called by several threads.

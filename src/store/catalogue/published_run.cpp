@@ -150,10 +150,9 @@ void add_bounds_of(double low, double high, PublishedNumber& number) {
   const double above = high - number.value;
   const double below = number.value - low;
   const double half = std::max(above, below);
-  const Spread spread{number.value, half / kCoverageFactor,
-                      number.value - (below > 0 ? below : half),
-                      number.value + (above > 0 ? above : half), true};
-  number.repeatability = spread;
+  number.repeatability =
+      Spread{number.value, half / kCoverageFactor, number.value - (below > 0 ? below : half),
+             number.value + (above > 0 ? above : half), std::nan("")};
 }
 
 // The bounds of an energy whose window is not known exactly hold for all that is divided by exact
@@ -544,9 +543,17 @@ std::string configuration_text(const Configuration& configuration) {
   return text.empty() ? "(no configuration)" : text;
 }
 
+void set_computed_telemetry(PublishedRun& run, std::string_view path) {
+  const std::size_t folder = run.name.rfind('/') + 1;
+  run.telemetry_folder = path.starts_with(run.name.substr(0, folder)) ? folder : 0;
+  run.telemetry = path.substr(run.telemetry_folder);
+}
+
 std::optional<StorePath> telemetry_of(const PublishedRun& run) {
   if (run.telemetry.empty()) return std::nullopt;
-  if (!run.read_as.empty()) return place_on_disk(run.telemetry);
+  if (!run.read_as.empty()) {
+    return place_on_disk(run.name.substr(0, run.telemetry_folder) + run.telemetry);
+  }
   if (!run.record) return std::nullopt;
   const StorePath place = run.record.place();
   const RunRecord record{place, read_json_object(place)};

@@ -1,6 +1,7 @@
 // The runs that were published: the numbers of aggregates with what audit records know of them.
 #pragma once
 
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -129,11 +130,10 @@ struct Spread {
   double standard_uncertainty = 0;
   double low = 0;
   double high = 0;
-  // The bounds of an estimated window's place alone, around what is published: no estimate, and
-  // nothing about the sensors.
-  bool is_of_window = false;
-  // Standard; what the sensors of all boards of one model have in common. 0: not known.
+  // Standard; what the sensors of all boards of one model have in common. 0: not known. NaN: these
+  // are the bounds of an estimated window's place alone, and say nothing about the sensors.
   double shared_gain = 0;
+  bool is_of_window() const { return std::isnan(shared_gain); }
 };
 
 struct PublishedNumber {
@@ -183,6 +183,7 @@ struct PublishedRun {
   std::vector<std::pair<SharedText, double>> gpu_energies_j;
   // As the record names it; of a run that was computed here, its path or nothing.
   std::string telemetry;
+  std::size_t telemetry_folder = 0;  // the path begins with so many bytes of `name`
   // Of a run that was computed here, what a record would say of how its recording was read; else
   // empty.
   SharedText read_as;
@@ -275,6 +276,8 @@ std::vector<std::size_t> seeded_order(std::size_t count, std::uint64_t seed,
 std::optional<StorePath> telemetry_of(const PublishedRun& run);
 // What is recorded of a run, or would be of how its recording was read. Throws FileError.
 JsonValue record_of(const PublishedRun& run);
+// Sets the recording of a run that was computed here and has its name.
+void set_computed_telemetry(PublishedRun& run, std::string_view path);
 // That part of a record, for PublishedRun::read_as.
 std::string reading_in(const JsonValue& record);
 // Opens that recording, as it was read then. `telemetry`: a file. `record`: the run's audit record,

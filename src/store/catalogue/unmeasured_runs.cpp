@@ -117,8 +117,9 @@ Measured measured_runs_of(const RunSpec& run, AmongRuns among) {
     for (const JsonValue& one : json.at("runs").items) {
       PublishedRun& published = measured.runs.emplace_back(measured_run_of(one));
       published.name = run.bench_result;
-      published.identity = fmt::format("{}:{}", run.bench_result, measured.runs.size());
-      published.telemetry = run.telemetry.size() == 1 ? run.telemetry.front() : std::string();
+      published.identity =
+          fmt::format("{}:{}", file_identity(published.name), measured.runs.size());
+      set_computed_telemetry(published, run.telemetry.size() == 1 ? run.telemetry.front() : "");
       published.read_as = read_as;
       for (const JsonValue& warning : one.at("warnings").items) {
         if (!warning.text.starts_with("--calibration")) continue;

@@ -139,9 +139,12 @@ OpenedFile opened_recording(const std::string& path) {
 }
 
 std::vector<std::string> recording_names(const std::vector<std::string>& recordings) {
-  std::vector<NamedExport> all;
-  for (const std::string& path : recordings) all.push_back({short_export_name(path), path});
-  return distinct_names(all, false);
+  const auto named = [&](std::size_t i) {
+    return NamedExport{short_export_name(recordings[i]), recordings[i]};
+  };
+  std::vector<std::string> names(recordings.size());
+  std::ranges::generate(names, distinct_names(names.size(), named, false));
+  return names;
 }
 
 // Whether a path leads to a recording of AIPowerMeter's own. Throws FileError.

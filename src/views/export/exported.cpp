@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <map>
 #include <set>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
+#include "base/files/hash.h"
 #include "base/files/path.h"
 #include "base/text/characters.h"
 #include "base/text/json_value.h"
@@ -222,18 +224,18 @@ class ExportReader {
   }
 
   void name_runs() {
-    std::vector<NamedExport> all;
-    for (const ExportedRun& run : found_.runs) all.push_back(named_run(run.run));
-    std::vector<std::string> names = distinct_names(all, question_.is_by_time);
-    for (std::size_t i = 0; i < names.size(); ++i) found_.runs[i].name = std::move(names[i]);
+    const auto named = [&](std::size_t i) { return named_run(found_.runs[i].run); };
+    const auto next_name = distinct_names(found_.runs.size(), named, question_.is_by_time);
+    for (ExportedRun& run : found_.runs) run.name = next_name();
   }
 
   void name_windows() {
-    const auto all = mapped(found_.windows, [](const ExportedWindows& file) {
-      return NamedExport{short_export_name(file.source), file.source};
-    });
-    std::vector<std::string> names = distinct_names(all, false);
-    for (std::size_t i = 0; i < names.size(); ++i) found_.windows[i].name = std::move(names[i]);
+    const auto named = [&](std::size_t i) {
+      const std::string& source = found_.windows[i].source;
+      return NamedExport{short_export_name(source), source};
+    };
+    const auto next_name = distinct_names(found_.windows.size(), named, false);
+    for (ExportedWindows& file : found_.windows) file.name = next_name();
   }
 
   const ExportQuestion& question_;
@@ -243,24 +245,6 @@ class ExportReader {
 };
 
 constexpr std::size_t kLongestExportName = 200;  // characters
-
-using NameAtTime = std::pair<std::string, double>;
-
-// The number of a name among those that are equal so far, from 1.
-class NameCounts {
- public:
-  explicit NameCounts(bool is_by_time) : is_by_time_(is_by_time) {}
-  std::size_t add(const std::string& name, double end_unix_s) {
-    return ++counts_[{name, is_by_time_ ? end_unix_s : 0}];
-  }
-  bool is_one(const std::string& name, double end_unix_s) const {
-    return counts_.at({name, is_by_time_ ? end_unix_s : 0}) == 1;
-  }
-
- private:
-  bool is_by_time_;
-  std::map<NameAtTime, std::size_t> counts_;
-};
 
 std::optional<double> scaled(const PublishedRun& run, std::string_view key, double factor) {
   const auto number = run.number(key);
@@ -286,46 +270,48 @@ Exported read_exported(const ExportQuestion& question) { return ExportReader(que
 
 Exported exported_runs(std::size_t count, const std::function<PublishedRun&(std::size_t)>& run,
                        const FacilityRates& rates) {
-  std::vector<NamedExport> all;
-  for (std::size_t i = 0; i < count; ++i) all.push_back(named_run(run(i)));
+  const auto named = [run](std::size_t i) { return named_run(run(i)); };
   Exported found;
   found.rates = rates;
-  found.more_runs = [names = distinct_names(all, false), run, rates,
+  found.more_runs = [next_name = distinct_names(count, named, false), run, rates, count,
                      i = std::size_t{0}]() mutable -> std::optional<ExportedRun> {
-    if (i == names.size()) return std::nullopt;
+    if (i == count) return std::nullopt;
     ExportedRun one;
-    one.name = std::move(names[i]);
-    one.run = std::move(run(i));
+    one.name = next_name();
+    one.run = std::move(run(i++));
     one.configuration = labels_of(one.run, {});
     one.cost = run_cost(one.run, one.boundaries(), rates);
-    ++i;
     return one;
   };
   return found;
 }
 
-std::vector<std::string> distinct_names(const std::vector<NamedExport>& all, bool is_by_time) {
-  const auto short_name = [](const NamedExport& one) {
-    return printable(one.name, kLongestExportName);
+std::function<std::string()> distinct_names(std::size_t count,
+                                            const std::function<NamedExport(std::size_t)>& named,
+                                            bool is_by_time) {
+  const auto hash = [is_by_time](const std::string& name, double end_unix_s) {
+    return text_hash(is_by_time ? fmt::format("{}\n{}", end_unix_s, name) : name);
   };
-  NameCounts counts(is_by_time);
-  for (const NamedExport& one : all) counts.add(short_name(one), one.end_unix_s);
-  std::vector<std::string> names;
-  NameCounts used(is_by_time);
-  std::map<std::string, std::size_t> last_numbers;
-  for (const NamedExport& one : all) {
-    std::string name = short_name(one);
-    if (!counts.is_one(name, one.end_unix_s)) name = printable(one.path, kLongestExportName);
-    const std::string wanted = name;
-    if (used.add(name, one.end_unix_s) > 1) {
-      std::size_t& number = last_numbers.try_emplace(wanted, 1).first->second;
-      do {
-        name = fmt::format("{} #{}", wanted, ++number);
-      } while (used.add(name, one.end_unix_s) > 1);
-    }
-    names.push_back(std::move(name));
+  std::vector<std::uint64_t> short_names;
+  for (std::size_t i = 0; i < count; ++i) {
+    const NamedExport one = named(i);
+    short_names.push_back(hash(printable(one.name, kLongestExportName), one.end_unix_s));
   }
-  return names;
+  std::ranges::sort(short_names);
+  return [named, hash, short_names = std::move(short_names), i = std::size_t{0},
+          used = std::unordered_set<std::uint64_t>(),
+          last_numbers = std::map<std::string, std::size_t>()]() mutable {
+    const NamedExport one = named(i++);
+    std::string name = printable(one.name, kLongestExportName);
+    if (std::ranges::equal_range(short_names, hash(name, one.end_unix_s)).size() > 1) {
+      name = printable(one.path, kLongestExportName);
+    }
+    const std::string wanted = name;
+    while (!used.insert(hash(name, one.end_unix_s)).second) {
+      name = fmt::format("{} #{}", wanted, ++last_numbers.try_emplace(wanted, 1).first->second);
+    }
+    return name;
+  };
 }
 
 std::string short_export_name(const std::string& path) {

@@ -94,7 +94,7 @@ std::optional<double> measured_value(const CsvSubject& of, std::string_view key)
 // Bounds of a window alone are no such interval.
 Boxed<Spread> stated_repeatability(const PublishedNumber& number) {
   const auto& spread = number.repeatability;
-  return spread && spread->is_of_window ? Boxed<Spread>() : spread;
+  return spread && spread->is_of_window() ? Boxed<Spread>() : spread;
 }
 
 void add_intervals(const CsvSubject& of, std::string_view key, Json::object_t& row) {

@@ -30,15 +30,15 @@ std::string page_head(const ReportPage& page) {
       page_script_hash(), title, page_style(), title);
 }
 
-std::string page_notes(const ReportPage& page) {
+std::string page_notes(const std::vector<std::string_view>& notes) {
   constexpr std::size_t kMostNotes = 20;
-  if (page.notes.empty()) return {};
+  if (notes.empty()) return {};
   std::string out = "<details class=\"notes\" open=\"open\"><summary>Notes</summary>\n<ul>\n";
-  for (std::size_t i = 0; i < std::min(page.notes.size(), kMostNotes); ++i) {
-    out += fmt::format("<li>{}</li>\n", html(cut_text(page.notes[i], 300)));
+  for (std::size_t i = 0; i < std::min(notes.size(), kMostNotes); ++i) {
+    out += fmt::format("<li>{}</li>\n", html(cut_text(notes[i], 300)));
   }
-  if (page.notes.size() > kMostNotes) {
-    out += fmt::format("<li>and {} more</li>\n", page.notes.size() - kMostNotes);
+  if (notes.size() > kMostNotes) {
+    out += fmt::format("<li>and {} more</li>\n", notes.size() - kMostNotes);
   }
   return out + "</ul></details>\n";
 }
@@ -186,15 +186,15 @@ std::string page_html(ReportPage& page) {
   const std::string hardware = has_runs ? hardware_section(page.runs) : std::string();
   const std::size_t points = page.runs.points.size();
   keep_shown_points(page.runs);
-  if (page.runs.points.size() < points) {
-    page.notes.push_back(fmt::format(
-        "{} of {} configurations are in the chart of energy and its table: those of runs with a row",
-        page.runs.points.size(), points));
-  }
+  const std::string of_points = fmt::format(
+      "{} of {} configurations are in the chart of energy and its table: those of runs with a row",
+      page.runs.points.size(), points);
+  std::vector<std::string_view> notes = page.notes;
+  if (page.runs.points.size() < points) notes.push_back(of_points);
   out += energy_section(page.runs, cut_text(page.source, kSourceCharacters));
   out += hardware;
   out += objective_section(page);
-  out += page_notes(page);
+  out += page_notes(notes);
   out += sweep_sections(page);
   out += validity_section(page.runs);
   if (has_runs) out += runs_section(page);

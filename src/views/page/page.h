@@ -180,13 +180,13 @@ struct ReportRun {
 
 // The valid runs of one configuration.
 struct ReportPoint {
-  Configuration configuration;
+  Shared<Configuration> configuration;
   std::string label;  // the members that differ from those of others, without the hardware
   std::size_t hardware = 0;
   std::vector<std::size_t> runs;  // each measurement once
-  std::array<std::optional<RepeatStatistics>, kReportQuantities> values = {};
+  std::array<Boxed<RepeatStatistics>, kReportQuantities> values = {};
 
-  const std::optional<RepeatStatistics>& operator[](ReportQuantity quantity) const {
+  const Boxed<RepeatStatistics>& operator[](ReportQuantity quantity) const {
     return values[static_cast<std::size_t>(quantity)];
   }
 };
@@ -364,9 +364,9 @@ struct ReportPage {
   std::vector<SloFront> fronts = {};  // of `slo`
   Slo slo = {};
   std::vector<LimitSweep> sweeps = {};
-  std::string curves_note = {};         // why there are no curves; empty: there are
-  std::string csv_name = {};            // of the file with all runs; empty: there is none
-  std::vector<std::string> notes = {};  // what was passed over
+  std::string curves_note = {};              // why there are no curves; empty: there are
+  std::string csv_name = {};                 // of the file with all runs; empty: there is none
+  std::vector<std::string_view> notes = {};  // what was passed over; they outlive the page
 };
 
 // The same page gives the same bytes, which are also well-formed XML.

@@ -59,7 +59,7 @@ void take_computed(const Recomputed& computed, ReportRun& run) {
   published.name = std::move(run.run.name);
   published.identity = std::move(run.run.identity);
   published.has_aggregate = run.run.has_aggregate;
-  published.telemetry = computed.telemetry;
+  set_computed_telemetry(published, computed.telemetry);
   published.read_as = reading_in(record);
   run.run = std::move(published);
   run.is_computed_here = true;
@@ -71,13 +71,13 @@ void take_computed(const Recomputed& computed, ReportRun& run) {
 std::vector<std::string> compute_missing_runs(const std::vector<std::string>& stores,
                                               unsigned most_threads, const StoreAccess& access,
                                               std::vector<ReportRun>& runs) {
-  std::map<std::string, ReportRun*> missing;  // by the identity of the aggregate
+  std::vector<ReportRun*> missing;
   for (ReportRun& run : runs) {
-    if (run.run.state == PowerState::none && run.run.has_aggregate) {
-      missing[file_identity(run.run.name)] = &run;
-    }
+    if (run.run.state == PowerState::none && run.run.has_aggregate) missing.push_back(&run);
   }
   if (missing.empty() || stores.empty()) return {};
+  const auto identity = [](const ReportRun* run) { return std::string_view(run->run.identity); };
+  std::ranges::sort(missing, {}, identity);
   BackfillRequest request;
   request.stores = stores;
   request.jobs = most_threads;
@@ -91,10 +91,11 @@ std::vector<std::string> compute_missing_runs(const std::vector<std::string>& st
   watcher.trouble = [](const std::string&) {};
   watcher.progress = [](const BackfillProgress&) {};
   watcher.done = [&](const Recomputed& recomputed) {
-    const auto found = missing.find(file_identity(recomputed.run.aggregate.display));
-    if (found == missing.end() || found->second->is_computed_here) return;
-    take_computed(recomputed, *found->second);
-    taken += found->second->is_computed_here ? 1 : 0;
+    const std::string wanted = file_identity(recomputed.run.aggregate.display);
+    const auto found = std::ranges::lower_bound(missing, wanted, {}, identity);
+    if (found == missing.end() || identity(*found) != wanted || (*found)->is_computed_here) return;
+    take_computed(recomputed, **found);
+    taken += (*found)->is_computed_here ? 1 : 0;
   };
   try {
     Backfill(request, watcher).run();
@@ -189,8 +190,7 @@ std::vector<ReportRun> read_report_runs(const ReportPlaces& places, const Report
   report.warnings = std::move(found.warnings);
   std::vector<ReportRun> runs;
   runs.reserve(found.runs.size());
-  for (PublishedRun& run : found.runs) runs.push_back({.run = std::move(run)});
-  found.runs = {};
+  for (PublishedRun& run : std::exchange(found.runs, {})) runs.push_back({.run = std::move(run)});
   report.notes = compute_missing_runs(places.stores, request.most_threads, request.access, runs);
   std::ranges::move(found.notes, std::back_inserter(report.notes));
   return runs;
@@ -383,7 +383,7 @@ Report make_report(const ReportRequest& request) {
   add_fronts(request, page);
   page.title = request.title.empty() ? "Power and energy: " + page.source : request.title;
   if (!request.title.empty()) page.subtitle = page.source;
-  page.notes = report.warnings;
+  page.notes.assign(report.warnings.begin(), report.warnings.end());
   page.notes.insert(page.notes.end(), report.notes.begin(), report.notes.end());
   report.runs = page.runs.runs.size();
   report.valid = page.runs.count(PowerState::valid);

@@ -250,13 +250,14 @@ std::optional<RepeatStatistics> mean_of_runs(const ReportRuns& report,
 }
 
 void make_points(ReportRuns& report) {
-  std::map<Configuration, std::vector<std::size_t>, ConfigurationLess> groups;
+  std::map<Shared<Configuration>, std::vector<std::size_t>, ConfigurationLess> groups;
   for (std::size_t i = 0; i < report.runs.size(); ++i) {
     const ReportRun& run = report.runs[i];
     if (run.run.state != PowerState::valid) continue;
     if (!quantity_of(run.run, ReportQuantity::energy_per_token, *report.metric)) continue;
     groups[run.configuration].push_back(i);
   }
+  report.points.reserve(groups.size());
   for (auto& [configuration, runs] : groups) {
     for (const std::size_t i : runs) report.runs[i].point = report.points.size();
     report.copies += drop_copies(report, runs);
