@@ -152,6 +152,13 @@ def other_words(folder):
         same(f"help {name}", (page, 0), (run("help", name), page[0]))
 
 
+def lists_before_files(folder):
+    """A value that is not a file is one word: the files after it are the command's."""
+    fresh_run(folder)
+    for words in (["--set", "a=b"], ["--role", "agg=0-7"], ["--set", "a=b", "--set", "c=d e"]):
+        same(words, 0, run("measure", *words, "run.json", "gpu_metrics.csv", folder=folder)[0])
+
+
 def other_json(folder):
     (folder / "mine.json").write_text('{"tokens_per_s": 5, "config": {"tp": 2}, "runs": [1, 2]}')
     status, _, err = run("inspect", "mine.json", folder=folder)
@@ -771,7 +778,7 @@ def units(folder):
 
 
 TESTS = {test.__name__: test for test in (
-    misspelt, other_words, other_json, a_required_power_that_is_unclear, commands_in_pages, one_line, abbreviations, given_counts, short_options, explain, help_as_json, backfill_as_json, quiet, widths, tables,
+    misspelt, other_words, lists_before_files, other_json, a_required_power_that_is_unclear, commands_in_pages, one_line, abbreviations, given_counts, short_options, explain, help_as_json, backfill_as_json, quiet, widths, tables,
     examples_are_commands, colours, generated_completions, completion_in_bash, completion_in_fish, completion_in_zsh,
     missing_files, units, overview, files_in_any_order, two_results, pictures_replace_pictures_alone, numbers_are_no_models, folders_of_runs, former_names, instants, durations, search)}
 
