@@ -1,12 +1,12 @@
 // Runs the command that the arguments name, and catches what it throws.
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -42,11 +42,6 @@ constexpr Generator kGenerators[] = {
     {"--generate-fish-completion", fish_completion},
     {"--version", version_line},
 };
-
-bool is_file_or_folder(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0;
-}
 
 // What the words ask to generate; nullopt if they do not.
 std::optional<std::string> generated(const std::vector<std::string>& words) {
@@ -110,6 +105,21 @@ std::vector<std::string> with_unpacked(std::vector<std::string> words, Bundles& 
   return words;
 }
 
+// Options without a command are patch's. Where they and the files are measure's, its command line
+// is a part of the message; `given` has it as it was typed.
+int run_patch(const std::vector<std::string>& words, const std::vector<std::string>& given) {
+  return run_command(make_command(*find_command("patch")), words, [&](const std::string& fault) {
+    if (!takes_files(make_command(*find_command("measure")), words)) {
+      return usage_fault("aggregate-power patch", fault);
+    }
+    std::string line = "aggregate-power measure";
+    for (const std::string& word : given) line += fmt::format(" {}", shell_word(word));
+    return usage_fault(
+        "aggregate-power measure",
+        fmt::format("{}{} name the command: {}", fault, fault.ends_with('?') ? "" : ";", line));
+  });
+}
+
 int run(const std::vector<std::string>& given) {
   Bundles unpacked;
   const std::vector<std::string> words = with_unpacked(given, unpacked);
@@ -128,12 +138,12 @@ int run(const std::vector<std::string>& given) {
     print(stdout, *text);
     return 0;
   }
-  if (words[0].starts_with('-')) return run_command(make_command(*find_command("patch")), words);
+  if (words[0].starts_with('-')) return run_patch(words, given);
   if (const CommandRow* const row = find_command(words[0])) {
     return run_command(make_command(*row), {words.begin() + 1, words.end()});
   }
   // Files without a command are measured.
-  if (is_file_or_folder(normal_path(words[0]))) {
+  if (std::error_code ignored; std::filesystem::exists(normal_path(words[0]), ignored)) {
     return run_command(make_command(*find_command("measure")), words);
   }
   return unknown_command(words[0]);

@@ -122,6 +122,43 @@ def misspelt(folder):
         same(" ".join(words), (2, "", True), (status, out, message in err))
 
 
+def options_of_measure_without_it(folder):
+    """Files without a command are measured; after options of measure, the message has the line that does it."""
+    fresh_run(folder)
+    (folder / "bin").mkdir()
+    (folder / "bin" / "aggregate-power").symlink_to(PROGRAM)
+    (folder / "e v$l.json").write_text('{"results": {"gsm8k": {"exact_match,strict-match": 0.5}}}')
+    whole = {command: set(re.findall(r"(?m)^  (?:-\w,)?(--[a-z-]+)", run(command, "--help-all")[1])) for command in ("measure", "patch")}
+    values = {"--slo": "ttft=500ms", "--carbon": "380", "--price": "0.3", "--currency": "EUR", "--pue": "1.2", "--set": "a=b c",
+              "--role": "agg=0-7", "--out": "new.json", "--quality": "e v$l.json", "--questions": "100", "--accuracy": "0.5",
+              "--telemetry": "gpu_metrics.csv"}
+    same("measure alone has", whole["measure"] - whole["patch"], set(values))
+    more = {"--currency": ["--price", "0.3"], "--questions": ["--accuracy", "0.5"], "--accuracy": ["--questions", "100"]}
+    for option, value in (values | {"--json": None, "--timezone": "UTC"}).items():
+        words = [option, *([value] if value else []), *more.get(option, []), "run.json", "gpu_metrics.csv"]
+        status, out, err = run(*words, folder=folder)
+        if option == "--telemetry":  # what it is here is said first, of a package's pipeline
+            continue
+        same(f"without a command: {words}", (2, "", True), (status, out, "name the command: aggregate-power measure " in err))
+        named = "--bench-result is required" if option in whole["patch"] else f"option '{option}'"
+        same(f"{option} is named", True, named in err)
+        line = re.search(r"name the command: (.*); see 'aggregate-power measure --help'\n$", err)[1]
+        done = subprocess.run(["sh", "-c", line], cwd=folder, text=True, capture_output=True,
+                              env=ENVIRONMENT | {"PATH": f"{folder}/bin:{os.environ['PATH']}"})
+        for name in ("new.json", "power_validation_new.json"):
+            (folder / name).unlink(missing_ok=True)
+        same(line, run("measure", *words, folder=folder), (done.returncode, done.stdout, done.stderr))
+        same(f"{line} works", True, done.returncode == 0 or option in ("--slo", "--quality", "--questions", "--accuracy"))
+        for name in ("new.json", "power_validation_new.json"):
+            (folder / name).unlink(missing_ok=True)
+    see = "see 'aggregate-power patch --help'"
+    for words, message in (
+            (["--slo", "ttft=500ms"], f"unknown option '--slo': an option of compare, measure, recommend, report; {see}"),
+            (["--set", "a=b", "--csv", "x.csv"], f"unknown option '--set': an option of measure; {see}"),
+            (["run.json", "--margin", "2"], "unknown option '--margin': an option of compare, plan; see 'aggregate-power measure --help'")):
+        same(" ".join(words), (2, "", f"aggregate-power: error: {message}\n"), run(*words, folder=folder))
+
+
 def other_words(folder):
     """A file, another command's option, a generator's name, a shortened zone: what they probably mean."""
     (folder / "vllm.json").write_text("{}")
@@ -150,6 +187,13 @@ def other_words(folder):
     for name in ("zeus", "AIPowerMeter", "gpupp"):
         page = run("help", f"coming-from-{name.lower()}")
         same(f"help {name}", (page, 0), (run("help", name), page[0]))
+
+
+def lists_before_files(folder):
+    """A value that is not a file is one word: the files after it are the command's."""
+    fresh_run(folder)
+    for words in (["--set", "a=b"], ["--role", "agg=0-7"], ["--set", "a=b", "--set", "c=d e"]):
+        same(words, 0, run("measure", *words, "run.json", "gpu_metrics.csv", folder=folder)[0])
 
 
 def other_json(folder):
@@ -771,7 +815,7 @@ def units(folder):
 
 
 TESTS = {test.__name__: test for test in (
-    misspelt, other_words, other_json, a_required_power_that_is_unclear, commands_in_pages, one_line, abbreviations, given_counts, short_options, explain, help_as_json, backfill_as_json, quiet, widths, tables,
+    misspelt, options_of_measure_without_it, other_words, lists_before_files, other_json, a_required_power_that_is_unclear, commands_in_pages, one_line, abbreviations, given_counts, short_options, explain, help_as_json, backfill_as_json, quiet, widths, tables,
     examples_are_commands, colours, generated_completions, completion_in_bash, completion_in_fish, completion_in_zsh,
     missing_files, units, overview, files_in_any_order, two_results, pictures_replace_pictures_alone, numbers_are_no_models, folders_of_runs, former_names, instants, durations, search)}
 

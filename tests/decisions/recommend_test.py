@@ -1007,7 +1007,7 @@ def test_a_plan_goes_up_and_down(folder):
     has(text, "nvidia-smi -i", "-pl", "aggregate-power-monitor run", "trap put_back EXIT", "cool_down=60")
     text, _ = plan(folder, "--plan", "150:190:25", "--repeats", "1", "--cool-down", "5", "--vendor", "amd", "--gpus", "0,3")
     same([(1, 150), (1, 175)], measures(text))
-    has(text, "amd-smi set", "gpu_list='0,3'", "cool_down=5")
+    has(text, "amd-smi set", "gpu_list=0,3", "cool_down=5")
     plan(folder, "--plan", "300:300:1", "--run", "echo \"it's\" $RESULT; (")
 
 

@@ -141,24 +141,43 @@ def in_checked_part(text, at):
     return not re.search(rb'"(rivals|recorder)"', line)
 
 
-def test_an_idle_interval_of_an_earlier_build_is_not_compared(folder):
-    """The net energy had no bounds, and the gross energy no uncertainty; powers and energies are as they were."""
-    shutil.copytree(DATA / "runs" / "b200", folder / "run")
-    program(folder, *ONE_NODE, "--expected-num-gpus", "8", "--idle", "85")
-    path = folder / "run" / "power_validation_run.json"
-    record = json.loads(path.read_text())
+def without_idle_bounds(record):
     for number in record["idle"].values():
-        if isinstance(number, dict) and "value" in number:
-            number["standard_uncertainty"] = 0.5
+        if isinstance(number, dict):
             number.pop("low", None)
             number.pop("high", None)
-    path.write_text(json.dumps(record))
-    found = json.loads(program(folder, "verify", "run", "--json"))
-    assert [] == found["faults"] and len(found["warnings"]) == 1, found
-    assert "idle power is of an earlier build" in found["warnings"][0], found
-    record["idle"]["net_energy_j"]["value"] += 1
-    path.write_text(json.dumps(record))
-    assert "idle.net_energy_j.value" in program(folder, "verify", "run", status=1)
+
+
+def test_idle_energies_without_their_bounds_do_not_hold(folder):
+    """Of 8 GPUs at 85 W; whoever deletes the bounds, or writes the shape from before them, hides what is not known."""
+    shutil.copytree(DATA / "runs" / "b200", folder / "run")
+    program(folder, *ONE_NODE, "--expected-num-gpus", "8", "--idle", "85+-1")
+    path = folder / "run" / "power_validation_run.json"
+    whole = path.read_text()
+
+    def found(*changes):
+        path.write_text(whole)
+        for change in changes:
+            edit(path, change)
+        return json.loads(subprocess.run([PROGRAM, "verify", "run", "--json"], cwd=folder, capture_output=True,
+                                         text=True, timeout=60).stdout)
+
+    answer = found(without_idle_bounds)
+    assert {"tampered"} == {fault["verdict"] for fault in answer["faults"]}, answer
+    assert ["'idle.net_energy_j.low'", "'idle.net_energy_j.high'"] == [fault["what"] for fault in answer["faults"][:2]]
+    assert "its net energy has no bounds" in answer["warnings"][0], answer
+    by = lambda version: lambda record: record["computed_from"].update(tool_version=version)  # noqa: E731
+    for version in ("9", "0.1.1", "0.10.0", ""):  # later than the one with bounds, or none
+        answer = found(without_idle_bounds, by(version))
+        assert ["not reproducible by this version"] == [fault["verdict"] for fault in answer["faults"]], (version, answer)
+    # A version from before them: what it states must be as it is now.
+    assert [] == found(without_idle_bounds, by("0.0.9"))["faults"]
+    for name, key in (("total", "watts"), ("total", "standard_uncertainty"), ("idle_energy_j", "standard_uncertainty"),
+                      ("net_energy_j", "value"), ("net_energy_j", "standard_uncertainty")):
+        def wrong(record, name=name, key=key):
+            record["idle"][name][key] = 0.5
+        [fault] = found(without_idle_bounds, by("0.0.9"), wrong)["faults"]
+        assert fault["what"].endswith(f"the first is 'idle.{name}.{key}'"), fault
 
 
 def test_what_is_not_json_is_named_with_what_to_name(folder):

@@ -975,6 +975,12 @@ def test_12_idle_power(root):
     point.record["idle"]["net_energy_j"]["value"] = 6401.0
     sweep.write()
     only(verify(sweep), "solo conc 8: 'idle.net_energy_j.value' of the audit record, against its telemetry, expected 6400.0, found 6401.0")
+    point.record["idle"]["net_energy_j"]["value"] = 6400.0
+    del point.record["idle"]["net_energy_j"]["low"]
+    sweep.write()
+    done = verify(sweep)
+    only(done, "solo conc 8: 'idle.net_energy_j.low' of the audit record, against its telemetry, expected null, found nothing")
+    assert "its net energy has no bounds" in done.err, done
 
 
 def test_12_idle_power_that_nobody_can_compute(root):

@@ -32,6 +32,23 @@ std::vector<std::string> long_names(const Options& options, bool of_every_comman
   return names;
 }
 
+bool may_abbreviate(const Command& command, const std::string& name) {
+  return !std::ranges::find(command.options.all(), name, &Option::long_name)->is_whole_word;
+}
+
+// ": an option of measure, plan": the commands that have this whole name; empty if none has.
+std::string elsewhere(const std::string& word) {
+  std::vector<std::string_view> names;
+  for (const CommandRow& row : command_rows()) {
+    const Command command = make_command(row);
+    if (std::ranges::any_of(command.options.all(), [&](const Option& option) {
+          return option.long_name() == word || option.former == word;
+        }))
+      names.push_back(row.name);
+  }
+  return names.empty() ? std::string() : fmt::format(": an option of {}", fmt::join(names, ", "));
+}
+
 UsageError unknown_option(const Command& command, const std::string& word) {
   for (const auto& [elsewhere, here] : command.called_here) {
     if (word != elsewhere) continue;
@@ -39,20 +56,9 @@ UsageError unknown_option(const Command& command, const std::string& word) {
   }
   std::vector<std::string> names = long_names(command.options, false);
   std::ranges::copy(long_names(command.options, true), std::back_inserter(names));
-  return UsageError(fmt::format("unknown option '{}'{}", word, did_you_mean(word, names)));
-}
-
-bool may_abbreviate(const Command& command, const std::string& name) {
-  return !std::ranges::find(command.options.all(), name, &Option::long_name)->is_whole_word;
-}
-
-// Whether a command has an option of this whole name.
-bool is_known_elsewhere(const std::string& word) {
-  return std::ranges::any_of(all_commands(), [&](const Command& other) {
-    return std::ranges::any_of(other.options.all(), [&](const Option& option) {
-      return option.long_name() == word || option.former == word;
-    });
-  });
+  const std::string near = did_you_mean(word, names);
+  return UsageError(
+      fmt::format("unknown option '{}'{}", word, near.empty() ? elsewhere(word) : near));
 }
 
 // The option that `word` names or abbreviates.
@@ -81,7 +87,7 @@ const Option& option_of(const Command& command, const std::string& word) {
   if (found.empty()) found = matching(others);
   if (found.empty()) throw unknown_option(command, word);
   // Only its whole name: --out of another command is not --output-tokens.
-  const bool is_elsewhere = is_known_elsewhere(word);
+  const bool is_elsewhere = !elsewhere(word).empty();
   if (found.size() == 1 && !is_elsewhere) return named(found[0]);
   throw UsageError(fmt::format("ambiguous option '{}': {}it could be {}", word,
                                is_elsewhere ? "another command has it, and here " : "",
@@ -190,7 +196,20 @@ int usage_fault(const std::string& name, const std::string& message) {
   return 2;
 }
 
-int run_command(Command command, const std::vector<std::string>& arguments) {
+bool takes_files(Command command, const std::vector<std::string>& arguments) {
+  try {
+    if (command.options.parse(spell_out(command, arguments)) != Options::Outcome::values)
+      return false;
+  } catch (const std::runtime_error&) {
+    return false;
+  }
+  return std::ranges::any_of(command.options.all(), [](const Option& option) {
+    return option.is_positional() && !option.given.empty();
+  });
+}
+
+int run_command(Command command, const std::vector<std::string>& arguments,
+                const std::function<int(const std::string&)>& explain_fault) {
   try {
     switch (command.options.parse(spell_out(command, arguments))) {
       case Options::Outcome::help:
@@ -206,7 +225,7 @@ int run_command(Command command, const std::vector<std::string>& arguments) {
         break;
     }
   } catch (const UsageError& error) {
-    return usage_fault(command.name, error.what());
+    return explain_fault ? explain_fault(error.what()) : usage_fault(command.name, error.what());
   }
   if (command.options.is_quiet()) be_quiet();
   for (const Option& option : command.options.all()) {

@@ -39,8 +39,12 @@ struct Command {
 // not another command's whole option (the original had no options but `first_choice`); an option's
 // value does not start with '-' unless it is '-' or a number, and the last occurrence of
 // an option counts. Returns the command's exit status; 2 for wrong use, which is reported in one
-// line; 0 after --help and --version.
-int run_command(Command command, const std::vector<std::string>& arguments);
+// line, by `explain_fault` if it is set; 0 after --help and --version.
+int run_command(Command command, const std::vector<std::string>& arguments,
+                const std::function<int(const std::string&)>& explain_fault = {});
+
+// Whether they are right for the command, and name something without an option. Opens no file.
+bool takes_files(Command command, const std::vector<std::string>& arguments);
 
 std::string version_line();
 

@@ -38,6 +38,8 @@ CLI::Option* declare_values(CLI::App& app, Option& option) {
   if (is_single) return declared->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   declared->expected(CLI::detail::expected_max_vector_size);
   if (option.kind == Option::Kind::positionals) return declared;
+  // Files may follow a file; after --set precision=fp8 they are the command's own.
+  declared->allow_extra_args(option.names_path());
   return declared->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 

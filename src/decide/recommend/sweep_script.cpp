@@ -159,13 +159,6 @@ std::vector<std::vector<int>> passes_of(const SweepPlan& plan) {
   return passes;
 }
 
-// In single quotes, whatever it contains.
-std::string quoted_for_shell(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 std::string plan_head(const SweepPlan& plan) {
   std::string text = fmt::format(
       "#!/bin/sh\n"
@@ -187,9 +180,9 @@ std::string plan_head(const SweepPlan& plan) {
       "# The load. It writes its result into the file $RESULT; $LIMIT_W is the limit. The same work\n"
       "# each time, for a minute at least.\n"
       "# shellcheck disable=SC2016  # they are for the shell that runs the load\n";
-  text += fmt::format("load={}\n\n", quoted_for_shell(plan.load));
+  text += fmt::format("load={}\n\n", shell_word(plan.load));
   text += "sweep=${1:-sweep}\n";
-  text += fmt::format("gpu_list={}  # with commas; empty: all\n", quoted_for_shell(plan.gpus));
+  text += fmt::format("gpu_list={}  # with commas; empty: all\n", shell_word(plan.gpus));
   text += fmt::format("cool_down={}  # seconds before each run\n\n", plan.cool_down_s);
   return text;
 }

@@ -60,12 +60,14 @@ struct RecordDifference {
   // The record states a number, or yes or no, that is another now or is no longer there; not only a
   // text, or what a record did not state yet.
   bool is_of_number = false;
+  bool is_missing = false;  // in the record
 };
 
-// Leaves out how far idle power is known where the record has it as it was before the net energy
-// had bounds. Returns a remark on that; nullopt: nothing was left out.
-std::optional<std::string> leave_out_older_idle(const JsonValue& record,
-                                                std::vector<RecordDifference>& differences);
+// Whether its net energy has no bounds: somebody deleted them, or a development build of before
+// they were recorded wrote it, whose version does not differ.
+bool lacks_idle_bounds(const JsonValue& record);
+inline constexpr const char* kNoIdleBounds =
+    "its net energy has no bounds: a build of before they were recorded wrote it, or somebody deleted them; compute the run again";
 
 // A null pointer stands for a value that is not there. Numbers are compared by value.
 std::vector<RecordDifference> compare_values(const JsonValue* expected, const JsonValue* found,
