@@ -292,6 +292,18 @@ def test_counters_of_one_gpu_count_once(folder):
         assert folder.status and part in folder.err, folder.err
 
 
+def test_a_counter_alone_is_as_plausible_as_power(folder):
+    # Joules where millijoules belong: 0.65 W.
+    def text(name):
+        return table("timestamp,name,gpu,energy_mj", lambda at, gpu: (
+            START + at, name, gpu, 650 * (at + 10 * gpu) / 1000))
+    folder.windows(folder.write("p.csv", text("")))
+    same(2, folder.err.count("implausible_watts: a mean of 0.00065 W per GPU"), folder.err)
+    gpus = folder.windows(folder.write("p.csv", text("NVIDIA H100 80GB HBM3")))
+    same((1, None), (folder.status, gpus["0"]["energy_j"]))
+    assert "implausible_power: its energy counter says 0.00065 W" in gpus["0"]["reason"], gpus
+
+
 def test_short_windows_are_measured_by_power(folder):
     file = folder.write("p.csv", plain())
     gpu = folder.windows(file, "begin w +10\nend w +19.5\n")["0"]

@@ -273,6 +273,19 @@ void set_unit_by_power(ReadFile& read) {
   for (DeviceCounter& counter : read.counters) set_unit(*unit, counter);
 }
 
+// Warns about counters without power by the mean power that they show.
+void doubt_counters(const SeriesFacts& facts, ReadFile& read) {
+  for (const DeviceCounter& counter : read.counters) {
+    const double length_s = counter.samples.back().unix_s - counter.samples.front().unix_s;
+    if (facts.has_power() || !(length_s > 0)) continue;
+    const double mean_w = rise_in(counter.samples, kAlways) / length_s;
+    const auto doubt = doubt_about(mean_w, plausible_watts(facts).usual_w);
+    if (!doubt) continue;
+    read.file.warnings.push_back(
+        fmt::format("the energy counter of GPU {}: {}", printable(counter.device), *doubt));
+  }
+}
+
 struct CounterSeries {
   std::string device;
   std::vector<Sample> joules;
@@ -419,6 +432,7 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
     read.file.warnings.push_back(std::move(*silent));
   }
   judge_series(request, recording, telemetry, series_keeper, read);
+  doubt_counters(series, read);
   if (keeper.unnamed() > 0) refuse_unnamed(path, keeper.unnamed());
   for (std::uint32_t i = 0; i < keeper.devices().size(); ++i) {
     std::ranges::copy(keeper.unnamed_invalid_unix_s(),
@@ -658,7 +672,12 @@ std::string WindowMeter::counter_fault(Window window, const GpuWindow& gpu) cons
   if (!fault.empty()) return fault;
   const double energy_j = counter_->energy_j(window);
   const double mean_w = energy_j / window.duration_s();
-  if (is_impossible(mean_w)) return fmt::format("its energy counter says {:.1f} W", mean_w);
+  if (is_impossible(mean_w) ||
+      (!options_.is_of_module && !impossible_text(mean_w, mean_w, options_.bounds).empty())) {
+    return fmt::format(
+        "implausible_power: its energy counter says {:.6g} W, which such a GPU does not draw: the counter or its unit is wrong",
+        mean_w);
+  }
   if (gpu.fault.empty() && mean_w > (1 + kCounterTolerance) * *gpu.peak_power_w &&
       contradict(energy_j, gpu.energy_j, counter_->resolution_j(window))) {
     return fmt::format(
