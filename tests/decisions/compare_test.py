@@ -318,6 +318,17 @@ def test_equal_repeats_are_not_infinitely_certain(folder):
     near(math.expm1(T4 * 0.05 / math.sqrt(3) / 100.5 * math.sqrt(2 / 3)), found["change_high"], 1e-10)
 
 
+def test_other_hardware_and_settings_are_named(folder):
+    folder.runs("base", *around(2.0, 0.001), gpu_name="NVIDIA H100 80GB HBM3")
+    folder.runs("new", *around(1.6, 0.001), gpu_name="NVIDIA H200")
+    folder.judge("insufficient", "base", "--with", "new")
+    folder.runs("base", *around(2.0, 0.001), kv_cache_dtype="auto", driver_version="550.1", max_model_len=4096)
+    folder.runs("new", *around(1.6, 0.001), kv_cache_dtype="fp8", max_model_len=4096)
+    found = folder.judge("better", "base", "--with", "new")
+    has("not matched by kv_cache_dtype (auto and fp8), driver_version (550.1 and not stated), which differ",
+        json.dumps(found["comparisons"][0]["notes"]))
+
+
 def test_copies_are_no_repeats(folder):
     """No two runs agree in all of 2.003317 and 2003.317; round numbers may."""
     for side, joules in (("base", 2.003317), ("new", 2.061244)):

@@ -502,7 +502,7 @@ std::string PublishedRun::text_of(std::string_view key) const {
 // As InferenceX and others write them.
 std::span<const std::string_view> configuration_keys() {
   static const std::vector<std::string_view> keys = separated(
-      "hw hardware gpu gpu_model num_gpus gpu_count driver clock_setting_mhz is_multinode "
+      "hw hardware gpu gpu_model gpu_name num_gpus gpu_count driver clock_setting_mhz is_multinode "
       "disagg "
       "framework backend engine model model_id model_name infmax_model_prefix model_prefix "
       "precision quantization dtype spec_decoding "
