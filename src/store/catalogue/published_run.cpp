@@ -351,11 +351,10 @@ std::string contradiction(const std::vector<PublishedNumber>& numbers, const Jso
 constexpr double kLastBits = 1e-9;  // of a number: sums in another order differ by less
 
 // Two runs hardly ever agree in as many digits.
-bool has_many_digits(const PublishedNumber& number) {
-  constexpr std::ptrdiff_t kMany = 5;
+bool has_many_digits(const PublishedNumber& number, std::ptrdiff_t many = 5) {
   const std::string digits = fmt::format("{:e}", number.value);
   const std::size_t end = digits.find_last_not_of('0', digits.find('e') - 1);
-  return std::ranges::count_if(digits.substr(0, end + 1), [](char c) { return c != '.'; }) >= kMany;
+  return std::ranges::count_if(digits.substr(0, end + 1), [](char c) { return c != '.'; }) >= many;
 }
 
 std::vector<PublishedNumber> numbers_in(const JsonValue& json) {
@@ -632,7 +631,12 @@ bool is_rounded(double a, double b) {
 
 bool have_same_numbers(const PublishedRun& a, const PublishedRun& b) {
   constexpr int kFewest = 2;
+  constexpr std::ptrdiff_t kDigitsOfOnly = 6;  // that chance does not repeat
   int telling = 0;
+  if (a.numbers.size() == 1 && b.numbers.size() == 1) {
+    return a.numbers[0].key == b.numbers[0].key && a.numbers[0].value == b.numbers[0].value &&
+           has_many_digits(a.numbers[0], kDigitsOfOnly);
+  }
   for (const PublishedNumber& own : a.numbers) {
     const auto other = std::ranges::find(b.numbers, own.key, &PublishedNumber::key);
     if (other == b.numbers.end()) continue;
