@@ -332,6 +332,18 @@ def test_copies_of_one_number_are_no_repeats(folder):
     same((3, 3), tuple(folder.judge("worse", "base", "--with", "new")[key] for key in ("n_base", "n_new")))
 
 
+def test_one_run_of_several_recorders_is_no_repeat(folder):
+    for side, factor in (("base", 1), ("new", 1.08)):
+        for recorder, joules in enumerate((77.926995, 78.021399, 78.093050)):
+            folder.recorded(f"{side}/{recorder}/agg.json", factor * joules, 0.01, start=1000.123456 * factor)
+    found = folder.judge("worse", "base", "--with", "new")
+    same((1, 1), (found["n_base"], found["n_new"]))
+    for recorder, joules in enumerate((77.926995, 78.021399, 78.093050)):  # three nodes at once
+        folder.recorded(f"base/{recorder}/agg.json", joules, 0.01, ids=(f"n{recorder}/0",), start=1000.123456)
+    folder.compare("base", "--with", "new", "--json")
+    same(3, json.loads(folder.out)["n_base"])
+
+
 def test_other_hardware_and_settings_are_named(folder):
     folder.runs("base", *around(2.0, 0.001), gpu_name="NVIDIA H100 80GB HBM3")
     folder.runs("new", *around(1.6, 0.001), gpu_name="NVIDIA H200")

@@ -646,14 +646,29 @@ bool have_same_numbers(const PublishedRun& a, const PublishedRun& b) {
   return telling >= kFewest;
 }
 
-bool are_copies(const PublishedRun& a, const PublishedRun& b) {
+bool may_have_same_gpus(const PublishedRun& a, const PublishedRun& b) {
   const auto may_be_same = [&](SharedTexts PublishedRun::*texts) {
     return (a.*texts).empty() || (b.*texts).empty() || a.*texts == b.*texts;
   };
-  if (!may_be_same(&PublishedRun::gpu_ids) || !may_be_same(&PublishedRun::gpu_uuids) ||
-      !may_be_same(&PublishedRun::hosts)) {
-    return false;
-  }
+  return may_be_same(&PublishedRun::gpu_ids) && may_be_same(&PublishedRun::gpu_uuids) &&
+         may_be_same(&PublishedRun::hosts);
+}
+
+// Several recorders of one run: no two runs begin and end in the same microseconds. Windows of
+// whole seconds show it only on GPUs, or hosts, that are known to be the same.
+bool are_of_one_run(const PublishedRun& a, const PublishedRun& b) {
+  constexpr double kOff = 2e-6;
+  const auto is_fine = [](double unix_s) { return std::abs(unix_s - std::round(unix_s)) > 1e-3; };
+  const bool are_sure =
+      (is_fine(a.start_unix_s) && is_fine(a.start_unix_s + a.duration_s)) ||
+      (!a.gpu_uuids.empty() && a.gpu_uuids == b.gpu_uuids) ||
+      (!a.hosts.empty() && a.hosts == b.hosts && !a.gpu_ids.empty() && a.gpu_ids == b.gpu_ids);
+  return are_sure && a.start_unix_s > 0 && std::abs(a.start_unix_s - b.start_unix_s) <= kOff &&
+         std::abs(a.duration_s - b.duration_s) <= kOff && may_have_same_gpus(a, b);
+}
+
+bool are_copies(const PublishedRun& a, const PublishedRun& b) {
+  if (!may_have_same_gpus(a, b)) return false;
   if (a.start_unix_s == 0 || b.start_unix_s == 0) return have_same_numbers(a, b);
   constexpr double kMostApart_s = 0.5;
   return std::abs(a.start_unix_s - b.start_unix_s) <= std::min(kMostApart_s, a.duration_s / 2) &&
@@ -662,17 +677,35 @@ bool are_copies(const PublishedRun& a, const PublishedRun& b) {
 
 }  // namespace
 
-const PublishedRun* KnownMeasurements::copied_by(const PublishedRun& run, double value) const {
+namespace {
+
+// Returns the first known one near `value` for which `is_same` holds.
+template <class IsSame>
+const PublishedRun* near_run(const std::multimap<double, const PublishedRun*>& runs, double value,
+                             IsSame is_same) {
   constexpr double kNear = 0.01;  // more than a number of three digits is rounded by
-  const auto end = runs_.upper_bound(value + kNear * std::abs(value));
-  for (auto known = runs_.lower_bound(value - kNear * std::abs(value)); known != end; ++known) {
-    if (are_copies(*known->second, run) && is_rounded(known->first, value)) return known->second;
+  const auto end = runs.upper_bound(value + kNear * std::abs(value));
+  for (auto known = runs.lower_bound(value - kNear * std::abs(value)); known != end; ++known) {
+    if (is_same(*known->second, known->first)) return known->second;
   }
   return nullptr;
 }
 
+}  // namespace
+
+const PublishedRun* KnownMeasurements::copied_by(const PublishedRun& run, double value) const {
+  return near_run(runs_, value, [&](const PublishedRun& known, double known_value) {
+    return are_copies(known, run) && is_rounded(known_value, value);
+  });
+}
+
 const PublishedRun* KnownMeasurements::copied_or_added(const PublishedRun& run, double value) {
-  const PublishedRun* const copied = copied_by(run, value);
+  const PublishedRun* copied = copied_by(run, value);
+  if (copied == nullptr) {
+    copied = near_run(runs_, value, [&](const PublishedRun& known, double) {
+      return are_of_one_run(known, run);
+    });
+  }
   if (copied == nullptr) add(run, value);
   return copied;
 }

@@ -224,7 +224,7 @@ class KnownMeasurements {
   // Returns nullptr if the run is not a copy.
   const PublishedRun* copied_by(const PublishedRun& run, double value) const;
   void add(const PublishedRun& run, double value) { runs_.emplace(value, &run); }
-  // Adds it unless it is a copy.
+  // Adds it unless it is a copy, or the same run by another recorder.
   const PublishedRun* copied_or_added(const PublishedRun& run, double value);
 
  private:
