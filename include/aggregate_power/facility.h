@@ -25,19 +25,18 @@ struct FacilityOptions {
   bool is_asked() const { return pue || !carbon.empty() || !price.empty(); }
 };
 
-// A price, or an intensity of carbon, per kWh: one number, or one for each hour.
+// A price, or an intensity of carbon, per kWh: one number, or one for each step of time.
 struct EnergyRate {
   std::string source = {};  // the file; empty: it was given as a number
   std::string zone = {};    // of the grid, as the file names it; empty: it does not
-  // Of consecutive hours, the first of which begins at `first_unix_s`. Without a file, the only
+  // Of consecutive steps; the first one begins at `first_unix_s`. Without a file, the only
   // number holds at all times.
   std::vector<double> per_kwh = {};
   double first_unix_s = 0;
+  double step_s = kSecondsInHour;  // an hour, or what divides it
 
   bool is_hourly() const { return !source.empty(); }
-  double end_unix_s() const {
-    return first_unix_s + kSecondsInHour * static_cast<double>(per_kwh.size());
-  }
+  double end_unix_s() const { return first_unix_s + step_s * static_cast<double>(per_kwh.size()); }
 };
 
 struct FacilityRates {

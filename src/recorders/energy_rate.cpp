@@ -80,6 +80,8 @@ double rate_value(std::string_view text, RateKind kind) {
 struct RateColumns {
   std::size_t time = 0;
   std::size_t value = 0;
+  std::size_t unit = 0;   // past the last one: there is none
+  bool has_unit = false;  // in the header
   std::size_t cells = 0;  // of the header, up to the last one with a name
   double per_kwh = 1;     // what a value of 1 is per kWh
 };
@@ -121,10 +123,18 @@ std::optional<std::string> unit_of_value(std::string_view name) {
   return std::string(strip(text));
 }
 
-std::string unknown_unit_text(std::string_view text, RateKind kind) {
-  return fmt::format("'{}' has a unit that is not known: expected {}", printable(text),
+std::string unknown_unit_text(std::string_view text, RateKind kind, std::string_view verb) {
+  return fmt::format("'{}' {} a unit that is not known: expected {}", printable(text), verb,
                      kind == RateKind::price ? "a whole currency per kWh or MWh, as in EUR/MWh"
                                              : "g, kg or t of CO2 per kWh or MWh, as in g/kWh");
+}
+
+// What a number is per kWh in the unit that its own row or file states; empty: in `otherwise`.
+double stated_per_kwh(std::string_view unit, RateKind kind, double otherwise) {
+  if (strip(unit).empty()) return otherwise;
+  const auto per_kwh = per_kwh_of(unit, kind);
+  if (!per_kwh) throw Error(unknown_unit_text(strip(unit), kind, "is"));
+  return *per_kwh;
 }
 
 std::optional<RateColumns> rate_columns(const std::vector<std::string>& header, RateKind kind) {
@@ -134,14 +144,22 @@ std::optional<RateColumns> rate_columns(const std::vector<std::string>& header, 
   RateColumns columns;
   columns.time =
       place_of([](const std::string& name) { return lower_ascii(strip(name)) == "time"; });
-  columns.value = place_of([](const std::string& name) { return unit_of_value(name).has_value(); });
+  columns.unit = place_of([](const std::string& name) {
+    static const Pattern pattern = "(value[ ._-]*)?units?";
+    return pattern.matches(lower_ascii(strip(name)));
+  });
+  columns.value = place_of([](const std::string& name) {
+    static const Pattern is_of_unit = ".*[ ._-]units?";
+    return unit_of_value(name).has_value() && !is_of_unit.matches(lower_ascii(strip(name)));
+  });
   columns.cells = header.size();
   while (columns.cells > 0 && strip(header[columns.cells - 1]).empty()) --columns.cells;
   if (columns.time == header.size() || columns.value == header.size()) return std::nullopt;
   const std::string unit = *unit_of_value(header[columns.value]);
   const auto per_kwh = unit.empty() ? std::optional(1.0) : per_kwh_of(unit, kind);
-  if (!per_kwh) throw Error(unknown_unit_text(header[columns.value], kind));
+  if (!per_kwh) throw Error(unknown_unit_text(header[columns.value], kind, "has"));
   columns.per_kwh = *per_kwh;
+  columns.has_unit = !unit.empty();
   return columns;
 }
 
@@ -161,8 +179,13 @@ void add_rate_row(const std::vector<std::string>& cells, const RateColumns& colu
       columns.value + 1 < cells.size() ? strip(cells[columns.value + 1]) : std::string_view();
   list.are_digits =
       list.are_digits && value.size() == 1 && is_ascii_digits(value) && is_ascii_digits(next);
+  const double per_kwh =
+      stated_per_kwh(columns.unit < cells.size() ? cells[columns.unit] : "", kind, columns.per_kwh);
+  if (columns.has_unit && per_kwh != columns.per_kwh) {
+    throw Error(fmt::format("'{}' is not the unit in the header", printable(cells[columns.unit])));
+  }
   list.hours.push_back({hour_beginning(strip(cells[columns.time])),
-                        rate_value(strip(cells[columns.value]), kind) * columns.per_kwh});
+                        rate_value(strip(cells[columns.value]), kind) * per_kwh});
 }
 
 // In the usual dialect; the rows stay in their lines.
@@ -233,6 +256,12 @@ HourList read_rate_history(std::string_view text, const std::string& name, RateK
   }
   HourList list{.zone = json.at("zone").text};
   const std::vector<JsonValue>& entries = json.at(key).items;
+  const auto unit_of = [](const JsonValue& object) -> std::string_view {
+    for (const char* const key_of_unit : {"unit", "units"}) {
+      if (object.at(key_of_unit).is_string()) return object.at(key_of_unit).text;
+    }
+    return {};
+  };
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const JsonValue& intensity = entries[i].at("carbonIntensity");
     try {
@@ -243,7 +272,9 @@ HourList read_rate_history(std::string_view text, const std::string& name, RateK
         throw Error("expected a number 'carbonIntensity'");
       }
       if (intensity.is_null()) continue;
-      list.hours.push_back({unix_s, rate_value(intensity.text, kind)});
+      const double per_kwh =
+          stated_per_kwh(unit_of(entries[i]), kind, stated_per_kwh(unit_of(json), kind, 1));
+      list.hours.push_back({unix_s, rate_value(intensity.text, kind) * per_kwh});
     } catch (const Error& error) {
       throw Error(fmt::format("{}: {}[{}]: {}", name, key, i, error.what()));
     }
@@ -259,26 +290,43 @@ std::string hour_text(double unix_s) {
   return iso == text.npos ? text : text.substr(iso + 1, text.size() - iso - 2);
 }
 
-// Each hour once, without a gap.
+constexpr double kOff = 1e-3;  // seconds by which times may be off
+
+// The shortest time from one value to the next, up to an hour.
+double step_of(const std::vector<HourValue>& hours, const std::string& name) {
+  constexpr double kShortestS = 60;
+  double step_s = kSecondsInHour;
+  for (std::size_t i = 1; i < hours.size(); ++i) {
+    const double apart_s = hours[i].unix_s - hours[i - 1].unix_s;
+    if (apart_s <= kOff || apart_s >= step_s - kOff) continue;
+    step_s = apart_s;
+    const double off_s = std::remainder(kSecondsInHour, step_s);
+    if (step_s >= kShortestS && std::abs(off_s) <= kOff) continue;
+    throw Error(fmt::format(
+        "{}: expected one value an hour, or for each part of it, such as 15 min, and {} follows {} by {}",
+        name, hour_text(hours[i].unix_s), hour_text(hours[i - 1].unix_s),
+        difference_in_words(step_s)));
+  }
+  return step_s;
+}
+
+// Each step once, without a gap.
 EnergyRate series_of(HourList list, const std::string& name) {
-  constexpr double kOff = 1e-3;
   if (list.hours.empty()) throw Error(fmt::format("{}: it has no hour", name));
   std::ranges::stable_sort(list.hours, {}, &HourValue::unix_s);
   EnergyRate rate{.source = name, .zone = std::move(list.zone)};
   rate.first_unix_s = list.hours.front().unix_s;
+  rate.step_s = step_of(list.hours, name);
   for (const HourValue& hour : list.hours) {
-    const double before_s = rate.end_unix_s() - kSecondsInHour;
+    const double before_s = rate.end_unix_s() - rate.step_s;
     const double step_s = hour.unix_s - before_s;
-    if (std::abs(step_s - kSecondsInHour) <= kOff) {
+    if (std::abs(step_s - rate.step_s) <= kOff) {
       rate.per_kwh.push_back(hour.value);
-    } else if (step_s > kSecondsInHour) {
-      throw Error(fmt::format(
-          "{}: hours are missing: {} follows {}; add them, since values are never guessed", name,
-          hour_text(hour.unix_s), hour_text(before_s)));
     } else if (step_s > kOff) {
-      throw Error(fmt::format("{}: expected one value an hour, and {} follows {} by {}", name,
-                              hour_text(hour.unix_s), hour_text(before_s),
-                              difference_in_words(step_s)));
+      throw Error(
+          fmt::format("{}: {} are missing: {} follows {}; add them, since values are never guessed",
+                      name, rate.step_s < kSecondsInHour ? "values" : "hours",
+                      hour_text(hour.unix_s), hour_text(before_s)));
     } else if (hour.value != rate.per_kwh.back()) {
       throw Error(fmt::format("{}: {} has two values, {} and {}", name, hour_text(hour.unix_s),
                               rate.per_kwh.back(), hour.value));

@@ -318,6 +318,43 @@ def test_equal_repeats_are_not_infinitely_certain(folder):
     near(math.expm1(T4 * 0.05 / math.sqrt(3) / 100.5 * math.sqrt(2 / 3)), found["change_high"], 1e-10)
 
 
+def test_copies_of_one_number_are_no_repeats(folder):
+    """Aggregates with nothing but 2.003317, in several folders."""
+    others = ("avg_power_w", "avg_total_gpu_power_w", "power_metric_schema_version", "power_valid")
+    for side, joules in (("base", 2.003317), ("new", 2.061244)):
+        for attempt in range(3):
+            folder.run(f"{side}/{attempt}/agg_x.json", joules, others, attempt=attempt)
+    found = folder.judge("insufficient", "base", "--with", "new")
+    same((1, 1), (found["n_base"], found["n_new"]))
+    for attempt in range(3):
+        folder.run(f"base/{attempt}/agg_x.json", 2.003 + attempt / 1000, others)
+        folder.run(f"new/{attempt}/agg_x.json", 2.061, others)  # three runs may have the same four digits
+    same((3, 3), tuple(folder.judge("worse", "base", "--with", "new")[key] for key in ("n_base", "n_new")))
+
+
+def test_one_run_of_several_recorders_is_no_repeat(folder):
+    for side, factor in (("base", 1), ("new", 1.08)):
+        for recorder, joules in enumerate((77.926995, 78.021399, 78.093050)):
+            folder.recorded(f"{side}/{recorder}/agg.json", factor * joules, 0.01, start=1000.123456 * factor)
+    found = folder.judge("worse", "base", "--with", "new")
+    same((1, 1), (found["n_base"], found["n_new"]))
+    for recorder, joules in enumerate((77.926995, 78.021399, 78.093050)):  # three nodes at once
+        folder.recorded(f"base/{recorder}/agg.json", joules, 0.01, ids=(f"n{recorder}/0",), start=1000.123456)
+    folder.compare("base", "--with", "new", "--json")
+    same(3, json.loads(folder.out)["n_base"])
+
+
+def test_other_hardware_and_settings_are_named(folder):
+    folder.runs("base", *around(2.0, 0.001), gpu_name="NVIDIA H100 80GB HBM3")
+    folder.runs("new", *around(1.6, 0.001), gpu_name="NVIDIA H200")
+    folder.judge("insufficient", "base", "--with", "new")
+    folder.runs("base", *around(2.0, 0.001), kv_cache_dtype="auto", driver_version="550.1", max_model_len=4096)
+    folder.runs("new", *around(1.6, 0.001), kv_cache_dtype="fp8", max_model_len=4096)
+    found = folder.judge("better", "base", "--with", "new")
+    has("not matched by kv_cache_dtype (auto and fp8), driver_version (550.1 and not stated), which differ",
+        json.dumps(found["comparisons"][0]["notes"]))
+
+
 def test_copies_are_no_repeats(folder):
     """No two runs agree in all of 2.003317 and 2003.317; round numbers may."""
     for side, joules in (("base", 2.003317), ("new", 2.061244)):

@@ -63,12 +63,19 @@ TEST(EnergyRate, HasEachHourOnceAndNoneMissing) {
   EXPECT_EQ(fault_of(head + "2024-11-30T08:00Z,2\n"),
             "rates.csv: hours are missing: 2024-11-30T08:00:00.000Z follows "
             "2024-11-30T06:00:00.000Z; add them, since values are never guessed");
-  EXPECT_EQ(fault_of(head + "2024-11-30T06:15Z,2\n"),
-            "rates.csv: expected one value an hour, and 2024-11-30T06:15:00.000Z follows "
-            "2024-11-30T06:00:00.000Z by 15 min");
+  EXPECT_EQ(fault_of(head + "2024-11-30T06:50Z,2\n"),
+            "rates.csv: expected one value an hour, or for each part of it, such as 15 min, and "
+            "2024-11-30T06:50:00.000Z follows 2024-11-30T06:00:00.000Z by 50 min");
   EXPECT_EQ(fault_of(head + "2024-11-30T06:00Z,2\n"),
             "rates.csv: 2024-11-30T06:00:00.000Z has two values, 1 and 2");
   EXPECT_EQ(price(head + "2024-11-30T06:00Z,1\n").per_kwh.size(), 1U);
+}
+
+TEST(EnergyRate, MayHaveAValueForEachPartOfAnHour) {
+  const EnergyRate rate = price("time,value\n1732946400,1\n1732948200,2\n1732947300,3\n");
+  EXPECT_EQ(rate.step_s, 900);
+  EXPECT_EQ(rate.per_kwh, (std::vector<double>{1, 3, 2}));
+  EXPECT_EQ(rate.end_unix_s(), kSix + 3 * 900);
 }
 
 TEST(EnergyRate, OfCarbonIsNotNegative) {

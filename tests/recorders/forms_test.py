@@ -26,6 +26,7 @@ FIRST, SECOND = (225.0, 400.0), (50.0, 50.0)  # mean and maximum
 # a factor of FIRST only.
 READ = [
     ("aiperf/amd.jsonl", "aiperf-gpu-telemetry", 0.12, ["u0", "u1"]),
+    ("amd-smi/monitor-partitions.csv", "amd-smi-monitor", 0, ["0", "1"]),
     ("amd-smi/watch.json", "amd-smi-json", 0, ["0", "1"]),
     ("amd-smi/file.json", "amd-smi-json", 0, ["0", "1"]),
     ("amd-smi/gpu-data.json", "amd-smi-json", 0, ["0", "1"]),

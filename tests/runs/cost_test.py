@@ -91,6 +91,52 @@ def test_units_of_values(folder):
             assert "write the number alone" in folder.err, folder.err
 
 
+def test_units_in_a_column_of_their_own(folder):
+    """1 kWh: each row's unit counts as one in the header does."""
+    folder.recording(constant(1000))
+    folder.result(SIX, SEVEN)
+
+    def write(unit, value, name="unit", header="value"):
+        folder.write("v.csv", f"time,{header},{name}\n" + "".join(
+            f"{iso(SIX + 3600 * i)},{value},{unit}\n" for i in range(3)))
+        return "v.csv"
+
+    for name in ("unit", "Units", "value_unit"):
+        near(0.2, folder.facility("--price", write("EUR/MWh", 200, name))["cost"], what=name)
+    near(0.2, folder.facility("--price", write("", 0.2))["cost"])
+    near(0.2, folder.facility("--price", write("EUR/MWh", 200, header="value [EUR/MWh]"))["cost"])
+    near(400, folder.facility("--carbon", write("kgCO2/MWh", 400))["carbon_gco2e"])
+    for option, unit in (("--price", "ct/kWh"), ("--price", "EUR"), ("--carbon", "lb/MWh"), ("--carbon", "%")):
+        folder.call("measure", "run.json", "gpu.csv", option, write(unit, 2), status=2)
+        assert f"v.csv:2: '{unit}' is a unit that is not known" in folder.err, folder.err
+    folder.call("measure", "run.json", "gpu.csv", "--price", write("EUR/MWh", 2, header="value [EUR/kWh]"), status=2)
+    assert "'EUR/MWh' is not the unit in the header" in folder.err, folder.err
+    hours = [{"datetime": iso(SIX + 3600 * i), "carbonIntensity": 400} for i in range(3)]
+    for unit, rows in ((("gCO2eq/kWh", hours)), ("kg/MWh", hours)):
+        folder.write("h.json", json.dumps({"zone": "DE", "unit": unit, "history": rows}))
+        near(400, folder.facility("--carbon", "h.json")["carbon_gco2e"], what=unit)
+    for history in ({"unit": "lb/MWh", "history": hours}, {"data": [hour | {"units": "lb/MWh"} for hour in hours]}):
+        folder.write("h.json", json.dumps(history))
+        folder.call("measure", "run.json", "gpu.csv", "--carbon", "h.json", status=2)
+        assert "[0]: 'lb/MWh' is a unit that is not known" in folder.err, folder.err
+
+
+def test_values_of_each_quarter_of_an_hour(folder):
+    """1 kWh from 06:30 to 07:30: a quarter at each of 0.2, 0.3, 0.4 and 0.5."""
+    folder.recording(constant(1000))
+    folder.result(*HALF_PAST)
+    rows = [f"{iso(SIX + 900 * i)},{i / 10}" for i in range(8)]
+    folder.write("q.csv", "\n".join(["time,value", *rows]) + "\n")
+    found = folder.facility("--price", "q.csv")
+    near((0.2 + 0.3 + 0.4 + 0.5) / 4, found["cost"])
+    same([SIX + 1800 + 900 * i for i in range(4)], [hour["start_unix"] for hour in found["hours"]])
+    folder.write("q.csv", "\n".join(["time,value", *rows[:5]]) + "\n")  # to 07:15
+    same((None, ["price_series_too_short"]), tuple(folder.facility("--price", "q.csv")[key] for key in ("cost", "reasons")))
+    folder.write("q.csv", "\n".join(["time,value", *rows[:3], *rows[4:]]) + "\n")
+    folder.call("measure", "run.json", "gpu.csv", "--price", "q.csv", status=2)
+    assert "values are missing: 2024-11-30T07:00:00.000Z follows 2024-11-30T06:30:00.000Z" in folder.err, folder.err
+
+
 def test_digits_after_a_comma_are_no_other_column(folder):
     folder.recording(constant(1000))
     folder.result(SIX, SEVEN)
@@ -300,7 +346,7 @@ def test_files_that_leave_something_to_guess(folder):
     for rows, message in [
             ("2024-11-30T06:00:00,1", "has no offset from UTC: write one"),
             ("2024-11-30T06:00:00Z,1\n2024-11-30T08:00:00Z,1", "hours are missing"),
-            ("2024-11-30T06:00:00Z,1\n2024-11-30T06:30:00Z,1", "expected one value an hour"),
+            ("2024-11-30T06:00:00Z,1\n2024-11-30T06:25:00Z,1", "expected one value an hour"),
             ("2024-11-30T06:00:00Z,1\n2024-11-30T07:00:00+01:00,2", "has two values, 1 and 2"),
             ("2024-11-30T06:00:00Z,", "'' is not a number"), ("", "it has no hour")]:
         folder.write("rates.csv", f"time,value\n{rows}\n")

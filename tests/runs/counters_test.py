@@ -264,6 +264,46 @@ def test_a_gpu_with_a_counter_only(folder):
     same("counter", folder.out.splitlines()[2].split()[-1])
 
 
+def varied(*columns):
+    """Counters alone, in mJ, of GPUs with these watts in each second."""
+    rows = [f"{START + at},{gpu},{1000 * sum(watts(second) for second in range(at + 1))}"
+            for at in TIMES for gpu, watts in columns]
+    return "\n".join(["timestamp,gpu,energy_mj", *rows]) + "\n"
+
+
+def test_counters_of_one_gpu_count_once(folder):
+    first, other = lambda at: 200 + at * 37 % 101, lambda at: 250 + at * 53 % 97  # noqa: E731
+    first_j, other_j = (sum(watts(at) for at in range(11, 51)) for watts in (first, other))
+    both = folder.write("p.csv", varied((0, first), (1, other)))
+    near(first_j + other_j, sum(gpu["energy_j"] for gpu in folder.windows(both).values()))
+    twice = folder.write("p.csv", varied((0, first), (100, first), (1, other)))
+    folder.call("windows", "--telemetry", twice, "--windows", "w.txt")
+    assert folder.status and "same_sensor (the readings of GPUs 0, 100 are the same at all times" in folder.err, folder.err
+    assert "--gpus 0,1 keeps one of each" in folder.err, folder.err
+    near(first_j + other_j, sum(gpu["energy_j"] for gpu in folder.windows(twice, "begin w +10\nend w +50\n", "--gpus", "0,1").values()))
+    near(2 * first_j + other_j, sum(gpu["energy_j"] for gpu in folder.windows(
+        twice, "begin w +10\nend w +50\n", "--accept", "same_sensor").values()))
+    # A die that started to count later; the sum of others; the same GPU in two files.
+    later = varied((0, first), (1, other)) + "".join(
+        f"{START + at},100,{1000 * (7 + sum(first(second) for second in range(at + 1)))}\n" for at in TIMES)
+    total = varied((0, first), (1, other), (2, lambda at: first(at) + other(at)))
+    for text, part in ((later, "GPUs 0, 100 are the same"), (total, "GPU 2 is the sum of 2 other GPUs")):
+        folder.call("windows", "--telemetry", folder.write("p.csv", text), "--windows", "w.txt")
+        assert folder.status and part in folder.err, folder.err
+
+
+def test_a_counter_alone_is_as_plausible_as_power(folder):
+    # Joules where millijoules belong: 0.65 W.
+    def text(name):
+        return table("timestamp,name,gpu,energy_mj", lambda at, gpu: (
+            START + at, name, gpu, 650 * (at + 10 * gpu) / 1000))
+    folder.windows(folder.write("p.csv", text("")))
+    same(2, folder.err.count("implausible_watts: a mean of 0.00065 W per GPU"), folder.err)
+    gpus = folder.windows(folder.write("p.csv", text("NVIDIA H100 80GB HBM3")))
+    same((1, None), (folder.status, gpus["0"]["energy_j"]))
+    assert "implausible_power: its energy counter says 0.00065 W" in gpus["0"]["reason"], gpus
+
+
 def test_short_windows_are_measured_by_power(folder):
     file = folder.write("p.csv", plain())
     gpu = folder.windows(file, "begin w +10\nend w +19.5\n")["0"]
@@ -315,7 +355,7 @@ def test_a_counter_above_the_highest_power_is_of_something_else(folder):
 
 def test_counters_that_are_labelled_otherwise_are_no_other_gpus(folder):
     lines = [f"# {START + at}\nnvidia_gpu_power_usage_watts{{minor_number=\"{gpu}\"}} 300\n"
-             f"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{{UUID=\"{UUIDS[gpu]}\"}} {10**6 + 300000 * at}\n"
+             f"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{{UUID=\"{UUIDS[gpu]}\"}} {10**6 + 300000 * at + gpu}\n"
              for at in TIMES for gpu in (0, 1)]
     gpus = folder.windows(folder.write("mixed.txt", "".join(lines)))
     same(["0", "1"], sorted(gpus))

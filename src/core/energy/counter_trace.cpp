@@ -195,6 +195,17 @@ double rise_in(std::span<const CounterSample> samples, Window window) {
   return rise;
 }
 
+std::vector<Sample> mean_powers(std::vector<CounterSample> samples) {
+  std::ranges::stable_sort(samples, {}, &CounterSample::unix_s);
+  std::vector<Sample> means;
+  for (std::size_t i = 1; i < samples.size(); ++i) {
+    const double duration_s = samples[i].unix_s - samples[i - 1].unix_s;
+    const double risen_j = samples[i].joules - samples[i - 1].joules;
+    if (duration_s > 0 && risen_j >= 0) means.push_back({samples[i].unix_s, risen_j / duration_s});
+  }
+  return means;
+}
+
 CounterTrace::CounterTrace(std::vector<CounterSample> samples, double unit_j,
                            const PowerTrace* power)
     : samples_(std::move(samples)) {

@@ -48,6 +48,10 @@ std::optional<CounterUnit> unit_by_values(double counts, double power_j);
 // How far the counts rise inside the window, without falls.
 double rise_in(std::span<const CounterSample> samples, Window window);
 
+// The mean power between each two readings, at the later one: to compare counters as sensors are
+// compared. `samples` in any order; there is none where the counter falls.
+std::vector<Sample> mean_powers(std::vector<CounterSample> samples);
+
 class CounterTrace {
  public:
   // A window with fewer steps of the counter is not resolved by it.

@@ -728,6 +728,26 @@ void note_tiles(std::span<const std::string> header, Rows rows, Columns& columns
   }
 }
 
+// Of the partitions of a GPU, the first one has the power of all, and the others have none.
+void leave_out_partitions(const Header& header, Columns& columns) {
+  static constexpr Pattern partition = "xcp";
+  if (columns.schema != "amd-smi-monitor" || !columns.power) return;
+  const Found found = header.find(partition);
+  if (found.empty()) return;
+  bool has_first = false;
+  bool has_others = false;
+  for (const auto& row : header.rows) {
+    const std::string_view number = cell(row, found[0]->index);
+    if (!is_ascii_digits(number)) return;
+    (number == "0" ? has_first : has_others) = true;
+    const bool has_power = parse_watts(cell(row, columns.power->index), columns.unit).has_value();
+    if (number != "0" && has_power) return;
+  }
+  if (!has_first || !has_others) return;
+  columns.metric_name = column(*found[0], "says which rows have the power");
+  columns.metric = "0";
+}
+
 // ---- What speaks against the choice
 
 // The file has one row for each run, not for each sample.
@@ -951,6 +971,7 @@ Columns choose_columns(std::span<const std::string> header, Rows rows,
   note_turns(header, rows, columns);
   note_tiles(header, rows, columns);
   columns.sensor = sensor_of(columns);
+  leave_out_partitions(from, columns);
   columns.gpu_models = models_in(from);
   columns.settings = settings_in(from);
   columns.other_names = other_names_in(from, columns);

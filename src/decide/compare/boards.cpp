@@ -13,7 +13,7 @@
 namespace aggregate_power {
 namespace {
 
-constexpr std::string_view kModelKeys[] = {"hw", "hardware", "gpu", "gpu_model"};
+constexpr std::string_view kModelKeys[] = {"hw", "hardware", "gpu", "gpu_model", "gpu_name"};
 constexpr std::string_view kHostKeys[] = {"host", "hostname", "node"};
 
 // Whether all that know it agree; those that do not know it say nothing.

@@ -21,6 +21,7 @@
 #include "aggregate_power/error.h"
 #include "aggregate_power/load.h"
 #include "base/system/parallel.h"
+#include "base/text/characters.h"
 #include "base/text/decimal.h"
 #include "base/text/suggest.h"
 #include "core/model/units.h"
@@ -240,6 +241,36 @@ void note_unstated_load(const CompareRule& rule, RunComparison& comparison) {
   if (states_load) return;
   comparison.notes.emplace_back(
       "no run states its model, concurrency or request rate (model, conc, request_rate): that both sides ran alike is assumed");
+}
+
+// Settings by which runs are not matched, and on which their energy may depend.
+void note_other_settings(const TwoSides& sides, const CompareRule& rule,
+                         RunComparison& comparison) {
+  static const std::vector<std::string_view> settings = separated(
+      "draft_model speculative_model num_speculative_tokens lora enable_lora thinking "
+      "enable_thinking kv_cache_dtype max_model_len enable_prefix_caching enable_chunked_prefill "
+      "max_num_batched_tokens driver_version cuda_version rocm_version");
+  if (!rule.match_by.empty() || sides.base.empty() || sides.next.empty()) return;
+  std::vector<std::string> found;
+  for (const std::string_view key : settings) {
+    const auto values_of = [&](const std::vector<const PublishedRun*>& runs) {
+      std::set<std::string> values;
+      for (const PublishedRun* const run : runs) {
+        const std::string value = run->text_of(key);
+        values.insert(value.empty() ? "not stated" : printable(value));
+      }
+      return values;
+    };
+    const std::set<std::string> base = values_of(sides.base);
+    const std::set<std::string> next = values_of(sides.next);
+    if (base == next) continue;
+    found.push_back(
+        fmt::format("{} ({} and {})", key, fmt::join(base, ", "), fmt::join(next, ", ")));
+  }
+  if (found.empty()) return;
+  comparison.notes.push_back(fmt::format(
+      "runs are not matched by {}, which differ between the sides: --match-by names what must be alike",
+      fmt::join(found, ", ")));
 }
 
 // How far off a run may be, relative, where its estimated window makes the interval of repeats
@@ -467,6 +498,7 @@ RunComparison comparison_of(const Configuration& configuration, TwoSides sides,
   } else {
     if (kind == CompareKind::two_sides) {
       note_unstated_load(rule, comparison);
+      note_other_settings(sides, rule, comparison);
       note_lengths(sides, comparison);
     }
     settle_boards(sides, all, rule, is_ours, comparison);

@@ -304,6 +304,8 @@ std::string same_sensor_text(std::span<const DeviceSeries> devices, const Sensor
                      fmt::join(found, ", and of GPUs "), agreement, gpus_option(kept));
 }
 
+constexpr std::string_view kSameAtAllTimes = "are the same at all times: they are of one sensor";
+
 std::string same_sensor_text(std::span<const DeviceSeries> devices, Sameness wanted) {
   const SensorGroups groups =
       one_sensor_groups(devices, [&](const DeviceSeries& a, const DeviceSeries& b) {
@@ -312,7 +314,7 @@ std::string same_sensor_text(std::span<const DeviceSeries> devices, Sameness wan
   return same_sensor_text(
       devices, groups,
       wanted == Sameness::certain
-          ? "are the same at all times: they are of one sensor"
+          ? kSameAtAllTimes
           : "are the same at all times, as far as steps that are this coarse show it: they may be of one sensor");
 }
 
@@ -560,7 +562,32 @@ std::string one_digit_text(std::span<const DeviceSeries> devices) {
          "write decimal points, or quote the cells";
 }
 
+Reasons same_sensor_reasons(std::span<const DeviceSeries> devices) {
+  Reasons reasons;
+  for (std::string text :
+       {same_sensor_text(devices, Sameness::certain), one_course_text(devices, Sameness::certain),
+        energy::total_text(devices)}) {
+    if (!text.empty()) reasons.add(Reason::same_sensor, std::move(text));
+  }
+  return reasons;
+}
+
 }  // namespace
+
+Reasons same_counter_reasons(std::span<const DeviceSeries> counts,
+                             std::span<const DeviceSeries> powers) {
+  const SensorGroups groups =
+      one_sensor_groups(counts, [](const DeviceSeries& a, const DeviceSeries& b) {
+        return a.samples.front().watts != a.samples.back().watts &&
+               std::ranges::equal(a.samples, b.samples, {}, &Sample::watts, &Sample::watts);
+      });
+  Reasons reasons;
+  if (std::string text = same_sensor_text(counts, groups, kSameAtAllTimes); !text.empty()) {
+    reasons.add(Reason::same_sensor, std::move(text));
+  }
+  reasons.add(same_sensor_reasons(powers));
+  return reasons;
+}
 
 Reasons series_reasons(std::span<const DeviceSeries> devices, const SeriesRules& rules) {
   std::vector<std::string> several;
@@ -583,15 +610,7 @@ Reasons series_reasons(std::span<const DeviceSeries> devices, const SeriesRules&
     reasons.add(Reason::gpu_identity_conflict, std::move(text));
   }
   add_all(Reason::several_gpus_in_one_series, several, reasons);
-  if (std::string text = same_sensor_text(devices, Sameness::certain); !text.empty()) {
-    reasons.add(Reason::same_sensor, std::move(text));
-  }
-  if (std::string text = one_course_text(devices, Sameness::certain); !text.empty()) {
-    reasons.add(Reason::same_sensor, std::move(text));
-  }
-  if (std::string text = energy::total_text(devices); !text.empty()) {
-    reasons.add(Reason::same_sensor, std::move(text));
-  }
+  reasons.add(same_sensor_reasons(devices));
   add_all(Reason::readings_repeat, repeat, reasons);
   add_all(Reason::stuck_sensor, stuck, reasons);
   return reasons;

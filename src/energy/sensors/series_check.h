@@ -103,6 +103,11 @@ using energy::SeriesRules;
 // * stuck_sensor: see stuck_text().
 Reasons series_reasons(std::span<const DeviceSeries> devices, const SeriesRules& rules);
 
+// same_sensor alone, of energy counters: those that counted the same at all times, or whose mean
+// powers between readings are the same. Samples of `counts` are joules.
+Reasons same_counter_reasons(std::span<const DeviceSeries> counts,
+                             std::span<const DeviceSeries> powers);
+
 // What may be wrong and is no reason to refuse: readings_repeat, see possible_hold_s() and
 // possible_lines_s(); several_gpus_in_one_series of rows in groups; same_sensor of sensors whose
 // steps are too coarse, or whose power hardly varies; stuck_sensor, see possibly_stuck_text().

@@ -37,8 +37,8 @@ bool is_machine_name(std::string_view device) {
   static const Pattern pattern =
       "(current|total|whole|apu)?[ ._-]*"
       "(sys|system|node|npm|host|server|machine|chassis|platform|baseboard|base ?board|ubb|rack|psu"
-      "|pdu|wall|cpu|processor|dram)"
-      "([ ._-]*(sensor|power|pwr|watts?|w|draw|usage|manager|node|system|[0-9]+))*";
+      "|pdu|wall|cpu|processor|dram|ram|memory|mem|package|pkg|socket|(un)?core|psys|(intel-)?rapl)"
+      "([ ._:-]*(cpu|package|pkg|core|dram|sensor|power|pwr|watts?|w|draw|usage|manager|node|system|[0-9]+))*";
   return pattern.matches(device_name(device));
 }
 
@@ -215,8 +215,8 @@ std::string total_text(std::span<const DeviceSeries> devices, const std::vector<
   for (std::size_t i = 0; i < devices.size(); ++i) {
     if (!is_total[i]) kept.push_back(devices[i].device);
   }
-  return fmt::format("{}: their power would count twice; {} has none but GPUs",
-                     fmt::join(what, "; "), gpus_option(kept));
+  return fmt::format("{}: their power would count twice; {} leaves them out", fmt::join(what, "; "),
+                     gpus_option(kept));
 }
 
 }  // namespace

@@ -18,16 +18,16 @@ bool covers_window(const EnergyRate& rate, Window window) {
 // The rate at an instant that it covers.
 double rate_at(const EnergyRate& rate, double unix_s) {
   if (!rate.is_hourly()) return rate.per_kwh.front();
-  const auto hour = static_cast<std::size_t>((unix_s - rate.first_unix_s) / kSecondsInHour);
+  const auto hour = static_cast<std::size_t>((unix_s - rate.first_unix_s) / rate.step_s);
   return rate.per_kwh[std::min(hour, rate.per_kwh.size() - 1)];
 }
 
-// The beginnings of hours inside the window.
+// The beginnings of steps inside the window.
 void add_hours(const std::optional<EnergyRate>& rate, Window window, std::vector<double>& edges) {
   if (!rate || !rate->is_hourly() || !covers_window(*rate, window)) return;
   const double into_s = window.start_unix_s - rate->first_unix_s;
-  for (double hour = std::floor(into_s / kSecondsInHour) + 1;; ++hour) {
-    const double unix_s = rate->first_unix_s + hour * kSecondsInHour;
+  for (double step = std::floor(into_s / rate->step_s) + 1;; ++step) {
+    const double unix_s = rate->first_unix_s + step * rate->step_s;
     if (unix_s >= window.end_unix_s) return;
     edges.push_back(unix_s);
   }

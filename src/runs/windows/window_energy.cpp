@@ -17,6 +17,8 @@
 #include "base/text/characters.h"
 #include "core/energy/stated_limits.h"
 #include "core/telemetry/device_names.h"
+#include "core/telemetry/gpu_names.h"
+#include "energy/sensors/series_check.h"
 #include "recorders/recording.h"
 #include "runs/evaluate/evaluate.h"
 #include "runs/evaluate/explain.h"
@@ -271,6 +273,39 @@ void set_unit_by_power(ReadFile& read) {
   for (DeviceCounter& counter : read.counters) set_unit(*unit, counter);
 }
 
+// Warns about counters without power by the mean power that they show.
+void doubt_counters(const SeriesFacts& facts, ReadFile& read) {
+  for (const DeviceCounter& counter : read.counters) {
+    const double length_s = counter.samples.back().unix_s - counter.samples.front().unix_s;
+    if (facts.has_power() || !(length_s > 0)) continue;
+    const double mean_w = rise_in(counter.samples, kAlways) / length_s;
+    const auto doubt = doubt_about(mean_w, plausible_watts(facts).usual_w);
+    if (!doubt) continue;
+    read.file.warnings.push_back(
+        fmt::format("the energy counter of GPU {}: {}", printable(counter.device), *doubt));
+  }
+}
+
+struct CounterSeries {
+  std::string device;
+  std::vector<Sample> joules;
+  std::vector<Sample> watts;  // between readings
+};
+
+// Of the counters that measure.
+std::vector<CounterSeries> counter_series(const ReadFile& read) {
+  std::vector<CounterSeries> series;
+  for (const DeviceCounter& counter : read.counters) {
+    if (!counter.is_unit_stated) continue;
+    CounterSeries& own =
+        series.emplace_back(CounterSeries{counter.device, {}, mean_powers(counter.samples)});
+    for (const CounterSample& each : counter.samples) {
+      own.joules.push_back({each.unix_s, each.joules});
+    }
+  }
+  return series;
+}
+
 // Refuses readings that are not believed, unless they are accepted. A counter also counts where the
 // readings of power are stale or stuck.
 void judge_series(const TracesRequest& request, const Recording& recording,
@@ -283,10 +318,18 @@ void judge_series(const TracesRequest& request, const Recording& recording,
   for (const Reasons::Entry& entry : small.entries()) {
     read.file.warnings.push_back(fmt::format("{}: {}", code(entry.reason), entry.detail));
   }
-  const bool has_used_counter = std::ranges::any_of(read.counters, &DeviceCounter::is_unit_stated);
-  if (has_used_counter && !request.compares_counters) {
+  const std::vector<CounterSeries> counters = counter_series(read);
+  if (!counters.empty() && !request.compares_counters) {
     doubts.remove(Reason::readings_repeat);
     doubts.remove(Reason::stuck_sensor);
+    std::vector<DeviceSeries> counts;
+    std::vector<DeviceSeries> powers;
+    for (const CounterSeries& counter : counters) {
+      if (counter.watts.empty()) continue;
+      counts.push_back({counter.device, counter.joules});
+      powers.push_back({counter.device, counter.watts});
+    }
+    doubts.add(same_counter_reasons(counts, powers));
   }
   Reasons accepted;
   doubts.accept(*request.accepted, accepted);
@@ -312,6 +355,11 @@ void note_identity(const Telemetry& telemetry, ReadFile& read) {
   const std::vector<GpuKey> keys = telemetry.keys();
   for (std::size_t i = 0; i < keys.size(); ++i) {
     read.file.facts.gpus.emplace_back(telemetry.devices()[i], keys[i]);
+  }
+  for (const DeviceCounter& counter : read.counters) {  // a recording of them alone
+    if (telemetry.facts().has_power()) break;
+    const GpuKey key = key_of_name(counter.device, telemetry.facts().names_hosts);
+    read.file.facts.gpus.emplace_back(counter.device, key);
   }
   append(read.file.warnings, telemetry.identity_notes());
 }
@@ -384,6 +432,7 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
     read.file.warnings.push_back(std::move(*silent));
   }
   judge_series(request, recording, telemetry, series_keeper, read);
+  doubt_counters(series, read);
   if (keeper.unnamed() > 0) refuse_unnamed(path, keeper.unnamed());
   for (std::uint32_t i = 0; i < keeper.devices().size(); ++i) {
     std::ranges::copy(keeper.unnamed_invalid_unix_s(),
@@ -621,7 +670,12 @@ std::string WindowMeter::counter_fault(Window window, const GpuWindow& gpu) cons
   if (!fault.empty()) return fault;
   const double energy_j = counter_->energy_j(window);
   const double mean_w = energy_j / window.duration_s();
-  if (is_impossible(mean_w)) return fmt::format("its energy counter says {:.1f} W", mean_w);
+  if (is_impossible(mean_w) ||
+      (!options_.is_of_module && !impossible_text(mean_w, mean_w, options_.bounds).empty())) {
+    return fmt::format(
+        "implausible_power: its energy counter says {:.6g} W, which such a GPU does not draw: the counter or its unit is wrong",
+        mean_w);
+  }
   if (gpu.fault.empty() && mean_w > (1 + kCounterTolerance) * *gpu.peak_power_w &&
       contradict(energy_j, gpu.energy_j, counter_->resolution_j(window))) {
     return fmt::format(

@@ -349,11 +349,10 @@ std::string contradiction(const std::vector<PublishedNumber>& numbers, const Jso
 constexpr double kLastBits = 1e-9;  // of a number: sums in another order differ by less
 
 // Two runs hardly ever agree in as many digits.
-bool has_many_digits(const PublishedNumber& number) {
-  constexpr std::ptrdiff_t kMany = 5;
+bool has_many_digits(const PublishedNumber& number, std::ptrdiff_t many = 5) {
   const std::string digits = fmt::format("{:e}", number.value);
   const std::size_t end = digits.find_last_not_of('0', digits.find('e') - 1);
-  return std::ranges::count_if(digits.substr(0, end + 1), [](char c) { return c != '.'; }) >= kMany;
+  return std::ranges::count_if(digits.substr(0, end + 1), [](char c) { return c != '.'; }) >= many;
 }
 
 std::vector<PublishedNumber> numbers_in(const JsonValue& json) {
@@ -500,7 +499,7 @@ std::string PublishedRun::text_of(std::string_view key) const {
 // As InferenceX and others write them.
 std::span<const std::string_view> configuration_keys() {
   static const std::vector<std::string_view> keys = separated(
-      "hw hardware gpu gpu_model num_gpus gpu_count driver clock_setting_mhz is_multinode "
+      "hw hardware gpu gpu_model gpu_name num_gpus gpu_count driver clock_setting_mhz is_multinode "
       "disagg "
       "framework backend engine model model_id model_name infmax_model_prefix model_prefix "
       "precision quantization dtype spec_decoding "
@@ -638,7 +637,12 @@ bool is_rounded(double a, double b) {
 
 bool have_same_numbers(const PublishedRun& a, const PublishedRun& b) {
   constexpr int kFewest = 2;
+  constexpr std::ptrdiff_t kDigitsOfOnly = 6;  // that chance does not repeat
   int telling = 0;
+  if (a.numbers.size() == 1 && b.numbers.size() == 1) {
+    return a.numbers[0].key == b.numbers[0].key && a.numbers[0].value == b.numbers[0].value &&
+           has_many_digits(a.numbers[0], kDigitsOfOnly);
+  }
   for (const PublishedNumber& own : a.numbers) {
     const auto other = std::ranges::find(b.numbers, own.key, &PublishedNumber::key);
     if (other == b.numbers.end()) continue;
@@ -648,14 +652,29 @@ bool have_same_numbers(const PublishedRun& a, const PublishedRun& b) {
   return telling >= kFewest;
 }
 
-bool are_copies(const PublishedRun& a, const PublishedRun& b) {
+bool may_have_same_gpus(const PublishedRun& a, const PublishedRun& b) {
   const auto may_be_same = [&](SharedTexts PublishedRun::*texts) {
     return (a.*texts).empty() || (b.*texts).empty() || a.*texts == b.*texts;
   };
-  if (!may_be_same(&PublishedRun::gpu_ids) || !may_be_same(&PublishedRun::gpu_uuids) ||
-      !may_be_same(&PublishedRun::hosts)) {
-    return false;
-  }
+  return may_be_same(&PublishedRun::gpu_ids) && may_be_same(&PublishedRun::gpu_uuids) &&
+         may_be_same(&PublishedRun::hosts);
+}
+
+// Several recorders of one run: no two runs begin and end in the same microseconds. Windows of
+// whole seconds show it only on GPUs, or hosts, that are known to be the same.
+bool are_of_one_run(const PublishedRun& a, const PublishedRun& b) {
+  constexpr double kOff = 2e-6;
+  const auto is_fine = [](double unix_s) { return std::abs(unix_s - std::round(unix_s)) > 1e-3; };
+  const bool are_sure =
+      (is_fine(a.start_unix_s) && is_fine(a.start_unix_s + a.duration_s)) ||
+      (!a.gpu_uuids.empty() && a.gpu_uuids == b.gpu_uuids) ||
+      (!a.hosts.empty() && a.hosts == b.hosts && !a.gpu_ids.empty() && a.gpu_ids == b.gpu_ids);
+  return are_sure && a.start_unix_s > 0 && std::abs(a.start_unix_s - b.start_unix_s) <= kOff &&
+         std::abs(a.duration_s - b.duration_s) <= kOff && may_have_same_gpus(a, b);
+}
+
+bool are_copies(const PublishedRun& a, const PublishedRun& b) {
+  if (!may_have_same_gpus(a, b)) return false;
   if (a.start_unix_s == 0 || b.start_unix_s == 0) return have_same_numbers(a, b);
   constexpr double kMostApart_s = 0.5;
   return std::abs(a.start_unix_s - b.start_unix_s) <= std::min(kMostApart_s, a.duration_s / 2) &&
@@ -664,17 +683,35 @@ bool are_copies(const PublishedRun& a, const PublishedRun& b) {
 
 }  // namespace
 
-const PublishedRun* KnownMeasurements::copied_by(const PublishedRun& run, double value) const {
+namespace {
+
+// Returns the first known one near `value` for which `is_same` holds.
+template <class IsSame>
+const PublishedRun* near_run(const std::multimap<double, const PublishedRun*>& runs, double value,
+                             IsSame is_same) {
   constexpr double kNear = 0.01;  // more than a number of three digits is rounded by
-  const auto end = runs_.upper_bound(value + kNear * std::abs(value));
-  for (auto known = runs_.lower_bound(value - kNear * std::abs(value)); known != end; ++known) {
-    if (are_copies(*known->second, run) && is_rounded(known->first, value)) return known->second;
+  const auto end = runs.upper_bound(value + kNear * std::abs(value));
+  for (auto known = runs.lower_bound(value - kNear * std::abs(value)); known != end; ++known) {
+    if (is_same(*known->second, known->first)) return known->second;
   }
   return nullptr;
 }
 
+}  // namespace
+
+const PublishedRun* KnownMeasurements::copied_by(const PublishedRun& run, double value) const {
+  return near_run(runs_, value, [&](const PublishedRun& known, double known_value) {
+    return are_copies(known, run) && is_rounded(known_value, value);
+  });
+}
+
 const PublishedRun* KnownMeasurements::copied_or_added(const PublishedRun& run, double value) {
-  const PublishedRun* const copied = copied_by(run, value);
+  const PublishedRun* copied = copied_by(run, value);
+  if (copied == nullptr) {
+    copied = near_run(runs_, value, [&](const PublishedRun& known, double) {
+      return are_of_one_run(known, run);
+    });
+  }
   if (copied == nullptr) add(run, value);
   return copied;
 }

@@ -218,14 +218,14 @@ void require_members(std::string_view option, const std::vector<const PublishedR
 
 // Finds copies of one measurement, each with a value that was measured: on the same GPUs and with
 // the same value, they began at the same instant and took as long. Where one does not state when it
-// began, all numbers that both have agree, and two of these have five digits. A number that another
-// writer rounded is the same one. The runs must outlive it.
+// began, all numbers that both have agree, two with five digits, or their only ones with six. A
+// number that another writer rounded is the same one. The runs must outlive it.
 class KnownMeasurements {
  public:
   // Returns nullptr if the run is not a copy.
   const PublishedRun* copied_by(const PublishedRun& run, double value) const;
   void add(const PublishedRun& run, double value) { runs_.emplace(value, &run); }
-  // Adds it unless it is a copy.
+  // Adds it unless it is a copy, or the same run by another recorder.
   const PublishedRun* copied_or_added(const PublishedRun& run, double value);
 
  private:

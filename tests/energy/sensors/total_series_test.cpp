@@ -53,7 +53,7 @@ TEST(TotalText, FindsSumsAndMeansWhateverTheyAreCalled) {
   recording.add("8", sum);
   EXPECT_EQ(recording.text(),
             "GPU 8 is the sum of 3 other GPUs at all times: their power would count twice; "
-            "--gpus 0,1,2 has none but GPUs");
+            "--gpus 0,1,2 leaves them out");
   recording = three();
   recording.add("8", [](int i) { return std::round(sum(i) / 3); });
   EXPECT_NE(recording.text().find("GPU 8 is the mean of 3 other GPUs"), std::string::npos);
@@ -92,7 +92,8 @@ TEST(OnlyMeansText, FindsDevicesThatAreNoGpu) {
 }
 
 TEST(TotalText, FindsSensorsOfTheMachineByTheirNames) {
-  for (const char* name : {"system", "Node 0", "UBB", "node_power", "a/npm", "PSU 1", "cpu"}) {
+  for (const char* name : {"system", "Node 0", "UBB", "node_power", "a/npm", "PSU 1", "cpu",
+                           "package-0", "intel-rapl:0", "uncore", "CPU 0 package"}) {
     Recording recording = three();
     recording.add(name, load(5));
     EXPECT_NE(recording.text().find("is a sensor of the machine"), std::string::npos) << name;
