@@ -680,6 +680,38 @@ def test_a_share_that_so_many_questions_cannot_give(folder):
     assert quality(run, mean) is not None, run.err  # of several answers to each question
 
 
+def test_questions_without_an_answer_are_not_answered_correctly(folder):
+    """0.7 of 70 are 49, and 30 of 100 failed: 0.49, and 800 J each are 800 / 0.49 J per correct answer."""
+    run = Run(folder)
+    report = {"schema_version": 2, "dataset_name": "gsm8k", "model_name": "m",
+              "metrics": [{"identity": {"name": "accuracy", "aggregation": "mean"}, "num": 70, "score": 0.7}]}
+    for summary, accuracy, questions in (({"requested": 100, "succeeded": 70, "errored": 30}, 0.49, 100),
+                                         ({"requested": 100, "succeeded": 70, "errored": 0, "incomplete": True}, 0.49, 100),
+                                         ({"requested": 100, "errored": 30}, 0.49, 100),
+                                         ({"requested": 70, "succeeded": 40, "errored": 30}, 0.7, 70),
+                                         ({"requested": 210, "succeeded": 210, "errored": 0}, 0.7, 70),
+                                         ({"requested": 100, "succeeded": 60, "errored": 40}, None, None),
+                                         ({"requested": 100, "succeeded": 100, "errored": 0}, None, None)):
+        found = quality(run, report | {"execution_summary": summary})
+        if accuracy is None:
+            assert found is None and "its metric is of 70" in run.err, (summary, run.err)
+            continue
+        near(accuracy, found["accuracy"], 1e-12, summary)
+        near(800 / accuracy, found["joules_per_correct_answer"], 1e-6, summary)
+        same(questions, found["questions"], summary)
+        same(questions == 100, "30 of 100 questions have an error" in run.out, summary)
+    right, wrong = [{"sample_id": i, "correct": i < 6} for i in range(6)], [{"sample_id": i, "correct": False} for i in (6, 7)]
+    for failed in ([{"sample_id": i, "error": "timeout"} for i in (8, 9)],
+                   [{"sample_id": i, "type": "sampling", "data": {"prompt": "p"}} for i in (5, 8, 9)],
+                   [{"error": "timeout"}, {"type": "error", "data": {"message": "timeout"}}],
+                   [{"correct": None}, {"data": {"is_correct": None}}]):
+        for lines in (right + wrong + failed, failed + right + wrong):
+            found = quality(run, "\n".join(map(json.dumps, lines)), name="log.jsonl")
+            same((0.6, 10), (found["accuracy"], found["questions"]), failed)
+            assert "2 of 10 questions have an error" in run.out, run.out
+    same(None, quality(run, "\n".join(map(json.dumps, failed)), name="log.jsonl"), "no verdict at all")
+
+
 def test_quality_of_another_model(folder):
     run = Run(folder)
     harness = {"results": {"t": {"acc,none": 0.5}}, "n-samples": {"t": {"effective": 4}},
