@@ -2,6 +2,7 @@
 #include "generators/quality_file.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -150,15 +151,37 @@ void add_unanswered(const JsonValue& summary, Evaluation& quality) {
   quality.questions = *requested;
 }
 
+// Whether it counts correct answers: "mean_acc", "AverageAccuracy", "exact_match"; not "accel".
+bool counts_correct(const JsonValue& metric, const std::string& name) {
+  for (const std::string_view word : {"acc", "pass@1"}) {
+    const std::size_t at = name.rfind(word);
+    const std::size_t end = at + word.size();
+    if (at != name.npos &&
+        (end == name.size() || std::isalnum(static_cast<unsigned char>(name[end])) == 0))
+      return true;
+  }
+  return name.find("accuracy") != name.npos || name.find("exact") != name.npos ||
+         metric.at("semantics").at("semantic_id").text == "quality.accuracy.ratio";
+}
+
+bool is_identity(const JsonValue& primary, const JsonValue& identity) {
+  const JsonValue& wanted = primary.at("dimensions");
+  const JsonValue& found = identity.at("dimensions");
+  return primary.at("name").text == identity.at("name").text &&
+         primary.at("aggregation").text == identity.at("aggregation").text &&
+         (equal_in_python(wanted, found) || (!wanted.is_truthy() && !found.is_truthy()));
+}
+
 Evaluation evalscope_quality(const JsonValue& content) {
+  const JsonValue& primary = content.at("primary_metric_identity");
   for (const JsonValue& metric : content.at("metrics").items) {
+    const JsonValue& identity = metric.at("identity");
+    if (primary.is_object() && !is_identity(primary, identity)) continue;
     const std::string& stated = metric.at("name").text;
-    const std::string name =
-        lower_ascii(stated.empty() ? metric.at("identity").at("name").text : stated);
-    const bool counts = name.find("acc") != name.npos || name.find("exact") != name.npos ||
-                        name.find("pass@1") != name.npos;
+    const std::string name = lower_ascii(stated.empty() ? identity.at("name").text : stated);
     const auto count = metric.at("num").as_integer();
-    if (!counts || !count || *count <= 0) continue;
+    const bool is_best_of_several = identity.at("dimensions").at("k").as_integer().value_or(1) > 1;
+    if (!counts_correct(metric, name) || is_best_of_several || !count || *count <= 0) continue;
     const double share = correct_share(metric.at("score"), name);
     const bool is_mean = name.find('@') != name.npos || name.find("mean") != name.npos;
     if (!is_mean) require_whole(share, *count, name);
@@ -169,6 +192,11 @@ Evaluation evalscope_quality(const JsonValue& content) {
                         .questions = *count}};
     add_unanswered(content.at("execution_summary"), quality);
     return quality;
+  }
+  if (primary.is_object()) {
+    throw Error(fmt::format(
+        "its primary metric, '{}', does not count correct answers: state --accuracy and --questions",
+        printable(primary.at("name").text, 60)));
   }
   throw Error("no metric of it counts correct answers and says of how many: it has no accuracy");
 }

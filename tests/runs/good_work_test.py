@@ -712,6 +712,25 @@ def test_questions_without_an_answer_are_not_answered_correctly(folder):
     same(None, quality(run, "\n".join(map(json.dumps, failed)), name="log.jsonl"), "no verdict at all")
 
 
+def test_the_primary_metric_of_a_report(folder):
+    run = Run(folder)
+
+    def named(name, score, aggregation="mean", **dimensions):
+        return {"identity": {"name": name, "aggregation": aggregation, "dimensions": dimensions}, "num": 100, "score": score}
+
+    metrics = [named("format_accuracy", 0.98), named("accuracy", 0.9, "pass_at_k", k=5), named("accuracy", 0.7),
+               named("tool_calls_match", 0.6) | {"semantics": {"semantic_id": "quality.accuracy.ratio"}}, named("rouge", 0.4)]
+    for at, accuracy in enumerate((0.98, None, 0.7, 0.6, None)):
+        found = quality(run, {"dataset_name": "d", "model_name": "m", "metrics": metrics,
+                              "primary_metric_identity": metrics[at]["identity"]})
+        same(accuracy, found and found["accuracy"], metrics[at])
+        assert found or "its primary metric" in run.err, run.err
+    for first in ("pass_rate_accel", "pass@10"):
+        found = quality(run, {"dataset_name": "d", "metrics": [{"name": first, "num": 100, "score": 0.9},
+                                                               {"name": "AverageAccuracy", "num": 100, "score": 0.7}]})
+        same(0.7, found["accuracy"], first)
+
+
 def test_quality_of_another_model(folder):
     run = Run(folder)
     harness = {"results": {"t": {"acc,none": 0.5}}, "n-samples": {"t": {"effective": 4}},
