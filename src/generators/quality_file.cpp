@@ -88,7 +88,7 @@ AnswerQuality harness_quality(const JsonValue& content) {
   AnswerQuality quality{.evaluator = "lm-evaluation-harness"};
   Answers all;
   std::vector<std::string> tasks;
-  std::string metric;
+  std::vector<std::string> metrics;
   for (const auto& [task, results] : content.at("results").members) {
     if (is_group(content, task)) continue;
     const JsonValue::Member* const found = counted_metric(results);
@@ -96,11 +96,8 @@ AnswerQuality harness_quality(const JsonValue& content) {
       throw Error(fmt::format("task {}: no metric of it counts correct answers: known are {}",
                               printable(task, 60), fmt::join(kCounted, ", ")));
     }
-    if (!metric.empty() && metric != found->first) {
-      throw Error(fmt::format("its tasks have several metrics, {} and {}: give a file for each",
-                              printable(metric, 60), printable(found->first, 60)));
-    }
-    metric = found->first;
+    const std::string& metric = found->first;
+    if (std::ranges::find(metrics, metric) == metrics.end()) metrics.push_back(metric);
     const JsonValue& higher =
         content.at("higher_is_better").at(task).at(metric.substr(0, metric.find(',')));
     if (higher.kind == JsonKind::boolean && !higher.is_truthy()) {
@@ -123,7 +120,8 @@ AnswerQuality harness_quality(const JsonValue& content) {
   quality.accuracy = all.correct / static_cast<double>(all.questions);
   quality.questions = all.questions;
   quality.what = fmt::format(
-      "{}, {}", tasks.size() == 1 ? tasks.front() : fmt::format("{} tasks", tasks.size()), metric);
+      "{}, {}", tasks.size() == 1 ? tasks.front() : fmt::format("{} tasks", tasks.size()),
+      fmt::join(metrics, " and "));
   quality.model = content.at("model_name").text;
   if (quality.model.empty()) quality.model = model_in_args(content.at("config").at("model_args"));
   return quality;

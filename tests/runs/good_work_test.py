@@ -629,6 +629,10 @@ def test_forms_of_evaluations(folder):
                           "n-samples": {"a": {"effective": 100}, "b": {"effective": 300}}})
     near(0.65, found["accuracy"])
     same(400, found["questions"], "a group does not count twice")
+    found = quality(run, {"results": {"gsm8k": {"exact_match,strict-match": 0.7}, "arc": {"acc,none": 0.5, "acc_norm,none": 0.6}},
+                          "n-samples": {"gsm8k": {"effective": 100}, "arc": {"effective": 300}}})
+    near((70 + 150) / 400, found["accuracy"], 1e-12, "each task by its own metric")
+    same((400, "2 tasks, exact_match,strict-match and acc,none"), (found["questions"], found["of"]))
     found = quality(run, {"name": "r", "dataset_name": "mmlu", "model_name": "m", "score": 0.7,
                           "metrics": [{"name": "mean_acc", "score": 0.7, "num": 50}]})
     same((0.7, 50), (found["accuracy"], found["questions"]))
