@@ -63,10 +63,12 @@ class Tally {
  private:
   bool is_repeated(const ProfileRecord& record) {
     if (!record.in_flight) return false;
-    return seen_.is_repeated(record.id, {.start_s = record.in_flight->start_unix_s,
-                                         .end_s = record.in_flight->end_unix_s,
-                                         .input_tokens = record.input_tokens.value_or(-1),
-                                         .output_tokens = record.output_tokens.value_or(-1)});
+    return seen_.is_repeated(record.id,
+                             {.start_s = record.in_flight->start_unix_s,
+                              .end_s = record.in_flight->end_unix_s,
+                              .input_tokens = record.input_tokens.value_or(-1),
+                              .output_tokens = record.output_tokens.value_or(-1)},
+                             record.place);
   }
   void add(Window request) {
     if (!requests_) requests_ = request;
@@ -417,10 +419,9 @@ ProfileRecord record_of(std::string_view line) {
     record.in_flight = in_flight(start, end);
     record.cancelled = cancelled.is_truthy();
     if (session.kind == JsonKind::integer && turn.kind == JsonKind::integer) {
-      record.id = fmt::format("{} {}", session.spelling, turn.spelling);
-    } else if (id.kind == JsonKind::string) {
-      record.id = id.scalar().text;
+      record.place = fmt::format("{} {}", session.spelling, turn.spelling);
     }
+    if (id.kind == JsonKind::string) record.id = id.scalar().text;
   }
   record.failed = error.is_truthy();
   if (record.is_profiling && !record.failed && metrics.kind == JsonKind::object) {

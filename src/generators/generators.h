@@ -102,8 +102,8 @@ struct RequestPaths {
   std::string_view input_tokens = {};
   std::string_view output_tokens = {};
   std::string_view id = {};
-  // Where the request stands in the load: if all are there, they tell requests apart instead of the
-  // id, which may be another one in a copy.
+  // Where the request stands in the load. A copy has the same times and the same id or place:
+  // either may be another one in it.
   Keys place = {};
   std::string_view error = {};  // is there if the request failed
 };

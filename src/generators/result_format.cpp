@@ -96,10 +96,11 @@ RequestTimes stated_request(const RequestPaths& paths, const ResultValues& value
   return request;
 }
 
-std::string identity(const RequestPaths& paths, const ResultValues& values) {
+// Empty: it is not stated.
+std::string place_of(const RequestPaths& paths, const ResultValues& values) {
   const auto has = [&](std::string_view path) { return values.has(path); };
-  if (paths.place.empty() || !std::ranges::all_of(paths.place, has)) return values.text(paths.id);
   std::string place;
+  if (!std::ranges::all_of(paths.place, has)) return place;
   for (const std::string_view path : paths.place) place += values.text(path) + ' ';
   return place;
 }
@@ -204,7 +205,9 @@ class ResultWalk : public JsonVisitor {
     std::optional<RequestTimes> request = stated_request(format_.request_paths, request_values_);
     if (format_.request_of) request = format_.request_of(request_values_, *request);
     if (!request || (request->is_warm_up && !files_.with_warm_up)) return;
-    if (seen_.is_repeated(identity(format_.request_paths, request_values_), *request)) {
+    const RequestPaths& paths = format_.request_paths;
+    if (seen_.is_repeated(request_values_.text(paths.id), *request,
+                          place_of(paths, request_values_))) {
       ++requests_.repeated;
       return;
     }
@@ -300,7 +303,13 @@ void RequestTally::take(const RequestTimes& request) {
                    std::max<std::int64_t>(request.output_tokens, 0)});
 }
 
-bool SeenRequests::is_repeated(std::string_view id, const RequestTimes& request) {
+bool SeenRequests::is_repeated(std::string_view id, const RequestTimes& request,
+                               std::string_view place) {
+  if (!id.empty() && !place.empty()) {
+    const bool has_place = is_repeated(place, request);
+    return is_repeated(id, request) || has_place;
+  }
+  if (id.empty()) id = place;
   if (!request.has_times() && !(request.stated_e2e_s > 0)) return false;
   const bool is_known =
       request.has_times() &&

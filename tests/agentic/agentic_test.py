@@ -825,6 +825,11 @@ def test_profiles_that_are_there_twice(run):
 
     run.records(*[placed(i, "a") for i in range(10)], *[placed(i, "b") for i in range(10)])
     same("each once", (10, 1000, 500), tuple(run.do().window()[key] for key in WINDOW[3:]))
+    moved = [placed(i, "a") for i in range(10)]
+    for each in moved:
+        each["metadata"]["session_num"] += 10
+    run.records(*[placed(i, "a") for i in range(10)], *moved)
+    same("with other sessions", (10, 1000, 500), tuple(run.do().window()[key] for key in WINDOW[3:]))
     once = [record(i / 4, i / 4 + 0.25) for i in range(10)]
     run.records(*once)
     same("once", [], run.do().audit()["reasons"])

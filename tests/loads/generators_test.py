@@ -1332,7 +1332,8 @@ def test_lists_that_have_every_request_twice(folder):
 def test_requests_of_aiperf_with_one_place_in_the_load(folder):
     """A copy may have other ids; the session and the turn are the same."""
     once = "".join(requests_of_aiperf(1, 0, session_num=i, turn_index=0).replace('"r0"', f'"r{i}"') for i in range(10))
-    for copy in (once, once.replace('_id": "r', '_id": "s'), once.replace("x_request_id", "x_other")):
+    placed_again = "".join(requests_of_aiperf(1, 0, session_num=50 + i, turn_index=0).replace('"r0"', f'"r{i}"') for i in range(10))
+    for copy in (once, once.replace('_id": "r', '_id": "s'), once.replace("x_request_id", "x_other"), placed_again):
         run = folder.measure(folder.put(once + copy))
         same((10, 50), (run["completed_requests"], run["output_tokens"]))
 

@@ -105,9 +105,10 @@ struct RequestTally {
 // Recognizes requests that a file lists twice, such as an export joined with its copy.
 class SeenRequests {
  public:
-  // Whether a request of this id and these times was here before. One without times is always
-  // another one; so is one without an id, unless its times are finer than 1 ms.
-  bool is_repeated(std::string_view id, const RequestTimes& request);
+  // Whether a request of this id, or of this place in the load, and these times was here before.
+  // One without times is always another one; so is one without an id and a place, unless its times
+  // are finer than 1 ms.
+  bool is_repeated(std::string_view id, const RequestTimes& request, std::string_view place = {});
 
   // Why requests without an id, with coarse times or only latencies, are probably a copy: each was
   // here with its times and tokens twice, or three times. Empty: they are others.
