@@ -75,6 +75,7 @@ struct ProfileRecord {
   // bits.
   std::optional<std::int64_t> input_tokens;
   std::optional<std::int64_t> output_tokens;
+  std::optional<std::int64_t> usage_tokens;  // output tokens by the server's count
   // From its start to its end, which may be equal. nullopt unless both are known.
   std::optional<Window> in_flight;
 };

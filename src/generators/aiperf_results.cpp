@@ -137,6 +137,7 @@ const ResultFormat kAiperfRequests = {
                       .ttft_units = 1e3,
                       .input_tokens = "metrics.input_sequence_length.value",
                       .output_tokens = "metrics.output_sequence_length.value",
+                      .recount = "metrics.usage_completion_tokens.value",
                       .id = "metadata.x_request_id",
                       .place = {"metadata.session_num", "metadata.turn_index"},
                       .error = "error"},

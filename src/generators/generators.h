@@ -101,6 +101,7 @@ struct RequestPaths {
   std::string_view e2e = {};   // from the start to the end, where neither time is stated
   std::string_view input_tokens = {};
   std::string_view output_tokens = {};
+  std::string_view recount = {};  // output tokens by another tokenizer
   std::string_view id = {};
   // Where the request stands in the load. A copy has the same times and the same id or place:
   // either may be another one in it.

@@ -73,7 +73,7 @@ std::vector<std::string_view> request_fields(const ResultFormat& format) {
   std::vector<std::string_view> fields = format.request_fields;
   const std::string_view stated[] = {paths.start, paths.end,          paths.ttft,
                                      paths.e2e,   paths.input_tokens, paths.output_tokens,
-                                     paths.id,    paths.error};
+                                     paths.id,    paths.error,        paths.recount};
   add_new(stated, fields);
   add_new(paths.place, fields);
   return fields;
@@ -138,6 +138,7 @@ class ResultWalk : public JsonVisitor {
     if (place.target == Target::whole_benchmark) {
       values_.clear();
       requests_ = {};
+      doubts_ = {};
       greatest_ = 0;
     } else if (place.target == Target::whole_request) {
       request_values_.clear();
@@ -211,7 +212,12 @@ class ResultWalk : public JsonVisitor {
       ++requests_.repeated;
       return;
     }
-    if (!request->is_warm_up) requests_.take(*request);
+    if (!request->is_warm_up) {
+      requests_.take(*request);
+      if (!request->failed) {
+        doubts_.take(request->output_tokens, request_values_.count(paths.recount));
+      }
+    }
     greatest_ = std::max(greatest_, request_values_.number(format_.greatest_of).value_or(0));
     if (files_.request) files_.request(*request);
   }
@@ -235,6 +241,10 @@ class ResultWalk : public JsonVisitor {
     }
     if (requests_.listed > 0) reading.requests = requests_;
     if (requests_.repeated > 0) reading.notes.push_back(repeated_text(requests_.repeated));
+    const RequestPaths& paths = format_.request_paths;
+    for (std::string& text : doubts_.texts(paths.output_tokens, paths.recount)) {
+      reading.notes.push_back(std::move(text));
+    }
     const bool counts_list = format_.counts.completed.empty();
     const auto refuse_counts = [&](std::string why) {
       reading.has_wrong_counts |= !why.empty();
@@ -258,6 +268,7 @@ class ResultWalk : public JsonVisitor {
   RequestTally requests_;
   double greatest_ = 0;
   SeenRequests seen_;
+  OutputDoubts doubts_;
   double sum_ = 0;
   std::vector<LoadReading> readings_;
 };
@@ -301,6 +312,28 @@ void RequestTally::take(const RequestTimes& request) {
   spans.push_back({request.start_s, has_first ? request.first_token_s : request.start_s,
                    request.end_s, std::max<std::int64_t>(request.input_tokens, 0),
                    std::max<std::int64_t>(request.output_tokens, 0)});
+}
+
+void OutputDoubts::take(std::optional<std::int64_t> tokens, std::optional<std::int64_t> recounted) {
+  ++requests_;
+  if (tokens == 0) ++empty_;
+  if (!tokens || *tokens < 0 || !recounted || *recounted < 0) return;
+  tokens_ += static_cast<double>(*tokens);
+  recounted_ += static_cast<double>(*recounted);
+}
+
+std::vector<std::string> OutputDoubts::texts(std::string_view name,
+                                             std::string_view recount) const {
+  constexpr std::int64_t kOneIn = 100;  // answers may be empty
+  std::vector<std::string> texts;
+  if (empty_ * kOneIn > requests_ && empty_ < requests_) {
+    texts.push_back(fmt::format(
+        "{} of {} successful requests have no output tokens: if they were answered, the energy per output token is too high",
+        empty_, requests_));
+  }
+  const std::string other = recount_text(name, tokens_, recount, recounted_);
+  if (!other.empty()) texts.push_back(fmt::format("{}{}", kContradiction, other));
+  return texts;
 }
 
 bool SeenRequests::is_repeated(std::string_view id, const RequestTimes& request,

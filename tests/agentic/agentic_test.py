@@ -838,6 +838,20 @@ def test_profiles_that_are_there_twice(run):
     same("what to do", True, "give a file that lists each request once" in run.result.stderr)
 
 
+def test_output_tokens_that_contradict_themselves(run):
+    """A third of the answers has no token; the server counted five times as many."""
+    def usage(i, tokens):
+        each = record(i / 4, i / 4 + 0.25, output_tokens=tokens)
+        each["metrics"]["usage_completion_tokens"] = {"value": 5 * tokens, "unit": "tokens"}
+        return each
+
+    run.records(*[usage(i, 0 if i < 3 else 50) for i in range(9)])
+    same("the tokens", 300, run.do().window()["total_output_tokens"])
+    for words in ("3 of 9 successful requests have no output tokens",
+                  "'output_sequence_length' is 300, and 'usage_completion_tokens' is 1500"):
+        same(words, True, words in run.result.stderr)
+
+
 # ---- Wrong use
 
 def test_wrong_options(run):

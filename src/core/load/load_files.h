@@ -102,6 +102,20 @@ struct RequestTally {
   void take(const RequestTimes& request);
 };
 
+// What speaks against the output tokens of the requests that succeeded.
+class OutputDoubts {
+ public:
+  // `recounted` by another tokenizer, where it is stated.
+  void take(std::optional<std::int64_t> tokens, std::optional<std::int64_t> recounted);
+  std::vector<std::string> texts(std::string_view name, std::string_view recount) const;
+
+ private:
+  std::int64_t requests_ = 0;
+  std::int64_t empty_ = 0;
+  double tokens_ = 0;  // of those with both counts
+  double recounted_ = 0;
+};
+
 // Recognizes requests that a file lists twice, such as an export joined with its copy.
 class SeenRequests {
  public:
