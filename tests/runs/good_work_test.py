@@ -336,7 +336,8 @@ def test_the_unit_beside_a_latency_of_aiperf(folder):
     run = Run(folder)
     name = run.requests(ten(late=(2, 5, 7)))
     lines = [json.loads(line) for line in (run.path / name).read_text().splitlines()]
-    for unit, factor in (("s", 1e-3), ("sec", 1e-3), ("seconds", 1e-3), ("ms", 1), (None, 1), ("us", 1e3), ("ns", 1e6), ("ticks", 1)):
+    for unit, factor in (("s", 1e-3), ("sec", 1e-3), ("seconds", 1e-3), ("ms", 1), ("milliseconds", 1), (None, 1), ("us", 1e3), ("microseconds", 1e3),
+                         ("ns", 1e6), ("nanoseconds", 1e6), ("ticks", 1)):
         for line, request in zip(lines, ten(late=(2, 5, 7))):
             line["metrics"]["time_to_first_token"] = {"value": 1e3 * factor * (request[1] - request[0])} | ({"unit": unit} if unit else {})
         run.write(name, "".join(json.dumps(line) + "\n" for line in lines))
