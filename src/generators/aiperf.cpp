@@ -37,6 +37,9 @@ class Tally {
       return;
     }
     ++completed_;
+    if (record.in_flight && record.in_flight->duration_s() > 0) {
+      doubts_.take(record.output_tokens, record.usage_tokens);
+    }
     const bool has_input = add(record.input_tokens, input_tokens_);
     const bool has_output = add(record.output_tokens, output_tokens_);
     if (!has_input || !has_output) ++without_length_;
@@ -51,6 +54,7 @@ class Tally {
   std::int64_t input_tokens() const { return input_tokens_; }
   std::int64_t output_tokens() const { return output_tokens_; }
   std::string doubt() const { return seen_.doubt(); }
+  const OutputDoubts& doubts() const { return doubts_; }
   // Empty: each record that counts has both lengths, and there are tokens.
   std::string fault() const {
     if (without_length_ > 0) {
@@ -63,10 +67,12 @@ class Tally {
  private:
   bool is_repeated(const ProfileRecord& record) {
     if (!record.in_flight) return false;
-    return seen_.is_repeated(record.id, {.start_s = record.in_flight->start_unix_s,
-                                         .end_s = record.in_flight->end_unix_s,
-                                         .input_tokens = record.input_tokens.value_or(-1),
-                                         .output_tokens = record.output_tokens.value_or(-1)});
+    return seen_.is_repeated(record.id,
+                             {.start_s = record.in_flight->start_unix_s,
+                              .end_s = record.in_flight->end_unix_s,
+                              .input_tokens = record.input_tokens.value_or(-1),
+                              .output_tokens = record.output_tokens.value_or(-1)},
+                             record.place);
   }
   void add(Window request) {
     if (!requests_) requests_ = request;
@@ -79,6 +85,7 @@ class Tally {
   }
 
   SeenRequests seen_;
+  OutputDoubts doubts_;
   std::int64_t repeated_ = 0;
   std::uint64_t failed_ = 0;
   std::uint64_t cancelled_ = 0;
@@ -215,6 +222,10 @@ LoadReading read_profile(const NamedSource& summary, const NamedSource& records,
   result.failed_requests = tally.failed();
   result.cancelled_requests = tally.cancelled();
   if (tally.repeated() > 0) result.notes.push_back(repeated_text(tally.repeated()));
+  for (std::string& note :
+       tally.doubts().texts("output_sequence_length", "usage_completion_tokens")) {
+    result.notes.push_back(std::move(note));
+  }
 
   WindowReading read = window_of(start, end, stated, tally.requests());
   if (!read.window) {
@@ -417,19 +428,21 @@ ProfileRecord record_of(std::string_view line) {
     record.in_flight = in_flight(start, end);
     record.cancelled = cancelled.is_truthy();
     if (session.kind == JsonKind::integer && turn.kind == JsonKind::integer) {
-      record.id = fmt::format("{} {}", session.spelling, turn.spelling);
-    } else if (id.kind == JsonKind::string) {
-      record.id = id.scalar().text;
+      record.place = fmt::format("{} {}", session.spelling, turn.spelling);
     }
+    if (id.kind == JsonKind::string) record.id = id.scalar().text;
   }
   record.failed = error.is_truthy();
   if (record.is_profiling && !record.failed && metrics.kind == JsonKind::object) {
     JsonMemberText input;
     JsonMemberText output;
-    find_members(metrics.spelling,
-                 {{"input_sequence_length", input}, {"output_sequence_length", output}});
+    JsonMemberText usage;
+    find_members(metrics.spelling, {{"input_sequence_length", input},
+                                    {"output_sequence_length", output},
+                                    {"usage_completion_tokens", usage}});
     record.input_tokens = tokens(input);
     record.output_tokens = tokens(output);
+    record.usage_tokens = tokens(usage);
   }
   return record;
 }

@@ -68,11 +68,14 @@ struct ProfileRecord {
   bool is_profiling = true;  // not the warm-up
   bool failed = false;
   bool cancelled = false;  // by AIPerf itself, as it was told to
-  std::string id = {};     // by which it is recognized; empty: it has none
+  // By which it is recognized; empty: it has none.
+  std::string id = {};
+  std::string place = {};  // in the load
   // For a request that counts. nullopt: missing, not a number for Python's int(), or beyond 64
   // bits.
   std::optional<std::int64_t> input_tokens;
   std::optional<std::int64_t> output_tokens;
+  std::optional<std::int64_t> usage_tokens;  // output tokens by the server's count
   // From its start to its end, which may be equal. nullopt unless both are known.
   std::optional<Window> in_flight;
 };

@@ -41,8 +41,11 @@ void set_phase(LoadReading& reading, const ResultValues& values) {
 
 // AIPerf writes seconds ("sec") and milliseconds. 0: a unit that is not known.
 double unit_s(const std::string& unit) {
+  const auto is = [&](const char* name, const char* word) {
+    return unit == name || unit.starts_with(word);
+  };
   if (unit.starts_with('s')) return 1;
-  return unit == "ms" ? 1e-3 : unit == "us" ? 1e-6 : unit == "ns" ? 1e-9 : 0;
+  return is("ms", "milli") ? 1e-3 : is("us", "micro") ? 1e-6 : is("ns", "nano") ? 1e-9 : 0;
 }
 
 LoadReading conclude_aiperf_summary(const ResultScope& scope) {
@@ -137,6 +140,7 @@ const ResultFormat kAiperfRequests = {
                       .ttft_units = 1e3,
                       .input_tokens = "metrics.input_sequence_length.value",
                       .output_tokens = "metrics.output_sequence_length.value",
+                      .recount = "metrics.usage_completion_tokens.value",
                       .id = "metadata.x_request_id",
                       .place = {"metadata.session_num", "metadata.turn_index"},
                       .error = "error"},

@@ -101,9 +101,10 @@ struct RequestPaths {
   std::string_view e2e = {};   // from the start to the end, where neither time is stated
   std::string_view input_tokens = {};
   std::string_view output_tokens = {};
+  std::string_view recount = {};  // output tokens by another tokenizer
   std::string_view id = {};
-  // Where the request stands in the load: if all are there, they tell requests apart instead of the
-  // id, which may be another one in a copy.
+  // Where the request stands in the load. A copy has the same times and the same id or place:
+  // either may be another one in it.
   Keys place = {};
   std::string_view error = {};  // is there if the request failed
 };

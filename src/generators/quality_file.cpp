@@ -2,6 +2,7 @@
 #include "generators/quality_file.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -23,6 +24,10 @@ namespace {
 
 constexpr const char* kForms =
     "expected results of lm-evaluation-harness, a report of evalscope, accuracy.txt of MLPerf, or lines of JSON with \"correct\"; or state --accuracy and --questions";
+
+struct Evaluation : AnswerQuality {
+  std::int64_t unanswered = 0;  // of its questions, without a verdict
+};
 
 struct Answers {
   double correct = 0;
@@ -83,7 +88,7 @@ AnswerQuality harness_quality(const JsonValue& content) {
   AnswerQuality quality{.evaluator = "lm-evaluation-harness"};
   Answers all;
   std::vector<std::string> tasks;
-  std::string metric;
+  std::vector<std::string> metrics;
   for (const auto& [task, results] : content.at("results").members) {
     if (is_group(content, task)) continue;
     const JsonValue::Member* const found = counted_metric(results);
@@ -91,11 +96,8 @@ AnswerQuality harness_quality(const JsonValue& content) {
       throw Error(fmt::format("task {}: no metric of it counts correct answers: known are {}",
                               printable(task, 60), fmt::join(kCounted, ", ")));
     }
-    if (!metric.empty() && metric != found->first) {
-      throw Error(fmt::format("its tasks have several metrics, {} and {}: give a file for each",
-                              printable(metric, 60), printable(found->first, 60)));
-    }
-    metric = found->first;
+    const std::string& metric = found->first;
+    if (std::ranges::find(metrics, metric) == metrics.end()) metrics.push_back(metric);
     const JsonValue& higher =
         content.at("higher_is_better").at(task).at(metric.substr(0, metric.find(',')));
     if (higher.kind == JsonKind::boolean && !higher.is_truthy()) {
@@ -118,7 +120,8 @@ AnswerQuality harness_quality(const JsonValue& content) {
   quality.accuracy = all.correct / static_cast<double>(all.questions);
   quality.questions = all.questions;
   quality.what = fmt::format(
-      "{}, {}", tasks.size() == 1 ? tasks.front() : fmt::format("{} tasks", tasks.size()), metric);
+      "{}, {}", tasks.size() == 1 ? tasks.front() : fmt::format("{} tasks", tasks.size()),
+      fmt::join(metrics, " and "));
   quality.model = content.at("model_name").text;
   if (quality.model.empty()) quality.model = model_in_args(content.at("config").at("model_args"));
   return quality;
@@ -126,23 +129,72 @@ AnswerQuality harness_quality(const JsonValue& content) {
 
 // ---- evalscope: modelscope/evalscope, evalscope/report/report.py
 
-AnswerQuality evalscope_quality(const JsonValue& content) {
+// Counts questions without an answer as not answered correctly: the metric is of those with one.
+void add_unanswered(const JsonValue& summary, Evaluation& quality) {
+  const auto stated = [&](const char* key) { return summary.at(key).as_integer(); };
+  const auto requested = stated("requested");
+  const std::int64_t answered = quality.questions;
+  if (!requested || *requested <= answered) return;
+  const std::int64_t errors = stated("errored").value_or(0);
+  const std::int64_t succeeded = stated("succeeded").value_or(*requested - errors);
+  const bool has_all = errors == 0 && succeeded == *requested;
+  if (has_all && *requested % answered == 0) return;  // several answers to each question
+  if (has_all || (answered != succeeded && answered + errors != *requested)) {
+    throw Error(fmt::format(
+        "{} answers were requested, {} succeeded, and its metric is of {}: state --accuracy and --questions",
+        *requested, succeeded, answered));
+  }
+  quality.unanswered = *requested - answered;
+  quality.accuracy *= static_cast<double>(answered) / static_cast<double>(*requested);
+  quality.questions = *requested;
+}
+
+// Whether it counts correct answers: "mean_acc", "AverageAccuracy", "exact_match"; not "accel".
+bool counts_correct(const JsonValue& metric, const std::string& name) {
+  for (const std::string_view word : {"acc", "pass@1"}) {
+    const std::size_t at = name.rfind(word);
+    const std::size_t end = at + word.size();
+    if (at != name.npos &&
+        (end == name.size() || std::isalnum(static_cast<unsigned char>(name[end])) == 0))
+      return true;
+  }
+  return name.find("accuracy") != name.npos || name.find("exact") != name.npos ||
+         metric.at("semantics").at("semantic_id").text == "quality.accuracy.ratio";
+}
+
+bool is_identity(const JsonValue& primary, const JsonValue& identity) {
+  const JsonValue& wanted = primary.at("dimensions");
+  const JsonValue& found = identity.at("dimensions");
+  return primary.at("name").text == identity.at("name").text &&
+         primary.at("aggregation").text == identity.at("aggregation").text &&
+         (equal_in_python(wanted, found) || (!wanted.is_truthy() && !found.is_truthy()));
+}
+
+Evaluation evalscope_quality(const JsonValue& content) {
+  const JsonValue& primary = content.at("primary_metric_identity");
   for (const JsonValue& metric : content.at("metrics").items) {
+    const JsonValue& identity = metric.at("identity");
+    if (primary.is_object() && !is_identity(primary, identity)) continue;
     const std::string& stated = metric.at("name").text;
-    const std::string name =
-        lower_ascii(stated.empty() ? metric.at("identity").at("name").text : stated);
-    const bool counts = name.find("acc") != name.npos || name.find("exact") != name.npos ||
-                        name.find("pass@1") != name.npos;
+    const std::string name = lower_ascii(stated.empty() ? identity.at("name").text : stated);
     const auto count = metric.at("num").as_integer();
-    if (!counts || !count || *count <= 0) continue;
+    const bool is_best_of_several = identity.at("dimensions").at("k").as_integer().value_or(1) > 1;
+    if (!counts_correct(metric, name) || is_best_of_several || !count || *count <= 0) continue;
     const double share = correct_share(metric.at("score"), name);
     const bool is_mean = name.find('@') != name.npos || name.find("mean") != name.npos;
     if (!is_mean) require_whole(share, *count, name);
-    return {.evaluator = "evalscope",
-            .what = fmt::format("{}, {}", content.at("dataset_name").text, name),
-            .model = content.at("model_name").text,
-            .accuracy = share,
-            .questions = *count};
+    Evaluation quality{{.evaluator = "evalscope",
+                        .what = fmt::format("{}, {}", content.at("dataset_name").text, name),
+                        .model = content.at("model_name").text,
+                        .accuracy = share,
+                        .questions = *count}};
+    add_unanswered(content.at("execution_summary"), quality);
+    return quality;
+  }
+  if (primary.is_object()) {
+    throw Error(fmt::format(
+        "its primary metric, '{}', does not count correct answers: state --accuracy and --questions",
+        printable(primary.at("name").text, 60)));
   }
   throw Error("no metric of it counts correct answers and says of how many: it has no accuracy");
 }
@@ -200,33 +252,27 @@ const JsonValue* verdict_in(const JsonValue& line) {
   return nullptr;
 }
 
+// A question that failed has an error in the place of a verdict.
+bool has_error(const JsonValue& line) {
+  return line.at("error").is_truthy() || line.at("data").at("error").is_truthy() ||
+         line.at("type").text == "error";
+}
+
 class AnswerLines {
  public:
   void take(const JsonValue& line) {
     const JsonValue& models = line.at("spec").at("completion_fns");
     if (!models.items.empty()) quality_.model = models.items.front().text;
-    const JsonValue* const verdict = verdict_in(line);
-    if (verdict == nullptr) return;
-    const bool is_known =
-        verdict->kind == JsonKind::boolean ||
-        (verdict->is_number() && (verdict->as_double() == 0 || verdict->as_double() == 1));
-    if (!is_known) {
-      throw Error(fmt::format("'correct' is {}: expected true or false", verdict->shown()));
-    }
+    const JsonValue* const found = verdict_in(line);
     const std::string& id = line.at("sample_id").text;
-    if (!id.empty()) {
-      const auto [known, is_new] = by_id_.try_emplace(id, verdict->is_truthy());
-      if (!is_new && known->second != verdict->is_truthy()) {
-        throw Error(fmt::format("sample {} is both correct and not correct", printable(id, 60)));
-      }
-      if (!is_new) return;
-    }
-    ++quality_.questions;
-    correct_ += verdict->is_truthy() ? 1 : 0;
+    const auto verdict = found == nullptr || found->is_null() ? std::nullopt : known(*found);
+    if (!id.empty()) return take(id, verdict);
+    if (found != nullptr || has_error(line)) add(verdict);
   }
 
-  AnswerQuality finish() {
-    if (quality_.questions == 0) throw Error(kForms);
+  Evaluation finish() {
+    for (const auto& [id, verdict] : by_id_) add(verdict);
+    if (quality_.questions == quality_.unanswered) throw Error(kForms);
     quality_.evaluator = "lines of JSON";
     quality_.what = "correct";
     quality_.accuracy = correct_ / static_cast<double>(quality_.questions);
@@ -234,12 +280,35 @@ class AnswerLines {
   }
 
  private:
-  AnswerQuality quality_;
+  static std::optional<bool> known(const JsonValue& verdict) {
+    if (verdict.kind == JsonKind::boolean ||
+        (verdict.is_number() && (verdict.as_double() == 0 || verdict.as_double() == 1))) {
+      return verdict.is_truthy();
+    }
+    throw Error(fmt::format("'correct' is {}: expected true or false", verdict.shown()));
+  }
+
+  // A sample has several lines: its prompt, its answer, and each time that it was tried.
+  void take(const std::string& id, std::optional<bool> verdict) {
+    std::optional<bool>& of_sample = by_id_[id];
+    if (of_sample && verdict && *of_sample != *verdict) {
+      throw Error(fmt::format("sample {} is both correct and not correct", printable(id, 60)));
+    }
+    if (verdict) of_sample = verdict;
+  }
+
+  void add(std::optional<bool> verdict) {
+    ++quality_.questions;
+    quality_.unanswered += verdict ? 0 : 1;
+    correct_ += verdict.value_or(false) ? 1 : 0;
+  }
+
+  Evaluation quality_;
   double correct_ = 0;
-  std::map<std::string, bool> by_id_;
+  std::map<std::string, std::optional<bool>> by_id_;
 };
 
-AnswerQuality lines_quality(std::string_view text) {
+Evaluation lines_quality(std::string_view text) {
   AnswerLines lines;
   for (const std::string_view line : separated(text, '\n')) {
     if (!strip(line).empty()) lines.take(parse_json(line));
@@ -256,17 +325,17 @@ std::optional<JsonValue> whole_json(std::string_view text) {
   }
 }
 
-AnswerQuality quality_in(std::string_view text) {
+Evaluation quality_in(std::string_view text) {
   const std::string_view begin = strip(text);
-  if (const auto quality = mlperf_dict(begin)) return *quality;
+  if (const auto quality = mlperf_dict(begin)) return {*quality};
   if (!begin.starts_with('{') && !begin.starts_with('[')) {
     const auto quality = mlperf_quality(text);
     if (!quality) throw Error(kForms);
-    return *quality;
+    return {*quality};
   }
   const auto whole = whole_json(text);
   if (!whole) return lines_quality(text);
-  if (whole->find("results") != nullptr) return harness_quality(*whole);
+  if (whole->find("results") != nullptr) return {harness_quality(*whole)};
   if (whole->find("metrics") != nullptr) return evalscope_quality(*whole);
   if (whole->is_array() && !whole->items.empty() && whole->items[0].find("qsl_idx") != nullptr) {
     throw Error(
@@ -294,13 +363,18 @@ std::string impossible_share(double share, std::int64_t questions) {
       written, questions, count);
 }
 
-AnswerQuality read_quality(const std::string& path) {
+AnswerQuality read_quality(const std::string& path, std::vector<std::string>& warnings) {
   const auto source = decompressed(open_source(path), path);
   const std::string text = read_whole(*source, path, kResultList);
   try {
-    AnswerQuality quality = quality_in(text);
-    quality.source = path;
-    return quality;
+    Evaluation found = quality_in(text);
+    found.source = path;
+    if (found.unanswered > 0) {
+      warnings.push_back(fmt::format(
+          "--quality: {} of {} questions have an error or no verdict: they count as not answered correctly",
+          found.unanswered, found.questions));
+    }
+    return found;
   } catch (const JsonError& error) {
     throw Error(fmt::format("--quality {}: {}: {}", printable_path(path), error.what(), kForms));
   } catch (const Error& error) {

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "aggregate_power/request.h"
 
@@ -10,8 +11,9 @@ namespace aggregate_power::generators {
 
 // Reads results of lm-evaluation-harness, reports of evalscope, accuracy.txt of MLPerf's scripts,
 // and lines of JSON as OpenAI's evals writes them. Throws FileError, and Error for anything else
-// and for scores that are not shares of correct answers, such as ROUGE.
-AnswerQuality read_quality(const std::string& path);
+// and for scores that are not shares of correct answers, such as ROUGE. Questions without an answer
+// are not answered correctly, and a warning.
+AnswerQuality read_quality(const std::string& path, std::vector<std::string>& warnings);
 
 // Why so many questions cannot have that share of correct answers, as it is rounded, for people;
 // empty: they can.

@@ -73,7 +73,7 @@ std::vector<std::string_view> request_fields(const ResultFormat& format) {
   std::vector<std::string_view> fields = format.request_fields;
   const std::string_view stated[] = {paths.start, paths.end,          paths.ttft,
                                      paths.e2e,   paths.input_tokens, paths.output_tokens,
-                                     paths.id,    paths.error};
+                                     paths.id,    paths.error,        paths.recount};
   add_new(stated, fields);
   add_new(paths.place, fields);
   return fields;
@@ -96,10 +96,11 @@ RequestTimes stated_request(const RequestPaths& paths, const ResultValues& value
   return request;
 }
 
-std::string identity(const RequestPaths& paths, const ResultValues& values) {
+// Empty: it is not stated.
+std::string place_of(const RequestPaths& paths, const ResultValues& values) {
   const auto has = [&](std::string_view path) { return values.has(path); };
-  if (paths.place.empty() || !std::ranges::all_of(paths.place, has)) return values.text(paths.id);
   std::string place;
+  if (!std::ranges::all_of(paths.place, has)) return place;
   for (const std::string_view path : paths.place) place += values.text(path) + ' ';
   return place;
 }
@@ -137,6 +138,7 @@ class ResultWalk : public JsonVisitor {
     if (place.target == Target::whole_benchmark) {
       values_.clear();
       requests_ = {};
+      doubts_ = {};
       greatest_ = 0;
     } else if (place.target == Target::whole_request) {
       request_values_.clear();
@@ -204,11 +206,18 @@ class ResultWalk : public JsonVisitor {
     std::optional<RequestTimes> request = stated_request(format_.request_paths, request_values_);
     if (format_.request_of) request = format_.request_of(request_values_, *request);
     if (!request || (request->is_warm_up && !files_.with_warm_up)) return;
-    if (seen_.is_repeated(identity(format_.request_paths, request_values_), *request)) {
+    const RequestPaths& paths = format_.request_paths;
+    if (seen_.is_repeated(request_values_.text(paths.id), *request,
+                          place_of(paths, request_values_))) {
       ++requests_.repeated;
       return;
     }
-    if (!request->is_warm_up) requests_.take(*request);
+    if (!request->is_warm_up) {
+      requests_.take(*request);
+      if (!request->failed) {
+        doubts_.take(request->output_tokens, request_values_.count(paths.recount));
+      }
+    }
     greatest_ = std::max(greatest_, request_values_.number(format_.greatest_of).value_or(0));
     if (files_.request) files_.request(*request);
   }
@@ -232,6 +241,10 @@ class ResultWalk : public JsonVisitor {
     }
     if (requests_.listed > 0) reading.requests = requests_;
     if (requests_.repeated > 0) reading.notes.push_back(repeated_text(requests_.repeated));
+    const RequestPaths& paths = format_.request_paths;
+    for (std::string& text : doubts_.texts(paths.output_tokens, paths.recount)) {
+      reading.notes.push_back(std::move(text));
+    }
     const bool counts_list = format_.counts.completed.empty();
     const auto refuse_counts = [&](std::string why) {
       reading.has_wrong_counts |= !why.empty();
@@ -255,6 +268,7 @@ class ResultWalk : public JsonVisitor {
   RequestTally requests_;
   double greatest_ = 0;
   SeenRequests seen_;
+  OutputDoubts doubts_;
   double sum_ = 0;
   std::vector<LoadReading> readings_;
 };
@@ -300,7 +314,35 @@ void RequestTally::take(const RequestTimes& request) {
                    std::max<std::int64_t>(request.output_tokens, 0)});
 }
 
-bool SeenRequests::is_repeated(std::string_view id, const RequestTimes& request) {
+void OutputDoubts::take(std::optional<std::int64_t> tokens, std::optional<std::int64_t> recounted) {
+  ++requests_;
+  if (tokens == 0) ++empty_;
+  if (!tokens || *tokens < 0 || !recounted || *recounted < 0) return;
+  tokens_ += static_cast<double>(*tokens);
+  recounted_ += static_cast<double>(*recounted);
+}
+
+std::vector<std::string> OutputDoubts::texts(std::string_view name,
+                                             std::string_view recount) const {
+  constexpr std::int64_t kOneIn = 100;  // answers may be empty
+  std::vector<std::string> texts;
+  if (empty_ * kOneIn > requests_ && empty_ < requests_) {
+    texts.push_back(fmt::format(
+        "{} of {} successful requests have no output tokens: if they were answered, the energy per output token is too high",
+        empty_, requests_));
+  }
+  const std::string other = recount_text(name, tokens_, recount, recounted_);
+  if (!other.empty()) texts.push_back(fmt::format("{}{}", kContradiction, other));
+  return texts;
+}
+
+bool SeenRequests::is_repeated(std::string_view id, const RequestTimes& request,
+                               std::string_view place) {
+  if (!id.empty() && !place.empty()) {
+    const bool has_place = is_repeated(place, request);
+    return is_repeated(id, request) || has_place;
+  }
+  if (id.empty()) id = place;
   if (!request.has_times() && !(request.stated_e2e_s > 0)) return false;
   const bool is_known =
       request.has_times() &&

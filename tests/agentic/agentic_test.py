@@ -825,12 +825,31 @@ def test_profiles_that_are_there_twice(run):
 
     run.records(*[placed(i, "a") for i in range(10)], *[placed(i, "b") for i in range(10)])
     same("each once", (10, 1000, 500), tuple(run.do().window()[key] for key in WINDOW[3:]))
+    moved = [placed(i, "a") for i in range(10)]
+    for each in moved:
+        each["metadata"]["session_num"] += 10
+    run.records(*[placed(i, "a") for i in range(10)], *moved)
+    same("with other sessions", (10, 1000, 500), tuple(run.do().window()[key] for key in WINDOW[3:]))
     once = [record(i / 4, i / 4 + 0.25) for i in range(10)]
     run.records(*once)
     same("once", [], run.do().audit()["reasons"])
     run.records(*once, *once)
     same("twice", ["profile_artifacts_invalid"], run.do().audit()["reasons"])
     same("what to do", True, "give a file that lists each request once" in run.result.stderr)
+
+
+def test_output_tokens_that_contradict_themselves(run):
+    """A third of the answers has no token; the server counted five times as many."""
+    def usage(i, tokens):
+        each = record(i / 4, i / 4 + 0.25, output_tokens=tokens)
+        each["metrics"]["usage_completion_tokens"] = {"value": 5 * tokens, "unit": "tokens"}
+        return each
+
+    run.records(*[usage(i, 0 if i < 3 else 50) for i in range(9)])
+    same("the tokens", 300, run.do().window()["total_output_tokens"])
+    for words in ("3 of 9 successful requests have no output tokens",
+                  "'output_sequence_length' is 300, and 'usage_completion_tokens' is 1500"):
+        same(words, True, words in run.result.stderr)
 
 
 # ---- Wrong use

@@ -1332,9 +1332,29 @@ def test_lists_that_have_every_request_twice(folder):
 def test_requests_of_aiperf_with_one_place_in_the_load(folder):
     """A copy may have other ids; the session and the turn are the same."""
     once = "".join(requests_of_aiperf(1, 0, session_num=i, turn_index=0).replace('"r0"', f'"r{i}"') for i in range(10))
-    for copy in (once, once.replace('_id": "r', '_id": "s'), once.replace("x_request_id", "x_other")):
+    placed_again = "".join(requests_of_aiperf(1, 0, session_num=50 + i, turn_index=0).replace('"r0"', f'"r{i}"') for i in range(10))
+    for copy in (once, once.replace('_id": "r', '_id": "s'), once.replace("x_request_id", "x_other"), placed_again):
         run = folder.measure(folder.put(once + copy))
         same((10, 50), (run["completed_requests"], run["output_tokens"]))
+
+
+def test_output_tokens_of_aiperf_that_contradict_themselves(folder):
+    """60 requests of 5 tokens; of 2 answers of 60 none is counted, or the server counted 2, 7 or 25 for each."""
+    lines = [json.loads(line) for line in requests_of_aiperf(60, 0).splitlines()]
+    for usage, words in ((None, None), (5, None), (7, None), (25, "'metrics.usage_completion_tokens.value' is 1500"), (2, "is 120:")):
+        for line in lines:
+            line["metrics"]["usage_completion_tokens"] = {"value": usage, "unit": "tokens"}
+        run = folder.measure(folder.put("".join(json.dumps(line) + "\n" for line in lines)))
+        same((60, 300, True), (run["completed_requests"], run["output_tokens"], run["valid"]))
+        found = [text for text in run["warnings"] if "contradicts itself" in text]
+        same(1 if words else 0, len(found), run["warnings"])
+        assert not words or words in found[0], found
+    lines = [json.loads(line) for line in requests_of_aiperf(300, 0).splitlines()]
+    for empty, is_warned in ((3, False), (4, True), (100, True)):  # more than one of a hundred
+        for line in lines[:empty]:
+            line["metrics"]["output_sequence_length"]["value"] = 0
+        warnings = folder.measure(folder.put("".join(json.dumps(line) + "\n" for line in lines)))["warnings"]
+        same(is_warned, any(f"{empty} of 300 successful requests have no output tokens" in text for text in warnings), warnings)
 
 
 def test_totals_of_a_list_with_its_repeats(folder):

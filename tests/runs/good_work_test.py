@@ -336,7 +336,8 @@ def test_the_unit_beside_a_latency_of_aiperf(folder):
     run = Run(folder)
     name = run.requests(ten(late=(2, 5, 7)))
     lines = [json.loads(line) for line in (run.path / name).read_text().splitlines()]
-    for unit, factor in (("s", 1e-3), ("sec", 1e-3), ("seconds", 1e-3), ("ms", 1), (None, 1), ("us", 1e3), ("ns", 1e6), ("ticks", 1)):
+    for unit, factor in (("s", 1e-3), ("sec", 1e-3), ("seconds", 1e-3), ("ms", 1), ("milliseconds", 1), (None, 1), ("us", 1e3), ("microseconds", 1e3),
+                         ("ns", 1e6), ("nanoseconds", 1e6), ("ticks", 1)):
         for line, request in zip(lines, ten(late=(2, 5, 7))):
             line["metrics"]["time_to_first_token"] = {"value": 1e3 * factor * (request[1] - request[0])} | ({"unit": unit} if unit else {})
         run.write(name, "".join(json.dumps(line) + "\n" for line in lines))
@@ -629,6 +630,10 @@ def test_forms_of_evaluations(folder):
                           "n-samples": {"a": {"effective": 100}, "b": {"effective": 300}}})
     near(0.65, found["accuracy"])
     same(400, found["questions"], "a group does not count twice")
+    found = quality(run, {"results": {"gsm8k": {"exact_match,strict-match": 0.7}, "arc": {"acc,none": 0.5, "acc_norm,none": 0.6}},
+                          "n-samples": {"gsm8k": {"effective": 100}, "arc": {"effective": 300}}})
+    near((70 + 150) / 400, found["accuracy"], 1e-12, "each task by its own metric")
+    same((400, "2 tasks, exact_match,strict-match and acc,none"), (found["questions"], found["of"]))
     found = quality(run, {"name": "r", "dataset_name": "mmlu", "model_name": "m", "score": 0.7,
                           "metrics": [{"name": "mean_acc", "score": 0.7, "num": 50}]})
     same((0.7, 50), (found["accuracy"], found["questions"]))
@@ -678,6 +683,57 @@ def test_a_share_that_so_many_questions_cannot_give(folder):
         assert is_possible or "no whole number" in run.err, run.err
     mean = {"results": {"t": {"pass@1,none": 0.7342}}, "n-samples": {"t": {"effective": 10}}}
     assert quality(run, mean) is not None, run.err  # of several answers to each question
+
+
+def test_questions_without_an_answer_are_not_answered_correctly(folder):
+    """0.7 of 70 are 49, and 30 of 100 failed: 0.49, and 800 J each are 800 / 0.49 J per correct answer."""
+    run = Run(folder)
+    report = {"schema_version": 2, "dataset_name": "gsm8k", "model_name": "m",
+              "metrics": [{"identity": {"name": "accuracy", "aggregation": "mean"}, "num": 70, "score": 0.7}]}
+    for summary, accuracy, questions in (({"requested": 100, "succeeded": 70, "errored": 30}, 0.49, 100),
+                                         ({"requested": 100, "succeeded": 70, "errored": 0, "incomplete": True}, 0.49, 100),
+                                         ({"requested": 100, "errored": 30}, 0.49, 100),
+                                         ({"requested": 70, "succeeded": 40, "errored": 30}, 0.7, 70),
+                                         ({"requested": 210, "succeeded": 210, "errored": 0}, 0.7, 70),
+                                         ({"requested": 100, "succeeded": 60, "errored": 40}, None, None),
+                                         ({"requested": 100, "succeeded": 100, "errored": 0}, None, None)):
+        found = quality(run, report | {"execution_summary": summary})
+        if accuracy is None:
+            assert found is None and "its metric is of 70" in run.err, (summary, run.err)
+            continue
+        near(accuracy, found["accuracy"], 1e-12, summary)
+        near(800 / accuracy, found["joules_per_correct_answer"], 1e-6, summary)
+        same(questions, found["questions"], summary)
+        same(questions == 100, "30 of 100 questions have an error" in run.out, summary)
+    right, wrong = [{"sample_id": i, "correct": i < 6} for i in range(6)], [{"sample_id": i, "correct": False} for i in (6, 7)]
+    for failed in ([{"sample_id": i, "error": "timeout"} for i in (8, 9)],
+                   [{"sample_id": i, "type": "sampling", "data": {"prompt": "p"}} for i in (5, 8, 9)],
+                   [{"error": "timeout"}, {"type": "error", "data": {"message": "timeout"}}],
+                   [{"correct": None}, {"data": {"is_correct": None}}]):
+        for lines in (right + wrong + failed, failed + right + wrong):
+            found = quality(run, "\n".join(map(json.dumps, lines)), name="log.jsonl")
+            same((0.6, 10), (found["accuracy"], found["questions"]), failed)
+            assert "2 of 10 questions have an error" in run.out, run.out
+    same(None, quality(run, "\n".join(map(json.dumps, failed)), name="log.jsonl"), "no verdict at all")
+
+
+def test_the_primary_metric_of_a_report(folder):
+    run = Run(folder)
+
+    def named(name, score, aggregation="mean", **dimensions):
+        return {"identity": {"name": name, "aggregation": aggregation, "dimensions": dimensions}, "num": 100, "score": score}
+
+    metrics = [named("format_accuracy", 0.98), named("accuracy", 0.9, "pass_at_k", k=5), named("accuracy", 0.7),
+               named("tool_calls_match", 0.6) | {"semantics": {"semantic_id": "quality.accuracy.ratio"}}, named("rouge", 0.4)]
+    for at, accuracy in enumerate((0.98, None, 0.7, 0.6, None)):
+        found = quality(run, {"dataset_name": "d", "model_name": "m", "metrics": metrics,
+                              "primary_metric_identity": metrics[at]["identity"]})
+        same(accuracy, found and found["accuracy"], metrics[at])
+        assert found or "its primary metric" in run.err, run.err
+    for first in ("pass_rate_accel", "pass@10"):
+        found = quality(run, {"dataset_name": "d", "metrics": [{"name": first, "num": 100, "score": 0.9},
+                                                               {"name": "AverageAccuracy", "num": 100, "score": 0.7}]})
+        same(0.7, found["accuracy"], first)
 
 
 def test_quality_of_another_model(folder):

@@ -102,12 +102,27 @@ struct RequestTally {
   void take(const RequestTimes& request);
 };
 
+// What speaks against the output tokens of the requests that succeeded.
+class OutputDoubts {
+ public:
+  // `recounted` by another tokenizer, where it is stated.
+  void take(std::optional<std::int64_t> tokens, std::optional<std::int64_t> recounted);
+  std::vector<std::string> texts(std::string_view name, std::string_view recount) const;
+
+ private:
+  std::int64_t requests_ = 0;
+  std::int64_t empty_ = 0;
+  double tokens_ = 0;  // of those with both counts
+  double recounted_ = 0;
+};
+
 // Recognizes requests that a file lists twice, such as an export joined with its copy.
 class SeenRequests {
  public:
-  // Whether a request of this id and these times was here before. One without times is always
-  // another one; so is one without an id, unless its times are finer than 1 ms.
-  bool is_repeated(std::string_view id, const RequestTimes& request);
+  // Whether a request of this id, or of this place in the load, and these times was here before.
+  // One without times is always another one; so is one without an id and a place, unless its times
+  // are finer than 1 ms.
+  bool is_repeated(std::string_view id, const RequestTimes& request, std::string_view place = {});
 
   // Why requests without an id, with coarse times or only latencies, are probably a copy: each was
   // here with its times and tokens twice, or three times. Empty: they are others.

@@ -31,6 +31,7 @@ enum class Total {
   request_rate,
   output_lengths,  // a list, by request
   output_length,   // of each request, as it was asked for
+  recounted,       // output tokens by another tokenizer
 };
 struct TotalName {
   std::string_view path;
@@ -66,6 +67,7 @@ constexpr TotalPaths kTotalPaths[] = {
     {Total::token_rate, "total_throughput total_token_throughput"},
     {Total::request_rate, "request_throughput"},
     {Total::output_lengths, "output_lens[]"},
+    {Total::recounted, "total_output_tokens_retokenized"},
     {Total::output_length,
      "random_output_len sharegpt_output_len sonnet_output_len custom_output_len output_len osl"},
 };
@@ -184,6 +186,10 @@ std::string contradiction_of(const TotalName& name, const ResultValues& values) 
     return fmt::format("'output_lens' have {:.0f} tokens together, 'total_output_tokens' is {:.0f}",
                        sum, *stated);
   }
+  if (name.total == Total::recounted) {
+    return recount_text("total_output_tokens", values.number("total_output_tokens").value_or(0),
+                        name.path, values.number(name.path).value_or(0));
+  }
   const auto rated = rated_by(name.total, values);
   const auto duration_s = values.number("duration");
   if (!rated || !duration_s) return {};
@@ -226,6 +232,17 @@ std::string one_token_text(const ResultValues& values, std::int64_t completed) {
 std::span<const std::string_view> total_paths() {
   static const auto paths = mapped<std::string_view>(totals(), &TotalName::path);
   return paths;
+}
+
+std::string recount_text(std::string_view name, double tokens, std::string_view other_name,
+                         double other_tokens) {
+  constexpr double kMostApart = 1.4;
+  if (!(tokens > 0 && other_tokens > 0) ||
+      std::max(tokens, other_tokens) <= kMostApart * std::min(tokens, other_tokens)) {
+    return {};
+  }
+  return fmt::format("'{}' is {:.0f}, and '{}' is {:.0f}: the energy per output token is of '{}'",
+                     name, tokens, other_name, other_tokens, name);
 }
 
 std::string rate_contradiction(std::string_view rate, const Rated& rated, std::string_view duration,

@@ -21,6 +21,10 @@ struct Rated {
   std::optional<double> count;
 };
 
+// Why no two tokenizers can have made these counts of the same text; empty: they can.
+std::string recount_text(std::string_view name, double tokens, std::string_view other_name,
+                         double other_tokens);
+
 inline constexpr std::string_view kContradiction = "the result contradicts itself: ";
 
 // Says that a rate times the duration is another number than the result counts, by more than 5 %,

@@ -280,8 +280,8 @@ std::vector<std::string> role_texts(const std::vector<RoleWork>& roles, const Go
 
 namespace {
 
-AnswerQuality stated_quality(const QualityOptions& options) {
-  if (!options.file.empty()) return generators::read_quality(options.file);
+AnswerQuality stated_quality(const QualityOptions& options, std::vector<std::string>& warnings) {
+  if (!options.file.empty()) return generators::read_quality(options.file, warnings);
   const std::string why =
       generators::impossible_share(options.accuracy.value_or(0), options.questions.value_or(0));
   if (!why.empty()) throw Error("--accuracy: " + why);
@@ -327,7 +327,7 @@ void set_joules(const Result& result, CorrectAnswers& correct) {
 
 void add_correct_answers(const QualityOptions& options, const std::string& model, Result& result) {
   CorrectAnswers& correct = result.answers.emplace();
-  const AnswerQuality& quality = correct.quality = stated_quality(options);
+  const AnswerQuality& quality = correct.quality = stated_quality(options, result.warnings);
   check_model(quality, model, result.warnings);
   const double count = std::round(quality.accuracy * static_cast<double>(quality.questions));
   correct.accuracy_bounds = shares::wilson_interval(static_cast<std::size_t>(count),

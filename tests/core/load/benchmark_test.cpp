@@ -363,6 +363,12 @@ TEST(ReadBenchmark, NamesTotalsThatContradictEachOther) {
        "'output_lens' have 3000 tokens together, 'total_output_tokens' is 6000"},
       {"\"output_lens\": " + list_of(30, "200", 30, "0"),
        "30 of 60 requests in 'output_lens' have a token, 'completed' is 60"},
+      {R"("total_output_tokens_retokenized": 18000)",
+       "'total_output_tokens' is 6000, and 'total_output_tokens_retokenized' is 18000: the energy "
+       "per output token is of 'total_output_tokens'"},
+      {R"("total_output_tokens_retokenized": 4000)",
+       "'total_output_tokens' is 6000, and 'total_output_tokens_retokenized' is 4000: the energy "
+       "per output token is of 'total_output_tokens'"},
   };
   for (const auto& c : cases) {
     const LoadReading reading = sixty_with(c.members);
