@@ -60,6 +60,19 @@ class Folder(running.Folder):
         return self.json("agg_run.json"), done.stderr
 
 
+def test_an_unknown_result_is_named(folder):
+    """In both orders, as `inspect` does. One that lacks a member is a result."""
+    folder.recorded(power)
+    folder.write("result.json", {"hello": 1, "latency": 3})
+    for command in ("measure", "plot"):
+        for files in (["gpu_metrics.csv", "result.json"], ["result.json", "gpu_metrics.csv"]):
+            done = folder.call(command, *files)
+            same(2, done.returncode, done.stderr)
+            assert "result.json: this is JSON, but not a result that is recognized; its keys: hello, latency;" in done.stderr, done.stderr
+    folder.write("result.json", {"duration": 60, "hello": 1})
+    assert "invalid_benchmark_window" in folder.measured(files=("result.json", "gpu_metrics.csv"))["reasons"]
+
+
 def refused(folder, code, files=("run.json", "gpu_metrics.csv")):
     run = folder.measured(files=files)
     same(False, run["valid"], code)
