@@ -171,6 +171,7 @@ void refuse_own_files(const RunSpec& run) {
 constexpr std::string_view kMembersOfResult[] = {"benchmark_start_time_unix",
                                                  "benchmark_end_time_unix", "duration", "completed",
                                                  "total_output_tokens"};
+constexpr std::string_view kMembersOfAggregate[] = {"hw", "framework", "precision"};
 
 // Empty if it cannot be read.
 std::string head_of(const std::string& path) {
@@ -206,6 +207,29 @@ void refuse_unrecognized(const RunSpec& run) {
 }
 
 }  // namespace
+
+void refuse_swapped(const RunSpec& run) {
+  const std::string& result = run.bench_result;
+  if (!is_regular_file(result) || has_any(result, kMembersOfResult) || is_result_file(result)) {
+    return;
+  }
+  const auto refuse = [&](std::string_view option, const std::string& file, std::string_view is) {
+    throw Error(fmt::format(
+        "--bench-result {} is {}, and {} {} a benchmark result: they are swapped; nothing was written",
+        printable_path(result), is, option, printable_path(file)));
+  };
+  const auto is_result = [](const std::string& file) {
+    return has_any(file, std::span(kMembersOfResult).first(2)) || is_result_file(file);
+  };
+  const bool are_other =
+      has_any(result, kMembersOfAggregate) && !has_any(run.agg_result, kMembersOfAggregate);
+  if (are_other && is_result(run.agg_result)) {
+    refuse("--agg-result", run.agg_result, "an aggregate");
+  }
+  for (const std::string& file : run.telemetry) {
+    if (is_result(file) && is_recording(result)) refuse("--csv", file, "a recording");
+  }
+}
 
 Reasons why_no_power(const Recording& recording) {
   const SeriesFacts facts = facts_of(recording);

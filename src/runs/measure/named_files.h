@@ -27,6 +27,10 @@ bool is_recording_of_generator(const std::string& path);
 // Throws Error if there are several, or if an aggregate, a record or unknown JSON is among them.
 void find_result(RunSpec& run);
 
+// Throws Error if the result that `run` names is an aggregate or a recording, and the file that it
+// names as the aggregate or the recording is a result.
+void refuse_swapped(const RunSpec& run);
+
 // The recordings that are given, else $GPU_METRICS_CSV, else gpu_metrics.csv beside the result,
 // here or in /workspace, else the only file beside the result that is a recording of power over
 // time. A run that was found in a folder does not have what is here. Throws Error if there are
