@@ -195,7 +195,7 @@ REASON(
     several_gpus_in_one_series, run,
     "one device has two different readings at one time, or its rows arrive as those of several GPUs do: in groups, with the power of some number of rows before, or twice through the same time. Or the only device is a mean or several GPUs by its name (`mean`, `0,1,2,3`, `3.5`). Their mean is nobody's power",
     "several containers that each call their GPU 0, several hosts that append to one file, or a recorder of processes",
-    "record a column that tells the GPUs apart (uuid, hostname), and each host or container into a file of its own")
+    "record a column that tells the GPUs apart (uuid, hostname), and each host or container into a file of its own; if each row is of the GPU that it names and the load repeats itself, --accept several_gpus_in_one_series publishes the run")
 REASON(
     same_sensor, run,
     "two devices have equal readings at every common time although the readings vary (at least 20 times and 5 values): they are one sensor, and its energy would count twice. In coarse steps this is a warning. Devices that are read at different moments are one GPU if each agrees with another between its times, too, at low and high power. Or a device is the sum or the mean of the others, by its readings or its name (`total`, `average`). The message has the `--gpus` that keeps one of each",

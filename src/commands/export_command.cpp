@@ -34,11 +34,7 @@ void write_export(const ExportText& found, const ExportOptions& options) {
   std::optional<StreamedFile> file;
   found.write([&](std::string_view piece) {
     if (!file) {
-      const std::string fault = overwriting_fault(options.request, options.out, piece);
-      if (!fault.empty()) {
-        throw Error(fmt::format("--out: {} {}; it is not overwritten: give another file",
-                                options.out, fault));
-      }
+      refuse_overwriting(options.request, options.out, piece);
       file.emplace(options.out);
     }
     file->append(bundle::with_names_of_bundles(std::string(piece)));

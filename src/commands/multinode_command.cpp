@@ -18,6 +18,7 @@
 #include "packages/native/node.h"
 #include "runs/deployment/run_kinds.h"
 #include "runs/measure/extras.h"
+#include "runs/measure/named_files.h"
 
 namespace aggregate_power {
 namespace {
@@ -242,7 +243,10 @@ Command multinode_command() {
       "0 done, also when the telemetry could not be used (the reason is recorded); 1 when power is required and not valid; 2 for wrong options";
   command.settle = [parsed](const Options& given) { settle_multinode(*parsed, given); };
   command.run = [parsed] {
-    return report(parsed->run.require_power, [&] { return deliver_run(parsed->run); });
+    return report(parsed->run.require_power, [&] {
+      runs::refuse_swapped(parsed->run);
+      return deliver_run(parsed->run);
+    });
   };
   return command;
 }

@@ -12,6 +12,7 @@
 #include "commands/options/shared_options.h"
 #include "commands/options/terminal.h"
 #include "runs/deployment/run_kinds.h"
+#include "runs/measure/named_files.h"
 
 namespace aggregate_power {
 namespace {
@@ -154,7 +155,10 @@ Command patch_command() {
       "Reason codes, each with what to do: 'man aggregate-power', or 'aggregate-power help reasons'.";
   command.settle = [request](const Options& given) { settle_aggregate(*request, given); };
   command.run = [request] {
-    return report(request->require_power, [&] { return deliver_run(*request); });
+    return report(request->require_power, [&] {
+      runs::refuse_swapped(*request);
+      return deliver_run(*request);
+    });
   };
   return command;
 }

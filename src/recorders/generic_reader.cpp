@@ -334,12 +334,19 @@ std::optional<std::size_t> only_dates(const std::vector<Cells>& rows, std::size_
   return found;
 }
 
+// Of a header with a single GPU's column: another column says which GPU a row is of, or is the
+// power, or nothing says that the column is a power.
+bool is_read_better_as_rows(const WideHeader& header, const Columns& chosen) {
+  const bool is_bare = header.reason == Reason::wide_power_columns;
+  const bool is_other = chosen.power && chosen.power->index != header.columns[0].index;
+  return is_bare || is_other || chosen.device;
+}
+
 WideHeader numbered_header(TableRows rows, const TelemetryOptions& options) {
   WideHeader header = header_of(rows[0].cells);
   find_numbered(kWholeName, header);
-  constexpr std::size_t kFewest = 2;
+  if (header.columns.empty()) return {};
   const bool is_of_tracker = header.power.starts_with("system");
-  if (header.columns.size() < (is_of_tracker ? 1 : kFewest)) return {};
   if (header.fault.empty()) header.fault = header_doubt(rows, header);
   for (std::size_t i = 0; i < header.cells; ++i) {
     if (is_temperature_name(header.names[i])) header.temperatures.push_back(i);
@@ -358,6 +365,9 @@ WideHeader numbered_header(TableRows rows, const TelemetryOptions& options) {
   find_time("_timestamp", header);
   if (is_of_tracker && header.time) header.sensor = {"W&B", header.power, "gpu", "unknown"};
   const Columns chosen = choose_columns(header.names, cells, is_absolute, options.columns);
+  if (header.columns.size() == 1 && !is_of_tracker && is_read_better_as_rows(header, chosen)) {
+    return {};
+  }
   if (!header.time && chosen.timestamp) header.time = chosen.timestamp->index;
   if (!header.time) header.time = only_dates(cells, header.cells, is_absolute);
   if (header.fault.empty()) header.fault = percentage_doubt(rows, header);

@@ -469,14 +469,17 @@ def test_a_format_that_is_not_written_names_those_that_are(folder):
         assert "expected prometheus, openmetrics, jsonl or csv" in error and f"got '{form}'" in error, error
 
 
+OLD = "# HELP aggregate_power_run_valid of an earlier export\n"
+
+
 def test_out_is_written_in_one_step(folder):
     put_run(folder / "runs")
     out = folder / "textfile" / "power.prom"
     out.parent.mkdir()
-    out.write_text("old")
+    out.write_text(OLD)
     reader = out.open()
     export(folder, "runs", "--format", "prometheus", "--out", out)
-    same("old", reader.read())  # the old file is whole, under no name
+    same(OLD, reader.read())  # the old file is whole, under no name
     same(export(folder, "runs", "--format", "prometheus"), out.read_text())
     same(["power.prom"], os.listdir(out.parent))
 
@@ -489,10 +492,10 @@ def begun_export(folder, **more):
     growth_test.store(folder, 3000, 50)
     out = folder / "out" / "power.prom"
     out.parent.mkdir()
-    out.write_text("old")
+    out.write_text(OLD)
     process = subprocess.Popen([PROGRAM, "export", "store", "--format", "prometheus", "--out", out], cwd=folder,
                                stderr=subprocess.PIPE, text=True, **more)
-    while process.poll() is None and not any(path.stat().st_size > 3 for path in out.parent.iterdir()):
+    while process.poll() is None and not any(path.stat().st_size > len(OLD) for path in out.parent.iterdir()):
         time.sleep(0.001)
     return process, out
 
@@ -502,7 +505,7 @@ def left_alone(out):
     until = time.monotonic() + 10
     while len(os.listdir(out.parent)) > 1 and time.monotonic() < until:
         time.sleep(0.01)
-    same((["power.prom"], "old"), (os.listdir(out.parent), out.read_text()))
+    same((["power.prom"], OLD), (os.listdir(out.parent), out.read_text()))
 
 
 def test_an_export_that_is_killed_leaves_nothing(folder):
@@ -529,12 +532,22 @@ def test_no_input_is_overwritten(folder):
     for out in ("agg_llama.json", "power_validation_llama.json", "gpu_metrics.csv"):
         for form in ("prometheus", "jsonl", "csv"):
             error = program(folder, "export", ".", "--format", form, "--out", out, status=2).stderr
-            assert f"--out: {out} is in a folder of runs" in error, error
+            assert f"--out {out}: the file exists and is no earlier export" in error, error
     assert "is read by this export" in program(folder, "export", "agg_llama.json", "--format", "csv", "--out",
                                                "./agg_llama.json", status=2).stderr
     same(before, {path.name: path.read_bytes() for path in folder.iterdir()})
     for _ in range(2):  # an earlier export is replaced
         export(folder, ".", "--format", "csv", "--out", "runs.csv")
+    (folder / "elsewhere").mkdir()  # no folder of runs
+    other = folder / "elsewhere" / "other.csv"
+    for form in ("prometheus", "openmetrics", "jsonl", "csv"):
+        other.write_text("precious\n")
+        error = program(folder, "export", "agg_llama.json", "--format", form, "--out", other, status=2).stderr
+        assert "it is left as it is" in error, error
+        same("precious\n", other.read_text())
+        other.write_text("")  # as mktemp leaves it
+        for _ in range(2):
+            export(folder, "agg_llama.json", "--format", form, "--out", other)
 
 
 def test_nothing_found_writes_nothing(folder):

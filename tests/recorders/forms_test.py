@@ -348,6 +348,21 @@ def test_columns_of_a_gpu_that_is_not_there(folder):
     same(([], [("0", 225)]), (report["reasons"], [(gpu["id"], gpu["mean_w"]) for gpu in report["devices"]]), err)
 
 
+def test_a_column_of_one_gpu(folder):
+    """225 W of GPU 0 on average. A column of indices counts if there is one, and a bare number names no power."""
+    for name, gpu in (("gpu0_power_w", "0"), ("GPU 3 Power (W)", "3"), ("gpu1 (W)", "1")):
+        rows = [f"{START + 10 * i},{watts},61\n" for i, watts in enumerate((100, 200, 400, 200))]
+        (folder / "one.csv").write_text(f"timestamp,{name},gpu{gpu}_temp_c\n" + "".join(rows))
+        _, report, err = inspected("one.csv", folder=folder)
+        same(([], [(gpu, 225)]), (report["reasons"], [(one["id"], one["mean_w"]) for one in report["devices"]]), err)
+        if "(W)" in name and "Power" not in name:
+            continue
+        rows = [f"{START + 10 * i},{index},{watts}\n" for i, watts in enumerate((100, 200, 400, 200)) for index in (4, 5)]
+        (folder / "rows.csv").write_text(f"timestamp,index,{name}\n" + "".join(rows))
+        _, report, err = inspected("rows.csv", folder=folder)
+        same([("4", 225), ("5", 225)], [(one["id"], one["mean_w"]) for one in report["devices"]], err)
+
+
 def test_times_under_any_name(folder):
     """The only column of dates is the time."""
     rows = [["ts_iso", "boot", "gpu0_power_w", "gpu1_power_w"]]

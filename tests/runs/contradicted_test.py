@@ -60,6 +60,44 @@ class Folder(running.Folder):
         return self.json("agg_run.json"), done.stderr
 
 
+def test_swapped_files_are_left_alone(folder):
+    """The status is that of any other fault. An aggregate with members of a result is read as before."""
+    folder.recorded(power)
+    before = {path.name: path.read_bytes() for path in folder.path.iterdir()}
+    for command in (["patch", "--expected-num-gpus", 2], ["patch"], ["multinode", "--host", "a=gpu_metrics.csv", "--expected-num-gpus", 2]):
+        for need, status in ((["--require-power"], 1), ([], 0)):
+            csv = ["--csv", "gpu_metrics.csv"] if command[0] == "patch" else []
+            done = folder.call(*command, *csv, "--bench-result", "agg_run.json", "--agg-result", "run.json", *need)
+            same(status, done.returncode, done.stderr)
+            assert "--agg-result run.json a benchmark result: they are swapped; nothing was written" in done.stderr, done.stderr
+            same(before, {path.name: path.read_bytes() for path in folder.path.iterdir()})
+            if not csv:
+                continue
+            done = folder.call(*command, "--csv", "run.json", "--bench-result", "gpu_metrics.csv", "--agg-result", "agg_run.json", *need)
+            same(status, done.returncode, done.stderr)
+            assert "gpu_metrics.csv is a recording, and --csv run.json a benchmark result: they are swapped" in done.stderr, done.stderr
+            same(before, {path.name: path.read_bytes() for path in folder.path.iterdir()})
+    folder.write("agg_run.json", load_result(START, START + WINDOW, hw="h100"))
+    files = ["--csv", "gpu_metrics.csv", "--agg-result", "agg_run.json", "--expected-num-gpus", 2, "--bench-result"]
+    for bench, valid in (("run.json", 1), ("none.json", 0), ("hw.json", 0)):
+        folder.write("hw.json", '{"hw": "h100"}')
+        done = folder.call("patch", *files, bench)
+        same(valid, folder.json("agg_run.json")["power_valid"], done.stderr)
+
+
+def test_an_unknown_result_is_named(folder):
+    """In both orders, as `inspect` does. One that lacks a member is a result."""
+    folder.recorded(power)
+    folder.write("result.json", {"hello": 1, "latency": 3})
+    for command in ("measure", "plot"):
+        for files in (["gpu_metrics.csv", "result.json"], ["result.json", "gpu_metrics.csv"]):
+            done = folder.call(command, *files)
+            same(2, done.returncode, done.stderr)
+            assert "result.json: this is JSON, but not a result that is recognized; its keys: hello, latency;" in done.stderr, done.stderr
+    folder.write("result.json", {"duration": 60, "hello": 1})
+    assert "invalid_benchmark_window" in folder.measured(files=("result.json", "gpu_metrics.csv"))["reasons"]
+
+
 def refused(folder, code, files=("run.json", "gpu_metrics.csv")):
     run = folder.measured(files=files)
     same(False, run["valid"], code)

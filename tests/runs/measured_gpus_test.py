@@ -430,6 +430,21 @@ def test_gpus_in_turn_under_one_name_are_refused(folder):
 
 # ---- What a refusal proposes
 
+def test_a_load_in_step_with_the_sampling_is_measured_with_uuids(folder):
+    """Each row names its GPU; a number or zeros in that column name none."""
+    for levels in ((600, 80), (600, 350, 80), (600, 600, 80, 80), (600, 600, 600, 250, 250)):
+        watts = [{at: levels[at % len(levels)] + gpu[at] / 100 for at in TIMES} for gpu in GPUS[:2]]
+        for index in ("index,", ""):
+            rows = [f"{START + at},{f'{gpu},' if index else ''}{UUIDS[gpu]},{watts[gpu][at]:.2f}" for at in TIMES for gpu in range(2)]
+            folder.table(f"timestamp,{index}uuid,power.draw [W]", rows)
+            is_valid(folder, joules(watts[0]) + joules(watts[1]))
+        for name in ("7", "GPU-00000000-0000-0000-0000-000000000000"):
+            folder.table("timestamp,index,uuid,power.draw [W]", [f"{START + at},0,{name},{watts[0][at]:.2f}" for at in TIMES])
+            refuses(folder, "several_gpus_in_one_series", "rows before in each row")
+    folder.call("measure", "run.json", "gpu.csv", "--timezone", "UTC")
+    assert "--accept several_gpus_in_one_series publishes" in " ".join(folder.out.split()), folder.out
+
+
 MIG = [f"MIG-{digit * 8}-1111-2222-3333-444455556600" for digit in "123"]
 NONE = {at: "N/A" for at in TIMES}
 ZERO = {at: 0 for at in TIMES}

@@ -895,16 +895,19 @@ void replace_file(const std::string& path, std::string_view bytes) {
   PendingFile(path, bytes).commit();
 }
 
+void refuse_other_file(std::string_view option, const std::string& path, std::string_view start,
+                       std::string_view what) {
+  if (!is_regular_file(path)) return;
+  const std::string begin = read_up_to(*open_source(path), start.size());
+  if (begin.empty() || begin == start) return;
+  throw Error(
+      fmt::format("{} {}: the file exists and is no {}; it is left as it is: give another file",
+                  option, printable_path(path), what));
+}
+
 void replace_output(std::string_view option, const std::string& path, std::string_view bytes,
                     std::string_view start, std::string_view what) {
-  if (is_regular_file(path)) {
-    const std::string begin = read_up_to(*open_source(path), start.size());
-    if (!begin.empty() && begin != start) {
-      throw Error(
-          fmt::format("{} {}: the file exists and is no {}; it is left as it is: give another file",
-                      option, printable_path(path), what));
-    }
-  }
+  refuse_other_file(option, path, start, what);
   replace_file(path, bytes);
 }
 

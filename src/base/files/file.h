@@ -300,8 +300,12 @@ std::string folder_behind(const std::string& path) noexcept;
 // them is left alone. Throws FileError as PendingFile does.
 void replace_file(const std::string& path, std::string_view bytes);
 
-// Replaces only what an earlier output was: a file that begins with other bytes than `start` is not
-// `what`, and is left as it is. Throws FileError, and Error with the name of the option.
+// Throws Error with the name of the option if a file is there that begins with other bytes than
+// `start`, so that it is not `what`. An empty one may be replaced.
+void refuse_other_file(std::string_view option, const std::string& path, std::string_view start,
+                       std::string_view what);
+
+// Replaces only what an earlier output was, see above. Throws FileError and Error.
 void replace_output(std::string_view option, const std::string& path, std::string_view bytes,
                     std::string_view start, std::string_view what);
 

@@ -464,7 +464,8 @@ std::string several_gpus_text(const DeviceSeries& device, const SeriesRules& rul
     whole.take(device.samples.first(std::min(device.samples.size(), kMostOfWhole)));
     doubt = whole.doubt_of_full_times();
   }
-  if (doubt.empty()) {
+  // A load that repeats itself in step with the sampling looks like GPUs in turn.
+  if (doubt.empty() && !device.has_uuid) {
     doubt = doubt_of_turns(samples, is_only, device.samples);
   }
   if (doubt.empty()) return {};

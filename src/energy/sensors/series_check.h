@@ -92,7 +92,8 @@ using energy::SeriesRules;
 //
 // * gpu_identity_conflict: two devices share the times of one, as where some rows lack its id: each
 //   is there only where the other is not, in turn 5 times or more, and together at even intervals.
-// * several_gpus_in_one_series: SingleSeries has a doubt of a device.
+// * several_gpus_in_one_series: SingleSeries has a doubt of a device, or its power takes turns and
+//   its rows have no UUID.
 // * same_sensor: devices whose readings are equal at all their common times, at least 20, with at
 //   least 5 values; not steps between a few plateaus, and not steps so coarse that GPUs 0.3 % apart
 //   would have differed less than 5 times. Of sensors that are not coarse, 9 in 10 moves suffice,

@@ -19,10 +19,14 @@
 #include "base/files/hash.h"
 #include "base/files/path.h"
 #include "base/files/tree.h"
+#include "base/text/encoding.h"
+#include "core/load/result_values.h"
 #include "generators/generator_table.h"
 #include "recorders/recorder_context.h"
+#include "recorders/recorder_table.h"
 #include "recorders/recording.h"
 #include "runs/deployment/run_kinds.h"
+#include "runs/inspect/inspect.h"
 #include "runs/window/results_beside.h"
 
 namespace aggregate_power::runs {
@@ -164,7 +168,68 @@ void refuse_own_files(const RunSpec& run) {
   }
 }
 
+constexpr std::string_view kMembersOfResult[] = {"benchmark_start_time_unix",
+                                                 "benchmark_end_time_unix", "duration", "completed",
+                                                 "total_output_tokens"};
+constexpr std::string_view kMembersOfAggregate[] = {"hw", "framework", "precision"};
+
+// Empty if it cannot be read.
+std::string head_of(const std::string& path) {
+  if (path == "-" || !is_regular_file(path)) return {};
+  try {
+    return read_up_to(*as_utf8(load_file(path).open()), kHeadBytes);
+  } catch (const std::runtime_error&) {
+    return {};
+  }
+}
+
+// Whether a file is JSON whose beginning has one of these members.
+bool has_any(const std::string& path, std::span<const std::string_view> members) {
+  const std::string text = head_of(path);
+  const ResultHead head = result_head(text);
+  return std::ranges::any_of(members, [&](std::string_view key) { return head.has(key); });
+}
+
+// A file that was named as the result, next to recordings, and that no generator writes. One with
+// members of a result is read, and what it lacks is a reason.
+void refuse_unrecognized(const RunSpec& run) {
+  if (run.given.has_window()) return;
+  std::vector<std::string> files = run.telemetry;
+  if (files.empty()) return;
+  if (!has_any(run.bench_result, kMembersOfResult)) files.push_back(run.bench_result);
+  for (const std::string& file : files) {
+    const std::string head = head_of(file);
+    if (head.empty() || is_known_recording(head) || is_recording(file)) continue;
+    if (const auto why = unrecognized_json(file)) {
+      throw Error(fmt::format("{}: {}", printable_path(file), *why));
+    }
+  }
+}
+
 }  // namespace
+
+void refuse_swapped(const RunSpec& run) {
+  const std::string& result = run.bench_result;
+  if (!is_regular_file(result) || has_any(result, kMembersOfResult) || is_result_file(result)) {
+    return;
+  }
+  const auto refuse = [&](std::string_view option, const std::string& file, std::string_view is) {
+    throw Error(fmt::format(
+        "--bench-result {} is {}, and {} {} a benchmark result: they are swapped; nothing was written",
+        printable_path(result), is, option, printable_path(file)));
+  };
+  const auto is_result = [](const std::string& file) {
+    return has_any(file, std::span(kMembersOfResult).first(2)) || is_result_file(file);
+  };
+  const bool are_other =
+      has_any(result, kMembersOfAggregate) && !has_any(run.agg_result, kMembersOfAggregate);
+  if (are_other && is_result(run.agg_result)) {
+    refuse("--agg-result", run.agg_result, "an aggregate");
+  }
+  for (const std::string& file : run.telemetry) {
+    if (is_result(file) && is_recording(result)) refuse("--csv", file, "a recording");
+  }
+}
 
 Reasons why_no_power(const Recording& recording) {
   const SeriesFacts facts = facts_of(recording);
@@ -217,6 +282,7 @@ void find_result(RunSpec& run) {
   refuse_own_files(run);
   std::vector<std::string> results;
   std::ranges::copy_if(run.telemetry, std::back_inserter(results), is_result_file);
+  if (results.empty() && !is_result_file(run.bench_result)) refuse_unrecognized(run);
   if (results.empty()) return;
   if (is_result_file(run.bench_result)) results.insert(results.begin(), run.bench_result);
   if (results.size() > 1) {

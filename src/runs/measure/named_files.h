@@ -24,8 +24,12 @@ bool is_recording(const std::string& path);
 bool is_recording_of_generator(const std::string& path);
 
 // Where the result is not, or where there is none, and one is among the recordings: that one.
-// Throws Error if there are several, or if an aggregate or a record is among them.
+// Throws Error if there are several, or if an aggregate, a record or unknown JSON is among them.
 void find_result(RunSpec& run);
+
+// Throws Error if the result that `run` names is an aggregate or a recording, and the file that it
+// names as the aggregate or the recording is a result.
+void refuse_swapped(const RunSpec& run);
 
 // The recordings that are given, else $GPU_METRICS_CSV, else gpu_metrics.csv beside the result,
 // here or in /workspace, else the only file beside the result that is a recording of power over

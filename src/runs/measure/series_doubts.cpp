@@ -12,6 +12,7 @@
 #include "base/files/path.h"
 #include "base/text/characters.h"
 #include "base/text/show_time.h"
+#include "core/telemetry/gpu_names.h"
 #include "energy/sensors/same_course.h"
 #include "energy/uncertainty/gather.h"
 #include "recorders/recorder_context.h"
@@ -22,6 +23,7 @@ namespace {
 constexpr std::size_t kMostKept = 1 << 17;
 constexpr std::size_t kMostStates = 1 << 14;  // of a device
 constexpr std::size_t kMostPairs = 3;         // that a message names
+constexpr std::size_t kLeastUuid = 8;         // shorter ones may be an index
 
 // By the number of the device, as it was recorded.
 std::vector<DeviceSeries> series_of(const Samples& samples, const Telemetry& telemetry) {
@@ -32,7 +34,7 @@ std::vector<DeviceSeries> series_of(const Samples& samples, const Telemetry& tel
     DeviceSeries& device = devices.emplace_back();
     device.device = names[i];
     device.samples = samples.devices()[i];
-    device.has_uuid = !keys[i].uuid.empty();
+    device.has_uuid = plain_uuid(keys[i].uuid).size() >= kLeastUuid;
     device.is_in_watts = telemetry.facts().unit == PowerUnit::Size::watt;
   }
   return devices;

@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/error.h"
 #include "base/files/file.h"
 #include "base/text/json.h"
 #include "base/text/json_value.h"
@@ -352,21 +353,15 @@ ExportText export_text(const ExportRequest& request) {
   return written;
 }
 
-std::string overwriting_fault(const ExportRequest& request, const std::string& path,
-                              std::string_view text) {
-  const std::vector<std::string>& places = request.question.places;
-  const auto is_same = [&](const std::string& place) { return is_same_file(place, path); };
-  if (std::ranges::any_of(places, is_same)) return "is read by this export";
-  if (!is_regular_file(path)) return {};
-  const std::string target = resolve_what_is_there(path);
-  const auto is_around = [&](const std::string& place) {
-    return is_in(target, resolve_what_is_there(place));
-  };
-  if (std::ranges::none_of(places, is_around)) return {};
+void refuse_overwriting(const ExportRequest& request, const std::string& path,
+                        std::string_view text) {
   constexpr std::size_t kBegin = 16;
-  const auto source = open_source(path);
-  const bool is_export = read_up_to(*source, kBegin) == text.substr(0, kBegin);
-  return is_export ? std::string() : "is in a folder of runs, and is no earlier export";
+  for (const std::string& place : request.question.places) {
+    if (!is_same_file(place, path)) continue;
+    throw Error(fmt::format(
+        "--out: {} is read by this export; it is not overwritten: give another file", path));
+  }
+  refuse_other_file("--out", path, text.substr(0, kBegin), "earlier export in this format");
 }
 
 }  // namespace aggregate_power

@@ -183,9 +183,9 @@ struct ExportText {
 // Throws Error and FileError.
 ExportText export_text(const ExportRequest& request);
 
-// Why `text` must not replace the file at `path`: it is a file that the export reads, or another
-// file in a folder of runs. Empty: it may. An earlier export of the same format is replaced.
-std::string overwriting_fault(const ExportRequest& request, const std::string& path,
-                              std::string_view text);
+// Throws Error if `text`, which may be the beginning, must not replace the file at `path`: the
+// export reads it, or it is not an earlier export in the same format.
+void refuse_overwriting(const ExportRequest& request, const std::string& path,
+                        std::string_view text);
 
 }  // namespace aggregate_power
