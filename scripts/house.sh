@@ -153,7 +153,7 @@ done <<'TABLE'
 7 1 1 files 'nth_element'
 7 1 1 files that define a reason code
 7 0 0 files of step 7 still there
-7 131520 80000 lines
+7 131840 80000 lines
 TABLE
 if [ -z "$check" ]; then
   echo "folders with more than 20 modules:"
