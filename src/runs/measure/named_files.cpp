@@ -193,13 +193,14 @@ bool has_any(const std::string& path, std::span<const std::string_view> members)
 // A file that was named as the result, next to recordings, and that no generator writes. One with
 // members of a result is read, and what it lacks is a reason.
 void refuse_unrecognized(const RunSpec& run) {
-  if (run.given.has_window()) return;
+  const std::size_t count = run.telemetry.size() + (run.bench_result.empty() ? 0 : 1);
+  if (run.given.has_window() || run.telemetry.empty() || count < 2) return;
   std::vector<std::string> files = run.telemetry;
-  if (files.empty()) return;
   if (!has_any(run.bench_result, kMembersOfResult)) files.push_back(run.bench_result);
   for (const std::string& file : files) {
     const std::string head = head_of(file);
-    if (head.empty() || is_known_recording(head) || is_recording(file)) continue;
+    const bool has_members = !result_head(head).keys.empty();
+    if (!has_members || is_known_recording(head) || is_recording(file)) continue;
     if (const auto why = unrecognized_json(file)) {
       throw Error(fmt::format("{}: {}", printable_path(file), *why));
     }
