@@ -303,9 +303,9 @@ std::function<std::string()> distinct_names(std::size_t count,
           last_numbers = std::map<std::string, std::size_t>()]() mutable {
     const NamedExport one = named(i++);
     std::string name = printable(one.name, kLongestExportName);
-    if (std::ranges::equal_range(short_names, hash(name, one.end_unix_s)).size() > 1) {
-      name = printable(one.path, kLongestExportName);
-    }
+    const auto [first, last] =
+        std::equal_range(short_names.begin(), short_names.end(), hash(name, one.end_unix_s));
+    if (last - first > 1) name = printable(one.path, kLongestExportName);
     const std::string wanted = name;
     while (!used.insert(hash(name, one.end_unix_s)).second) {
       name = fmt::format("{} #{}", wanted, ++last_numbers.try_emplace(wanted, 1).first->second);
